@@ -310,8 +310,8 @@ class CollectionReader {
   std::vector<CollectionSplit> splits() const;
   /// Names what the collection holds: container().content_hash(), or a hash over those of several, in their order.
   std::uint64_t content_hash() const;
-  /// Checks every byte of the files whose chunks can be read, as ContainerReader::verify() does.
-  void verify(const Resources& resources) const;
+  /// Checks every byte of the files whose forward lists can be read, or of all, as ContainerReader::verify() does.
+  void verify(const Resources& resources, bool all = false) const;
   const CollectionManifest& manifest() const { return manifest_; }
   docid_t num_documents() const { return static_cast<docid_t>(manifest_.documents); }
   std::size_t num_chunks() const { return rows_.size(); }

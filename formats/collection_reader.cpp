@@ -174,9 +174,9 @@ std::vector<CollectionSplit> CollectionReader::splits() const {
   return splits;
 }
 
-void CollectionReader::verify(const Resources& resources) const {
+void CollectionReader::verify(const Resources& resources, bool all) const {
   for (const Part& part : parts_)
-    if (part.is_read) part.container.verify(resources);
+    if (all || part.is_read) part.container.verify(resources);
 }
 
 void CollectionReader::read_rows(const Part& part) {

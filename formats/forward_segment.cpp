@@ -35,10 +35,10 @@ SegmentBuilder::Key SegmentBuilder::add_term(term_t number) {
   return key;
 }
 
-SegmentBuilder::Key SegmentBuilder::add_literal(std::string_view term) {
+SegmentBuilder::Key SegmentBuilder::add_literal(std::string_view term, bool whole_has_list) {
   const auto key = static_cast<Key>(terms_.size() + literals_.size() + 1);
   literals_.push_back({std::string(term), key});
-  literal_bytes_ += term.size();
+  if (!whole_has_list) literal_bytes_ += term.size();
   return key;
 }
 

@@ -44,8 +44,9 @@ class SegmentBuilder {
 
   /// A term by its number in the index's lexicon.
   Key add_term(term_t number);
-  /// A term that the index has no list of.
-  Key add_literal(std::string_view term);
+  /// A term that the index has no list of. `whole_has_list`: the index of all documents has one, of which this index is
+  /// a shard; such literals do not fill a segment, so that it ends where that of the whole does.
+  Key add_literal(std::string_view term, bool whole_has_list = false);
   /// The next place: the key of a term, or phrase_end_key. Streams come in their order.
   void add_place(DocumentStream stream, Key key) {
     places_.push_back(key);

@@ -120,6 +120,8 @@ class IndexReader {
  public:
   /// `path` is the index's folder, or the file in it.
   static IndexReader open(const std::string& path);
+  /// An index that was just written to a file.
+  static IndexReader open(const File& file);
   explicit IndexReader(ContainerReader container);
 
   const std::string& name() const { return container_.name(); }

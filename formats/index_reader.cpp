@@ -17,6 +17,12 @@ IndexReader IndexReader::open(const std::string& path) {
       [&] { return IndexReader(ContainerReader::open(quern_file(path), FileKind::index, index_version)); });
 }
 
+IndexReader IndexReader::open(const File& file) {
+  return with_own_errors([&] {
+    return IndexReader(ContainerReader(std::make_shared<const File>(file.duplicate()), FileKind::index, index_version));
+  });
+}
+
 namespace {
 
 template <class Number>

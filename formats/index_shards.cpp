@@ -82,7 +82,8 @@ IndexShards::Place IndexShards::place(docid_t docid) const {
       std::upper_bound(shards_.begin(), shards_.end(), docid,
                        [](docid_t wanted, const IndexReader& shard) { return wanted < shard.manifest().docid_base; });
   const IndexReader& shard = *(after - 1);
-  return {shard, static_cast<docid_t>(docid - shard.manifest().docid_base)};
+  return {shard, static_cast<docid_t>(docid - shard.manifest().docid_base),
+          static_cast<std::size_t>(after - 1 - shards_.begin())};
 }
 
 }  // namespace quern

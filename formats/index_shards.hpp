@@ -27,7 +27,8 @@ class IndexShards {
   }
   struct Place {
     const IndexReader& index;
-    docid_t docid;  ///< in it
+    docid_t docid;          ///< in it
+    std::size_t shard = 0;  ///< its number here
   };
   /// Where a document is.
   Place place(docid_t docid) const;

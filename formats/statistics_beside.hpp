@@ -8,20 +8,19 @@
 
 namespace quern {
 
-/// The statistics that lie beside the index of a shard with PageRank: scores need the counts of all terms of a query,
-/// also of those that are in other shards alone. Many threads may ask at once.
+/// Statistics in which terms are looked up, such as those that lie beside the index of a shard with PageRank: scores
+/// need the counts of all terms of a query, also of those that are in other shards alone. Many threads may ask at once.
 class StatisticsBeside {
  public:
   /// Throws InvalidArgument if the file is missing, or not the one that the shard was built with.
   static StatisticsBeside open(const IndexReader& shard);
+  explicit StatisticsBeside(StatisticsReader statistics);
 
   const StatisticsReader& statistics() const { return statistics_; }
   /// Nothing if no document has the term.
   std::optional<TermCounts> find(std::string_view term) const;
 
  private:
-  explicit StatisticsBeside(StatisticsReader statistics);
-
   StatisticsReader statistics_;
   TermDictionary terms_;
 };

@@ -13,19 +13,21 @@ Json forward_json(const ForwardReport& report) {
   Json tokens;
   for (std::size_t stream = 0; stream < num_document_streams; ++stream)
     tokens[std::string(document_stream_names[stream])] = report.manifest.counts.tokens[stream];
-  return {{"documents", report.manifest.documents},
-          {"tokens", tokens},
-          {"phrase_ends", report.manifest.counts.phrase_ends},
-          {"anchors", report.anchors},
-          {"file_bytes", report.file_bytes}};
+  Json json = {{"documents", report.manifest.documents},
+               {"tokens", tokens},
+               {"phrase_ends", report.manifest.counts.phrase_ends},
+               {"file_bytes", report.file_bytes}};
+  if (report.anchors) json["anchors"] = *report.anchors;
+  return json;
 }
 
 void say_report(const CommonOptions& options, const ForwardReport& report) {
   std::uint64_t tokens = 0;
   for (const std::uint64_t of_stream : report.manifest.counts.tokens) tokens += of_stream;
+  const std::string anchors = report.anchors ? count_text(*report.anchors, "link text") + ", " : "";
   say(options,
-      fmt::format("quern: wrote the forward file: {}, {}, {}, {}", count_text(report.manifest.documents, "document"),
-                  count_text(tokens, "token"), count_text(report.anchors, "link text"), size_text(report.file_bytes)));
+      fmt::format("quern: wrote the forward file: {}, {}, {}{}", count_text(report.manifest.documents, "document"),
+                  count_text(tokens, "token"), anchors, size_text(report.file_bytes)));
 }
 
 }  // namespace

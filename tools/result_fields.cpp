@@ -21,32 +21,38 @@ void add_fields_option(CLI::App& command, std::vector<std::string>& names) {
       ->allow_extra_args(false);
 }
 
-ResultFields::ResultFields(const std::vector<std::string>& names, const IndexReader& index) : index_(index) {
-  if (has_file(fields_path(index.name()))) kept_.emplace(FieldsReader::open_beside(index));
+ResultFields::Wanted ResultFields::wanted(const std::string& name, const IndexReader& index) const {
+  if (name == "title" || name == "url" || name == "text") return {name, std::nullopt};
+  const auto kept = kept_.empty() ? std::nullopt : kept_.front().find(name);
+  if (!kept)
+    throw InvalidArgument(fmt::format(
+        "{}: has no field '{}', but title, url, text{}{}; quern index --keep-fields keeps fields of JSON objects",
+        index.name(), name, kept_.empty() ? "" : ", ",
+        kept_.empty() ? std::string() : fmt::format("{}", fmt::join(kept_.front().manifest().names, ", "))));
+  return {name, kept};
+}
+
+ResultFields::ResultFields(const std::vector<std::string>& names, const IndexShards& shards) : shards_(shards) {
+  // All shards keep the same fields.
+  if (has_file(fields_path(shards[0].name())))
+    for (const IndexReader& shard : shards) kept_.push_back(FieldsReader::open_beside(shard));
   for (const std::string& name : names) {
     if (std::any_of(wanted_.begin(), wanted_.end(), [&](const Wanted& wanted) { return wanted.name == name; }))
       throw InvalidArgument(fmt::format("--fields names '{}' twice", name));
-    std::optional<std::size_t> kept;
-    if (name == "text") {
-      texts_.emplace(TextsReader::open_beside(index));
-    } else if (name == "title") {
-      has_title_ = true;
-    } else if (name == "url") {
-      has_url_ = true;
-    } else {
-      if (kept_) kept = kept_->find(name);
-      if (!kept)
-        throw InvalidArgument(fmt::format(
-            "{}: has no field '{}', but title, url, text{}{}; quern index --keep-fields keeps fields of JSON objects",
-            index.name(), name, kept_ ? ", " : "",
-            kept_ ? fmt::format("{}", fmt::join(kept_->manifest().names, ", ")) : std::string()));
-    }
-    wanted_.push_back({name, kept});
+    wanted_.push_back(wanted(name, shards[0]));
+    if (name == "title") has_title_ = true;
+    if (name == "url") has_url_ = true;
+    if (name == "text")
+      for (const IndexReader& shard : shards) texts_.push_back(TextsReader::open_beside(shard));
   }
 }
 
 ResultFields::OfQuery::OfQuery(const ResultFields& fields, std::string_view query_text)
-    : fields_(fields), analyzer_(fields.index_.manifest().analyzer), maker_(query_text, analyzer_) {}
+    : fields_(fields),
+      analyzer_(fields.shards_[0].manifest().analyzer),
+      maker_(query_text, analyzer_),
+      text_buffers_(fields.texts_.size()),
+      field_buffers_(fields.kept_.size()) {}
 
 void ResultFields::OfQuery::clear() {
   shown_.clear();
@@ -54,10 +60,10 @@ void ResultFields::OfQuery::clear() {
   snippets_.clear();
 }
 
-Snippet ResultFields::OfQuery::snippet(docid_t docid) {
+Snippet ResultFields::OfQuery::snippet(const IndexShards::Place& place) {
   // The first line is the title, which has a field of its own.
   bool in_title = true;
-  fields_.texts_->read(docid, text_buffers_, [&](std::string_view piece) {
+  fields_.texts_[place.shard].read(place.docid, text_buffers_[place.shard], [&](std::string_view piece) {
     if (in_title) {
       const std::size_t end = piece.find('\n');
       in_title = end == std::string_view::npos;
@@ -68,18 +74,19 @@ Snippet ResultFields::OfQuery::snippet(docid_t docid) {
   return maker_.finish();
 }
 
-std::span<const ResultField> ResultFields::OfQuery::of(docid_t docid, const IndexReader::DocumentText& text) {
+std::span<const ResultField> ResultFields::OfQuery::of(const IndexShards::Place& place,
+                                                       const IndexReader::DocumentText& text) {
   std::vector<ResultField>& shown = shown_.emplace_back();
   for (const Wanted& wanted : fields_.wanted_) {
     ResultField& field = shown.emplace_back();
     field.name = wanted.name;
     field.value.kind = FieldValue::Kind::text;
     if (wanted.kept) {
-      field.value = fields_.kept_->value(*wanted.kept, docid, field_buffers_);
+      field.value = fields_.kept_[place.shard].value(*wanted.kept, place.docid, field_buffers_[place.shard]);
       // The buffer may hold other values next.
       if (field.value.kind == FieldValue::Kind::text) field.value.text = texts_.emplace_back(field.value.text);
     } else if (wanted.name == "text") {
-      const Snippet& snippet = snippets_.emplace_back(this->snippet(docid));
+      const Snippet& snippet = snippets_.emplace_back(this->snippet(place));
       field.value.text = snippet.text;
       field.matches = snippet.matches;
       field.is_snippet = true;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "quern/formats/fields_file.hpp"
-#include "quern/formats/index_file.hpp"
+#include "quern/formats/index_shards.hpp"
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/formats/texts_file.hpp"
 #include "quern/text/snippet.hpp"
@@ -17,11 +17,11 @@ namespace quern::tools {
 
 void add_fields_option(CLI::App& command, std::vector<std::string>& names);
 
-/// The fields that were asked for, and where an index has them. Safe to share between threads.
+/// The fields that were asked for, and where an index, or its shards, have them. Safe to share between threads.
 class ResultFields {
  public:
-  /// Throws InvalidArgument, with the remedy, if the index lacks a field, or texts for snippets.
-  ResultFields(const std::vector<std::string>& names, const IndexReader& index);
+  /// The shards must stay. Throws InvalidArgument, with the remedy, if one lacks a field, or texts for snippets.
+  ResultFields(const std::vector<std::string>& names, const IndexShards& shards);
 
   bool has_title() const { return has_title_; }
   bool has_url() const { return has_url_; }
@@ -32,17 +32,18 @@ class ResultFields {
     OfQuery(const ResultFields& fields, std::string_view query_text);
     /// The fields of a document, in the order in which they were asked for, with what was read of it before. Views of
     /// `texts` and of this object until clear().
-    std::span<const ResultField> of(docid_t docid, const IndexReader::DocumentText& text);
+    std::span<const ResultField> of(const IndexShards::Place& place, const IndexReader::DocumentText& text);
     void clear();
 
    private:
-    Snippet snippet(docid_t docid);
+    Snippet snippet(const IndexShards::Place& place);
 
     const ResultFields& fields_;
     Analyzer analyzer_;
     SnippetMaker maker_;
-    TextBuffers text_buffers_;
-    FieldBuffers field_buffers_;
+    /// Of each shard.
+    std::vector<TextBuffers> text_buffers_;
+    std::vector<FieldBuffers> field_buffers_;
     std::deque<std::vector<ResultField>> shown_;
     std::deque<std::string> texts_;
     std::deque<Snippet> snippets_;
@@ -55,10 +56,12 @@ class ResultFields {
     std::optional<std::size_t> kept;
   };
 
-  const IndexReader& index_;
+  Wanted wanted(const std::string& name, const IndexReader& index) const;
+
+  const IndexShards& shards_;
   std::vector<Wanted> wanted_;
-  std::optional<FieldsReader> kept_;
-  std::optional<TextsReader> texts_;
+  std::deque<FieldsReader> kept_;  ///< of each shard; empty: the index keeps no fields
+  std::deque<TextsReader> texts_;  ///< of each shard, if snippets were asked for
   bool has_title_ = false, has_url_ = false;
 };
 

@@ -29,14 +29,14 @@ std::vector<RunResult> ResultText::results_of(std::span<const ScoredDocument> do
   results.reserve(documents.size());
   for (const ScoredDocument& document : documents) {
     RunResult& result = results.emplace_back();
-    const auto [index, docid] = shards_.place(document.docid);
-    result.docno = index.docno(docid);
+    const IndexShards::Place place = shards_.place(document.docid);
+    result.docno = place.index.docno(place.docid);
     result.score = document.score;
     if (!format_.shows_titles()) continue;
-    texts.push_back(index.text(docid));
+    texts.push_back(place.index.text(place.docid));
     if (fields_ == nullptr || fields_->has_title()) result.title = texts.back().title;
     if (fields_ == nullptr || fields_->has_url()) result.url = texts.back().url;
-    if (fields != nullptr) result.fields = fields->of(docid, texts.back());
+    if (fields != nullptr) result.fields = fields->of(place, texts.back());
   }
   return results;
 }

@@ -19,8 +19,7 @@ class ResultText {
   /// Results that are turned into text at once.
   static constexpr std::size_t max_results = 1024;
 
-  /// `tag`: the run's name. `fields`: those that were asked for, of an index that is not in shards; null: title and
-  /// URL. All must outlive the object.
+  /// `tag`: the run's name. `fields`: those that were asked for; null: title and URL. All must outlive the object.
   ResultText(const IndexShards& shards, const RunFormat& format, const std::string& tag, const ResultFields* fields,
              bool on_terminal)
       : shards_(shards), format_(format), tag_(tag), fields_(fields), on_terminal_(on_terminal) {}

@@ -27,11 +27,13 @@ CLI::Option* add_ranker_options(CLI::App& command, RankerArguments& arguments) {
       ->type_name("MODEL");
 }
 
+BoundModel bind_model(const RankerArguments& arguments) {
+  return bind_features(read_ranker(arguments.ranker), select_features(arguments.features), arguments.ranker);
+}
+
 Reranker make_reranker(const RankerArguments& arguments, const IndexReader& index, const ForwardReader& forward,
                        const FeatureMemory& memory) {
-  return {index, forward,
-          bind_features(read_ranker(arguments.ranker), select_features(arguments.features), arguments.ranker),
-          arguments.ranker, memory};
+  return {index, forward, bind_model(arguments), arguments.ranker, memory};
 }
 
 void add_run_options(CLI::App& command, RunArguments& arguments) {

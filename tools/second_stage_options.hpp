@@ -27,7 +27,9 @@ struct RankerArguments {
 /// --ranker and --features; returns the option --ranker.
 CLI::Option* add_ranker_options(CLI::App& command, RankerArguments& arguments);
 
-/// Reads the model and binds its features. Both readers and the memory must stay.
+/// Reads the model and binds its features.
+BoundModel bind_model(const RankerArguments& arguments);
+/// The same for one index. Both readers and the memory must stay.
 Reranker make_reranker(const RankerArguments& arguments, const IndexReader& index, const ForwardReader& forward,
                        const FeatureMemory& memory);
 

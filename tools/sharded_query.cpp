@@ -12,6 +12,7 @@
 #include "query_budget.hpp"
 #include "result_text.hpp"
 #include "run_statistics.hpp"
+#include "sharded_second_stage.hpp"
 
 namespace quern::tools {
 namespace {
@@ -21,8 +22,9 @@ class ShardedRun {
   explicit ShardedRun(const ShardedQuery& query)
       : query_(query),
         resources_(make_resources(query.common, query.output)),
-        shards_(IndexShards::open(query.indexes)),
-        result_text_(shards_, query.format, query.tag, nullptr, query.on_terminal) {
+        shards_(query.shards),
+        result_text_(shards_, query.format, query.tag, query.fields, query.on_terminal) {
+    if (query.second_stage.wanted()) second_stage_.emplace(query.second_stage.ranker, shards_);
     // A part is for what shards find together.
     const std::uint64_t memory = resources_.memory_bytes;
     for (const IndexReader& index : shards_) add(index, memory / 16 * 15 / shards_.size());
@@ -52,8 +54,8 @@ class ShardedRun {
     resources_.progress->finish();
     if (!statistics_file) return;
     for (const GpuStatistics& of_gpu : of_gpus_) statistics.add(of_gpu);
-    Json json =
-        statistics.json({query_.algorithm, query_.k, 0, resources_.threads}, *engines_.front(), nullptr, seconds);
+    Json json = statistics.json({query_.algorithm, query_.k, second_stage_ ? query_.first_k() : 0, resources_.threads},
+                                *engines_.front(), nullptr, seconds);
     for (const GpuStatistics& of_gpu : of_gpus_)
       json["shards"].push_back(of_gpu.queries > 0 ? gpu_json(of_gpu) : Json::object());
     statistics_file.write(json);
@@ -68,8 +70,12 @@ class ShardedRun {
     if (passing) filters_.push_back(&*passing);
     GpuMemoryPlan& gpu_memory = *gpu_memories_.emplace_back(std::make_unique<GpuMemoryPlan>(query_.gpu_memory, index));
     const QueryBudget budget =
-        query_budget({query_.k, query_.scoring.scorer, query_.device, false}, index, resources, gpu_memory);
-    pages_.push_back(std::make_unique<IndexPages>(index, budget.for_queries / 2));
+        query_budget({query_.first_k(), query_.scoring.scorer, query_.device, second_stage_.has_value()}, index,
+                     resources, gpu_memory);
+    const std::size_t shard = pages_.size();
+    pages_.push_back(std::make_unique<IndexPages>(index, budget.for_queries / 2,
+                                                  second_stage_ ? &second_stage_->forward(shard) : nullptr));
+    if (second_stage_) second_stage_->limit_memory(shard, budget.for_second_stage, resources.threads, *pages_.back());
     engines_.push_back(std::make_unique<QueryEngine>(index, scoring_options(query_.scoring, index, query_.queries),
                                                      resources.threads,
                                                      query_memory(budget.for_queries, resources.threads)));
@@ -85,6 +91,7 @@ class ShardedRun {
   void answer(const std::vector<Query>& group, ShardedEngine& engine, TextOutput& out, RunStatistics& statistics) {
     BatchSteps steps;
     steps.render = [&](std::size_t i, QueryAnswer& answer) {
+      if (second_stage_) answer.time_us += second_stage_->rerank(group[i].text, answer.documents, query_.k);
       result_text_.write(group[i], answer.documents, [&](const std::string& text) { answer.text += text; });
       for (const std::unique_ptr<IndexPages>& pages : pages_) pages->note_query();
     };
@@ -93,13 +100,14 @@ class ShardedRun {
       statistics.add(answer);
       resources_.progress->add(1);
     };
-    engine.run(texts_of(group), algorithm_named(query_.algorithm), query_.k, resources_.threads, steps, of_gpus_,
-               resources_.memory_bytes / 16, filters_);
+    engine.run(texts_of(group), algorithm_named(query_.algorithm), query_.first_k(), resources_.threads, steps,
+               of_gpus_, resources_.memory_bytes / 16, filters_);
   }
 
   const ShardedQuery& query_;
   Resources resources_;
-  IndexShards shards_;
+  const IndexShards& shards_;
+  std::optional<ShardedSecondStage> second_stage_;
   ResultText result_text_;
   std::vector<std::unique_ptr<GpuMemoryPlan>> gpu_memories_;
   std::vector<std::unique_ptr<QueryEngine>> engines_;

@@ -9,13 +9,15 @@
 #include "command.hpp"
 #include "gpu_options.hpp"
 #include "query_options.hpp"
+#include "result_fields.hpp"
+#include "second_stage.hpp"
 
 /// `quern query` over all shards of an index.
 namespace quern::tools {
 
 struct ShardedQuery {
   const CommonOptions& common;
-  const std::vector<std::string>& indexes;
+  const IndexShards& shards;
   const QuerySource& queries;
   const ScoringArguments& scoring;
   const std::optional<std::string>& filter;
@@ -24,9 +26,14 @@ struct ShardedQuery {
   const GpuMemoryArguments& gpu_memory;
   const std::string &strategy, &algorithm;
   std::size_t k;
+  const SecondStageArguments& second_stage;
   const RunFormat& format;
+  const ResultFields* fields;  ///< null: none were asked for
   bool on_terminal;
   const std::string &tag, &output, &stats;
+
+  /// Results of the first stage.
+  std::size_t first_k() const { return second_stage.wanted() ? second_stage.rerank : k; }
 };
 
 /// Writes the run over the whole, byte for byte.

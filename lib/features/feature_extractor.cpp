@@ -20,13 +20,33 @@ void FeatureMatrix::resize(std::size_t features, std::size_t documents) {
   values_.assign(features * stride_, 0.0f);
 }
 
+AverageLengths average_lengths_of(std::span<const ForwardReader> forwards) {
+  AverageLengths lengths;
+  for (std::size_t stream = 0; stream < num_document_streams; ++stream) {
+    std::uint64_t tokens = 0, documents = 0;
+    for (const ForwardReader& forward : forwards) {
+      tokens += forward.manifest().counts.tokens[stream];
+      documents += forward.manifest().documents;
+    }
+    lengths[stream] = tokens == 0 ? 1.0 : static_cast<double>(tokens) / static_cast<double>(documents);
+  }
+  return lengths;
+}
+
 FeatureExtractor::FeatureExtractor(const IndexReader& index, const ForwardReader& forward,
-                                   std::span<const std::uint32_t> selection, const FeatureMemory& memory)
+                                   std::span<const std::uint32_t> selection, const FeatureMemory& memory,
+                                   const AverageLengths* of_all)
     : index_(&index),
       forward_(&forward),
       memory_(&memory),
       num_columns_(selection.size()),
-      column_of_(all_features().size(), -1) {
+      column_of_(all_features().size(), -1),
+      average_lengths_(of_all == nullptr ? average_lengths_of({&forward, 1}) : *of_all) {
+  if (const auto& shard = index.manifest().shard; shard && shard->count > 1 && of_all == nullptr)
+    throw InvalidArgument(
+        fmt::format("{}: is shard {} of {}, and features depend on all; give quern query all shards, or merge them "
+                    "with quern merge",
+                    index.name(), shard->number, shard->count));
   for (std::size_t column = 0; column < selection.size(); ++column)
     column_of_.at(selection[column]) = static_cast<std::int32_t>(column);
   for_each_family([&](auto family, const FamilyPlace& place) {
@@ -34,11 +54,6 @@ FeatureExtractor::FeatureExtractor(const IndexReader& index, const ForwardReader
     family_is_used_.push_back(std::any_of(begin, begin + std::size(decltype(family)::features),
                                           [](std::int32_t column) { return column >= 0; }));
   });
-  const double documents = static_cast<double>(forward.manifest().documents);
-  for (std::size_t stream = 0; stream < num_document_streams; ++stream) {
-    const std::uint64_t tokens = forward.manifest().counts.tokens[stream];
-    average_lengths_[stream] = tokens == 0 ? 1.0 : static_cast<double>(tokens) / documents;
-  }
 }
 
 DocumentView FeatureExtractor::view_of(const FeatureQuery& query, const FeatureCandidate& candidate, Space& space,

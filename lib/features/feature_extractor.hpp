@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -37,20 +38,26 @@ class FeatureMatrix {
   std::size_t documents_ = 0, stride_ = 0;
 };
 
+/// Tokens of each stream, over all documents; 1 if no document has a token there.
+using AverageLengths = std::array<double, num_document_streams>;
+/// Of the documents of all these files together.
+AverageLengths average_lengths_of(std::span<const ForwardReader> forwards);
+
 /// Computes features of documents of one index. Many threads may use it at once, each with its own Space.
 class FeatureExtractor {
  public:
   /// `selection`: numbers in all_features(), which become the columns. Index, forward file and memory must stay.
+  /// `of_all`: if the index is a shard, the average lengths of the documents of all shards. Throws InvalidArgument if
+  /// they are missing.
   FeatureExtractor(const IndexReader& index, const ForwardReader& forward, std::span<const std::uint32_t> selection,
-                   const FeatureMemory& memory = unlimited_feature_memory);
+                   const FeatureMemory& memory = unlimited_feature_memory, const AverageLengths* of_all = nullptr);
 
   std::size_t num_features() const { return num_columns_; }
   const IndexReader& index() const { return *index_; }
   const ForwardReader& forward() const { return *forward_; }
   /// The column of each of all_features(); -1: not selected.
   std::span<const std::int32_t> column_of() const { return column_of_; }
-  /// Tokens of each stream, over all documents; 1 if no document has a token there.
-  const std::array<double, num_document_streams>& average_lengths() const { return average_lengths_; }
+  const AverageLengths& average_lengths() const { return average_lengths_; }
   const FeatureMemory& memory() const { return *memory_; }
 
   /// What one thread needs.
@@ -79,7 +86,7 @@ class FeatureExtractor {
   std::size_t num_columns_;
   std::vector<std::int32_t> column_of_;  ///< see column_of()
   std::vector<bool> family_is_used_;     ///< of each family, in the order in which they publish
-  std::array<double, num_document_streams> average_lengths_{};
+  AverageLengths average_lengths_{};
 };
 
 }  // namespace quern

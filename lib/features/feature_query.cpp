@@ -51,10 +51,17 @@ void FeatureQuery::find_followers() {
 
 FeatureQuery make_feature_query(const IndexReader& index, Analyzer& analyzer, std::string_view text,
                                 const FeatureMemory& memory) {
+  const IndexReader* const shards[] = {&index};
+  return std::move(make_feature_queries(shards, analyzer, text, memory).front());
+}
+
+std::vector<FeatureQuery> make_feature_queries(std::span<const IndexReader* const> shards, Analyzer& analyzer,
+                                               std::string_view text, const FeatureMemory& memory) {
   // For its copy, in which three bytes may replace one.
   QueryMemory::Claim claim(memory.hits());
   claim.raise_to(text.size() * 4);
   FeatureQuery query;
+  std::vector<std::vector<std::optional<term_t>>> numbers(shards.size());
   std::unordered_map<std::string, std::uint32_t> places;
   std::string repaired;
   repair_utf8(text, repaired);
@@ -63,17 +70,24 @@ FeatureQuery make_feature_query(const IndexReader& index, Analyzer& analyzer, st
     const auto [known, is_new] = places.emplace(term, static_cast<std::uint32_t>(places.size()));
     query.sequence.push_back(known->second);
     if (is_new) {
-      const auto list = index.find(term);
-      query.numbers.push_back(list ? std::optional<term_t>(list->number) : std::nullopt);
-      query.terms.push_back(
-          feature_term(index.manifest().statistics, list ? list->whole_df : 0, list ? list->whole_cf : 0));
+      std::uint64_t df = 0, cf = 0;
+      for (std::size_t shard = 0; shard < shards.size(); ++shard) {
+        const auto list = shards[shard]->find(term);
+        numbers[shard].push_back(list ? std::optional<term_t>(list->number) : std::nullopt);
+        if (list) df = list->whole_df, cf = list->whole_cf;
+      }
+      query.terms.push_back(feature_term(shards.front()->manifest().statistics, df, cf));
       query.texts.emplace_back(term);
     }
     query.terms[known->second].count += 1;
   };
   analyzer.analyze(repaired, add, [] {});
-  query.prepare();
-  return query;
+  std::vector<FeatureQuery> queries(shards.size(), query);
+  for (std::size_t shard = 0; shard < shards.size(); ++shard) {
+    queries[shard].numbers = std::move(numbers[shard]);
+    queries[shard].prepare();
+  }
+  return queries;
 }
 
 }  // namespace quern

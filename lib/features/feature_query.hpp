@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,5 +46,8 @@ struct FeatureQuery {
 /// for its text.
 FeatureQuery make_feature_query(const IndexReader& index, Analyzer& analyzer, std::string_view text,
                                 const FeatureMemory& memory = unlimited_feature_memory);
+/// The same for all shards of an index, one for each: terms have the whole's counts in all of them.
+std::vector<FeatureQuery> make_feature_queries(std::span<const IndexReader* const> shards, Analyzer& analyzer,
+                                               std::string_view text, const FeatureMemory& memory);
 
 }  // namespace quern

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "quern/core/isolated_lock.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/forward/index_terms.hpp"
+#include "quern/forward/shard_urls.hpp"
 #include "quern/forward/text_segments.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/order/for_each_chunk.hpp"
@@ -25,10 +27,10 @@ constexpr std::uint64_t min_forward_bytes = 16 << 20;
 /// 25 bytes of numbers each time, and a text of a few words.
 constexpr std::uint64_t sorted_link_bytes = 2 * 48;
 
-/// Of each document its docID, its place in the order, its numbers of links, and up to two scores that the caller
-/// holds.
+/// Of each document its docID, its place in the order, its numbers of links, up to two scores that the caller holds,
+/// and the URL of a shard's.
 std::uint64_t forward_table_bytes(const CollectionReader& collection) {
-  return std::uint64_t{collection.num_documents()} * 4 * 6 + collection.table_bytes() +
+  return std::uint64_t{collection.num_documents()} * (4 * 6 + 2) + collection.table_bytes() +
          IndexTerms::table_bytes(collection);
 }
 
@@ -41,6 +43,10 @@ struct AnchorQuestion {
   std::uint32_t chunk;
   std::uint32_t number;
 };
+
+IndexTerms terms_of(const CollectionReader& collection, const ForwardShard* shard) {
+  return shard == nullptr ? IndexTerms(collection) : IndexTerms(collection, shard->index, shard->statistics);
+}
 
 /// What one thread needs for a chunk.
 struct ForwardReading {
@@ -60,16 +66,18 @@ class ForwardBuilder {
         resources_(resources),
         working_bytes_(resources.memory_bytes - forward_table_bytes(collection)),
         file_(out),
-        terms_(collection),
+        range_(target.shard == nullptr ? DocidRange{0, collection.num_documents()} : target.shard->docids),
+        terms_(terms_of(collection, target.shard)),
         rows_(resources.tmp_folder, working_bytes_ / 2),
-        out_links_(collection.num_documents()),
-        in_links_(collection.num_documents()) {}
+        out_links_(range_.size()),
+        in_links_(range_.size()) {}
 
   ForwardReport run() {
     check_free_space(resources_.tmp_folder,
                      collection_.manifest().tokens * 2 + collection_.manifest().links * sorted_link_bytes,
                      "the forward file");
     number_documents();
+    if (target_.shard != nullptr) read_shard_urls();
     resources_.progress->start("forward file", collection_.num_documents(), "documents");
     {
       LinkQuestions<AnchorQuestion> questions(collection_, resources_, working_bytes_ / 4);
@@ -87,6 +95,34 @@ class ForwardBuilder {
       throw InvalidArgument(collection_.name() + ": has another number of documents than the order");
     docids_.resize(target_.documents.size());
     for (docid_t docid = 0; docid < docids_.size(); ++docid) docids_[target_.documents[docid]] = docid;
+  }
+
+  /// Whether a document of the collection belongs to the index.
+  bool is_indexed(docid_t document) const { return range_.has(docids_[document]); }
+  /// The docID in the index of one of its documents.
+  docid_t docid_of(docid_t document) const { return docids_[document] - range_.first; }
+
+  bool has_indexed(std::size_t chunk) const {
+    const docid_t first = collection_.first_document(chunk), end = first + collection_.num_rows(chunk);
+    for (docid_t document = first; document < end; ++document)
+      if (is_indexed(document)) return true;
+    return false;
+  }
+
+  /// The URLs of the shard's documents, so that links between others are not sorted.
+  void read_shard_urls() {
+    shard_urls_.emplace(range_.size());
+    ChunkBuffers buffers;
+    for (std::size_t chunk = 0; chunk < collection_.num_chunks(); ++chunk) {
+      if (!has_indexed(chunk)) continue;
+      docid_t document = collection_.first_document(chunk);
+      for (const DocumentRow& row : collection_.documents(chunk, buffers))
+        if (is_indexed(document++) && !row.url.empty()) shard_urls_->add(NameTable::hash_of(page_url(row.url)));
+    }
+  }
+
+  bool is_of_interest(const PageLink& link) const {
+    return !shard_urls_ || is_indexed(link.from) || shard_urls_->may_have(link.to_url);
   }
 
   void read_chunks(LinkQuestions<AnchorQuestion>& questions) {
@@ -108,9 +144,12 @@ class ForwardBuilder {
       reading.numbers[row].url_bytes = document.url.size();
       reading.numbers[row++].url_depth = url_path_depth(document.url);
     }
-    questions.add_chunk(chunk, reading.links, [](const PageLink& link) {
+    questions.add_chunk(chunk, reading.links, [&](const PageLink& link) -> std::optional<LinkQuestion<AnchorQuestion>> {
+      if (!is_of_interest(link)) return std::nullopt;
       return LinkQuestion<AnchorQuestion>{{link.from, link.chunk, link.number}, as_bytes(link.anchor)};
     });
+    if (target_.shard != nullptr) target_.shard->statistics.statistics().container().release();
+    if (!has_indexed(chunk)) return;
     collection_.links(chunk, buffers, [&](std::uint32_t of_row, std::string_view, std::string_view) {
       ++reading.numbers[of_row].links;
     });
@@ -121,7 +160,9 @@ class ForwardBuilder {
     const std::span<const ForwardRow> rows = collection_.forward(chunk, reading.links.buffers);
     reading.segments.begin_chunk(reading.links.buffers.terms);
     for (std::uint32_t row = 0; row < rows.size(); ++row) {
-      const docid_t docid = docids_[collection_.first_document(chunk) + row];
+      const docid_t document = collection_.first_document(chunk) + row;
+      if (!is_indexed(document)) continue;
+      const docid_t docid = docid_of(document);
       const bool is_split = (row == 0 && collection_.is_continued(chunk)) || row == collection_.chunk(chunk).documents;
       Bytes& payload = reading.payload;
       payload.clear();
@@ -156,16 +197,16 @@ class ForwardBuilder {
     docid_t last_to = end_docid, last_from = end_docid;
     questions.answer([&](docid_t to, const AnchorQuestion& link, bool, ByteView anchor) {
       if (to == end_docid) return;
-      ++report_.anchors;
-      const docid_t docid = docids_[to], from = docids_[link.from];
       // Questions about one document come together, by the documents that ask them.
-      if (to != last_to || link.from != last_from) {
-        ++in_links_[docid];
-        ++out_links_[from];
-        last_to = to;
-        last_from = link.from;
-      }
-      rows_.add(SortKey(docid, of_anchor, from, link.chunk, link.number).view(), anchor);
+      const bool is_first = to != last_to || link.from != last_from;
+      last_to = to;
+      last_from = link.from;
+      if (is_first && is_indexed(link.from)) ++out_links_[docid_of(link.from)];
+      if (!is_indexed(to)) return;
+      ++anchors_;
+      const docid_t docid = docid_of(to);
+      if (is_first) ++in_links_[docid];
+      rows_.add(SortKey(docid, of_anchor, docids_[link.from], link.chunk, link.number).view(), anchor);
     });
   }
 
@@ -210,13 +251,14 @@ class ForwardBuilder {
       writer.add_segments(segments);
     });
     if (next > 0) end_document();
-    if (next != collection_.num_documents()) throw CorruptFile(collection_.name() + ": a document is missing");
+    if (next != range_.size()) throw CorruptFile(collection_.name() + ": a document is missing");
     report_.manifest.counts += anchors.counts();
     report_.manifest.index_hash = target_.index_hash;
-    report_.manifest.documents = collection_.num_documents();
+    report_.manifest.documents = range_.size();
     report_.manifest.index_terms = terms_.size();
     writer.finish(report_.manifest, out_links_, in_links_);
     report_.file_bytes = file_.size();
+    report_.anchors = anchors_;
   }
 
   const CollectionReader& collection_;
@@ -224,11 +266,14 @@ class ForwardBuilder {
   const Resources& resources_;
   std::uint64_t working_bytes_;
   File& file_;
+  DocidRange range_;  ///< of the order: the index's documents
   IndexTerms terms_;
   std::mutex adding_;
   ExternalSort rows_;
-  std::vector<docid_t> docids_;  ///< of each document of the collection
+  std::vector<docid_t> docids_;  ///< in the order, of each document of the collection
+  std::optional<ShardUrls> shard_urls_;
   std::vector<std::uint32_t> out_links_, in_links_;
+  std::uint64_t anchors_ = 0;
   ForwardReport report_;
 };
 

@@ -1,5 +1,7 @@
 #include "quern/forward/index_terms.hpp"
 
+#include <bit>
+
 #include "quern/core/error.hpp"
 
 namespace quern {
@@ -10,11 +12,36 @@ IndexTerms::IndexTerms(const CollectionReader& collection)
       listed_before_(words_.size()) {
   LexiconScan scan = collection.lexicon();
   LexiconEntry entry;
-  for (std::uint64_t number = 0; scan.next(entry); ++number) {
-    if (number % 64 == 0) listed_before_[number / 64] = static_cast<std::uint32_t>(listed_);
-    if (entry.df == 0) continue;
-    words_[number / 64] |= std::uint64_t{1} << number % 64;
-    ++listed_;
+  for (std::uint64_t number = 0; scan.next(entry); ++number)
+    if (entry.df > 0) set_listed(number);
+  count_listed();
+}
+
+IndexTerms::IndexTerms(const CollectionReader& collection, const IndexReader& shard, const StatisticsBeside& whole)
+    : dictionary_(collection.lexicon_container(), "lexicon", collection.manifest().terms),
+      whole_(&whole),
+      words_(collection.manifest().terms / 64 + 1),
+      listed_before_(words_.size()) {
+  LexiconScan scan = collection.lexicon();
+  LexiconEntry entry;
+  std::uint64_t next = 0;  // the number of the entry after the one at hand
+  for (std::uint64_t block = 0; block < shard.num_lexicon_blocks(); ++block) {
+    shard.for_each_list(block, [&](std::string_view term, const PostingList&) {
+      while (next == 0 || entry.term < term) {
+        if (!scan.next(entry)) throw InvalidArgument(collection.name() + ": lacks terms of " + shard.name());
+        ++next;
+      }
+      if (entry.term != term) throw InvalidArgument(collection.name() + ": lacks terms of " + shard.name());
+      set_listed(next - 1);
+    });
+  }
+  count_listed();
+}
+
+void IndexTerms::count_listed() {
+  for (std::size_t word = 0; word < words_.size(); ++word) {
+    listed_before_[word] = static_cast<std::uint32_t>(listed_);
+    listed_ += static_cast<std::uint64_t>(std::popcount(words_[word]));
   }
 }
 
@@ -36,13 +63,6 @@ std::string IndexTerms::term(term_t in_collection) const {
   for (std::uint32_t i = 0; i <= in_collection % terms_per_block; ++i)
     if (!block.next(entry)) throw CorruptFile(dictionary_.what() + ": ends too early");
   return std::string(entry.term);
-}
-
-std::optional<term_t> IndexTermCache::number(std::string_view term) {
-  std::string key(term);
-  if (const auto found = known_.find(key); found != known_.end()) return found->second;
-  if (known_.size() == max_terms) known_.clear();
-  return known_[std::move(key)] = terms_.number(term);
 }
 
 }  // namespace quern

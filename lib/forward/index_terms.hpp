@@ -3,11 +3,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"
+#include "quern/formats/statistics_beside.hpp"
 #include "quern/formats/term_dictionary.hpp"
 
 namespace quern {
@@ -17,6 +17,9 @@ namespace quern {
 class IndexTerms {
  public:
   explicit IndexTerms(const CollectionReader& collection);
+  /// Of the index of a shard that was built from the collection; `whole` has the terms of all documents' titles and
+  /// bodies. Both must stay. Throws InvalidArgument if the collection lacks a term of the shard.
+  IndexTerms(const CollectionReader& collection, const IndexReader& shard, const StatisticsBeside& whole);
   /// What it takes in memory.
   static std::uint64_t table_bytes(const CollectionReader& collection);
 
@@ -33,26 +36,18 @@ class IndexTerms {
   std::optional<term_t> number(std::string_view term) const;
   /// A term by its number in the collection.
   std::string term(term_t in_collection) const;
+  /// Of a term that a shard has no list of: whether the index of all documents has one.
+  bool whole_has_list(std::string_view term) const { return whole_ != nullptr && whole_->find(term).has_value(); }
 
  private:
+  void set_listed(std::uint64_t in_collection) { words_[in_collection / 64] |= std::uint64_t{1} << in_collection % 64; }
+  void count_listed();
+
   TermDictionary dictionary_;
+  const StatisticsBeside* whole_ = nullptr;   ///< of shards
   std::vector<std::uint64_t> words_;          ///< a bit for each term of the collection: whether the index has a list
   std::vector<std::uint32_t> listed_before_;  ///< the lists of terms before each word
   std::uint64_t listed_ = 0;
-};
-
-/// Remembers numbers of terms that were asked for, within a bounded memory; one per thread.
-class IndexTermCache {
- public:
-  explicit IndexTermCache(const IndexTerms& terms) : terms_(terms) {}
-  /// As IndexTerms::number().
-  std::optional<term_t> number(std::string_view term);
-
- private:
-  static constexpr std::size_t max_terms = 1 << 14;
-
-  const IndexTerms& terms_;
-  std::unordered_map<std::string, std::optional<term_t>> known_;
 };
 
 }  // namespace quern

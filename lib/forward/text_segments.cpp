@@ -14,9 +14,13 @@ SegmentBuilder::Key TextSegments::key_of(std::uint32_t chunk_term) {
   if (keyed.segment != segment_) {
     const term_t in_collection = chunk_terms_[chunk_term];
     const auto number = terms_.number(in_collection);
-    keyed = {segment_, number ? builder_.add_term(*number) : builder_.add_literal(terms_.term(in_collection))};
+    keyed = {segment_, number ? builder_.add_term(*number) : add_literal(terms_.term(in_collection))};
   }
   return keyed.key;
+}
+
+SegmentBuilder::Key TextSegments::add_literal(std::string_view term) {
+  return builder_.add_literal(term, terms_.whole_has_list(term));
 }
 
 void TextSegments::add_stream(DocumentStream stream, ByteView tokens, std::string_view what, Bytes& out) {
@@ -44,8 +48,8 @@ void AnchorSegments::add(std::string_view text, Bytes& out) {
   const auto on_term = [&](std::string_view term) {
     const auto [place, is_new] = keys_.try_emplace(std::string(term));
     if (is_new) {
-      const auto number = terms_.number(term);
-      place->second = number ? builder_.add_term(*number) : builder_.add_literal(term);
+      const auto number = numbers_.number(term, [&](std::string_view unknown) { return terms_.number(unknown); });
+      place->second = number ? builder_.add_term(*number) : builder_.add_literal(term, terms_.whole_has_list(term));
     }
     add_place(place->second, out);
   };
@@ -54,7 +58,7 @@ void AnchorSegments::add(std::string_view text, Bytes& out) {
 }
 
 void AnchorSegments::end_document(Bytes& out) {
-  builder_.encode(index_terms_, out);
+  builder_.encode(terms_.size(), out);
   keys_.clear();
 }
 

@@ -7,6 +7,7 @@
 #include "quern/formats/collection.hpp"
 #include "quern/formats/forward_segment.hpp"
 #include "quern/forward/index_terms.hpp"
+#include "quern/forward/term_number_cache.hpp"
 #include "quern/text/analyzer.hpp"
 
 namespace quern {
@@ -28,6 +29,7 @@ class TextSegments {
 
  private:
   SegmentBuilder::Key key_of(std::uint32_t chunk_term);
+  SegmentBuilder::Key add_literal(std::string_view term);
 
   struct Keyed {
     std::uint64_t segment = 0;
@@ -43,8 +45,7 @@ class TextSegments {
 /// Codes the texts of links that lead to a document as segments.
 class AnchorSegments {
  public:
-  AnchorSegments(const IndexTerms& terms, const AnalyzerOptions& options)
-      : index_terms_(terms.size()), terms_(terms), analyzer_(options) {}
+  AnchorSegments(const IndexTerms& terms, const AnalyzerOptions& options) : terms_(terms), analyzer_(options) {}
 
   /// Adds one link's text, which ends a phrase, and appends segments that are full to `out`.
   void add(std::string_view text, Bytes& out);
@@ -56,8 +57,8 @@ class AnchorSegments {
  private:
   void add_place(SegmentBuilder::Key key, Bytes& out);
 
-  std::uint64_t index_terms_;
-  IndexTermCache terms_;
+  const IndexTerms& terms_;
+  TermNumberCache numbers_;
   Analyzer analyzer_;
   std::unordered_map<std::string, SegmentBuilder::Key> keys_;  ///< of the segment at hand
   SegmentBuilder builder_;

@@ -31,6 +31,7 @@ struct PageLink {
   std::uint32_t chunk;   ///< that has the link
   std::uint32_t number;  ///< among the chunk's links
   std::string_view anchor;
+  Hash128 to_url;  ///< NameTable::hash_of() of the page_url() that it leads to
 };
 
 /// What is asked about a link, and comes back with the document that it leads to.
@@ -53,7 +54,8 @@ class LinkQuestions {
     }
   }
 
-  /// Adds the documents that end in the chunk, and asks for the links in it: make(PageLink) makes the LinkQuestion.
+  /// Adds the documents that end in the chunk, and asks for the links in it: make(PageLink) makes the LinkQuestion, or
+  /// nothing if there is none about the link.
   template <class Make>
   void add_chunk(std::size_t chunk, LinkReading& reading, Make&& make) {
     read_own_urls(chunk, reading);
@@ -63,13 +65,15 @@ class LinkQuestions {
     std::uint32_t number = 0;
     collection_.links(chunk, reading.buffers, [&](std::uint32_t row, std::string_view url, std::string_view anchor) {
       ++counts.links;
-      const PageLink link{first + row, static_cast<std::uint32_t>(chunk), number++, anchor};
-      const Hash128 hash = NameTable::hash_of(page_url_of_resolved(url, reading.url_buffer));
-      if (reading.own_urls[row] == hash) {
+      const PageLink link{first + row, static_cast<std::uint32_t>(chunk), number++, anchor,
+                          NameTable::hash_of(page_url_of_resolved(url, reading.url_buffer))};
+      if (reading.own_urls[row] == link.to_url) {
         ++counts.self;
         return;
       }
-      asked.push_back({hash, make(link)});
+      const std::optional<LinkQuestion<Question>> question = make(link);
+      if (!question) return;
+      asked.push_back({link.to_url, *question});
       if (asked.size() == asked_at_once) ask(asked);
     });
     ask(asked);

@@ -6,11 +6,12 @@ namespace quern {
 
 LinkCounts join_page_links(const CollectionReader& collection, const Resources& resources, EdgeSpool& edges) {
   LinkQuestions<docid_t> questions(collection, resources, resources.memory_bytes / 2);
-  for_each_chunk<LinkReading>(
-      collection, link_reading_bytes(collection), resources.memory_bytes / 2, resources,
-      [&](LinkReading& reading, std::size_t chunk) {
-        questions.add_chunk(chunk, reading, [](const PageLink& link) { return LinkQuestion<docid_t>{link.from, {}}; });
-      });
+  for_each_chunk<LinkReading>(collection, link_reading_bytes(collection), resources.memory_bytes / 2, resources,
+                              [&](LinkReading& reading, std::size_t chunk) {
+                                questions.add_chunk(chunk, reading, [](const PageLink& link) {
+                                  return std::optional(LinkQuestion<docid_t>{link.from, {}});
+                                });
+                              });
   LinkCounts counts = questions.counts();
   questions.answer([&](docid_t to, docid_t from, bool is_repeated, ByteView) {
     if (is_repeated) {

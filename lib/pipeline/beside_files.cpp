@@ -15,15 +15,16 @@ void BesideChoice::check_memory(const CollectionReader& collection, const Resour
 
 BesideReports BesideChoice::write(const CollectionReader& collection, const DocumentOrder& order,
                                   const std::string& index_hash, const Resources& resources, AtomicOutput& folder,
-                                  std::optional<DocidRange> shard) const {
+                                  const ForwardShard* shard) const {
   BesideReports reports;
+  const std::optional<DocidRange> range = shard == nullptr ? std::nullopt : std::optional(shard->docids);
   if (forward)
     reports.forward =
-        build_forward(collection, {order.documents, index_hash}, resources, folder.add_member(forward_member));
+        build_forward(collection, {order.documents, index_hash, shard}, resources, folder.add_member(forward_member));
   if (collection.has_fields())
-    reports.fields = build_fields(collection, order, index_hash, resources, folder.add_member(fields_member), shard);
+    reports.fields = build_fields(collection, order, index_hash, resources, folder.add_member(fields_member), range);
   if (texts)
-    reports.texts = build_texts(collection, order, index_hash, resources, folder.add_member(texts_member), shard);
+    reports.texts = build_texts(collection, order, index_hash, resources, folder.add_member(texts_member), range);
   return reports;
 }
 

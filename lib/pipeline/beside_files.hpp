@@ -29,10 +29,9 @@ struct BesideChoice {
   /// Throws InvalidArgument if the memory budget does not hold what they need.
   void check_memory(const CollectionReader& collection, const Resources& resources) const;
   /// Writes them for the index with this content hash, which was just built into the same folder.
-  /// `shard`: of the order, if it is not the index of all documents, which has no forward file then.
+  /// `shard`: which of the order's it is; null: it is the index of all documents.
   BesideReports write(const CollectionReader& collection, const DocumentOrder& order, const std::string& index_hash,
-                      const Resources& resources, AtomicOutput& folder,
-                      std::optional<DocidRange> shard = std::nullopt) const;
+                      const Resources& resources, AtomicOutput& folder, const ForwardShard* shard = nullptr) const;
 };
 
 }  // namespace quern

@@ -12,8 +12,8 @@
 namespace quern {
 
 Reranker::Reranker(const IndexReader& index, const ForwardReader& forward, BoundModel model, std::string name,
-                   const FeatureMemory& memory) try
-    : extractor_(index, forward, model.selection, memory),
+                   const FeatureMemory& memory, const AverageLengths* of_all) try
+    : extractor_(index, forward, model.selection, memory, of_all),
       model_(std::move(model.model)),
       ranker_(make_ranker(model_)),
       name_(std::move(name)) {

@@ -21,10 +21,10 @@ class Reranker {
   /// Documents whose features are in memory at a time: so many that they stay in the cache.
   static constexpr std::size_t documents_at_once = 128;
 
-  /// Index, forward file and memory must stay. `name`: of the model, for messages. Throws InvalidArgument as
-  /// make_ranker() does.
+  /// Index, forward file and memory must stay. `name`: of the model, for messages. `of_all`: as FeatureExtractor has
+  /// it. Throws InvalidArgument as make_ranker() and FeatureExtractor do.
   Reranker(const IndexReader& index, const ForwardReader& forward, BoundModel model, std::string name,
-           const FeatureMemory& memory = unlimited_feature_memory);
+           const FeatureMemory& memory = unlimited_feature_memory, const AverageLengths* of_all = nullptr);
 
   /// What one thread needs.
   struct Space {

@@ -6,6 +6,7 @@
 
 #include "quern/core/run_stage.hpp"
 #include "quern/formats/documents_hash.hpp"
+#include "quern/formats/lexicon_cursor.hpp"
 #include "quern/formats/manifest_json.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/index/index_assembly.hpp"
@@ -13,7 +14,6 @@
 #include "quern/io/external_sort.hpp"
 #include "quern/shards/index_documents.hpp"
 #include "quern/shards/joined_lists.hpp"
-#include "quern/shards/lexicon_cursor.hpp"
 #include "quern/shards/merge_indexes.hpp"
 #include "quern/shards/shard_cuts.hpp"
 

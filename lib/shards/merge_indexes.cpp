@@ -6,15 +6,13 @@
 #include <queue>
 
 #include "quern/core/run_stage.hpp"
-#include "quern/formats/fields_file.hpp"
+#include "quern/formats/lexicon_cursor.hpp"
 #include "quern/formats/manifest_json.hpp"
-#include "quern/formats/texts_file.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/index/list_encoder.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/shards/index_documents.hpp"
 #include "quern/shards/joined_lists.hpp"
-#include "quern/shards/lexicon_cursor.hpp"
 
 namespace quern {
 namespace {
@@ -125,54 +123,6 @@ BuildReport merge_indexes(const IndexShards& shards, const Resources& resources,
     return std::move(written)
         .write_documents([&](docid_t docid) { return documents.at(docid); })
         .finish(whole_manifest(shards), pagerank, global_scores);
-  });
-}
-
-TextsReport merge_texts(const IndexShards& shards, const std::string& index_hash, const Resources& resources,
-                        File& out) {
-  return run_stage(resources, [&] {
-    std::vector<TextsReader> texts;
-    std::uint64_t bytes = 0;
-    for (const IndexReader& shard : shards)
-      bytes += texts.emplace_back(TextsReader::open_beside(shard)).manifest().text_bytes;
-    resources.progress->start("write texts", bytes, "bytes");
-    TextsWriter writer(out, resources.tmp_folder);
-    for (const TextsReader& of_shard : texts) {
-      TextBuffers buffers;
-      for (docid_t docid = 0; docid < of_shard.num_documents(); ++docid) {
-        of_shard.read(docid, buffers, [&](std::string_view piece) {
-          writer.add(piece);
-          resources.progress->add(piece.size());
-        });
-        writer.end_document();
-      }
-      of_shard.container().release();
-    }
-    writer.finish(index_hash);
-    resources.progress->finish();
-    return TextsReport{bytes, out.size()};
-  });
-}
-
-FieldsReport merge_fields(const IndexShards& shards, const std::string& index_hash, const Resources& resources,
-                          File& out) {
-  return run_stage(resources, [&] {
-    const std::vector<std::string> names = shards[0].manifest().field_names.kept;
-    FieldsWriter writer(out, resources.tmp_folder, names);
-    Bytes row;
-    for (const IndexReader& shard : shards) {
-      const FieldsReader fields = FieldsReader::open_beside(shard);
-      std::vector<FieldBuffers> buffers(names.size());
-      for (docid_t docid = 0; docid < fields.num_documents(); ++docid) {
-        row.clear();
-        for (std::size_t field = 0; field < names.size(); ++field)
-          put_field_value(row,
-                          fields.values(field, docid / fields_per_frame, buffers[field])[docid % fields_per_frame]);
-        writer.add(row);
-      }
-    }
-    writer.finish(index_hash);
-    return FieldsReport{names.size(), out.size()};
   });
 }
 

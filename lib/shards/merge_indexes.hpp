@@ -3,9 +3,7 @@
 
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_shards.hpp"
-#include "quern/index/build_fields.hpp"
 #include "quern/index/build_index.hpp"
-#include "quern/index/build_texts.hpp"
 
 /// The index of all documents from the indexes of its shards.
 namespace quern {
@@ -20,11 +18,5 @@ IndexManifest settings_of_index(const IndexManifest& from);
 /// Lists are decoded and encoded anew, since blocks cross the shards' borders, in parallel and within the memory
 /// budget.
 BuildReport merge_indexes(const IndexShards& shards, const Resources& resources, File& out);
-
-/// The same for the texts beside them, and for kept fields. Throws InvalidArgument if some shards lack them.
-TextsReport merge_texts(const IndexShards& shards, const std::string& index_hash, const Resources& resources,
-                        File& out);
-FieldsReport merge_fields(const IndexShards& shards, const std::string& index_hash, const Resources& resources,
-                          File& out);
 
 }  // namespace quern

@@ -22,7 +22,7 @@ using StageFile = std::shared_ptr<File>;
 
 class Pipeline {
  public:
-  Pipeline() {
+  explicit Pipeline(const ChunkLimits& limits = {}) : chunk_limits(limits) {
     resources.threads = 2;
     resources.tmp_folder = folder.path("");
     resources.progress = &progress_;

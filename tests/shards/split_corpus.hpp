@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "quern/formats/index_shards.hpp"
+#include "quern/forward/build_forward.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/shards/merge_indexes.hpp"
 #include "quern/shards/scales.hpp"
 #include "quern/shards/shard_cuts.hpp"
@@ -20,8 +22,23 @@ namespace quern::testing {
 class SplitCorpus {
  public:
   SplitCorpus(const std::vector<ModelDocument>& documents, std::size_t splits)
-      : whole(pipeline.parse(as_jsonl(documents))), files_(parse(documents, splits)), joined(files_) {
+      : SplitCorpus(as_jsonl(documents), texts_of(documents, splits, as_jsonl)) {}
+  /// The same of texts of corpora.
+  SplitCorpus(const std::string& text, const std::vector<std::string>& splits, const ChunkLimits& limits = {})
+      : pipeline(limits), whole(pipeline.parse(text)), files_(parse(splits)), joined(files_) {
     joined.join_lexicons(pipeline.resources.tmp_folder, 1 << 20);
+  }
+
+  /// The text of each split.
+  template <class Document, class Text>
+  static std::vector<std::string> texts_of(const std::vector<Document>& documents, std::size_t splits, Text&& text) {
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < splits; ++i) {
+      const auto from = documents.begin() + static_cast<std::ptrdiff_t>(documents.size() * i / splits);
+      const auto to = documents.begin() + static_cast<std::ptrdiff_t>(documents.size() * (i + 1) / splits);
+      texts.push_back(text({from, to}));
+    }
+    return texts;
   }
 
   /// Statistics of some splits, merged in their order.
@@ -64,9 +81,9 @@ class SplitCorpus {
     return merge_scales(each, names);
   }
 
-  /// A shard of the index, made from all splits.
+  /// A shard of the index, made from all splits; and its forward file, if `forward` is given.
   IndexReader shard(const ShardChoice& choice, const OrderReader& order_file, const OrderOptions& order_options,
-                    const BuildOptions& options) const {
+                    const BuildOptions& options, StageFile* forward = nullptr) const {
     StatisticsReader statistics = this->statistics();
     std::optional<Scales> scales;
     if (options.quantize_bits > 0) scales = this->scales(statistics, options.bm25);
@@ -81,20 +98,23 @@ class SplitCorpus {
                              [&](docid_t document) { return is_in_shard[document]; });
     const StageFile file = pipeline.new_file();
     build_index(collection, order, order_options, options, pipeline.resources, *file, &source.whole());
-    return Pipeline::open_index(file);
+    IndexReader index = Pipeline::open_index(file);
+    if (forward == nullptr) return index;
+    const StatisticsBeside of_all(source.statistics());
+    const ForwardShard of_shard{source.docids(), index, of_all};
+    const std::string hash = hash_text(index.container().content_hash());
+    *forward = pipeline.new_file();
+    build_forward(collection, {order.documents, hash, &of_shard}, pipeline.resources, **forward);
+    return index;
   }
 
   Pipeline pipeline;
   CollectionReader whole;
 
  private:
-  std::vector<std::shared_ptr<const File>> parse(const std::vector<ModelDocument>& documents, std::size_t splits) {
+  std::vector<std::shared_ptr<const File>> parse(const std::vector<std::string>& splits) {
     std::vector<std::shared_ptr<const File>> files;
-    for (std::size_t i = 0; i < splits; ++i) {
-      const auto from = documents.begin() + static_cast<std::ptrdiff_t>(documents.size() * i / splits);
-      const auto to = documents.begin() + static_cast<std::ptrdiff_t>(documents.size() * (i + 1) / splits);
-      files.push_back(pipeline.parse(as_jsonl({from, to})));
-    }
+    for (const std::string& split : splits) files.push_back(pipeline.parse(split));
     return files;
   }
   StatisticsReader statistics_of(const std::shared_ptr<const File>& split) const {

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "quern/formats/order_file.hpp"
+#include "quern/formats/statistics_beside.hpp"
 #include "quern/io/atomic_output.hpp"
 
 #include "beside_options.hpp"
@@ -56,6 +57,17 @@ void join_lexicons(CollectionReader& collection, const DocumentOrder& order, con
       shard == nullptr ? std::function<bool(docid_t)>() : [&](docid_t document) { return is_in_shard[document]; });
 }
 
+/// Writes the files beside the index that was just written to `out`.
+BesideReports write_beside(const BesideChoice& choice, const CollectionReader& collection, const DocumentOrder& order,
+                           const BuildReport& report, const ShardSource* shard, const Resources& resources,
+                           AtomicOutput& out) {
+  if (shard == nullptr) return choice.write(collection, order, report.index_hash, resources, out);
+  const IndexReader index = IndexReader::open(out.file());
+  const StatisticsBeside statistics(shard->statistics());
+  const ForwardShard of_shard{shard->docids(), index, statistics};
+  return choice.write(collection, order, report.index_hash, resources, out, &of_shard);
+}
+
 void run(const BuildArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   CollectionReader collection = CollectionReader::open(arguments.collections);
@@ -66,12 +78,12 @@ void run(const BuildArguments& arguments) {
   OrderOptions order_options;
   const DocumentOrder order = load_order(arguments, collection, order_options, resources);
   join_lexicons(collection, order, shard.get(), resources);
-  collection.verify(resources);
+  // Links may come from every collection.
+  collection.verify(resources, arguments.beside.forward);
   AtomicOutput out = AtomicOutput::folder(arguments.output, index_members(), arguments.common.force);
   const BuildReport report = build_index(collection, order, order_options, arguments.build, resources, out.file(),
                                          shard ? &shard->whole() : nullptr);
-  const BesideReports beside = arguments.beside.write(collection, order, report.index_hash, resources, out,
-                                                      shard ? std::optional(shard->docids()) : std::nullopt);
+  const BesideReports beside = write_beside(arguments.beside, collection, order, report, shard.get(), resources, out);
   if (shard && !order.pagerank.empty())
     copy_file(shard->statistics().container().file(), out.add_member(statistics_member));
   out.commit();
@@ -100,7 +112,6 @@ void add_build_command(CLI::App& program) {
              {"quern build my.collection --store-text -o my.quern"},
              {"quern build split-*.collection --order my.order --shard 3/16 --statistics my.statistics -o 3.quern",
               "A shard of the index of all splits, with its scores"}});
-  command->get_option("--forward")->excludes("--shard");
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -5,6 +5,8 @@
 #include "quern/io/atomic_output.hpp"
 #include "quern/shards/cut_index.hpp"
 
+#include "beside_copies.hpp"
+#include "beside_options.hpp"
 #include "command.hpp"
 #include "shard_options.hpp"
 #include "stage_options.hpp"
@@ -31,9 +33,12 @@ void run(const CutArguments& arguments) {
   }
   const BuildReport report =
       cut_index(index, *shard_choice(arguments.shard), statistics ? &*statistics : nullptr, resources, out.file());
+  const IndexReader shard = IndexReader::open(out.file());
+  const auto first = static_cast<docid_t>(shard.manifest().docid_base);
+  const IndexPart part{index, {first, first + shard.num_documents()}};
+  const BesideReports beside = copy_beside({&part, 1}, resources, out);
   out.commit();
-  say_report(arguments.common, report, arguments.output);
-  if (arguments.common.json) print(to_json(report).dump(1) + "\n");
+  show_reports(arguments.common, report, beside, arguments.output);
 }
 
 }  // namespace
@@ -46,8 +51,7 @@ void add_cut_command(CLI::App& program) {
       ->required();
   add_output_options(*command, arguments->common, arguments->output, "index");
   add_common_options(*command, arguments->common);
-  set_notes(*command,
-            {"Shards have the lists and documents of an index; texts, kept fields and forward files stay with it."},
+  set_notes(*command, {"Texts, kept fields and the forward file beside the index are cut, too."},
             {{"quern cut my.quern --shard 1/2 -o 1.quern", "So that each of two GPUs holds half of the documents"}});
   command->callback([arguments] { run(*arguments); });
 }

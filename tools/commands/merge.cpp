@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "quern/io/atomic_output.hpp"
-#include "quern/pipeline/verify_index_files.hpp"
 #include "quern/shards/merge_indexes.hpp"
 
+#include "beside_copies.hpp"
 #include "beside_options.hpp"
 #include "command.hpp"
 #include "stage_options.hpp"
@@ -25,11 +25,7 @@ void run(const MergeArguments& arguments) {
   for (const IndexReader& shard : shards) shard.container().verify(resources);
   AtomicOutput out = AtomicOutput::folder(arguments.output, index_members(), arguments.common.force);
   const BuildReport report = merge_indexes(shards, resources, out.file());
-  BesideReports beside;
-  if (!shards[0].manifest().field_names.kept.empty())
-    beside.fields = merge_fields(shards, report.index_hash, resources, out.add_member(fields_member));
-  if (has_file(texts_path(shards[0].name())))
-    beside.texts = merge_texts(shards, report.index_hash, resources, out.add_member(texts_member));
+  const BesideReports beside = copy_beside(parts_of(shards), resources, out);
   out.commit();
   show_reports(arguments.common, report, beside, arguments.output);
 }
@@ -45,8 +41,8 @@ void add_merge_command(CLI::App& program) {
   add_output_options(*command, arguments->common, arguments->output, "index");
   add_common_options(*command, arguments->common);
   set_notes(*command,
-            {"The result has the bytes that quern build writes with the same order and without --shard. Texts and kept "
-             "fields beside the shards are merged, too."},
+            {"The result has the bytes that quern build writes with the same order and without --shard. Texts, kept "
+             "fields and forward files beside the shards are merged, too."},
             {{"quern merge shard-*.quern -o my.quern"}});
   command->callback([arguments] { run(*arguments); });
 }

@@ -122,14 +122,14 @@ void check_stream(const QuerySource& source) {
 }
 
 /// What --fields names, if it is given.
-std::optional<ResultFields> result_fields(const QueryArguments& arguments, const IndexReader& index) {
+std::optional<ResultFields> result_fields(const QueryArguments& arguments, const IndexShards& shards) {
   if (arguments.fields.empty()) return std::nullopt;
   if (const RunFormat& format = output_format(arguments); !format.shows_titles())
     throw usage_error(
         fmt::format("--fields: the output format '{}' has no place for fields; give --output-format json "
                     "or text",
                     format.name()));
-  return std::optional<ResultFields>(std::in_place, arguments.fields, index);
+  return std::optional<ResultFields>(std::in_place, arguments.fields, shards);
 }
 
 /// Answers queries as they arrive, with remarks on them.
@@ -154,15 +154,16 @@ void run_over_shards(const QueryArguments& arguments) {
     if (is_given)
       throw usage_error(fmt::format("{} needs an index that is not in shards; merge them with quern merge", option));
   };
-  refuse(arguments.second_stage.wanted(), "--ranker");
-  refuse(!arguments.fields.empty(), "--fields");
+  refuse(arguments.second_stage.gpu.is_set(), "a second stage on GPUs");
   refuse(arguments.batch_wait_ms.has_value(), "--batch-wait");
   refuse(arguments.device == QueryDevice::both, "--device both");
   refuse(!arguments.gpu_memory.plan.empty(), "--plan");
-  run_sharded_query({arguments.common, arguments.indexes, arguments.queries, arguments.scoring, arguments.filter,
-                     arguments.device, arguments.gpu, arguments.gpu_memory, arguments.strategy, arguments.algorithm,
-                     arguments.k, output_format(arguments), is_on_terminal(arguments), arguments.tag, arguments.output,
-                     arguments.stats});
+  const IndexShards shards = IndexShards::open(arguments.indexes);
+  const std::optional<ResultFields> fields = result_fields(arguments, shards);
+  run_sharded_query({arguments.common, shards, arguments.queries, arguments.scoring, arguments.filter, arguments.device,
+                     arguments.gpu, arguments.gpu_memory, arguments.strategy, arguments.algorithm, arguments.k,
+                     arguments.second_stage, output_format(arguments), fields ? &*fields : nullptr,
+                     is_on_terminal(arguments), arguments.tag, arguments.output, arguments.stats});
 }
 
 void run(const QueryArguments& arguments) {
@@ -180,7 +181,7 @@ void run(const QueryArguments& arguments) {
   check_whole_results(index, algorithm_named(arguments.algorithm));
   std::optional<SecondStage> second_stage;
   if (arguments.second_stage.wanted()) second_stage.emplace(arguments.second_stage.ranker, index);
-  const std::optional<ResultFields> fields = result_fields(arguments, index);
+  const std::optional<ResultFields> fields = result_fields(arguments, indexes);
   const std::optional<DocumentSet> passing = passing_documents(
       arguments.filter, {arguments.queries.file, arguments.output}, index, resources, arguments.common);
   GpuMemoryPlan gpu_memory(arguments.gpu_memory, index);

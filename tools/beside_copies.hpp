@@ -1,0 +1,14 @@
+#pragma once
+#include <span>
+
+#include "quern/io/atomic_output.hpp"
+#include "quern/pipeline/beside_files.hpp"
+#include "quern/shards/copy_beside.hpp"
+
+namespace quern::tools {
+
+/// Writes beside the index that was just written to `out`, and is made of these documents of others, what lies beside
+/// those: texts, kept fields, forward file.
+BesideReports copy_beside(std::span<const IndexPart> parts, const Resources& resources, AtomicOutput& out);
+
+}  // namespace quern::tools
