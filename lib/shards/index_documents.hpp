@@ -18,7 +18,9 @@ class IndexDocuments {
 
   /// By several threads; consecutive documents cost least.
   IndexedDocument at(docid_t docid) {
-    const auto [shard, in_shard] = shards_ == nullptr ? IndexShards::Place{*index_, docid} : shards_->place(docid);
+    const IndexShards::Place place = shards_ == nullptr ? IndexShards::Place{*index_, docid} : shards_->place(docid);
+    const IndexReader& shard = place.index;
+    const docid_t in_shard = place.docid;
     Group& group = groups_.local();
     if (group.shard != &shard || in_shard / texts_per_block != group.number)
       group.load(shard, in_shard / texts_per_block);

@@ -100,7 +100,7 @@ class SplitCorpus {
     build_index(collection, order, order_options, options, pipeline.resources, *file, &source.whole());
     IndexReader index = Pipeline::open_index(file);
     if (forward == nullptr) return index;
-    const StatisticsBeside of_all(source.statistics());
+    const StatisticsBeside of_all(this->statistics());
     const ForwardShard of_shard{source.docids(), index, of_all};
     const std::string hash = hash_text(index.container().content_hash());
     *forward = pipeline.new_file();

@@ -17,17 +17,23 @@ namespace {
 using namespace testing;
 
 /// All shards of an index with their forward files.
-struct ForwardShards {
-  std::vector<IndexReader> indexes;
-  std::vector<ForwardReader> forwards;
-
+class ForwardShards {
+ public:
   void add(IndexReader index, const StageFile& forward, const Resources& resources) {
-    indexes.push_back(std::move(index));
+    indexes_.push_back(std::move(index));
     forwards.push_back(open_forward(forward));
     forwards.back().container().verify(resources);
-    forwards.back().check_belongs_to(indexes.back());
-    forwards.back().verify_contents(indexes.back(), resources);
+    forwards.back().check_belongs_to(indexes_.back());
+    forwards.back().verify_contents(indexes_.back(), resources);
   }
+  /// After the last.
+  void end() { indexes.emplace(std::move(indexes_)); }
+
+  std::optional<IndexShards> indexes;
+  std::vector<ForwardReader> forwards;
+
+ private:
+  std::vector<IndexReader> indexes_;
 };
 
 ForwardShards shards_of(const SplitCorpus& corpus, const OrderReader& order, std::uint32_t count) {
@@ -37,6 +43,7 @@ ForwardShards shards_of(const SplitCorpus& corpus, const OrderReader& order, std
     IndexReader index = corpus.shard({number, count}, order, {}, {}, &forward);
     shards.add(std::move(index), forward, corpus.pipeline.resources);
   }
+  shards.end();
   return shards;
 }
 
@@ -54,16 +61,17 @@ ForwardShards shards_of(const Pipeline& pipeline, const IndexReader& whole, cons
     recoder.finish();
     shards.add(std::move(index), forward_file, pipeline.resources);
   }
+  shards.end();
   return shards;
 }
 
 Bytes merged_forward(const ForwardShards& shards, const Pipeline& pipeline) {
   const StageFile index_file = pipeline.new_file(), file = pipeline.new_file();
-  merge_indexes(IndexShards(shards.indexes), pipeline.resources, *index_file);
+  merge_indexes(*shards.indexes, pipeline.resources, *index_file);
   const IndexReader index = Pipeline::open_index(index_file);
   ForwardRecoder recoder(index, pipeline.resources, *file);
-  for (std::size_t i = 0; i < shards.indexes.size(); ++i)
-    recoder.add(shards.indexes[i], shards.forwards[i], {0, shards.indexes[i].num_documents()});
+  for (std::size_t i = 0; i < shards.forwards.size(); ++i)
+    recoder.add((*shards.indexes)[i], shards.forwards[i], {0, (*shards.indexes)[i].num_documents()});
   recoder.finish();
   return bytes_of(*file);
 }
@@ -84,11 +92,10 @@ void check_reranking(const ForwardShards& shards, const IndexReader& whole, cons
                      std::uint64_t seed) {
   const BoundModel model = model_of_all_features();
   const Reranker expected(whole, forward, model, "model");
-  const IndexShards indexes(shards.indexes);
-  const std::vector<FeatureMemory> memory(indexes.size());
-  const ShardedReranker found(indexes, shards.forwards, model, "model", memory);
+  const std::vector<FeatureMemory> memory(shards.forwards.size());
+  const ShardedReranker found(*shards.indexes, shards.forwards, model, "model", memory);
   Reranker::Space space(whole);
-  ShardedReranker::Space sharded_space(indexes);
+  ShardedReranker::Space sharded_space(*shards.indexes);
   RandomBits random(seed);
   for (int i = 0; i < 12; ++i) {
     std::string text;
@@ -155,7 +162,7 @@ TEST_CASE("segments of shards end where those of the whole do, whatever has list
   const OrderReader reader(ContainerReader(order_file, FileKind::order, order_version));
   const ForwardShards shards = shards_of(corpus, reader, 3);
   CHECK((merged_forward(shards, corpus.pipeline) == bytes_of(*site.forward)));
-  CHECK_THROWS_WITH(FeatureExtractor(shards.indexes[0], shards.forwards[0], select_features("all")),
+  CHECK_THROWS_WITH(FeatureExtractor((*shards.indexes)[0], shards.forwards[0], select_features("all")),
                     Catch::Contains("is shard 1 of 3"));
 }
 
