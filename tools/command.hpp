@@ -159,6 +159,7 @@ void add_analyze_command(CLI::App& program);
 void add_build_command(CLI::App& program);
 void add_completion_command(CLI::App& program);
 void add_cut_command(CLI::App& program);
+void add_ranges_command(CLI::App& program);
 void add_eval_command(CLI::App& program);
 void add_export_command(CLI::App& program);
 void add_features_command(CLI::App& program);

@@ -80,9 +80,25 @@ void add_page_options(CLI::App& command, ParseArguments& arguments) {
 
 }  // namespace
 
-void add_parse_options(CLI::App& command, ParseArguments& arguments) {
+void add_corpus_format_option(CLI::App& command, std::string& format) {
   std::vector<std::string> formats = names_of(all_corpus_formats());
   formats.insert(formats.begin(), "auto");
+  command
+      .add_option("--format", format,
+                  with_choices("Format of the corpus:\n  auto: detect the format", all_corpus_formats()))
+      ->type_name("NAME")
+      ->check(name_validator(formats))
+      ->capture_default_str();
+}
+
+void add_max_document_option(CLI::App& command, std::string& max_document) {
+  command.add_option("--max-document", max_document, "Largest document to accept; a larger one counts as bad")
+      ->type_name("SIZE")
+      ->check(size_validator(1, CorpusOptions::largest_max_document))
+      ->capture_default_str();
+}
+
+void add_parse_options(CLI::App& command, ParseArguments& arguments) {
   CLI::Option* corpus =
       command
           .add_option(
@@ -109,12 +125,7 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
                   "repeated");
   add_glob_option("--exclude", arguments.files.exclude,
                   "Of folders, leave out files and folders whose path in the folder or name matches; may be repeated");
-  command
-      .add_option("--format", arguments.format,
-                  with_choices("Format of the corpus:\n  auto: detect the format", all_corpus_formats()))
-      ->type_name("NAME")
-      ->check(name_validator(formats))
-      ->capture_default_str();
+  add_corpus_format_option(command, arguments.format);
   for (const NamedField& field : named_fields)
     command
         .add_option(fmt::format("--{}-field", field.name), arguments.field_names.*field.member,
@@ -130,11 +141,7 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
       ->type_name("KEY")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command
-      .add_option("--max-document", arguments.max_document, "Largest document to accept; a larger one counts as bad")
-      ->type_name("SIZE")
-      ->check(size_validator(1, CorpusOptions::largest_max_document))
-      ->capture_default_str();
+  add_max_document_option(command, arguments.max_document);
   add_analyzer_options(command, arguments.analyzer);
   add_impacts_option(
       command, arguments.impacts.bits,

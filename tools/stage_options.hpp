@@ -51,6 +51,9 @@ struct ParseArguments {
   bool store_text = false;
 };
 void add_parse_options(CLI::App& command, ParseArguments& arguments);
+/// --format and --max-document alone.
+void add_corpus_format_option(CLI::App& command, std::string& format);
+void add_max_document_option(CLI::App& command, std::string& max_document);
 /// Reads the list of files, if there is one.
 ParseOptions parse_options(const ParseArguments& arguments, const Resources& resources);
 /// Throws wrong usage if `output`, or the file in it if it is an index, is one of the files in the corpus's folders or

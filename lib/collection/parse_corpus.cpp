@@ -54,7 +54,11 @@ struct Job {
 
 CorpusFiles corpus_files(const ParseOptions& options, const Resources& resources) {
   if (options.list) return find_corpus_files(*options.list, options.files, resources);
-  if (!options.source) return find_corpus_files(options.corpus, options.files, resources);
+  if (!options.source) {
+    CorpusFiles files = find_corpus_files(options.corpus, options.files, resources);
+    if (options.range) files.choose_range(*options.range);
+    return files;
+  }
   CorpusFiles files(resources.tmp_folder);
   files.add_source(options.source);
   return files;

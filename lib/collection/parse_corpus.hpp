@@ -18,6 +18,7 @@ struct ParseOptions {
   std::vector<std::string> corpus;       ///< files, folders, or "-"
   std::shared_ptr<const FileList> list;  ///< what names them instead; null: nothing
   FileChoice files;                      ///< of the folders
+  std::optional<FileRange> range;        ///< what is read of the only file; nothing: all
   std::shared_ptr<ByteSource> source;    ///< a corpus that a program hands over instead; null: none
   CorpusOptions reader;
   AnalyzerOptions analyzer;

@@ -177,16 +177,32 @@ void CorpusFiles::add_source(std::shared_ptr<ByteSource> source) {
   add({source_->name(), 0, false});
 }
 
+void CorpusFiles::choose_range(const FileRange& range) {
+  if (size() != 1 || source_) throw InvalidArgument("a range is of one file; name it alone");
+  ByteSource::open_range(file(0).path, range);
+  range_ = range;
+  total_bytes_ = range.to - range.from;
+}
+
+std::optional<std::string> CorpusFiles::head_of_range(std::size_t size) const {
+  if (!range_) return std::nullopt;
+  std::string head(std::min<std::uint64_t>(size, range_->to), '\0');
+  const auto source = ByteSource::open_range(file(0).path, {0, head.size()});
+  head.resize(read_fully(*source, {reinterpret_cast<std::uint8_t*>(head.data()), head.size()}));
+  return head;
+}
+
 std::shared_ptr<ByteSource> CorpusFiles::open(std::uint32_t number, const ReadInterrupt& interrupt,
                                               std::uint64_t max_window_bytes) const {
   if (source_ && number == 0) return source_;
+  if (range_) return ByteSource::open_range(file(number).path, *range_, &interrupt);
   return ByteSource::open(file(number).path, &interrupt, max_window_bytes);
 }
 
 std::shared_ptr<DamageSkippingSource> CorpusFiles::open_skipping_damage(std::uint32_t number,
                                                                         const ReadInterrupt& interrupt,
                                                                         std::uint64_t max_window_bytes) const {
-  if (source_ && number == 0) return nullptr;
+  if ((source_ && number == 0) || range_) return nullptr;
   return DamageSkippingSource::open(file(number).path, &interrupt, max_window_bytes);
 }
 

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,10 +52,18 @@ class CorpusFiles {
   void add(const CorpusFile& file);
   /// Adds what a program hands over in place of a file; it can be read once. To be called once, before anything else.
   void add_source(std::shared_ptr<ByteSource> source);
+  /// Reads only some bytes of the only file: one of find_ranges(). Throws InvalidArgument as ByteSource::open_range()
+  /// does, and if there are several files.
+  void choose_range(const FileRange& range);
+  /// Where the bytes that are read begin in their files: 0 without a range.
+  std::uint64_t first_offset() const { return range_ ? range_->from : 0; }
+  /// The first bytes of the file that the range is of, up to `size`; nothing without a range.
+  std::optional<std::string> head_of_range(std::size_t size) const;
   /// The bytes of a file, as ByteSource::open() has them.
   std::shared_ptr<ByteSource> open(std::uint32_t number, const ReadInterrupt& interrupt,
                                    std::uint64_t max_window_bytes) const;
-  /// The same, but damaged members of a gzip file are skipped; null if a program hands the file over.
+  /// The same, but damaged members of a gzip file are skipped; null if a program hands the file over, or a range is
+  /// read.
   std::shared_ptr<DamageSkippingSource> open_skipping_damage(std::uint32_t number, const ReadInterrupt& interrupt,
                                                              std::uint64_t max_window_bytes) const;
   /// Ends a read that waits for the source that was added.
@@ -82,6 +91,7 @@ class CorpusFiles {
   std::shared_ptr<ByteSource> source_;  ///< of the first file; null: the file system has it
   Spool paths_;
   RecordSpool<Row> rows_;
+  std::optional<FileRange> range_;
   std::uint64_t total_bytes_ = 0;
   std::uint64_t num_passed_over_ = 0;
   std::vector<std::string> passed_over_;

@@ -75,7 +75,7 @@ bool CorpusReader::next(RecordBatch& batch) {
       covered_bytes += window_offset_ - batch_from;
       const bool goes_on = file_bytes_->damage().has_value();
       if (!read_more(batch)) return !batch.records.empty() || !batch.bad.empty();
-      if (!goes_on) window_offset_ = 0;
+      if (!goes_on) window_offset_ = files_.first_offset();
       batch_from = segment_offset_ = window_offset_;
       begin_segment(batch, goes_on);
       continue;
@@ -180,7 +180,8 @@ void CorpusReader::begin_segment(RecordBatch& batch, bool goes_on) {
     return;
   }
   if (!has_format_) {
-    format_ = format_of_file(bytes.substr(0, detection_bytes));
+    const std::optional<std::string> head = files_.head_of_range(detection_bytes);
+    format_ = format_of_file(head ? std::string_view(*head) : bytes.substr(0, detection_bytes));
     // What little there is before damage may show no format.
     const bool is_cut = is_whole && file_bytes_->damage() && format_ == nullptr;
     if (!is_cut) begin_records();

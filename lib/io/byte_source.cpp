@@ -1,5 +1,6 @@
 #include "quern/io/byte_source.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,16 @@ std::unique_ptr<ByteSource> ByteSource::open(const std::string& path, const Read
 
 std::unique_ptr<ByteSource> ByteSource::open(const std::string& path, const Resources& resources) {
   return open(path, nullptr, max_window_bytes(resources));
+}
+
+std::unique_ptr<ByteSource> ByteSource::open_range(const std::string& path, const FileRange& range,
+                                                   const ReadInterrupt* interrupt) {
+  return with_own_errors([&]() -> std::unique_ptr<ByteSource> {
+    if (is_compressed(RawSource::open_range(path, {0, std::min<std::uint64_t>(4, range.to)}, interrupt)->peek()))
+      throw InvalidArgument(path +
+                            ": is compressed, so that it can't be read in ranges; decompress it, or read it whole");
+    return RawSource::open_range(path, range, interrupt);
+  });
 }
 
 std::unique_ptr<ByteSource> ByteSource::of_memory(std::string name, std::string bytes) {

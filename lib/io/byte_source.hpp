@@ -11,6 +11,13 @@
 
 namespace quern {
 
+/// Bytes [from, to) of a file.
+struct FileRange {
+  std::uint64_t from = 0, to = 0;
+
+  bool operator==(const FileRange&) const = default;
+};
+
 /// The bytes of one file from front to back, decompressed on the way: plain, gzip (RFC 1952, any number of members,
 /// trailing zero bytes tolerated) or zstd (RFC 8878, any number of frames, windows up to 128 MiB). The first bytes
 /// decide which, never the name. Memory stays bounded whatever the file contains.
@@ -31,6 +38,10 @@ class ByteSource {
   /// The part of the memory that a window may take where one file is read at a time: what is common, up to 8 MB, fits
   /// 64 MB.
   static std::uint64_t max_window_bytes(const Resources& resources) { return resources.memory_bytes / 4; }
+  /// Some bytes of a file that is not compressed, as they are. Throws IoError as above; InvalidArgument if it is no
+  /// file that can be read at any place, is compressed, or ends before them.
+  static std::unique_ptr<ByteSource> open_range(const std::string& path, const FileRange& range,
+                                                const ReadInterrupt* interrupt = nullptr);
   /// The same bytes from memory, under a name for messages.
   static std::unique_ptr<ByteSource> of_memory(std::string name, std::string bytes);
 

@@ -1,5 +1,6 @@
 #include "quern/io/raw_source.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +25,20 @@ std::unique_ptr<RawSource> RawSource::open(const std::string& path, const ReadIn
   return source;
 }
 
+std::unique_ptr<RawSource> RawSource::open_range(const std::string& path, const FileRange& range,
+                                                 const ReadInterrupt* interrupt) {
+  std::unique_ptr<RawSource> source(new RawSource(path));
+  source->interrupt_ = interrupt;
+  source->file_ = File::open_regular(path);
+  source->descriptor_ = source->file_->descriptor();
+  if (range.from > range.to || range.to > source->file_->size())
+    throw InvalidArgument(
+        fmt::format("{}: has {} bytes, and no range {}-{}", path, source->file_->size(), range.from, range.to));
+  if (::lseek(source->descriptor_, static_cast<off_t>(range.from), SEEK_SET) < 0) throw_errno("can't read", path);
+  source->left_ = range.to - range.from;
+  return source;
+}
+
 std::unique_ptr<RawSource> RawSource::of_memory(std::string name, std::string bytes) {
   std::unique_ptr<RawSource> source(new RawSource(std::move(name)));
   const ByteView view = as_bytes(bytes);
@@ -35,13 +50,15 @@ std::unique_ptr<RawSource> RawSource::of_memory(std::string name, std::string by
 
 std::size_t RawSource::read_stored(std::span<std::uint8_t> to) {
   if (at_end_) return 0;
+  const std::size_t size = std::min<std::uint64_t>(to.size(), left_);
   while (interrupt_ == nullptr || interrupt_->wait(descriptor_, name_)) {
     // Pipes don't support pread.
-    const ssize_t got = ::read(descriptor_, to.data(), to.size());
+    const ssize_t got = ::read(descriptor_, to.data(), size);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw_errno("can't read", name_);
     at_end_ = got == 0;
     bytes_read_ += static_cast<std::uint64_t>(got);
+    left_ -= static_cast<std::uint64_t>(got);
     return static_cast<std::size_t>(got);
   }
   at_end_ = true;

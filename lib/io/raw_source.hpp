@@ -15,6 +15,9 @@ namespace quern {
 class RawSource : public ByteSource {
  public:
   static std::unique_ptr<RawSource> open(const std::string& path, const ReadInterrupt* interrupt);
+  /// As ByteSource::open_range(), compressed or not.
+  static std::unique_ptr<RawSource> open_range(const std::string& path, const FileRange& range,
+                                               const ReadInterrupt* interrupt);
   static std::unique_ptr<RawSource> of_memory(std::string name, std::string bytes);
 
   std::size_t read(std::span<std::uint8_t> to) override;
@@ -49,6 +52,7 @@ class RawSource : public ByteSource {
   std::size_t keep_behind_ = 0;
   bool at_end_ = false;
   std::uint64_t bytes_read_ = 0;
+  std::uint64_t left_ = ~std::uint64_t{0};  ///< bytes that may still be read
 };
 
 /// The content of the file, decompressed if it is compressed.

@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include <memory>
+#include <optional>
 
 #include "quern/io/atomic_output.hpp"
 
@@ -11,12 +14,23 @@ namespace {
 struct ParseCommandArguments {
   CommonOptions common;
   ParseArguments parse;
-  std::string output;
+  std::string range, output;
 };
+
+/// "0-4096", bytes of a file; nothing if the text is another.
+std::optional<FileRange> file_range(const std::string& text) {
+  const std::size_t dash = text.find('-');
+  FileRange range;
+  if (dash == std::string::npos || !read_number(text.substr(0, dash), range.from) ||
+      !read_number(text.substr(dash + 1), range.to) || range.from >= range.to)
+    return std::nullopt;
+  return range;
+}
 
 void run(const ParseCommandArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
-  const ParseOptions options = parse_options(arguments.parse, resources);
+  ParseOptions options = parse_options(arguments.parse, resources);
+  if (!arguments.range.empty()) options.range = file_range(arguments.range);
   refuse_overwritten_corpus(options, arguments.output);
   AtomicOutput out = AtomicOutput::file(arguments.output, arguments.common.force);
   const ParseReport report = parse_corpus(options, resources, out.file());
@@ -31,12 +45,24 @@ void add_parse_command(CLI::App& program) {
   auto arguments = std::make_shared<ParseCommandArguments>();
   CLI::App* command = program.add_subcommand("parse", "Parse a corpus into a collection");
   add_parse_options(*command, arguments->parse);
+  command
+      ->add_option("--range", arguments->range,
+                   "Read only these bytes of the file, which is not compressed: a line of quern ranges")
+      ->type_name("FROM-TO")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return file_range(text) ? std::string() : fmt::format("'{}' is no range such as 0-4096", text);
+          },
+          ""))
+      ->excludes("--files-from");
   add_output_options(*command, arguments->common, arguments->output, "collection");
   add_common_options(*command, arguments->common);
-  set_notes(*command, {},
-            {{"quern parse corpus/ -o my.collection"},
-             {"quern parse corpus/ --store-text -o my.collection"},
-             {"zcat corpus.gz | quern parse - -o my.collection --stemmer porter2 --stopwords english"}});
+  set_notes(
+      *command, {},
+      {{"quern parse corpus/ -o my.collection"},
+       {"quern parse large.warc --range 0-1073741824 -o 1.collection", "A part of a file; quern ranges finds them"},
+       {"quern parse corpus/ --store-text -o my.collection"},
+       {"zcat corpus.gz | quern parse - -o my.collection --stemmer porter2 --stopwords english"}});
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -1,0 +1,57 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "quern/corpus/find_ranges.hpp"
+
+#include "command.hpp"
+#include "stage_options.hpp"
+
+namespace quern::tools {
+namespace {
+
+struct RangesArguments {
+  CommonOptions common;
+  std::string file, format = "auto", max_document = "64M";
+  std::size_t count = 0;
+};
+
+void run(const RangesArguments& arguments) {
+  const Resources resources = make_resources(arguments.common, "");
+  CorpusOptions options;
+  options.format = arguments.format;
+  options.max_document_bytes = parse_size(arguments.max_document);
+  const std::vector<FileRange> ranges = find_ranges(arguments.file, arguments.count, options, resources);
+  Json json = Json::array();
+  std::string text;
+  for (const FileRange& range : ranges) {
+    json.push_back({{"from", range.from}, {"to", range.to}});
+    text += fmt::format("{}-{}\n", range.from, range.to);
+  }
+  print(arguments.common.json ? json.dump(1) + "\n" : text);
+}
+
+}  // namespace
+
+void add_ranges_command(CLI::App& program) {
+  auto arguments = std::make_shared<RangesArguments>();
+  CLI::App* command = program.add_subcommand("ranges", "Find ranges of a corpus file that can be parsed on their own");
+  command->add_option("FILE", arguments->file, "The file, not compressed")->type_name("")->required();
+  command->add_option("-n,--count", arguments->count, "So many ranges, of about as many bytes")
+      ->type_name("N")
+      ->required()
+      ->check(range_validator(std::size_t{1}, std::size_t{1} << 20));
+  add_corpus_format_option(*command, arguments->format);
+  add_max_document_option(*command, arguments->max_document);
+  add_common_options(*command, arguments->common);
+  set_notes(
+      *command,
+      {"Prints a range on each line: the places of its first byte and of the first one behind it. Ranges begin where "
+       "records do, so that all of them together have the documents of the file."},
+      {{"quern ranges large.warc -n 4"},
+       {"for r in $(quern ranges large.warc -n 4); do quern parse large.warc --range $r -o $r.collection; done",
+        "Splits of one file; give quern ranges the --format and --max-document of quern parse"}});
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace quern::tools
