@@ -37,7 +37,8 @@ class Shards {
     must_run(CommandLine{"order"} + collections + order +
              CommandLine{"--shards", std::to_string(shards), "-o", path("order")});
     must_run(CommandLine{"order", path("all")} + order + CommandLine{"-o", path("order-of-all")});
-    must_run(CommandLine{"build", path("all"), "--order", path("order-of-all"), "--store-text", "-o", path("whole")} +
+    must_run(CommandLine{"build", path("all"), "--order", path("order-of-all"), "--store-text", "--forward", "-o",
+                         path("whole")} +
              build);
     for (std::size_t i = 1; i <= shards; ++i) must_run(build_shard(i, path(std::to_string(i))));
   }
@@ -47,8 +48,8 @@ class Shards {
                         CommandLine{"--order",      path("order"),
                                     "--shard",      std::to_string(number) + "/" + std::to_string(count_),
                                     "--statistics", path("statistics"),
-                                    "--store-text", "-o",
-                                    output};
+                                    "--store-text", "--forward",
+                                    "-o",           output};
     if (std::find(build_.begin(), build_.end(), "--quantize") != build_.end())
       words = words + CommandLine{"--scales", path("scales")};
     return words;
@@ -79,7 +80,7 @@ std::string k_of(const CommandLine& way) {
   return k == way.end() ? "10" : *(k + 1);
 }
 
-const std::string topics = sample_folder + "/topics.txt";
+const std::string topics = sample_folder + "/topics.txt", ranker = sample_folder + "/ranker.txt";
 
 }  // namespace
 
@@ -93,7 +94,7 @@ TEST_CASE("shards answer as the whole and merge to its bytes", "[cli][shards]") 
     INFO("order " << order[1] << ", " << shards << " shards");
     const Shards made(3, shards, order, build);
     Shards::must_run(CommandLine{"merge"} + made.shards() + CommandLine{"-o", made.path("merged")});
-    for (const char* member : {"/index.quern", "/texts.quern"})
+    for (const char* member : {"/index.quern", "/texts.quern", "/forward.quern"})
       CHECK(read_file(made.path("merged") + member) == read_file(made.path("whole") + member));
     Shards::must_run(CommandLine{"verify"} + made.shards());
     std::vector<CommandLine> ways = {{"-a", "or"},
@@ -101,6 +102,8 @@ TEST_CASE("shards answer as the whole and merge to its bytes", "[cli][shards]") 
                                      {"-a", "bmw", "-k", "1000"},
                                      {"-a", "and-or", "-k", "20"},
                                      {"--filter", "docno!=MILL-0001"},
+                                     {"--ranker", ranker, "--rerank", "20"},
+                                     {"--fields", "url,text,title", "--output-format", "json"},
                                      {"--output-format", "json"}};
     if (order[1] == "score") {
       ways.push_back({"--scorer", "bm25+pagerank", "-k", "30"});
@@ -129,8 +132,11 @@ TEST_CASE("shards answer as the whole and merge to its bytes", "[cli][shards]") 
 
 TEST_CASE("an index is cut into shards that answer as it does and merge to its bytes", "[cli][shards]") {
   const TemporaryFolder folder;
-  const CommandLine corpus = {
-      "index", sample_folder + "/corpus", "-o", folder.path("whole"), "--order", "score", "--quantize", "8"};
+  const CommandLine corpus = {"index",      sample_folder + "/corpus",
+                              "-o",         folder.path("whole"),
+                              "--order",    "score",
+                              "--quantize", "8",
+                              "--forward",  "--store-text"};
   Shards::must_run(corpus);
   CommandLine shards;
   for (const char* number : {"3", "1", "2"}) {
@@ -139,9 +145,11 @@ TEST_CASE("an index is cut into shards that answer as it does and merge to its b
   }
   Shards::must_run(CommandLine{"verify"} + shards);
   Shards::must_run(CommandLine{"merge"} + shards + CommandLine{"-o", folder.path("merged")});
-  CHECK(read_file(folder.path("merged/index.quern")) == read_file(folder.path("whole/index.quern")));
-  for (const CommandLine& way : {CommandLine{"-a", "or"}, CommandLine{"--scores", "quantized"},
-                                 CommandLine{"--scorer", "bm25+pagerank", "-k", "100"}}) {
+  for (const char* member : {"/index.quern", "/texts.quern", "/forward.quern"})
+    CHECK(read_file(folder.path("merged") + member) == read_file(folder.path("whole") + member));
+  for (const CommandLine& way :
+       {CommandLine{"-a", "or"}, CommandLine{"--scores", "quantized"}, CommandLine{"--ranker", ranker, "-k", "40"},
+        CommandLine{"--scorer", "bm25+pagerank", "-k", "100"}}) {
     const CommandLine queries = CommandLine{"-q", topics, "--quiet"} + way;
     CHECK(run_quern(CommandLine{"query"} + shards + queries).out ==
           run_quern(CommandLine{"query", folder.path("whole")} + queries).out);
@@ -168,8 +176,15 @@ TEST_CASE("commands of shards name what is missing", "[cli][shards]") {
   CHECK(contains(error_of({"query", made.path("1"), made.path("1"), "--query", "mill"}), "is shard 1 of 2, as is"));
   CHECK(contains(error_of({"query", made.path("1"), made.path("whole"), "--query", "mill"}), "is no shard"));
   CHECK(contains(error_of({"query", made.path("1"), "--query", "mill", "-a", "and-or"}), "name all shards"));
-  CHECK(contains(error_of(CommandLine{"query"} + made.shards() + CommandLine{"--query", "mill", "--fields", "title"}),
+  CHECK(contains(error_of(CommandLine{"query"} + made.shards() + CommandLine{"--query", "mill", "--plan", "plan"}),
                  "quern merge"));
+  CHECK(contains(error_of(CommandLine{"query"} + made.shards() +
+                          CommandLine{"--query", "mill", "--fields", "lang", "--output-format", "json"}),
+                 "no field 'lang'"));
+  CHECK(contains(error_of({"query", made.path("1"), "--query", "mill", "--ranker", ranker}), "is shard 1 of 2"));
+  std::filesystem::remove(made.path("2/forward.quern"));
+  CHECK(
+      contains(error_of(CommandLine{"merge"} + made.shards() + CommandLine{"-o", made.path("m")}), "no forward file"));
   CHECK(contains(error_of({"merge", made.path("2"), "-o", made.path("m")}), "not all shards"));
   CHECK(contains(error_of({"merge", made.path("whole"), "-o", made.path("m")}), "not all shards"));
   const CommandLine build = {"build", made.collections[0], made.collections[1], "--order", made.path("order"),
@@ -212,6 +227,26 @@ TEST_CASE("statistics name documents that several splits have", "[cli][shards]")
       run_quern({"statistics", folder.path("a"), folder.path("b"), "-o", folder.path("t"), "--duplicates", "refuse"});
   CHECK(refused.exit_status == 1);
   CHECK(!std::filesystem::exists(folder.path("t")));
+}
+
+TEST_CASE("ranges of a file become splits with the index of the file", "[cli][shards]") {
+  const TemporaryFolder folder;
+  const std::string file = sample_folder + "/corpus/mill-00.trecweb";
+  CommandLine collections;
+  for (const std::string& range : lines_of(run_quern({"ranges", file, "-n", "3"}).out)) {
+    collections.push_back(folder.path(range));
+    Shards::must_run({"parse", file, "--range", range, "-o", collections.back()});
+  }
+  CHECK(collections.size() == 3);
+  Shards::must_run(CommandLine{"build"} + collections + CommandLine{"-o", folder.path("of-ranges")});
+  Shards::must_run({"index", file, "--order", "natural", "-o", folder.path("whole")});
+  CHECK(read_file(folder.path("of-ranges/index.quern")) == read_file(folder.path("whole/index.quern")));
+  for (const char* wrong : {"7", "9-8", "0-x", "-5", "0-99999999"}) {
+    const RunOutcome outcome = run_quern({"parse", file, "--range", wrong, "-o", folder.path("w")});
+    INFO(wrong << ": " << outcome.err);
+    CHECK(outcome.exit_status != 0);
+  }
+  CHECK(run_quern({"ranges", file, "-n", "2", "--json"}).json().size() == 2);
 }
 
 }  // namespace quern

@@ -39,7 +39,7 @@ std::set<std::string> Workplace::leftovers() const {
 
 std::vector<EntryPoint> all_calls(const Workplace& place) {
   std::vector<EntryPoint> all;
-  for (const auto& calls : {stage_calls(place), query_calls(place), text_calls(place)})
+  for (const auto& calls : {stage_calls(place), query_calls(place), shard_calls(place), text_calls(place)})
     all.insert(all.end(), calls.begin(), calls.end());
   return all;
 }

@@ -54,6 +54,8 @@ void write_file(const char* name, Write&& write) {
 std::vector<EntryPoint> stage_calls(const Workplace& place);
 /// What is read of the files that stages wrote: queries, and what is beside an index.
 std::vector<EntryPoint> query_calls(const Workplace& place);
+/// Splits and shards of them.
+std::vector<EntryPoint> shard_calls(const Workplace& place);
 /// Tables and other texts of users.
 std::vector<EntryPoint> text_calls(const Workplace& place);
 /// All of these, in that order.

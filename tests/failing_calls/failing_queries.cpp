@@ -122,7 +122,7 @@ void show_results(const Workplace& place) {
   const IndexShards shards(std::move(indexes));
   const IndexReader& reader = shards[0];
   with_own_errors([&] {
-    const tools::ResultFields fields(names, reader);
+    const tools::ResultFields fields(names, shards);
     const tools::ResultText texts(shards, run_format_named("json"), long_name, &fields, false);
     BatchSteps steps;
     steps.render = [&](std::size_t i, QueryAnswer& answer) {

@@ -16,6 +16,7 @@
 #include "collection/small_collection.hpp"
 #include "formats/container_writing.hpp"
 #include "formats/small_plan.hpp"
+#include "forward/indexed_site.hpp"
 #include "fuzz/collection_fuzzing.hpp"
 #include "fuzz/container_fuzzing.hpp"
 #include "pipeline/weighted_corpus.hpp"
@@ -290,6 +291,28 @@ void write_forward_seeds() {
   }
 }
 
+/// An index with its forward file, and one that is its only shard.
+void write_shards_seeds() {
+  const std::string pages(linked_pages);
+  const testing::SplitCorpus corpus(pages, {pages}, {.terms = 3, .bytes = 64});
+  const DocumentOrder order = corpus.pipeline.order(corpus.joined);
+  const auto write = [](const std::string& name, const IndexReader& index, const testing::StageFile& forward) {
+    const Bytes of_index = fuzz::seed_of(index.container(), fuzz::index_sections);
+    const Bytes of_forward =
+        fuzz::seed_of(ContainerReader(forward, FileKind::forward, forward_version), fuzz::forward_sections);
+    Bytes seed;
+    put_le(seed, static_cast<std::uint32_t>(of_index.size()));
+    for (const Bytes& part : {of_index, of_forward}) seed.insert(seed.end(), part.begin(), part.end());
+    write_seed("shards", name, seed);
+  };
+  testing::Pipeline pipeline;
+  const testing::IndexedSite site = testing::index_site(pipeline, corpus.joined, order);
+  write("whole", testing::Pipeline::open_index(site.index), site.forward);
+  testing::StageFile forward;
+  const IndexReader shard = corpus.shard({1, 1}, corpus.order_file(order, {}, 1), {}, {}, &forward);
+  write("only_shard", shard, forward);
+}
+
 /// A collection and an index of weights that the corpus gave, with terms that the fuzzers search for.
 void write_weights_seeds() {
   testing::Pipeline pipeline;
@@ -330,6 +353,7 @@ TEST_CASE("make the fuzzers' seeds of shards", "[.seeds][.shards_seeds]") {
   const OrderReader order = corpus.order_file(corpus.pipeline.order(corpus.whole), {}, 2);
   write_seed("order", "two_shards", fuzz::seed_of(order.container(), fuzz::order_sections));
   write_seed("index", "shard", fuzz::seed_of(corpus.shard({2, 2}, order, {}, {}).container(), fuzz::index_sections));
+  write_shards_seeds();
 }
 
 TEST_CASE("make the fuzzers' seeds of texts", "[.seeds][.texts_seeds]") { write_texts_seeds(); }

@@ -1,4 +1,5 @@
 """The steps of an index in shards, on one machine."""
+import gzip
 import json
 import os
 import shutil
@@ -13,10 +14,12 @@ from quern import shards
 from quern.shards import StepError
 
 
-@pytest.mark.parametrize("splits, count", [(1, 1), (2, 3), (7, 2), (32, 5)])
+@pytest.mark.parametrize("splits, count", [(1, 1), (2, 3), (7, 2), (32, 5), (80, 3)])
 def test_splits_give_the_bytes_of_one_machine(whole, tmp_path, splits, count):
     files = shards.read_manifest(whole.manifest)
     plan = shards.plan(files, tmp_path / "work", splits=splits, count=count, merge=True, **SETTINGS)
+    # More splits than the 32 files are ranges of them.
+    assert splits <= 32 or len(plan.steps("parse")) > 50
     assert digest(shards.run(plan)[0]) == digest(whole.index)
     made = [step.output for step in plan.steps("build")]
     asked = shards.plan_queries(made[::-1], TOPICS, tmp_path / "work", query=["-k", "20"])
@@ -79,8 +82,12 @@ def test_names_depend_on_all_that_determines_the_bytes(whole, tmp_path):
 
 
 def test_plans_say_what_is_wrong_with_the_corpus(whole, tmp_path):
-    with pytest.raises(StepError, match="32 files can't be 33 splits"):
-        shards.plan(whole.files, tmp_path, splits=33)
+    with pytest.raises(StepError, match="32 files can't be 0 splits"):
+        shards.plan(whole.files, tmp_path, splits=0)
+    packed = tmp_path / "packed.trecweb.gz"
+    packed.write_bytes(gzip.compress(b"<DOC>\n<DOCNO>1</DOCNO>\n</DOC>\n"))
+    with pytest.raises(StepError, match="packed.trecweb.gz: is compressed"):
+        shards.plan([packed], tmp_path, splits=2)
     with pytest.raises(StepError, match="is in the corpus twice"):
         shards.plan([*whole.files, whole.files[3]], tmp_path)
     with pytest.raises(StepError, match="gone.warc: No such file"):

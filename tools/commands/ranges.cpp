@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "quern/core/size_text.hpp"
 #include "quern/corpus/find_ranges.hpp"
 
 #include "command.hpp"
@@ -43,6 +44,8 @@ void add_ranges_command(CLI::App& program) {
       ->check(range_validator(std::size_t{1}, std::size_t{1} << 20));
   add_corpus_format_option(*command, arguments->format);
   add_max_document_option(*command, arguments->max_document);
+  add_resource_options(*command, arguments->common);
+  command->add_flag("--json", arguments->common.json, "Print the ranges as JSON");
   add_common_options(*command, arguments->common);
   set_notes(
       *command,

@@ -155,24 +155,29 @@ def plan(files, work, *, splits=1, count=1, parse=(), order=("--by", "url"), bui
     """A plan that makes an index in shards of a corpus.
 
     files: paths of the corpus's files, in its order. work: folder for all outputs; steps make it if it is missing.
-    splits: parts of the corpus, each parsed by one step; whole files. count: shards.
+    splits: parts of the corpus, each parsed by one step: whole files, or, if there are more splits than files, about so
+    many ranges of files, which must not be compressed; they are read once to find these. count: shards.
     parse, order, build: further options of the commands of these names, as lists of words.
     merge: also merge the shards into one index.
     by_content: know files by their bytes, which are read for that, and not by path, size and time.
 
-    Raises StepError if there are fewer files than splits, or a file is missing or named twice.
+    Raises StepError if a file is missing, named twice, or can't be cut into ranges.
     """
     files = [os.path.abspath(path) for path in files]
     twice = [path for path, times in collections.Counter(files).items() if times > 1]
     if twice:
         raise StepError(f"{twice[0]} is in the corpus twice; name each file once")
-    if not 1 <= splits <= len(files):
-        raise StepError(f"{len(files)} files can't be {splits} splits; a split has at least one file")
+    if not files or splits < 1:
+        raise StepError(f"{len(files)} files can't be {splits} splits; name a file, and ask for at least 1")
     if count < 1:
         raise StepError(f"{count} shards can't be made; ask for at least 1")
     make = _Maker(work, executable, by_content)
-    cuts = [len(files) * i // splits for i in range(splits + 1)]
-    parts = [make.step("collection", ["parse", *parse], files[a:b]) for a, b in zip(cuts, cuts[1:])]
+    if splits <= len(files):
+        cuts = [len(files) * i // splits for i in range(splits + 1)]
+        parts = [make.step("collection", ["parse", *parse], files[a:b]) for a, b in zip(cuts, cuts[1:])]
+    else:
+        parts = [make.step("collection", ["parse", *parse, "--range", bytes_of], [file])
+                 for file, bytes_of in _ranges(files, splits, parse, find_executable(executable))]
     stages = [("parse", parts)]
     stages += make.sums("statistics", ["statistics"], parts)
     statistics = stages[-1][1][0]
@@ -251,6 +256,31 @@ def _values(words, option):
     return []
 
 
+def _ranges(files, splits, parse, executable):
+    """Ranges of all files: pairs of a file and what `--range` takes."""
+    sizes = [_size(file) for file in files]
+    settings = [*_values(parse, "--format"), *_values(parse, "--max-document")]
+    for file, size in zip(files, sizes):
+        count = max(1, splits * size // max(1, sum(sizes)))
+        words = [executable, "ranges", file, "-n", str(count), *settings, "--quiet"]
+        found = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if found.returncode != 0:
+            raise StepError(_reason(found))
+        for line in found.stdout.split():
+            yield file, line
+
+
+def _size(path):
+    try:
+        return os.stat(path).st_size
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path, error):
+    return StepError(f"{path}: {error.strerror}; on a cluster, all machines must see it under this path")
+
+
 def _identity(path, by_content):
     """What changes when a file does. Raises StepError if it can't be read."""
     try:
@@ -259,7 +289,7 @@ def _identity(path, by_content):
                 return "sha256 " + hashlib.file_digest(file, "sha256").hexdigest()
         state = os.stat(path)
     except OSError as error:
-        raise StepError(f"{path}: {error.strerror}; on a cluster, all machines must see it under this path") from None
+        raise _unreadable(path, error) from None
     return f"{state.st_size} bytes, time {state.st_mtime_ns}"
 
 
@@ -321,7 +351,7 @@ def manifest_of(index):
                     file.seek(offset)
                     return json.loads(file.read(size))
     except OSError as error:
-        raise StepError(f"{path}: {error.strerror}; on a cluster, all machines must see it under this path") from None
+        raise _unreadable(path, error) from None
     except (struct.error, ValueError):
         pass
     raise StepError(f"{path}: is damaged; `quern verify` says where")
