@@ -30,9 +30,12 @@ StatisticsBeside StatisticsBeside::open(const IndexReader& shard) {
   });
 }
 
-StatisticsBeside::StatisticsBeside(StatisticsReader statistics)
+StatisticsBeside::StatisticsBeside(StatisticsReader statistics) try
     : statistics_(std::move(statistics)),
-      terms_(statistics_.container(), "terms", statistics_.manifest().collection.terms) {}
+      terms_(statistics_.container(), "terms", statistics_.manifest().collection.terms) {
+} catch (...) {
+  throw_own_error();
+}
 
 std::optional<TermCounts> StatisticsBeside::find(std::string_view term) const {
   return with_own_errors([&]() -> std::optional<TermCounts> {

@@ -7,6 +7,7 @@
 
 #include "quern/codec/kernels.hpp"
 #include "quern/core/job_pipeline.hpp"
+#include "quern/core/own_errors.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/formats/lexicon_cursor.hpp"
@@ -92,8 +93,11 @@ struct ForwardRecoder::Job {
   }
 };
 
-ForwardRecoder::ForwardRecoder(const IndexReader& to, const Resources& resources, File& out)
-    : to_(to), resources_(resources), file_(out), writer_(out, resources.tmp_folder) {}
+ForwardRecoder::ForwardRecoder(const IndexReader& to, const Resources& resources, File& out) try
+    : to_(to), resources_(resources), file_(out), writer_(out, resources.tmp_folder) {
+} catch (...) {
+  throw_own_error();
+}
 
 void ForwardRecoder::write(docid_t docid, const ForwardReader& forward, const Terms& terms, Job& job) {
   writer_.begin_document(forward.numbers(docid));
@@ -164,10 +168,12 @@ void ForwardRecoder::add(const IndexReader& from, const ForwardReader& forward, 
 }
 
 ForwardReport ForwardRecoder::finish() {
-  manifest_.index_hash = hash_text(to_.container().content_hash());
-  manifest_.index_terms = to_.manifest().terms;
-  writer_.finish(manifest_, out_links_, in_links_);
-  return {manifest_, file_.size(), std::nullopt};
+  return with_own_errors([&] {
+    manifest_.index_hash = hash_text(to_.container().content_hash());
+    manifest_.index_terms = to_.manifest().terms;
+    writer_.finish(manifest_, out_links_, in_links_);
+    return ForwardReport{manifest_, file_.size(), std::nullopt};
+  });
 }
 
 }  // namespace quern

@@ -71,16 +71,18 @@ FieldsReport copy_fields(std::span<const IndexPart> parts, const std::string& in
 
 ForwardReport copy_forward(std::span<const IndexPart> parts, const IndexReader& to, const Resources& resources,
                            File& out) {
-  std::deque<ForwardReader> forwards;
-  for (const IndexPart& part : parts) {
-    forwards.push_back(ForwardReader::open(part.index));
-    forwards.back().container().verify(resources);
-  }
-  resources.progress->start("forward file", to.num_documents(), "documents");
-  ForwardRecoder recoder(to, resources, out);
-  for (std::size_t i = 0; i < parts.size(); ++i) recoder.add(parts[i].index, forwards[i], parts[i].docids);
-  resources.progress->finish();
-  return recoder.finish();
+  return run_stage(resources, [&] {
+    std::deque<ForwardReader> forwards;
+    for (const IndexPart& part : parts) {
+      forwards.push_back(ForwardReader::open(part.index));
+      forwards.back().container().verify(resources);
+    }
+    resources.progress->start("forward file", to.num_documents(), "documents");
+    ForwardRecoder recoder(to, resources, out);
+    for (std::size_t i = 0; i < parts.size(); ++i) recoder.add(parts[i].index, forwards[i], parts[i].docids);
+    resources.progress->finish();
+    return recoder.finish();
+  });
 }
 
 }  // namespace quern

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "quern/core/own_errors.hpp"
+
 namespace quern {
 
 ShardSource::ShardSource(const ShardChoice& choice, const OrderReader& order, StatisticsReader statistics,
-                         std::optional<Scales> scales)
+                         std::optional<Scales> scales) try
     : statistics_(std::move(statistics)), scales_(std::move(scales)) {
   const OrderManifest& manifest = order.manifest();
   if (manifest.shards.size() != choice.count)
@@ -23,6 +25,8 @@ ShardSource::ShardSource(const ShardChoice& choice, const OrderReader& order, St
   whole_.statistics = statistics_.manifest().statistics();
   if (scales_) whole_.quantize_top = scales_->top;
   whole_.counts = [this](std::string_view term) { return counts_of(term); };
+} catch (...) {
+  throw_own_error();
 }
 
 void ShardSource::check(const CollectionReader& collection, const BuildOptions& options) const {
@@ -43,8 +47,10 @@ void ShardSource::check(const CollectionReader& collection, const BuildOptions& 
 }
 
 const WholeOfShard& ShardSource::whole() {
-  scan_.emplace(statistics_.terms());
-  has_entry_ = scan_->next(entry_);
+  with_own_errors([&] {
+    scan_.emplace(statistics_.terms());
+    has_entry_ = scan_->next(entry_);
+  });
   return whole_;
 }
 

@@ -38,7 +38,11 @@ void count_terms(const Workplace& place) {
 
 void build_shard(const Workplace& place) {
   const DocumentOrder order = OrderReader::open("order").load();
-  write_file("order-in-shards", [&](File& out) { write_order(out, order, {}, place.collection(), {0, 1}); });
+  const auto firsts = [] {
+    const OwnWork own;
+    return std::vector<docid_t>{0, 1};
+  }();
+  write_file("order-in-shards", [&](File& out) { write_order(out, order, {}, place.collection(), firsts); });
   const OrderReader in_shards = OrderReader::open("order-in-shards");
   ShardSource source({1, 2}, in_shards, StatisticsReader::open("statistics"), std::nullopt);
   const StatisticsBeside statistics(StatisticsReader::open("statistics"));
