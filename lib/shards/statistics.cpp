@@ -23,15 +23,19 @@ void for_each_document(const CollectionReader& collection, Visit&& visit) {
     for (const DocumentRow& row : collection.documents(chunk, buffers)) visit(row);
 }
 
-/// Throws unless statistics were made as the first were.
-void check_alike(const StatisticsReader& first, const StatisticsReader& other) {
-  const CollectionManifest &a = first.manifest().collection, &b = other.manifest().collection;
-  if (parse_settings(a) != parse_settings(b))
-    throw InvalidArgument(fmt::format("{}: is of collections that were parsed with other options than those of {}",
-                                      other.name(), first.name()));
-  if (a.libraries != b.libraries)
-    throw InvalidArgument(fmt::format("{}: is of terms that other versions of libraries made than those of {}",
-                                      other.name(), first.name()));
+/// Throws unless all statistics were made as the first were.
+void check_alike(const std::vector<StatisticsReader>& inputs) {
+  const StatisticsReader& first = inputs.front();
+  const ManifestJson settings = parse_settings(first.manifest().collection);
+  for (const StatisticsReader& other : inputs) {
+    const CollectionManifest& collection = other.manifest().collection;
+    if (parse_settings(collection) != settings)
+      throw InvalidArgument(fmt::format("{}: is of collections that were parsed with other options than those of {}",
+                                        other.name(), first.name()));
+    if (collection.libraries != first.manifest().collection.libraries)
+      throw InvalidArgument(fmt::format("{}: is of terms that other versions of libraries made than those of {}",
+                                        other.name(), first.name()));
+  }
 }
 
 /// The splits of all, in rising order.
@@ -116,9 +120,9 @@ StatisticsManifest merge_statistics(const std::vector<StatisticsReader>& inputs,
     sum.collection = inputs.front().manifest().collection;
     CollectionManifest& counts = sum.collection;
     counts.documents = counts.empty_documents = 0;
+    check_alike(inputs);
     std::uint64_t terms = 0;
     for (const StatisticsReader& input : inputs) {
-      check_alike(inputs.front(), input);
       counts.documents += input.manifest().collection.documents;
       counts.empty_documents += input.manifest().collection.empty_documents;
       sum.documents_hash += input.manifest().documents_hash;

@@ -16,8 +16,8 @@ TermSums::TermSums(std::vector<DictionaryScan> scans) {
 }
 
 std::uint64_t TermSums::blocks_at_once(std::size_t scans, std::uint64_t memory_bytes) {
-  // Of terms of ordinary length: themselves, their rows and slots of the table, and their places in the order. With
-  // more blocks the table would leave the caches.
+  // Of terms of ordinary length: themselves, their rows and slots of the table, and their places in the order. Ranges
+  // of a quarter of the blocks take longer, since each ends before the dictionary whose terms are densest.
   constexpr std::uint64_t block_bytes = 4096, most_blocks = 64;
   return std::clamp<std::uint64_t>(memory_bytes / (std::max<std::size_t>(scans, 1) * block_bytes),
                                    DictionaryScan::min_blocks_with_bound, most_blocks);
