@@ -13,18 +13,23 @@ class LexiconCursor {
   explicit LexiconCursor(const IndexReader& index) : index_(&index) {}
   /// Goes to the next list; false at the end.
   bool next() {
-    if (++place_ < terms_.size()) return true;
-    terms_.clear();
+    if (++place_ < lists_.size()) return true;
+    names_.clear();
+    name_ends_.assign(1, 0);
     lists_.clear();
     place_ = 0;
     if (next_block_ == index_->num_lexicon_blocks()) return false;
     index_->for_each_list(next_block_++, [&](std::string_view term, const PostingList& list) {
-      terms_.emplace_back(term);
+      names_ += term;
+      name_ends_.push_back(names_.size());
       lists_.push_back(list);
     });
-    return !terms_.empty();
+    return !lists_.empty();
   }
-  std::string_view term() const { return terms_[place_]; }
+  /// Valid until the next call of next().
+  std::string_view term() const {
+    return std::string_view(names_).substr(name_ends_[place_], name_ends_[place_ + 1] - name_ends_[place_]);
+  }
   const PostingList& list() const { return lists_[place_]; }
   const IndexReader& index() const { return *index_; }
 
@@ -32,7 +37,8 @@ class LexiconCursor {
   const IndexReader* index_;
   std::uint64_t next_block_ = 0;
   std::size_t place_ = 0;
-  std::vector<std::string> terms_;
+  std::string names_;                   ///< the block's terms, one after the other
+  std::vector<std::size_t> name_ends_;  ///< from 0 on
   std::vector<PostingList> lists_;
 };
 

@@ -28,10 +28,19 @@ void check_weights(std::span<const freq_t> weights, const IndexReader& index, co
 
 }  // namespace
 
+void read_short_list(const IndexReader& index, const PostingList& list, std::span<docid_t> docids,
+                     std::span<freq_t> freqs) {
+  try {
+    get_short_list(list.short_list, index.num_documents(), docids, freqs);
+  } catch (const CorruptBlock& error) {
+    fail_at_block("postings", index, list, 0, error.what());
+  }
+}
+
 BlockReader::BlockReader(const IndexReader& index, const PostingList& list, std::uint64_t* blocks_decoded)
     : index_(&index), list_(list), blocks_decoded_(blocks_decoded) {
   if (list_.is_short()) {
-    naming_place(0, [&] { load_short_list(); });
+    load_short_list();
     return;
   }
   const CodecOptions& options = index.manifest().codec_options;
@@ -48,8 +57,7 @@ void BlockReader::fail(std::size_t block, const char* why) const {
 
 void BlockReader::load_short_list() {
   size_ = static_cast<unsigned>(list_.df);
-  get_short_list(list_.short_list, index_->num_documents(), std::span(decoded_->docids).first(size_),
-                 std::span(decoded_->freqs).first(size_));
+  read_short_list(*index_, list_, std::span(decoded_->docids).first(size_), std::span(decoded_->freqs).first(size_));
   pad_docids();
   freqs_block_ = 0;
   if (blocks_decoded_) ++*blocks_decoded_;

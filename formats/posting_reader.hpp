@@ -132,6 +132,10 @@ class BlockReader {
   ScratchArray<Decoded> decoded_{1};
 };
 
+/// Decodes a short list; the spans have its length. Throws CorruptFile as BlockReader does.
+void read_short_list(const IndexReader& index, const PostingList& list, std::span<docid_t> docids,
+                     std::span<freq_t> freqs);
+
 /// Calls visit(reader) for each block of a list, in order, with the block as the reader's current one.
 template <class Visit>
 void for_each_block(const IndexReader& index, const PostingList& list, Visit&& visit,

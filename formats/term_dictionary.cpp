@@ -36,6 +36,13 @@ void check_offsets(const ContainerReader& container, std::string_view name, std:
     if (offsets[i] >= offsets[i + 1] || offsets[i + 1] > size) container.fail(name, "its block offsets do not rise");
 }
 
+/// The first term of a block, which is stored whole.
+std::string_view first_term_of(ByteView block, std::string_view what) {
+  ByteReader reader(block, what);
+  reader.varint();
+  return reader.string();
+}
+
 }  // namespace
 
 std::uint64_t leading_bytes(std::string_view term) {
@@ -110,11 +117,7 @@ void TermDictionary::make_guides() {
   }
 }
 
-std::string_view TermDictionary::first_term(std::uint64_t i) const {
-  ByteReader reader(block_bytes(i), what_);
-  reader.varint();
-  return reader.string();
-}
+std::string_view TermDictionary::first_term(std::uint64_t i) const { return first_term_of(block_bytes(i), what_); }
 
 ByteView TermDictionary::block_bytes(std::uint64_t i) const {
   const std::uint64_t from = offsets_[i], to = offsets_[i + 1];
@@ -159,33 +162,48 @@ DictionaryScan::DictionaryScan(const ContainerReader& container, std::string_vie
 }
 
 void DictionaryScan::read_piece() {
-  const std::uint64_t count = std::min(blocks_at_once_, num_blocks_ - next_block_);
-  piece_offsets_.resize(count + 1);
-  container_.file().read_at(offsets_.offset + next_block_ * 8,
-                            {reinterpret_cast<std::uint8_t*>(piece_offsets_.data()), piece_offsets_.size() * 8});
+  const std::uint64_t count = std::min(blocks_at_once_ - blocks_left(), num_blocks_ - next_block_);
+  const std::uint64_t front = piece_offsets_.empty() ? 0 : piece_offsets_[in_piece_] - piece_offsets_.front();
+  piece_.erase(piece_.begin(), piece_.begin() + static_cast<std::ptrdiff_t>(front));
+  piece_offsets_.erase(piece_offsets_.begin(), piece_offsets_.begin() + static_cast<std::ptrdiff_t>(in_piece_));
+  in_piece_ = 0;
+  // The end of the last block is where the next one begins.
+  const std::size_t known = piece_offsets_.size();
+  const std::uint64_t first = next_block_ + (known > 0 ? 1 : 0);
+  piece_offsets_.resize(known + next_block_ + count + 1 - first);
+  container_.file().read_at(offsets_.offset + first * 8,
+                            {reinterpret_cast<std::uint8_t*>(piece_offsets_.data() + known),
+                             (piece_offsets_.size() - known) * sizeof(std::uint64_t)});
   check_offsets(container_, bytes_.name, piece_offsets_, bytes_.size);
   if (next_block_ == 0 && piece_offsets_.front() != 0) container_.fail(bytes_.name, "its block offsets do not fit it");
+  const std::size_t kept = piece_.size();
   piece_.resize(piece_offsets_.back() - piece_offsets_.front());
-  container_.file().read_at(bytes_.offset + piece_offsets_.front(), piece_);
+  container_.file().read_at(bytes_.offset + piece_offsets_.front() + kept, std::span(piece_).subspan(kept));
   next_block_ += count;
-  in_piece_ = 0;
+}
+
+ByteView DictionaryScan::piece_block(std::size_t i) const {
+  const std::uint64_t from = piece_offsets_[i] - piece_offsets_.front();
+  return ByteView(piece_).subspan(from, piece_offsets_[i + 1] - piece_offsets_[i]);
+}
+
+std::optional<std::string_view> DictionaryScan::bound() const {
+  if (next_block_ == num_blocks_) return std::nullopt;
+  return first_term_of(piece_block(piece_offsets_.size() - 2), what_);
 }
 
 bool DictionaryScan::next(DictionaryEntry& entry) {
   for (;;) {
     if (block_ && block_->next(entry)) return true;
-    if (in_piece_ + 1 >= piece_offsets_.size()) {
-      if (next_block_ == num_blocks_) {
-        if (!piece_offsets_.empty() && piece_offsets_.back() != bytes_.size)
-          container_.fail(bytes_.name, "its block offsets do not fit it");
-        return false;
-      }
-      read_piece();
+    // Early enough that bound() is a term to come.
+    if (next_block_ < num_blocks_ && blocks_left() < std::max<std::uint64_t>(1, blocks_at_once_ / 2)) read_piece();
+    if (blocks_left() == 0) {
+      if (!piece_offsets_.empty() && piece_offsets_.back() != bytes_.size)
+        container_.fail(bytes_.name, "its block offsets do not fit it");
+      return false;
     }
-    const std::uint64_t from = piece_offsets_[in_piece_] - piece_offsets_.front();
-    const std::uint64_t to = piece_offsets_[in_piece_ + 1] - piece_offsets_.front();
-    const std::uint64_t number = next_block_ + 1 - piece_offsets_.size() + in_piece_;
-    block_.emplace(ByteView(piece_).subspan(from, to - from), terms_of_block(number, size_), what_);
+    const std::uint64_t number = next_block_ - blocks_left();
+    block_.emplace(piece_block(in_piece_), terms_of_block(number, size_), what_);
     ++in_piece_;
   }
 }

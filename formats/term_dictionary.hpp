@@ -129,9 +129,18 @@ class DictionaryScan {
   /// False at the end. The views are valid until the next call.
   bool next(DictionaryEntry& entry);
   std::uint64_t size() const { return size_; }
+  const std::string& what() const { return what_; }
+  /// Once next() was called: a term after the one at hand up to which all are in memory, or nothing if the whole rest
+  /// is. Only for scans of at least min_blocks_with_bound at once. The view is valid until the next call of next().
+  std::optional<std::string_view> bound() const;
+  static constexpr std::uint64_t min_blocks_with_bound = 4;
 
  private:
+  /// Reads blocks after those that are in memory and still to be handed out.
   void read_piece();
+  std::uint64_t blocks_left() const { return piece_offsets_.empty() ? 0 : piece_offsets_.size() - 1 - in_piece_; }
+  /// The i-th block in memory.
+  ByteView piece_block(std::size_t i) const;
 
   const ContainerReader& container_;
   const SectionInfo& bytes_;
@@ -140,9 +149,9 @@ class DictionaryScan {
   std::string what_;
   std::uint64_t num_blocks_;
   std::uint64_t blocks_at_once_;
-  std::uint64_t next_block_ = 0;  ///< first block not yet read
-  std::vector<std::uint64_t> piece_offsets_;
-  std::size_t in_piece_ = 0;
+  std::uint64_t next_block_ = 0;              ///< first block not yet read
+  std::vector<std::uint64_t> piece_offsets_;  ///< of the blocks in memory
+  std::size_t in_piece_ = 0;                  ///< the next of them
   Bytes piece_;
   std::optional<DictionaryBlock> block_;
 };

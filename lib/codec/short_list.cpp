@@ -1,50 +1,75 @@
 #include "quern/codec/short_list.hpp"
 
+#include <algorithm>
+#include <array>
 #include <bit>
+#include <optional>
 
+#include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
 
 namespace quern {
 namespace {
 
-/// Bits go into bytes low bits first.
+/// The most bits of a list: of each posting, 32 of the docID and a frequency's 31 zeros and 32 bits.
+constexpr std::size_t max_list_bytes = max_short_list * (32 + 31 + 32) / 8;
+
+/// Bits go into bytes low bits first, of a single list.
 class BitWriter {
  public:
-  explicit BitWriter(Bytes& out) : out_(out) {}
-
+  /// At most 32 bits, none set above them.
   void put(std::uint64_t value, unsigned bits) {
-    for (unsigned done = 0; done < bits; ++done, ++count_) {
-      if (count_ % 8 == 0) out_.push_back(0);
-      out_.back() |= static_cast<std::uint8_t>(((value >> done) & 1) << (count_ % 8));
-    }
+    pending_ |= value << pending_bits_;
+    pending_bits_ += bits;
+    store_le(bytes_.data() + size_, pending_);
+    size_ += pending_bits_ / 8;
+    pending_ >>= pending_bits_ & ~7u;
+    pending_bits_ %= 8;
   }
-  std::uint64_t count() const { return count_; }
+  std::uint64_t count() const { return size_ * 8 + pending_bits_; }
+  /// All bits; the last byte may be padded with zeros.
+  ByteView bytes() const { return ByteView(bytes_).first(size_ + (pending_bits_ > 0 ? 1 : 0)); }
 
  private:
-  Bytes& out_;
-  std::uint64_t count_ = 0;
+  std::array<std::uint8_t, max_list_bytes + sizeof(std::uint64_t)> bytes_;
+  std::size_t size_ = 0;
+  std::uint64_t pending_ = 0;
+  unsigned pending_bits_ = 0;
 };
 
+/// Reads a single list.
 class BitReader {
  public:
-  explicit BitReader(ByteView bytes) : bytes_(bytes) {}
+  explicit BitReader(ByteView bytes) : end_(std::min(bytes.size(), max_list_bytes) * 8) {
+    std::copy_n(bytes.begin(), end_ / 8, bytes_.begin());
+    store_le(bytes_.data() + end_ / 8, std::uint64_t{0});
+  }
 
+  /// At most 32 bits.
   std::uint64_t get(unsigned bits) {
-    if (at_ + bits > bytes_.size() * 8) throw CorruptBlock("a short posting list ends too early");
-    std::uint64_t value = 0;
-    for (unsigned done = 0; done < bits;) {
-      const unsigned skip = at_ % 8, take = std::min(8 - skip, bits - done);
-      const std::uint64_t piece = (bytes_[at_ / 8] >> skip) & ((1u << take) - 1);
-      value |= piece << done;
-      done += take;
-      at_ += take;
-    }
+    need(bits);
+    const std::uint64_t value = window() & ((std::uint64_t{1} << bits) - 1);
+    at_ += bits;
     return value;
+  }
+  /// Skips zeros, fewer than `most`, and the one after them; returns how many. Nothing if there are `most`.
+  std::optional<unsigned> skip_zeros(unsigned most) {
+    const auto zeros = static_cast<unsigned>(std::countr_zero(window()));
+    need(std::min(zeros + 1, most));
+    if (zeros >= most) return std::nullopt;
+    at_ += zeros + 1;
+    return zeros;
   }
 
  private:
-  ByteView bytes_;
-  std::uint64_t at_ = 0;
+  void need(std::size_t bits) const {
+    if (at_ + bits > end_) throw CorruptBlock("a short posting list ends too early");
+  }
+  /// The next 57 bits at least; zeros after the end.
+  std::uint64_t window() const { return load_le<std::uint64_t>(bytes_.data() + at_ / 8) >> (at_ % 8); }
+
+  std::array<std::uint8_t, max_list_bytes + sizeof(std::uint64_t)> bytes_;
+  std::size_t at_ = 0, end_;  ///< in bits
 };
 
 /// Truncated binary code of `value` in 0 to `limit`: the first values take a bit less than the others.
@@ -56,8 +81,8 @@ void put_within(BitWriter& out, std::uint64_t value, std::uint64_t limit) {
     out.put(value, bits - 1);
   } else {
     const std::uint64_t code = value + shorter;
-    out.put(code >> 1, bits - 1);
-    out.put(code & 1, 1);
+    // The lowest bit comes last.
+    out.put(code >> 1 | (code & 1) << (bits - 1), bits);
   }
 }
 
@@ -72,15 +97,16 @@ std::uint64_t get_within(BitReader& in, std::uint64_t limit) {
 
 void put_gamma(BitWriter& out, std::uint32_t value) {
   const unsigned bits = static_cast<unsigned>(std::bit_width(value));
-  out.put(std::uint64_t{1} << (bits - 1), bits);  // bits - 1 zeros, then a one
-  out.put(value, bits - 1);                       // the top bit is known
+  const std::uint64_t top = std::uint64_t{1} << (bits - 1);
+  out.put(top, bits);              // bits - 1 zeros, then a one
+  out.put(value ^ top, bits - 1);  // the top bit is known
 }
 
 std::uint32_t get_gamma(BitReader& in) {
-  unsigned zeros = 0;
-  while (in.get(1) == 0)
-    if (++zeros == 32) throw CorruptBlock("a short posting list has a frequency of more than 32 bits");
-  return static_cast<std::uint32_t>(in.get(zeros) | std::uint64_t{1} << zeros);
+  constexpr unsigned too_many = 32;
+  const std::optional<unsigned> zeros = in.skip_zeros(too_many);
+  if (!zeros) throw CorruptBlock("a short posting list has a frequency of more than 32 bits");
+  return static_cast<std::uint32_t>(in.get(*zeros) | std::uint64_t{1} << *zeros);
 }
 
 /// The middle docID within what its neighbours allow, then the halves.
@@ -106,13 +132,14 @@ void get_docids(BitReader& in, std::span<docid_t> docids, std::uint64_t low, std
 
 CodedBits put_short_list(std::span<const docid_t> docids, std::span<const freq_t> freqs, docid_t num_documents,
                          Bytes& out) {
-  const std::size_t before = out.size();
-  BitWriter bits(out);
+  BitWriter bits;
   put_docids(bits, docids, 0, std::uint64_t{num_documents} - 1);
   CodedBits coded{bits.count(), 0};
   for (const freq_t freq : freqs) put_gamma(bits, freq);
   coded.freq_bits = bits.count() - coded.docid_bits;
-  coded.docid_bits = (out.size() - before) * 8 - coded.freq_bits;
+  const ByteView bytes = bits.bytes();
+  out.insert(out.end(), bytes.begin(), bytes.end());
+  coded.docid_bits = bytes.size() * 8 - coded.freq_bits;
   return coded;
 }
 

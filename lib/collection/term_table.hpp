@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -67,6 +68,8 @@ inline TermKey term_key(std::string_view term) {
 /// rows hold the fronts of terms, which are all of most, and a single buffer the bytes of all.
 class TermTable {
  public:
+  static constexpr std::size_t max_term_bytes = (std::size_t{1} << 20) - 1;
+
   TermTable() { rehash(1024); }
 
   /// The term's number; a new one if the term is new.
@@ -114,24 +117,27 @@ class TermTable {
   struct Entry {
     std::array<std::uint64_t, 2> front;
     std::uint64_t hash;
-    std::uint64_t place;  ///< offset in bytes_ << 8 | length: terms have at most 255 bytes
+    std::uint64_t place;  ///< offset in bytes_ << size_bits | length
   };
   /// A slot holds the upper half of the hash and, below, the number + 1; 0 is empty.
   static constexpr std::uint64_t tag_mask = 0xffffffff00000000u;
 
+  static constexpr unsigned size_bits = std::bit_width(max_term_bytes);
+
+  static std::size_t size_of(const Entry& entry) { return entry.place & max_term_bytes; }
   std::string_view term(const Entry& entry) const {
-    return {bytes_.data() + (entry.place >> 8), static_cast<std::size_t>(entry.place & 0xff)};
+    return {bytes_.data() + (entry.place >> size_bits), size_of(entry)};
   }
 
   bool is_same(const Entry& entry, const TermKey& key) const {
     const std::size_t size = key.term.size();
     const std::uint64_t differences = (entry.front[0] ^ key.front[0]) | (entry.front[1] ^ key.front[1]);
-    if (differences != 0 || (entry.place & 0xff) != size) return false;
+    if (differences != 0 || size_of(entry) != size) return false;
     return size <= TermKey::front_bytes || term(entry) == key.term;
   }
 
   std::uint32_t insert(std::size_t at, const TermKey& key) {
-    entries_.push_back({key.front, key.hash, bytes_.size() << 8 | key.term.size()});
+    entries_.push_back({key.front, key.hash, bytes_.size() << size_bits | key.term.size()});
     bytes_.insert(bytes_.end(), key.term.begin(), key.term.end());
     slots_[at] = (key.hash & tag_mask) | entries_.size();
     const std::uint32_t number = size() - 1;

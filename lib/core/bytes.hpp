@@ -74,6 +74,7 @@ class ByteReader {
   }
 
   std::uint64_t varint() {
+    if (at_ != end_ && *at_ < 0x80) return *at_++;  // most are small
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
       need(1);

@@ -245,7 +245,7 @@ AssembledDocuments AssembledLists::write_documents(DocumentSort documents) && {
   });
 }
 
-AssembledDocuments AssembledLists::write_documents(const std::function<IndexedDocument(docid_t)>& document_at) && {
+AssembledDocuments AssembledLists::write_documents(const ForEachDocument& for_each_document) && {
   return write([&](const auto& put) {
     std::uint64_t next = 0;
     const auto read = [&](PackJob& job) {
@@ -255,10 +255,9 @@ AssembledDocuments AssembledLists::write_documents(const std::function<IndexedDo
     };
     const auto make = [&](PackJob& job) {
       job.pack.clear();
-      for (std::uint64_t docid = job.first; docid < job.end; ++docid) {
-        const IndexedDocument document = document_at(static_cast<docid_t>(docid));
-        job.pack.add(document.docno, document.url, document.title);
-      }
+      for_each_document(
+          static_cast<docid_t>(job.first), static_cast<docid_t>(job.end),
+          [&](const IndexedDocument& document) { job.pack.add(document.docno, document.url, document.title); });
       job.pack.end();
     };
     run_jobs(

@@ -47,7 +47,7 @@ struct AssemblyPlan {
 
 /// What an index holds of a document besides its postings.
 struct IndexedDocument {
-  std::string docno, url, title;
+  std::string_view docno, url, title;
 };
 
 /// Puts documents that come in any order into docID order, on disk if they exceed the budget.
@@ -89,9 +89,11 @@ class AssembledLists {
   std::uint64_t tokens() const { return counts_.tokens; }
 
   AssembledDocuments write_documents(DocumentSort documents) &&;
-  /// The same for documents that can be made in docID order: document_at(docid) is called once for each, by several
-  /// threads.
-  AssembledDocuments write_documents(const std::function<IndexedDocument(docid_t)>& document_at) &&;
+  /// The same for documents that can be made in docID order: for_each_document(first, end, visit) calls
+  /// visit(document) for those of [first, end), by several threads.
+  using DocumentVisit = std::function<void(const IndexedDocument&)>;
+  using ForEachDocument = std::function<void(docid_t first, docid_t end, const DocumentVisit& visit)>;
+  AssembledDocuments write_documents(const ForEachDocument& for_each_document) &&;
 
  private:
   friend class IndexAssembly;

@@ -134,30 +134,34 @@ void ListEncoding::check_weights(term_t term, std::span<const freq_t> freqs) con
 }
 
 float ListEncoding::add_impacts(std::span<const docid_t> docids, std::span<const freq_t> freqs) {
-  // A plain loop, which compilers vectorize.
+  // Plain loops, which compilers vectorize.
   impacts_.resize(docids.size());
-  for (std::size_t i = 0; i < docids.size(); ++i) impacts_[i] = impact_of(docids[i], freqs[i]);
+  float* const impacts = impacts_.data();
+  if (context_.impacts) {
+    const ImpactSettings settings = *context_.impacts;
+    for (std::size_t i = 0; i < freqs.size(); ++i) impacts[i] = settings.impact_of(freqs[i]);
+  } else {
+    const float* const constants = context_.constants.data();
+    for (std::size_t i = 0; i < freqs.size(); ++i) impacts[i] = impact(freqs[i], constants[docids[i]]);
+  }
   const float max_impact = max_of(impacts_);
   top_.add(impacts_, max_impact);
   return max_impact;
 }
 
-void ListEncoding::encode_short_list(std::span<const Posting> postings, EncodedBatch& out) {
+void ListEncoding::encode_short_list(term_t term, std::span<const docid_t> docids, std::span<const freq_t> freqs,
+                                     EncodedBatch& out) {
   EncodedBatch::Item item;
-  item.term = postings.front().term;
-  item.df = postings.size();
+  item.term = term;
+  item.df = docids.size();
   item.first_byte = out.short_lists.size();
-  docids_.clear();
-  freqs_.clear();
-  for (const Posting& posting : postings) {
-    if (!docids_.empty() && posting.docid <= docids_.back()) fail_to_rise(posting.term);
-    docids_.push_back(posting.docid);
-    freqs_.push_back(posting.freq);
-    item.cf += posting.freq;
-    item.kth_impact[0] = std::max(item.kth_impact[0], impact_of(posting.docid, posting.freq));
+  for (std::size_t i = 0; i < docids.size(); ++i) {
+    if (i > 0 && docids[i] <= docids[i - 1]) fail_to_rise(term);
+    item.cf += freqs[i];
+    item.kth_impact[0] = std::max(item.kth_impact[0], impact_of(docids[i], freqs[i]));
   }
-  check_weights(item.term, freqs_);
-  const CodedBits bits = put_short_list(docids_, freqs_, context_.num_documents, out.short_lists);
+  check_weights(term, freqs);
+  const CodedBits bits = put_short_list(docids, freqs, context_.num_documents, out.short_lists);
   out.bits.docid_bits += bits.docid_bits;
   out.bits.freq_bits += bits.freq_bits;
   item.bytes = out.short_lists.size() - item.first_byte;
@@ -181,6 +185,7 @@ void ListEncoding::put_kept_blocks(EncodedBatch::Item& item, bool has_rows, Enco
 }
 
 /// Goes over the blocks once if the codec needs no statistics, or if their values can be kept in memory; else twice.
+template <class ForEachBlock>
 void ListEncoding::encode_list(const Range& range, const ForEachBlock& for_each_block, EncodedBatch& out) {
   EncodedBatch::Item item;
   item.term = range.term;
@@ -235,25 +240,11 @@ void ListEncoding::encode_list(const Range& range, const ForEachBlock& for_each_
   out.items.push_back(item);
 }
 
-ListEncoding::ForEachBlock ListEncoding::blocks_of(std::span<const Posting> postings) {
-  return [this, postings](const BlockVisit& visit) {
-    const std::size_t block_size = context_.options.block_size;
-    for (std::size_t from = 0; from < postings.size(); from += block_size) {
-      const std::span<const Posting> block = postings.subspan(from, std::min(block_size, postings.size() - from));
-      docids_.resize(block.size());
-      freqs_.resize(block.size());
-      for (std::size_t i = 0; i < block.size(); ++i) {
-        docids_[i] = block[i].docid;
-        freqs_[i] = block[i].freq;
-      }
-      visit(docids_, freqs_);
-    }
-  };
-}
+namespace {
 
-ListEncoding::ForEachBlock ListEncoding::blocks_of(std::span<const docid_t> docids,
-                                                   std::span<const freq_t> freqs) const {
-  return [block_size = std::size_t{context_.options.block_size}, docids, freqs](const BlockVisit& visit) {
+/// Visits the blocks of a list in memory.
+auto blocks_of(std::span<const docid_t> docids, std::span<const freq_t> freqs, std::size_t block_size) {
+  return [=](auto&& visit) {
     for (std::size_t from = 0; from < docids.size(); from += block_size) {
       const std::size_t n = std::min(block_size, docids.size() - from);
       visit(docids.subspan(from, n), freqs.subspan(from, n));
@@ -261,7 +252,42 @@ ListEncoding::ForEachBlock ListEncoding::blocks_of(std::span<const docid_t> doci
   };
 }
 
+}  // namespace
+
+void ListEncoding::part_columns(std::span<const Posting> postings) {
+  docids_.resize(postings.size());
+  freqs_.resize(postings.size());
+  for (std::size_t i = 0; i < postings.size(); ++i) {
+    docids_[i] = postings[i].docid;
+    freqs_[i] = postings[i].freq;
+  }
+}
+
+void ListEncoding::encode_lists(const ListColumns& columns, EncodedBatch& out) {
+  std::span<const docid_t> docids = columns.docids;
+  std::span<const freq_t> freqs = columns.freqs;
+  for (const auto& [term, df] : columns.lists) {
+    const auto list_docids = docids.first(df);
+    const auto list_freqs = freqs.first(df);
+    docids = docids.subspan(df);
+    freqs = freqs.subspan(df);
+    if (df <= max_short_list) {
+      encode_short_list(term, list_docids, list_freqs, out);
+    } else {
+      encode_list({term, df}, blocks_of(list_docids, list_freqs, context_.options.block_size), out);
+    }
+  }
+}
+
 void ListEncoding::encode_lists(std::span<const Posting> postings, EncodedBatch& out) {
+  const auto blocks = [&](std::span<const Posting> list) {
+    return [this, list, block_size = std::size_t{context_.options.block_size}](auto&& visit) {
+      for (std::size_t from = 0; from < list.size(); from += block_size) {
+        part_columns(list.subspan(from, std::min(block_size, list.size() - from)));
+        visit(docids_, freqs_);
+      }
+    };
+  };
   while (!postings.empty()) {
     const term_t term = postings.front().term;
     std::size_t df = 1;
@@ -269,10 +295,11 @@ void ListEncoding::encode_lists(std::span<const Posting> postings, EncodedBatch&
     const auto list = postings.first(df);
     postings = postings.subspan(df);
     if (df <= max_short_list) {
-      encode_short_list(list, out);
+      part_columns(list);
+      encode_short_list(term, docids_, freqs_, out);
       continue;
     }
-    encode_list({term, df}, blocks_of(list), out);
+    encode_list({term, df}, blocks(list), out);
   }
 }
 
@@ -287,7 +314,7 @@ void ListEncoding::encode_piece(const ListPiece& piece, EncodedBatch& out) {
     freqs = freqs.subspan(1);
   }
   out.postings = docids.size();
-  encode_list(range, blocks_of(docids, freqs), out);
+  encode_list(range, blocks_of(docids, freqs, context_.options.block_size), out);
   out.piece = {piece.first, top_};
 }
 
@@ -295,7 +322,7 @@ void ListEncoding::encode_long_list(const LongList& list, EncodedBatch& out) {
   const std::uint64_t block_size = context_.options.block_size;
   encode_list(
       {list.term, list.size},
-      [&](const BlockVisit& visit) {
+      [&](auto&& visit) {
         // Many blocks per read, since each read is a system call.
         const std::uint64_t postings_per_read = block_size * 64;
         std::vector<SpooledPosting> postings;
@@ -326,6 +353,10 @@ void ListEncoding::encode(Lists&& lists, EncodedBatch& out) {
     return;
   }
   if (const auto* piece = std::get_if<ListPiece>(&lists)) return encode_piece(*piece, out);
+  if (const auto* columns = std::get_if<ListColumns>(&lists)) {
+    out.postings = columns->docids.size();
+    return encode_lists(*columns, out);
+  }
   if (auto* unsorted = std::get_if<UnsortedLists>(&lists)) {
     sort_postings(unsorted->postings, scratch_, 1);
     lists = OwnedLists{std::move(unsorted->postings)};

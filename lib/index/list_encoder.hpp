@@ -1,5 +1,4 @@
 #pragma once
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -82,9 +81,6 @@ class ListEncoding {
   void encode(Lists&& lists, EncodedBatch& out);
 
  private:
-  /// A list's postings, block by block, as often as asked: the list itself need not be in memory.
-  using BlockVisit = std::function<void(std::span<const docid_t>, std::span<const freq_t>)>;
-  using ForEachBlock = std::function<void(const BlockVisit&)>;
   /// What is encoded as one: a list, or a piece of one.
   struct Range {
     term_t term = 0;
@@ -98,15 +94,19 @@ class ListEncoding {
   };
 
   void encode_lists(std::span<const Posting> postings, EncodedBatch& out);
-  void encode_short_list(std::span<const Posting> postings, EncodedBatch& out);
+  void encode_lists(const ListColumns& columns, EncodedBatch& out);
+  void encode_short_list(term_t term, std::span<const docid_t> docids, std::span<const freq_t> freqs,
+                         EncodedBatch& out);
+  /// for_each_block(visit) calls visit(docIDs, frequencies) for each block of the range, as often as asked: the list
+  /// itself need not be in memory.
+  template <class ForEachBlock>
   void encode_list(const Range& range, const ForEachBlock& for_each_block, EncodedBatch& out);
   /// Puts blocks whose values were kept.
   void put_kept_blocks(EncodedBatch::Item& item, bool has_rows, EncodedBatch& out);
   void encode_long_list(const LongList& list, EncodedBatch& out);
   void encode_piece(const ListPiece& piece, EncodedBatch& out);
-  /// Visits the blocks of postings in memory.
-  ForEachBlock blocks_of(std::span<const Posting> postings);
-  ForEachBlock blocks_of(std::span<const docid_t> docids, std::span<const freq_t> freqs) const;
+  /// Puts postings into docids_ and freqs_.
+  void part_columns(std::span<const Posting> postings);
   float impact_of(docid_t docid, freq_t freq) const {
     return context_.impacts ? context_.impacts->impact_of(freq) : impact(freq, context_.constants[docid]);
   }

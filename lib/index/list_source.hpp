@@ -49,7 +49,19 @@ struct ListPiece {
 /// A multiple of all block sizes.
 inline constexpr std::uint64_t list_piece_postings = 64 << 10;
 
-using Lists = std::variant<ViewedLists, OwnedLists, UnsortedLists, LongList, ListPiece>;
+/// Lists that belong to the batch, docIDs and frequencies apart, in the order of their terms.
+struct ListColumns {
+  struct List {
+    term_t term = 0;
+    std::size_t df = 0;
+  };
+  std::vector<List> lists;
+  /// Of all lists, one after the other.
+  std::vector<docid_t> docids;
+  std::vector<freq_t> freqs;
+};
+
+using Lists = std::variant<ViewedLists, OwnedLists, ListColumns, UnsortedLists, LongList, ListPiece>;
 /// Lists that are made when they are wanted, on the thread that encodes them. To be called once.
 using DeferredLists = std::function<Lists()>;
 /// Lists with consecutive terms, to be encoded together.

@@ -1,12 +1,14 @@
 #pragma once
 #include <algorithm>
-#include <functional>
 #include <span>
 #include <vector>
 
 #include "quern/formats/index_file.hpp"
 
 namespace quern {
+
+/// Puts the `count` greatest values to the front, the least of them as the last of these.
+void put_greatest_first(std::span<float> values, std::size_t count);
 
 /// Keeps the greatest impacts of a list, as many as the largest stored rank asks for.
 class TopImpacts {
@@ -19,8 +21,15 @@ class TopImpacts {
   /// `max_impact` is the greatest of the impacts: it shows that most blocks of a long list have none to keep.
   void add(std::span<const float> impacts, float max_impact) {
     if (max_impact <= threshold_) return;
-    for (const float impact : impacts)
-      if (impact > threshold_) kept_.push_back(impact);
+    const std::size_t before = kept_.size();
+    kept_.resize(before + impacts.size());
+    // No branch: which of them are kept is as good as random.
+    float* to = kept_.data() + before;
+    for (const float impact : impacts) {
+      *to = impact;
+      to += impact > threshold_ ? 1 : 0;
+    }
+    kept_.resize(static_cast<std::size_t>(to - kept_.data()));
     if (kept_.size() >= 4 * max_kept) prune();
   }
   /// The greatest impacts of another part of the list.
@@ -30,14 +39,14 @@ class TopImpacts {
   /// The impacts at stored_ranks; 0 for ranks beyond the list.
   std::array<float, 4> at_ranks() {
     std::array<float, 4> impacts = {};
-    auto end = kept_.end();
+    std::span<float> unsorted = kept_;
     for (std::size_t i = stored_ranks.size(); i-- > 0;) {
-      if (kept_.size() < stored_ranks[i]) continue;
-      const auto place = kept_.begin() + stored_ranks[i] - 1;
-      std::nth_element(kept_.begin(), place, end, std::greater<>());
-      impacts[i] = *place;
-      end = place;
-      if (place == kept_.begin()) break;
+      const std::size_t rank = stored_ranks[i];
+      if (kept_.size() < rank) continue;
+      put_greatest_first(unsorted, rank);
+      impacts[i] = kept_[rank - 1];
+      unsorted = unsorted.first(rank - 1);
+      if (unsorted.empty()) break;
     }
     return impacts;
   }
@@ -46,7 +55,7 @@ class TopImpacts {
   static constexpr std::size_t max_kept = stored_ranks.back();
 
   void prune() {
-    std::nth_element(kept_.begin(), kept_.begin() + max_kept - 1, kept_.end(), std::greater<>());
+    put_greatest_first(kept_, max_kept);
     kept_.resize(max_kept);
     threshold_ = kept_.back();
   }

@@ -155,7 +155,9 @@ BuildReport cut_index(const IndexReader& index, const ShardChoice& choice, const
     manifest.shard->input_hash = hash_text(hash_of_text(from.collection_hash).value_or(0) - hash - others);
     IndexDocuments documents(index);
     return std::move(written)
-        .write_documents([&](docid_t docid) { return documents.at(docid + range.first); })
+        .write_documents([&](docid_t first, docid_t end, const AssembledLists::DocumentVisit& visit) {
+          documents.for_each(first + range.first, end + range.first, visit);
+        })
         .finish(std::move(manifest), in_range(index.pagerank(), range), in_range(index.global_scores(), range));
   });
 }

@@ -1,12 +1,11 @@
 #pragma once
-#include <deque>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "quern/formats/index_file.hpp"
 #include "quern/index/list_source.hpp"
+#include "quern/shards/term_names.hpp"
 
 namespace quern {
 
@@ -22,7 +21,7 @@ struct PostingRange {
 /// are decoded by those who encode them.
 class JoinedLists : public ListSource {
  public:
-  /// Replaces term and ranges by those of the next list, terms rising; false at the end.
+  /// Replaces the term by that of the next list, terms rising, and appends its ranges; false at the end.
   using Next = std::function<bool(std::string& term, std::vector<PostingRange>& ranges)>;
   /// Gives mapped pages of the indexes back.
   using Release = std::function<void()>;
@@ -34,7 +33,7 @@ class JoinedLists : public ListSource {
   bool next(ListBatch& batch) override;
   /// The term with this number; asked in rising order, by another thread than next() maybe. The view is valid until the
   /// next call.
-  std::string_view term_at(term_t term);
+  std::string_view term_at(term_t term) { return names_.at(term); }
 
  private:
   struct Joined {
@@ -42,9 +41,13 @@ class JoinedLists : public ListSource {
     std::uint64_t df = 0;
     std::vector<PostingRange> ranges;
   };
+  struct JoinedBatch;
 
   bool join_next();
+  /// What next() hands out, from the list at hand on.
+  ListBatch next_batch();
   DeferredLists piece(std::uint64_t first) const;
+  DeferredLists next_lists();
   LongList long_list() const;
   void count_for_release(std::uint64_t postings);
 
@@ -58,10 +61,8 @@ class JoinedLists : public ListSource {
   std::uint64_t next_piece_ = 0;  ///< of the list at hand
   term_t terms_ = 0;
   std::uint64_t since_release_ = 0;
-  std::mutex naming_;
-  std::deque<std::string> names_;  ///< of the terms from first_name_ on
-  term_t first_name_ = 0;
-  std::string name_;
+  std::string name_;  ///< of the list at hand
+  TermNames names_;
 };
 
 /// How many postings of a list may be in memory at once while an index is assembled in `working_bytes` by so many jobs.

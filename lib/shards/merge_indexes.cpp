@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <deque>
-#include <queue>
+#include <optional>
 
 #include "quern/core/run_stage.hpp"
 #include "quern/formats/lexicon_cursor.hpp"
 #include "quern/formats/manifest_json.hpp"
+#include "quern/formats/term_tournament.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/index/list_encoder.hpp"
 #include "quern/io/checksum.hpp"
@@ -20,34 +20,34 @@ namespace {
 /// The lists of all shards, term by term.
 class ShardLexicons {
  public:
-  explicit ShardLexicons(const IndexShards& shards) {
+  explicit ShardLexicons(const IndexShards& shards) : tournament_(shards.size()) {
     for (const IndexReader& shard : shards) cursors_.emplace_back(shard);
-    for (LexiconCursor& cursor : cursors_)
-      if (cursor.next()) waiting_.push(&cursor);
+    has_next_ = advance();
   }
 
   bool next(std::string& term, std::vector<PostingRange>& ranges) {
-    if (waiting_.empty()) return false;
-    term = waiting_.top()->term();
-    while (!waiting_.empty() && waiting_.top()->term() == term) {
-      LexiconCursor* const cursor = waiting_.top();
-      waiting_.pop();
-      const auto base = static_cast<docid_t>(cursor->index().manifest().docid_base);
-      ranges.push_back({&cursor->index(), cursor->list(), 0, cursor->list().df, base, 0});
-      if (cursor->next()) waiting_.push(cursor);
-    }
+    if (!has_next_) return false;
+    term = tournament_.term();
+    do {
+      const LexiconCursor& cursor = cursors_[tournament_.source()];
+      const auto base = static_cast<docid_t>(cursor.index().manifest().docid_base);
+      ranges.push_back({&cursor.index(), cursor.list(), 0, cursor.list().df, base, 0});
+      has_next_ = advance();
+    } while (has_next_ && !tournament_.is_new_term());
     return true;
   }
 
  private:
-  struct Later {
-    bool operator()(const LexiconCursor* a, const LexiconCursor* b) const {
-      const int order = a->term().compare(b->term());
-      return order != 0 ? order > 0 : a->index().manifest().docid_base > b->index().manifest().docid_base;
-    }
-  };
-  std::deque<LexiconCursor> cursors_;  ///< in the order of docIDs
-  std::priority_queue<LexiconCursor*, std::vector<LexiconCursor*>, Later> waiting_;
+  bool advance() {
+    return tournament_.next([&](std::size_t shard) -> std::optional<std::string_view> {
+      if (!cursors_[shard].next()) return std::nullopt;
+      return cursors_[shard].term();
+    });
+  }
+
+  std::vector<LexiconCursor> cursors_;  ///< in the order of docIDs
+  TermTournament tournament_;
+  bool has_next_;
 };
 
 /// The numbers of all shards, one after another; empty if the shards have none.
@@ -121,7 +121,9 @@ BuildReport merge_indexes(const IndexShards& shards, const Resources& resources,
                                         [&](term_t term) { return lists.term_at(term); });
     IndexDocuments documents(shards);
     return std::move(written)
-        .write_documents([&](docid_t docid) { return documents.at(docid); })
+        .write_documents([&](docid_t first, docid_t end, const AssembledLists::DocumentVisit& visit) {
+          documents.for_each(first, end, visit);
+        })
         .finish(whole_manifest(shards), pagerank, global_scores);
   });
 }

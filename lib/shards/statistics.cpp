@@ -10,6 +10,7 @@
 #include "quern/formats/documents_hash.hpp"
 #include "quern/formats/manifest_json.hpp"
 #include "quern/io/external_sort.hpp"
+#include "quern/shards/term_sums.hpp"
 
 namespace quern {
 namespace {
@@ -22,15 +23,19 @@ void for_each_document(const CollectionReader& collection, Visit&& visit) {
     for (const DocumentRow& row : collection.documents(chunk, buffers)) visit(row);
 }
 
-/// Throws unless statistics were made as the first were.
-void check_alike(const StatisticsReader& first, const StatisticsReader& other) {
-  const CollectionManifest &a = first.manifest().collection, &b = other.manifest().collection;
-  if (parse_settings(a) != parse_settings(b))
-    throw InvalidArgument(fmt::format("{}: is of collections that were parsed with other options than those of {}",
-                                      other.name(), first.name()));
-  if (a.libraries != b.libraries)
-    throw InvalidArgument(fmt::format("{}: is of terms that other versions of libraries made than those of {}",
-                                      other.name(), first.name()));
+/// Throws unless all statistics were made as the first were.
+void check_alike(const std::vector<StatisticsReader>& inputs) {
+  const StatisticsReader& first = inputs.front();
+  const ManifestJson settings = parse_settings(first.manifest().collection);
+  for (const StatisticsReader& other : inputs) {
+    const CollectionManifest& collection = other.manifest().collection;
+    if (parse_settings(collection) != settings)
+      throw InvalidArgument(fmt::format("{}: is of collections that were parsed with other options than those of {}",
+                                        other.name(), first.name()));
+    if (collection.libraries != first.manifest().collection.libraries)
+      throw InvalidArgument(fmt::format("{}: is of terms that other versions of libraries made than those of {}",
+                                        other.name(), first.name()));
+  }
 }
 
 /// The splits of all, in rising order.
@@ -49,31 +54,25 @@ std::vector<CollectionSplit> all_splits(const std::vector<StatisticsReader>& inp
                                     inputs[last].name(), twice->documents, hash_text(twice->hash)));
 }
 
-void merge_terms(const std::vector<StatisticsReader>& inputs, std::uint64_t blocks_at_once, Progress& progress,
+void merge_terms(const std::vector<StatisticsReader>& inputs, std::uint64_t memory_bytes, Progress& progress,
                  StatisticsWriter& writer) {
+  const std::uint64_t blocks = TermSums::blocks_at_once(inputs.size(), memory_bytes);
   std::vector<DictionaryScan> scans;
-  for (const StatisticsReader& input : inputs) scans.push_back(input.terms(blocks_at_once));
-  DictionaryMerge merge(std::move(scans));
-  constexpr std::uint64_t entries_per_step = 1 << 14;
-  std::string term;
-  TermCounts counts;
+  for (const StatisticsReader& input : inputs) scans.push_back(input.terms(blocks));
+  TermSums sums(std::move(scans));
   std::uint64_t entries = 0;
-  while (merge.next()) {
-    if (merge.is_new_term()) {
-      if (counts.df > 0) writer.add_term(term, counts);
-      term = merge.term();
-      counts = {};
-    }
-    counts += TermCounts::of(merge.payload(), inputs[merge.source()].name());
-    if (++entries % entries_per_step == 0) progress.add(entries_per_step);
+  while (sums.next()) {
+    writer.add_term(sums.term(), sums.counts());
+    if (sums.entries() == entries) continue;
+    progress.add(sums.entries() - entries);
+    entries = sums.entries();
   }
-  progress.add(entries % entries_per_step);
-  if (counts.df > 0) writer.add_term(term, counts);
 }
 
-void merge_docnos(const std::vector<StatisticsReader>& inputs, std::uint64_t blocks_at_once, StatisticsWriter& writer) {
+void merge_docnos(const std::vector<StatisticsReader>& inputs, std::uint64_t memory_bytes, StatisticsWriter& writer) {
+  const std::uint64_t blocks = DictionaryMerge::blocks_at_once(inputs.size(), memory_bytes);
   std::vector<DictionaryScan> scans;
-  for (const StatisticsReader& input : inputs) scans.push_back(input.docnos(blocks_at_once));
+  for (const StatisticsReader& input : inputs) scans.push_back(input.docnos(blocks));
   DictionaryMerge merge(std::move(scans));
   DocnoCounts keys(writer);
   while (merge.next()) {
@@ -121,9 +120,9 @@ StatisticsManifest merge_statistics(const std::vector<StatisticsReader>& inputs,
     sum.collection = inputs.front().manifest().collection;
     CollectionManifest& counts = sum.collection;
     counts.documents = counts.empty_documents = 0;
+    check_alike(inputs);
     std::uint64_t terms = 0;
     for (const StatisticsReader& input : inputs) {
-      check_alike(inputs.front(), input);
       counts.documents += input.manifest().collection.documents;
       counts.empty_documents += input.manifest().collection.empty_documents;
       sum.documents_hash += input.manifest().documents_hash;
@@ -133,11 +132,10 @@ StatisticsManifest merge_statistics(const std::vector<StatisticsReader>& inputs,
     }
     const std::vector<CollectionSplit> splits = all_splits(inputs);
     resources.progress->start("merge statistics", terms, "terms");
-    const std::uint64_t blocks = DictionaryMerge::blocks_at_once(inputs.size(), resources.memory_bytes / 2);
     StatisticsWriter writer(out, resources.tmp_folder);
-    merge_terms(inputs, blocks, *resources.progress, writer);
+    merge_terms(inputs, resources.memory_bytes / 2, *resources.progress, writer);
     writer.begin_docnos();
-    merge_docnos(inputs, blocks, writer);
+    merge_docnos(inputs, resources.memory_bytes / 2, writer);
     writer.finish(sum, splits);
     resources.progress->finish();
     const ContainerReader written(std::make_shared<const File>(out.duplicate()), FileKind::statistics,

@@ -109,11 +109,14 @@ class IndexSynthesis {
   AssembledDocuments write_documents(AssembledLists lists) {
     resources_.progress->start("documents", tree_.documents(), "documents");
     const DocumentNames names(tree_);
-    AssembledDocuments written = std::move(lists).write_documents([&](docid_t docid) {
-      const docid_t document = documents_.empty() ? docid : documents_[docid];
-      if (docid % 65536 == 0) resources_.progress->add(65536);
-      return IndexedDocument{DocumentNames::docno(document), names.url(document), {}};
-    });
+    AssembledDocuments written =
+        std::move(lists).write_documents([&](docid_t first, docid_t end, const AssembledLists::DocumentVisit& visit) {
+          for (docid_t docid = first; docid < end; ++docid) {
+            const docid_t document = documents_.empty() ? docid : documents_[docid];
+            visit({DocumentNames::docno(document), names.url(document), {}});
+          }
+          resources_.progress->add(end - first);
+        });
     resources_.progress->finish();
     return written;
   }

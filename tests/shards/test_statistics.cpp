@@ -2,6 +2,7 @@
 
 #include "quern/formats/dictionary_merge.hpp"
 #include "quern/formats/statistics_beside.hpp"
+#include "quern/shards/term_sums.hpp"
 
 #include "catch.hpp"
 #include "shards/split_corpus.hpp"
@@ -11,22 +12,25 @@ namespace {
 
 using namespace testing;
 
-/// Sections "terms" and "terms_blocks" with these terms and numbers.
-ContainerReader dictionary(const std::map<std::string, std::uint64_t>& terms, const Pipeline& pipeline) {
+/// Sections "terms" and "terms_blocks" with these terms and payloads of numbers.
+ContainerReader dictionary(const std::map<std::string, Bytes>& terms, const Pipeline& pipeline) {
   const StageFile file = pipeline.new_file();
   ContainerWriter out(*file, FileKind::statistics, statistics_version);
   out.begin_section("terms");
   DictionaryWriter writer([&](ByteView bytes) { out.write(bytes); }, pipeline.resources.tmp_folder);
-  for (const auto& [term, number] : terms) {
-    Bytes payload;
-    put_varint(payload, number);
-    writer.add(term, payload);
-  }
+  for (const auto& [term, payload] : terms) writer.add(term, payload);
   const Spool& offsets = writer.finish();
   out.end_section();
   out.add_section("terms_blocks", offsets);
   out.finish();
   return ContainerReader(file, FileKind::statistics, statistics_version);
+}
+
+/// Short and long ones, with zeros, and many with the first eight bytes in common.
+std::string similar_term(RandomBits& random) {
+  std::string term = random.below(2) == 0 ? "" : "common prefix";
+  for (std::uint64_t length = random.below(4); length > 0; --length) term += static_cast<char>(random.below(3) * 127);
+  return term;
 }
 
 }  // namespace
@@ -36,17 +40,15 @@ TEST_CASE("dictionaries are merged in the order of their terms", "[shards][prope
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     INFO("seed " << seed);
     RandomBits random(seed);
-    std::vector<std::map<std::string, std::uint64_t>> each(random.below(9));
-    std::map<std::string, std::vector<std::pair<std::size_t, std::uint64_t>>> expected;
+    std::vector<std::map<std::string, Bytes>> each(random.below(9));
+    std::map<std::string, std::vector<std::pair<std::size_t, Bytes>>> expected;
     for (std::size_t i = 0; i < each.size(); ++i) {
       for (std::uint64_t count = random.below(200); count > 0; --count) {
-        // Short and long ones, with zeros, and many with the first eight bytes in common.
-        std::string term = random.below(2) == 0 ? "" : "common prefix";
-        for (std::uint64_t length = random.below(4); length > 0; --length)
-          term += static_cast<char>(random.below(3) * 127);
-        each[i][term] = random.below(1000);
+        Bytes& payload = each[i][similar_term(random)];
+        payload.clear();
+        put_varint(payload, random.below(1000));
       }
-      for (const auto& [term, number] : each[i]) expected[term].emplace_back(i, number);
+      for (const auto& [term, payload] : each[i]) expected[term].emplace_back(i, payload);
     }
     std::vector<ContainerReader> files;
     files.reserve(each.size());
@@ -62,11 +64,49 @@ TEST_CASE("dictionaries are merged in the order of their terms", "[shards][prope
         CHECK(merge.term() == term);
         CHECK(merge.is_new_term() == (i == 0));
         CHECK(merge.source() == rows[i].first);
-        ByteReader payload(merge.payload(), "payload");
-        CHECK(payload.varint() == rows[i].second);
+        CHECK(Bytes(merge.payload().begin(), merge.payload().end()) == rows[i].second);
       }
     }
     CHECK_FALSE(merge.next());
+  }
+}
+
+TEST_CASE("counts of terms are added up over dictionaries of any sizes", "[shards][property]") {
+  const Pipeline pipeline;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    INFO("seed " << seed);
+    RandomBits random(seed);
+    std::vector<std::map<std::string, Bytes>> each(random.below(9));
+    std::map<std::string, TermCounts> expected;
+    std::uint64_t entries = 0;
+    for (auto& terms : each) {
+      // So many that several ranges of terms come one after the other.
+      for (std::uint64_t count = random.below(random.below(2) == 0 ? 50 : 2000); count > 0; --count) {
+        std::string term = similar_term(random);
+        if (random.below(2) == 0) term += std::to_string(random.below(1000));
+        const TermCounts counts{1 + random.below(100), random.below(1000)};
+        const auto [place, is_new] = terms.try_emplace(term);
+        if (!is_new) continue;
+        counts.put(place->second);
+        expected[term] += counts;
+        ++entries;
+      }
+    }
+    std::vector<ContainerReader> files;
+    files.reserve(each.size());
+    std::vector<DictionaryScan> scans;
+    for (const auto& terms : each) {
+      files.push_back(dictionary(terms, pipeline));
+      scans.emplace_back(files.back(), "terms", terms.size(), DictionaryScan::min_blocks_with_bound + random.below(3));
+    }
+    TermSums sums(std::move(scans));
+    for (const auto& [term, counts] : expected) {
+      REQUIRE(sums.next());
+      CHECK(sums.term() == term);
+      CHECK(sums.counts() == counts);
+    }
+    CHECK_FALSE(sums.next());
+    CHECK(sums.entries() == entries);
   }
 }
 

@@ -1,0 +1,79 @@
+#include "quern/shards/term_sums.hpp"
+
+#include <algorithm>
+
+#include "quern/core/error.hpp"
+
+namespace quern {
+
+TermSums::TermSums(std::vector<DictionaryScan> scans) {
+  sources_.reserve(scans.size());
+  for (DictionaryScan& scan : scans) {
+    // A scan that has begun must not move.
+    sources_.push_back({std::move(scan), {}});
+    sources_.back().advance();
+  }
+}
+
+std::uint64_t TermSums::blocks_at_once(std::size_t scans, std::uint64_t memory_bytes) {
+  // Of terms of ordinary length: themselves, their rows and slots of the table, and their places in the order. Ranges
+  // of a quarter of the blocks take longer, since each ends before the dictionary whose terms are densest.
+  constexpr std::uint64_t block_bytes = 4096, most_blocks = 64;
+  return std::clamp<std::uint64_t>(memory_bytes / (std::max<std::size_t>(scans, 1) * block_bytes),
+                                   DictionaryScan::min_blocks_with_bound, most_blocks);
+}
+
+const std::string* TermSums::find_bound() {
+  bool is_bound = false;
+  for (const Source& source : sources_) {
+    if (source.has_ended) continue;
+    const auto bound = source.scan.bound();
+    if (!bound || (is_bound && *bound >= bound_)) continue;
+    bound_ = *bound;
+    is_bound = true;
+  }
+  return is_bound ? &bound_ : nullptr;
+}
+
+void TermSums::add(Source& source, const std::string* bound) {
+  for (; !source.has_ended; source.advance()) {
+    const std::string_view term = source.entry.term;
+    if (bound != nullptr && term >= *bound) return;
+    if (term.size() > TermTable::max_term_bytes) throw CorruptFile(source.scan.what() + ": a term is too long");
+    const std::uint32_t number = table_.add(term);
+    if (number == counts_.size()) counts_.emplace_back();
+    counts_[number] += TermCounts::of(source.entry.payload, source.scan.what());
+    ++entries_;
+  }
+}
+
+void TermSums::add_range() {
+  table_.clear();
+  counts_.clear();
+  const std::string* const bound = find_bound();
+  for (Source& source : sources_) add(source, bound);
+  if (bound != nullptr && table_.size() == 0) throw CorruptFile("the terms of a dictionary do not rise");
+}
+
+void TermSums::sort_terms() {
+  order_.clear();
+  for (std::uint32_t number = 0; number < table_.size(); ++number)
+    order_.push_back({leading_bytes(table_.term(number)), number});
+  std::sort(order_.begin(), order_.end(), [&](const Place& a, const Place& b) {
+    if (a.prefix != b.prefix) return a.prefix < b.prefix;
+    return table_.term(a.number) < table_.term(b.number);
+  });
+}
+
+bool TermSums::next() {
+  if (at_ + 1 < order_.size()) {
+    ++at_;
+    return true;
+  }
+  add_range();
+  sort_terms();
+  at_ = 0;
+  return !order_.empty();
+}
+
+}  // namespace quern
