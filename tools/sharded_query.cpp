@@ -7,6 +7,7 @@
 #include "quern/gpu/sharded_engine.hpp"
 #include "quern/query/index_pages.hpp"
 
+#include "docno_check.hpp"
 #include "figures.hpp"
 #include "filter_option.hpp"
 #include "query_budget.hpp"
@@ -35,9 +36,14 @@ class ShardedRun {
     TextOutput out(query_.output, query_.common.force);
     StatisticsFile statistics_file(query_.stats);
     const QueryGroups queries(query_.queries, query_.common, resources_);
+    std::vector<std::future<void>> docnos;
+    if (query_.device != QueryDevice::cpu)
+      for (const IndexReader& index : shards_) docnos.push_back(check_docnos(index));
     ShardedEngine engine(shards_, engines_, query_.device, gpu_options(), *resources_.progress,
                          [&](const std::string& text) { say(query_.common, "quern: " + text); });
     RunStatistics statistics(resources_.tmp_folder);
+    for (std::future<void>& checked : docnos) checked.get();
+    for (const std::unique_ptr<IndexPages>& pages : pages_) pages->trim();
     resources_.progress->start("query", queries.count(), "queries");
     const auto begun = WallClock::now();
     std::string text;
@@ -73,8 +79,12 @@ class ShardedRun {
         query_budget({query_.first_k(), query_.scoring.scorer, query_.device, second_stage_.has_value()}, index,
                      resources, gpu_memory);
     const std::size_t shard = pages_.size();
-    pages_.push_back(std::make_unique<IndexPages>(index, budget.for_queries / 2,
-                                                  second_stage_ ? &second_stage_->forward(shard) : nullptr));
+    // What is measured is what all have in memory.
+    std::uint64_t of_all_shards = 0;
+    for (const IndexReader& one : shards_) of_all_shards += one.container().file().size();
+    pages_.push_back(std::make_unique<IndexPages>(index, budget.for_queries / 2 * shards_.size(),
+                                                  second_stage_ ? &second_stage_->forward(shard) : nullptr,
+                                                  of_all_shards - index.container().file().size()));
     if (second_stage_) second_stage_->limit_memory(shard, budget.for_second_stage, resources.threads, *pages_.back());
     engines_.push_back(std::make_unique<QueryEngine>(index, scoring_options(query_.scoring, index, query_.queries),
                                                      resources.threads,

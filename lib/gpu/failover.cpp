@@ -11,9 +11,7 @@
 namespace quern {
 namespace {
 
-/// Queries whose results are kept at a time: k scored documents each.
-constexpr std::size_t scored_queries_per_call = std::size_t{1} << 16;
-/// The same for intersections, whose results have any length.
+/// Intersections whose results, of any length, are kept at a time.
 constexpr std::size_t intersections_per_call = std::size_t{1} << 14;
 
 /// What make() returns, a pointer, if queries are to run on a GPU; else null. With `automatic`, errors become notices.
@@ -61,7 +59,7 @@ std::unique_ptr<FailoverEngine::Begun> FailoverEngine::begin(std::span<const std
                                                              const DocumentSet* passing) {
   std::unique_ptr<Begun> begun(new Begun(texts, algorithm, k, passing));
   if (!on_gpus(passing)) return begun;
-  begun->answers_ = std::async(std::launch::async, [this, texts, &algorithm, k, passing] {
+  begun->future_ = std::async(std::launch::async, [this, texts, &algorithm, k, passing] {
     Begun::Answers answers;
     const auto started = WallClock::now();
     answers.results = gpu_->search(texts, algorithm, k, &answers.statistics, passing);
@@ -71,30 +69,47 @@ std::unique_ptr<FailoverEngine::Begun> FailoverEngine::begin(std::span<const std
   return begun;
 }
 
-void FailoverEngine::finish(Begun& begun, unsigned threads, const BatchSteps& steps, GpuStatistics& statistics,
-                            std::uint64_t held_bytes) {
-  const auto answer_on_cpu = [&] {
-    run_batch(engine_, begun.texts_, begun.algorithm_, begun.k_, threads, steps, held_bytes, begun.passing_);
-  };
-  if (!begun.answers_.valid()) return answer_on_cpu();
-  Begun::Answers answers;
+bool FailoverEngine::wait_for_gpus(Begun& begun, GpuStatistics& statistics) {
+  if (!begun.future_.valid()) return false;
   try {
-    answers = begun.answers_.get();
+    begun.answers_ = begun.future_.get();
   } catch (const CudaError& error) {
     if (device_ == QueryDevice::gpu) throw;
     if (!gpu_lost_.exchange(true)) notice_(continuing_on_cpu(error));
-    return answer_on_cpu();
+    return false;
   }
-  for (const std::string& failed : answers.statistics.failed_gpus) notice_(failed);
-  statistics += answers.statistics;
-  const std::size_t count = begun.texts_.size();
-  const double time_us = answers.us / static_cast<double>(count);
+  for (const std::string& failed : begun.answers_.statistics.failed_gpus) notice_(failed);
+  statistics += begun.answers_.statistics;
+  return true;
+}
+
+void FailoverEngine::finish(Begun& begun, unsigned threads, const BatchSteps& steps, GpuStatistics& statistics,
+                            std::uint64_t held_bytes) {
+  if (!wait_for_gpus(begun, statistics))
+    return run_batch(engine_, begun.texts_, begun.algorithm_, begun.k_, threads, steps, held_bytes, begun.passing_);
+  const double time_us = begun.answers_.us_per_query();
   const auto answer = [&](std::size_t i, QueryAnswer& out) {
-    out.documents = std::move(answers.results[i]);
+    out.documents = std::move(begun.answers_.results[i]);
     out.time_us = time_us;
     if (steps.render) steps.render(i, out);
   };
-  answer_in_batches<QueryAnswer>(count, threads, held_bytes, answer, answer_bytes, steps.take);
+  answer_in_batches<QueryAnswer>(begun.texts_.size(), threads, held_bytes, answer, answer_bytes, steps.take);
+}
+
+std::vector<QueryAnswer> FailoverEngine::answers(Begun& begun, unsigned threads, GpuStatistics& statistics) {
+  std::vector<QueryAnswer> answers(begun.texts_.size());
+  if (wait_for_gpus(begun, statistics)) {
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      answers[i].documents = std::move(begun.answers_.results[i]);
+      answers[i].time_us = begun.answers_.us_per_query();
+    }
+    return answers;
+  }
+  BatchSteps steps;
+  steps.render = [&](std::size_t i, QueryAnswer& answer) { answers[i] = std::move(answer); };
+  steps.take = [](std::size_t, const QueryAnswer&) {};
+  run_batch(engine_, begun.texts_, begun.algorithm_, begun.k_, threads, steps, default_held_bytes, begun.passing_);
+  return answers;
 }
 
 void FailoverEngine::run(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k,

@@ -57,15 +57,26 @@ class FailoverEngine {
   /// if the device is a GPU, else the CPU answers these queries, and all later ones. For one thread at a time.
   void finish(Begun& begun, unsigned threads, const BatchSteps& steps, GpuStatistics& statistics,
               std::uint64_t held_bytes = default_held_bytes);
+  /// The same, but returns the answers, of all queries at once.
+  std::vector<QueryAnswer> answers(Begun& begun, unsigned threads, GpuStatistics& statistics);
   /// Begins and finishes any number of queries, some at a time: GPUs work on the next ones while answers are handed
   /// over. Throws as finish() does.
   void run(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k, unsigned threads,
            const BatchSteps& steps, GpuStatistics& statistics, std::uint64_t held_bytes = default_held_bytes,
            const DocumentSet* passing = nullptr);
 
- private:
-  /// Whether GPUs answer queries with this filter.
+  /// Whether GPUs answer queries with this filter, as far as it is known now. Throws as begin() does.
   bool on_gpus(const DocumentSet* passing);
+  /// How many queries GPUs are best asked for at a time by who has several searches under way: fewer take longer, and
+  /// more leave less to do meanwhile.
+  std::size_t queries_per_search() const { return gpu_ ? gpu_->queries_per_search() : scored_queries_per_call; }
+
+ private:
+  /// Queries whose results are kept at a time: k scored documents each.
+  static constexpr std::size_t scored_queries_per_call = std::size_t{1} << 16;
+
+  /// Waits for what GPUs answered. False if the CPU must answer these queries.
+  bool wait_for_gpus(Begun& begun, GpuStatistics& statistics);
 
   const QueryEngine& engine_;
   QueryDevice device_;
@@ -83,6 +94,8 @@ class FailoverEngine::Begun {
     std::vector<std::vector<ScoredDocument>> results;
     GpuStatistics statistics;
     double us = 0;
+
+    double us_per_query() const { return us / static_cast<double>(results.size()); }
   };
 
   Begun(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k,
@@ -93,7 +106,8 @@ class FailoverEngine::Begun {
   const QueryAlgorithm& algorithm_;
   const std::size_t k_;
   const DocumentSet* const passing_;
-  std::future<Answers> answers_;  ///< of GPUs; not valid: the CPU answers
+  std::future<Answers> future_;  ///< of GPUs; not valid: the CPU answers
+  Answers answers_;              ///< once they are there
 };
 
 /// What is done with the answers of a FailoverIntersection, all in the calling thread.

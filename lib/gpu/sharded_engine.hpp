@@ -6,13 +6,11 @@
 
 #include "quern/formats/index_shards.hpp"
 #include "quern/gpu/failover.hpp"
+#include "quern/query/shard_search.hpp"
 
 /// Answers queries over all shards of an index, as over the whole: each shard finds its best documents, and the best of
 /// these are the whole's, since shards score as it does.
 namespace quern {
-
-/// Documents that may be results, of each shard; empty: all.
-using ShardFilters = std::vector<const DocumentSet*>;
 
 class ShardedEngine {
  public:
@@ -23,25 +21,42 @@ class ShardedEngine {
   ShardedEngine(const IndexShards& shards, std::span<const std::unique_ptr<QueryEngine>> engines, QueryDevice device,
                 const GpuOptions& options, Progress& progress, const FailoverNotice& notice);
 
-  /// Answers queries as run_batch() does, with docIDs of the whole: some at a time, whose results over all shards take
-  /// about `held_bytes`. With GPUs, shards work at the same time; else one after the other, each on all threads.
-  /// Adds to `statistics` of each shard what its GPU did. and-or asks for the documents with all terms in all shards
-  /// first. `passing`: of each shard, or empty.
+  /// Queries that GPUs of all shards work on already, unless the CPU answers all. It waits for them when it ends.
+  class Begun;
+
+  /// Hands queries to the GPUs of all shards, and returns. `passing`: of each shard, or empty. What is passed must
+  /// outlive what is returned. Throws as FailoverEngine::begin() does. Thread-safe.
+  std::unique_ptr<Begun> begin(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k,
+                               const ShardFilters& passing);
+  /// As run_batch(), of queries that were begun, with docIDs of the whole. On the CPU, each thread answers a query over
+  /// all shards (ShardSearch); of GPUs, it merges what the shards found. and-or asks for the documents with all terms
+  /// in all shards first. Adds to `statistics` of each shard what its GPU did. Throws as FailoverEngine::finish() does.
+  /// For one thread at a time.
+  void finish(Begun& begun, unsigned threads, const BatchSteps& steps, std::span<GpuStatistics> statistics,
+              std::uint64_t held_bytes);
+  /// Begins and finishes any number of queries: GPUs work on the next ones while the answers to some are merged and
+  /// handed over. All that are begun take about `held_bytes`. Throws as finish() does.
   void run(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k, unsigned threads,
            const BatchSteps& steps, std::span<GpuStatistics> statistics, std::uint64_t held_bytes,
            const ShardFilters& passing = {});
 
  private:
-  /// A group of queries, and what of their answers is known.
-  struct Group;
-  void search(Group& group, std::span<const std::size_t> queries, const QueryAlgorithm& algorithm);
-  void search_shard(const Group& group, std::size_t shard, std::span<const std::string_view> texts,
-                    const QueryAlgorithm& algorithm, unsigned threads, std::vector<QueryAnswer>& answers,
-                    GpuStatistics& statistics);
+  /// What all shards found, of each query.
+  class Found;
+
+  bool on_gpus(const ShardFilters& passing) const;
+  /// How many queries of k results are begun at a time, if what is held takes no more than so many bytes.
+  std::size_t queries_at_once(std::size_t k, std::uint64_t held_bytes) const;
+  void finish_on_cpu(const Begun& begun, unsigned threads, const BatchSteps& steps, std::uint64_t held_bytes) const;
+  /// Waits for what the shards found.
+  Found found(Begun& begun, unsigned threads, std::span<GpuStatistics> statistics);
+  /// Of queries that were asked for with all terms: replaces what was found for those that have too few results by
+  /// documents with any of the terms.
+  void find_any(const Begun& begun, unsigned threads, std::span<GpuStatistics> statistics, Found& found);
 
   const IndexShards& shards_;
+  const ShardSearch cpu_;
   std::vector<std::unique_ptr<FailoverEngine>> engines_;  ///< of the shards
-  bool in_parallel_;                                      ///< shards work at the same time
 };
 
 }  // namespace quern

@@ -99,6 +99,7 @@ struct ScoringContext {
   std::span<const float> upper_bounds;         ///< of each docID, for the scores from there on; empty: unknown
   docid_t first = 0;                           ///< `and` adds documents from here on to those that `top` has already
   const DocumentSet* passing = nullptr;        ///< the documents that may be results; null: all
+  float above = -1;  ///< documents that score no more may be left out of the results; -1 is below all scores
 
   /// Stands for the score of a document without any of the terms: below all scores, which may be 0 with static scores.
   float nothing() const { return static_scores.empty() ? 0.0f : -1.0f; }

@@ -12,7 +12,14 @@ namespace quern {
 class IndexPages {
  public:
   /// The index must outlive the object, and so must its forward file, where a second stage reads that; null: none does.
-  IndexPages(const IndexReader& index, std::uint64_t budget_bytes, const ForwardReader* forward = nullptr);
+  /// The budget is for all files that the process has mapped: `other_bytes` are those that others give back.
+  IndexPages(const IndexReader& index, std::uint64_t budget_bytes, const ForwardReader* forward = nullptr,
+             std::uint64_t other_bytes = 0);
+
+  /// To be called before queries: gives pages back at once if what read the index before has left too many.
+  void trim() {
+    if (is_limited_) measure();
+  }
 
   /// To be called after each query. Now and then it measures, and gives all pages of the files back if there are too
   /// many; the system reads them again, most often from its own cache, when they are touched.
@@ -28,7 +35,7 @@ class IndexPages {
   static constexpr std::uint64_t bytes_per_place = std::uint64_t{64} << 10;
 
   void note(std::uint64_t per_measurement);
-  void measure() const;
+  void measure();
 
   const IndexReader& index_;
   const ForwardReader* forward_;
@@ -36,6 +43,7 @@ class IndexPages {
   bool is_limited_;  ///< false if the whole files fit
   std::uint64_t bytes_per_measurement_;
   std::atomic<std::uint64_t> notes_ = 0, bytes_ = 0;
+  std::atomic_flag measuring_;  ///< a thread does; the others need not
 };
 
 }  // namespace quern

@@ -284,13 +284,35 @@ std::uint64_t QueryEngine::max_matches(std::span<const WeightedList> lists) cons
 std::vector<ScoredDocument> QueryEngine::search(std::string_view text, const QueryAlgorithm& algorithm, std::size_t k,
                                                 Analyzer& analyzer, QueryStatistics* statistics,
                                                 const DocumentSet* passing) const {
-  return with_own_errors([&]() -> std::vector<ScoredDocument> {
-    check_range("k", k, 1, end_docid);
-    QueryMemory::Claim claim(memory_);
-    claim.raise_to_words_of(text);
+  ReadQuery query = read(text, analyzer);
+  return search(query, algorithm, k, ScoringContext().above, statistics, passing);
+}
+
+QueryEngine::ReadQuery QueryEngine::read(std::string_view text, Analyzer& analyzer) const {
+  return with_own_errors([&] {
+    ReadQuery query(*this);
+    query.claim_.raise_to_words_of(text);
     if (options_.text == QueryText::vector)
-      return search_terms(terms_of_vector(text), algorithm, k, claim, statistics, passing);
-    return search_terms(analyzer.terms(text), algorithm, k, claim, statistics, passing);
+      query.terms_ = terms_of_vector(text);
+    else
+      query.terms_ = analyzer.terms(text);
+    return query;
+  });
+}
+
+std::vector<ScoredDocument> QueryEngine::search(ReadQuery& query, const QueryAlgorithm& algorithm, std::size_t k,
+                                                float above, QueryStatistics* statistics,
+                                                const DocumentSet* passing) const {
+  return with_own_errors([&] {
+    check_range("k", k, 1, end_docid);
+    Wanted wanted{algorithm, k, statistics, passing};
+    // Whether there are k documents with all terms can't be said if some are left out.
+    if (algorithm.matching != Matching::all_else_any) wanted.above = above;
+    // Twice from one engine, a thread could wait for itself.
+    if (&query.reader_ == this)
+      return std::visit([&](auto& terms) { return search_terms(terms, wanted, query.claim_); }, query.terms_);
+    QueryMemory::Claim claim(memory_);
+    return std::visit([&](auto& terms) { return search_terms(terms, wanted, claim); }, query.terms_);
   });
 }
 
@@ -303,21 +325,21 @@ std::vector<ScoredDocument> QueryEngine::search(std::span<const QueryTerm> terms
     std::uint64_t bytes = terms.size_bytes();
     for (const QueryTerm& term : terms) bytes += term.term.size();
     claim.raise_to(bytes);
-    return search_terms(weighted(terms), algorithm, k, claim, statistics, passing);
+    std::vector<QueryTerm> used = weighted(terms);
+    return search_terms(used, {algorithm, k, statistics, passing}, claim);
   });
 }
 
 template <class Term>
-std::vector<ScoredDocument> QueryEngine::search_terms(std::vector<Term> terms, const QueryAlgorithm& algorithm,
-                                                      std::size_t k, QueryMemory::Claim& claim,
-                                                      QueryStatistics* statistics, const DocumentSet* passing) const {
+std::vector<ScoredDocument> QueryEngine::search_terms(std::vector<Term>& terms, const Wanted& wanted,
+                                                      QueryMemory::Claim& claim) const {
   std::vector<WeightedList> lists;
   lists.reserve(terms.size());
-  const bool all_needed = algorithm.matching == Matching::all;
+  const bool all_needed = wanted.algorithm.matching == Matching::all;
   const bool all_found = find_lists(found_terms_, terms, all_needed, appending_to(lists));
   if (all_needed && !all_found) return {};
   order_and_weigh(std::span<const Term>(terms), lists);
-  return search(lists, all_found, algorithm, k, claim, statistics, passing);
+  return search_lists(lists, all_found, wanted, claim);
 }
 
 std::vector<ScoredDocument> QueryEngine::search(std::span<const WeightedList> lists, bool all_found,
@@ -326,22 +348,21 @@ std::vector<ScoredDocument> QueryEngine::search(std::span<const WeightedList> li
   return with_own_errors([&] {
     check_range("k", k, 1, end_docid);
     QueryMemory::Claim claim(memory_);
-    return search(lists, all_found, algorithm, k, claim, statistics, passing);
+    return search_lists(lists, all_found, {algorithm, k, statistics, passing}, claim);
   });
 }
 
-std::vector<ScoredDocument> QueryEngine::search(std::span<const WeightedList> lists, bool all_found,
-                                                const QueryAlgorithm& algorithm, std::size_t k,
-                                                QueryMemory::Claim& claim, QueryStatistics* statistics,
-                                                const DocumentSet* passing) const {
-  check_passing(passing);
-  check_whole_results(index_, algorithm);
-  if (lists.empty() || (algorithm.matching == Matching::all && !all_found)) return {};
-  TopK top = claimed_top(claim, lists.size(), k, max_matches(lists));
+std::vector<ScoredDocument> QueryEngine::search_lists(std::span<const WeightedList> lists, bool all_found,
+                                                      const Wanted& wanted, QueryMemory::Claim& claim) const {
+  check_passing(wanted.passing);
+  check_whole_results(index_, wanted.algorithm);
+  if (lists.empty() || (wanted.algorithm.matching == Matching::all && !all_found)) return {};
+  TopK top = claimed_top(claim, lists.size(), wanted.k, max_matches(lists));
   ScoringContext context = scoring_context();
   context.all_terms_found = all_found;
-  context.passing = passing;
-  run(algorithm, lists, context, top, statistics);
+  context.passing = wanted.passing;
+  context.above = wanted.above;
+  run(wanted.algorithm, lists, context, top, wanted.statistics);
   return top.take();
 }
 

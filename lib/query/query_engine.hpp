@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "quern/core/resources.hpp"
@@ -48,6 +49,15 @@ class QueryEngine {
   /// The same for a query whose lists were found: `lists` and `all_found` as lists_of() returns them.
   std::vector<ScoredDocument> search(std::span<const WeightedList> lists, bool all_found,
                                      const QueryAlgorithm& algorithm, std::size_t k,
+                                     QueryStatistics* statistics = nullptr, const DocumentSet* passing = nullptr) const;
+  /// A query's text that was read.
+  class ReadQuery;
+  /// Reads a query's text, for engines that all read it alike: those of the shards of an index. Takes memory for it of
+  /// this engine's, and throws as search() does.
+  ReadQuery read(std::string_view text, Analyzer& analyzer) const;
+  /// As the first, of a text that was read, by this engine or another one; but documents that score `above` or less may
+  /// be left out. For one thread at a time.
+  std::vector<ScoredDocument> search(ReadQuery& query, const QueryAlgorithm& algorithm, std::size_t k, float above,
                                      QueryStatistics* statistics = nullptr, const DocumentSet* passing = nullptr) const;
   /// Goes on with a query by `and` whose documents below `first` were looked through elsewhere, for example by a GPU
   /// that has only the fronts of its lists (Wang et al. 2017, section 3.3): returns the k best of all documents with
@@ -99,19 +109,25 @@ class QueryEngine {
   template <class Term>
   void append_lists(std::vector<Term> terms, bool& all_found, FoundTerms* remembered,
                     std::vector<WeightedList>& lists) const;
-  /// Finds the lists of terms, and searches in them.
+  /// What all kinds of search() are asked for.
+  struct Wanted {
+    const QueryAlgorithm& algorithm;
+    std::size_t k;
+    QueryStatistics* statistics;
+    const DocumentSet* passing;
+    float above = ScoringContext().above;
+  };
+  /// Finds the lists of terms, which it sorts, and searches in them.
   template <class Term>
-  std::vector<ScoredDocument> search_terms(std::vector<Term> terms, const QueryAlgorithm& algorithm, std::size_t k,
-                                           QueryMemory::Claim& claim, QueryStatistics* statistics,
-                                           const DocumentSet* passing) const;
+  std::vector<ScoredDocument> search_terms(std::vector<Term>& terms, const Wanted& wanted,
+                                           QueryMemory::Claim& claim) const;
   /// The terms of a text that is a vector.
   std::vector<QueryTerm> terms_of_vector(std::string_view text) const {
     return weighted(parse_query_vector(text, "the query"));
   }
   /// What all kinds of search() do once lists are found.
-  std::vector<ScoredDocument> search(std::span<const WeightedList> lists, bool all_found,
-                                     const QueryAlgorithm& algorithm, std::size_t k, QueryMemory::Claim& claim,
-                                     QueryStatistics* statistics, const DocumentSet* passing) const;
+  std::vector<ScoredDocument> search_lists(std::span<const WeightedList> lists, bool all_found, const Wanted& wanted,
+                                           QueryMemory::Claim& claim) const;
   /// Runs a query in a context that scoring_context() began.
   void run(const QueryAlgorithm& algorithm, std::span<const WeightedList> lists, ScoringContext context, TopK& top,
            QueryStatistics* statistics) const;
@@ -139,6 +155,16 @@ class QueryEngine {
   std::span<const float> upper_bounds_;
   std::string why_not_early_;
   std::optional<StatisticsBeside> whole_;  ///< of a shard with PageRank
+};
+
+class QueryEngine::ReadQuery {
+ private:
+  friend QueryEngine;
+  explicit ReadQuery(const QueryEngine& reader) : reader_(reader), claim_(reader.memory_) {}
+
+  const QueryEngine& reader_;
+  QueryMemory::Claim claim_;
+  std::variant<std::vector<std::string>, std::vector<QueryTerm>> terms_;
 };
 
 /// A query's results, and their cost.

@@ -18,7 +18,7 @@ constexpr std::size_t usually_open = 5;
 ScoredIntersection::ScoredIntersection(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top)
     : context_(context),
       top_(top),
-      threshold_(context.nothing(), top),
+      threshold_(given_threshold(context), top),
       prunes_(!context.visits),
       all_lists_(lists),
       found_(max_looked_up) {

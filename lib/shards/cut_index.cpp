@@ -112,7 +112,7 @@ BuildReport cut_index(const IndexReader& index, const ShardChoice& choice, const
   return run_stage(resources, [&] {
     const IndexManifest& from = index.manifest();
     if (from.shard) throw InvalidArgument(index.name() + ": is a shard already; merge all with quern merge first");
-    const std::vector<docid_t> firsts = cut_into_shards(index.lengths(), choice.count);
+    const std::vector<docid_t> firsts = cut_into_shards(count_postings(index), index.num_documents(), choice.count);
     const DocidRange range{firsts[choice.number - 1],
                            choice.number < choice.count ? firsts[choice.number] : index.num_documents()};
     if (range.size() == 0)

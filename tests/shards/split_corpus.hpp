@@ -62,11 +62,9 @@ class SplitCorpus {
 
   /// The order as a file, cut into shards.
   OrderReader order_file(const DocumentOrder& order, const OrderOptions& options, std::size_t shards) const {
-    std::vector<std::uint32_t> lengths;
-    const std::vector<std::uint32_t> of_documents = joined.lengths();
-    for (const docid_t document : order.documents) lengths.push_back(of_documents[document]);
     const StageFile file = pipeline.new_file();
-    write_order(*file, order, options, joined, cut_into_shards(lengths, shards));
+    write_order(*file, order, options, joined,
+                cut_into_shards(count_postings(joined, pipeline.resources), order.documents, shards));
     return OrderReader(ContainerReader(file, FileKind::order, order_version));
   }
 

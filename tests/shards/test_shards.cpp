@@ -125,7 +125,8 @@ TEST_CASE("long lists of shards are merged in pieces", "[shards]") {
     write_statistics(collection, corpus.pipeline.resources, *statistics_file);
     const StageFile order_file = corpus.pipeline.new_file();
     constexpr std::uint32_t count = 4;
-    write_order(*order_file, order, {}, collection, cut_into_shards(collection.lengths(), count));
+    write_order(*order_file, order, {}, collection,
+                cut_into_shards(count_postings(collection, corpus.pipeline.resources), order.documents, count));
     std::vector<IndexReader> shards;
     for (std::uint32_t number = 1; number <= count; ++number) {
       ShardSource source({number, count}, OrderReader(ContainerReader(order_file, FileKind::order, order_version)),
@@ -189,27 +190,6 @@ TEST_CASE("collections that do not belong together are refused", "[shards][colle
   const StageFile with_text = pipeline.parse(as_jsonl(random_corpus(2, {20, 30, 10, false})));
   CHECK_THROWS_WITH(CollectionReader(std::vector<std::shared_ptr<const File>>{file, with_text}),
                     Catch::Contains("other options"));
-}
-
-TEST_CASE("shards are ranges of docIDs with about as many tokens", "[shards]") {
-  CHECK(cut_into_shards(std::vector<std::uint32_t>{9, 9, 9, 9}, 2) == std::vector<docid_t>{0, 2});
-  CHECK(cut_into_shards(std::vector<std::uint32_t>{100, 0, 0, 0}, 2) == std::vector<docid_t>{0, 1});
-  CHECK(cut_into_shards(std::vector<std::uint32_t>{1}, 3) == std::vector<docid_t>{0, 1, 1});
-  CHECK(cut_into_shards(std::vector<std::uint32_t>{1, 100, 1}, 3) == std::vector<docid_t>{0, 1, 2});
-  CHECK(cut_into_shards(std::vector<std::uint32_t>{1, 1, 100}, 3) == std::vector<docid_t>{0, 1, 2});
-  CHECK(cut_into_shards(std::vector<std::uint32_t>(1000, 5), 1) == std::vector<docid_t>{0});
-  RandomBits random(1);
-  std::vector<std::uint32_t> lengths;
-  std::uint64_t all = 0;
-  for (int i = 0; i < 5000; ++i) all += lengths.emplace_back(static_cast<std::uint32_t>(random.below(300))) + 1;
-  const auto firsts = cut_into_shards(lengths, 7);
-  REQUIRE(firsts.size() == 7);
-  for (std::size_t i = 0; i < 7; ++i) {
-    std::uint64_t tokens = 0;
-    for (docid_t docid = firsts[i]; docid < (i < 6 ? firsts[i + 1] : 5000); ++docid) tokens += lengths[docid] + 1;
-    CHECK(tokens * 7 > all - 7 * 301);
-    CHECK(tokens * 7 < all + 7 * 301);
-  }
 }
 
 }  // namespace quern

@@ -40,7 +40,8 @@ TEST_CASE("shards of given weights score as the whole and merge to its bytes", "
     const StageFile statistics = pipeline.new_file(), order_file = pipeline.new_file();
     merge_statistics(counted, pipeline.resources, *statistics);
     const std::uint32_t count = 2 + seed % 3;
-    write_order(*order_file, order, order_options, joined, cut_into_shards(std::vector<std::uint32_t>(150, 1), count));
+    write_order(*order_file, order, order_options, joined,
+                cut_into_shards(count_postings(joined, pipeline.resources), order.documents, count));
     std::vector<IndexReader> shards;
     for (std::uint32_t number = 1; number <= count; ++number) {
       ShardSource source({number, count}, OrderReader(ContainerReader(order_file, FileKind::order, order_version)),

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "quern/formats/order_file.hpp"
@@ -32,12 +33,11 @@ struct OrderArguments {
 
 /// The first docIDs of the shards that --shards asks for.
 std::vector<docid_t> shard_cuts(const OrderArguments& arguments, const CollectionReader& collection,
-                                const DocumentOrder& order) {
+                                const DocumentOrder& order, Resources resources) {
   if (arguments.shards == 0) return {};
-  const std::vector<std::uint32_t> of_documents = collection.lengths();
-  std::vector<std::uint32_t> lengths(of_documents.size());
-  for (std::size_t docid = 0; docid < lengths.size(); ++docid) lengths[docid] = of_documents[order.documents[docid]];
-  return cut_into_shards(lengths, arguments.shards);
+  const std::uint64_t of_order = order.documents.size() * sizeof(docid_t);
+  resources.memory_bytes -= std::min(resources.memory_bytes, of_order);
+  return cut_into_shards(count_postings(collection, resources), order.documents, arguments.shards);
 }
 
 void run(const OrderArguments& arguments) {
@@ -50,7 +50,7 @@ void run(const OrderArguments& arguments) {
   AtomicOutput out = AtomicOutput::file(arguments.output, arguments.common.force);
   PagerankReport pagerank;
   const DocumentOrder order = make_order(collection, arguments.order, input, resources, &pagerank);
-  write_order(out.file(), order, arguments.order, collection, shard_cuts(arguments, collection, order));
+  write_order(out.file(), order, arguments.order, collection, shard_cuts(arguments, collection, order, resources));
   out.commit();
   say_report(arguments.common, pagerank);
   say(arguments.common, fmt::format("quern: ordered {} by {}", count_text(order.documents.size(), "document"),
@@ -158,7 +158,7 @@ void add_order_command(CLI::App& program) {
   command
       ->add_option(
           "--shards", arguments->shards,
-          "Cut the order into so many shards, ranges of docIDs with about as many tokens each, for quern build "
+          "Cut the order into so many shards, ranges of docIDs with about as many postings each, for quern build "
           "--shard")
       ->type_name("N")
       ->check(range_validator(std::size_t{1}, most_shards));

@@ -16,6 +16,7 @@
 #include "quern/query/whole_results.hpp"
 
 #include "command.hpp"
+#include "docno_check.hpp"
 #include "filter_option.hpp"
 #include "gpu_options.hpp"
 #include "output_files.hpp"
@@ -206,12 +207,16 @@ void run(const QueryArguments& arguments) {
   if (arguments.scoring.scorer == Scorer::bm25_pagerank && !engine.ends_early())
     say(arguments.common, "quern: early termination is off: " + engine.why_not_early());
   const SecondStage* const stage = second_stage ? &*second_stage : nullptr;
+  std::future<void> docnos;
+  if (arguments.device != QueryDevice::cpu) docnos = check_docnos(index);
   QueryProcessors processors(
       engine, arguments.device, options_for_gpus(arguments, gpu_memory, stage), arguments.sharing,
       {algorithm_named(arguments.algorithm), arguments.first_k(), resources.threads, passing ? &*passing : nullptr},
       *resources.progress, [&](const std::string& text) { say(arguments.common, "quern: " + text); });
   const RunFormat& format = output_format(arguments);
   const ResultText result_text(indexes, format, arguments.tag, fields ? &*fields : nullptr, is_on_terminal(arguments));
+  if (docnos.valid()) docnos.get();
+  pages.trim();
   QueryRun query_run({resources, processors, stage, arguments.k, format, result_text, out, pages});
   resources.progress->start("query", queries ? queries->count() : 0, "queries");
   const auto begun = WallClock::now();

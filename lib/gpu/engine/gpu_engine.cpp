@@ -25,6 +25,9 @@ namespace {
 constexpr unsigned max_runs = 4;
 /// Whose lists a thread finds at a time: some 20 microseconds, so that threads that wake late have less to do.
 constexpr std::size_t queries_at_once = 16;
+/// Queries that are best asked for at a time where a batch more costs little, by who has several searches under way:
+/// with more, GPUs begin later, and the results of the last are handed over while they have nothing to do.
+constexpr std::size_t queries_per_small_search = 2048;
 
 gpu::Pruning pruning_of(const QueryAlgorithm& algorithm, const QueryEngine& engine) {
   if (!engine.scoring_context().bounds_hold || algorithm.name == "or") return gpu::Pruning::none;
@@ -194,6 +197,10 @@ std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const std::
     if (statistics) *statistics = std::move(search.counted);
     return std::move(search.results);
   });
+}
+
+std::size_t GpuEngine::queries_per_search() const {
+  return keeps_all_ ? std::min(options_.batch_queries, queries_per_small_search) : options_.batch_queries;
 }
 
 std::uint64_t GpuEngine::missing_bytes(std::span<const WeightedList> lists) {

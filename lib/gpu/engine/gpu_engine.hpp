@@ -62,6 +62,9 @@ class GpuEngine {
   void use_gpus(std::size_t gpus) { used_ = gpus; }
   /// Whether all lists stay in the memory of each GPU: no batch brings any.
   bool keeps_all() const { return keeps_all_; }
+  /// How many queries are best asked for at a time where several searches are under way: where a batch more costs
+  /// little, as many as a batch is best cut to; else as many as a batch may have, since each brings lists.
+  std::size_t queries_per_search() const;
   /// GPUs that have not failed.
   std::size_t gpus() const { return shares_.size(); }
   /// GPU memory that stays taken, on each GPU: what it has of the index, and the room for more.
