@@ -27,7 +27,7 @@ constexpr unsigned max_runs = 4;
 constexpr std::size_t queries_at_once = 16;
 /// Queries that are best asked for at a time where a batch more costs little, by who has several searches under way:
 /// with more, GPUs begin later, and the results of the last are handed over while they have nothing to do.
-constexpr std::size_t queries_per_small_search = 2048;
+constexpr std::size_t queries_per_small_search = 1024;
 
 gpu::Pruning pruning_of(const QueryAlgorithm& algorithm, const QueryEngine& engine) {
   if (!engine.scoring_context().bounds_hold || algorithm.name == "or") return gpu::Pruning::none;
