@@ -1,26 +1,62 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
-#include <functional>
+#include <exception>
+#include <memory>
 #include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
+#include "quern/query/batch_collector.hpp"
 #include "quern/query/query_stream.hpp"
-
-#include "query_processors.hpp"
 
 namespace quern::tools {
 
-/// Queries of a stream that arrived together, and that processors may work on already.
+/// Queries of a stream that arrived together, and what was begun of them.
+template <class Begun>
 struct StreamBatch {
   std::vector<Query> queries;
   std::vector<std::string_view> texts;
-  QueryProcessors::Begun begun;
+  Begun begun;
 };
 
-/// Begins the batches of a stream as they arrive, in a thread of its own, so that processors work on several, and calls
-/// `finish` for each in this thread, in their order. About `most_begun` batches, at least 1, are begun at a time. An
-/// error in the stream is thrown after all queries before it have been finished; what `finish` throws ends the reading.
-void answer_stream(QueryStream& stream, QueryProcessors& processors, std::size_t most_begun,
-                   const std::function<void(StreamBatch& batch)>& finish);
+/// Begins the batches of a stream as they arrive, in a thread of its own, so that several are worked on: begin(texts)
+/// returns a Begun. Calls finish(StreamBatch<Begun>&) for each in this thread, in their order. About `most_begun`
+/// batches, at least 1, are begun at a time. An error in the stream is thrown after all queries before it have been
+/// finished; what `finish` throws ends the reading.
+template <class Begun, class Begin, class Finish>
+void answer_stream(QueryStream& stream, std::size_t most_begun, Begin&& begin, Finish&& finish) {
+  using Batch = StreamBatch<Begun>;
+  using BegunBatches = BatchCollector<std::unique_ptr<Batch>>;
+  // It holds twice as many as it hands over at a time.
+  BegunBatches begun(std::max<std::size_t>(1, most_begun / 2), typename BegunBatches::Clock::duration(0));
+  std::exception_ptr error;
+  std::jthread reader([&] {
+    try {
+      for (std::vector<Query> queries = stream.next(); !queries.empty(); queries = stream.next()) {
+        auto batch = std::make_unique<Batch>();
+        batch->queries = std::move(queries);
+        for (const Query& query : batch->queries) batch->texts.emplace_back(query.text);
+        batch->begun = begin(batch->texts);
+        // Nobody takes them any more.
+        if (!begun.push(std::move(batch))) break;
+      }
+    } catch (...) {
+      error = std::current_exception();
+    }
+    begun.finish();
+  });
+  try {
+    for (auto some = begun.take(); !some.empty(); some = begun.take())
+      for (const std::unique_ptr<Batch>& batch : some) finish(*batch);
+  } catch (...) {
+    stream.stop();
+    begun.close();
+    throw;
+  }
+  reader.join();
+  if (error) std::rethrow_exception(error);
+}
 
 }  // namespace quern::tools

@@ -33,13 +33,15 @@ void QueryRun::answer(const std::vector<Query>& queries) {
 
 void QueryRun::answer(QueryStream& stream, std::size_t most_begun,
                       const std::function<void(const std::vector<Query>& queries)>& note) {
-  answer_stream(stream, parts_.processors, most_begun, [&](StreamBatch& batch) {
-    note(batch.queries);
-    GpuStatistics of_gpus;
-    parts_.processors.finish(batch.begun, steps(batch.queries), of_gpus, held_bytes(parts_.resources));
-    add(of_gpus);
-    parts_.out.show();
-  });
+  answer_stream<QueryProcessors::Begun>(
+      stream, most_begun, [&](std::span<const std::string_view> texts) { return parts_.processors.begin(texts); },
+      [&](StreamBatch<QueryProcessors::Begun>& batch) {
+        note(batch.queries);
+        GpuStatistics of_gpus;
+        parts_.processors.finish(batch.begun, steps(batch.queries), of_gpus, held_bytes(parts_.resources));
+        add(of_gpus);
+        parts_.out.show();
+      });
 }
 
 BatchSteps QueryRun::steps(const std::vector<Query>& queries) {

@@ -7,6 +7,8 @@
 #include "quern/gpu/sharded_engine.hpp"
 #include "quern/query/index_pages.hpp"
 
+#include "answer_stream.hpp"
+#include "arriving_queries.hpp"
 #include "docno_check.hpp"
 #include "figures.hpp"
 #include "filter_option.hpp"
@@ -35,7 +37,8 @@ class ShardedRun {
   void run() {
     TextOutput out(query_.output, query_.common.force);
     StatisticsFile statistics_file(query_.stats);
-    const QueryGroups queries(query_.queries, query_.common, resources_);
+    std::optional<QueryGroups> queries;
+    if (!query_.batch_wait_ms) queries.emplace(query_.queries, query_.common, resources_);
     std::vector<std::future<void>> docnos;
     if (query_.device != QueryDevice::cpu)
       for (const IndexReader& index : shards_) docnos.push_back(check_docnos(index));
@@ -44,15 +47,17 @@ class ShardedRun {
     RunStatistics statistics(resources_.tmp_folder);
     for (std::future<void>& checked : docnos) checked.get();
     for (const std::unique_ptr<IndexPages>& pages : pages_) pages->trim();
-    resources_.progress->start("query", queries.count(), "queries");
+    resources_.progress->start("query", queries ? queries->count() : 0, "queries");
     const auto begun = WallClock::now();
     std::string text;
     query_.format.begin(text);
-    queries.for_each([&](const std::vector<Query>& group) {
-      out.write(text);
-      text.clear();
-      answer(group, engine, out, statistics);
-    });
+    out.write(text);
+    if (queries) {
+      queries->for_each([&](const std::vector<Query>& group) { answer(group, engine, out, statistics); });
+    } else {
+      answer_arriving(engine, out, statistics);
+    }
+    text.clear();
     query_.format.end(text);
     out.write(text);
     const double seconds = seconds_since(begun);
@@ -98,20 +103,43 @@ class ShardedRun {
     return options;
   }
 
-  void answer(const std::vector<Query>& group, ShardedEngine& engine, TextOutput& out, RunStatistics& statistics) {
+  /// What is done with the answers to these queries.
+  BatchSteps steps_of(const std::vector<Query>& group, TextOutput& out, RunStatistics& statistics) {
     BatchSteps steps;
-    steps.render = [&](std::size_t i, QueryAnswer& answer) {
+    steps.render = [this, &group](std::size_t i, QueryAnswer& answer) {
       if (second_stage_) answer.time_us += second_stage_->rerank(group[i].text, answer.documents, query_.k);
       result_text_.write(group[i], answer.documents, [&](const std::string& text) { answer.text += text; });
       for (const std::unique_ptr<IndexPages>& pages : pages_) pages->note_query();
     };
-    steps.take = [&](std::size_t, const QueryAnswer& answer) {
+    steps.take = [this, &out, &statistics](std::size_t, const QueryAnswer& answer) {
       out.write(answer.text);
       statistics.add(answer);
       resources_.progress->add(1);
     };
-    engine.run(texts_of(group), algorithm_named(query_.algorithm), query_.first_k(), resources_.threads, steps,
-               of_gpus_, resources_.memory_bytes / 16, filters_);
+    return steps;
+  }
+
+  void answer(const std::vector<Query>& group, ShardedEngine& engine, TextOutput& out, RunStatistics& statistics) {
+    engine.run(texts_of(group), algorithm_named(query_.algorithm), query_.first_k(), resources_.threads,
+               steps_of(group, out, statistics), of_gpus_, resources_.memory_bytes / 16, filters_);
+  }
+
+  void answer_arriving(ShardedEngine& engine, TextOutput& out, RunStatistics& statistics) {
+    constexpr std::size_t most_begun = 3;
+    using Begun = std::unique_ptr<ShardedEngine::Begun>;
+    ArrivingQueries arriving(query_.queries, query_.common, query_.gpu.batch_queries, *query_.batch_wait_ms,
+                             resources_.memory_bytes / 8);
+    answer_stream<Begun>(
+        arriving.stream(), most_begun,
+        [&](std::span<const std::string_view> texts) {
+          return engine.begin(texts, algorithm_named(query_.algorithm), query_.first_k(), filters_);
+        },
+        [&](StreamBatch<Begun>& batch) {
+          arriving.look_at(batch.queries);
+          engine.finish(*batch.begun, resources_.threads, steps_of(batch.queries, out, statistics), of_gpus_,
+                        resources_.memory_bytes / 16);
+          out.show();
+        });
   }
 
   const ShardedQuery& query_;

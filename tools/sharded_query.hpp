@@ -27,6 +27,7 @@ struct ShardedQuery {
   const std::string &strategy, &algorithm;
   std::size_t k;
   const SecondStageArguments& second_stage;
+  std::optional<unsigned> batch_wait_ms;  ///< queries arrive over time
   const RunFormat& format;
   const ResultFields* fields;  ///< null: none were asked for
   bool on_terminal;

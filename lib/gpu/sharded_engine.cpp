@@ -22,23 +22,6 @@ constexpr std::size_t groups_begun = 3;
 
 }  // namespace
 
-class ShardedEngine::Begun {
- private:
-  friend ShardedEngine;
-
-  Begun(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k,
-        const ShardFilters& passing)
-      : texts_(texts), algorithm_(algorithm), k_(k), passing_(passing) {}
-
-  bool wants_all_first() const { return algorithm_.matching == Matching::all_else_any; }
-
-  const std::span<const std::string_view> texts_;
-  const QueryAlgorithm& algorithm_;
-  const std::size_t k_;
-  const ShardFilters& passing_;
-  std::vector<std::unique_ptr<FailoverEngine::Begun>> of_shards_;  ///< empty: the CPU answers
-};
-
 class ShardedEngine::Found {
  public:
   explicit Found(const IndexShards& shards) : shards_(shards) {}

@@ -59,4 +59,21 @@ class ShardedEngine {
   std::vector<std::unique_ptr<FailoverEngine>> engines_;  ///< of the shards
 };
 
+class ShardedEngine::Begun {
+ private:
+  friend ShardedEngine;
+
+  Begun(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k,
+        const ShardFilters& passing)
+      : texts_(texts), algorithm_(algorithm), k_(k), passing_(passing) {}
+
+  bool wants_all_first() const { return algorithm_.matching == Matching::all_else_any; }
+
+  const std::span<const std::string_view> texts_;
+  const QueryAlgorithm& algorithm_;
+  const std::size_t k_;
+  const ShardFilters& passing_;
+  std::vector<std::unique_ptr<FailoverEngine::Begun>> of_shards_;  ///< empty: the CPU answers
+};
+
 }  // namespace quern

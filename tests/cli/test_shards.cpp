@@ -126,6 +126,13 @@ TEST_CASE("shards answer as the whole and merge to its bytes", "[cli][shards]") 
       CHECK(run_quern(CommandLine{"merge-runs"} + runs + CommandLine{"-q", topics, "-k", k_of(way), "--quiet"}).out ==
             whole);
     }
+    const std::string arriving =
+        made.folder.write("arriving", "water mill\nstones\nthe old wheel\nunknownword\nmill\n");
+    const CommandLine stream = {"-q",      arriving, "--queries-format", "lines", "--batch-wait", "1",
+                                "--batch", "2",      "--quiet"};
+    CHECK(run_quern(CommandLine{"query"} + made.shards() + stream).out ==
+          run_quern(CommandLine{"query", made.path("whole")} + stream).out);
+    CHECK(lines_of(run_quern(CommandLine{"query"} + made.shards() + stream).out).size() > 20);
     shards += 3;
   }
 }

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 
@@ -15,6 +14,7 @@
 #include "quern/query/top_k.hpp"
 #include "quern/query/whole_results.hpp"
 
+#include "arriving_queries.hpp"
 #include "command.hpp"
 #include "docno_check.hpp"
 #include "filter_option.hpp"
@@ -23,7 +23,6 @@
 #include "query_budget.hpp"
 #include "query_options.hpp"
 #include "query_processors.hpp"
-#include "query_remarks.hpp"
 #include "query_run.hpp"
 #include "result_fields.hpp"
 #include "result_text.hpp"
@@ -135,18 +134,12 @@ std::optional<ResultFields> result_fields(const QueryArguments& arguments, const
 
 /// Answers queries as they arrive, with remarks on them.
 void answer_arriving(const QueryArguments& arguments, const Resources& resources, QueryRun& query_run) {
-  const QuerySource& source = arguments.queries;
   // With both, whoever is free takes what has arrived.
   const unsigned wait_ms = arguments.device == QueryDevice::both ? 0 : *arguments.batch_wait_ms;
-  QueryStream stream(source.file, source_name(source.file), source.format, arguments.gpu.batch_queries,
-                     std::chrono::milliseconds(wait_ms), resources.memory_bytes / 8);
-  QueryRemarks remarks(arguments.common, source.format);
-  query_run.answer(stream, most_begun_batches(arguments, resources), [&](const std::vector<Query>& batch) {
-    for (const Query& query : batch) {
-      remarks.look_at(query.text);
-      remarks.look_at_id(query.id);
-    }
-  });
+  ArrivingQueries arriving(arguments.queries, arguments.common, arguments.gpu.batch_queries, wait_ms,
+                           resources.memory_bytes / 8);
+  query_run.answer(arriving.stream(), most_begun_batches(arguments, resources),
+                   [&](const std::vector<Query>& batch) { arriving.look_at(batch); });
 }
 
 /// Over shards, some options would need what one index has.
@@ -156,15 +149,15 @@ void run_over_shards(const QueryArguments& arguments) {
       throw usage_error(fmt::format("{} needs an index that is not in shards; merge them with quern merge", option));
   };
   refuse(arguments.second_stage.gpu.is_set(), "a second stage on GPUs");
-  refuse(arguments.batch_wait_ms.has_value(), "--batch-wait");
   refuse(arguments.device == QueryDevice::both, "--device both");
   refuse(!arguments.gpu_memory.plan.empty(), "--plan");
   const IndexShards shards = IndexShards::open(arguments.indexes);
   const std::optional<ResultFields> fields = result_fields(arguments, shards);
   run_sharded_query({arguments.common, shards, arguments.queries, arguments.scoring, arguments.filter, arguments.device,
                      arguments.gpu, arguments.gpu_memory, arguments.strategy, arguments.algorithm, arguments.k,
-                     arguments.second_stage, output_format(arguments), fields ? &*fields : nullptr,
-                     is_on_terminal(arguments), arguments.tag, arguments.output, arguments.stats});
+                     arguments.second_stage, arguments.batch_wait_ms, output_format(arguments),
+                     fields ? &*fields : nullptr, is_on_terminal(arguments), arguments.tag, arguments.output,
+                     arguments.stats});
 }
 
 void run(const QueryArguments& arguments) {
