@@ -23,16 +23,16 @@ std::uint64_t TermSums::blocks_at_once(std::size_t scans, std::uint64_t memory_b
                                    DictionaryScan::min_blocks_with_bound, most_blocks);
 }
 
-const std::string* TermSums::find_bound() {
-  bool is_bound = false;
+const TermSums::Source* TermSums::find_bound() {
+  const Source* first = nullptr;
   for (const Source& source : sources_) {
     if (source.has_ended) continue;
     const auto bound = source.scan.bound();
-    if (!bound || (is_bound && *bound >= bound_)) continue;
+    if (!bound || (first != nullptr && *bound >= bound_)) continue;
     bound_ = *bound;
-    is_bound = true;
+    first = &source;
   }
-  return is_bound ? &bound_ : nullptr;
+  return first;
 }
 
 void TermSums::add(Source& source, const std::string* bound) {
@@ -50,9 +50,10 @@ void TermSums::add(Source& source, const std::string* bound) {
 void TermSums::add_range() {
   table_.clear();
   counts_.clear();
-  const std::string* const bound = find_bound();
-  for (Source& source : sources_) add(source, bound);
-  if (bound != nullptr && table_.size() == 0) throw CorruptFile("the terms of a dictionary do not rise");
+  const Source* const first = find_bound();
+  for (Source& source : sources_) add(source, first == nullptr ? nullptr : &bound_);
+  // The bound is a later term of that dictionary.
+  if (first != nullptr && table_.size() == 0) throw CorruptFile(first->scan.what() + ": terms do not rise");
 }
 
 void TermSums::sort_terms() {

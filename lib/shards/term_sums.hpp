@@ -46,8 +46,8 @@ class TermSums {
   void add_range();
   void add(Source& source, const std::string* bound);
   void sort_terms();
-  /// What the next range ends before; null if it has all that is left.
-  const std::string* find_bound();
+  /// Sets bound_ to what the next range ends before, and returns whose term that is; null if it has all that is left.
+  const Source* find_bound();
 
   std::vector<Source> sources_;
   TermTable table_;
