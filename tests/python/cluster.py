@@ -81,6 +81,18 @@ def until_done(command, plan, attempts=60):
     raise AssertionError(f"not done after {attempts} times: {done.stderr[-2000:]}")
 
 
+def killed_on_the_way(command, plan):
+    """Kills a driver when some steps of the plan are done, and no result: after that, its program must go on."""
+    steps = [step for _, steps in plan.stages for step in steps]
+    driver = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while sum(step.is_done for step in steps) < len(steps) // 4:
+        assert driver.poll() is None, "the driver ended before it could be killed"
+        time.sleep(0.005)
+    driver.kill()
+    driver.wait()
+    assert not any(map(os.path.exists, plan.results))
+
+
 @dataclasses.dataclass
 class Slurm:
     """Where jobs are submitted to; a stand-in has no queue: sbatch itself runs them."""

@@ -8,7 +8,8 @@ import threading
 
 import pytest
 
-from cluster import SETTINGS, SOURCE, TOPICS, Slurm, digest, dying, until_done, whole  # noqa: F401
+from cluster import SETTINGS, SOURCE, TOPICS, Slurm, digest, dying, killed_on_the_way, until_done  # noqa: F401
+from cluster import whole  # noqa: F401
 from quern import shards
 
 SCRIPTS = SOURCE / "scripts/cluster"
@@ -86,15 +87,23 @@ def test_slurm(plan, whole, tmp_path, dying, slurm):
 
 
 @pytest.fixture
-def context(tmp_path, monkeypatch):
-    """Spark with two workers in processes of their own, each with an executor."""
+def spark_here(tmp_path, monkeypatch):
+    """What programs of Spark need to start workers on this machine; a master of two, in processes of their own."""
     import pyspark
 
     monkeypatch.setenv("SPARK_HOME", os.path.dirname(pyspark.__file__))
     monkeypatch.setenv("SPARK_WORKER_DIR", str(tmp_path / "spark"))
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
-    settings = pyspark.SparkConf().setMaster("local-cluster[2,1,1024]").setAppName("quern")
+    return "local-cluster[2,1,1024]"
+
+
+@pytest.fixture
+def context(spark_here):
+    """Spark with two workers, each with an executor."""
+    import pyspark
+
+    settings = pyspark.SparkConf().setMaster(spark_here).setAppName("quern")
     settings.set("spark.task.maxFailures", "10").set("spark.ui.enabled", "false")
     made = pyspark.SparkContext(conf=settings)
     yield made
@@ -111,6 +120,15 @@ def test_spark(plan, whole, tmp_path, dying, context):
     os.remove(plan.steps("parse")[0].output)
     with pytest.raises(shards.StepError, match="has no executable /nowhere/quern; install it"):
         spark.run(context, plan, shards.Runner(executable="/nowhere/quern"))
+
+
+@needs("pyspark", programs=["java"])
+@pytest.mark.parametrize("plan", [32], indirect=True)
+def test_a_driver_of_spark_is_killed(plan, whole, tmp_path, spark_here):
+    command = [sys.executable, "-m", "quern.spark", tmp_path / "plan", "--master", spark_here]
+    killed_on_the_way(command, plan)
+    assert until_done(command, tmp_path / "plan", attempts=1) == 1
+    assert digest(plan.results[0]) == digest(whole.index)
 
 
 @pytest.fixture
@@ -152,3 +170,12 @@ def test_ray_loses_a_node(plan, whole, nodes):
     assert digest(run(plan, PATIENT, attempts=10)[0]) == digest(whole.index)
     lost.join()
     assert sum(node["Alive"] for node in ray.nodes()) == 2
+
+
+@needs("ray")
+@pytest.mark.parametrize("plan", [32], indirect=True)
+def test_a_driver_of_ray_is_killed(plan, whole, tmp_path, nodes):
+    command = [sys.executable, "-m", "quern.ray", tmp_path / "plan", "--address", nodes.address]
+    killed_on_the_way(command, plan)
+    assert until_done(command, tmp_path / "plan", attempts=1) == 1
+    assert digest(plan.results[0]) == digest(whole.index)

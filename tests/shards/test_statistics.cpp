@@ -1,5 +1,7 @@
+#include <array>
 #include <map>
 
+#include "quern/core/random.hpp"
 #include "quern/formats/dictionary_merge.hpp"
 #include "quern/formats/statistics_beside.hpp"
 #include "quern/shards/term_sums.hpp"
@@ -12,18 +14,32 @@ namespace {
 
 using namespace testing;
 
-/// Sections "terms" and "terms_blocks" with these terms and payloads of numbers.
-ContainerReader dictionary(const std::map<std::string, Bytes>& terms, const Pipeline& pipeline) {
+using Terms = std::map<std::string, Bytes>;
+
+/// Sections "terms" and "terms_blocks" with these terms and payloads of numbers, part after part; all parts but the
+/// last have whole blocks. Terms of a part may be less than those of the part before, as no writer lets them be.
+ContainerReader dictionary(std::span<const Terms> parts, const Pipeline& pipeline) {
   const StageFile file = pipeline.new_file();
   ContainerWriter out(*file, FileKind::statistics, statistics_version);
+  std::vector<std::uint64_t> offsets;
   out.begin_section("terms");
-  DictionaryWriter writer([&](ByteView bytes) { out.write(bytes); }, pipeline.resources.tmp_folder);
-  for (const auto& [term, payload] : terms) writer.add(term, payload);
-  const Spool& offsets = writer.finish();
+  for (const Terms& terms : parts) {
+    const std::uint64_t begin = offsets.empty() ? 0 : offsets.back();
+    if (!offsets.empty()) offsets.pop_back();
+    DictionaryWriter writer([&](ByteView bytes) { out.write(bytes); }, pipeline.resources.tmp_folder);
+    for (const auto& [term, payload] : terms) writer.add(term, payload);
+    const Spool& of_part = writer.finish();
+    std::vector<std::uint64_t> some(of_part.size() / sizeof(std::uint64_t));
+    of_part.read_array(0, std::span(some));
+    for (const std::uint64_t offset : some) offsets.push_back(begin + offset);
+  }
   out.end_section();
-  out.add_section("terms_blocks", offsets);
+  out.add_array("terms_blocks", offsets);
   out.finish();
   return ContainerReader(file, FileKind::statistics, statistics_version);
+}
+ContainerReader dictionary(const Terms& terms, const Pipeline& pipeline) {
+  return dictionary(std::span(&terms, 1), pipeline);
 }
 
 /// Short and long ones, with zeros, and many with the first eight bytes in common.
@@ -40,7 +56,7 @@ TEST_CASE("dictionaries are merged in the order of their terms", "[shards][prope
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     INFO("seed " << seed);
     RandomBits random(seed);
-    std::vector<std::map<std::string, Bytes>> each(random.below(9));
+    std::vector<Terms> each(random.below(9));
     std::map<std::string, std::vector<std::pair<std::size_t, Bytes>>> expected;
     for (std::size_t i = 0; i < each.size(); ++i) {
       for (std::uint64_t count = random.below(200); count > 0; --count) {
@@ -76,7 +92,7 @@ TEST_CASE("counts of terms are added up over dictionaries of any sizes", "[shard
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     INFO("seed " << seed);
     RandomBits random(seed);
-    std::vector<std::map<std::string, Bytes>> each(random.below(9));
+    std::vector<Terms> each(random.below(9));
     std::map<std::string, TermCounts> expected;
     std::uint64_t entries = 0;
     for (auto& terms : each) {
@@ -108,6 +124,29 @@ TEST_CASE("counts of terms are added up over dictionaries of any sizes", "[shard
     CHECK_FALSE(sums.next());
     CHECK(sums.entries() == entries);
   }
+}
+
+TEST_CASE("a dictionary whose terms fall is refused, and named", "[shards]") {
+  const Pipeline pipeline;
+  constexpr std::size_t blocks = 2 * DictionaryScan::min_blocks_with_bound;
+  std::array<Terms, 2> parts;
+  for (std::size_t i = 0; i < blocks * terms_per_block; ++i) {
+    parts[0]["m" + std::to_string(i)] = {1, 1};
+    parts[1]["c" + std::to_string(i)] = {1, 1};
+  }
+  const auto sum_up = [&](const ContainerReader& file, std::uint64_t terms) {
+    std::vector<DictionaryScan> scans;
+    scans.emplace_back(file, "terms", terms, DictionaryScan::min_blocks_with_bound);
+    TermSums sums(std::move(scans));
+    while (sums.next()) {
+    }
+    return sums.entries();
+  };
+  const std::uint64_t terms = parts[0].size() + parts[1].size();
+  const ContainerReader falls = dictionary(parts, pipeline);
+  CHECK_THROWS_WITH(sum_up(falls, terms), falls.name() + ": section 'terms': terms do not rise");
+  std::swap(parts[0], parts[1]);
+  CHECK(sum_up(dictionary(parts, pipeline), terms) == terms);
 }
 
 TEST_CASE("statistics of splits are the same in every order and tree", "[shards][property]") {
