@@ -42,17 +42,21 @@ def until(answers):
     raise AssertionError("nothing came")
 
 
+def check_same(found, expected):
+    """Results of all shards, and those of the one index."""
+    for name in ("query", "docid", "score", "rank"):
+        assert getattr(found, name).tolist() == getattr(expected, name).tolist()
+        assert getattr(found, name).dtype == getattr(expected, name).dtype
+    assert found.to_trec() == expected.to_trec() and list(found) == list(expected)
+    assert found.missing == ()
+
+
 def test_results_are_those_of_one_index(whole, paths, topics):
     index = quern.open(whole.index)
     with Service(paths[::-1]) as service:
         ways = [(10, {}), (1000, {"algorithm": "and"}), (3, {"scores": "quantized"}), (20, {"filter": "docno>=M"})]
         for k, options in ways:
-            found, expected = service.batch(topics, k, **options), index.batch(topics, k, **options)
-            for name in ("query", "docid", "score", "rank"):
-                assert getattr(found, name).tolist() == getattr(expected, name).tolist()
-                assert getattr(found, name).dtype == getattr(expected, name).dtype
-            assert found.to_trec() == expected.to_trec() and list(found) == list(expected)
-            assert found.missing == ()
+            check_same(service.batch(topics, k, **options), index.batch(topics, k, **options))
         assert service.batch(topics, 20).to_trec() == whole.run.read_text()
         assert len(service.batch([])) == 0 and len(service.batch(["nosuchterm"])) == 0
         with pytest.raises(ValueError, match="can't answer and-or"):
@@ -88,6 +92,20 @@ def test_an_actor_that_dies_is_restarted(paths, topics):
         for actors in service._actors:
             os.kill(process_of(actors[0]), signal.SIGKILL)
         assert service.batch(topics).to_trec() == expected
+
+
+def test_actors_answer_on_gpus(whole, paths, topics):
+    index = quern.open(whole.index)
+    try:
+        index.batch(topics, device="gpu")
+    except quern.GpuError as error:
+        pytest.skip(f"no GPU: {error}")
+    with Service(paths, search={"device": "gpu"}, actor={"num_gpus": 1 / len(paths)}) as service:
+        for k, options in [(10, {}), (1000, {"algorithm": "and"}), (20, {"algorithm": "bmw"})]:
+            check_same(service.batch(topics, k, **options), index.batch(topics, k, **options))
+        for actors in service._actors:
+            os.kill(process_of(actors[0]), signal.SIGKILL)
+        check_same(service.batch(topics), index.batch(topics))
 
 
 def test_another_replica_answers_for_one_that_stalls(paths, topics):
