@@ -110,7 +110,6 @@ def test_actors_answer_on_gpus(whole, paths, topics):
 
 def test_another_replica_answers_for_one_that_stalls(paths, topics):
     with Service(paths, replicas=2, timeout=2) as service:
-        until(lambda: all(process_of(actor) for actors in service._actors for actor in actors))
         expected = service.batch(topics)
         stalled = process_of(service._actors[2][0])
         os.kill(stalled, signal.SIGSTOP)
@@ -164,6 +163,20 @@ def test_calls_beyond_the_limit_are_refused(paths, topics):
         os.kill(stalled, signal.SIGCONT)
         ray.get(waiting)
         until(lambda: len(service.batch(topics)))
+
+
+def test_actors_must_start(paths, topics, tmp_path):
+    with pytest.raises(ShardsLost, match="no answer from shards 1, 2, 3, 4: shard 1 took longer than 0.001 s"):
+        Service(paths, start_timeout=0.001)
+    with pytest.raises(ShardsLost, match="shard 1: .*scores"):
+        Service(paths, search={"scores": "nosuch"})
+    copies = [shutil.copytree(path, tmp_path / os.path.basename(path)) for path in paths]
+    file = copies[2] / "index.quern"
+    file.write_bytes(file.read_bytes().replace(b'"codec"', b'"cODEC"'))
+    with pytest.raises(ShardsLost, match="no answer from shards 3: shard 3: .*CorruptFile"):
+        Service(copies)
+    with Service(copies, partial=True) as service:
+        assert service.batch(topics).missing == (3,)
 
 
 def test_shards_must_belong_together(paths):

@@ -33,6 +33,7 @@ except ImportError as error:
 
 _CELLS = 1 << 20  # results that are merged at a time
 _NONE = numpy.uint64(2**64 - 1)  # the key of no result
+_OF_BATCHES = ("algorithm", "filter", "threads", "progress")  # options of Index.batch() that are not its searcher's
 
 
 class ShardsLost(Exception):
@@ -70,13 +71,19 @@ def _run_step(runner, step):
 class _Shard:
     """The actor: one open shard."""
 
-    def __init__(self, path, expected):
+    def __init__(self, path, expected, search):
         import quern
 
         self._index = quern.open(path)
         if shards.manifest_of(path) != expected:
             raise shards.StepError(f"{path}: is not the shard that the service was started with; start it again")
         self._base = expected["statistics"]["docid_base"]
+        # A GPU gets the index now, and not with the first batch.
+        self._index.searcher(**{name: value for name, value in search.items() if name not in _OF_BATCHES})
+
+    def started(self):
+        """Answers once the actor has started."""
+        return True
 
     def batch(self, texts, k, options):
         """Counts of results of each query, then the keys of all results, with docIDs of the whole index: uint64.
@@ -131,16 +138,19 @@ class Service:
 
     paths: of all shards of an index. replicas: actors of each shard.
     timeout: seconds that a replica may take; then the next one is asked.
+    start_timeout: seconds until all actors must have started, with their shards open and on the GPU, if they use one.
     pending: calls that may wait for an actor; a further one raises ray.exceptions.PendingCallsLimitExceeded.
     partial: results of the shards that answered, with the others in Results.missing, instead of ShardsLost.
     search: options of all batches, as for quern.Index.batch(), such as {"device": "gpu", "threads": 4}.
     actor: options of Ray's actors, such as {"num_cpus": 4}, {"num_gpus": 1} or {"resources": {"disk": 1}}.
 
-    Raises StepError if the paths are not all shards of one index. Ray restarts actors that die; one whose shard was
-    replaced by that of another build in the meantime does not start again.
+    Raises StepError if the paths are not all shards of one index, and ShardsLost if no replica of a shard has started.
+    Ray restarts actors that die; one whose shard was replaced by that of another build in the meantime does not start
+    again.
     """
 
-    def __init__(self, paths, *, replicas=1, timeout=60.0, pending=1000, partial=False, search=None, actor=None):
+    def __init__(self, paths, *, replicas=1, timeout=60.0, start_timeout=600.0, pending=1000, partial=False,
+                 search=None, actor=None):
         paths = shards.in_order(paths)
         manifests = [shards.manifest_of(path) for path in paths]
         self._bases = numpy.array([manifest["statistics"]["docid_base"] for manifest in manifests])
@@ -152,7 +162,13 @@ class Service:
         options = {"max_restarts": -1, "max_task_retries": -1 if replicas == 1 else 0, "max_pending_calls": pending,
                    "scheduling_strategy": "SPREAD", **(actor or {})}
         made = ray.remote(**options)(_Shard)
-        self._actors = [[made.remote(*shard) for _ in range(replicas)] for shard in zip(paths, manifests)]
+        self._actors = [[made.remote(*shard, self._search) for _ in range(replicas)] for shard in zip(paths, manifests)]
+        try:
+            started = {actor.started.remote(): shard for shard, actors in enumerate(self._actors) for actor in actors}
+            self._require(range(len(paths)), *_gather(started, start_timeout))
+        except BaseException:
+            self.close()
+            raise
 
     def batch(self, queries, k=10, **search):
         """The k best documents of each query: Results.
@@ -200,22 +216,19 @@ class Service:
             asked = self._send(method, {s: told for s, told in arguments.items() if s not in answers}, turn + attempt)
             if not asked:
                 break
-            ready, late = ray.wait(list(asked), num_returns=len(asked), timeout=self._timeout)
-            for call in late:
-                reasons[asked[call]] = f"shard {asked[call] + 1} took longer than {self._timeout:g} s"
-                ray.cancel(call)
-            for call in ready:
-                try:
-                    answers[asked[call]] = ray.get(call)
-                except RayTaskError as error:
-                    raise error.cause from None
-                except RayActorError as error:
-                    reasons[asked[call]] = f"shard {asked[call] + 1}: {_last_line(error)}"
-        missing = [shard for shard in arguments if shard not in answers]
+            found, whys = _gather(asked, self._timeout)
+            answers.update(found)
+            reasons.update(whys)
+        missing = self._require(arguments, answers, reasons)
+        return {shard: answers[shard] for shard in sorted(answers)}, missing
+
+    def _require(self, asked, answers, reasons):
+        """The numbers, from 1, of shards that were asked and did not answer. Raises ShardsLost as _ask() does."""
+        missing = [shard for shard in asked if shard not in answers]
         numbers = [shard + 1 for shard in missing]
         if missing and (not self._partial or not answers):
             raise ShardsLost(numbers, [reasons[shard] for shard in missing])
-        return {shard: answers[shard] for shard in sorted(answers)}, numbers
+        return numbers
 
     def _send(self, method, arguments, turn):
         """Sends the calls to the replicas whose turn it is: {call: shard}."""
@@ -235,6 +248,23 @@ class Service:
 
     def __exit__(self, *_):
         self.close()
+
+
+def _gather(asked, timeout):
+    """Waits for calls, {call: shard}, so many seconds. Returns the answers of shards, and why others gave none."""
+    answers, reasons = {}, {}
+    ready, late = ray.wait(list(asked), num_returns=len(asked), timeout=timeout)
+    for call in late:
+        reasons[asked[call]] = f"shard {asked[call] + 1} took longer than {timeout:g} s"
+        ray.cancel(call)
+    for call in ready:
+        try:
+            answers[asked[call]] = ray.get(call)
+        except RayTaskError as error:
+            raise error.cause from None
+        except RayActorError as error:
+            reasons[asked[call]] = f"shard {asked[call] + 1}: {_last_line(error)}"
+    return answers, reasons
 
 
 def _keys(scores, docids):
