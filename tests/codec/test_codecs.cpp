@@ -4,6 +4,7 @@
 
 #include "catch.hpp"
 #include "codec/posting_lists.hpp"
+#include "sanitized.hpp"
 
 /// What every codec must do, whatever its layout.
 namespace quern {
@@ -147,7 +148,7 @@ TEST_CASE("every codec decodes outliers of every width at any place", "[codec][p
 TEST_CASE("every codec decodes one outlier at each place of a block", "[codec][property]") {
   for (const auto& [codec, options] : all_set_ups()) {
     INFO(name_of(*codec, options));
-    for (unsigned at = 0; at < options.block_size; ++at) {
+    for (unsigned at = 0; at < options.block_size; at += testing::sanitized ? 5 : 1) {
       List list{std::vector<std::uint32_t>(options.block_size), std::vector<std::uint32_t>(options.block_size)};
       list.gaps[at] = 0xffffffff;
       list.freqs[options.block_size - 1 - at] = 0xfffffffe;

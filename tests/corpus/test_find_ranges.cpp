@@ -4,6 +4,7 @@
 
 #include "catch.hpp"
 #include "compressing.hpp"
+#include "sanitized.hpp"
 #include "temporary_folder.hpp"
 
 /// Ranges of a file have the records of the file, whatever it holds.
@@ -96,7 +97,7 @@ TEST_CASE("ranges of a file have its records, whatever lies between them", "[cor
   for (const Soup& soup : soups()) {
     CorpusOptions options;
     options.format = soup.format;
-    for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    for (std::uint64_t seed = 0; seed < rounds(150); ++seed) {
       RandomBits random(seed);
       std::string text;
       // Half of the files are sound records for the most part.
@@ -110,7 +111,7 @@ TEST_CASE("ranges of a file have its records, whatever lies between them", "[cor
       }
     }
   }
-  CHECK(several > 1000);
+  CHECK(several > rounds(1000));
 }
 
 TEST_CASE("ranges are read in the format of their file", "[corpus]") {

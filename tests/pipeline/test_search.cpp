@@ -12,6 +12,7 @@
 #include "pipeline/modelled_corpus.hpp"
 #include "pipeline/pipeline.hpp"
 #include "pipeline/query_checks.hpp"
+#include "sanitized.hpp"
 
 /// Results against a scorer that was written from the description of the scores alone: the same bits.
 namespace quern {
@@ -34,7 +35,7 @@ TEST_CASE("every algorithm gives the exact bits of a plain scorer, with every co
           "[query][property]") {
   Pipeline pipeline;
   const ModelledCorpus corpus(pipeline, random_corpus(31, {700, 200, 30, false}), OrderBy::url);
-  const auto queries = draw_queries(3, corpus.model, 40);
+  const auto queries = draw_queries(3, corpus.model, rounds(40));
   for (const BuildOptions& options : all_codings()) {
     INFO(coding_text(options));
     check_queries(Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, options)), corpus.model, queries,
@@ -52,7 +53,7 @@ TEST_CASE("every algorithm gives the exact bits of a plain scorer, with blocks o
     documents.back().docno += "-twin";
   }
   const ModelledCorpus corpus(pipeline, std::move(documents));
-  const auto queries = draw_queries(11, corpus.model, 60);
+  const auto queries = draw_queries(11, corpus.model, rounds(60));
   for (const Codec* codec : all_codecs()) {
     for (const unsigned block_size : {2u, 4u, 8u}) {
       BuildOptions options;
@@ -69,7 +70,7 @@ TEST_CASE("every algorithm gives the exact bits of a plain scorer, with blocks o
 TEST_CASE("quantized scores are the sums of a plain scorer's integers", "[query][quantized][property]") {
   Pipeline pipeline;
   const ModelledCorpus corpus(pipeline, random_corpus(59, {2600, 150, 16, false}));
-  const auto queries = draw_queries(13, corpus.model, 40);
+  const auto queries = draw_queries(13, corpus.model, rounds(40));
   for (const Codec* codec : all_codecs()) {
     for (const unsigned block_size : {2u, 8u, 128u}) {
       for (const unsigned bits : {4u, 8u, 16u}) {
@@ -133,7 +134,7 @@ TEST_CASE("queries of a thousand terms give the exact bits of a plain scorer", "
 TEST_CASE("other k1, b and IDF give the exact bits of a plain scorer", "[query][property]") {
   Pipeline pipeline;
   const ModelledCorpus corpus(pipeline, random_corpus(37, {300, 100, 60, true}));
-  const auto queries = draw_queries(5, corpus.model, 60);
+  const auto queries = draw_queries(5, corpus.model, rounds(60));
   const IndexReader index = Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, {}));
   for (const ModelScoring& scoring :
        {ModelScoring{1.2, 0.75, true}, ModelScoring{0.9, 0.4, false}, ModelScoring{0, 0.75, false},
