@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "quern/core/own_errors.hpp"
 
@@ -45,7 +46,9 @@ void check_shard(const std::vector<IndexReader>& shards, std::size_t i, std::uin
 
 IndexShards::IndexShards(std::vector<IndexReader> indexes) : shards_(std::move(indexes)) {
   if (shards_.empty()) throw InvalidArgument("no index is named");
-  if (shards_.size() == 1) return;
+  const std::optional<ShardManifest>& only = shards_.front().manifest().shard;
+  // A shard that is all shards has to be the whole.
+  if (shards_.size() == 1 && (!only || only->count != 1)) return;
   for (const IndexReader& index : shards_)
     if (!index.manifest().shard)
       throw InvalidArgument(index.name() + ": is no shard; build shards with quern build --shard");
