@@ -14,6 +14,7 @@
 #include "pipeline/modelled_corpus.hpp"
 #include "pipeline/query_checks.hpp"
 #include "pipeline/weighted_corpus.hpp"
+#include "sanitized.hpp"
 
 /// Indexes of weights that the corpus gives, and queries of terms with weights.
 namespace quern {
@@ -114,7 +115,7 @@ TEST_CASE("every algorithm gives the sums of given weights, with every codec and
         const IndexReader index = Pipeline::open_index(file);
         REQUIRE(index.container().version() == impacts_index_version.written);
         CHECK_NOTHROW(verify_index(index, pipeline.resources));
-        check_queries(index, corpus, 40);
+        check_queries(index, corpus, rounds(40));
       }
     }
   }

@@ -8,6 +8,7 @@
 #include "pipeline/pipeline.hpp"
 #include "pipeline/query_checks.hpp"
 #include "pipeline/ranked_pages.hpp"
+#include "sanitized.hpp"
 
 /// bm25+pagerank and its early termination, against the plain scorer.
 namespace quern {
@@ -24,7 +25,7 @@ TEST_CASE("bm25+pagerank gives the exact bits of a plain scorer, whether or not 
     ModelScoring scoring;
     scoring.alpha = alpha;
     scoring.pagerank = order.pagerank;
-    const auto queries = draw_queries(17, model, 40);
+    const auto queries = draw_queries(17, model, rounds(40));
     for (const unsigned block_size : {2u, 8u, 128u}) {
       INFO("alpha " << alpha << ", blocks of " << block_size);
       const IndexReader index = pages.index(order, alpha, blocks_of(block_size));
@@ -67,7 +68,7 @@ TEST_CASE("bm25+pagerank gives the exact bits of a plain scorer in every order, 
     const DocumentOrder order = pages.order(method->by(), 0.3);
     const ModelIndex model(pages.documents, order.documents);
     const IndexReader index = pages.index(order, 0.3, blocks_of(4));
-    const auto queries = draw_queries(19, model, 25);
+    const auto queries = draw_queries(19, model, rounds(25));
     for (ModelScoring scoring : {ModelScoring{1.2, 0.75, true}, ModelScoring{0.9, 0.4, false}, ModelScoring{}}) {
       for (const double alpha : {0.3, 0.5, 1.0}) {
         INFO(method->name() << ", k1 " << scoring.k1 << ", alpha " << alpha);
