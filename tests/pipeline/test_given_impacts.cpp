@@ -64,7 +64,7 @@ void check_queries(const IndexReader& index, const WeightedCorpus& corpus, std::
   const QueryEngine engine(index, {});
   RandomBits random(max_weight);
   Analyzer analyzer = engine.make_analyzer();
-  for (int i = 0; i < 30; ++i) {
+  for (std::size_t i = 0; i < rounds(30); ++i) {
     const std::vector<QueryTerm> query = draw_weighted(random, max_weight);
     std::vector<QueryTerm> ones = query;
     std::string text;
@@ -115,7 +115,7 @@ TEST_CASE("every algorithm gives the sums of given weights, with every codec and
         const IndexReader index = Pipeline::open_index(file);
         REQUIRE(index.container().version() == impacts_index_version.written);
         CHECK_NOTHROW(verify_index(index, pipeline.resources));
-        check_queries(index, corpus, rounds(40));
+        check_queries(index, corpus, 40);
       }
     }
   }
