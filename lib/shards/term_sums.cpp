@@ -35,15 +35,42 @@ const TermSums::Source* TermSums::find_bound() {
   return first;
 }
 
-void TermSums::add(Source& source, const std::string* bound) {
-  for (; !source.has_ended; source.advance()) {
+bool TermSums::read_some(Source& source, const std::string* bound) {
+  constexpr std::size_t most = 32;
+  const std::uint64_t bound_prefix = bound == nullptr ? 0 : leading_bytes(*bound);
+  read_.clear();
+  read_bytes_.clear();
+  for (; !source.has_ended && read_.size() < most; source.advance()) {
     const std::string_view term = source.entry.term;
-    if (bound != nullptr && term >= *bound) return;
     if (term.size() > TermTable::max_term_bytes) throw CorruptFile(source.scan.what() + ": a term is too long");
-    const std::uint32_t number = table_.add(term);
-    if (number == counts_.size()) counts_.emplace_back();
-    counts_[number] += TermCounts::of(source.entry.payload, source.scan.what());
-    ++entries_;
+    const std::size_t begin = read_bytes_.size();
+    read_bytes_.resize(begin + term.size() + TermKey::front_bytes);
+    std::copy(term.begin(), term.end(), read_bytes_.begin() + static_cast<std::ptrdiff_t>(begin));
+    const TermKey key = padded_term_key({read_bytes_.data() + begin, term.size()});
+    if (bound != nullptr) {
+      const std::uint64_t prefix = __builtin_bswap64(key.front[0]);
+      if (prefix > bound_prefix || (prefix == bound_prefix && term >= *bound)) return false;
+    }
+    read_.push_back({key, begin, TermCounts::of(source.entry.payload, source.scan.what())});
+    table_.fetch_slot(key.hash);
+  }
+  return !source.has_ended;
+}
+
+void TermSums::add(Source& source, const std::string* bound) {
+  for (bool has_more = true; has_more;) {
+    has_more = read_some(source, bound);
+    for (const Read& entry : read_) {
+      const std::uint32_t number = table_.fetch_row(entry.key.hash);
+      if (number < counts_.size()) __builtin_prefetch(&counts_[number]);
+    }
+    for (Read& entry : read_) {
+      entry.key.term = {read_bytes_.data() + entry.begin, entry.key.term.size()};
+      const std::uint32_t number = table_.add(entry.key);
+      if (number == counts_.size()) counts_.emplace_back();
+      counts_[number] += entry.counts;
+    }
+    entries_ += read_.size();
   }
 }
 

@@ -42,9 +42,20 @@ class TermSums {
     std::uint32_t number;  ///< in the table
   };
 
+  /// An entry that goes to the table.
+  struct Read {
+    TermKey key;        ///< its term may have moved since
+    std::size_t begin;  ///< of the term in read_bytes_
+    TermCounts counts;
+  };
+
   /// Replaces the table by the terms of the next range.
   void add_range();
+  /// Adds all entries of a dictionary before the bound, if there is one; some at a time, so that the memory where the
+  /// table has their terms is fetched for all of these at once.
   void add(Source& source, const std::string* bound);
+  /// Replaces read_ by the next entries; false if there are no more.
+  bool read_some(Source& source, const std::string* bound);
   void sort_terms();
   /// Sets bound_ to what the next range ends before, and returns whose term that is; null if it has all that is left.
   const Source* find_bound();
@@ -52,6 +63,8 @@ class TermSums {
   std::vector<Source> sources_;
   TermTable table_;
   std::vector<TermCounts> counts_;  ///< by the numbers of the table
+  std::vector<Read> read_;
+  std::vector<char> read_bytes_;  ///< terms, each with TermKey::front_bytes after it
   std::vector<Place> order_;
   std::size_t at_ = 0;  ///< in order_
   std::string bound_;
