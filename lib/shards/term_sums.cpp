@@ -36,11 +36,11 @@ const TermSums::Source* TermSums::find_bound() {
 }
 
 bool TermSums::read_some(Source& source, const std::string* bound) {
-  constexpr std::size_t most = 32;
+  constexpr std::size_t most = 32, most_bytes = 64 << 10;
   const std::uint64_t bound_prefix = bound == nullptr ? 0 : leading_bytes(*bound);
   read_.clear();
   read_bytes_.clear();
-  for (; !source.has_ended && read_.size() < most; source.advance()) {
+  for (; !source.has_ended && read_.size() < most && read_bytes_.size() < most_bytes; source.advance()) {
     const std::string_view term = source.entry.term;
     if (term.size() > TermTable::max_term_bytes) throw CorruptFile(source.scan.what() + ": a term is too long");
     const std::size_t begin = read_bytes_.size();
@@ -48,7 +48,7 @@ bool TermSums::read_some(Source& source, const std::string* bound) {
     std::copy(term.begin(), term.end(), read_bytes_.begin() + static_cast<std::ptrdiff_t>(begin));
     const TermKey key = padded_term_key({read_bytes_.data() + begin, term.size()});
     if (bound != nullptr) {
-      const std::uint64_t prefix = __builtin_bswap64(key.front[0]);
+      const std::uint64_t prefix = __builtin_bswap64(key.front[0]);  // leading_bytes(), which the key has already
       if (prefix > bound_prefix || (prefix == bound_prefix && term >= *bound)) return false;
     }
     read_.push_back({key, begin, TermCounts::of(source.entry.payload, source.scan.what())});
