@@ -1,4 +1,4 @@
-# Whether the GPU parts are built, and how. CUDA sources stand beside the C++ ones in lib/gpu/ and lib/measure/gpu/. What
+# Whether the GPU parts are built, and how. CUDA sources stand beside the C++ ones in lib/gpu/ and lib/lab/gpu/. What
 # they offer to the rest of the library is declared in plain headers; without_cuda.cpp, one in each of the two folders,
 # stands in for them where CUDA isn't built.
 set(QUERN_WITH_CUDA ${QUERN_CUDA})

@@ -38,21 +38,21 @@ add_layer(core
   FOLDERS lib/core lib/io lib/codec lib/text formats/tables formats/queries formats/rankers TOP_FOLDERS formats
   LIBRARIES ${QUERN_DEPENDENCIES})
 add_layer(build
-  FOLDERS lib/corpus lib/collection lib/order lib/index lib/forward lib/interchange lib/shards lib/pipeline formats/corpus formats/exchange
+  FOLDERS lib/corpus lib/order lib/index formats/corpus formats/exchange
   LIBRARIES quern_core)
-add_layer(search FOLDERS lib/query lib/filter lib/intersect lib/cache lib/schedule lib/features lib/ranker lib/rerank lib/evaluation
+add_layer(search FOLDERS lib/search lib/plan lib/rank lib/eval
   LIBRARIES quern_core)
 add_layer(gpu FOLDERS lib/gpu LIBRARIES quern_search)
 # What other programs include, and the code behind it.
 add_layer(api FOLDERS lib/api LIBRARIES quern_gpu quern_build)
 # Measurements and synthetic data: for the executable and the tests, not installed.
-add_layer(lab FOLDERS lib/measure lib/synth LIBRARIES quern_gpu quern_build)
+add_layer(lab FOLDERS lib/lab LIBRARIES quern_gpu quern_build)
 if(QUERN_WITH_CUDA)
   add_kernel_family(quern_gpu range/range_kernels.cuh RangeKernels)
-  add_kernel_family(quern_gpu intersection/coded_kernels.cuh IntersectLaunches)
-  add_kernel_family(quern_gpu ding/ding_kernels.cuh DingKernels)
-  add_kernel_family(quern_gpu partition/partition_kernels.cuh PartitionKernels WITHOUT rpfd_once)  # serial_coding()
-  add_kernel_family(quern_gpu wang/wang_kernels.cuh WangKernels)
+  add_kernel_family(quern_gpu intersect/coded_kernels.cuh IntersectLaunches)
+  add_kernel_family(quern_gpu papers/ding/ding_kernels.cuh DingKernels)
+  add_kernel_family(quern_gpu papers/partition/partition_kernels.cuh PartitionKernels WITHOUT rpfd_once)  # serial_coding()
+  add_kernel_family(quern_gpu papers/wang/wang_kernels.cuh WangKernels)
   compile_cuda_sources(quern_gpu quern_lab)
 endif()
 
@@ -72,11 +72,11 @@ target_link_options(quern_shared PRIVATE "-Wl,--version-script=${exported_symbol
 add_dependencies(quern_shared quern_api)
 
 # The same kernels for each SIMD level.
-file(GLOB kernel_sources CONFIGURE_DEPENDS lib/codec/kernels_*.cpp lib/query/kernels_*.cpp
-     lib/ranker/kernels_*.cpp)
+file(GLOB kernel_sources CONFIGURE_DEPENDS lib/codec/kernels_*.cpp lib/search/kernels_*.cpp
+     lib/rank/models/kernels_*.cpp)
 set_property(SOURCE ${kernel_sources} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
 # Functions of features, many documents at once: without this flag, which changes no result, GCC computes one by one.
-set_source_files_properties(lib/ranker/transformation.cpp PROPERTIES COMPILE_OPTIONS -fno-trapping-math)
+set_source_files_properties(lib/rank/models/transformation.cpp PROPERTIES COMPILE_OPTIONS -fno-trapping-math)
 if(STREAMVBYTE_LIBRARY)
   target_compile_definitions(quern_lab PRIVATE QUERN_HAS_STREAMVBYTE)
   target_link_libraries(quern_lab PRIVATE "${STREAMVBYTE_LIBRARY}")
@@ -85,7 +85,7 @@ endif()
 string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
 set(all_flags ${CMAKE_CXX_FLAGS_${build_type}} ${host_flags} ${sanitizer_flags})
 list(JOIN all_flags " " build_flags)
-set_source_files_properties(lib/measure/environment.cpp PROPERTIES COMPILE_DEFINITIONS
+set_source_files_properties(lib/lab/environment.cpp PROPERTIES COMPILE_DEFINITIONS
     "QUERN_BUILD=\"${CMAKE_BUILD_TYPE} ${build_flags}\"")
 # What manifests say about libstemmer, which does not tell its version itself: that of the Debian package.
 if(NOT QUERN_LIBSTEMMER_VERSION)

@@ -24,7 +24,7 @@ struct CachedList {
 
 /// The settings that shaped a plan, the log that it was made from, and its sums.
 struct PlanManifest {
-  std::string policy;                        ///< its name in lib/cache
+  std::string policy;                        ///< its name in lib/plan
   std::uint64_t budget_bytes = 0;            ///< of GPU memory
   std::optional<std::uint64_t> budget_rows;  ///< block rows of the plan's lists; none: they have no limit
   double max_admission = 1;                  ///< lambda: the share of a list that may be cached, in (0, 1]

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "quern/query/batch_collector.hpp"
-#include "quern/query/query_stream.hpp"
+#include "quern/search/batch_collector.hpp"
+#include "quern/search/query_stream.hpp"
 
 namespace quern::tools {
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "quern/query/query_stream.hpp"
+#include "quern/search/query_stream.hpp"
 
 #include "query_options.hpp"
 #include "query_remarks.hpp"

@@ -1,9 +1,9 @@
 #pragma once
 #include <span>
 
+#include "quern/index/beside_files.hpp"
+#include "quern/index/shards/copy_beside.hpp"
 #include "quern/io/atomic_output.hpp"
-#include "quern/pipeline/beside_files.hpp"
-#include "quern/shards/copy_beside.hpp"
 
 namespace quern::tools {
 

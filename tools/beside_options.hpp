@@ -1,5 +1,5 @@
 #pragma once
-#include "quern/pipeline/beside_files.hpp"
+#include "quern/index/beside_files.hpp"
 
 #include "command.hpp"
 

@@ -6,8 +6,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "quern/cache/log_planner.hpp"
 #include "quern/core/size_text.hpp"
+#include "quern/plan/log_planner.hpp"
 
 namespace quern::tools {
 std::optional<double> percentage(const std::string& text) {

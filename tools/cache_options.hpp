@@ -2,8 +2,8 @@
 #include <optional>
 #include <string>
 
-#include "quern/cache/log_demand.hpp"
-#include "quern/cache/transfer_link.hpp"
+#include "quern/plan/log_demand.hpp"
+#include "quern/plan/transfer_link.hpp"
 
 #include "command.hpp"
 #include "query_options.hpp"

@@ -1,8 +1,8 @@
 #pragma once
 #include "quern/formats/plan_file.hpp"
-#include "quern/gpu/engine/gpu_statistics.hpp"
-#include "quern/gpu/intersection/gpu_intersection.hpp"
-#include "quern/query/query_statistics.hpp"
+#include "quern/gpu/intersect/gpu_intersection.hpp"
+#include "quern/gpu/worker/gpu_statistics.hpp"
+#include "quern/search/query_statistics.hpp"
 
 #include "command.hpp"
 

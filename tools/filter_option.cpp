@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "quern/core/size_text.hpp"
-#include "quern/filter/document_filter.hpp"
+#include "quern/index/beside_files.hpp"
 #include "quern/io/byte_source.hpp"
-#include "quern/pipeline/beside_files.hpp"
+#include "quern/search/document_filter.hpp"
 
 #include "output_files.hpp"
 

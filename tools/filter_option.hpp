@@ -3,7 +3,7 @@
 #include <string>
 
 #include "quern/formats/index_file.hpp"
-#include "quern/query/document_set.hpp"
+#include "quern/search/document_set.hpp"
 
 #include "command.hpp"
 

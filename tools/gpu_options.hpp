@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/engine/strategy.hpp"
 #include "quern/gpu/failover.hpp"
-#include "quern/gpu/intersection/gpu_intersection.hpp"
-#include "quern/measure/gpu/gpu_bench.hpp"
+#include "quern/gpu/intersect/gpu_intersection.hpp"
+#include "quern/gpu/worker/strategy.hpp"
+#include "quern/lab/gpu/gpu_bench.hpp"
 
 #include "command.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "quern/gpu/failover.hpp"
-#include "quern/gpu/rerank/gpu_reranker.hpp"
+#include "quern/gpu/rank/gpu_reranker.hpp"
 
 #include "command.hpp"
 

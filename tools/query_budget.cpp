@@ -6,7 +6,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/size_text.hpp"
-#include "quern/query/top_k.hpp"
+#include "quern/search/top_k.hpp"
 
 #include "query_options.hpp"
 #include "second_stage.hpp"

@@ -4,7 +4,7 @@
 
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
-#include "quern/query/query_engine.hpp"
+#include "quern/search/query_engine.hpp"
 
 #include "gpu_options.hpp"
 

@@ -10,9 +10,9 @@
 #include "quern/io/atomic_output.hpp"
 #include "quern/io/file.hpp"
 #include "quern/io/whole_file.hpp"
-#include "quern/query/query_engine.hpp"
-#include "quern/query/query_memory.hpp"
-#include "quern/query/query_text.hpp"
+#include "quern/search/query_engine.hpp"
+#include "quern/search/query_memory.hpp"
+#include "quern/search/query_text.hpp"
 
 #include "command.hpp"
 

@@ -2,8 +2,8 @@
 #include <string_view>
 
 #include "quern/formats/queries/query_file.hpp"
-#include "quern/query/query_syntax.hpp"
-#include "quern/query/repeated_ids.hpp"
+#include "quern/search/query_syntax.hpp"
+#include "quern/search/repeated_ids.hpp"
 
 #include "command.hpp"
 

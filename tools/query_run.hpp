@@ -7,8 +7,8 @@
 #include "quern/core/resources.hpp"
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/formats/queries/run_file.hpp"
-#include "quern/query/index_pages.hpp"
-#include "quern/query/query_stream.hpp"
+#include "quern/search/index_pages.hpp"
+#include "quern/search/query_stream.hpp"
 
 #include "query_options.hpp"
 #include "query_processors.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "quern/formats/tables/query_times.hpp"
-#include "quern/measure/query_bench.hpp"
+#include "quern/lab/query_bench.hpp"
 
 #include "query_options.hpp"
 

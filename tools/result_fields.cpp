@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "quern/pipeline/beside_files.hpp"
+#include "quern/index/beside_files.hpp"
 
 namespace quern::tools {
 

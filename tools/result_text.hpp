@@ -7,7 +7,7 @@
 #include "quern/formats/index_shards.hpp"
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/formats/queries/run_file.hpp"
-#include "quern/query/top_k.hpp"
+#include "quern/search/top_k.hpp"
 
 #include "result_fields.hpp"
 

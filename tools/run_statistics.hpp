@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/gpu/engine/gpu_statistics.hpp"
-#include "quern/gpu/rerank/gpu_reranker.hpp"
+#include "quern/gpu/rank/gpu_reranker.hpp"
 #include "quern/gpu/shared_engine.hpp"
-#include "quern/query/query_engine.hpp"
-#include "quern/query/query_statistics.hpp"
+#include "quern/gpu/worker/gpu_statistics.hpp"
+#include "quern/search/query_engine.hpp"
+#include "quern/search/query_statistics.hpp"
 
 #include "command.hpp"
 

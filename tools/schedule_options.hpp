@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "quern/schedule/schedule_policy.hpp"
+#include "quern/plan/schedule_policy.hpp"
 
 #include "command.hpp"
 

@@ -7,14 +7,14 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/features/feature_memory.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/gpu/device/memory_division.hpp"
-#include "quern/gpu/rerank/gpu_reranker.hpp"
-#include "quern/query/index_pages.hpp"
-#include "quern/query/top_k.hpp"
-#include "quern/rerank/reranker.hpp"
+#include "quern/gpu/rank/gpu_reranker.hpp"
+#include "quern/rank/features/feature_memory.hpp"
+#include "quern/rank/reranker.hpp"
+#include "quern/search/index_pages.hpp"
+#include "quern/search/top_k.hpp"
 
 #include "gpu_rerank_options.hpp"
 #include "second_stage_options.hpp"

@@ -1,10 +1,10 @@
 #include "second_stage_options.hpp"
 
-#include "quern/features/feature_list.hpp"
 #include "quern/formats/queries/qrels.hpp"
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/formats/rankers/model_format.hpp"
 #include "quern/io/byte_source.hpp"
+#include "quern/rank/features/feature_list.hpp"
 
 #include "query_options.hpp"
 #include "query_remarks.hpp"

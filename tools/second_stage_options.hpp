@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "quern/features/feature_memory.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/queries/query_file.hpp"
-#include "quern/query/index_pages.hpp"
-#include "quern/rerank/reranker.hpp"
-#include "quern/rerank/run_topics.hpp"
+#include "quern/rank/features/feature_memory.hpp"
+#include "quern/rank/reranker.hpp"
+#include "quern/rank/run_topics.hpp"
+#include "quern/search/index_pages.hpp"
 
 #include "command.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "quern/shards/shard_cuts.hpp"
+#include "quern/index/shards/shard_cuts.hpp"
 
 namespace quern::tools {
 

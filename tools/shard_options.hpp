@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "quern/shards/shard_source.hpp"
+#include "quern/index/shards/shard_source.hpp"
 
 #include "command.hpp"
 

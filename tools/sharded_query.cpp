@@ -5,7 +5,7 @@
 
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/sharded_engine.hpp"
-#include "quern/query/index_pages.hpp"
+#include "quern/search/index_pages.hpp"
 
 #include "answer_stream.hpp"
 #include "arriving_queries.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "quern/formats/index_shards.hpp"
-#include "quern/rerank/sharded_reranker.hpp"
+#include "quern/rank/sharded_reranker.hpp"
 
 #include "second_stage_options.hpp"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "quern/collection/parse_corpus.hpp"
+#include "quern/corpus/parse_corpus.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/build_texts.hpp"
 #include "quern/order/order.hpp"

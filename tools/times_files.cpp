@@ -4,8 +4,8 @@
 #include "quern/gpu/failover.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/io/checksum.hpp"
-#include "quern/measure/environment.hpp"
-#include "quern/schedule/cost_model.hpp"
+#include "quern/lab/environment.hpp"
+#include "quern/plan/cost_model.hpp"
 
 namespace quern::tools {
 namespace {

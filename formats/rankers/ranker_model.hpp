@@ -82,7 +82,7 @@ enum class TransformationKind : std::uint8_t {
   linear,      ///< x · p1 + p2
   log_linear,  ///< ln(x + 1) · p1 + p2; x below the float32 after -1 counts as that number
   bucket,      ///< 1 if p1 <= x < p2, else 0
-  free_form,   ///< a function by name, of the registry of lib/ranker, with the parameters p1 and p2
+  free_form,   ///< a function by name, of the registry of lib/rank/models, with the parameters p1 and p2
 };
 
 struct Transformation {

@@ -3,7 +3,7 @@
 #include <vector>
 
 /// Which instructions the inner loops use that are written once for each level: those of block decoding (lib/codec) and
-/// of learned models (lib/ranker). All levels give the same values.
+/// of learned models (lib/rank/models). All levels give the same values.
 namespace quern {
 
 /// Those of the build's baseline, or wider ones if the processor has them.

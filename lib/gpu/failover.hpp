@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "quern/core/named.hpp"
-#include "quern/gpu/engine/gpu_engine.hpp"
-#include "quern/gpu/intersection/gpu_intersection.hpp"
+#include "quern/gpu/intersect/gpu_intersection.hpp"
+#include "quern/gpu/worker/gpu_engine.hpp"
 
 /// Answers queries on GPUs as long as they work, and on the CPU otherwise. Results are the same on both.
 namespace quern {

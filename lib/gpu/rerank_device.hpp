@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "quern/gpu/failover.hpp"
-#include "quern/gpu/rerank/gpu_reranker.hpp"
+#include "quern/gpu/rank/gpu_reranker.hpp"
 
 namespace quern::gpu {
 

@@ -11,7 +11,7 @@
 #include "quern/core/parallel_batch.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/device_info.hpp"
-#include "quern/query/best_of_shards.hpp"
+#include "quern/search/best_of_shards.hpp"
 
 namespace quern {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "quern/formats/index_shards.hpp"
 #include "quern/gpu/failover.hpp"
-#include "quern/query/shard_search.hpp"
+#include "quern/search/shard_search.hpp"
 
 /// Answers queries over all shards of an index, as over the whole: each shard finds its best documents, and the best of
 /// these are the whole's, since shards score as it does.

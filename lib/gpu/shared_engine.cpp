@@ -12,7 +12,7 @@
 #include "quern/core/own_errors.hpp"
 #include "quern/core/parallel_batch.hpp"
 #include "quern/core/wall_clock.hpp"
-#include "quern/schedule/query_features.hpp"
+#include "quern/plan/query_features.hpp"
 
 namespace quern {
 namespace {

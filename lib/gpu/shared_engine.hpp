@@ -15,13 +15,13 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/gpu/engine/gpu_statistics.hpp"
 #include "quern/gpu/failover.hpp"
-#include "quern/query/query_engine.hpp"
-#include "quern/schedule/cost_correction.hpp"
-#include "quern/schedule/cost_model.hpp"
-#include "quern/schedule/predicted_query.hpp"
-#include "quern/schedule/query_dispatcher.hpp"
+#include "quern/gpu/worker/gpu_statistics.hpp"
+#include "quern/plan/cost_correction.hpp"
+#include "quern/plan/cost_model.hpp"
+#include "quern/plan/predicted_query.hpp"
+#include "quern/plan/query_dispatcher.hpp"
+#include "quern/search/query_engine.hpp"
 
 /// Answers queries on the CPU and on GPUs at the same time, each where a schedule sends it. Results are the same.
 namespace quern {

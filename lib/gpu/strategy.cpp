@@ -1,4 +1,4 @@
-#include "quern/gpu/engine/strategy.hpp"
+#include "quern/gpu/worker/strategy.hpp"
 
 #include <fmt/format.h>
 

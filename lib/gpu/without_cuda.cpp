@@ -1,11 +1,11 @@
 #include "quern/gpu/device/device_info.hpp"
-#include "quern/gpu/engine/batch_runner.hpp"
-#include "quern/gpu/features/document_words.hpp"
-#include "quern/gpu/intersection/intersect_runner.hpp"
-#include "quern/gpu/ranker/device_ranker.hpp"
-#include "quern/gpu/ranker/pinned_features.hpp"
-#include "quern/gpu/ranker/ranker_flight.hpp"
-#include "quern/gpu/rerank/rerank_flight.hpp"
+#include "quern/gpu/intersect/intersect_runner.hpp"
+#include "quern/gpu/rank/features/document_words.hpp"
+#include "quern/gpu/rank/models/device_ranker.hpp"
+#include "quern/gpu/rank/models/pinned_features.hpp"
+#include "quern/gpu/rank/models/ranker_flight.hpp"
+#include "quern/gpu/rank/rerank_flight.hpp"
+#include "quern/gpu/worker/batch_runner.hpp"
 
 // Definitions for a build without CUDA; cmake/cuda.cmake leaves this file out of a build with it.
 namespace quern {

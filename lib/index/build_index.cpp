@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "quern/collection/forward_postings.hpp"
 #include "quern/core/check_range.hpp"
 #include "quern/core/job_pipeline.hpp"
 #include "quern/core/run_stage.hpp"
+#include "quern/corpus/forward_postings.hpp"
 #include "quern/formats/documents_hash.hpp"
 #include "quern/formats/manifest_json.hpp"
 #include "quern/index/index_assembly.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "quern/collection/forward_postings.hpp"
+#include "quern/corpus/forward_postings.hpp"
 #include "quern/order/for_each_chunk.hpp"
 
 namespace quern {

@@ -3,9 +3,9 @@
 #include <span>
 #include <vector>
 
-#include "quern/collection/forward_postings.hpp"
-#include "quern/collection/posting.hpp"
 #include "quern/core/resources.hpp"
+#include "quern/corpus/forward_postings.hpp"
+#include "quern/corpus/posting.hpp"
 #include "quern/formats/collection.hpp"
 
 namespace quern {

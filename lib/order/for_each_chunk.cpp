@@ -1,6 +1,6 @@
 #include "quern/order/for_each_chunk.hpp"
 
-#include "quern/collection/forward_postings.hpp"
+#include "quern/corpus/forward_postings.hpp"
 
 namespace quern {
 

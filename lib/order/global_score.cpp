@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
-#include "quern/collection/forward_postings.hpp"
 #include "quern/core/bm25.hpp"
 #include "quern/core/bytes.hpp"
+#include "quern/corpus/forward_postings.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/order/for_each_chunk.hpp"
 #include "quern/order/order.hpp"

@@ -3,7 +3,7 @@
 #include "catch.hpp"
 #include "corpus/compressing.hpp"
 #include "corpus/temporary_folder.hpp"
-#include "pipeline/crawl.hpp"
+#include "index/pipeline/crawl.hpp"
 
 /// Options of crawls in the library's interface.
 namespace quern {

@@ -1,7 +1,7 @@
 #include "catch.hpp"
 #include "cli/run_quern.hpp"
 #include "corpus/compressing.hpp"
-#include "pipeline/crawl.hpp"
+#include "index/pipeline/crawl.hpp"
 
 /// Crawls as Common Crawl has them: languages, copies, WET files and damage.
 namespace quern {

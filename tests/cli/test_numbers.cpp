@@ -5,18 +5,18 @@
 #include <limits>
 #include <regex>
 
-#include "quern/cache/throughput_model.hpp"
 #include "quern/core/run_stage.hpp"
-#include "quern/gpu/intersection/intersect_method.hpp"
+#include "quern/gpu/intersect/intersect_method.hpp"
 #include "quern/index/build_index.hpp"
-#include "quern/measure/gpu/gpu_bench.hpp"
-#include "quern/measure/gpu/merge_find_bench.hpp"
-#include "quern/measure/gpu/shared_stream.hpp"
+#include "quern/lab/gpu/gpu_bench.hpp"
+#include "quern/lab/gpu/merge_find_bench.hpp"
+#include "quern/lab/gpu/shared_stream.hpp"
+#include "quern/lab/synth/synth_corpus.hpp"
+#include "quern/lab/synth/synth_index.hpp"
 #include "quern/order/in_links.hpp"
 #include "quern/order/order.hpp"
 #include "quern/order/pagerank.hpp"
-#include "quern/synth/synth_corpus.hpp"
-#include "quern/synth/synth_index.hpp"
+#include "quern/plan/throughput_model.hpp"
 
 #include "catch.hpp"
 #include "cli/run_quern.hpp"

@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "quern/cache/cache_policy.hpp"
+#include "quern/plan/cache_policy.hpp"
 
 #include "catch.hpp"
 #include "cli/run_quern.hpp"

@@ -253,8 +253,9 @@ TEST_CASE("features are those that a plain reference computes", "[cli][second_st
       "www unknown none the mill\n");
   const std::string run = sample.folder.path("few.run");
   run_well({"query", sample.index, "-q", topics, "-k", "25", "-o", run});
-  const std::string command = std::string("python3 '") + QUERN_SOURCE_DIR + "/tests/features/reference_features.py' '" +
-                              QUERN_EXECUTABLE + "' '" + sample.index + "' '" + topics + "' '" + run + "'";
+  const std::string command = std::string("python3 '") + QUERN_SOURCE_DIR +
+                              "/tests/rank/features/reference_features.py' '" + QUERN_EXECUTABLE + "' '" +
+                              sample.index + "' '" + topics + "' '" + run + "'";
   CHECK(std::system(command.c_str()) == 0);
 }
 

@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 #include "compressing.hpp"
-#include "pipeline/crawl.hpp"
+#include "index/pipeline/crawl.hpp"
 #include "temporary_folder.hpp"
 
 /// Gzip files that are read on behind damage.

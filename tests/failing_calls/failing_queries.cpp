@@ -5,10 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "quern/cache/log_planner.hpp"
 #include "quern/core/own_errors.hpp"
-#include "quern/features/feature_list.hpp"
-#include "quern/filter/document_filter.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/plan_file.hpp"
@@ -17,9 +14,12 @@
 #include "quern/formats/rankers/model_format.hpp"
 #include "quern/formats/texts_file.hpp"
 #include "quern/index/verify_texts.hpp"
-#include "quern/intersect/intersect.hpp"
-#include "quern/query/query_engine.hpp"
-#include "quern/rerank/rerank_topics.hpp"
+#include "quern/plan/log_planner.hpp"
+#include "quern/rank/features/feature_list.hpp"
+#include "quern/rank/rerank_topics.hpp"
+#include "quern/search/document_filter.hpp"
+#include "quern/search/intersect.hpp"
+#include "quern/search/query_engine.hpp"
 #include "quern/text/snippet.hpp"
 
 #include "failing_calls/failing_entry_points.hpp"

@@ -5,17 +5,17 @@
 
 #include "quern/core/own_errors.hpp"
 #include "quern/corpus/find_ranges.hpp"
-#include "quern/features/feature_list.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/rankers/model_format.hpp"
 #include "quern/formats/texts_file.hpp"
+#include "quern/index/shards/copy_beside.hpp"
+#include "quern/index/shards/cut_index.hpp"
+#include "quern/index/shards/merge_indexes.hpp"
+#include "quern/index/shards/scales.hpp"
+#include "quern/index/shards/statistics.hpp"
 #include "quern/io/checksum.hpp"
-#include "quern/rerank/sharded_reranker.hpp"
-#include "quern/shards/copy_beside.hpp"
-#include "quern/shards/cut_index.hpp"
-#include "quern/shards/merge_indexes.hpp"
-#include "quern/shards/scales.hpp"
-#include "quern/shards/statistics.hpp"
+#include "quern/rank/features/feature_list.hpp"
+#include "quern/rank/sharded_reranker.hpp"
 
 #include "failing_calls/failing_entry_points.hpp"
 #include "failing_calls/failing_new.hpp"
@@ -93,7 +93,7 @@ void merge(const Workplace& place) {
   write_file("merged", [&](File& out) { merge_indexes(shards, place.resources, out); });
 }
 
-void rerank(const Workplace&) {
+void rerank_shards(const Workplace&) {
   const IndexShards shards = open_shards();
   std::vector<ForwardReader> forwards;
   std::vector<ScoredDocument> documents;
@@ -122,7 +122,7 @@ std::vector<EntryPoint> shard_calls(const Workplace& place) {
           {"cut", [&] { cut(place); }},
           {"copy files beside an index", [&] { copy_files(place); }},
           {"merge", [&] { merge(place); }},
-          {"rerank over shards", [&] { rerank(place); }},
+          {"rerank over shards", [&] { rerank_shards(place); }},
           {"ranges", [&] { cut_file(place); }, 1}};
 }
 

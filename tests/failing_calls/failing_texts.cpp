@@ -1,7 +1,7 @@
 #include <utility>
 #include <vector>
 
-#include "quern/evaluation/run_comparison.hpp"
+#include "quern/eval/run_comparison.hpp"
 #include "quern/formats/queries/qrels.hpp"
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/formats/queries/query_vector.hpp"

@@ -4,8 +4,8 @@
 
 #include "catch.hpp"
 #include "formats/page_example.hpp"
-#include "pipeline/pipeline.hpp"
-#include "pipeline/weighted_corpus.hpp"
+#include "index/pipeline/pipeline.hpp"
+#include "index/pipeline/weighted_corpus.hpp"
 
 /// The worked example of the collection's page: the corpus that stands there makes the bytes that stand there. Read
 /// here by the page alone, without the reader.

@@ -1,10 +1,10 @@
 #include "quern/formats/forward_file.hpp"
-#include "quern/forward/build_forward.hpp"
+#include "quern/index/forward/build_forward.hpp"
 #include "quern/io/checksum.hpp"
 
 #include "catch.hpp"
 #include "formats/page_example.hpp"
-#include "pipeline/pipeline.hpp"
+#include "index/pipeline/pipeline.hpp"
 
 /// The worked example of the forward file's page.
 namespace quern {

@@ -7,20 +7,20 @@
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/order_file.hpp"
 #include "quern/formats/texts_file.hpp"
-#include "quern/forward/build_forward.hpp"
 #include "quern/index/build_index.hpp"
+#include "quern/index/forward/build_forward.hpp"
 #include "quern/index/verify_index.hpp"
 #include "quern/order/order.hpp"
 
 #include "catch.hpp"
-#include "collection/small_collection.hpp"
+#include "corpus/small_collection.hpp"
 #include "formats/container_writing.hpp"
 #include "formats/small_plan.hpp"
-#include "forward/indexed_site.hpp"
 #include "fuzz/collection_fuzzing.hpp"
 #include "fuzz/container_fuzzing.hpp"
-#include "pipeline/weighted_corpus.hpp"
-#include "shards/split_corpus.hpp"
+#include "index/forward/indexed_site.hpp"
+#include "index/pipeline/weighted_corpus.hpp"
+#include "index/shards/split_corpus.hpp"
 
 /// The seeds of the fuzzers of our own files are made of real ones. Old seeds would only show fuzzers the way to the
 /// error "has another version": this test finds them. To make them anew: quern_tests "[.seeds]".

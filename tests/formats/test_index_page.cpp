@@ -4,8 +4,8 @@
 
 #include "catch.hpp"
 #include "formats/page_example.hpp"
-#include "pipeline/pipeline.hpp"
-#include "pipeline/weighted_corpus.hpp"
+#include "index/pipeline/pipeline.hpp"
+#include "index/pipeline/weighted_corpus.hpp"
 
 /// The worked example of the index's page: its rule for a corpus makes the bytes that stand there.
 namespace quern {

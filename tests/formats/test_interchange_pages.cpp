@@ -4,7 +4,7 @@
 #include "corpus/compressing.hpp"
 #include "corpus/temporary_folder.hpp"
 #include "formats/page_example.hpp"
-#include "interchange/foreign_files.hpp"
+#include "index/exchange/foreign_files.hpp"
 
 /// Readers and writers of foreign inverted files: the examples of their pages, round trips, and files that are wrong.
 namespace quern {

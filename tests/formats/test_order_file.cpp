@@ -7,7 +7,7 @@
 #include "quern/io/checksum.hpp"
 
 #include "catch.hpp"
-#include "collection/small_collection.hpp"
+#include "corpus/small_collection.hpp"
 #include "formats/container_writing.hpp"
 
 using namespace quern;

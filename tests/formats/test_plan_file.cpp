@@ -8,7 +8,7 @@
 #include "quern/order/order.hpp"
 
 #include "catch.hpp"
-#include "collection/small_collection.hpp"
+#include "corpus/small_collection.hpp"
 #include "formats/container_writing.hpp"
 #include "formats/small_plan.hpp"
 

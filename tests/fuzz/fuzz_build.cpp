@@ -2,7 +2,7 @@
 
 #include "quern/core/error.hpp"
 
-#include "../pipeline/use_collection.hpp"
+#include "../index/pipeline/use_collection.hpp"
 #include "collection_fuzzing.hpp"
 #include "stage_choices.hpp"
 

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "quern/collection/parse_corpus.hpp"
 #include "quern/core/error.hpp"
-#include "quern/query/query_engine.hpp"
+#include "quern/corpus/parse_corpus.hpp"
+#include "quern/search/query_engine.hpp"
 
 #include "../corpus/temporary_folder.hpp"
-#include "../pipeline/use_collection.hpp"
+#include "../index/pipeline/use_collection.hpp"
 #include "stage_choices.hpp"
 #include "work_folder.hpp"
 

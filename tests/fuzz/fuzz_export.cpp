@@ -2,12 +2,12 @@
 #include <string>
 
 #include "quern/core/error.hpp"
+#include "quern/index/exchange/import_index.hpp"
+#include "quern/index/exchange/interchange_format.hpp"
 #include "quern/index/verify_index.hpp"
-#include "quern/interchange/import_index.hpp"
-#include "quern/interchange/interchange_format.hpp"
 
 #include "../corpus/temporary_folder.hpp"
-#include "../pipeline/use_index.hpp"
+#include "../index/pipeline/use_index.hpp"
 #include "container_fuzzing.hpp"
 #include "work_folder.hpp"
 

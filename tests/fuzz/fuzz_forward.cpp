@@ -3,8 +3,8 @@
 
 #include "quern/codec/kernels.hpp"
 #include "quern/core/error.hpp"
-#include "quern/features/document_hits.hpp"
 #include "quern/formats/forward_file.hpp"
+#include "quern/rank/features/document_hits.hpp"
 
 #include "container_fuzzing.hpp"
 #include "ignore_corruption.hpp"

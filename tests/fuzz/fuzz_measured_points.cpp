@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "quern/cache/throughput_model.hpp"
 #include "quern/core/error.hpp"
+#include "quern/plan/throughput_model.hpp"
 
 /// Whatever the bytes: finite points that a model can be made of, or an error of ours.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

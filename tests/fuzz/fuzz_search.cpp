@@ -4,7 +4,7 @@
 #include "quern/core/error.hpp"
 #include "quern/formats/index_file.hpp"
 
-#include "../pipeline/use_index.hpp"
+#include "../index/pipeline/use_index.hpp"
 #include "container_fuzzing.hpp"
 #include "work_folder.hpp"
 

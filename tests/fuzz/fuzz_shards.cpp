@@ -1,11 +1,11 @@
 #include "quern/core/error.hpp"
 #include "quern/formats/forward_file.hpp"
-#include "quern/forward/recode_forward.hpp"
+#include "quern/index/forward/recode_forward.hpp"
+#include "quern/index/shards/cut_index.hpp"
+#include "quern/index/shards/merge_indexes.hpp"
 #include "quern/index/verify_index.hpp"
-#include "quern/shards/cut_index.hpp"
-#include "quern/shards/merge_indexes.hpp"
 
-#include "../pipeline/use_index.hpp"
+#include "../index/pipeline/use_index.hpp"
 #include "container_fuzzing.hpp"
 #include "work_folder.hpp"
 

@@ -4,15 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "quern/cache/cache_plan.hpp"
-#include "quern/collection/parse_corpus.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
+#include "quern/corpus/parse_corpus.hpp"
 #include "quern/io/checksum.hpp"
+#include "quern/plan/cache_plan.hpp"
 
 #include "../corpus/temporary_folder.hpp"
-#include "../pipeline/use_collection.hpp"
-#include "../pipeline/use_index.hpp"
+#include "../index/pipeline/use_collection.hpp"
+#include "../index/pipeline/use_index.hpp"
 #include "container_fuzzing.hpp"
 #include "work_folder.hpp"
 

@@ -1,7 +1,7 @@
 #include <cstdlib>
 
 #include "quern/core/error.hpp"
-#include "quern/shards/statistics.hpp"
+#include "quern/index/shards/statistics.hpp"
 
 #include "container_fuzzing.hpp"
 #include "ignore_corruption.hpp"

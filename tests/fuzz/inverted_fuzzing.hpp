@@ -3,7 +3,7 @@
 
 #include "quern/core/error.hpp"
 
-#include "../interchange/foreign_files.hpp"
+#include "../index/exchange/foreign_files.hpp"
 
 namespace quern::testing {
 

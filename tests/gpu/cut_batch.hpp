@@ -1,5 +1,5 @@
 #pragma once
-#include "quern/gpu/engine/fronts.hpp"
+#include "quern/gpu/worker/fronts.hpp"
 
 #include "gpu/host_index.hpp"
 

@@ -9,9 +9,9 @@
 #include "gpu/host_index.hpp"
 #include "gpu/host_windows.hpp"
 #include "gpu/indexed_corpus.hpp"
-#include "pipeline/pipeline.hpp"
-#include "pipeline/query_checks.hpp"
-#include "pipeline/ranked_pages.hpp"
+#include "index/pipeline/pipeline.hpp"
+#include "index/pipeline/query_checks.hpp"
+#include "index/pipeline/ranked_pages.hpp"
 
 /// The cases that strategies are tested with in the emulated GPU, for checks with these arguments: an engine, queries
 /// and random bits.

@@ -1,5 +1,5 @@
 #include "quern/gpu/device/device_index.hpp"
-#include "quern/gpu/engine/strategy_run.cuh"
+#include "quern/gpu/worker/strategy_run.cuh"
 
 #include "gpu/failing_strategy.hpp"
 

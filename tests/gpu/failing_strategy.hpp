@@ -1,5 +1,5 @@
 #pragma once
-#include "quern/gpu/engine/strategy.hpp"
+#include "quern/gpu/worker/strategy.hpp"
 
 namespace quern::testing {
 

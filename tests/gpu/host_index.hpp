@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "quern/core/random.hpp"
-#include "quern/gpu/engine/batch_view.cuh"
-#include "quern/gpu/engine/query_batch.hpp"
 #include "quern/gpu/store/document_windows.hpp"
 #include "quern/gpu/store/list_cache.hpp"
+#include "quern/gpu/worker/batch_view.cuh"
+#include "quern/gpu/worker/query_batch.hpp"
 
 #include "catch.hpp"
-#include "pipeline/query_checks.hpp"
+#include "index/pipeline/query_checks.hpp"
 
 /// An index and batches as kernels take them, in the host's memory, for an emulated GPU: include gpu/emulated_gpu.hpp
 /// first.

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "quern/core/random.hpp"
-#include "quern/gpu/common/merge_window.cuh"
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/engine/query_batch.hpp"
 #include "quern/gpu/store/document_windows.hpp"
+#include "quern/gpu/worker/merge_window.cuh"
+#include "quern/gpu/worker/query_batch.hpp"
 
 #include "gpu/host_index.hpp"
 

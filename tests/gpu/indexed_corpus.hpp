@@ -1,8 +1,8 @@
 #pragma once
 #include <vector>
 
-#include "pipeline/modelled_corpus.hpp"
-#include "pipeline/random_corpus.hpp"
+#include "index/pipeline/modelled_corpus.hpp"
+#include "index/pipeline/random_corpus.hpp"
 #include "sanitized.hpp"
 
 /// Random corpora with everything that an index is built of.

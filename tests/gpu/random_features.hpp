@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "quern/core/random.hpp"
-#include "quern/features/feature_extractor.hpp"
-#include "quern/features/feature_list.hpp"
-#include "quern/gpu/features/feature_batch.hpp"
+#include "quern/gpu/rank/features/feature_batch.hpp"
+#include "quern/rank/features/feature_extractor.hpp"
+#include "quern/rank/features/feature_list.hpp"
 
 #include "catch.hpp"
-#include "forward/indexed_site.hpp"
+#include "index/forward/indexed_site.hpp"
 
 /// Queries over the pages of a random site, and their features as the CPU computes them.
 namespace quern::testing {

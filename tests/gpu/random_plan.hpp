@@ -6,7 +6,7 @@
 #include "quern/core/random.hpp"
 #include "quern/formats/plan_file.hpp"
 
-#include "pipeline/query_checks.hpp"
+#include "index/pipeline/query_checks.hpp"
 
 namespace quern::testing {
 

@@ -11,7 +11,7 @@
 
 #include "quern/gpu/range/range_view.cuh"
 #include "quern/gpu/store/entry_cache.hpp"
-#include "quern/query/document_set.hpp"
+#include "quern/search/document_set.hpp"
 
 #include "catch.hpp"
 

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "quern/ranker/ranker.hpp"
+#include "quern/rank/models/ranker.hpp"
 
-#include "ranker/random_models.hpp"
+#include "rank/models/random_models.hpp"
 
 /// Models of all kinds whose scores by a GPU, or by an emulated one, are compared with plain evaluation.
 namespace quern::test {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "quern/query/query_engine.hpp"
+#include "quern/search/query_engine.hpp"
 
 namespace quern::testing {
 

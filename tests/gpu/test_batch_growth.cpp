@@ -2,9 +2,9 @@
 #include <thread>
 #include <vector>
 
-#include "quern/gpu/engine/batch_growth.hpp"
-#include "quern/gpu/engine/take_or_free.hpp"
-#include "quern/gpu/engine/window_copies.hpp"
+#include "quern/gpu/worker/batch_growth.hpp"
+#include "quern/gpu/worker/take_or_free.hpp"
+#include "quern/gpu/worker/window_copies.hpp"
 
 #include "catch.hpp"
 

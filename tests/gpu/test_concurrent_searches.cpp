@@ -3,15 +3,15 @@
 #include <thread>
 
 #include "quern/core/random.hpp"
-#include "quern/gpu/engine/gpu_engine.hpp"
+#include "quern/gpu/worker/gpu_engine.hpp"
 
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"
 #include "gpu/random_plan.hpp"
 #include "gpu/same_results.hpp"
 #include "gpu/skip_without_gpu.hpp"
-#include "pipeline/index_sections.hpp"
-#include "pipeline/query_checks.hpp"
+#include "index/pipeline/index_sections.hpp"
+#include "index/pipeline/query_checks.hpp"
 
 /// Threads that search one engine at the same time: each gets the CPU's results, whatever the others do.
 namespace quern {

@@ -1,5 +1,5 @@
 #include "quern/codec/codec.hpp"
-#include "quern/measure/gpu/decode_bench.hpp"
+#include "quern/lab/gpu/decode_bench.hpp"
 
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"

@@ -6,13 +6,13 @@
 #include "quern/core/random.hpp"
 #include "quern/gpu/decode/block_place.hpp"
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/engine/strategy.hpp"
 #include "quern/gpu/range/range_batch.hpp"
 #include "quern/gpu/store/document_windows.hpp"
+#include "quern/gpu/worker/strategy.hpp"
 
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"
-#include "pipeline/query_checks.hpp"
+#include "index/pipeline/query_checks.hpp"
 
 /// Windows have all blocks that a plain reading of the lists says they need, at the places that their views name.
 namespace quern {

@@ -13,7 +13,7 @@
 #include "quern/gpu/range/range_lookup.cuh"
 
 #include "catch.hpp"
-#include "pipeline/pipeline.hpp"
+#include "index/pipeline/pipeline.hpp"
 
 /// Decoders by warp, and look-ups in what they decoded, run by an emulated GPU.
 namespace quern {

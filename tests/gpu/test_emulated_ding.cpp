@@ -3,8 +3,8 @@
 //
 #include <algorithm>
 
-#include "quern/gpu/ding/ding_terms.cuh"
-#include "quern/gpu/ding/max_tree.cuh"
+#include "quern/gpu/papers/ding/ding_terms.cuh"
+#include "quern/gpu/papers/ding/max_tree.cuh"
 
 #include "catch.hpp"
 

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/gpu/features/find_hits.cuh"
-#include "quern/gpu/features/publish_features.cuh"
+#include "quern/gpu/rank/features/find_hits.cuh"
+#include "quern/gpu/rank/features/publish_features.cuh"
 
 #include "catch.hpp"
 #include "gpu/random_features.hpp"

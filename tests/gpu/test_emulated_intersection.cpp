@@ -7,16 +7,16 @@
 #include <memory>
 #include <vector>
 
-#include "quern/gpu/intersection/merge_find_block.cuh"
-#include "quern/gpu/intersection/probing.cuh"
-#include "quern/gpu/intersection/query_blocks.cuh"
-#include "quern/gpu/intersection/skipping_warp.cuh"
-#include "quern/gpu/intersection/unpacking.cuh"
-#include "quern/gpu/intersection/windowed_batch.hpp"
-#include "quern/intersect/intersect.hpp"
+#include "quern/gpu/intersect/merge_find_block.cuh"
+#include "quern/gpu/intersect/probing.cuh"
+#include "quern/gpu/intersect/query_blocks.cuh"
+#include "quern/gpu/intersect/skipping_warp.cuh"
+#include "quern/gpu/intersect/unpacking.cuh"
+#include "quern/gpu/intersect/windowed_batch.hpp"
+#include "quern/search/intersect.hpp"
 
 #include "catch.hpp"
-#include "pipeline/query_checks.hpp"
+#include "index/pipeline/query_checks.hpp"
 
 /// The kernels of every method of intersection, run by an emulated GPU, find what the CPU finds, in whole lists and by
 /// windows of documents.

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "quern/codec/rpfd_layout.hpp"
-#include "quern/gpu/partition/partition_block.cuh"
+#include "quern/gpu/papers/partition/partition_block.cuh"
 
 #include "catch.hpp"
 

@@ -3,11 +3,11 @@
 #include <initializer_list>
 
 #include "catch.hpp"
-#include "pipeline/pipeline.hpp"
-#include "pipeline/query_checks.hpp"
-#include "pipeline/random_documents.hpp"
-#include "pipeline/ranked_pages.hpp"
-#include "pipeline/weighted_corpus.hpp"
+#include "index/pipeline/pipeline.hpp"
+#include "index/pipeline/query_checks.hpp"
+#include "index/pipeline/random_documents.hpp"
+#include "index/pipeline/ranked_pages.hpp"
+#include "index/pipeline/weighted_corpus.hpp"
 
 /// The kernels of the strategy `range`, run by an emulated GPU, give the CPU's results.
 namespace quern {

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "catch.hpp"
-#include "pipeline/pipeline.hpp"
-#include "pipeline/query_checks.hpp"
+#include "index/pipeline/pipeline.hpp"
+#include "index/pipeline/query_checks.hpp"
 
 /// The kernels of the strategy `range` give the CPU's results where candidates have little room, and however
 /// intersections are cut into items.

@@ -2,9 +2,9 @@
 //
 #include "catch.hpp"
 #include "gpu/every_strategy.hpp"
-#include "pipeline/pipeline.hpp"
-#include "pipeline/query_checks.hpp"
-#include "pipeline/random_documents.hpp"
+#include "index/pipeline/pipeline.hpp"
+#include "index/pipeline/query_checks.hpp"
+#include "index/pipeline/random_documents.hpp"
 
 /// The kernels of the strategy `range` give the CPU's results with parts of lists: windows of documents, and fronts
 /// after which the CPU goes on.

@@ -12,7 +12,7 @@
 
 #include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/wang/wang_block.cuh"
+#include "quern/gpu/papers/wang/wang_block.cuh"
 
 #include "catch.hpp"
 

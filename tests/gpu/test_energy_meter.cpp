@@ -1,6 +1,6 @@
 #include <vector>
 
-#include "quern/measure/gpu/energy_meter.hpp"
+#include "quern/lab/gpu/energy_meter.hpp"
 
 #include "catch.hpp"
 

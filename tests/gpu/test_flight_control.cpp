@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "quern/core/random.hpp"
-#include "quern/gpu/engine/flight_control.hpp"
+#include "quern/gpu/worker/flight_control.hpp"
 
 #include "catch.hpp"
 

@@ -1,11 +1,11 @@
 #include "quern/formats/posting_reader.hpp"
-#include "quern/gpu/engine/fronts.hpp"
-#include "quern/gpu/engine/query_batch.hpp"
+#include "quern/gpu/worker/fronts.hpp"
+#include "quern/gpu/worker/query_batch.hpp"
 
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"
-#include "pipeline/query_checks.hpp"
-#include "pipeline/ranked_pages.hpp"
+#include "index/pipeline/query_checks.hpp"
+#include "index/pipeline/ranked_pages.hpp"
 
 /// Queries that end on fronts of lists.
 namespace quern {

@@ -1,14 +1,14 @@
 #include <cstring>
 
 #include "quern/core/random.hpp"
-#include "quern/gpu/engine/gpu_engine.hpp"
-#include "quern/measure/gpu/decode_bench.hpp"
+#include "quern/gpu/worker/gpu_engine.hpp"
+#include "quern/lab/gpu/decode_bench.hpp"
 
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"
 #include "gpu/skip_without_gpu.hpp"
-#include "pipeline/index_sections.hpp"
-#include "pipeline/query_checks.hpp"
+#include "index/pipeline/index_sections.hpp"
+#include "index/pipeline/query_checks.hpp"
 
 /// Damage that checksums don't find, since those of large sections aren't checked before queries run: kernels check
 /// every number that they index with. compute-sanitizer runs these tests.

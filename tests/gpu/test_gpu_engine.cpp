@@ -1,13 +1,13 @@
-#include "quern/gpu/engine/gpu_engine.hpp"
+#include "quern/gpu/worker/gpu_engine.hpp"
 
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"
 #include "gpu/skip_without_gpu.hpp"
-#include "pipeline/pipeline.hpp"
-#include "pipeline/query_checks.hpp"
-#include "pipeline/random_documents.hpp"
-#include "pipeline/ranked_pages.hpp"
-#include "pipeline/weighted_corpus.hpp"
+#include "index/pipeline/pipeline.hpp"
+#include "index/pipeline/query_checks.hpp"
+#include "index/pipeline/random_documents.hpp"
+#include "index/pipeline/ranked_pages.hpp"
+#include "index/pipeline/weighted_corpus.hpp"
 
 /// The GPU finds what the CPU finds: the same documents, the same bits of scores.
 namespace quern {

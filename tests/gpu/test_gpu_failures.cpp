@@ -1,5 +1,5 @@
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/engine/gpu_engine.hpp"
+#include "quern/gpu/worker/gpu_engine.hpp"
 
 #include "catch.hpp"
 #ifdef QUERN_HAS_CUDA
@@ -8,8 +8,8 @@
 #include "gpu/memory_hog.hpp"
 #endif
 #include "gpu/skip_without_gpu.hpp"
-#include "pipeline/pipeline.hpp"
-#include "pipeline/query_checks.hpp"
+#include "index/pipeline/pipeline.hpp"
+#include "index/pipeline/query_checks.hpp"
 
 /// What happens when a GPU fails: an error names the call that failed, or the other GPUs do its work.
 namespace quern {

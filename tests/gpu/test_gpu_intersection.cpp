@@ -1,11 +1,11 @@
 #include "quern/core/random.hpp"
-#include "quern/gpu/intersection/gpu_intersection.hpp"
+#include "quern/gpu/intersect/gpu_intersection.hpp"
 
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"
 #include "gpu/skip_without_gpu.hpp"
-#include "pipeline/index_sections.hpp"
-#include "pipeline/query_checks.hpp"
+#include "index/pipeline/index_sections.hpp"
+#include "index/pipeline/query_checks.hpp"
 
 /// Every GPU method finds the documents that the CPU finds by merging.
 namespace quern {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "quern/core/error.hpp"
-#include "quern/gpu/ranker/gpu_ranker.hpp"
+#include "quern/gpu/rank/models/gpu_ranker.hpp"
 
 #include "catch.hpp"
 #ifdef QUERN_HAS_CUDA

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "quern/core/error.hpp"
-#include "quern/gpu/rerank/gpu_rerank_topics.hpp"
-#include "quern/synth/synth_ranker.hpp"
+#include "quern/gpu/rank/gpu_rerank_topics.hpp"
+#include "quern/lab/synth/synth_ranker.hpp"
 
 #include "catch.hpp"
 #ifdef QUERN_HAS_CUDA

@@ -2,7 +2,7 @@
 #include <atomic>
 #include <stdexcept>
 
-#include "quern/gpu/engine/helper_threads.hpp"
+#include "quern/gpu/worker/helper_threads.hpp"
 
 #include "catch.hpp"
 

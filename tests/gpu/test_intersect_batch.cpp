@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <optional>
 
-#include "quern/gpu/intersection/intersect_batch.hpp"
-#include "quern/intersect/intersect.hpp"
+#include "quern/gpu/intersect/intersect_batch.hpp"
+#include "quern/search/intersect.hpp"
 
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"
-#include "pipeline/query_checks.hpp"
-#include "pipeline/ranked_pages.hpp"
+#include "index/pipeline/query_checks.hpp"
+#include "index/pipeline/ranked_pages.hpp"
 
 /// What a batch of intersections contains for a GPU, checked without one.
 namespace quern::gpu {

@@ -7,12 +7,12 @@
 
 #include "quern/gpu/device/entry_place.hpp"
 #include "quern/gpu/range/intersection_items.hpp"
-#include "quern/query/query_engine.hpp"
+#include "quern/search/query_engine.hpp"
 
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"
-#include "pipeline/pipeline.hpp"
-#include "pipeline/query_checks.hpp"
+#include "index/pipeline/pipeline.hpp"
+#include "index/pipeline/query_checks.hpp"
 
 /// The items into which intersections from entries are cut.
 namespace quern {

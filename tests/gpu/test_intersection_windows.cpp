@@ -1,12 +1,12 @@
 #include "quern/core/random.hpp"
-#include "quern/gpu/intersection/gpu_intersection.hpp"
+#include "quern/gpu/intersect/gpu_intersection.hpp"
 
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"
 #include "gpu/random_plan.hpp"
 #include "gpu/skip_without_gpu.hpp"
-#include "pipeline/index_sections.hpp"
-#include "pipeline/query_checks.hpp"
+#include "index/pipeline/index_sections.hpp"
+#include "index/pipeline/query_checks.hpp"
 
 /// Every method of intersection finds what the CPU finds where the GPU's memory is so small that batches go by windows
 /// of documents.

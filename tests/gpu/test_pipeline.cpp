@@ -3,7 +3,7 @@
 #include <numeric>
 #include <thread>
 
-#include "quern/gpu/engine/pipeline.hpp"
+#include "quern/gpu/worker/pipeline.hpp"
 
 #include "catch.hpp"
 

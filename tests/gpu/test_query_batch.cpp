@@ -4,15 +4,15 @@
 #include <unordered_map>
 
 #include "quern/formats/posting_reader.hpp"
-#include "quern/gpu/engine/gpu_engine.hpp"
-#include "quern/gpu/engine/query_batch.hpp"
 #include "quern/gpu/range/range_batch.hpp"
+#include "quern/gpu/worker/gpu_engine.hpp"
+#include "quern/gpu/worker/query_batch.hpp"
 
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"
 #include "gpu/skip_without_gpu.hpp"
-#include "pipeline/query_checks.hpp"
-#include "pipeline/ranked_pages.hpp"
+#include "index/pipeline/query_checks.hpp"
+#include "index/pipeline/ranked_pages.hpp"
 
 /// What a batch contains for a GPU, checked without one: units are close upper bounds of scores.
 namespace quern {

@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/engine/query_queue.hpp"
+#include "quern/gpu/worker/query_queue.hpp"
 
 #include "catch.hpp"
 

@@ -1,12 +1,12 @@
 #include <memory>
 
-#include "quern/gpu/engine/pipeline.hpp"
-#include "quern/gpu/engine/resume_pool.hpp"
+#include "quern/gpu/worker/pipeline.hpp"
+#include "quern/gpu/worker/resume_pool.hpp"
 
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"
-#include "pipeline/query_checks.hpp"
-#include "pipeline/ranked_pages.hpp"
+#include "index/pipeline/query_checks.hpp"
+#include "index/pipeline/ranked_pages.hpp"
 
 /// The threads that go on with queries that GPUs leave to the CPU.
 namespace quern {

@@ -2,9 +2,9 @@
 #include <vector>
 
 #include "quern/core/random.hpp"
-#include "quern/gpu/intersection/intersect_method.hpp"
-#include "quern/gpu/intersection/merge_find.hpp"
-#include "quern/gpu/intersection/unpacked_lists.hpp"
+#include "quern/gpu/intersect/intersect_method.hpp"
+#include "quern/gpu/intersect/merge_find.hpp"
+#include "quern/gpu/intersect/unpacked_lists.hpp"
 
 #include "catch.hpp"
 

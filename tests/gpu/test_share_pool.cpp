@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "quern/gpu/engine/share_pool.hpp"
+#include "quern/gpu/worker/share_pool.hpp"
 
 #include "catch.hpp"
 

@@ -7,11 +7,11 @@
 #include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
 #include "quern/gpu/shared_engine.hpp"
-#include "quern/schedule/query_features.hpp"
+#include "quern/plan/query_features.hpp"
 
 #include "catch.hpp"
+#include "index/pipeline/random_documents.hpp"
 #include "indexed_corpus.hpp"
-#include "pipeline/random_documents.hpp"
 #include "same_results.hpp"
 
 /// Queries that a CPU and what stands for GPUs share: the exhaustive scorer's results, whoever answers.

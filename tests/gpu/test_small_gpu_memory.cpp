@@ -1,14 +1,14 @@
 #include "quern/core/random.hpp"
-#include "quern/gpu/engine/gpu_engine.hpp"
-#include "quern/gpu/intersection/gpu_intersection.hpp"
+#include "quern/gpu/intersect/gpu_intersection.hpp"
+#include "quern/gpu/worker/gpu_engine.hpp"
 
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"
 #include "gpu/random_plan.hpp"
 #include "gpu/skip_without_gpu.hpp"
-#include "pipeline/query_checks.hpp"
-#include "pipeline/random_documents.hpp"
-#include "pipeline/ranked_pages.hpp"
+#include "index/pipeline/query_checks.hpp"
+#include "index/pipeline/random_documents.hpp"
+#include "index/pipeline/ranked_pages.hpp"
 
 /// GPUs with less memory than the index gives the CPU's results, whatever is there, comes and goes.
 namespace quern {

@@ -1,7 +1,7 @@
 #include <set>
 
 #include "quern/core/error.hpp"
-#include "quern/gpu/engine/strategy.hpp"
+#include "quern/gpu/worker/strategy.hpp"
 
 #include "catch.hpp"
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "quern/core/random.hpp"
-#include "quern/gpu/intersection/unpacked_lists.hpp"
+#include "quern/gpu/intersect/unpacked_lists.hpp"
 
 #include "catch.hpp"
 

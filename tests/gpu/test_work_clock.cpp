@@ -2,7 +2,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "quern/gpu/engine/work_clock.hpp"
+#include "quern/gpu/worker/work_clock.hpp"
 
 #include "catch.hpp"
 

@@ -1,7 +1,7 @@
 #include "quern/index/index_assembly.hpp"
 
 #include "catch.hpp"
-#include "pipeline/pipeline.hpp"
+#include "index/pipeline/pipeline.hpp"
 
 using namespace quern;
 using quern::testing::Pipeline;

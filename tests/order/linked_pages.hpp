@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "collection/small_collection.hpp"
+#include "corpus/small_collection.hpp"
 
 namespace quern::testing {
 

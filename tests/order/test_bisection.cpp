@@ -11,7 +11,7 @@
 #include "quern/order/order.hpp"
 
 #include "catch.hpp"
-#include "collection/small_collection.hpp"
+#include "corpus/small_collection.hpp"
 #include "order/first_documents.hpp"
 
 using namespace quern;

@@ -6,7 +6,7 @@
 #include "quern/text/url.hpp"
 
 #include "catch.hpp"
-#include "collection/small_collection.hpp"
+#include "corpus/small_collection.hpp"
 #include "order/first_documents.hpp"
 
 using namespace quern;

@@ -4,7 +4,7 @@
 #include "quern/order/pagerank.hpp"
 
 #include "catch.hpp"
-#include "collection/small_collection.hpp"
+#include "corpus/small_collection.hpp"
 
 using namespace quern;
 using quern::testing::TemporaryFolder;

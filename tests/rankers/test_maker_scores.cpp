@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "quern/formats/rankers/model_format.hpp"
-#include "quern/ranker/ranker.hpp"
+#include "quern/rank/models/ranker.hpp"
 
 #include "catch.hpp"
 #include "rankers/plain_scores.hpp"

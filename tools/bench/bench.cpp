@@ -4,7 +4,7 @@
 
 #include "quern/formats/index_file.hpp"
 #include "quern/index/index_figures.hpp"
-#include "quern/measure/environment.hpp"
+#include "quern/lab/environment.hpp"
 
 namespace quern::tools {
 

@@ -4,7 +4,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/formats/index_file.hpp"
-#include "quern/measure/codec_bench.hpp"
+#include "quern/lab/codec_bench.hpp"
 
 #include "bench/bench.hpp"
 

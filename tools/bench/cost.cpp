@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "quern/schedule/cost_model.hpp"
+#include "quern/plan/cost_model.hpp"
 
 #include "bench/bench.hpp"
 #include "output_files.hpp"

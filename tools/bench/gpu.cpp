@@ -5,8 +5,8 @@
 
 #include "quern/core/size_text.hpp"
 #include "quern/gpu/device/device_info.hpp"
-#include "quern/measure/environment.hpp"
-#include "quern/measure/gpu/gpu_bench.hpp"
+#include "quern/lab/environment.hpp"
+#include "quern/lab/gpu/gpu_bench.hpp"
 
 #include "bench/bench.hpp"
 #include "figures.hpp"

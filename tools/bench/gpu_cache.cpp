@@ -4,13 +4,13 @@
 #include <memory>
 #include <vector>
 
-#include "quern/cache/cache_policy.hpp"
 #include "quern/core/bytes.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/io/atomic_output.hpp"
-#include "quern/measure/gpu/cache_bench_json.hpp"
-#include "quern/measure/gpu/gpu_cache_subject.hpp"
+#include "quern/lab/gpu/cache_bench_json.hpp"
+#include "quern/lab/gpu/gpu_cache_subject.hpp"
+#include "quern/plan/cache_policy.hpp"
 
 #include "bench/bench.hpp"
 #include "cache_options.hpp"

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "quern/gpu/device/device_info.hpp"
-#include "quern/measure/bench_lists.hpp"
-#include "quern/measure/gpu/decode_bench.hpp"
+#include "quern/lab/bench_lists.hpp"
+#include "quern/lab/gpu/decode_bench.hpp"
 
 #include "bench/bench.hpp"
 #include "figures.hpp"

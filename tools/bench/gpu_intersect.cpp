@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "quern/gpu/device/device_info.hpp"
-#include "quern/measure/gpu/gpu_intersect_bench.hpp"
+#include "quern/lab/gpu/gpu_intersect_bench.hpp"
 
 #include "bench/bench.hpp"
 #include "figures.hpp"

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "quern/measure/intersect_bench.hpp"
+#include "quern/lab/intersect_bench.hpp"
 
 #include "bench/bench.hpp"
 #include "query_options.hpp"

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "quern/formats/list_front.hpp"
-#include "quern/measure/gpu/list_cache_bench.hpp"
+#include "quern/lab/gpu/list_cache_bench.hpp"
 
 #include "bench/bench.hpp"
 #include "cache_options.hpp"

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "quern/index/index_figures.hpp"
-#include "quern/measure/list_profile.hpp"
+#include "quern/lab/list_profile.hpp"
 
 #include "bench/bench.hpp"
 #include "command.hpp"

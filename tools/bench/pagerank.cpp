@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "quern/core/size_text.hpp"
-#include "quern/measure/order_bench.hpp"
+#include "quern/lab/order_bench.hpp"
 #include "quern/order/page_graph.hpp"
 
 #include "bench/bench.hpp"

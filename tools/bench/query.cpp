@@ -6,8 +6,8 @@
 #include <span>
 
 #include "quern/core/error.hpp"
-#include "quern/measure/environment.hpp"
-#include "quern/measure/query_bench.hpp"
+#include "quern/lab/environment.hpp"
+#include "quern/lab/query_bench.hpp"
 
 #include "bench/bench.hpp"
 #include "figures.hpp"

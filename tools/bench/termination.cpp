@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "quern/measure/termination_bench.hpp"
+#include "quern/lab/termination_bench.hpp"
 
 #include "bench/bench.hpp"
 #include "figures.hpp"

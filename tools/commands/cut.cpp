@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "quern/index/shards/cut_index.hpp"
 #include "quern/io/atomic_output.hpp"
-#include "quern/shards/cut_index.hpp"
 
 #include "beside_copies.hpp"
 #include "beside_options.hpp"

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "quern/core/error.hpp"
-#include "quern/evaluation/run_comparison.hpp"
-#include "quern/evaluation/run_evaluation.hpp"
+#include "quern/eval/run_comparison.hpp"
+#include "quern/eval/run_evaluation.hpp"
 #include "quern/io/byte_source.hpp"
 
 #include "command.hpp"

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "quern/formats/exchange/ds2i.hpp"
-#include "quern/interchange/interchange_format.hpp"
+#include "quern/index/exchange/interchange_format.hpp"
 
 #include "command.hpp"
 

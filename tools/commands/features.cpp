@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "quern/features/feature_extractor.hpp"
-#include "quern/features/feature_list.hpp"
 #include "quern/formats/queries/letor_file.hpp"
+#include "quern/rank/features/feature_extractor.hpp"
+#include "quern/rank/features/feature_list.hpp"
 
 #include "command.hpp"
 #include "query_options.hpp"

@@ -1,7 +1,7 @@
 #include <memory>
 
-#include "quern/interchange/import_index.hpp"
-#include "quern/interchange/interchange_format.hpp"
+#include "quern/index/exchange/import_index.hpp"
+#include "quern/index/exchange/interchange_format.hpp"
 #include "quern/io/atomic_output.hpp"
 
 #include "command.hpp"

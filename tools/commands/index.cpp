@@ -1,7 +1,7 @@
 #include <memory>
 
+#include "quern/index/make_index.hpp"
 #include "quern/io/atomic_output.hpp"
-#include "quern/pipeline/make_index.hpp"
 
 #include "beside_options.hpp"
 #include "command.hpp"

@@ -1,4 +1,4 @@
-#include "quern/intersect/intersect.hpp"
+#include "quern/search/intersect.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/failover.hpp"
-#include "quern/query/index_pages.hpp"
+#include "quern/search/index_pages.hpp"
 
 #include "command.hpp"
 #include "figures.hpp"

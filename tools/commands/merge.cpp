@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "quern/index/shards/merge_indexes.hpp"
 #include "quern/io/atomic_output.hpp"
-#include "quern/shards/merge_indexes.hpp"
 
 #include "beside_copies.hpp"
 #include "beside_options.hpp"

@@ -1,4 +1,4 @@
-#include "quern/shards/merge_runs.hpp"
+#include "quern/index/shards/merge_runs.hpp"
 
 #include <fmt/format.h>
 

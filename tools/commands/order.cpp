@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "quern/formats/order_file.hpp"
+#include "quern/index/shards/shard_cuts.hpp"
 #include "quern/io/atomic_output.hpp"
-#include "quern/measure/order_bench.hpp"
-#include "quern/shards/shard_cuts.hpp"
+#include "quern/lab/order_bench.hpp"
 
 #include "bench/bench.hpp"
 #include "command.hpp"

@@ -3,9 +3,9 @@
 #include <functional>
 #include <memory>
 
-#include "quern/cache/log_planner.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/gpu/store/plan_room.hpp"
+#include "quern/plan/log_planner.hpp"
 
 #include "cache_options.hpp"
 #include "figures.hpp"

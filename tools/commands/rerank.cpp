@@ -8,8 +8,8 @@
 
 #include "quern/core/size_text.hpp"
 #include "quern/formats/queries/run_file.hpp"
-#include "quern/gpu/rerank/gpu_rerank_topics.hpp"
-#include "quern/rerank/rerank_topics.hpp"
+#include "quern/gpu/rank/gpu_rerank_topics.hpp"
+#include "quern/rank/rerank_topics.hpp"
 
 #include "command.hpp"
 #include "gpu_options.hpp"

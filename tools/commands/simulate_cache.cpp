@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "quern/cache/log_planner.hpp"
 #include "quern/core/size_text.hpp"
+#include "quern/plan/log_planner.hpp"
 
 #include "bench/bench.hpp"
 #include "cache_options.hpp"

@@ -4,8 +4,8 @@
 #include <limits>
 #include <memory>
 
-#include "quern/query/algorithm.hpp"
-#include "quern/schedule/measured_stream.hpp"
+#include "quern/plan/measured_stream.hpp"
+#include "quern/search/algorithm.hpp"
 
 #include "bench/bench.hpp"
 #include "command.hpp"

@@ -5,10 +5,10 @@
 #include <memory>
 #include <optional>
 
-#include "quern/cache/throughput_model.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/io/byte_source.hpp"
+#include "quern/plan/throughput_model.hpp"
 
 #include "cache_options.hpp"
 #include "command.hpp"

@@ -1,11 +1,11 @@
-#include "quern/shards/statistics.hpp"
+#include "quern/index/shards/statistics.hpp"
 
 #include <fmt/format.h>
 
 #include <memory>
 
+#include "quern/index/shards/scales.hpp"
 #include "quern/io/atomic_output.hpp"
-#include "quern/shards/scales.hpp"
 
 #include "command.hpp"
 #include "stage_options.hpp"

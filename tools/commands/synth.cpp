@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "quern/io/atomic_output.hpp"
-#include "quern/synth/link_graph.hpp"
-#include "quern/synth/synth_corpus.hpp"
-#include "quern/synth/synth_index.hpp"
+#include "quern/lab/synth/link_graph.hpp"
+#include "quern/lab/synth/synth_corpus.hpp"
+#include "quern/lab/synth/synth_index.hpp"
 
 #include "command.hpp"
 #include "output_files.hpp"

@@ -11,11 +11,11 @@
 #include "quern/api/internal/query_terms.hpp"
 #include "quern/api/internal/scoring_options.hpp"
 #include "quern/api/internal/work_resources.hpp"
-#include "quern/cache/log_planner.hpp"
 #include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/io/atomic_output.hpp"
+#include "quern/plan/log_planner.hpp"
 #include "quern/text/quoted_start.hpp"
 
 namespace quern::api {

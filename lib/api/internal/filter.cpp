@@ -7,10 +7,10 @@
 #include "quern/api/internal/filter_impl.hpp"
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/work_resources.hpp"
-#include "quern/filter/document_filter.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/queries/filter_expression.hpp"
-#include "quern/pipeline/beside_files.hpp"
+#include "quern/index/beside_files.hpp"
+#include "quern/search/document_filter.hpp"
 
 namespace quern::api {
 

@@ -1,6 +1,6 @@
 #pragma once
 #include "quern/api/filter.hpp"
-#include "quern/query/document_set.hpp"
+#include "quern/search/document_set.hpp"
 
 namespace quern::api {
 

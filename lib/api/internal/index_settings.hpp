@@ -1,6 +1,6 @@
 #pragma once
 #include "quern/api/index_builder.hpp"
-#include "quern/pipeline/make_index.hpp"
+#include "quern/index/make_index.hpp"
 
 namespace quern::api {
 

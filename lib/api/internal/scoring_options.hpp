@@ -1,7 +1,7 @@
 #pragma once
 #include "quern/api/searcher.hpp"
 #include "quern/formats/index_file.hpp"
-#include "quern/query/query_engine.hpp"
+#include "quern/search/query_engine.hpp"
 
 namespace quern::api {
 

@@ -19,8 +19,8 @@
 #include "quern/core/error.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/gpu/failover.hpp"
-#include "quern/query/algorithm.hpp"
-#include "quern/query/query_engine.hpp"
+#include "quern/search/algorithm.hpp"
+#include "quern/search/query_engine.hpp"
 
 namespace quern::api {
 namespace {

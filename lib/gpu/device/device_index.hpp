@@ -6,7 +6,7 @@
 #include "quern/core/resources.hpp"
 #include "quern/gpu/device/memory_account.hpp"
 #include "quern/gpu/device/memory_division.hpp"
-#include "quern/query/query_engine.hpp"
+#include "quern/search/query_engine.hpp"
 
 /// An index in a GPU's memory. Declared without CUDA: in a build without CUDA, constructors throw CudaError.
 namespace quern::gpu {

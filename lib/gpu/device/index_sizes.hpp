@@ -1,6 +1,6 @@
 #pragma once
 #include "quern/gpu/device/memory_division.hpp"
-#include "quern/query/query_engine.hpp"
+#include "quern/search/query_engine.hpp"
 
 /// What an index takes of a GPU's memory. Host code.
 namespace quern::gpu {

@@ -1,9 +1,9 @@
 #pragma once
-#include "quern/gpu/common/lookup.cuh"
 #include "quern/gpu/decode/decoder.cuh"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/range/entry_value.cuh"
 #include "quern/gpu/range/range_view.cuh"
+#include "quern/gpu/worker/lookup.cuh"
 
 /// Decodes the lists of a batch once for all of its queries. Each posting becomes an entry of 32 bits, which holds its
 /// docID within its range and its value, so that adding it to a sum takes a few instructions. A warp decodes a block.

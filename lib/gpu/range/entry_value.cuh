@@ -1,6 +1,6 @@
 #pragma once
 #include "quern/gpu/device/warp.cuh"
-#include "quern/gpu/engine/batch_query.hpp"
+#include "quern/gpu/worker/batch_query.hpp"
 
 /// The values of entries where scores are exact: impacts in steps, rounded up to 16 bits.
 namespace quern::gpu {

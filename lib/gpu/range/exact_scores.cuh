@@ -1,8 +1,8 @@
 #pragma once
-#include "quern/gpu/common/lookup.cuh"
 #include "quern/gpu/decode/serial_decoder.hpp"
 #include "quern/gpu/range/entry_value.cuh"
 #include "quern/gpu/range/range_lookup.cuh"
+#include "quern/gpu/worker/lookup.cuh"
 
 /// Exact scores of documents whose terms' lists are decoded. A document's entry tells its frequency, unless that is in
 /// the hundreds, and in any case which posting it is; so a lane finds what a warp would decode a block for.

@@ -1,8 +1,8 @@
 #pragma once
-#include "quern/gpu/common/sort_keys.cuh"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/range/exact_scores.cuh"
 #include "quern/gpu/range/threshold.cuh"
+#include "quern/gpu/worker/sort_keys.cuh"
 
 /// From candidates to results: candidates above the threshold are scored exactly, by the CPU's operations in the CPU's
 /// order, and sorted.

@@ -1,7 +1,7 @@
 #pragma once
-#include "quern/gpu/common/scored_documents.cuh"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/range/finish.cuh"
+#include "quern/gpu/worker/scored_documents.cuh"
 
 /// Intersection without entries: a warp takes a block of the shortest list and looks its documents up in the other
 /// lists. Term scores are added in the order of summation, so that scores are exact from the start.

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "quern/gpu/engine/query_batch.hpp"
+#include "quern/gpu/worker/query_batch.hpp"
 
 /// How an intersection from entries is cut into items, which warps take; computed on the host.
 namespace quern::gpu {

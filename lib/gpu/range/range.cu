@@ -3,11 +3,11 @@
 #include "quern/gpu/device/device_index_view.cuh"
 #include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/engine/strategy_run.cuh"
 #include "quern/gpu/range/entries.cuh"
 #include "quern/gpu/range/range_intersection.cuh"
 #include "quern/gpu/range/range_kernels.hpp"
 #include "quern/gpu/range/union.cuh"
+#include "quern/gpu/worker/strategy_run.cuh"
 
 namespace quern::gpu {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "quern/gpu/device/entry_place.hpp"
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/query/document_set.hpp"
+#include "quern/search/document_set.hpp"
 
 namespace quern::gpu {
 namespace {

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/engine/query_batch.hpp"
-#include "quern/gpu/engine/strategy.hpp"
 #include "quern/gpu/store/document_windows.hpp"
+#include "quern/gpu/worker/query_batch.hpp"
+#include "quern/gpu/worker/strategy.hpp"
 
 /// How the strategy `range` divides a batch; computed on the host.
 namespace quern::gpu {

@@ -1,7 +1,7 @@
 #pragma once
-#include "quern/gpu/engine/batch_view.cuh"
 #include "quern/gpu/range/intersection_items.hpp"
 #include "quern/gpu/range/range_batch.hpp"
+#include "quern/gpu/worker/batch_view.cuh"
 
 namespace quern::gpu {
 

@@ -1,0 +1,375 @@
+#include "quern/corpus/parse_corpus.hpp"
+
+#include <fmt/format.h>
+#include <tbb/parallel_invoke.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "quern/core/bytes.hpp"
+#include "quern/core/job_pipeline.hpp"
+#include "quern/core/memory_budget.hpp"
+#include "quern/core/run_stage.hpp"
+#include "quern/core/size_text.hpp"
+#include "quern/corpus/chunk_builder.hpp"
+#include "quern/corpus/corpus_files.hpp"
+#include "quern/corpus/lexicon_builder.hpp"
+#include "quern/corpus/page_chooser.hpp"
+#include "quern/io/external_sort.hpp"
+#include "quern/io/zstd_frame.hpp"
+
+namespace quern {
+namespace {
+
+constexpr std::size_t max_reported_bad = 100;
+/// Memory of a batch in flight, as a multiple of its bytes: bytes, text, tokens, terms and frames. Of documents with
+/// mostly distinct terms it is almost twice that, so that with 64 MB there is one batch at a time.
+constexpr std::uint64_t batch_growth = 11;
+/// What kept texts add to that: the texts, and their frame.
+constexpr std::uint64_t text_growth = 2;
+
+/// A batch on its way through the pipeline, with all that its parsing needs: there is one for each batch in flight,
+/// however many threads take turns.
+struct Job {
+  Job(const ParseOptions& options, const std::string& tmp_folder)
+      : builder(options.analyzer, options.reader, tmp_folder, options.chunk_limits, options.store_text,
+                options.impacts) {}
+
+  RecordBatch batch;
+  ChunkBuilder builder;
+  ParsedBatch parsed;
+  std::vector<ParsedChunk> chunks;
+  std::size_t num_chunks = 0;                           ///< of `chunks`, which may have one more, for its memory
+  std::vector<MemoryBudget::Reservation> reservations;  ///< for the chunks after the first
+  bool is_built = false;
+
+  void forget_chunks() {
+    num_chunks = 0;
+    chunks.resize(std::min<std::size_t>(chunks.size(), 1));
+    reservations.clear();
+  }
+};
+
+CorpusFiles corpus_files(const ParseOptions& options, const Resources& resources) {
+  if (options.list) return find_corpus_files(*options.list, options.files, resources);
+  if (!options.source) {
+    CorpusFiles files = find_corpus_files(options.corpus, options.files, resources);
+    if (options.range) files.choose_range(*options.range);
+    return files;
+  }
+  CorpusFiles files(resources.tmp_folder);
+  files.add_source(options.source);
+  return files;
+}
+
+class CorpusParser {
+ public:
+  CorpusParser(const ParseOptions& options, const Resources& resources, File& out)
+      : options_(options),
+        resources_(resources),
+        out_(out),
+        reader_(corpus_files(options, resources), options.reader, resources),
+        writer_(out, resources.tmp_folder, options.store_text, !options.reader.field_names.kept.empty(),
+                options.impacts ? impacts_collection_version : collection_version),
+        lexicon_(resources.tmp_folder, resources.memory_bytes / 4),
+        docnos_(resources.tmp_folder, resources.memory_bytes / 32),
+        waiting_chunks_(resources.memory_bytes / 8),
+        chooser_(options.pages, resources.memory_bytes / 4) {}
+
+  ParseReport run() {
+    start();
+    run_pipeline();
+    report_remarks();
+    if (report_.indexed == 0) refuse_empty_corpus();
+    report_.formats = reader_.formats();
+    report_.num_skipped_files = reader_.num_skipped_files();
+    report_.skipped_files = reader_.skipped_files();
+    report_.num_passed_over = reader_.files().num_passed_over();
+    report_.passed_over = reader_.files().passed_over();
+    resources_.progress->start("lexicon", 0, "terms");
+    LexiconBuilder::Counts counts;
+    std::vector<docid_t> examples;
+    tbb::parallel_invoke([&] { counts = lexicon_.finish(writer_); }, [&] { examples = count_duplicates(); });
+    report_.terms = counts.terms;
+    report_.tokens = counts.tokens;
+    report_.postings = counts.postings;
+    writer_.finish(manifest());
+    if (report_.duplicates > 0 && options_.duplicates == Duplicates::refuse) refuse_duplicates(examples);
+    resources_.progress->finish();
+    return report_;
+  }
+
+ private:
+  void start() {
+    const std::uint64_t input_bytes = reader_.files().total_bytes();
+    // Compressed corpora about keep their size, plain ones shrink to a third.
+    check_free_space(resources_.tmp_folder, input_bytes / 3, "the collection");
+    resources_.progress->start("parse", input_bytes, "bytes");
+  }
+
+  std::size_t jobs_in_flight() const {
+    const std::uint64_t growth = batch_growth + (options_.store_text ? text_growth : 0);
+    const std::uint64_t job_bytes = options_.reader.batch_bytes * growth;
+    // Payloads of pages may take a quarter of the memory.
+    const std::uint64_t memory = options_.pages.drop_copies ? resources_.memory_bytes / 4 : resources_.memory_bytes / 2;
+    return std::clamp<std::uint64_t>(memory / job_bytes, 1, resources_.threads * 2);
+  }
+
+  void run_pipeline() {
+    run_jobs(
+        jobs_in_flight(), [&] { return std::make_unique<Job>(options_, resources_.tmp_folder); },
+        [&](Job& job) { return read(job.batch); }, [&](Job& job) { build_in_memory(job); },
+        [&](Job& job) {
+          add(job);
+          job.forget_chunks();
+        });
+  }
+
+  /// Reads the next batch and chooses among its pages. For this it is a batch ahead.
+  bool read(RecordBatch& batch) {
+    if (!chooser_.chooses()) return reader_.next(batch);
+    if (!has_begun_) has_batch_ahead_ = reader_.next(batch_ahead_);
+    has_begun_ = true;
+    if (!has_batch_ahead_) return false;
+    std::swap(batch, batch_ahead_);
+    has_batch_ahead_ = reader_.next(batch_ahead_);
+    read_bytes_ += batch.compressed_bytes;
+    if (!chooser_.choose(batch, has_batch_ahead_ ? &batch_ahead_ : nullptr)) refuse_payloads();
+    return true;
+  }
+
+  [[noreturn]] void refuse_payloads() const {
+    const std::uint64_t payloads = chooser_.payloads(), total_bytes = reader_.files().total_bytes();
+    // A quarter of the memory is theirs. What is read of the corpus shows how many there will be.
+    const double share =
+        total_bytes > read_bytes_ ? static_cast<double>(read_bytes_) / static_cast<double>(total_bytes) : 1;
+    const auto expected = static_cast<std::uint64_t>(static_cast<double>(payloads) / std::max(share, 1e-6));
+    throw InvalidArgument(fmt::format(
+        "--drop-copies: the digests of {} different pages, with which {:.0f} % of the corpus is read, fill the quarter "
+        "of --memory that is theirs; the whole takes a --memory of some {}",
+        payloads, 100 * share, size_text(4 * DigestSet::bytes_for(expected))));
+  }
+
+  /// Builds a batch's chunks to wait in memory for their turn. A batch of large documents may make more of them than
+  /// there is memory for; then it is left to add(), which builds and writes them one by one.
+  void build_in_memory(Job& job) {
+    job.is_built = job.builder.build(job.batch, job.parsed, [&](ParsedChunk& chunk) {
+      if (job.num_chunks > 0) {
+        auto reservation = waiting_chunks_.reserve(chunk.memory_bytes());
+        if (!reservation) return false;
+        job.reservations.push_back(std::move(*reservation));
+      }
+      if (job.num_chunks == job.chunks.size()) job.chunks.emplace_back();
+      std::swap(job.chunks[job.num_chunks++], chunk);
+      return true;
+    });
+    if (!job.is_built) job.forget_chunks();
+  }
+
+  void add(Job& job) {
+    if (job.is_built) {
+      for (std::size_t i = 0; i < job.num_chunks; ++i) add(job.chunks[i]);
+    } else {
+      job.builder.build(job.batch, job.parsed, [&](const ParsedChunk& chunk) {
+        add(chunk);
+        return true;
+      });
+    }
+    add(job.parsed);
+  }
+
+  void add(const ParsedBatch& batch) {
+    for (const BadDocument& bad : batch.bad) note_bad(bad);
+    if (remarked_ == 0 && batch.remarked > 0) first_remark_ = place_and_reason(batch.remark);
+    remarked_ += batch.remarked;
+    report_.read += batch.records;
+    report_.skipped += batch.skipped;
+    report_.empty += batch.empty;
+    report_.other_language += batch.other_language;
+    report_.no_language += batch.no_language;
+    report_.copies += batch.copies;
+    report_.links += batch.links;
+    report_.text_bytes += batch.text_bytes;
+    report_.bytes += batch.bytes;
+    report_.repaired_utf8 += batch.repaired_utf8;
+    report_.cut_terms += batch.cut_terms;
+    without_url_ += batch.without_url;
+    input_hash_ += batch.input_hash;
+    resources_.progress->add(batch.compressed_bytes);
+  }
+
+  void add(const ParsedChunk& chunk) {
+    for (const Hash128& hash : chunk.docno_hashes) {
+      const std::uint64_t document = report_.indexed++;
+      docnos_.add(SortKey(hash.low, hash.high).view(),
+                  {reinterpret_cast<const std::uint8_t*>(&document), sizeof document});
+    }
+    if (report_.indexed >= end_docid)
+      throw InvalidArgument("more than 2^32 - 2 documents: split the corpus into shards");
+    writer_.add_chunk(chunk.packed);
+    const bool is_unfinished = chunk.packed.row.unfinished;
+    lexicon_.add_chunk({chunk.terms, chunk.df, chunk.cf, chunk.in_continued, chunk.in_unfinished, is_unfinished,
+                        chunk.is_continued && is_unfinished && chunk.packed.row.documents == 0});
+  }
+
+  std::string place_and_reason(const BadDocument& document) const {
+    return fmt::format("{}: byte {}{}: {}", reader_.file_name(document.file), document.offset,
+                       document.in_stored_file ? " of the compressed file" : "", document.reason);
+  }
+
+  /// Says once what the user may miss in documents.
+  void report_remarks() {
+    if (remarked_ == 0) return;
+    if (remarked_ > 1) first_remark_ += fmt::format(" ({} documents in all)", remarked_);
+    resources_.progress->warn(first_remark_);
+  }
+
+  void note_bad(const BadDocument& bad) {
+    std::string line = place_and_reason(bad);
+    if (bad.needs_options) throw InvalidArgument(line);
+    if (++report_.bad > options_.max_errors && !options_.reader.skip_bad) {
+      throw InvalidArgument(fmt::format(
+          "more than {} bad documents, the last in {}; mend the corpus, raise --max-errors, or skip all bad "
+          "ones with --skip-bad",
+          options_.max_errors, line));
+    }
+    if (report_.bad_documents.size() < max_reported_bad) report_.bad_documents.push_back(std::move(line));
+  }
+
+  [[noreturn]] void refuse_empty_corpus() const {
+    const auto &empty = reader_.empty_files(), &skipped = reader_.skipped_files();
+    std::string text = fmt::format("{}: no document to index ({} records read, {} skipped, {} bad)",
+                                   empty.empty() ? reader_.files().file(0).path : empty.front(), report_.read,
+                                   report_.skipped, report_.bad);
+    if (report_.other_language + report_.no_language > 0)
+      text += fmt::format("; {} left out by --languages, of which {} say no language",
+                          report_.other_language + report_.no_language, report_.no_language);
+    if (!empty.empty()) text += "; the file is empty";
+    if (!skipped.empty()) text += fmt::format("; {}: unknown corpus format", skipped.front());
+    if (!report_.bad_documents.empty()) text += "; the first bad one: " + report_.bad_documents.front();
+    throw InvalidArgument(text + "; name another corpus, or give its --format");
+  }
+
+  /// Counts documents whose docno an earlier one has; returns some of them.
+  std::vector<docid_t> count_duplicates() {
+    std::vector<docid_t> examples;
+    std::string last;  // empty before the first
+    docnos_.merge([&](std::string_view hash, ByteView document) {
+      if (hash == last) {
+        ++report_.duplicates;
+        if (examples.size() < 3) examples.push_back(static_cast<docid_t>(load_le<std::uint64_t>(document.data())));
+      }
+      last = hash;
+    });
+    return examples;
+  }
+
+  [[noreturn]] void refuse_duplicates(const std::vector<docid_t>& examples) const {
+    const CollectionReader collection(std::make_shared<const File>(out_.duplicate()));
+    ChunkBuffers buffers;
+    std::string names;
+    for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk) {
+      for (const docid_t document : examples) {
+        const docid_t first = collection.first_document(chunk);
+        if (document < first || document - first >= collection.chunk(chunk).documents) continue;
+        names += fmt::format(" '{}'", collection.documents(chunk, buffers)[document - first].docno);
+      }
+    }
+    throw InvalidArgument(
+        fmt::format("{}: {} documents have the docno of an earlier one, such as{}; mend the corpus, or "
+                    "allow them with --duplicates keep",
+                    reader_.files().file(0).path, report_.duplicates, names));
+  }
+
+  CollectionManifest manifest() const {
+    CollectionManifest manifest;
+    manifest.analyzer = options_.analyzer;
+    manifest.analyzer.keeps_words = options_.impacts.has_value();
+    manifest.libraries = text_libraries(options_.analyzer);
+    manifest.impacts = options_.impacts;
+    if (options_.impacts) {
+      // Terms are the corpus's own.
+      manifest.libraries = {};
+      manifest.libraries.zstd = zstd_version();
+    }
+    manifest.corpus_format = options_.reader.format;
+    manifest.max_document_bytes = options_.reader.max_document_bytes;
+    manifest.field_names = options_.reader.field_names;
+    manifest.duplicates = options_.duplicates;
+    manifest.pages = options_.pages;
+    manifest.documents = report_.indexed;
+    manifest.empty_documents = report_.empty;
+    manifest.documents_without_url = without_url_;
+    manifest.terms = report_.terms;
+    manifest.tokens = report_.tokens;
+    manifest.postings = report_.postings;
+    manifest.links = report_.links;
+    if (options_.store_text) manifest.text_bytes = report_.text_bytes;
+    manifest.input_hash = input_hash_;
+    return manifest;
+  }
+
+  const ParseOptions& options_;
+  const Resources& resources_;
+  File& out_;
+  CorpusReader reader_;
+  CollectionWriter writer_;
+  LexiconBuilder lexicon_;
+  ExternalSort docnos_;          ///< hashes of docnos with the documents' numbers
+  MemoryBudget waiting_chunks_;  ///< for chunks that wait for their turn, but for a batch's first
+  PageChooser chooser_;
+  RecordBatch batch_ahead_;  ///< read, but not handed out
+  bool has_begun_ = false, has_batch_ahead_ = false;
+  std::uint64_t read_bytes_ = 0;  ///< stored ones of the batches handed out
+  ParseReport report_;
+  std::uint64_t without_url_ = 0;
+  std::uint64_t remarked_ = 0;
+  std::string first_remark_;
+  std::uint64_t input_hash_ = 0;
+};
+
+}  // namespace
+
+namespace {
+
+/// Weights of terms come from some formats only, and go through no analyzer.
+void check_impacts(const ParseOptions& options) {
+  if (!options.impacts) {
+    if (!options.reader.field_names.vector.empty())
+      throw InvalidArgument("--vector-field names the key of weights, which are read with --impacts alone");
+    return;
+  }
+  check_impact_settings(*options.impacts);
+  const std::string& format = options.reader.format;
+  if (format != "auto" && !corpus_format_named(format).gives_weights())
+    throw InvalidArgument(fmt::format("the format {} gives no weights of terms; --impacts needs jsonl", format));
+  if (options.analyzer != AnalyzerOptions())
+    throw InvalidArgument("terms with weights are taken as they are: --impacts goes without stemmer and stop words");
+}
+
+/// Languages are said by some formats only.
+void check_pages(const ParseOptions& options) {
+  const std::vector<std::string>& languages = options.pages.languages;
+  for (const std::string& language : languages)
+    if (!is_language_code(language))
+      throw InvalidArgument(fmt::format("--languages: '{}' is no code of ISO 639-3, such as eng or deu", language));
+  if (std::adjacent_find(languages.begin(), languages.end(), std::greater_equal<>()) != languages.end())
+    throw InvalidArgument("--languages must be sorted, each once");
+  const std::string& format = options.reader.format;
+  if (!languages.empty() && format != "auto" && !corpus_format_named(format).states_languages())
+    throw InvalidArgument(fmt::format("the format {} states no languages; --languages needs warc", format));
+}
+
+}  // namespace
+
+ParseReport parse_corpus(const ParseOptions& options, const Resources& resources, File& out) {
+  return run_stage(resources, [&] {
+    check_impacts(options);
+    check_pages(options);
+    return CorpusParser(options, resources, out).run();
+  });
+}
+
+}  // namespace quern

@@ -1,0 +1,128 @@
+#include "quern/eval/paired_tests.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "quern/core/check_range.hpp"
+#include "quern/core/error.hpp"
+#include "quern/core/random.hpp"
+#include "quern/eval/student_t.hpp"
+
+namespace quern {
+namespace {
+
+void check_finite(std::span<const double> differences) {
+  if (!std::all_of(differences.begin(), differences.end(), [](double x) { return std::isfinite(x); }))
+    throw InvalidArgument("a test needs differences that are finite numbers");
+}
+
+/// Differences as whole numbers of a unit in which no sum of them overflows.
+std::vector<std::int64_t> whole_differences(std::span<const double> differences) {
+  check_finite(differences);
+  double most = 1;
+  for (const double difference : differences) most = std::max(most, std::abs(difference));
+  const int bits_of_count = static_cast<int>(std::bit_width(differences.size()));
+  const int fraction_bits = std::min(40, 60 - bits_of_count - std::ilogb(most));
+  std::vector<std::int64_t> whole;
+  for (const double difference : differences) whole.push_back(std::llround(std::ldexp(difference, fraction_bits)));
+  return whole;
+}
+
+/// How many choices of signs give a sum as far from 0 as `seen`: all are tried, each differing in one sign from the one
+/// before (a Gray code).
+std::uint64_t count_all(std::span<const std::int64_t> differences, std::int64_t seen) {
+  std::vector<std::int64_t> signed_differences(differences.begin(), differences.end());
+  std::int64_t sum = std::accumulate(differences.begin(), differences.end(), std::int64_t{0});
+  std::uint64_t as_far = std::abs(sum) >= seen;
+  for (std::uint64_t i = 1; i < std::uint64_t{1} << differences.size(); ++i) {
+    std::int64_t& turned = signed_differences[static_cast<std::size_t>(std::countr_zero(i))];
+    sum -= 2 * turned;
+    turned = -turned;
+    as_far += std::abs(sum) >= seen;
+  }
+  return as_far;
+}
+
+/// A sum with random signs.
+std::int64_t random_sum(std::span<const std::int64_t> differences, RandomBits& random) {
+  std::int64_t sum = 0;
+  for (std::size_t from = 0; from < differences.size(); from += 64) {
+    std::uint64_t signs = random.next();
+    for (const std::int64_t difference :
+         differences.subspan(from, std::min<std::size_t>(64, differences.size() - from))) {
+      const auto mask = -static_cast<std::int64_t>(signs & 1);  // 0, or all bits: then the sign turns
+      sum += (difference ^ mask) - mask;
+      signs >>= 1;
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::optional<TTest> paired_t_test(std::span<const double> differences) {
+  check_finite(differences);
+  if (differences.size() < 2) return std::nullopt;
+  const auto n = static_cast<double>(differences.size());
+  const double mean = std::accumulate(differences.begin(), differences.end(), 0.0) / n;
+  double squares = 0;
+  for (const double difference : differences) squares += (difference - mean) * (difference - mean);
+  TTest test;
+  test.degrees = differences.size() - 1;
+  // The same differences: rounding of their mean must not count as a spread.
+  const bool all_same = std::all_of(differences.begin(), differences.end(),
+                                    [&](double difference) { return difference == differences.front(); });
+  if (all_same && differences.front() == 0) return test;
+  test.t = all_same ? std::copysign(INFINITY, mean) : mean / std::sqrt(squares / (n - 1) / n);
+  test.p = student_t_tails(test.t, n - 1);
+  return test;
+}
+
+RandomizationTest randomization_test(std::span<const double> differences, const RandomizationOptions& options) {
+  check_range<std::uint64_t>("samples", options.samples, 1, 1'000'000'000);
+  std::vector<std::int64_t> whole = whole_differences(differences);
+  std::erase(whole, 0);
+  // Each difference is rounded by half a unit at most, so that sums that are the same may differ by their number.
+  const std::int64_t seen =
+      std::abs(std::accumulate(whole.begin(), whole.end(), std::int64_t{0})) - static_cast<std::int64_t>(whole.size());
+  RandomizationTest test;
+  test.is_exact = whole.size() <= max_exact_differences;
+  if (test.is_exact) {
+    test.tried = std::uint64_t{1} << whole.size();
+    test.p = static_cast<double>(count_all(whole, seen)) / static_cast<double>(test.tried);
+    return test;
+  }
+  RandomBits random(options.seed);
+  std::uint64_t as_far = 0;
+  for (std::uint64_t i = 0; i < options.samples; ++i) as_far += std::abs(random_sum(whole, random)) >= seen;
+  test.tried = options.samples;
+  test.p = static_cast<double>(as_far + 1) / static_cast<double>(options.samples + 1);
+  return test;
+}
+
+SignCounts count_signs(std::span<const double> differences) {
+  SignCounts counts;
+  for (const std::int64_t difference : whole_differences(differences)) {
+    counts.above += difference > 0;
+    counts.zero += difference == 0;
+    counts.below += difference < 0;
+  }
+  return counts;
+}
+
+std::vector<double> holm_adjusted(std::span<const double> p) {
+  std::vector<std::size_t> order(p.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return p[a] < p[b]; });
+  std::vector<double> adjusted(p.size());
+  double least = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    least = std::max(least, std::min(1.0, static_cast<double>(order.size() - i) * p[order[i]]));
+    adjusted[order[i]] = least;
+  }
+  return adjusted;
+}
+
+}  // namespace quern

@@ -1,0 +1,78 @@
+#pragma once
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "quern/formats/index_file.hpp"
+#include "quern/gpu/intersect/intersect_arrays.hpp"
+#include "quern/gpu/store/list_cache.hpp"
+
+/// Batches of intersections in host memory, and how their lists are used.
+namespace quern::gpu {
+
+/// A batch to which queries are added.
+class IntersectBatch : public IntersectArrays {
+ public:
+  /// Lists are given places in `unpacked`. It and `index` must outlive the batch.
+  IntersectBatch(const IndexReader& index, UnpackedLists& unpacked, Unpacking unpacking, const PartSizes& sizes,
+                 unsigned flight = 0)
+      : index_(index), unpacked_(unpacked) {
+    begin(unpacking, sizes, flight);
+  }
+
+  /// Removes all queries, but keeps memory. Unpacked lists are used for the batch of this flight until it is released
+  /// or cancelled: see UnpackedLists.
+  void begin(Unpacking unpacking, const PartSizes& sizes, unsigned flight = 0);
+  /// Adds a query with these lists, shortest first. Returns false and adds nothing if a list must be unpacked, but
+  /// unpacked lists in use leave too little memory for it.
+  bool add(std::span<const PostingList> query_lists);
+  /// Decides which lists are unpacked, cuts queries into parts, and gives each part its space for results.
+  void finish();
+  /// In place of finish(), for a batch that goes by windows of documents: no further lists are unpacked, and queries
+  /// are cut for each window.
+  void finish_for_windows();
+  /// The lists that the batch reads in blocks, and their views, which are valid until another query is added. Views of
+  /// lists that it unpacks are set by place_unpacked().
+  std::vector<WantedList> coded_lists();
+  /// Gives the lists to be unpacked the places of coded_lists().
+  void place_unpacked();
+
+  std::size_t size() const { return added_.size(); }
+  /// The queries in the order in which they were added, without parts.
+  std::span<const IntersectQuery> added() const { return added_; }
+  /// The number in `lists` of a list of a query that was added.
+  std::uint32_t number_of(const PostingList& list) const { return known_.at(list.number); }
+  const IndexReader& index() const { return index_; }
+  const PartSizes& sizes() const { return sizes_; }
+
+  std::uint64_t postings = 0;  ///< in the lists of all queries
+
+ private:
+  /// How the batch uses a list.
+  struct ListUse {
+    ListState* state = nullptr;  ///< null if the list is never unpacked
+    std::uint64_t postings = 0;  ///< upper bound of what block skipping would decode
+    const PostingList* list = nullptr;
+    bool is_unpacked_here = false;  ///< by this batch
+  };
+
+  /// The list's number in the batch, to which it is added if it is new.
+  std::uint32_t list_of(const PostingList& list);
+  void add_raw(const PostingList& list, ListView& view);
+  bool unpack_list(std::uint32_t number);
+  void unpack_frequent();
+  /// Whether a list must be decoded to answer a query.
+  bool decodes(const IntersectQuery& query) const;
+
+  const IndexReader& index_;
+  UnpackedLists& unpacked_;
+  Unpacking unpacking_ = Unpacking::none;
+  PartSizes sizes_;
+  unsigned flight_ = 0;
+  std::unordered_map<term_t, std::uint32_t> known_;
+  std::vector<ListUse> uses_;                  ///< of `lists`
+  std::vector<std::uint32_t> unpack_numbers_;  ///< of the lists of `unpack`
+  std::vector<IntersectQuery> added_;
+};
+
+}  // namespace quern::gpu

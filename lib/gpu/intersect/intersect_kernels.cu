@@ -1,0 +1,171 @@
+#include <algorithm>
+
+#include "quern/gpu/device/resident_blocks.hpp"
+#include "quern/gpu/device/tuning.hpp"
+#include "quern/gpu/intersect/intersect_kernels.hpp"
+#include "quern/gpu/intersect/probing.cuh"
+#include "quern/gpu/intersect/query_blocks.cuh"
+
+namespace quern::gpu {
+namespace {
+
+// Packing: moves the results of all parts to one array, in the order of queries, with rising docIDs. Counts of parts
+// are summed by tiles.
+
+/// Parts per thread, and per thread block: a tile.
+constexpr unsigned parts_per_thread = 16, parts_per_tile = parts_per_thread * plain_threads;
+
+/// Writes each part's offset in its tile, and each tile's sum.
+__global__ void __launch_bounds__(plain_threads) sum_tiles(const __grid_constant__ IntersectView batch) {
+  __shared__ BlockScan<plain_threads>::TempStorage temp;
+  const std::uint32_t first = blockIdx.x * parts_per_tile + threadIdx.x * parts_per_thread;
+  std::uint32_t counts[parts_per_thread], own = 0, total = 0;
+#pragma unroll
+  for (unsigned i = 0; i < parts_per_thread; ++i)
+    own += counts[i] = first + i < batch.num_parts ? batch.counts[first + i] : 0;
+  std::uint32_t offset = BlockScan<plain_threads>(temp).exclusive_sum(own, total);
+#pragma unroll
+  for (unsigned i = 0; i < parts_per_thread; ++i) {
+    if (first + i < batch.num_parts) batch.offsets[first + i] = offset;
+    offset += counts[i];
+  }
+  if (threadIdx.x == 0) batch.tile_sums[blockIdx.x] = total;
+}
+
+/// Replaces each tile's sum by that of the tiles before it. By one thread block.
+__global__ void __launch_bounds__(plain_threads)
+    scan_tiles(const __grid_constant__ IntersectView batch, std::uint32_t tiles) {
+  __shared__ BlockScan<plain_threads>::TempStorage temp;
+  std::uint32_t before = 0;
+  for (std::uint32_t first = 0; first < tiles; first += plain_threads) {
+    const std::uint32_t i = first + threadIdx.x;
+    std::uint32_t total = 0;
+    const std::uint32_t sum = BlockScan<plain_threads>(temp).exclusive_sum(i < tiles ? batch.tile_sums[i] : 0, total);
+    if (i < tiles) batch.tile_sums[i] = before + sum;
+    before += total;
+  }
+  if (threadIdx.x == 0) batch.begins[batch.num_queries] = before;
+}
+
+/// Writes the documents of 32 words of bits, one word per lane; the first bit is that of document `first`. Returns the
+/// end of what was written.
+__device__ std::uint32_t* put_bits(std::uint32_t word, std::uint32_t first, std::uint32_t* to) {
+  const std::uint32_t own = __popc(word), end = inclusive_sum(own);
+  std::uint32_t* own_to = to + end - own;
+  for (; word != 0; word &= word - 1) *own_to++ = first + 32 * lane_id() + __ffs(word) - 1;
+  return to + last_lane(end);
+}
+
+/// Packs queries with many small parts: a warp per part.
+__global__ void __launch_bounds__(plain_threads) pack_parts(const __grid_constant__ IntersectView batch) {
+  for_each_part(batch, {0, batch.num_queries, 0, batch.num_parts, batch.next_part + 2},
+                [&](const IntersectQuery& query, std::uint32_t part, std::uint32_t place) {
+                  const std::uint32_t offset = batch.tile_sums[part / parts_per_tile] + batch.offsets[part];
+                  const std::uint32_t count = batch.counts[part];
+                  if (place == 0 && lane_id() == 0) batch.begins[&query - batch.queries] = offset;
+                  const std::uint32_t* from = results_of_part(batch, query, place);
+                  std::uint32_t* to = batch.documents + offset;
+                  if (query.bits == 0) {
+                    for (std::uint32_t i = lane_id(); i < count; i += lanes_per_warp) to[i] = from[i];
+                  } else if (count > 0) {
+                    const std::uint32_t first = place * query.part_size;
+                    const std::uint32_t size = min(query.part_size, bit_words(batch.num_documents) - first);
+                    for (std::uint32_t i = 0; i < size; i += lanes_per_warp)
+                      to = put_bits(from[i + lane_id()], 32 * (first + i), to);
+                  }
+                });
+}
+
+/// Packs queries with a single part: a thread block per query.
+__global__ void __launch_bounds__(plain_threads) pack_queries(const __grid_constant__ IntersectView batch) {
+  const std::uint32_t part = blockIdx.x;
+  const std::uint32_t offset = batch.tile_sums[part / parts_per_tile] + batch.offsets[part];
+  if (threadIdx.x == 0) batch.begins[part] = offset;
+  const std::uint32_t* from = results_of_part(batch, batch.queries[part], 0);
+  for (std::uint32_t i = threadIdx.x; i < batch.counts[part]; i += blockDim.x) batch.documents[offset + i] = from[i];
+}
+
+/// Fills places with zeros: a warp per piece, since places are anywhere and of any size.
+__global__ void __launch_bounds__(plain_threads) run_clearing(const __grid_constant__ IntersectView batch) {
+  constexpr std::uint32_t warps = plain_threads / lanes_per_warp;
+  const std::uint32_t warp = blockIdx.x * warps + threadIdx.x / lanes_per_warp;
+  for (std::uint32_t piece = warp; piece < batch.unpack_pieces; piece += gridDim.x * warps) {
+    const UnpackTask& task = batch.unpack[last_not_above(
+        batch.num_unpack, piece, [&](std::uint32_t number) { return batch.unpack[number].first_piece; })];
+    const std::uint64_t first = std::uint64_t{piece - task.first_piece} * zeroed_piece;
+    const std::uint64_t end = min(first + zeroed_piece, task.to.words);
+    std::uint32_t* words = batch.unpacked + task.to.first_word;
+    for (std::uint64_t i = first + lane_id(); i < end; i += lanes_per_warp) words[i] = 0;
+  }
+}
+
+/// Writes directories of buckets: a thread per entry.
+__global__ void __launch_bounds__(plain_threads) run_directories(const __grid_constant__ IntersectView batch) {
+  const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < batch.unpack_entries; i += step) {
+    // The last task whose entries begin here or before. A task without entries begins where the next one does.
+    const UnpackTask& task = batch.unpack[last_not_above(
+        batch.num_unpack, i, [&](std::uint32_t number) { return batch.unpack[number].first_entry; })];
+    const auto bucket = static_cast<std::uint32_t>(i - task.first_entry);
+    batch.unpacked[task.to.first_bucket + bucket] = bucket_start(batch.unpacked + task.to.first_word, task.postings,
+                                                                 task.to.bucket_shift, task.to.first_docid, bucket);
+  }
+}
+
+__global__ void __launch_bounds__(plain_threads) run_probing(const __grid_constant__ IntersectView batch) {
+  ProbingWarp(batch).run();
+}
+
+__global__ void __launch_bounds__(batched_threads) run_batched(const __grid_constant__ IntersectView batch) {
+  __shared__ BatchedBlock::Scan::TempStorage temp;
+  BatchedBlock(batch, temp).run(blockIdx.x);
+}
+
+__global__ void __launch_bounds__(plain_threads) run_hash_segments(const __grid_constant__ IntersectView batch) {
+  __shared__ HashSegmentsBlock::Scan::TempStorage temp;
+  HashSegmentsBlock(batch, temp).run(blockIdx.x);
+}
+
+}  // namespace
+
+void clear_places(const IntersectView& batch, cudaStream_t stream) {
+  run_clearing<<<resident_blocks(run_clearing, plain_threads, 0), plain_threads, 0, stream>>>(batch);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+void write_directories(const IntersectView& batch, cudaStream_t stream) {
+  run_directories<<<resident_blocks(run_directories, plain_threads, 0), plain_threads, 0, stream>>>(batch);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+void probe(const IntersectView& batch, cudaStream_t stream) {
+  run_probing<<<resident_blocks(run_probing, plain_threads, 0), plain_threads, 0, stream>>>(batch);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+void intersect_batched(const IntersectView& batch, cudaStream_t stream) {
+  run_batched<<<batch.num_queries, batched_threads, 0, stream>>>(batch);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+void intersect_hash_segments(const IntersectView& batch, cudaStream_t stream) {
+  run_hash_segments<<<batch.num_queries, plain_threads, 0, stream>>>(batch);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+std::uint32_t pack_tiles(std::uint32_t parts) { return (parts + parts_per_tile - 1) / parts_per_tile; }
+
+void pack(const IntersectView& batch, bool by_query, cudaStream_t stream) {
+  const std::uint32_t tiles = pack_tiles(batch.num_parts);
+  sum_tiles<<<tiles, plain_threads, 0, stream>>>(batch);
+  CUDA_CHECK(cudaGetLastError());
+  scan_tiles<<<1, plain_threads, 0, stream>>>(batch, tiles);
+  CUDA_CHECK(cudaGetLastError());
+  if (by_query)
+    pack_queries<<<batch.num_queries, plain_threads, 0, stream>>>(batch);
+  else
+    pack_parts<<<resident_blocks(pack_parts, plain_threads, 0), plain_threads, 0, stream>>>(batch);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+}  // namespace quern::gpu

@@ -1,0 +1,52 @@
+#include "quern/gpu/intersect/intersect_method.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "quern/core/check_range.hpp"
+#include "quern/core/named.hpp"
+#include "quern/gpu/device/tuning.hpp"
+
+namespace quern {
+
+using gpu::IntersectKernels;
+using gpu::ResultTransfer;
+using gpu::Unpacking;
+
+const std::vector<GpuIntersectionMethod>& all_gpu_intersection_methods() {
+  static const std::vector<GpuIntersectionMethod> methods = {
+      {"adaptive",
+       "unpacks lists that queries ask for often, to bits or buckets; decodes only the needed blocks of the others",
+       IntersectKernels::warps, Unpacking::frequent},
+      {"block-skipping", "decodes only blocks that may contain a document of the shorter lists; a block per warp",
+       IntersectKernels::warps, Unpacking::none},
+      {"merge-find", "finds these blocks by levels of splitters, one list after another (Ding et al. 2009)",
+       IntersectKernels::merge_find, Unpacking::none, false, ResultTransfer::packed, false, true},
+      {"hash-segments", "unpacks all lists; searches for each document in one bucket of each list (Wang et al. 2017)",
+       IntersectKernels::hash_segments, Unpacking::buckets, false, ResultTransfer::packed, true},
+      {"batched", "unpacks all lists; binary search, scan and compaction, a query per thread block (Wu et al. 2009)",
+       IntersectKernels::batched, Unpacking::documents, true, ResultTransfer::whole, true},
+  };
+  return methods;
+}
+
+const GpuIntersectionMethod& gpu_intersection_method_named(std::string_view name) {
+  return find_named(all_gpu_intersection_methods(), name, "GPU method of intersection");
+}
+
+void check_intersection_options(const GpuIntersectionMethod& method, const GpuIntersectionOptions& options) {
+  check_range("the number of the GPU", options.gpu, 0, gpu::max_gpus);
+  check_range("GPUs", options.gpus, 0, gpu::max_gpus);
+  check_range("queries per batch", options.batch_queries, 1, gpu::max_batch_queries);
+  check_range("levels", options.levels, 0, gpu::max_merge_find_levels);
+  if (!method.any_transfer && options.transfer.value_or(ResultTransfer::packed) != ResultTransfer::packed)
+    throw InvalidArgument(std::string(method.name) + " packs its results on the GPU, and transfers them no other way");
+}
+
+unsigned length_bucket(std::uint64_t shortest) {
+  constexpr std::uint64_t fine = 1000, coarse = 10 * fine;
+  if (shortest < coarse) return static_cast<unsigned>(shortest / fine);
+  return static_cast<unsigned>(std::min<std::uint64_t>(10 + (shortest - coarse) / coarse, 19));
+}
+
+}  // namespace quern

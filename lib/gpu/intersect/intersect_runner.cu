@@ -1,0 +1,336 @@
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "quern/gpu/device/device_index_view.cuh"
+#include "quern/gpu/intersect/intersect_kernels.hpp"
+#include "quern/gpu/intersect/intersect_runner.hpp"
+#include "quern/gpu/store/list_store_device.cuh"
+#include "quern/gpu/store/window_loop.cuh"
+
+namespace quern::gpu {
+
+struct UnpackedMemory::Device {
+  explicit Device(std::uint64_t max_bytes) : account(max_bytes) {}
+
+  MemoryAccount account;
+  DeviceArray<std::uint32_t> words;
+};
+
+UnpackedMemory::UnpackedMemory(const DeviceIndex& index, std::uint64_t words)
+    : device_(std::make_unique<Device>(index.bytes_per_batch())) {
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
+  device_->words = DeviceArray<std::uint32_t>(device_->account, MemoryUse::working, words);
+}
+UnpackedMemory::UnpackedMemory(UnpackedMemory&&) noexcept = default;
+UnpackedMemory& UnpackedMemory::operator=(UnpackedMemory&&) noexcept = default;
+UnpackedMemory::~UnpackedMemory() = default;
+
+struct IntersectRunner::State {
+  State(const DeviceIndex& device_index, const ListStore* list_store, std::uint64_t max_bytes)
+      : index(device_index),
+        store(list_store),
+        account(max_bytes),
+        scratch(account, MemoryUse::working, device_index.device().scratch_words),
+        damaged(account, MemoryUse::batch, 1),
+        index_view(device_index.device().view) {
+    index_view.scratch = scratch.data();
+    index_view.damaged = damaged.data();
+    if (store) store->device().set(index_view);
+  }
+
+  const DeviceIndex& index;
+  const ListStore* store;
+  MemoryAccount account;  ///< of all that follows
+  Stream stream;
+  Event started, uploaded, kernels_started, unpacked, with_directories, intersected, kernels_ended, download, ended;
+  PinnedArray<std::uint8_t> host_in{index.pinned(), MemoryUse::pinned}, host_out{index.pinned(), MemoryUse::pinned};
+  PinnedArray<std::uint32_t> host_documents{index.pinned(), MemoryUse::pinned};
+  DeviceArray<std::uint8_t> in{account, MemoryUse::batch}, counters{account, MemoryUse::batch};
+  DeviceArray<std::uint32_t> results{account, MemoryUse::batch}, documents{account, MemoryUse::batch};
+  DeviceArray<std::uint32_t> scratch, damaged;  ///< see IndexView
+  IndexView index_view;
+  IntersectView view;
+  IntersectWork work;
+  std::vector<std::uint64_t> first_words;  ///< of each query's space for results
+  std::uint64_t result_words = 0;
+  IntersectTimes times;
+  WindowedAnswers so_far;                  ///< of the windows before the last one that was started
+  std::vector<std::uint32_t> last_places;  ///< IntersectArrays::places of that one; empty if it has no queries
+
+  void upload(const IntersectArrays& batch);
+  void reserve_results(const IntersectArrays& batch);
+  /// As IntersectRunner::start(). `lists_copied`: when the batch's lists are there; null if they always are.
+  void start(const IntersectArrays& batch, const UnpackedMemory& memory, const IntersectRunner* after,
+             const Event* lists_copied);
+  /// As IntersectRunner::wait().
+  std::vector<std::span<const docid_t>> wait();
+  /// Copies a window's words to their half, takes the results of the window before, and starts this one.
+  void run_window(const IntersectWindow& window, ListStore::Device& device, ListStore::Device::Half& half,
+                  const UnpackedMemory& memory, const IntersectRunner* after);
+  /// Waits for the window that was started last, if any, and adds what it found.
+  void take_window();
+  void unpack();
+  void intersect();
+  /// Where each query's documents begin or, if results are not packed, how many there are; stored after the count of
+  /// damaged blocks.
+  const std::uint32_t* found() const { return at<std::uint32_t>(host_out.data(), 0) + 1; }
+  std::vector<std::span<const docid_t>> take_packed();
+  std::vector<std::span<const docid_t>> take_by_query();
+};
+
+IntersectRunner::IntersectRunner(const DeviceIndex& index, const ListStore* store, std::uint64_t max_bytes) {
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
+  state_ = std::make_unique<State>(index, store, max_bytes);
+}
+IntersectRunner::IntersectRunner(IntersectRunner&&) noexcept = default;
+IntersectRunner::~IntersectRunner() = default;
+const IntersectTimes& IntersectRunner::times() const { return state_->times; }
+const MemoryTable& IntersectRunner::memory() const { return state_->account.most(); }
+void IntersectRunner::wait_for_kernels() { state_->kernels_ended.wait(); }
+
+void IntersectRunner::free_memory() {
+  State& state = *state_;
+  for (DeviceArray<std::uint8_t>* array : {&state.in, &state.counters}) array->release();
+  for (DeviceArray<std::uint32_t>* array : {&state.results, &state.documents}) array->release();
+  state.host_in.release();
+  state.host_out.release();
+  state.host_documents.release();
+}
+
+void IntersectRunner::State::upload(const IntersectArrays& batch) {
+  Layout layout;
+  const std::size_t lists_at = layout.add<IntersectList>(batch.lists.size()),
+                    terms_at = layout.add<std::uint32_t>(batch.terms.size()),
+                    queries_at = layout.add<IntersectQuery>(batch.queries.size()),
+                    docids_at = layout.add<std::uint32_t>(batch.raw_docids.size()),
+                    unpack_at = layout.add<UnpackTask>(batch.unpack.size());
+  host_in.reserve(layout.bytes());
+  in.reserve(layout.bytes());
+  put(host_in.data(), lists_at, batch.lists);
+  put(host_in.data(), terms_at, batch.terms);
+  put(host_in.data(), queries_at, batch.queries);
+  put(host_in.data(), docids_at, batch.raw_docids);
+  put(host_in.data(), unpack_at, batch.unpack);
+  started.record(stream);
+  copy_to_device(in.data(), host_in.data(), layout.bytes(), stream);
+  uploaded.record(stream);
+
+  view = {};
+  view.lists = at<IntersectList>(in.data(), lists_at);
+  view.terms = at<std::uint32_t>(in.data(), terms_at);
+  view.queries = at<IntersectQuery>(in.data(), queries_at);
+  view.raw_docids = at<std::uint32_t>(in.data(), docids_at);
+  view.unpack = at<UnpackTask>(in.data(), unpack_at);
+  view.num_unpack = static_cast<std::uint32_t>(batch.unpack.size());
+  view.unpack_blocks = batch.unpack_blocks;
+  view.unpack_pieces = batch.unpack_pieces;
+  view.unpack_entries = batch.unpack_entries;
+  view.num_queries = static_cast<std::uint32_t>(batch.queries.size());
+  view.coded_queries = batch.coded_queries;
+  view.num_parts = batch.parts;
+  view.coded_parts = batch.coded_parts;
+  view.num_documents = index_view.num_documents;
+  view.first_docid = batch.first_docid;
+  view.end_docid = std::min(batch.end_docid, index_view.num_documents);
+  view.levels = work.levels;
+}
+
+void IntersectRunner::State::reserve_results(const IntersectArrays& batch) {
+  Layout layout;
+  const std::size_t next_at = layout.add<std::uint32_t>(3), counts_at = layout.add<std::uint32_t>(batch.parts),
+                    offsets_at = layout.add<std::uint32_t>(batch.parts),
+                    sums_at = layout.add<std::uint32_t>(pack_tiles(batch.parts)),
+                    begins_at = layout.add<std::uint32_t>(batch.queries.size() + 1);
+  counters.reserve(layout.bytes());
+  view.next_part = at<std::uint32_t>(counters.data(), next_at);
+  view.counts = at<std::uint32_t>(counters.data(), counts_at);
+  view.offsets = at<std::uint32_t>(counters.data(), offsets_at);
+  view.tile_sums = at<std::uint32_t>(counters.data(), sums_at);
+  view.begins = at<std::uint32_t>(counters.data(), begins_at);
+  fill_zero(view.next_part, 3, stream);
+  fill_zero(damaged.data(), 1, stream);
+  host_out.reserve((batch.queries.size() + 2) * sizeof(std::uint32_t));
+
+  result_words = batch.result_words;
+  results.reserve(result_words);
+  view.results = results.data();
+  if (work.transfer == ResultTransfer::packed) {
+    documents.reserve(batch.max_documents);
+    view.documents = documents.data();
+    return;
+  }
+  host_documents.reserve(result_words);
+  first_words.clear();
+  for (const IntersectQuery& query : batch.queries) first_words.push_back(query.first_word);
+}
+
+void IntersectRunner::State::unpack() {
+  if (view.num_unpack > 0) {
+    clear_places(view, stream);
+    with_coding(index.device().coding,
+                [&]<Coding coding>() { IntersectLaunches<coding>::unpack(index_view, view, stream); });
+  }
+  unpacked.record(stream);
+  if (view.unpack_entries > 0) write_directories(view, stream);
+  with_directories.record(stream);
+}
+
+void IntersectRunner::State::intersect() {
+  if (work.kernels == IntersectKernels::batched) return intersect_batched(view, stream);
+  if (work.kernels == IntersectKernels::hash_segments) return intersect_hash_segments(view, stream);
+  if (view.coded_parts > 0)
+    with_coding(index.device().coding, [&]<Coding coding>() {
+      if (work.kernels == IntersectKernels::merge_find)
+        IntersectLaunches<coding>::merge_find(index_view, view, stream);
+      else
+        IntersectLaunches<coding>::skip(index_view, view, stream);
+    });
+  if (view.coded_parts < view.num_parts) probe(view, stream);
+}
+
+void IntersectRunner::State::start(const IntersectArrays& batch, const UnpackedMemory& memory,
+                                   const IntersectRunner* after, const Event* lists_copied) {
+  upload(batch);
+  reserve_results(batch);
+  view.unpacked = memory.device().words.data();
+  // All kernels of batches run in the order in which these were started, so that lists that an earlier batch unpacks
+  // are there. What takes the place of an evicted list overwrites nothing that is read: UnpackedLists evicts a list
+  // only when the host has seen the end of the kernels of all batches that use it.
+  if (after) CUDA_CHECK(cudaStreamWaitEvent(stream, after->state_->kernels_ended.handle()));
+  if (store) index_view.left_free = store->device().moving_blocks();
+  if (lists_copied) CUDA_CHECK(cudaStreamWaitEvent(stream, lists_copied->handle()));
+  kernels_started.record(stream);
+  unpack();
+  intersect();
+  intersected.record(stream);
+  const bool packed = work.transfer == ResultTransfer::packed;
+  const bool by_query = work.kernels == IntersectKernels::batched || work.kernels == IntersectKernels::hash_segments;
+  if (packed) pack(view, by_query, stream);
+  kernels_ended.record(stream);
+  auto* out = at<std::uint32_t>(host_out.data(), 0);
+  copy_to_host(out, damaged.data(), 1, stream);
+  // If results are not packed, each query has one part.
+  copy_to_host(out + 1, packed ? view.begins : view.counts, batch.queries.size() + (packed ? 1 : 0), stream);
+  download.record(stream);
+  if (work.transfer == ResultTransfer::whole) copy_to_host(host_documents.data(), results.data(), result_words, stream);
+  ended.record(stream);
+}
+
+void IntersectRunner::start(const IntersectArrays& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
+                            const IntersectRunner* after) {
+  State& state = *state_;
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
+  state.work = work;
+  state.start(batch, unpacked, after, state.store ? &state.store->device().all_copied : nullptr);
+}
+
+void IntersectRunner::State::take_window() {
+  if (last_places.empty()) return;
+  const std::vector<std::span<const docid_t>> answers = wait();
+  for (std::size_t i = 0; i < last_places.size(); ++i) {
+    if (last_places[i] == IntersectArrays::not_there) continue;
+    const std::span<const docid_t> more = answers[last_places[i]];
+    std::vector<docid_t>& of_query = so_far.documents[i];
+    of_query.insert(of_query.end(), more.begin(), more.end());
+  }
+  so_far.times += times;
+  last_places.clear();
+}
+
+void IntersectRunner::State::run_window(const IntersectWindow& window, ListStore::Device& device,
+                                        ListStore::Device::Half& half, const UnpackedMemory& memory,
+                                        const IntersectRunner* after) {
+  // Without queries, nothing is copied, and whoever had the half before may still read it.
+  if (window.arrays.queries.empty()) return;
+  device.copy_window(window.lists.parts, window.lists.words, half);
+  take_window();  // meanwhile, the words are copied
+  start(window.arrays, memory, after, &half.copied);
+  half.done.record(stream);
+  last_places = window.arrays.places;
+  so_far.unpacked.add(window.arrays);
+}
+
+void IntersectRunner::run_windows(const WindowedBatch& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
+                                  ListStore& store, unsigned flight, const IntersectRunner* after) {
+  State& state = *state_;
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
+  state.work = work;
+  state.so_far = {};
+  state.so_far.documents.resize(batch.batch().size());
+  state.last_places.clear();
+  ListStore::Device& device = store.device();
+  std::array<IntersectWindow, 2> made;
+  run_in_turn(
+      device, flight, batch.size(),
+      [&](std::size_t window, unsigned slot, std::uint64_t first_word) { batch.make(window, first_word, made[slot]); },
+      [&](unsigned slot, ListStore::Device::Half& half) {
+        state.run_window(made[slot], device, half, unpacked, after);
+      });
+  device.make_wait(state.stream);  // so that the copies' times are there when the batch has ended
+}
+
+WindowedAnswers IntersectRunner::wait_for_windows() {
+  State& state = *state_;
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
+  state.take_window();
+  state.stream.wait();
+  return std::exchange(state.so_far, {});
+}
+
+std::vector<std::span<const docid_t>> IntersectRunner::State::take_packed() {
+  const std::uint32_t all = found()[view.num_queries];
+  host_documents.reserve(all);
+  download.record(stream);
+  copy_to_host(host_documents.data(), view.documents, all, stream);
+  ended.record(stream);
+  ended.wait();
+  std::vector<std::span<const docid_t>> answers;
+  for (std::uint32_t i = 0; i < view.num_queries; ++i)
+    answers.emplace_back(host_documents.data() + found()[i], found()[i + 1] - found()[i]);
+  return answers;
+}
+
+std::vector<std::span<const docid_t>> IntersectRunner::State::take_by_query() {
+  std::vector<std::span<const docid_t>> answers;
+  for (std::uint32_t i = 0; i < view.num_queries; ++i)
+    answers.emplace_back(host_documents.data() + first_words[i], found()[i]);
+  if (work.transfer == ResultTransfer::whole) return answers;
+  download.record(stream);
+  for (std::uint32_t i = 0; i < view.num_queries; ++i) {
+    copy_to_host(host_documents.data() + first_words[i], view.results + first_words[i], found()[i], stream);
+    stream.wait();  // one copy at a time: that is what this transfer measures
+  }
+  ended.record(stream);
+  ended.wait();
+  return answers;
+}
+
+void IntersectRunner::abandon() noexcept {
+  if (!state_) return;
+  cudaStreamSynchronize(state_->stream);
+  cudaGetLastError();  // clears the error, which the next call would report again
+}
+
+std::vector<std::span<const docid_t>> IntersectRunner::wait() {
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(state_->index.gpu())));
+  return state_->wait();
+}
+
+std::vector<std::span<const docid_t>> IntersectRunner::State::wait() {
+  ended.wait();
+  if (const std::uint32_t damaged_blocks = *at<std::uint32_t>(host_out.data(), 0); damaged_blocks > 0)
+    throw CorruptFile(
+        index.index().name() + ": " + std::to_string(damaged_blocks) +
+        " blocks do not decode on the GPU; the index is damaged: quern verify says where; build it again, "
+        "or restore a copy");
+  auto answers = work.transfer == ResultTransfer::packed ? take_packed() : take_by_query();
+  times = {uploaded.us_since(started),          unpacked.us_since(kernels_started),
+           with_directories.us_since(unpacked), intersected.us_since(with_directories),
+           kernels_ended.us_since(intersected), ended.us_since(download)};
+  return answers;
+}
+
+}  // namespace quern::gpu

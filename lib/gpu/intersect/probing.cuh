@@ -1,0 +1,94 @@
+#pragma once
+#include "quern/gpu/device/tuning.hpp"
+#include "quern/gpu/intersect/intersect_view.cuh"
+
+/// Intersection of unpacked lists: a warp looks up docIDs of the shortest list in the others or, if all lists are bits,
+/// combines them by bitwise AND.
+namespace quern::gpu {
+
+class ProbingWarp {
+ public:
+  __device__ explicit ProbingWarp(const IntersectView& batch) : batch_(batch) {}
+
+  __device__ void run() const {
+    for_each_part(batch_, PartRange::unpacked(batch_),
+                  [&](const IntersectQuery& query, std::uint32_t part, std::uint32_t place) {
+                    const std::uint32_t count = query.bits != 0 ? and_bits(query, place) : look_up(query, place);
+                    if (lane_id() == 0) batch_.counts[part] = count;
+                  });
+  }
+
+ private:
+  /// DocIDs that a lane looks up at the same time, so that as many reads are in flight.
+  static constexpr unsigned documents_per_lane = 8;
+
+  __device__ std::uint32_t look_up(const IntersectQuery& query, std::uint32_t place) const {
+    const UnpackedList shortest(batch_, list_of(batch_, query, 0));
+    const std::uint32_t first = place * query.part_size, end = min(first + query.part_size, shortest.df);
+    std::uint32_t* to = results_of_part(batch_, query, place);
+    std::uint32_t found = 0;
+    for (std::uint32_t i = first; i < end; i += documents_per_lane * lanes_per_warp)
+      found += look_up(query, shortest.words + i, end - i, to + found);
+    return found;
+  }
+
+  /// Looks up a few documents per lane in all other lists, and writes those that all contain. Returns how many there
+  /// are.
+  __device__ std::uint32_t look_up(const IntersectQuery& query, const std::uint32_t* from, std::uint32_t count,
+                                   std::uint32_t* to) const {
+    std::uint32_t docids[documents_per_lane];
+    unsigned alive = 0;
+#pragma unroll
+    for (unsigned i = 0; i < documents_per_lane; ++i) {
+      const unsigned place = i * lanes_per_warp + lane_id();
+      docids[i] = place < count ? from[place] : 0;
+      if (place < count) alive |= 1u << i;
+    }
+    for (std::uint32_t t = 1; t < query.terms && __any_sync(all_lanes, alive != 0); ++t) {
+      const UnpackedList list(batch_, list_of(batch_, query, t));
+      if (list.format == ListFormat::bits) {
+        // Without a branch: all reads begin at once.
+        unsigned in_list = 0;
+#pragma unroll
+        for (unsigned i = 0; i < documents_per_lane; ++i)
+          in_list |= (list.words[docids[i] >> 5] >> (docids[i] & 31) & 1) << i;
+        alive &= in_list;
+        continue;
+      }
+#pragma unroll
+      for (unsigned i = 0; i < documents_per_lane; ++i)
+        if ((alive >> i & 1) && !list.has(docids[i])) alive &= ~(1u << i);
+    }
+    std::uint32_t found = 0;
+#pragma unroll
+    for (unsigned i = 0; i < documents_per_lane; ++i) {
+      const unsigned lanes = __ballot_sync(all_lanes, alive >> i & 1);
+      if (alive >> i & 1) to[found + __popc(lanes & ((1u << lane_id()) - 1))] = docids[i];
+      found += __popc(lanes);
+    }
+    return found;
+  }
+
+  /// Writes the bitwise AND of a part of all lists; returns how many bits are set.
+  __device__ std::uint32_t and_bits(const IntersectQuery& query, std::uint32_t place) const {
+    const std::uint32_t first = place * query.part_size;
+    const std::uint32_t size = min(query.part_size, bit_words(batch_.num_documents) - first);
+    std::uint32_t* to = results_of_part(batch_, query, place);
+    std::uint32_t found = 0;
+    for (std::uint32_t i = 4 * lane_id(); i < size; i += 4 * lanes_per_warp) {
+      uint4 common = make_uint4(~0u, ~0u, ~0u, ~0u);
+      for (std::uint32_t t = 0; t < query.terms; ++t) {
+        const UnpackedList list(batch_, list_of(batch_, query, t));
+        const uint4 bits = *reinterpret_cast<const uint4*>(list.words + first + i);
+        common.x &= bits.x, common.y &= bits.y, common.z &= bits.z, common.w &= bits.w;
+      }
+      *reinterpret_cast<uint4*>(to + i) = common;
+      found += __popc(common.x) + __popc(common.y) + __popc(common.z) + __popc(common.w);
+    }
+    return warp_sum(found);
+  }
+
+  const IntersectView& batch_;
+};
+
+}  // namespace quern::gpu

@@ -1,0 +1,141 @@
+#pragma once
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "quern/core/types.hpp"
+#include "quern/gpu/device/searches.hpp"
+#include "quern/gpu/intersect/intersect_method.hpp"
+#include "quern/gpu/store/eviction_order.hpp"
+#include "quern/gpu/store/extents.hpp"
+
+/// Which posting lists are unpacked in a GPU's memory, where, and in which format. Host code, which copies nothing.
+namespace quern::gpu {
+
+/// How a list's documents are stored.
+enum class ListFormat : std::uint8_t {
+  coded,      ///< in blocks, as in the index
+  documents,  ///< rising docIDs
+  buckets,    ///< rising docIDs, with a directory of buckets
+  bits,       ///< a bit for each document of the collection
+};
+
+/// A list's format and place in the memory for unpacked lists, in words of 32 bits.
+struct UnpackedPlace {
+  ListFormat format = ListFormat::coded;
+  std::uint8_t bucket_shift = 0;
+  std::uint32_t first_docid = 0;   ///< of the first bucket
+  std::uint64_t first_word = 0;    ///< of docIDs or bits
+  std::uint64_t words = 0;         ///< of these
+  std::uint64_t first_bucket = 0;  ///< of the directory
+};
+
+/// Words of a list in bits: a multiple of what a warp reads at a time.
+constexpr std::uint32_t bit_words(std::uint32_t num_documents) { return (num_documents / 32 / 128 + 1) * 128; }
+
+// Buckets are the hash segmentation of Ao et al. as Wang et al. use it (Efficient GPU-based Query Processing with
+// Pruned List Caching in Search Engines, ICPADS 2017, section 3.1.1): a list is cut into contiguous ranges of docIDs,
+// and a document is searched for only in its own bucket. The upper bits of a docID are its hash.
+
+/// Upper bound of a bucket's average postings. The average is between 4 and 8, since widths are powers of two.
+inline constexpr std::uint32_t bucket_postings = 8;
+
+/// The shift for which buckets are 2^shift docIDs wide.
+constexpr std::uint8_t bucket_shift(std::uint32_t num_documents, std::uint32_t df) {
+  const std::uint64_t width = std::uint64_t{num_documents} * bucket_postings / (df == 0 ? 1 : df);
+  const auto shift = static_cast<unsigned>(std::bit_width(width) - 1);
+  return static_cast<std::uint8_t>(width == 0 ? 0 : shift < 31 ? shift : 31);
+}
+/// Entries of a list's directory: each bucket's first posting, and the list's end.
+constexpr std::uint32_t bucket_entries(std::uint32_t num_documents, std::uint8_t shift) {
+  return (num_documents >> shift) + 2;
+}
+/// The directory's entry of a bucket. `first_docid`: of the first one.
+constexpr std::uint32_t bucket_start(const std::uint32_t* docids, std::uint32_t df, std::uint8_t shift,
+                                     std::uint32_t first_docid, std::uint32_t bucket) {
+  const std::uint64_t first = first_docid + (std::uint64_t{bucket} << shift);
+  return first > 0xffffffffu ? df : lower_bound(docids, 0, df, static_cast<std::uint32_t>(first));
+}
+/// Whether the list contains a document, which must be one of those that the directory is for.
+constexpr bool bucket_has(const std::uint32_t* docids, std::uint32_t df, const std::uint32_t* starts,
+                          std::uint8_t shift, std::uint32_t first_docid, std::uint32_t docid) {
+  const std::uint32_t bucket = (docid - first_docid) >> shift;
+  const std::uint32_t place = lower_bound(docids, starts[bucket], starts[bucket + 1], docid);
+  return place < df && docids[place] == docid;
+}
+
+/// Words that a list of `df` postings among `documents` documents takes, with its directory.
+std::uint64_t unpacked_words(ListFormat format, std::uint32_t df, std::uint32_t documents);
+/// Its place, from a word on.
+UnpackedPlace unpacked_place(ListFormat format, std::uint32_t df, std::uint32_t documents, std::uint64_t first_word);
+
+/// A list is unpacked once queries would have decoded this many times its postings. Whatever the queries are, that
+/// costs at most this factor more than the best choice with all queries known in advance.
+inline constexpr std::uint64_t decodings_before_unpacking = 2;
+/// Lists with at least one posting per this many documents are unpacked to bits, which then take no more memory than
+/// docIDs.
+inline constexpr std::uint64_t documents_per_dense_posting = 32;
+
+/// A list's state.
+struct ListState : Evictable {
+  UnpackedPlace place;
+  std::uint64_t words = 0;          ///< that it takes in the memory, with its directory; 0: it is not unpacked
+  std::uint64_t postings_used = 0;  ///< postings that queries would have decoded since it was dropped, if it was
+};
+
+/// Gives lists places in the memory. A list that a batch in flight uses stays where it is; of the others, those go
+/// first that ListRetention names, when memory is needed. Dropped lists begin anew: each unpacking is paid for by the
+/// decodings before it, however often a list comes and goes.
+class UnpackedLists {
+ public:
+  /// Lists stay after a batch whatever the retention: it only says which go first.
+  UnpackedLists(docid_t num_documents, std::uint64_t words, ListRetention retention = ListRetention::lfu);
+
+  /// A list's state; the reference is valid until clear().
+  ListState& state_of(term_t number) { return states_[number]; }
+  /// Counts that a batch would decode about `postings` of a list's postings. Returns whether it should be unpacked.
+  static bool count_use(ListState& state, std::uint64_t df, std::uint64_t postings) {
+    return (state.postings_used += postings) >= decodings_before_unpacking * df;
+  }
+  /// Gives a list of `df` postings, which must not have one yet, a place, and keeps it there for the flight's batch,
+  /// which is to unpack it. Returns false if the lists that batches use leave too little memory.
+  bool add(unsigned flight, std::uint32_t df, Unpacking unpacking, ListState& state);
+  /// Keeps an unpacked list where it is for the flight's batch. Called once per list and batch.
+  void use(unsigned flight, ListState& state);
+  /// Ends the use of lists by the flight's batch, whose kernels have ended.
+  void release(unsigned flight);
+  /// The same for a batch that was not started: what it was to unpack is dropped.
+  void cancel(unsigned flight);
+  /// Drops all lists. None may be in use.
+  void clear();
+  /// Whether a batch in flight uses lists.
+  bool in_use() const { return used_words_ > 0; }
+  std::uint64_t words() const { return words_; }
+
+ private:
+  /// A list in use by a flight.
+  struct Use {
+    ListState* state = nullptr;
+    bool unpacks = false;  ///< by this flight's batch
+  };
+
+  std::vector<Use>& uses_of(unsigned flight);
+  void use(unsigned flight, ListState& state, bool unpacks);
+  /// The first word of a place for so many, for which unused lists are dropped. Nothing, and nothing dropped, if the
+  /// lists in use leave too few.
+  std::optional<std::uint64_t> take(std::uint64_t words);
+  void drop(ListState& state);
+
+  docid_t num_documents_;
+  std::uint64_t words_;
+  Extents places_;  ///< of place_words words each
+  EvictionOrder<ListState> order_;
+  ListRetention retention_;
+  std::uint64_t used_words_ = 0;          ///< of lists in use
+  std::vector<std::vector<Use>> in_use_;  ///< by flight
+  std::unordered_map<term_t, ListState> states_;
+};
+
+}  // namespace quern::gpu

@@ -1,0 +1,131 @@
+#include <algorithm>
+
+#include "quern/core/size_text.hpp"
+#include "quern/gpu/device/resident_blocks.hpp"
+#include "quern/gpu/papers/ding/ding_kernels.hpp"
+#include "quern/gpu/papers/ding/max_tree.cuh"
+#include "quern/gpu/worker/windowed_run.cuh"
+
+namespace quern::gpu {
+namespace {
+
+/// The strategy of Ding et al. It processes one wave of queries after another: a union clears the accumulators and adds
+/// each term; an intersection starts with the shortest list. A single warp takes a query's results, so that the results
+/// of all waves of a round are taken together.
+class DingRun final : public WindowedRun {
+ public:
+  DingRun(const DeviceIndex& index, MemoryAccount& account)
+      : WindowedRun(index, account),
+        max_bytes_(account.left() / 2),
+        node_blocks_(resident_blocks(make_nodes, plain_threads, 0)),
+        host_queries_(index.pinned(), MemoryUse::pinned),
+        queries_(account, MemoryUse::working),
+        leaves_(account, MemoryUse::working),
+        nodes_(account, MemoryUse::working),
+        tops_(account, MemoryUse::working),
+        docids_(account, MemoryUse::working) {
+    const std::uint64_t one_query = padded_leaves(index.device().view.num_documents) * sizeof(std::int32_t);
+    if (one_query > max_bytes_)
+      throw GpuOutOfMemory("strategy ding needs " + size_text(one_query) +
+                           " of GPU memory per query for scores, but may use only " + size_text(max_bytes_) +
+                           " here; use another strategy");
+  }
+
+  void free_memory() override {
+    WindowedRun::free_memory();
+    for (DeviceArray<std::int32_t>* array : {&leaves_, &nodes_, &tops_}) array->release();
+    host_queries_.release();
+    queries_.release();
+    docids_.release();
+  }
+
+  void prepare(const OwnArrays&, const QueryBatch& batch, const BatchWork&, const Stream&) override {
+    host_queries_.reserve(batch.queries.size());
+    queries_.reserve(batch.queries.size());
+  }
+
+ private:
+  void find(const IndexView& index, const BatchView& view, const QueryBatch& batch, std::span<const ListView> lists,
+            const BatchWork& work, const Stream& stream) override {
+    const std::uint32_t documents = std::min(view.end_docid, index.num_documents) - view.first_docid;
+    const std::uint64_t leaf_bytes = sizeof(std::int32_t) + (work.intersect ? sizeof(std::uint32_t) : 0);
+    const RoundPlan plan = plan_rounds(batch, lists, work.intersect, documents, max_bytes_ / leaf_bytes);
+    const Wave all = reserve(plan, work.intersect, stream);
+    for (const RoundPlan::Round& round : plan.rounds) {
+      const std::uint32_t end = round.first_query + round.num_queries;
+      for (std::uint32_t first = round.first_query; first < end; first += wave_queries) {
+        const Wave wave = queries_of(all, first, std::min(wave_queries, end - first));
+        const WaveQuery &front = plan.queries[first], &back = plan.queries[first + wave.num_queries - 1];
+        static_assert(no_score == -1, "memset writes equal bytes");
+        CUDA_CHECK(cudaMemsetAsync(
+            all.leaves + front.first_leaf, 0xff,
+            (back.first_leaf + padded_leaves(back.leaves) - front.first_leaf) * sizeof(std::int32_t), stream));
+        score(index, view, wave, batch, work.intersect, stream);
+        make_nodes<<<node_blocks_, plain_threads, 0, stream>>>(wave);
+        CUDA_CHECK(cudaGetLastError());
+      }
+      take_results<<<round.num_queries, plain_threads, 0, stream>>>(
+          view, queries_of(all, round.first_query, round.num_queries));
+      CUDA_CHECK(cudaGetLastError());
+    }
+  }
+
+  Wave reserve(const RoundPlan& plan, bool intersect, const Stream& stream) {
+    queries_copied_.wait();  // those of the window before
+    std::copy(plan.queries.begin(), plan.queries.end(), host_queries_.data());
+    copy_to_device(queries_.data(), host_queries_.data(), plan.queries.size(), stream);
+    queries_copied_.record(stream);
+    leaves_.reserve(plan.leaves);
+    nodes_.reserve(plan.nodes);
+    tops_.reserve(plan.tops);
+    if (intersect) docids_.reserve(plan.leaves);
+    Wave wave;
+    wave.queries = queries_.data();
+    wave.leaves = leaves_.data();
+    wave.docids = intersect ? docids_.data() : nullptr;
+    wave.nodes = nodes_.data();
+    wave.tops = tops_.data();
+    return wave;
+  }
+
+  static Wave queries_of(Wave wave, std::uint32_t first, std::uint32_t count) {
+    wave.queries += first;
+    wave.first_query = first;
+    wave.num_queries = count;
+    return wave;
+  }
+
+  /// Computes the leaves of a wave.
+  void score(const IndexView& index, const BatchView& view, const Wave& wave, const QueryBatch& batch, bool intersect,
+             const Stream& stream) const {
+    std::uint32_t terms = 0;
+    for (std::uint32_t i = 0; i < wave.num_queries; ++i)
+      terms = std::max(terms, batch.queries[wave.first_query + i].terms);
+    const bool quantized = device().quantized;
+    with_coding(device().coding, [&]<Coding coding>() {
+      if (intersect) DingKernels<coding>::take_shortest(index, view, wave, quantized, stream);
+      for (std::uint32_t t = intersect ? 1 : 0; t < terms; ++t) {
+        if (intersect)
+          DingKernels<coding>::intersect_term(index, view, wave, t, quantized, stream);
+        else
+          DingKernels<coding>::add_term(index, view, wave, t, quantized, stream);
+      }
+    });
+  }
+
+  std::uint64_t max_bytes_;  ///< of leaves
+  unsigned node_blocks_;
+  PinnedArray<WaveQuery> host_queries_;
+  Event queries_copied_;  ///< from there
+  DeviceArray<WaveQuery> queries_;
+  DeviceArray<std::int32_t> leaves_, nodes_, tops_;
+  DeviceArray<std::uint32_t> docids_;
+};
+
+}  // namespace
+
+std::unique_ptr<StrategyRun> make_ding(const DeviceIndex& index, MemoryAccount& account, const StrategyOptions&) {
+  return std::make_unique<DingRun>(index, account);
+}
+
+}  // namespace quern::gpu

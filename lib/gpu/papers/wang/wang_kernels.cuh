@@ -1,0 +1,30 @@
+#pragma once
+#include <algorithm>
+
+#include "quern/gpu/device/resident_blocks.hpp"
+#include "quern/gpu/device/tuning.hpp"
+#include "quern/gpu/papers/wang/wang_block.cuh"
+#include "quern/gpu/papers/wang/wang_kernels.hpp"
+
+namespace quern::gpu {
+
+template <Coding coding, int V, bool quantized>
+__global__ void __launch_bounds__(wang_threads)
+    run_wang(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch) {
+  extern __shared__ __align__(16) unsigned char best[];
+  __shared__ WangShared<V, wang_threads> shared;
+  WangBlock<coding, V, quantized, wang_threads>(index, batch, shared, reinterpret_cast<RankKey*>(best)).run();
+}
+
+template <Coding coding>
+void WangKernels<coding>::run(const IndexView& index, const BatchView& batch, bool quantized, cudaStream_t stream) {
+  with_variant(index, quantized, [&]<int V, bool is_quantized>() {
+    constexpr auto kernel = run_wang<coding, V, is_quantized>;
+    const std::size_t best = sorted_space(batch.k) * sizeof(RankKey);
+    const unsigned blocks = std::min(resident_blocks(kernel, wang_threads, best, index.left_free), batch.num_queries);
+    kernel<<<blocks, wang_threads, best, stream>>>(index, batch);
+    CUDA_CHECK(cudaGetLastError());
+  });
+}
+
+}  // namespace quern::gpu

@@ -1,0 +1,66 @@
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "quern/gpu/device/device_memory.cuh"
+#include "quern/gpu/rank/features/document_words.hpp"
+
+namespace quern::gpu {
+namespace {
+
+/// Bytes that travel in one copy, while the next are put together: of what may be pinned, a part.
+std::uint64_t piece_bytes_of(const MemoryAccount& pinned) {
+  return std::clamp<std::uint64_t>(pinned.left() / 4, std::uint64_t{64} << 10, std::uint64_t{8} << 20);
+}
+
+}  // namespace
+
+struct DocumentWords::Device {
+  DeviceArray<std::uint32_t> words;
+};
+
+std::uint64_t DocumentWords::bytes_needed(const ForwardReader& forward) {
+  // The section ends with bytes that may be read behind a document.
+  return MemoryAccount::rounded(forward.section_bytes() + sizeof(std::uint32_t));
+}
+
+DocumentWords::DocumentWords(const FeatureExtractor& extractor, unsigned gpu, MemoryAccount& on_gpu,
+                             MemoryAccount& pinned, Progress& progress)
+    : device_(std::make_unique<Device>()) {
+  const ForwardReader& forward = extractor.forward();
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu)));
+  device_->words =
+      DeviceArray<std::uint32_t>(on_gpu, MemoryUse::documents, bytes_needed(forward) / sizeof(std::uint32_t));
+  auto* const to = reinterpret_cast<std::uint8_t*>(device_->words.data());
+  const Stream stream;
+  const std::uint64_t piece_bytes = piece_bytes_of(pinned);
+  struct Piece {
+    PinnedArray<std::uint8_t> bytes;
+    Event copied;
+  };
+  std::array<Piece, 2> pieces;
+  for (Piece& piece : pieces) piece.bytes = PinnedArray<std::uint8_t>(pinned, MemoryUse::pinned, piece_bytes);
+  const StreamEnd end(stream);
+  progress.start("copy documents to the GPU", forward.section_bytes(), "bytes");
+  std::size_t next = 0;
+  for (std::uint64_t from = 0; from < forward.section_bytes();) {
+    const ForwardReader::Range range = {from, std::min(from + piece_bytes, forward.section_bytes())};
+    Piece& piece = pieces[next++ % pieces.size()];
+    piece.copied.wait();
+    const ByteView bytes = forward.section_part(range);
+    std::memcpy(piece.bytes.data(), bytes.data(), bytes.size());
+    copy_to_device(to + from, piece.bytes.data(), bytes.size(), stream);
+    piece.copied.record(stream);
+    extractor.memory().note_read(bytes.size());
+    progress.add(bytes.size());
+    from = range.to;
+  }
+  stream.wait();
+  progress.finish();
+}
+
+DocumentWords::~DocumentWords() = default;
+
+const std::uint32_t* DocumentWords::words() const { return device_->words.data(); }
+
+}  // namespace quern::gpu

@@ -1,0 +1,190 @@
+#include "quern/gpu/rank/gpu_reranker.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "quern/core/error.hpp"
+#include "quern/core/own_errors.hpp"
+#include "quern/core/size_text.hpp"
+#include "quern/gpu/device/device_info.hpp"
+#include "quern/gpu/rank/models/gpu_ranker.hpp"
+
+namespace quern::gpu {
+namespace {
+
+/// With features, a GPU is ahead of a core from so many documents on, whatever the model (tests/bench/reranking.md).
+constexpr std::size_t fewest_with_features = 64;
+
+/// What the second stage may take of the GPU's memory: at most what is free less a margin.
+std::uint64_t memory_of(const GpuRerankOptions& options) {
+  const std::uint64_t free_bytes = free_gpu_memory(options.gpu);
+  const std::uint64_t most = free_bytes - std::min<std::uint64_t>(free_bytes / 16, std::uint64_t{512} << 20);
+  return std::min(options.memory_bytes.value_or(most), most) / options.memory_parts;
+}
+
+/// A batch's documents are in host memory twice while it travels, and arrays grow by steps.
+FeatureBatchLimits limits_of(const GpuRerankOptions& options) {
+  FeatureBatchLimits limits;
+  limits.documents = options.batch_documents;
+  if (options.pinned_bytes)
+    limits.gathered_bytes = std::min(limits.gathered_bytes, *options.pinned_bytes / options.threads / 4);
+  return limits;
+}
+
+std::uint64_t ranker_bytes_of(const GpuRerankOptions& options, std::uint64_t memory) {
+  const std::uint64_t bytes = options.ranker_bytes.value_or(memory / 8);
+  if (bytes >= memory)
+    throw GpuOutOfMemory(
+        fmt::format("models may take {} of GPU memory, but the second stage has {}; lower "
+                    "--ranker-memory, or ask for --device cpu",
+                    size_text(bytes), size_text(memory)));
+  return bytes;
+}
+
+}  // namespace
+
+GpuReranker::GpuReranker(const Reranker& on_cpu, const GpuRerankOptions& options, Progress& progress)
+    : on_cpu_(on_cpu),
+      options_(options),
+      fewest_documents_(
+          options.fewest_documents.value_or(std::min(fewest_gpu_documents(on_cpu.model()), fewest_with_features))),
+      limits_(limits_of(options)),
+      on_gpu_(memory_of(options)),
+      pinned_(options.pinned_bytes.value_or(std::numeric_limits<std::uint64_t>::max())),
+      ranker_bytes_(ranker_bytes_of(options, on_gpu_.limit())),
+      rankers_(options.gpu, ranker_bytes_, {options.fast_math}),
+      flights_([this] {
+        return std::make_unique<RerankFlight>(options_.gpu, on_cpu_.extractor(), documents_.get(), limits_, on_gpu_,
+                                              pinned_);
+      }) {
+  on_gpu_.set_limit(on_gpu_.limit() - ranker_bytes_);
+  const ForwardReader& forward = on_cpu.extractor().forward();
+  if (!options.keeps_documents || DocumentWords::bytes_needed(forward) > on_gpu_.limit() / 2) return;
+  try {
+    documents_ = std::make_unique<DocumentWords>(on_cpu.extractor(), options.gpu, on_gpu_, pinned_, progress);
+  } catch (const GpuOutOfMemory&) {
+    // Others may have taken the memory: then documents travel.
+  }
+}
+
+/// Scores the documents of some jobs, batch by batch.
+class GpuReranker::Pass {
+ public:
+  Pass(const GpuReranker& owner, const DeviceRanker& ranker, std::size_t jobs)
+      : owner_(owner), ranker_(ranker), flight_(owner.flights_.borrow()), scores_(jobs) {
+    flight_->batch().clear();
+  }
+
+  /// False if a document is damaged.
+  bool add(std::size_t job, const FeatureQuery& query, std::span<const ScoredDocument> documents) {
+    FeatureBatch& batch = flight_->batch();
+    scores_[job].resize(documents.size());
+    batch.begin_query(query);
+    parts_.push_back({job, 0, 0});
+    for (std::size_t i = 0; i < documents.size(); ++i) {
+      if (batch.is_full()) {
+        if (!finish()) return false;
+        batch.begin_query(query);
+        parts_.push_back({job, i, 0});
+      }
+      batch.add({documents[i].docid, documents[i].score});
+      ++parts_.back().count;
+    }
+    return true;
+  }
+
+  /// Scores what is not scored yet.
+  bool finish() {
+    FeatureBatch& batch = flight_->batch();
+    of_batch_.resize(batch.documents.size());
+    if (!of_batch_.empty()) {
+      if (!score_batch()) return false;
+      ++owner_.batches_;
+    }
+    auto next = of_batch_.begin();
+    for (const Part& part : parts_) {
+      const auto end = next + static_cast<std::ptrdiff_t>(part.count);
+      std::copy(next, end, scores_[part.job].begin() + static_cast<std::ptrdiff_t>(part.from));
+      next = end;
+    }
+    parts_.clear();
+    batch.clear();
+    return true;
+  }
+
+  /// Of a job's documents, once all are scored.
+  std::span<const double> scores(std::size_t job) const { return scores_[job]; }
+
+ private:
+  bool score_batch() {
+    try {
+      return flight_->score(ranker_, of_batch_);
+    } catch (...) {
+      // With all its memory, which others may lack.
+      delete flight_.release();
+      throw;
+    }
+  }
+
+  const GpuReranker& owner_;
+  const DeviceRanker& ranker_;
+  SparePool<RerankFlight>::Borrowed flight_;
+  std::vector<Part> parts_;  ///< of the batch
+  std::vector<double> of_batch_;
+  std::vector<std::vector<double>> scores_;  ///< by job
+};
+
+void GpuReranker::rerank(std::span<const RerankJob> jobs, std::size_t k, Reranker::Space& space) const {
+  std::size_t documents = 0;
+  for (const RerankJob& job : jobs) documents += job.documents->size();
+  if (documents >= fewest_documents_ && !failed_) {
+    try {
+      if (try_gpu(jobs, k, space)) return;
+    } catch (const GpuOutOfMemory&) {
+      without_room_ += documents;
+    } catch (const CudaError& error) {
+      if (!options_.cpu_goes_on) throw;
+      if (!failed_.exchange(true))
+        options_.notice(std::string("the CPU reranks the remaining results: ") + error.what());
+    }
+  }
+  for (const RerankJob& job : jobs) rerank_on_cpu(job, k, space);
+}
+
+void GpuReranker::rerank_on_cpu(const RerankJob& job, std::size_t k, Reranker::Space& space) const {
+  documents_on_cpu_ += job.documents->size();
+  on_cpu_.rerank(job.query, *job.documents, k, space);
+}
+
+/// False, with all jobs as they were, if the CPU must do them.
+bool GpuReranker::try_gpu(std::span<const RerankJob> jobs, std::size_t k, Reranker::Space& space) const try {
+  const std::shared_ptr<const DeviceRanker> ranker = rankers_.find(on_cpu_.model());
+  if (ranker == nullptr) throw GpuOutOfMemory("the model has no room on the GPU");
+  Pass pass(*this, *ranker, jobs.size());
+  std::vector<bool> is_taken(jobs.size());
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const FeatureQuery query = on_cpu_.query_of(jobs[i].query, space);
+    is_taken[i] = FeatureBatch::takes(query);
+    if (is_taken[i] && !pass.add(i, query, *jobs[i].documents)) return false;
+  }
+  if (!pass.finish()) return false;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    std::vector<ScoredDocument>& documents = *jobs[i].documents;
+    if (!is_taken[i]) {
+      rerank_on_cpu(jobs[i], k, space);
+      continue;
+    }
+    documents_on_gpu_ += documents.size();
+    for (std::size_t d = 0; d < documents.size(); ++d) on_cpu_.set_score(documents[d], pass.scores(i)[d]);
+    Reranker::keep_best(documents, k);
+  }
+  return true;
+} catch (...) {
+  throw_own_error();
+}
+
+GpuRerankCounts GpuReranker::counts() const { return {documents_on_gpu_, documents_on_cpu_, batches_, without_room_}; }
+
+}  // namespace quern::gpu

@@ -1,0 +1,159 @@
+#include "quern/gpu/rank/models/ranker_arrays.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "quern/core/error.hpp"
+#include "quern/gpu/rank/models/device_ranker.hpp"
+#include "quern/gpu/rank/models/tree_groups.hpp"
+#include "quern/rank/models/check_model.hpp"
+
+namespace quern::gpu {
+namespace {
+
+/// A number as kernels count.
+std::uint32_t counted(std::uint64_t number, const char* what) {
+  if (number > std::numeric_limits<std::uint32_t>::max())
+    throw InvalidArgument(fmt::format("a ranker of {} {} is too large for GPUs; use --device cpu", number, what));
+  return static_cast<std::uint32_t>(number);
+}
+
+class ArraysMaker {
+ public:
+  RankerArrays make(const RankerModel& model) {
+    made_.view.features = counted(model.features.size(), "features");
+    std::visit([this](const auto& function) { add(function); }, model.function);
+    return std::move(made_);
+  }
+
+ private:
+  void add(const TreeEnsemble& trees) {
+    made_.view.kind = RankerKind::trees;
+    add_trees(trees, false);
+    made_.view.base = trees.base;
+    made_.view.to_float32 = trees.sum == TreeSum::float32;
+    for (const std::uint64_t end : trees.group_ends) made_.sum_ends.push_back(counted(end, "trees"));
+    made_.view.num_sums = counted(made_.sum_ends.size(), "groups of trees");
+  }
+
+  void add(const LinearModel& model) {
+    made_.view.kind = RankerKind::linear;
+    made_.view.base = model.intercept;
+    made_.terms = model.terms;
+    made_.view.num_terms = counted(model.terms.size(), "terms");
+  }
+
+  void add(const NetworkModel& model) {
+    made_.view.kind = RankerKind::network;
+    for (const Transformation& transformation : model.transformations) add_step(transformation);
+    std::stable_sort(made_.steps.begin(), made_.steps.end(), [](const InputStep& a, const InputStep& b) {
+      return std::tie(a.kind, a.function) < std::tie(b.kind, b.function);
+    });
+    made_.view.num_steps = counted(made_.steps.size(), "transformations");
+    add_trees(model.trees, true);
+    made_.view.rows = counted(std::uint64_t{made_.view.num_steps} + made_.view.trees, "inputs");
+    for (const DenseLayer& layer : model.layers) add_layer(layer);
+  }
+
+  void add_step(const Transformation& from) {
+    InputStep step;
+    step.kind = from.kind;
+    if (from.kind == TransformationKind::free_form) step.function = free_function_named(from.function);
+    step.feature = from.feature;
+    step.row = counted(made_.steps.size(), "transformations");
+    step.parameters = {from.p1, from.p2};
+    made_.steps.push_back(step);
+  }
+
+  void add_trees(const TreeEnsemble& trees, bool to_float) {
+    made_.view.trees = counted(trees.trees(), "trees");
+    for (const TreeInput& input : trees.inputs) {
+      made_.inputs.push_back({input.feature, input.kind, counted(made_.categories.size(), "categories"),
+                              counted(input.categories.size(), "categories")});
+      made_.categories.insert(made_.categories.end(), input.categories.begin(), input.categories.end());
+    }
+    TreeProgram program = make_tree_program(trees, false);
+    if (program.columns.size() > node_column_limit) {
+      for (StepTree& tree : program.trees) tree.walked = true;
+      program.columns.clear();
+    }
+    add_columns(program);
+    TreeGroups groups = make_tree_groups(program, to_float);
+    made_.groups = std::move(groups.groups);
+    made_.group_words = std::move(groups.words);
+    made_.view.num_groups = counted(made_.groups.size(), "groups of trees");
+    for (std::uint32_t tree = 0; tree < made_.view.trees; ++tree)
+      if (program.trees[tree].walked) add_large(trees, tree);
+    made_.view.num_large = counted(made_.large_trees.size(), "trees");
+  }
+
+  void add_columns(const TreeProgram& program) {
+    if (program.columns.empty()) return;
+    for (const RankColumn& column : program.columns)
+      made_.columns.push_back({made_.inputs[column.input], counted(column.table, "thresholds"),
+                               static_cast<std::uint8_t>(column.levels),
+                               static_cast<std::uint8_t>(int{column.missing} + rank_bias)});
+    // Nobody reads the last word's other ranks.
+    while (made_.columns.size() % columns_per_word != 0) made_.columns.push_back(made_.columns.back());
+    made_.view.num_words = counted(made_.columns.size() / columns_per_word, "columns");
+    made_.tables = program.tables;
+  }
+
+  void add_large(const TreeEnsemble& trees, std::uint32_t tree) {
+    const std::uint64_t first = trees.first_node[tree], end = trees.first_node[tree + 1];
+    made_.large_trees.push_back(
+        {tree, static_cast<std::uint32_t>(end - first), made_.large_nodes.size(), made_.large_leaves.size()});
+    for (std::uint64_t i = first; i < end; ++i) {
+      const TreeNode& node = trees.nodes[i];
+      counted(2 * std::uint64_t{node.input} + 1, "inputs");
+      made_.large_nodes.push_back(
+          {node.threshold, 2 * node.input + (node.missing_left ? 1 : 0), node.left, node.right});
+    }
+    made_.large_leaves.insert(made_.large_leaves.end(),
+                              trees.leaves.begin() + static_cast<std::ptrdiff_t>(trees.first_leaf[tree]),
+                              trees.leaves.begin() + static_cast<std::ptrdiff_t>(trees.first_leaf[tree + 1]));
+  }
+
+  void add_layer(const DenseLayer& layer) {
+    constexpr std::uint64_t unit = 4;
+    LayerPlace place;
+    place.weights = made_.weights.size();
+    place.bias = made_.bias.size();
+    place.inputs = layer.inputs;
+    place.outputs = layer.outputs;
+    place.row = counted((layer.outputs + unit - 1) / unit * unit, "neurons");
+    place.activation = layer.activation;
+    made_.weights.resize(place.weights + std::uint64_t{layer.inputs} * place.row);
+    float* const to = made_.weights.data() + place.weights;
+    for (std::uint64_t i = 0; i < layer.inputs; ++i)
+      for (std::uint64_t j = 0; j < layer.outputs; ++j) to[i * place.row + j] = layer.weights[j * layer.inputs + i];
+    made_.bias.insert(made_.bias.end(), layer.bias.begin(), layer.bias.end());
+    made_.bias.resize(place.bias + place.row);
+    made_.layers.push_back(place);
+  }
+
+  RankerArrays made_;
+};
+
+}  // namespace
+
+std::uint64_t DeviceRanker::bytes_needed(const RankerModel& model) {
+  return MemoryAccount::rounded(make_ranker_arrays(model).bytes());
+}
+
+std::uint64_t RankerArrays::bytes() const {
+  std::uint64_t sum = 0;
+  RankerView unused;
+  visit_arrays(*this, unused, [&](const auto& array, auto) { sum += bytes_in_row(array.size() * sizeof(array[0])); });
+  return sum;
+}
+
+RankerArrays make_ranker_arrays(const RankerModel& model) {
+  check_model(model);
+  return ArraysMaker().make(model);
+}
+
+}  // namespace quern::gpu

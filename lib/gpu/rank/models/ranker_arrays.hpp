@@ -1,0 +1,59 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "quern/formats/rankers/ranker_model.hpp"
+#include "quern/gpu/rank/models/ranker_view.hpp"
+
+namespace quern::gpu {
+
+/// A model as kernels read it, in the host's memory.
+struct RankerArrays {
+  std::vector<InputStep> steps;
+  std::vector<ColumnView> columns;
+  std::vector<float> tables;
+  std::vector<std::uint32_t> categories;
+  std::vector<TreeGroup> groups;
+  std::vector<std::uint32_t> group_words;
+  std::vector<LargeTree> large_trees;
+  std::vector<WalkNode> large_nodes;
+  std::vector<double> large_leaves;
+  std::vector<TreeInputView> inputs;
+  std::vector<std::uint32_t> sum_ends;
+  std::vector<LinearModel::Term> terms;
+  std::vector<float> weights, bias;
+
+  RankerView view;  ///< without pointers
+  std::vector<LayerPlace> layers;
+
+  /// Of the arrays, each of which begins at a multiple of 256.
+  std::uint64_t bytes() const;
+};
+
+/// Calls visit(array, pointer to it) for each array of a model and its pointer in a view.
+template <class Visit>
+void visit_arrays(const RankerArrays& arrays, RankerView& view, Visit&& visit) {
+  visit(arrays.steps, view.steps);
+  visit(arrays.columns, view.columns);
+  visit(arrays.tables, view.tables);
+  visit(arrays.categories, view.categories);
+  visit(arrays.groups, view.groups);
+  visit(arrays.group_words, view.group_words);
+  visit(arrays.large_trees, view.large_trees);
+  visit(arrays.large_nodes, view.large_nodes);
+  visit(arrays.large_leaves, view.large_leaves);
+  visit(arrays.inputs, view.inputs);
+  visit(arrays.sum_ends, view.sum_ends);
+  visit(arrays.terms, view.terms);
+  visit(arrays.weights, view.weights);
+  visit(arrays.bias, view.bias);
+}
+
+/// The bytes of an array in memory where each array begins at a multiple of 256.
+constexpr std::uint64_t bytes_in_row(std::uint64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+/// Makes a model ready for kernels. Throws InvalidArgument if check_model() does, or it has more than 2^32 trees or
+/// numbers of one kind.
+RankerArrays make_ranker_arrays(const RankerModel& model);
+
+}  // namespace quern::gpu

@@ -1,0 +1,128 @@
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "quern/gpu/rank/models/device_ranker.cuh"
+#include "quern/gpu/rank/models/ranker_flight.hpp"
+#include "quern/gpu/rank/models/scoring.cuh"
+
+namespace quern::gpu {
+namespace {
+
+/// Copies rows of features to rows of `stride`, with zeros behind the last document.
+void gather_rows(const FeatureColumns& features, std::size_t begin, std::size_t end, std::size_t stride, float* to) {
+  for (std::size_t row = begin; row < end; ++row) {
+    float* const own = to + row * stride;
+    std::memcpy(own, features.values + row * features.stride, features.documents * sizeof(float));
+    std::fill(own + features.documents, own + stride, 0.0f);
+  }
+}
+
+/// Whether copies from there need no other memory.
+bool is_pinned(const float* values) {
+  cudaPointerAttributes attributes{};
+  CUDA_CHECK(cudaPointerGetAttributes(&attributes, values));
+  return attributes.type == cudaMemoryTypeHost;
+}
+
+}  // namespace
+
+struct RankerFlight::State {
+  State(unsigned on_gpu, MemoryAccount& account, MemoryAccount& pinned)
+      : gpu((CUDA_CHECK(cudaSetDevice(static_cast<int>(on_gpu))), on_gpu)),
+        host_features(pinned, MemoryUse::pinned),
+        host_scores(pinned, MemoryUse::pinned),
+        features(account, MemoryUse::batch),
+        scores(account, MemoryUse::batch),
+        memory(account) {}
+
+  void copy_in(const FeatureColumns& from, std::size_t num_features, std::size_t stride);
+  void take_times();
+  void clear_clocks() {
+    for (StepClock* const clock : {&in, &out, &clocks.inputs, &clocks.trees, &clocks.layers}) clock->clear();
+  }
+
+  unsigned gpu;
+  PinnedArray<float> host_features;
+  PinnedArray<double> host_scores;
+  DeviceArray<float> features;
+  DeviceArray<double> scores;
+  ScoringMemory memory;
+  Stream stream;
+  bool measured = false;
+  ScoringClocks clocks;
+  StepClock in, out;
+  RankerTimes times;
+};
+
+/// Copies the features to rows of `stride`: as they are if they are pinned. Others are gathered in pinned memory, by
+/// several threads if they are many; each thread copies its own.
+void RankerFlight::State::copy_in(const FeatureColumns& from, std::size_t num_features, std::size_t stride) {
+  features.reserve(num_features * stride);
+  if (num_features == 0) return;
+  const std::size_t row_bytes = stride * sizeof(float);
+  if (row_bytes >= least_direct_row_bytes && is_pinned(from.values)) {
+    CUDA_CHECK(cudaMemcpy2DAsync(features.data(), row_bytes, from.values, from.stride * sizeof(float), row_bytes,
+                                 num_features, cudaMemcpyHostToDevice, stream));
+    return;
+  }
+  host_features.reserve(num_features * stride);
+  const std::size_t rows = std::max<std::size_t>(staged_piece_bytes / row_bytes, 1);
+  const auto copy_rows = [&](std::size_t piece) {
+    CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu)));
+    const std::size_t first = piece * rows, end = std::min(num_features, first + rows);
+    gather_rows(from, first, end, stride, host_features.data());
+    copy_to_device(features.data() + first * stride, host_features.data() + first * stride, (end - first) * stride,
+                   stream);
+  };
+  const std::size_t pieces = (num_features + rows - 1) / rows;
+  if (pieces == 1) {
+    copy_rows(0);
+  } else {
+    // This thread may not take other work meanwhile, which could want the same flight's memory.
+    tbb::this_task_arena::isolate(
+        [&] { tbb::parallel_for(std::size_t{0}, pieces, copy_rows, tbb::simple_partitioner()); });
+  }
+}
+
+void RankerFlight::State::take_times() {
+  times = {in.us(), clocks.inputs.us(), clocks.trees.us(), clocks.layers.us(), out.us()};
+}
+
+RankerFlight::RankerFlight(unsigned gpu, MemoryAccount& on_gpu, MemoryAccount& pinned)
+    : state_(std::make_unique<State>(gpu, on_gpu, pinned)) {}
+RankerFlight::~RankerFlight() = default;
+
+void RankerFlight::score(const DeviceRanker& ranker, const FeatureColumns& features, std::span<double> scores) {
+  State& state = *state_;
+  if (features.documents == 0) return;
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(state.gpu)));
+  const StreamEnd end(state.stream);
+  state.clear_clocks();
+  const std::size_t stride = (features.documents + tile_documents - 1) / tile_documents * tile_documents;
+  const bool direct = features.documents <= most_direct_documents;
+  state.host_scores.reserve(features.documents);
+  if (!direct) state.scores.reserve(features.documents);
+  const auto timed = [&](StepClock& clock, const auto& work) {
+    if (state.measured) clock.begin(state.stream);
+    work();
+    if (state.measured) clock.end(state.stream);
+  };
+  timed(state.in, [&] { state.copy_in(features, ranker.features(), stride); });
+  enqueue_scoring(ranker, {state.features.data(), features.documents, stride},
+                  direct ? state.host_scores.data() : state.scores.data(), state.memory, state.stream,
+                  state.measured ? &state.clocks : nullptr);
+  if (!direct)
+    timed(state.out,
+          [&] { copy_to_host(state.host_scores.data(), state.scores.data(), features.documents, state.stream); });
+  state.stream.wait();
+  std::memcpy(scores.data(), state.host_scores.data(), features.documents * sizeof(double));
+  if (state.measured) state.take_times();
+}
+
+void RankerFlight::measure_times(bool wanted) { state_->measured = wanted; }
+const RankerTimes& RankerFlight::times() const { return state_->times; }
+
+}  // namespace quern::gpu

@@ -1,0 +1,108 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "quern/formats/rankers/ranker_model.hpp"
+#include "quern/rank/models/transformation.hpp"
+#include "quern/rank/models/tree_program.hpp"
+
+/// A model as kernels read it: plain pointers and numbers.
+namespace quern::gpu {
+
+/// A transformation of a feature, and the row of inputs that it fills.
+struct InputStep {
+  TransformationKind kind = TransformationKind::linear;
+  FreeFunction function = FreeFunction::square;  ///< of free-form ones
+  std::uint32_t feature = 0, row = 0;
+  Parameters parameters;
+};
+
+/// A tree's input, whose categories are [first_category, first_category + categories) of RankerView::categories.
+struct TreeInputView {
+  std::uint32_t feature = 0;
+  TreeInputKind kind = TreeInputKind::value;
+  std::uint32_t first_category = 0, categories = 0;
+};
+
+/// A column of ranks (tree_program.hpp); a rank is a byte from 0 to 255 here.
+struct ColumnView {
+  TreeInputView input;
+  std::uint32_t table = 0;  ///< its place in RankerView::tables
+  std::uint8_t levels = 0, missing = 0;
+};
+
+/// Columns whose ranks are a word: lanes that read different columns of their own documents use different banks.
+inline constexpr std::uint32_t columns_per_word = 4;
+
+/// An inner node in 32 bits. Nodes of a tree are in preorder: that of a document which goes left is the next one. Going
+/// right skips as many nodes as the left subtree has leaves, and as many leaves.
+///
+///     bits   0-7 threshold: ranks above it go right      8-18 column      19-29 leaves of the left subtree
+///            30 the left child is a leaf                 31 the right one is
+inline constexpr unsigned node_column_shift = 8, node_jump_shift = 19, node_left_leaf = 30, node_right_leaf = 31;
+inline constexpr std::uint32_t node_column_limit = 2048, node_jump_mask = 2047;
+
+/// Trees that thread blocks walk in shared memory: words [first_word, first_word + words) of RankerView::group_words,
+/// a multiple of four of them. They begin with a GroupTree for each tree, then come nodes, and leaves from the word
+/// `leaves` on, which are of float for networks, else of double.
+struct TreeGroup {
+  std::uint64_t first_word = 0;
+  std::uint32_t words = 0, leaves = 0, trees = 0;
+};
+struct GroupTree {
+  static constexpr std::uint16_t no_node = 0xffff;  ///< of a tree that is one leaf
+
+  std::uint32_t tree = 0;                        ///< its number in the model
+  std::uint16_t first_node = 0, first_leaf = 0;  ///< a word of the group; a leaf of the group
+};
+
+/// A tree that is walked in global memory, and its first nodes and leaves there.
+struct LargeTree {
+  std::uint32_t tree = 0, nodes = 0;
+  std::uint64_t first_node = 0, first_leaf = 0;
+};
+
+/// A layer's places in RankerView::weights and RankerView::bias. The weights of an input follow each other, those of
+/// `row` outputs, a multiple of four; behind the layer's own there are zeros.
+struct LayerPlace {
+  std::uint64_t weights = 0, bias = 0;
+  std::uint32_t inputs = 0, outputs = 0, row = 0;
+  Activation activation = Activation::none;
+};
+
+enum class RankerKind : std::uint8_t { trees, linear, network };
+
+/// A model in memory that kernels read. Arrays that its kind lacks are empty.
+struct RankerView {
+  RankerKind kind = RankerKind::trees;
+  std::uint32_t features = 0;  ///< columns that it reads
+  std::uint32_t trees = 0;
+  std::uint32_t rows = 0;  ///< inputs of the first layer
+
+  const InputStep* steps = nullptr;  ///< sorted by kind and function, so that neighbouring warps do the same
+  const ColumnView* columns = nullptr;
+  std::uint32_t num_steps = 0, num_words = 0;  ///< columns are columns_per_word · num_words
+  const float* tables = nullptr;
+  const std::uint32_t* categories = nullptr;
+
+  const TreeGroup* groups = nullptr;
+  const std::uint32_t* group_words = nullptr;
+  const LargeTree* large_trees = nullptr;
+  const WalkNode* large_nodes = nullptr;
+  const double* large_leaves = nullptr;
+  const TreeInputView* inputs = nullptr;  ///< of large trees
+  std::uint32_t num_groups = 0, num_large = 0;
+
+  const std::uint32_t* sum_ends = nullptr;  ///< TreeEnsemble::group_ends
+  std::uint32_t num_sums = 0;
+  bool to_float32 = false;
+  double base = 0;  ///< also of linear models
+
+  const LinearModel::Term* terms = nullptr;
+  std::uint32_t num_terms = 0;
+
+  const float* weights = nullptr;
+  const float* bias = nullptr;
+};
+
+}  // namespace quern::gpu

@@ -1,0 +1,379 @@
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "quern/gpu/device/device_index_view.cuh"
+#include "quern/gpu/device/step_clock.cuh"
+#include "quern/gpu/device/tuning.hpp"
+#include "quern/gpu/store/list_store_device.cuh"
+#include "quern/gpu/store/window_loop.cuh"
+#include "quern/gpu/worker/batch_runner.hpp"
+#include "quern/gpu/worker/strategy_run.cuh"
+#include "quern/search/document_set.hpp"
+
+namespace quern::gpu {
+namespace {
+
+/// As put(), for what many threads have written: one alone would wait for it.
+template <class T>
+void put_in_parallel(std::uint8_t* memory, std::size_t offset, const std::vector<T>& elements) {
+  constexpr std::size_t at_once = 1024;
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, elements.size(), at_once), [&](const auto& range) {
+    std::copy_n(elements.data() + range.begin(), range.size(), at<T>(memory, offset) + range.begin());
+  });
+}
+
+}  // namespace
+
+struct BatchRunner::State {
+  State(const DeviceIndex& device_index, const ListStore* list_store)
+      : index(device_index),
+        store(list_store),
+        account(device_index.bytes_per_batch()),
+        scratch(account, MemoryUse::working, device_index.device().scratch_words),
+        index_view(device_index.device().view) {
+    index_view.scratch = scratch.data();
+    if (store) store->device().set(index_view);
+  }
+
+  const DeviceIndex& index;
+  const ListStore* store;
+  const EntryStore* entries = nullptr;
+  MemoryAccount account;  ///< of all that follows
+  Stream stream;
+  Stream uploading;  ///< of windows' views, beside kernels of the window before
+  Event started, uploaded, kernels_started, ended;
+  const Event* first_kernel = nullptr;  ///< when the batch's kernels could start: kernels_started or uploaded
+  Event kernel_ends[2];                 ///< of this batch and the one before, whose time others may still read
+  unsigned turn = 0;                    ///< of the current one
+  const Event* beside = nullptr;        ///< the end of the batch that this one may overlap with
+  PinnedArray<std::uint8_t> host_in{index.pinned(), MemoryUse::pinned}, host_out{index.pinned(), MemoryUse::pinned};
+  DeviceArray<std::uint8_t> in{account, MemoryUse::batch}, out{account, MemoryUse::batch};
+  DeviceArray<std::uint32_t> scratch;                               ///< see IndexView::scratch
+  DeviceArray<std::uint32_t> passing{account, MemoryUse::working};  ///< see BatchView::passing
+  std::uint64_t passing_number = 0;                                 ///< of the set that is there; 0: none
+  IndexView index_view;
+  BatchView view;
+  /// A window's view of the lists; two alternate.
+  struct WindowViews {
+    WindowViews(MemoryAccount& account, MemoryAccount& pinned)
+        : host(pinned, MemoryUse::pinned), device(account, MemoryUse::batch) {}
+    PinnedArray<std::uint8_t> host;
+    DeviceArray<std::uint8_t> device;
+    Event copied;
+  };
+  WindowViews window_views[2] = {{account, index.pinned()}, {account, index.pinned()}};
+  WindowLists window_lists[2];  ///< kept, as their memory is slow to come by
+  std::unique_ptr<StrategyRun> strategy;
+  bool by_windows = false;   ///< whether the batch is
+  StepClock window_kernels;  ///< of all its windows
+  std::size_t num_results_at = 0, results_at = 0, damaged_at = 0;
+  bool direct = false;  ///< see max_direct_queries
+  std::uint64_t bytes_for_batches = 0;
+  BatchTimes times;
+
+  void reserve_results(std::size_t queries);
+  /// Sets the view's passing documents, and copies them if the set is not there.
+  void send_passing(const BatchWork& work);
+  StrategyRun::OwnArrays upload(const QueryBatch& batch, const BatchWork& work);
+  /// What start() and begin_windows() share: the batch's own arrays on the GPU.
+  StrategyRun::OwnArrays begin(const QueryBatch& batch, const BatchWork& work);
+  void make_wait(const BatchRunner* after) const;
+  const Event& kernels_ended() const { return kernel_ends[turn]; }
+  /// The results of a direct batch are there when its kernels have ended.
+  const Event& all_ended() const { return direct ? kernels_ended() : ended; }
+  /// Notes when kernels can start. An event takes as long as a small step of a direct batch, so that there is none if
+  /// they need not wait after the upload.
+  void note_start(bool waits);
+  /// Leaves out of the batch's times what the one beside it took at the same time.
+  void count_once();
+  void upload_views(const WindowLists& lists, WindowViews& views, const Event& free);
+  void run_window(const BatchWork& work, const WindowLists& lists, ListStore::Device& device,
+                  ListStore::Device::Half& half, WindowViews& views);
+  void download();
+};
+
+BatchRunner::BatchRunner(const DeviceIndex& index, const ListStore* store, const Strategy& strategy,
+                         const StrategyOptions& options) {
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
+  state_ = std::make_unique<State>(index, store);
+  state_->strategy = strategy.make(index, state_->account, options);
+  state_->bytes_for_batches = state_->account.left();
+}
+BatchRunner::BatchRunner(BatchRunner&&) noexcept = default;
+BatchRunner::~BatchRunner() = default;
+const BatchTimes& BatchRunner::times() const { return state_->times; }
+void BatchRunner::use_entries(const EntryStore& entries) {
+  state_->entries = &entries;
+  const std::uint64_t share = std::min(entries.bytes() / batches_in_flight, state_->account.left());
+  state_->account.set_limit(state_->account.limit() - share);
+  state_->bytes_for_batches = state_->account.left();
+}
+std::uint64_t BatchRunner::bytes_for_batches() const { return state_->bytes_for_batches; }
+const MemoryTable& BatchRunner::memory() const { return state_->account.most(); }
+BatchCounts BatchRunner::counts() const { return state_->strategy->counts(); }
+
+void BatchRunner::State::send_passing(const BatchWork& work) {
+  view.passing = nullptr;
+  if (work.passing == nullptr) return;
+  if (passing_number != work.passing_number) {
+    passing_number = 0;
+    // Ranges are whole numbers of words, of 64 bits on the host.
+    const std::size_t words = std::size_t{num_ranges(work.passing->num_documents())} * (range_documents / 32);
+    passing.reserve(words);
+    const std::span<const std::uint64_t> documents = work.passing->words();
+    copy_to_device(reinterpret_cast<std::uint64_t*>(passing.data()), documents.data(), documents.size(), stream);
+    fill_zero(passing.data() + 2 * documents.size(), words - 2 * documents.size(), stream);
+    passing_number = work.passing_number;
+  }
+  view.passing = passing.data();
+}
+
+void BatchRunner::State::reserve_results(std::size_t queries) {
+  Layout results;
+  damaged_at = results.add<std::uint32_t>(1);
+  num_results_at = results.add<std::uint32_t>(queries);
+  results_at = results.add<RankKey>(queries * view.k);
+  host_out.reserve(results.bytes());
+  if (!direct) out.reserve(results.bytes());
+  std::uint8_t* memory = direct ? host_out.data() : out.data();
+  *at<std::uint32_t>(host_out.data(), damaged_at) = 0;
+  view.num_results = at<std::uint32_t>(memory, num_results_at);
+  view.results = at<RankKey>(memory, results_at);
+}
+
+StrategyRun::OwnArrays BatchRunner::State::upload(const QueryBatch& batch, const BatchWork& work) {
+  const StrategyRun::OwnBytes own = strategy->plan(batch, work);
+  Layout layout;
+  const std::size_t lists_at = layout.add<ListView>(batch.lists.size()),
+                    entries_at = layout.add<EntryPlace>(batch.entries_of.lists.size()),
+                    terms_at = layout.add<BatchTerm>(batch.terms.size()),
+                    queries_at = layout.add<BatchQuery>(batch.queries.size()),
+                    docids_at = layout.add<std::uint32_t>(batch.raw_docids.size()),
+                    values_at = layout.add<std::uint32_t>(batch.raw_values.size()),
+                    filled_at = layout.add<std::uint8_t>(own.filled);
+  // The rest is zeros.
+  const std::size_t work_at = layout.add<std::uint32_t>(1), damage_at = layout.add<std::uint32_t>(1),
+                    zeroed_at = layout.add<std::uint8_t>(own.zeroed);
+  const std::size_t copied = direct ? layout.bytes() : work_at;
+  host_in.reserve(copied);
+  in.reserve(layout.bytes());
+  put(host_in.data(), lists_at, batch.lists);
+  put(host_in.data(), entries_at, batch.entries_of.lists);
+  put(host_in.data(), terms_at, batch.terms);
+  put(host_in.data(), queries_at, batch.queries);
+  put(host_in.data(), docids_at, batch.raw_docids);
+  put(host_in.data(), values_at, batch.raw_values);
+  strategy->fill(host_in.data() + filled_at);
+  std::memset(host_in.data() + work_at, 0, copied - work_at);
+  started.record(stream);
+  copy_to_device(in.data(), host_in.data(), copied, stream);
+  fill_zero(in.data() + copied, layout.bytes() - copied, stream);
+  uploaded.record(stream);
+
+  view.lists = at<ListView>(in.data(), lists_at);
+  view.entries = entries ? entries->arena() : nullptr;
+  view.entries_of = batch.entries_of.lists.empty() ? nullptr : at<EntryPlace>(in.data(), entries_at);
+  view.blocks = batch.entries_of.blocks;
+  view.terms = at<BatchTerm>(in.data(), terms_at);
+  view.queries = at<BatchQuery>(in.data(), queries_at);
+  view.raw_docids = at<std::uint32_t>(in.data(), docids_at);
+  view.raw_values = at<std::uint32_t>(in.data(), values_at);
+  view.next_work = at<std::uint32_t>(in.data(), work_at);
+  view.num_lists = static_cast<std::uint32_t>(batch.lists.size());
+  // In a direct batch, kernels count damaged blocks in host memory.
+  index_view.damaged =
+      direct ? at<std::uint32_t>(host_out.data(), damaged_at) : at<std::uint32_t>(in.data(), damage_at);
+  return {in.data() + filled_at, in.data() + zeroed_at};
+}
+
+void BatchRunner::State::download() {
+  // Others may still read the end of the batch before. One that was not started, for want of memory, has none.
+  turn = 1 - turn;
+  if (!direct) {
+    CUDA_CHECK(cudaMemcpyAsync(out.data() + damaged_at, index_view.damaged, sizeof(std::uint32_t),
+                               cudaMemcpyDeviceToDevice, stream));
+    kernels_ended().record(stream);
+    copy_to_host(host_out.data(), out.data(), results_at + std::size_t{view.num_queries} * view.k * sizeof(RankKey),
+                 stream);
+    ended.record(stream);
+  } else {
+    kernels_ended().record(stream);
+  }
+}
+
+void BatchRunner::State::note_start(bool waits) {
+  first_kernel = direct && !waits ? &uploaded : &kernels_started;
+  if (first_kernel == &kernels_started) kernels_started.record(stream);
+}
+
+StrategyRun::OwnArrays BatchRunner::State::begin(const QueryBatch& batch, const BatchWork& work) {
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
+  direct = batch.queries.size() <= max_direct_queries;
+  beside = nullptr;
+  index_view.left_free = store ? store->device().moving_blocks() : 0;
+  view = {};
+  view.num_queries = static_cast<std::uint32_t>(batch.queries.size());
+  view.k = static_cast<std::uint32_t>(work.k);
+  send_passing(work);
+  reserve_results(batch.queries.size());
+  return upload(batch, work);
+}
+
+void BatchRunner::State::make_wait(const BatchRunner* after) const {
+  if (after) CUDA_CHECK(cudaStreamWaitEvent(stream, after->state_->kernels_ended().handle()));
+}
+
+void BatchRunner::begin_windows(const QueryBatch& batch, const BatchWork& work) {
+  State& state = *state_;
+  const StrategyRun::OwnArrays own = state.begin(batch, work);
+  state.by_windows = true;
+  state.window_kernels.clear();
+  Layout layout;
+  layout.add<ListView>(batch.lists.size());
+  layout.add<EntryPlace>(batch.lists.size());
+  for (State::WindowViews& views : state.window_views) {
+    views.host.reserve(layout.bytes());
+    views.device.reserve(layout.bytes());
+  }
+  state.strategy->prepare_windows(own, batch, work, state.stream);
+}
+
+/// Window views are free once the window before the last has ended, which `free` says.
+void BatchRunner::State::upload_views(const WindowLists& lists, WindowViews& views, const Event& free) {
+  views.copied.wait();
+  Layout layout;
+  const std::size_t lists_at = layout.add<ListView>(lists.lists.size()),
+                    entries_at = layout.add<EntryPlace>(lists.lists.size());
+  put_in_parallel(views.host.data(), lists_at, lists.lists);
+  put_in_parallel(views.host.data(), entries_at, lists.entries_of.lists);
+  CUDA_CHECK(cudaStreamWaitEvent(uploading, free.handle()));
+  copy_to_device(views.device.data(), views.host.data(), layout.bytes(), uploading);
+  views.copied.record(uploading);
+  CUDA_CHECK(cudaStreamWaitEvent(stream, views.copied.handle()));
+  view.lists = at<ListView>(views.device.data(), lists_at);
+  view.entries_of = at<EntryPlace>(views.device.data(), entries_at);
+  view.blocks = lists.entries_of.blocks;
+  fill_zero(view.next_work, 1, stream);
+}
+
+void BatchRunner::State::run_window(const BatchWork& work, const WindowLists& lists, ListStore::Device& device,
+                                    ListStore::Device::Half& half, WindowViews& views) {
+  device.copy_window(lists.parts, lists.words, half);
+  upload_views(lists, views, half.done);
+  CUDA_CHECK(cudaStreamWaitEvent(stream, half.copied.handle()));
+  window_kernels.begin(stream);
+  strategy->run_window(index_view, view, lists, work, stream);
+  window_kernels.end(stream);
+  half.done.record(stream);
+}
+
+void BatchRunner::run_windows(const BatchWork& work, const DocumentWindows& windows, ListStore& store, unsigned flight,
+                              std::uint64_t first_entry, const BatchRunner* after) {
+  State& state = *state_;
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
+  state.make_wait(after);
+  state.note_start(true);
+  ListStore::Device& device = store.device();
+  run_in_turn(
+      device, flight, windows.size(),
+      [&](std::size_t window, unsigned slot, std::uint64_t first_word) {
+        windows.view(window, first_word, first_entry, state.window_lists[slot]);
+      },
+      [&](unsigned slot, ListStore::Device::Half& half) {
+        state.run_window(work, state.window_lists[slot], device, half, state.window_views[slot]);
+      });
+  device.make_wait(state.stream);  // so that the copies' times are there when the batch has ended
+  state.window_kernels.begin(state.stream);
+  state.strategy->finish_windows(state.index_view, state.view, state.stream);
+  state.window_kernels.end(state.stream);
+  state.download();
+}
+
+void BatchRunner::start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after, bool overlaps) {
+  State& state = *state_;
+  const StrategyRun::OwnArrays own = state.begin(batch, work);
+  state.by_windows = false;
+  state.strategy->prepare(own, batch, work, state.stream);
+  if (!overlaps)
+    state.make_wait(after);
+  else if (after != nullptr)
+    state.beside = &after->state_->kernels_ended();
+  if (state.store) state.store->device().make_wait(state.stream);
+  state.note_start(state.store != nullptr || (after != nullptr && !overlaps));
+  state.strategy->run(state.index_view, state.view, batch, work, state.stream);
+  state.download();
+}
+
+void BatchRunner::State::count_once() {
+  const double all_us = times.kernels_us();
+  if (beside == nullptr || all_us <= 0) return;
+  beside->wait();
+  const double share = std::clamp(kernels_ended().us_since(*beside), 0.0, all_us) / all_us;
+  for (const auto step : {&BatchTimes::decode_us, &BatchTimes::unite_us, &BatchTimes::finish_us}) times.*step *= share;
+}
+
+void BatchRunner::abandon() noexcept {
+  if (!state_) return;
+  cudaStreamSynchronize(state_->stream);
+  cudaGetLastError();  // clears the error, which the next call would report again
+}
+
+void BatchRunner::free_memory() {
+  State& state = *state_;
+  state.in.release();
+  state.out.release();
+  state.host_in.release();
+  state.host_out.release();
+  for (State::WindowViews& views : state.window_views) {
+    views.host.release();
+    views.device.release();
+  }
+  state.passing.release();
+  state.passing_number = 0;
+  state.strategy->free_memory();
+}
+
+void BatchRunner::wait_for_kernels() { state_->kernels_ended().wait(); }
+
+void BatchRunner::wait() {
+  State& state = *state_;
+  state.all_ended().wait();
+  state.times = {};
+  state.times.upload_us = state.uploaded.us_since(state.started);
+  if (state.by_windows)
+    state.times.unite_us = state.window_kernels.us();
+  else
+    state.strategy->add_times(*state.first_kernel, state.kernels_ended(), state.times);
+  state.count_once();
+  if (!state.direct) state.times.download_us = state.ended.us_since(state.kernels_ended());
+  state.times.total_us = state.all_ended().us_since(state.started);
+  if (const std::uint32_t damaged = *at<std::uint32_t>(state.host_out.data(), state.damaged_at); damaged > 0)
+    throw CorruptFile(
+        state.index.index().name() + ": " + std::to_string(damaged) +
+        " blocks do not decode on the GPU; the index is damaged: quern verify says where; build it again, "
+        "or restore a copy");
+}
+
+BatchAnswer BatchRunner::answer(std::uint32_t place) const {
+  const State& state = *state_;
+  std::uint8_t* out = state.host_out.data();
+  const std::uint32_t found = at<std::uint32_t>(out, state.num_results_at)[place];
+  const RankKey* results = at<RankKey>(out, state.results_at) + std::size_t{place} * state.view.k;
+  BatchAnswer answer;
+  if (found == run_again) {
+    answer.complete = false;
+    answer.min_units = static_cast<std::uint32_t>(results[0] >> 32);
+    return answer;
+  }
+  answer.documents.reserve(found);
+  for (std::uint32_t i = 0; i < found; ++i)
+    answer.documents.push_back(
+        {static_cast<docid_t>(results[i]), std::bit_cast<float>(~static_cast<std::uint32_t>(results[i] >> 32))});
+  return answer;
+}
+
+}  // namespace quern::gpu

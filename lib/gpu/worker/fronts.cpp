@@ -1,0 +1,54 @@
+#include "quern/gpu/worker/fronts.hpp"
+
+#include <algorithm>
+
+#include "quern/formats/posting_reader.hpp"
+#include "quern/gpu/worker/query_batch.hpp"
+
+namespace quern::gpu {
+
+bool ends_on_fronts(const GpuMemoryOptions& memory, const QueryEngine& engine) {
+  if (memory.plan == nullptr) return false;
+  return memory.tails == ListTails::cpu || (memory.tails == ListTails::automatic && engine.ends_early());
+}
+
+const PostingList& BatchFronts::of(const PostingList& list) {
+  const std::optional<PostingList> front = cache_.front_only(list);
+  if (!front) return list;
+  terms_.insert(list.number);
+  ++counts_.cut_lists;
+  counts_.cut_bytes += sizeof(std::uint32_t) * cache_.words_behind_front(list);
+  return fronts_.emplace_back(*front);
+}
+
+QueryEnd end_of_query(const QueryBatch& batch, std::size_t place, std::span<const WeightedList> lists) {
+  const BatchQuery& query = batch.queries[place];
+  docid_t end_of_fronts = end_docid, end_of_lists = end_docid;
+  for (std::size_t t = 0; t < lists.size(); ++t) {
+    const ListView& view = batch.lists[batch.terms[query.first_term + t].list];
+    if (view.raw) {
+      end_of_lists = std::min(end_of_lists, batch.raw_docids[view.first_word + view.df - 1]);
+      continue;
+    }
+    const PostingList& list = lists[t].list;
+    end_of_lists = std::min(end_of_lists, list.block_last.back());
+    if (view.rows == list.block_last.size()) continue;
+    const docid_t last = list.block_last[view.rows - 1];
+    const IndexReader& index = batch.engine().index();
+    if (last >= index.num_documents())
+      BlockReader(index, list).fail(view.rows - 1, "its row's docID is not one of the documents");
+    end_of_fronts = std::min(end_of_fronts, last);
+  }
+  QueryEnd end;
+  end.on_front = end_of_fronts != end_docid;
+  if (end_of_fronts < end_of_lists) end.from_cpu = end_of_fronts + 1;
+  return end;
+}
+
+bool is_complete(const QueryEngine& engine, const QueryEnd& end, std::span<const ScoredDocument> results,
+                 std::size_t k) {
+  if (end.from_cpu == end_docid) return true;
+  return results.size() == k && engine.scoring_context().none_above(end.from_cpu, results.back().score);
+}
+
+}  // namespace quern::gpu

@@ -1,0 +1,323 @@
+#include "quern/gpu/worker/gpu_engine.hpp"
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "quern/core/check_range.hpp"
+#include "quern/core/own_errors.hpp"
+#include "quern/core/wall_clock.hpp"
+#include "quern/gpu/device/tuning.hpp"
+#include "quern/gpu/worker/helper_threads.hpp"
+#include "quern/gpu/worker/pipeline.hpp"
+#include "quern/gpu/worker/query_batch.hpp"
+#include "quern/search/whole_results.hpp"
+
+namespace quern {
+namespace {
+
+/// A query runs again if it has too many candidates. Each run raises its threshold, so that a few runs are enough.
+constexpr unsigned max_runs = 4;
+/// Whose lists a thread finds at a time: some 20 microseconds, so that threads that wake late have less to do.
+constexpr std::size_t queries_at_once = 16;
+/// Queries that are best asked for at a time where a batch more costs little, by who has several searches under way:
+/// with more, GPUs begin later, and the results of the last are handed over while they have nothing to do.
+constexpr std::size_t queries_per_small_search = 1024;
+
+gpu::Pruning pruning_of(const QueryAlgorithm& algorithm, const QueryEngine& engine) {
+  if (!engine.scoring_context().bounds_hold || algorithm.name == "or") return gpu::Pruning::none;
+  return algorithm.name == "wand" ? gpu::Pruning::lists : gpu::Pruning::blocks;
+}
+
+/// The first query of a portion of a search, and their number.
+using Portion = std::pair<std::size_t, std::size_t>;
+
+const GpuOptions& checked(const GpuOptions& options) {
+  check_gpu_options(options);
+  return options;
+}
+
+void check_batch(std::size_t queries) { check_range("queries per batch", queries, 1, gpu::max_batch_queries); }
+
+void check_partitions(const gpu::StrategyOptions& options) {
+  if (!gpu::are_partitions(options.partitions))
+    throw InvalidArgument(fmt::format("partitions must be a multiple of {} from {} to {}, not {}", gpu::min_partitions,
+                                      gpu::min_partitions, gpu::max_partitions, options.partitions));
+}
+
+}  // namespace
+
+/// Queries that are searched for together, in portions. Thread-safe functions.
+struct GpuEngine::Search {
+  Search(std::span<const std::string_view> of, const QueryAlgorithm& by, std::size_t most, const DocumentSet* among,
+         std::uint64_t number)
+      : texts(of), algorithm(by), k(most), passing(among), passing_number(number), results(of.size()) {
+    counted.queries = of.size();
+  }
+
+  const std::span<const std::string_view> texts;
+  const QueryAlgorithm& algorithm;
+  const std::size_t k;
+  const DocumentSet* const passing;
+  const std::uint64_t passing_number;
+  std::vector<std::vector<ScoredDocument>> results;
+  std::vector<std::size_t> portion_sizes;
+  std::size_t next_portion = 0, next_query = 0;
+  GpuStatistics counted;
+  std::mutex mutex;
+
+  /// What GPUs do for it.
+  gpu::BatchWork work(bool intersect, gpu::Pruning pruning) const {
+    return {intersect, pruning, k, passing, passing_number};
+  }
+  /// The next portion; none: all are begun.
+  std::optional<Portion> next() {
+    const std::lock_guard lock(mutex);
+    if (next_portion == portion_sizes.size()) return std::nullopt;
+    const std::size_t size = portion_sizes[next_portion++];
+    return Portion{std::exchange(next_query, next_query + size), size};
+  }
+  void stop() {
+    const std::lock_guard lock(mutex);
+    next_portion = portion_sizes.size();
+  }
+  void count(const GpuStatistics& more) {
+    const std::lock_guard lock(mutex);
+    counted += more;
+  }
+};
+
+void check_gpu_options(const GpuOptions& options) {
+  check_range("the number of the GPU", options.gpu, 0, gpu::max_gpus);
+  check_range("GPUs", options.gpus, 0, gpu::max_gpus);
+  check_batch(options.batch_queries);
+  check_partitions(options.strategy_options);
+}
+
+GpuEngine::GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progress& progress) try
+    : engine_(engine),
+      options_(checked(options)),
+      analyzers_([&engine] { return std::unique_ptr<Analyzer>(new Analyzer(engine.make_analyzer())); }),
+      found_terms_(engine.index()),
+      lists_([] { return std::make_unique<QueryLists>(); }),
+      shares_(gpu::make_shares<RankingShare>(
+          gpu::gpu_numbers(options.gpu, options.gpus), progress,
+          [&](unsigned gpu, Progress& all) {
+            const std::size_t gpus = gpu::gpu_numbers(options.gpu, options.gpus).size();
+            return std::make_unique<RankingShare>(engine, gpu, options.memory.of_each(gpus), *options.strategy,
+                                                  options.strategy_options, all);
+          })),
+      used_(shares_.size()) {
+  keeps_all_ = shares_.front().keeps_all();
+} catch (...) {
+  throw_own_error();
+}
+
+void GpuEngine::set_batch_queries(std::size_t queries) {
+  check_batch(queries);
+  options_.batch_queries = queries;
+}
+
+void GpuEngine::set_strategy(const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress) {
+  check_partitions(options);
+  options_.strategy = &strategy;
+  with_own_errors(
+      [&] { shares_.for_each([&](RankingShare& share) { share.set_strategy(strategy, options, progress); }); });
+  if (shares_.size() > 0) keeps_all_ = shares_.front().keeps_all();
+}
+
+void GpuEngine::find_lists(std::span<GpuQuery> queries, std::span<const std::string_view> texts,
+                           std::vector<WeightedList>& lists) {
+  const auto analyzer = analyzers_.borrow();
+  lists.clear();
+  std::array<std::size_t, queries_at_once + 1> first_lists{};
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    engine_.append_lists_of(texts[i], *analyzer, queries[i].all_found, &found_terms_, lists);
+    first_lists[i + 1] = lists.size();
+  }
+  for (std::size_t i = 0; i < queries.size(); ++i)
+    queries[i].lists = std::span(lists).subspan(first_lists[i], first_lists[i + 1] - first_lists[i]);
+}
+
+std::vector<GpuQuery> GpuEngine::prepare(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
+                                         std::size_t k, QueryLists& parts) {
+  std::vector<GpuQuery> queries(texts.size());
+  const std::size_t count = (texts.size() + queries_at_once - 1) / queries_at_once;
+  if (parts.size() < count) parts.resize(count);
+  tbb::parallel_for(std::size_t{0}, count, [&](std::size_t part) {
+    const std::size_t first = part * queries_at_once, some = std::min(queries_at_once, texts.size() - first);
+    const auto own = std::span(queries).subspan(first, some);
+    find_lists(own, texts.subspan(first, some), parts[part]);
+    for (std::size_t i = 0; i < some; ++i) {
+      GpuQuery& query = own[i];
+      query.number = first + i;
+      if (engine_.quantizer()) engine_.check_sums(query.lists);
+      for (const WeightedList& list : query.lists) query.postings += list.list.df;
+      query.answered = query.lists.empty() || (algorithm.matching != Matching::any && !query.all_found);
+      query.on_cpu = !query.lists.empty() && (query.lists.size() > gpu::max_terms || k > gpu::max_results);
+    }
+  });
+  return queries;
+}
+
+std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const std::string_view> texts,
+                                                           const QueryAlgorithm& algorithm, std::size_t k,
+                                                           GpuStatistics* statistics, const DocumentSet* passing) {
+  check_range("k", k, 1, end_docid);
+  engine_.check_passing(passing);
+  check_whole_results(engine_.index(), algorithm);
+  if (passing != nullptr) gpu::check_filters(*options_.strategy);
+  const QueryAlgorithm* const algorithms[] = {&algorithm};
+  gpu::check_answers(*options_.strategy, algorithms);
+  return with_own_errors([&] {
+    Search search(texts, algorithm, k, passing, passing == nullptr ? 0 : ++filtered_searches_);
+    search.portion_sizes = keeps_all_ ? portion_sizes(texts.size()) : std::vector<std::size_t>{texts.size()};
+    const auto answer_portions = [&] {
+      for (auto portion = search.next(); portion; portion = search.next()) {
+        GpuStatistics counted;
+        try {
+          answer_portion(search, portion->first, portion->second, counted);
+        } catch (...) {
+          search.stop();
+          throw;
+        }
+        search.count(counted);
+      }
+    };
+    // One finds lists while GPUs work for the other.
+    gpu::HelperThreads helpers(search.portion_sizes.size() - 1, answer_portions);
+    helpers.start();
+    answer_portions();
+    helpers.join();
+    if (statistics) *statistics = std::move(search.counted);
+    return std::move(search.results);
+  });
+}
+
+std::size_t GpuEngine::queries_per_search() const {
+  return keeps_all_ ? std::min(options_.batch_queries, queries_per_small_search) : options_.batch_queries;
+}
+
+std::uint64_t GpuEngine::missing_bytes(std::span<const WeightedList> lists) {
+  if (keeps_all_) return 0;
+  std::uint64_t bytes = 0;
+  std::vector<std::string> failed;  // nothing here calls a GPU
+  try {
+    shares_.use(
+        used_, [&](RankingShare& share) { bytes = share.missing_bytes(lists); }, failed);
+  } catch (const CudaError&) {
+    // None is left.
+  }
+  return bytes;
+}
+
+void GpuEngine::answer_portion(Search& search, std::size_t first, std::size_t count, GpuStatistics& statistics) {
+  const auto texts = search.texts.subspan(first, count);
+  const QueryAlgorithm& algorithm = search.algorithm;
+  const std::size_t k = search.k;
+  const auto lists = lists_.borrow();
+  const auto started = WallClock::now();
+  std::vector<GpuQuery> queries = prepare(texts, algorithm, k, *lists);
+  statistics.prepare_us += us_since(started);
+
+  if (algorithm.matching == Matching::all_else_any) {
+    answer(queries, search.work(true, gpu::Pruning::none), statistics);
+    for (GpuQuery& query : queries)
+      if (!query.on_cpu && query.documents.size() < k) query.answered = query.lists.empty();
+    answer(queries, search.work(false, pruning_of(algorithm, engine_)), statistics);
+  } else {
+    const bool intersect = algorithm.matching == Matching::all;
+    answer(queries, search.work(intersect, intersect ? gpu::Pruning::none : pruning_of(algorithm, engine_)),
+           statistics);
+  }
+
+  answer_on_cpu(search, texts, queries);
+  for (const GpuQuery& query : queries) statistics.on_cpu += query.on_cpu;
+  gpu::in_parallel(count, [&](std::size_t i) { search.results[first + i] = std::move(queries[i].documents); });
+}
+
+void GpuEngine::answer_on_cpu(const Search& search, std::span<const std::string_view> texts,
+                              std::span<GpuQuery> queries) {
+  if (std::none_of(queries.begin(), queries.end(), [](const GpuQuery& query) { return query.on_cpu; })) return;
+  tbb::parallel_for(std::size_t{0}, queries.size(), [&](std::size_t i) {
+    GpuQuery& query = queries[i];
+    if (query.on_cpu)
+      query.documents = engine_.search(texts[query.number], search.algorithm, search.k, *analyzers_.borrow(), nullptr,
+                                       search.passing);
+  });
+}
+
+void GpuEngine::answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuStatistics& statistics) {
+  std::vector<GpuQuery*> queries;
+  for (GpuQuery& query : all) {
+    query.min_units = 0;
+    if (!query.answered && !query.on_cpu) queries.push_back(&query);
+  }
+  const std::size_t gpus = gpus_in_use();
+  const std::size_t max_batch =
+      keeps_all_ ? std::min(options_.batch_queries, gpu::overlapping_batch_queries) : options_.batch_queries;
+  const std::uint64_t fixed_cost = engine_.index().num_documents() / gpu::documents_per_posting;
+  gpu::ResumePool cpu(engine_, work.k, work.passing);
+  for (unsigned run = 0; run < max_runs && !queries.empty(); ++run) {
+    QueryQueue queue(std::move(queries), max_batch, gpus, fixed_cost);
+    queries = process(queue, {work, &cpu}, statistics);
+    if (run == 0) statistics.run_again += queries.size();
+  }
+  for (GpuQuery* query : queries) query->on_cpu = true;
+  cpu.wait();
+  statistics.resumed += cpu.queries();
+  statistics.resume_us += cpu.time_us();
+}
+
+std::vector<GpuQuery*> GpuEngine::process(QueryQueue& queue, const RankingWork& work, GpuStatistics& statistics) {
+  RankingOutcome all;
+  std::mutex of_all;
+  // One makes a batch while others wait for theirs.
+  gpu::HelperThreads helpers(flights(), [&] {
+    RankingOutcome outcome;
+    answer_batches(queue, work, outcome, [] {});
+    const std::lock_guard lock(of_all);
+    all.statistics += outcome.statistics;
+    all.again.insert(all.again.end(), outcome.again.begin(), outcome.again.end());
+  });
+  RankingOutcome outcome;
+  answer_batches(queue, work, outcome, [&] { helpers.start(); });
+  helpers.join();
+  statistics += outcome.statistics;
+  statistics += all.statistics;
+  outcome.again.insert(outcome.again.end(), all.again.begin(), all.again.end());
+  return std::move(outcome.again);
+}
+
+void GpuEngine::answer_batches(QueryQueue& queue, const RankingWork& work, RankingOutcome& outcome,
+                               const std::function<void()>& more) {
+  for (auto taken = queue.take(); !taken.empty(); taken = queue.take()) {
+    std::span<GpuQuery* const> left = taken;
+    bool settled = false;
+    const auto launched = [&](std::size_t count) {
+      // A batch that is made anew keeps its queries.
+      if (std::exchange(settled, true)) return;
+      queue.settle(left.subspan(count));
+      left = left.first(count);
+      if (!queue.empty()) more();
+    };
+    const auto answer_first = [&](RankingShare& share) {
+      left = left.subspan(share.answer(left, work, outcome, launched));
+    };
+    try {
+      if (!queue.empty()) more();
+      while (!left.empty()) shares_.use(used_, answer_first, outcome.statistics.failed_gpus);
+    } catch (...) {
+      queue.stop();
+      if (!settled) queue.settle({});
+      throw;
+    }
+  }
+}
+
+}  // namespace quern

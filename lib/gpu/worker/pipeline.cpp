@@ -1,0 +1,58 @@
+#include "quern/gpu/worker/pipeline.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "quern/gpu/device/device_info.hpp"
+
+namespace quern::gpu {
+
+std::vector<unsigned> gpu_numbers(unsigned first, unsigned count) {
+  if (!built_with_cuda())
+    throw CudaError("this program was built without CUDA; build it with QUERN_CUDA=ON, or ask for --device cpu");
+  const std::size_t present = list_gpus().size();
+  if (present == 0) throw CudaError("this machine has no GPU that CUDA can use; ask for --device cpu");
+  const std::size_t end = count == 0 ? present : std::size_t{first} + count;
+  if (first >= present || end > present)
+    throw InvalidArgument(fmt::format("there is no GPU {}: this machine has {}, counted from 0",
+                                      std::max<std::size_t>(first, present), present));
+  std::vector<unsigned> numbers;
+  for (unsigned number = first; number < end; ++number) numbers.push_back(number);
+  return numbers;
+}
+
+std::vector<std::exception_ptr> in_threads(std::size_t count, const std::function<void(std::size_t)>& work) {
+  std::vector<std::exception_ptr> thrown(count);
+  const auto run = [&](std::size_t i) {
+    try {
+      work(i);
+    } catch (...) {
+      thrown[i] = std::current_exception();
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 1; i < count; ++i) threads.emplace_back(run, i);
+  if (count > 0) run(0);
+  threads.clear();
+  return thrown;
+}
+
+void SharedProgress::start(const std::string& stage, std::uint64_t total, const std::string& unit) {
+  const std::lock_guard lock(mutex_);
+  if (started_++ == 0) all_.start(stage, total * threads_, unit);
+}
+void SharedProgress::add(std::uint64_t units) {
+  const std::lock_guard lock(mutex_);
+  all_.add(units);
+}
+void SharedProgress::finish() {
+  const std::lock_guard lock(mutex_);
+  if (++finished_ == threads_) all_.finish();
+}
+void SharedProgress::warn(const std::string& message) {
+  const std::lock_guard lock(mutex_);
+  all_.warn(message);
+}
+
+}  // namespace quern::gpu

@@ -1,0 +1,151 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "quern/core/types.hpp"
+#include "quern/gpu/device/batch_lists.hpp"
+#include "quern/gpu/device/entry_place.hpp"
+#include "quern/gpu/device/index_view.hpp"
+#include "quern/gpu/worker/batch_query.hpp"
+#include "quern/gpu/worker/fronts.hpp"
+#include "quern/search/query_engine.hpp"
+
+/// Batches of ranked queries in host memory. Host code.
+namespace quern::gpu {
+
+/// A query that waits for a batch.
+struct WaitingQuery {
+  std::span<const WeightedList> lists;  ///< at most max_terms
+  std::uint32_t min_units = 0;          ///< minimum units of a result, if known from an earlier run
+};
+
+/// Numbers terms in the order of their first occurrence. An open-addressing hash table, which is faster than
+/// std::unordered_map: one thread numbers the terms of all queries of a batch.
+class TermNumbers {
+ public:
+  /// The term's number, and whether it is new.
+  std::pair<std::uint32_t, bool> of(term_t term) {
+    if (2 * count_ >= slots_.size()) grow();
+    Slot& slot = slot_of(term);
+    if (is_used(slot)) return {slot.number, false};
+    slot = {term, count_, round_};
+    return {count_++, true};
+  }
+  /// Forgets all terms, but keeps the memory, in no time.
+  void clear() {
+    ++round_;
+    count_ = 0;
+  }
+
+ private:
+  struct Slot {
+    term_t term = 0;
+    std::uint32_t number = 0;
+    std::uint64_t round = 0;  ///< in which it was used last
+  };
+
+  bool is_used(const Slot& slot) const { return slot.round == round_; }
+  /// The term's slot, or the empty slot where it belongs.
+  Slot& slot_of(term_t term) {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t place = (term * 0x9e3779b97f4a7c15) >> 32 & mask;
+    while (is_used(slots_[place]) && slots_[place].term != term) place = (place + 1) & mask;
+    return slots_[place];
+  }
+  void grow() {
+    std::vector<Slot> old(std::max<std::size_t>(64, 4 * slots_.size()));
+    old.swap(slots_);
+    for (const Slot& slot : old)
+      if (is_used(slot)) slot_of(slot.term) = slot;
+  }
+
+  std::vector<Slot> slots_;  ///< a power of two, or empty
+  std::uint32_t count_ = 0;
+  std::uint64_t round_ = 1;  ///< clear() begins a new one
+};
+
+/// A batch in host memory.
+class QueryBatch {
+ public:
+  explicit QueryBatch(const QueryEngine& engine);
+  /// The batch reads no more of lists than the fronts that the cache keeps, where the rest is not there. Only for
+  /// documents with all terms.
+  QueryBatch(const QueryEngine& engine, const ListCache& cache) : QueryBatch(engine) { fronts_.emplace(cache); }
+
+  /// Removes all queries, but keeps the memory. With `cache`, as the constructor.
+  void clear(const ListCache* cache = nullptr);
+  /// Adds queries, in order, until `fits` returns false; returns how many were added. Thresholds are primed for the
+  /// work's k, unless a filter leaves open how many of a list's best documents pass. What depends on no other query is
+  /// computed in many threads. `fits` may look at the batch with all queries first, and then at smaller ones.
+  std::size_t add(
+      std::span<const WaitingQuery> waiting, const BatchWork& work,
+      const std::function<bool()>& fits = [] { return true; });
+  const QueryEngine& engine() const { return engine_; }
+  /// How many blocks of each list its queries read at most, for documents with all terms: no more than their shortest
+  /// list has documents, and all of that one.
+  std::vector<std::uint64_t> blocks_for_intersections() const;
+  /// Null if it reads all lists whole.
+  const BatchFronts* fronts() const { return fronts_ ? &*fronts_ : nullptr; }
+  /// What brings or decodes lists takes of it.
+  BatchLists batch_lists() const { return {lists, coded}; }
+  /// Upper bound of documents' static scores.
+  float max_static_score() const { return max_static_score_; }
+
+  std::vector<ListView> lists;
+  std::vector<std::pair<std::uint32_t, const PostingList*>>
+      coded;               ///< lists in blocks: numbers in `lists`, and what they are, as far as the batch reads them
+  EntryPlaces entries_of;  ///< if lists are decoded as a whole, where to; set by the batch's owner
+  std::vector<BatchTerm> terms;
+  std::vector<BatchQuery> queries;
+  std::vector<std::uint32_t> raw_docids, raw_values;  ///< postings of raw lists: docIDs; frequencies or impacts
+  std::uint32_t tasks = 0;                            ///< for intersections: blocks in all queries' shortest lists
+  std::uint64_t entries = 0;                          ///< space for all lists' entries: see entry_words()
+  std::uint64_t postings = 0;                         ///< in the lists of all queries
+
+ private:
+  /// Queries that are not in the batch yet, and their terms and these terms' lists one after another: what one thread
+  /// then reads of them lies close together, where many threads have written it.
+  struct Made {
+    std::vector<BatchQuery> queries;
+    std::vector<std::size_t> first_terms;  ///< and, last, the number of terms
+    std::vector<BatchTerm> terms;
+    std::vector<ListView> views;
+
+    std::span<BatchTerm> terms_of(std::size_t i) { return of(i, terms); }
+    std::span<ListView> views_of(std::size_t i) { return of(i, views); }
+
+   private:
+    template <class T>
+    std::span<T> of(std::size_t i, std::vector<T>& all) {
+      return std::span(all).subspan(first_terms[i], first_terms[i + 1] - first_terms[i]);
+    }
+  };
+
+  void make_queries(std::span<const WaitingQuery> waiting, const BatchWork& work);
+  /// Computes a query and its terms, except for places in the batch and numbers of lists.
+  BatchQuery make_query(const WaitingQuery& waiting, const BatchWork& work, std::span<BatchTerm> own_terms) const;
+  /// Adds a query, of which all else was made before as number `own`.
+  void add(const WaitingQuery& waiting, std::size_t own);
+  /// The view of a list as a whole; a raw one has no place yet.
+  ListView view_of(const PostingList& list) const;
+  void add_list(const PostingList& list, ListView view);
+  /// Decodes a list to the raw arrays, at its view's first_word.
+  void decode_raw(const PostingList& list, const ListView& view);
+
+  const QueryEngine& engine_;
+  float max_static_score_ = 0;
+  Made made_;
+  TermNumbers numbers_;
+  std::optional<BatchFronts> fronts_;
+  std::vector<std::pair<const PostingList*, std::uint32_t>>
+      new_raw_;  ///< raw lists yet to be decoded, and their numbers
+  std::size_t raw_postings_ = 0;
+};
+
+}  // namespace quern::gpu

@@ -1,0 +1,148 @@
+#include "quern/index/exchange/import_index.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+
+#include "quern/core/bytes.hpp"
+#include "quern/core/run_stage.hpp"
+#include "quern/corpus/parse_corpus.hpp"
+#include "quern/index/exchange/list_store.hpp"
+#include "quern/index/index_assembly.hpp"
+#include "quern/io/checksum.hpp"
+
+namespace quern {
+namespace {
+
+/// A hash of content that comes in small pieces.
+class ContentHash {
+ public:
+  void add(ByteView bytes) {
+    pending_.insert(pending_.end(), bytes.begin(), bytes.end());
+    if (pending_.size() >= (64 << 10)) fold();
+  }
+  template <class Number>
+  void add_number(Number number) {
+    std::uint8_t bytes[sizeof number];
+    store_le(bytes, number);
+    add(bytes);
+  }
+  std::uint64_t value() {
+    fold();
+    return value_;
+  }
+
+ private:
+  void fold() {
+    put_le(pending_, value_);
+    value_ = xxh3(pending_);
+    pending_.clear();
+  }
+
+  Bytes pending_;
+  std::uint64_t value_ = 0;
+};
+
+class IndexImport : public InvertedSink {
+ public:
+  IndexImport(const ImportOptions& options, const Resources& resources, File& out)
+      : options_(options), resources_(resources), out_(out) {}
+
+  void begin(const InvertedCounts& counts) override {
+    counts_ = counts;
+    assembly_ = std::make_unique<IndexAssembly>(
+        AssemblyPlan{{counts.documents}, options_.build, resources_, out_, options_.source});
+    documents_.emplace(assembly_->plan());
+    lists_.emplace(options_.source, resources_.tmp_folder, assembly_->working_bytes() / 4);
+    sums_.resize(counts.documents);
+    lengths_.reserve(counts.documents);
+    resources_.progress->start("read lists", counts.lists, "lists");
+  }
+
+  void add_posting(docid_t docid, freq_t freq) override {
+    const auto& impacts = options_.build.impacts;
+    if (impacts && freq > impacts->max_weight())
+      throw InvalidArgument(fmt::format(
+          "{}: document {} has the frequency {} in a list, but as a weight of {} bits it can be {} at most; "
+          "allow more with --impacts, up to 16",
+          options_.source, docid, freq, impacts->bits, impacts->max_weight()));
+    lists_->add_posting(docid, freq);
+    std::uint32_t& sum = sums_[docid];
+    exact_ = exact_ && freq <= UINT32_MAX - sum;
+    sum += freq;
+    hash_.add_number(docid);
+    hash_.add_number(freq);
+  }
+
+  void end_list(std::string_view term) override {
+    lists_->end_list(term);
+    hash_.add(as_bytes(term));
+    hash_.add_number(term.size());
+    resources_.progress->add(1);
+  }
+
+  void add_document(std::string_view docno, std::uint32_t length) override {
+    const auto docid = static_cast<docid_t>(lengths_.size());
+    exact_ = exact_ && length == sums_[docid];
+    lengths_.push_back(length);
+    documents_->add(docid, docno, {}, {});
+    hash_.add(as_bytes(docno));
+    hash_.add_number(docno.size());
+    hash_.add_number(length);
+  }
+
+  void end() override {
+    resources_.progress->finish();
+    sums_ = {};
+  }
+
+  BuildReport write_index() {
+    const CollectionStatistics statistics = this->statistics();
+    lists_->sort();
+    AssembledLists lists = std::move(*assembly_)
+                               .write_lists(std::move(lengths_), statistics, *lists_->lists(), lists_->postings(),
+                                            [&](term_t term) { return lists_->term_at(term); });
+    AssembledDocuments documents = std::move(lists).write_documents(std::move(*documents_));
+    IndexManifest manifest;
+    manifest.analyzer = options_.analyzer;
+    manifest.analyzer.keeps_words = options_.build.impacts.has_value();
+    manifest.corpus_format = options_.format;
+    manifest.lengths = exact_ ? Lengths::exact : Lengths::lossy;
+    manifest.collection_hash = hash_text(hash_.value());
+    return std::move(documents).finish(std::move(manifest));
+  }
+
+ private:
+  CollectionStatistics statistics() const {
+    CollectionStatistics statistics{counts_.total_documents, counts_.total_tokens};
+    if (statistics.tokens == 0)
+      for (const std::uint32_t length : lengths_) statistics.tokens += length;
+    return statistics;
+  }
+
+  const ImportOptions& options_;
+  const Resources& resources_;
+  File& out_;
+  InvertedCounts counts_;
+  std::unique_ptr<IndexAssembly> assembly_;
+  std::optional<DocumentSort> documents_;
+  std::optional<ListStore> lists_;
+  std::vector<std::uint32_t> sums_, lengths_;
+  ContentHash hash_;
+  bool exact_ = true;
+};
+
+}  // namespace
+
+BuildReport import_index(const std::function<void(InvertedSink&)>& read, const ImportOptions& options,
+                         const Resources& resources, File& out) {
+  return run_stage(resources, [&] {
+    check_build_options(options.build);
+    IndexImport import(options, resources, out);
+    read(import);
+    return import.write_index();
+  });
+}
+
+}  // namespace quern

@@ -1,0 +1,167 @@
+#include "quern/index/exchange/interchange_format.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "quern/core/named.hpp"
+#include "quern/core/own_errors.hpp"
+#include "quern/core/run_stage.hpp"
+#include "quern/formats/exchange/ciff.hpp"
+#include "quern/formats/exchange/ds2i.hpp"
+#include "quern/formats/posting_reader.hpp"
+#include "quern/io/atomic_output.hpp"
+
+namespace quern {
+
+namespace {
+
+/// Gives the pages of an index that is read from front to back to the system again, some MiB at a time.
+class PassedPages {
+ public:
+  explicit PassedPages(const IndexReader& index) : container_(index.container()) {}
+  /// So many bytes, about, were read.
+  void note(std::uint64_t bytes) {
+    constexpr std::uint64_t bytes_per_release = 4 << 20;
+    passed_ += bytes;
+    if (passed_ < bytes_per_release) return;
+    container_.release();
+    passed_ = 0;
+  }
+
+ private:
+  const ContainerReader& container_;
+  std::uint64_t passed_ = 0;
+};
+
+/// About what an index has of a list besides its term and postings, and of a document besides its docno.
+constexpr std::uint64_t list_row_bytes = 32, document_row_bytes = 8;
+
+void export_list(const IndexReader& index, std::string_view term, const PostingList& list, PassedPages& pages,
+                 InvertedSink& sink) {
+  PostingCheck check(index.num_documents());
+  BlockReader reader(index, list);
+  std::uint64_t postings = 0;
+  for (std::size_t block = 0; block < reader.num_blocks(); ++block) {
+    reader.load(block);
+    const auto docids = reader.docids();
+    const auto freqs = reader.freqs();
+    for (std::size_t i = 0; i < docids.size(); ++i) {
+      if (const char* wrong = check.wrong(docids[i], freqs[i]))
+        index.container().fail("postings", fmt::format("the list of '{}' has {}", term, wrong));
+      sink.add_posting(docids[i], freqs[i]);
+    }
+    postings += docids.size();
+    pages.note(docids.size_bytes() + freqs.size_bytes());
+  }
+  pages.note(term.size() + list_row_bytes);
+  if (postings != list.df) index.container().fail("postings", fmt::format("the list of '{}' has another df", term));
+  sink.end_list(term);
+}
+
+}  // namespace
+
+void export_index(const IndexReader& index, InvertedSink& sink, Progress& progress) {
+  const IndexManifest& manifest = index.manifest();
+  sink.begin({manifest.terms, manifest.documents, manifest.statistics.documents, manifest.statistics.tokens});
+  progress.start("export lists", manifest.postings, "postings");
+  PassedPages pages(index);
+  for (std::uint64_t block = 0; block < index.num_lexicon_blocks(); ++block) {
+    index.for_each_list(block, [&](std::string_view term, const PostingList& list) {
+      export_list(index, term, list, pages, sink);
+      progress.add(list.df);
+    });
+  }
+  progress.finish();
+  for (docid_t docid = 0; docid < index.num_documents(); ++docid) {
+    const std::string_view docno = index.docno(docid);
+    sink.add_document(docno, index.length(docid));
+    pages.note(docno.size() + document_row_bytes);
+  }
+  sink.end();
+}
+
+namespace {
+
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored) && !std::filesystem::is_directory(path, ignored);
+}
+
+class Ciff : public InterchangeFormat {
+ public:
+  std::string_view name() const override { return "ciff"; }
+  std::string_view description() const override { return "Common Index File Format: one file"; }
+  bool is_at(const std::string& path) const override { return path == "-" || is_file(path); }
+
+  void read(const std::string& path, InvertedSink& sink, const Resources& resources) const override {
+    with_own_errors([&] { read_ciff(*ByteSource::open(path, resources), sink); });
+  }
+
+  void write(const IndexReader& index, const std::string& path, bool force, const Resources& resources) const override {
+    run_stage(resources, [&] {
+      AtomicOutput out = AtomicOutput::file(path, force);
+      CiffWriter writer(out.file(), resources.tmp_folder);
+      export_index(index, writer, *resources.progress);
+      out.commit();
+    });
+  }
+};
+
+class Ds2i : public InterchangeFormat {
+ public:
+  std::string_view name() const override { return "ds2i"; }
+  std::string_view description() const override {
+    return "binary collection of ds2i and PISA: PATH.docs, .freqs, .sizes, .terms, .documents";
+  }
+  bool is_at(const std::string& path) const override { return is_file(path + ds2i_endings.front()); }
+
+  void read(const std::string& path, InvertedSink& sink, const Resources& resources) const override {
+    with_own_errors([&] {
+      std::array<std::unique_ptr<ByteSource>, ds2i_endings.size()> sources;
+      const std::uint64_t max_window_bytes = ByteSource::max_window_bytes(resources) / 2;  // of each of the five
+      for (std::size_t i = 0; i < sources.size(); ++i)
+        sources[i] = ByteSource::open(path + ds2i_endings[i], nullptr, max_window_bytes);
+      read_ds2i({*sources[0], *sources[1], *sources[2], *sources[3], *sources[4]}, sink);
+    });
+  }
+
+  void write(const IndexReader& index, const std::string& path, bool force, const Resources& resources) const override {
+    run_stage(resources, [&] {
+      std::vector<std::unique_ptr<AtomicOutput>> outputs;
+      std::array<File*, ds2i_endings.size()> files{};
+      for (std::size_t i = 0; i < files.size(); ++i) {
+        outputs.push_back(
+            std::unique_ptr<AtomicOutput>(new AtomicOutput(AtomicOutput::file(path + ds2i_endings[i], force))));
+        files[i] = &outputs.back()->file();
+      }
+      Ds2iWriter writer(files, resources.tmp_folder);
+      export_index(index, writer, *resources.progress);
+      AtomicOutput::commit_together(outputs);
+    });
+  }
+};
+
+}  // namespace
+
+const std::vector<const InterchangeFormat*>& all_interchange_formats() {
+  static const Ciff ciff;
+  static const Ds2i ds2i;
+  static const std::vector<const InterchangeFormat*> all = {&ciff, &ds2i};
+  return all;
+}
+
+const InterchangeFormat& interchange_format_named(std::string_view name) {
+  return find_named(all_interchange_formats(), name, "format of inverted files");
+}
+
+const InterchangeFormat& detect_interchange_format(const std::string& path) {
+  for (const InterchangeFormat* format : all_interchange_formats())
+    if (format->is_at(path)) return *format;
+  throw InvalidArgument(path + ": there is neither such a file nor " + path + ds2i_endings.front());
+}
+
+}  // namespace quern

@@ -1,0 +1,179 @@
+#include "quern/index/forward/recode_forward.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "quern/codec/kernels.hpp"
+#include "quern/core/job_pipeline.hpp"
+#include "quern/core/own_errors.hpp"
+#include "quern/core/run_stage.hpp"
+#include "quern/core/size_text.hpp"
+#include "quern/formats/lexicon_cursor.hpp"
+#include "quern/index/forward/term_number_cache.hpp"
+#include "quern/io/checksum.hpp"
+
+namespace quern {
+namespace {
+
+/// Coded bytes that a thread takes at a time, and those of a document that is not in memory as a whole.
+constexpr std::uint64_t job_bytes = 1 << 20, large_document_bytes = 4 << 20;
+
+}  // namespace
+
+/// The terms of the index that documents come from, by their numbers in the other.
+class ForwardRecoder::Terms {
+ public:
+  Terms(const IndexReader& from, const IndexReader& to) : from_(from), to_(to) {
+    numbers_.reserve(from.manifest().terms);
+    LexiconCursor here(from), there(to);
+    bool has_there = there.next();
+    while (here.next()) {
+      while (has_there && there.term() < here.term()) has_there = there.next();
+      const bool is_there = has_there && there.term() == here.term();
+      numbers_.push_back(is_there ? there.list().number : none);
+    }
+  }
+
+  /// Adds a term to a segment by its number in the old index, or as the literal that it is there.
+  SegmentBuilder::Key add(term_t number, SegmentBuilder& builder) const {
+    if (numbers_[number] != none) return builder.add_term(numbers_[number]);
+    return builder.add_literal(from_.term(number));
+  }
+  SegmentBuilder::Key add(std::string_view literal, SegmentBuilder& builder, TermNumberCache& cache) const {
+    const auto number = cache.number(literal, [&](std::string_view term) -> std::optional<term_t> {
+      const auto list = to_.find(term);
+      return list ? std::optional<term_t>(list->number) : std::nullopt;
+    });
+    return number ? builder.add_term(*number) : builder.add_literal(literal);
+  }
+
+ private:
+  static constexpr term_t none = ~term_t{0};
+
+  const IndexReader& from_;
+  const IndexReader& to_;
+  std::vector<term_t> numbers_;
+};
+
+/// Some documents on their way.
+struct ForwardRecoder::Job {
+  struct Document {
+    StaticNumbers numbers;
+    std::size_t segments_end = 0;  ///< in `segments`
+  };
+  docid_t first = 0, end = 0;  ///< in the forward file that is read
+  bool is_large = false;       ///< a document that is coded while it is written
+  std::vector<Document> documents;
+  Bytes segments;
+
+  SegmentBuilder builder;
+  TermNumberCache cache;
+  std::vector<term_t> numbers;
+  std::vector<std::string_view> literals;
+  std::vector<std::uint32_t> ids;
+  std::vector<SegmentBuilder::Key> keys;  ///< of each id
+
+  /// Appends a segment to `segments`, coded anew.
+  void recode(const ForwardSegment& segment, const Terms& terms, std::uint64_t index_terms, const std::string& what) {
+    segment.read_terms(numbers, literals, what);
+    keys.assign(1, SegmentBuilder::phrase_end_key);
+    for (const term_t number : numbers) keys.push_back(terms.add(number, builder));
+    for (const std::string_view literal : literals) keys.push_back(terms.add(literal, builder, cache));
+    ids.resize(segment.places() + unpack_slack);
+    segment.unpack(0, segment.places(), ids.data());
+    std::uint32_t at = 0;
+    for (std::size_t stream = 0; stream < num_document_streams; ++stream)
+      for (const std::uint32_t of_stream = at + segment.stream_places()[stream]; at < of_stream; ++at) {
+        if (ids[at] >= keys.size()) throw CorruptFile(what + ": an unknown term");
+        builder.add_place(static_cast<DocumentStream>(stream), keys[ids[at]]);
+      }
+    builder.encode(index_terms, segments);
+  }
+};
+
+ForwardRecoder::ForwardRecoder(const IndexReader& to, const Resources& resources, File& out) try
+    : to_(to), resources_(resources), file_(out), writer_(out, resources.tmp_folder) {
+} catch (...) {
+  throw_own_error();
+}
+
+void ForwardRecoder::write(docid_t docid, const ForwardReader& forward, const Terms& terms, Job& job) {
+  writer_.begin_document(forward.numbers(docid));
+  forward.for_each_segment(docid, [&](const ForwardSegment& segment) {
+    job.segments.clear();
+    job.recode(segment, terms, to_.manifest().terms, forward.place(docid));
+    writer_.add_segments(job.segments);
+  });
+}
+
+void ForwardRecoder::add(const IndexReader& from, const ForwardReader& forward, const DocidRange& docids) {
+  return run_stage(resources_, [&] {
+    const std::uint64_t table_bytes = from.manifest().terms * sizeof(term_t) + to_.manifest().documents * 8;
+    // A job has its documents, their terms and places, and what they are coded as.
+    constexpr std::uint64_t bytes_per_job = 4 * large_document_bytes;
+    if (table_bytes + bytes_per_job > resources_.memory_bytes)
+      throw InvalidArgument(fmt::format("{}: needs {} of memory for terms and links, but --memory allows {}; raise it",
+                                        forward.name(), size_text(table_bytes + bytes_per_job),
+                                        size_text(resources_.memory_bytes)));
+    const Terms terms(from, to_);
+    from.container().release();
+    docid_t next = docids.first;
+    const auto read = [&](Job& job) {
+      if (next == docids.end) return false;
+      const std::uint64_t begin = forward.document_range(next).from;
+      job.first = next;
+      do ++next;
+      while (next < docids.end && forward.document_range(next).to - begin <= job_bytes);
+      job.end = next;
+      const ForwardReader::Range last = forward.document_range(job.end - 1);
+      job.is_large = last.to - last.from > large_document_bytes;
+      return true;
+    };
+    const auto work = [&](Job& job) {
+      job.documents.clear();
+      job.segments.clear();
+      if (job.is_large) return;
+      for (docid_t docid = job.first; docid < job.end; ++docid) {
+        const StaticNumbers numbers = forward.for_each_segment(docid, [&](const ForwardSegment& segment) {
+          job.recode(segment, terms, to_.manifest().terms, forward.place(docid));
+        });
+        job.documents.push_back({numbers, job.segments.size()});
+      }
+    };
+    const auto put = [&](Job& job) {
+      if (job.is_large) write(job.first, forward, terms, job);
+      std::size_t begin = 0;
+      for (const Job::Document& document : job.documents) {
+        writer_.begin_document(document.numbers);
+        writer_.add_segments(ByteView(job.segments).subspan(begin, document.segments_end - begin));
+        begin = document.segments_end;
+      }
+      for (docid_t docid = job.first; docid < job.end; ++docid) {
+        out_links_.push_back(forward.out_links(docid));
+        in_links_.push_back(forward.in_links(docid));
+      }
+      resources_.progress->add(job.end - job.first);
+      manifest_.counts += job.builder.counts();
+      job.builder = {};
+      forward.container().release();
+    };
+    const std::uint64_t fitting = (resources_.memory_bytes - table_bytes) / bytes_per_job;
+    run_jobs(
+        std::clamp<std::uint64_t>(fitting, 1, 2 * resources_.threads), [] { return std::make_unique<Job>(); }, read,
+        work, put);
+    manifest_.documents += docids.size();
+  });
+}
+
+ForwardReport ForwardRecoder::finish() {
+  return with_own_errors([&] {
+    manifest_.index_hash = hash_text(to_.container().content_hash());
+    manifest_.index_terms = to_.manifest().terms;
+    writer_.finish(manifest_, out_links_, in_links_);
+    return ForwardReport{manifest_, file_.size(), std::nullopt};
+  });
+}
+
+}  // namespace quern

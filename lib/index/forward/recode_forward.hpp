@@ -1,0 +1,42 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quern/core/resources.hpp"
+#include "quern/formats/forward_file.hpp"
+#include "quern/formats/order_file.hpp"
+#include "quern/index/forward/build_forward.hpp"
+#include "quern/io/file.hpp"
+
+namespace quern {
+
+/// Writes the forward file of an index whose documents are those of other indexes: of shards, or of the whole that a
+/// shard was cut from. Segments keep their borders, which do not depend on shards, and get the other index's numbers of
+/// terms; the bytes are those of build_forward().
+class ForwardRecoder {
+ public:
+  /// `to`: the index that the file will belong to. It must stay, as must the resources and the file.
+  ForwardRecoder(const IndexReader& to, const Resources& resources, File& out);
+  /// Adds documents of another index, after those that were added before. Works in parallel, within the memory budget.
+  /// Throws InvalidArgument if the budget doesn't hold 4 bytes for each term of that index, 8 for each document of the
+  /// new one, and 16 MB; CorruptFile for damage.
+  void add(const IndexReader& from, const ForwardReader& forward, const DocidRange& docids);
+  ForwardReport finish();
+
+ private:
+  struct Job;
+  class Terms;
+
+  void write(docid_t docid, const ForwardReader& forward, const Terms& terms, Job& job);
+
+  const IndexReader& to_;
+  const Resources& resources_;
+  File& file_;
+  ForwardWriter writer_;
+  ForwardManifest manifest_;
+  std::vector<std::uint32_t> out_links_, in_links_;
+};
+
+}  // namespace quern

@@ -1,0 +1,165 @@
+#include "quern/index/shards/cut_index.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "quern/core/run_stage.hpp"
+#include "quern/formats/documents_hash.hpp"
+#include "quern/formats/lexicon_cursor.hpp"
+#include "quern/formats/manifest_json.hpp"
+#include "quern/formats/posting_reader.hpp"
+#include "quern/index/index_assembly.hpp"
+#include "quern/index/list_encoder.hpp"
+#include "quern/index/shards/index_documents.hpp"
+#include "quern/index/shards/joined_lists.hpp"
+#include "quern/index/shards/merge_indexes.hpp"
+#include "quern/index/shards/shard_cuts.hpp"
+#include "quern/io/external_sort.hpp"
+
+namespace quern {
+namespace {
+
+/// How many of a list's postings are below a docID.
+std::uint64_t postings_below(BlockReader& reader, std::uint64_t block_size, docid_t docid) {
+  const PostingList& list = reader.list();
+  const std::size_t block = list.block_last.empty() ? 0 : search_rows(list.block_last, 0, docid);
+  if (block == reader.num_blocks()) return list.df;
+  reader.load(block);
+  const auto docids = reader.docids();
+  return block * block_size +
+         static_cast<std::uint64_t>(std::lower_bound(docids.begin(), docids.end(), docid) - docids.begin());
+}
+
+/// The lists of a range of documents, and what their terms have in all.
+class RangeLexicon {
+ public:
+  RangeLexicon(const IndexReader& index, const DocidRange& range)
+      : index_(index), range_(range), cursor_(index), counting_(index) {}
+
+  bool next(std::string& term, std::vector<PostingRange>& ranges) {
+    while (cursor_.next()) {
+      const PostingList& list = cursor_.list();
+      BlockReader reader(index_, list);
+      const std::uint64_t first = postings_below(reader, index_.block_size(), range_.first);
+      const std::uint64_t end = postings_below(reader, index_.block_size(), range_.end);
+      if (first == end) continue;
+      term = cursor_.term();
+      ranges.push_back({&index_, list, first, end - first, 0, range_.first});
+      return true;
+    }
+    return false;
+  }
+
+  /// Of terms in rising order.
+  TermCounts counts_of(std::string_view term) {
+    do {
+      if (!counting_.next()) throw CorruptFile(index_.name() + ": the lexicon ends too early");
+    } while (counting_.term() != term);
+    return {counting_.list().df, counting_.list().cf};
+  }
+
+ private:
+  const IndexReader& index_;
+  DocidRange range_;
+  LexiconCursor cursor_, counting_;  ///< of postings, and of counts: in threads of their own
+};
+
+CollectionManifest settings_of(const IndexManifest& from) {
+  CollectionManifest manifest;
+  copy_parse_settings(from, manifest);
+  manifest.impacts = from.impacts;
+  manifest.documents = from.documents;
+  manifest.empty_documents = from.empty_documents;
+  return manifest;
+}
+
+std::uint64_t documents_hash(const IndexReader& index, const DocidRange& range) {
+  DocumentsHash hash;
+  index.for_each_text(range.first, range.end, [&](docid_t docid, std::string_view url, std::string_view title) {
+    hash.add(index.docno(docid), url, title, index.length(docid));
+  });
+  return hash.value();
+}
+
+std::span<const float> in_range(std::span<const float> scores, const DocidRange& range) {
+  return scores.empty() ? scores : scores.subspan(range.first, range.size());
+}
+
+}  // namespace
+
+void write_statistics_of_index(const IndexReader& index, const Resources& resources, File& out) {
+  return run_stage(resources, [&] {
+    StatisticsManifest manifest;
+    manifest.collection = settings_of(index.manifest());
+    StatisticsWriter writer(out, resources.tmp_folder);
+    for (LexiconCursor cursor(index); cursor.next();)
+      writer.add_term(cursor.term(), {cursor.list().df, cursor.list().cf});
+    writer.begin_docnos();
+    ExternalSort docnos(resources.tmp_folder, resources.memory_bytes / 2);
+    for (docid_t docid = 0; docid < index.num_documents(); ++docid) docnos.add(docno_key(index.docno(docid)), {});
+    manifest.documents_hash = documents_hash(index, {0, index.num_documents()});
+    DocnoCounts keys(writer);
+    docnos.merge([&](std::string_view key, ByteView) { keys.add(key, 1); });
+    keys.end();
+    const CollectionSplit split{index.container().content_hash(), index.num_documents()};
+    writer.finish(std::move(manifest), std::span(&split, 1));
+  });
+}
+
+BuildReport cut_index(const IndexReader& index, const ShardChoice& choice, const StatisticsReader* statistics,
+                      const Resources& resources, File& out) {
+  return run_stage(resources, [&] {
+    const IndexManifest& from = index.manifest();
+    if (from.shard) throw InvalidArgument(index.name() + ": is a shard already; merge all with quern merge first");
+    const std::vector<docid_t> firsts = cut_into_shards(count_postings(index), index.num_documents(), choice.count);
+    const DocidRange range{firsts[choice.number - 1],
+                           choice.number < choice.count ? firsts[choice.number] : index.num_documents()};
+    if (range.size() == 0)
+      throw InvalidArgument(fmt::format("{}: shard {} of {} has no document; cut it into fewer", index.name(),
+                                        choice.number, choice.count));
+    const std::string source = hash_text(index.container().content_hash());
+    RangeLexicon lexicon(index, range);
+    WholeOfShard whole;
+    whole.manifest = {choice.number,
+                      choice.count,
+                      source,
+                      statistics == nullptr ? source : hash_text(statistics->container().content_hash()),
+                      {}};
+    whole.docids = range;
+    whole.statistics = from.statistics;
+    if (from.quantize_bits > 0) whole.quantize_top = from.quantize_top;
+    whole.counts = [&](std::string_view term) { return lexicon.counts_of(term); };
+    const BuildOptions options = options_of_index(from);
+    const IndexTables tables{range.size(),
+                             unsigned{!index.pagerank().empty()} + unsigned{!index.global_scores().empty()}};
+    IndexAssembly assembly({tables, options, resources, out, index.name(), &whole});
+    JoinedLists lists([&](std::string& term, std::vector<PostingRange>& ranges) { return lexicon.next(term, ranges); },
+                      [&] { index.container().release(); },
+                      encodes_pieces(codec_named(options.codec), options.codec_options),
+                      most_joined_postings(assembly.working_bytes(), assembly.jobs_in_flight()), resources.tmp_folder);
+    const std::span<const std::uint32_t> lengths = index.lengths().subspan(range.first, range.size());
+    const double share = static_cast<double>(range.size()) / static_cast<double>(from.documents);
+    AssembledLists written =
+        std::move(assembly).write_lists({lengths.begin(), lengths.end()}, from.statistics, lists,
+                                        static_cast<std::uint64_t>(static_cast<double>(from.postings) * share),
+                                        [&](term_t term) { return lists.term_at(term); });
+    IndexManifest manifest = settings_of_index(from);
+    const std::uint64_t hash = documents_hash(index, range);
+    manifest.collection_hash = hash_text(hash);
+    manifest.docid_base = range.first;
+    manifest.shard = whole.manifest;
+    // What the hashes of all shards lack to the index's.
+    const std::uint64_t others =
+        documents_hash(index, {0, range.first}) + documents_hash(index, {range.end, index.num_documents()});
+    manifest.shard->input_hash = hash_text(hash_of_text(from.collection_hash).value_or(0) - hash - others);
+    IndexDocuments documents(index);
+    return std::move(written)
+        .write_documents([&](docid_t first, docid_t end, const AssembledLists::DocumentVisit& visit) {
+          documents.for_each(first + range.first, end + range.first, visit);
+        })
+        .finish(std::move(manifest), in_range(index.pagerank(), range), in_range(index.global_scores(), range));
+  });
+}
+
+}  // namespace quern

@@ -1,0 +1,131 @@
+#include "quern/index/shards/merge_indexes.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "quern/core/run_stage.hpp"
+#include "quern/formats/lexicon_cursor.hpp"
+#include "quern/formats/manifest_json.hpp"
+#include "quern/formats/term_tournament.hpp"
+#include "quern/index/index_assembly.hpp"
+#include "quern/index/list_encoder.hpp"
+#include "quern/index/shards/index_documents.hpp"
+#include "quern/index/shards/joined_lists.hpp"
+#include "quern/io/checksum.hpp"
+
+namespace quern {
+namespace {
+
+/// The lists of all shards, term by term.
+class ShardLexicons {
+ public:
+  explicit ShardLexicons(const IndexShards& shards) : tournament_(shards.size()) {
+    for (const IndexReader& shard : shards) cursors_.emplace_back(shard);
+    has_next_ = advance();
+  }
+
+  bool next(std::string& term, std::vector<PostingRange>& ranges) {
+    if (!has_next_) return false;
+    term = tournament_.term();
+    do {
+      const LexiconCursor& cursor = cursors_[tournament_.source()];
+      const auto base = static_cast<docid_t>(cursor.index().manifest().docid_base);
+      ranges.push_back({&cursor.index(), cursor.list(), 0, cursor.list().df, base, 0});
+      has_next_ = advance();
+    } while (has_next_ && !tournament_.is_new_term());
+    return true;
+  }
+
+ private:
+  bool advance() {
+    return tournament_.next([&](std::size_t shard) -> std::optional<std::string_view> {
+      if (!cursors_[shard].next()) return std::nullopt;
+      return cursors_[shard].term();
+    });
+  }
+
+  std::vector<LexiconCursor> cursors_;  ///< in the order of docIDs
+  TermTournament tournament_;
+  bool has_next_;
+};
+
+/// The numbers of all shards, one after another; empty if the shards have none.
+template <class Number>
+std::vector<Number> joined(const IndexShards& shards, std::span<const Number> (IndexReader::*numbers)() const) {
+  std::vector<Number> all;
+  for (const IndexReader& shard : shards) {
+    const std::span<const Number> some = (shard.*numbers)();
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+BuildOptions options_of_index(const IndexManifest& manifest) {
+  BuildOptions options;
+  options.codec = manifest.codec;
+  options.codec_options = manifest.codec_options;
+  options.bm25 = manifest.bm25;
+  options.impacts = manifest.impacts;
+  if (!manifest.impacts) options.quantize_bits = manifest.quantize_bits;
+  return options;
+}
+
+IndexManifest settings_of_index(const IndexManifest& from) {
+  IndexManifest manifest;
+  copy_parse_settings(from, manifest);
+  manifest.order = from.order;
+  manifest.order_seed = from.order_seed;
+  manifest.scores = from.scores;
+  manifest.lengths = from.lengths;
+  return manifest;
+}
+
+namespace {
+
+/// The manifest of the whole, but for what the assembly fills in.
+IndexManifest whole_manifest(const IndexShards& shards) {
+  IndexManifest manifest = settings_of_index(shards[0].manifest());
+  std::uint64_t hash = hash_of_text(shards[0].manifest().shard->input_hash).value_or(0);
+  for (const IndexReader& shard : shards) hash += hash_of_text(shard.manifest().collection_hash).value_or(0);
+  manifest.collection_hash = hash_text(hash);
+  return manifest;
+}
+
+}  // namespace
+
+BuildReport merge_indexes(const IndexShards& shards, const Resources& resources, File& out) {
+  return run_stage(resources, [&] {
+    const IndexManifest& manifest = shards[0].manifest();
+    if (!manifest.shard || manifest.shard->count != shards.size())
+      throw InvalidArgument(shards[0].name() + ": is not all shards of an index; name all");
+    const BuildOptions options = options_of_index(manifest);
+    std::uint64_t postings = 0;
+    for (const IndexReader& shard : shards) postings += shard.manifest().postings;
+    const std::vector<float> pagerank = joined(shards, &IndexReader::pagerank);
+    const std::vector<float> global_scores = joined(shards, &IndexReader::global_scores);
+    const IndexTables tables{manifest.statistics.documents,
+                             unsigned{!pagerank.empty()} + unsigned{!global_scores.empty()}};
+    IndexAssembly assembly({tables, options, resources, out, "the shards"});
+    ShardLexicons lexicons(shards);
+    JoinedLists lists([&](std::string& term, std::vector<PostingRange>& ranges) { return lexicons.next(term, ranges); },
+                      [&] {
+                        for (const IndexReader& shard : shards) shard.container().release();
+                      },
+                      encodes_pieces(codec_named(options.codec), options.codec_options),
+                      most_joined_postings(assembly.working_bytes(), assembly.jobs_in_flight()), resources.tmp_folder);
+    AssembledLists written =
+        std::move(assembly).write_lists(joined(shards, &IndexReader::lengths), manifest.statistics, lists, postings,
+                                        [&](term_t term) { return lists.term_at(term); });
+    IndexDocuments documents(shards);
+    return std::move(written)
+        .write_documents([&](docid_t first, docid_t end, const AssembledLists::DocumentVisit& visit) {
+          documents.for_each(first, end, visit);
+        })
+        .finish(whole_manifest(shards), pagerank, global_scores);
+  });
+}
+
+}  // namespace quern

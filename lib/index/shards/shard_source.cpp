@@ -1,0 +1,64 @@
+#include "quern/index/shards/shard_source.hpp"
+
+#include <fmt/format.h>
+
+#include "quern/core/own_errors.hpp"
+
+namespace quern {
+
+ShardSource::ShardSource(const ShardChoice& choice, const OrderReader& order, StatisticsReader statistics,
+                         std::optional<Scales> scales) try
+    : statistics_(std::move(statistics)), scales_(std::move(scales)) {
+  const OrderManifest& manifest = order.manifest();
+  if (manifest.shards.size() != choice.count)
+    throw InvalidArgument(fmt::format("{}: is cut into {} shards, not {}; make one with: quern order --shards {}",
+                                      order.name(), manifest.shards.size(), choice.count, choice.count));
+  whole_.docids = manifest.shard(choice.number - 1);
+  if (whole_.docids.size() == 0)
+    throw InvalidArgument(fmt::format("{}: shard {} of {} has no document; cut the order into fewer", order.name(),
+                                      choice.number, choice.count));
+  whole_.manifest = {choice.number,
+                     choice.count,
+                     hash_text(order.container().content_hash()),
+                     hash_text(statistics_.container().content_hash()),
+                     {}};
+  whole_.statistics = statistics_.manifest().statistics();
+  if (scales_) whole_.quantize_top = scales_->top;
+  whole_.counts = [this](std::string_view term) { return counts_of(term); };
+} catch (...) {
+  throw_own_error();
+}
+
+void ShardSource::check(const CollectionReader& collection, const BuildOptions& options) const {
+  statistics_.check_splits(collection.splits(), collection.name());
+  if (options.quantize_bits == 0) return;
+  if (!scales_)
+    throw InvalidArgument(
+        "quantized impacts of a shard need the scale of all: make it with quern statistics --scales, and name it with "
+        "--scales");
+  if (scales_->statistics_hash != whole_.manifest.statistics_hash)
+    throw InvalidArgument("the scales were made with other statistics; make them anew");
+  if (scales_->bm25 != options.bm25)
+    throw InvalidArgument(fmt::format("the scales are of k1 {} and b {}; build with these, or make them anew",
+                                      scales_->bm25.k1, scales_->bm25.b));
+  if (scales_->splits != statistics_.splits())
+    throw InvalidArgument(fmt::format("the scales are of {} splits, the statistics of {}; merge those of all",
+                                      scales_->splits.size(), statistics_.splits().size()));
+}
+
+const WholeOfShard& ShardSource::whole() {
+  with_own_errors([&] {
+    scan_.emplace(statistics_.terms());
+    has_entry_ = scan_->next(entry_);
+  });
+  return whole_;
+}
+
+TermCounts ShardSource::counts_of(std::string_view term) {
+  while (has_entry_ && entry_.term < term) has_entry_ = scan_->next(entry_);
+  if (!has_entry_ || entry_.term != term)
+    throw InvalidArgument(fmt::format("{}: lacks the term '{}' of the shard", statistics_.name(), term));
+  return TermCounts::of(entry_.payload, statistics_.name());
+}
+
+}  // namespace quern

@@ -1,0 +1,163 @@
+#include "quern/index/shards/statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "quern/core/run_stage.hpp"
+#include "quern/formats/dictionary_merge.hpp"
+#include "quern/formats/documents_hash.hpp"
+#include "quern/formats/manifest_json.hpp"
+#include "quern/index/shards/term_sums.hpp"
+#include "quern/io/external_sort.hpp"
+
+namespace quern {
+namespace {
+
+/// Calls visit() for each document's row.
+template <class Visit>
+void for_each_document(const CollectionReader& collection, Visit&& visit) {
+  ChunkBuffers buffers;
+  for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk)
+    for (const DocumentRow& row : collection.documents(chunk, buffers)) visit(row);
+}
+
+/// Throws unless all statistics were made as the first were.
+void check_alike(const std::vector<StatisticsReader>& inputs) {
+  const StatisticsReader& first = inputs.front();
+  const ManifestJson settings = parse_settings(first.manifest().collection);
+  for (const StatisticsReader& other : inputs) {
+    const CollectionManifest& collection = other.manifest().collection;
+    if (parse_settings(collection) != settings)
+      throw InvalidArgument(fmt::format("{}: is of collections that were parsed with other options than those of {}",
+                                        other.name(), first.name()));
+    if (collection.libraries != first.manifest().collection.libraries)
+      throw InvalidArgument(fmt::format("{}: is of terms that other versions of libraries made than those of {}",
+                                        other.name(), first.name()));
+  }
+}
+
+/// The splits of all, in rising order.
+std::vector<CollectionSplit> all_splits(const std::vector<StatisticsReader>& inputs) {
+  std::vector<CollectionSplit> splits;
+  for (const StatisticsReader& input : inputs)
+    splits.insert(splits.end(), input.splits().begin(), input.splits().end());
+  std::sort(splits.begin(), splits.end());
+  const auto twice =
+      std::adjacent_find(splits.begin(), splits.end(), [](const auto& a, const auto& b) { return a.hash == b.hash; });
+  if (twice == splits.end()) return splits;
+  std::size_t last = inputs.size();
+  do --last;
+  while (!std::binary_search(inputs[last].splits().begin(), inputs[last].splits().end(), *twice));
+  throw InvalidArgument(fmt::format("{}: has a split that was counted before, of {} documents (collection hash {})",
+                                    inputs[last].name(), twice->documents, hash_text(twice->hash)));
+}
+
+void merge_terms(const std::vector<StatisticsReader>& inputs, std::uint64_t memory_bytes, Progress& progress,
+                 StatisticsWriter& writer) {
+  const std::uint64_t blocks = TermSums::blocks_at_once(inputs.size(), memory_bytes);
+  std::vector<DictionaryScan> scans;
+  for (const StatisticsReader& input : inputs) scans.push_back(input.terms(blocks));
+  TermSums sums(std::move(scans));
+  std::uint64_t entries = 0;
+  while (sums.next()) {
+    writer.add_term(sums.term(), sums.counts());
+    if (sums.entries() == entries) continue;
+    progress.add(sums.entries() - entries);
+    entries = sums.entries();
+  }
+}
+
+void merge_docnos(const std::vector<StatisticsReader>& inputs, std::uint64_t memory_bytes, StatisticsWriter& writer) {
+  const std::uint64_t blocks = DictionaryMerge::blocks_at_once(inputs.size(), memory_bytes);
+  std::vector<DictionaryScan> scans;
+  for (const StatisticsReader& input : inputs) scans.push_back(input.docnos(blocks));
+  DictionaryMerge merge(std::move(scans));
+  DocnoCounts keys(writer);
+  while (merge.next()) {
+    ByteReader payload(merge.payload(), inputs[merge.source()].name());
+    keys.add(merge.term(), payload.varint());
+  }
+  keys.end();
+}
+
+}  // namespace
+
+void write_statistics(const CollectionReader& collection, const Resources& resources, File& out) {
+  return run_stage(resources, [&] {
+    const CollectionManifest& from = collection.manifest();
+    resources.progress->start("count", from.documents, "documents");
+    StatisticsManifest manifest;
+    manifest.collection = from;
+    StatisticsWriter writer(out, resources.tmp_folder);
+    LexiconScan lexicon = collection.lexicon();
+    for (LexiconEntry entry; lexicon.next(entry);)
+      if (entry.df > 0) writer.add_term(entry.term, {entry.df, entry.cf});
+    writer.begin_docnos();
+    ExternalSort docnos(resources.tmp_folder, resources.memory_bytes / 2);
+    DocumentsHash hash;
+    for_each_document(collection, [&](const DocumentRow& row) {
+      docnos.add(docno_key(row.docno), {});
+      hash.add(row.docno, row.url, row.title, row.tokens);
+      resources.progress->add(1);
+    });
+    manifest.documents_hash = hash.value();
+    DocnoCounts keys(writer);
+    docnos.merge([&](std::string_view key, ByteView) { keys.add(key, 1); });
+    keys.end();
+    const CollectionSplit split{collection.content_hash(), from.documents};
+    writer.finish(std::move(manifest), std::span(&split, 1));
+    resources.progress->finish();
+  });
+}
+
+StatisticsManifest merge_statistics(const std::vector<StatisticsReader>& inputs, const Resources& resources,
+                                    File& out) {
+  return run_stage(resources, [&] {
+    if (inputs.empty()) throw InvalidArgument("no statistics to merge");
+    StatisticsManifest sum;
+    sum.collection = inputs.front().manifest().collection;
+    CollectionManifest& counts = sum.collection;
+    counts.documents = counts.empty_documents = 0;
+    check_alike(inputs);
+    std::uint64_t terms = 0;
+    for (const StatisticsReader& input : inputs) {
+      counts.documents += input.manifest().collection.documents;
+      counts.empty_documents += input.manifest().collection.empty_documents;
+      sum.documents_hash += input.manifest().documents_hash;
+      terms += input.manifest().collection.terms;
+      if (counts.documents >= end_docid)
+        throw InvalidArgument(fmt::format("the splits up to {} have more than 2^32 - 2 documents", input.name()));
+    }
+    const std::vector<CollectionSplit> splits = all_splits(inputs);
+    resources.progress->start("merge statistics", terms, "terms");
+    StatisticsWriter writer(out, resources.tmp_folder);
+    merge_terms(inputs, resources.memory_bytes / 2, *resources.progress, writer);
+    writer.begin_docnos();
+    merge_docnos(inputs, resources.memory_bytes / 2, writer);
+    writer.finish(sum, splits);
+    resources.progress->finish();
+    const ContainerReader written(std::make_shared<const File>(out.duplicate()), FileKind::statistics,
+                                  statistics_version);
+    return StatisticsManifest::from_json(written.manifest(), written.name());
+  });
+}
+
+std::vector<std::string> repeated_docnos(const StatisticsReader& statistics,
+                                         const std::vector<CollectionReader>& collections, std::size_t most) {
+  std::set<std::string> keys;
+  DictionaryScan scan = statistics.docnos();
+  for (DictionaryEntry entry; keys.size() < most && scan.next(entry);) {
+    ByteReader payload(entry.payload, statistics.name());
+    if (payload.varint() > 1) keys.emplace(entry.term);
+  }
+  std::set<std::string> names;
+  for (const CollectionReader& collection : collections)
+    for_each_document(collection, [&](const DocumentRow& row) {
+      if (keys.contains(docno_key(row.docno))) names.emplace(row.docno);
+    });
+  return {names.begin(), names.end()};
+}
+
+}  // namespace quern

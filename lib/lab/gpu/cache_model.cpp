@@ -1,0 +1,151 @@
+#include "quern/lab/gpu/cache_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+
+#include "quern/core/error.hpp"
+
+namespace quern {
+namespace {
+
+/// Linear in 1/x between points, which are sorted by x; constant beyond them.
+double interpolated(const std::vector<MeasuredPoint>& points, double x) {
+  const auto after = std::find_if(points.begin(), points.end(), [&](const MeasuredPoint& each) { return each.x >= x; });
+  if (after == points.end()) return points.back().y;
+  if (after == points.begin()) return after->y;
+  const MeasuredPoint& before = *std::prev(after);
+  const double share = (1 / x - 1 / after->x) / (1 / before.x - 1 / after->x);
+  return after->y + share * (before.y - after->y);
+}
+
+std::vector<MeasuredPoint> per_byte(const std::vector<TransferTime>& copies, double TransferTime::*us) {
+  std::vector<MeasuredPoint> points;
+  for (const TransferTime& copy : copies) {
+    const auto bytes = static_cast<double>(copy.bytes);
+    if (copy.bytes > 0) points.push_back({bytes, copy.*us / bytes});
+  }
+  return points;
+}
+
+}  // namespace
+
+const ResidentTimes& CacheModel::add(const CacheSetting& setting, const EngineRun& run) {
+  ResidentTimes& of = resident_.emplace_back();
+  of.setting = setting;
+  of.times = times_of(run);
+  // Batches of the same size, as QueryQueue makes them; queries that run again make some more.
+  const auto queries = static_cast<double>(run.queries);
+  const double batches = std::max(1.0, std::ceil(queries / static_cast<double>(setting.batch)));
+  of.batch_queries = queries / batches;
+  const double find_us = std::min(find_us_, of.times.host);
+  of.host_us = of.times.host - find_us;
+  const double flights = setting.batch == 1 ? 1 : batches;
+  // The GPU's clock counts what a batch's copies wait for beside kernels of the batch before; one GPU can't be busy for
+  // longer than the whole takes.
+  of.gpu_us = std::clamp(of.times.total - find_us - of.host_us / flights, 0.0, of.times.gpu);
+  of.query_us = std::max(of.times.host + of.gpu_us, of.times.total);
+  StageTimes stages;
+  stages.host = of.host_us;
+  stages.gpu = of.gpu_us;
+  of.alone_us = std::max(find_us, of.times.total - stages.overlapped_us(flights));
+  return of;
+}
+
+void CacheModel::add(const CalibratingRun& run) {
+  runs_.push_back(run);
+  const CopyDemand& of = run.demand;
+  if (of.windowed == 0) return;
+  const double resident_us =
+      at_batch(run.setting, of.batch_queries, [](const ResidentTimes& each) { return each.gpu_us; });
+  window_copies_us_.push_back({{of.copied_bytes, of.window_lists, of.windows}, run.times.copying, run.times.copying});
+  window_kernels_us_.push_back(
+      {{of.needed_bytes, of.window_lists, of.windows}, run.times.gpu - resident_us, run.times.gpu});
+}
+
+double CacheModel::at_batch(const CacheSetting& setting, double n, double (*figure)(const ResidentTimes&)) const {
+  std::vector<MeasuredPoint> points;
+  for (const ResidentTimes& of : resident_)
+    if (of.setting.k == setting.k && (of.setting.batch == 1) == (setting.batch == 1))
+      points.push_back({of.batch_queries, figure(of)});
+  if (points.empty()) throw InvalidArgument("the model has no run with all lists in the memory for this k");
+  std::sort(points.begin(), points.end(), [](const MeasuredPoint& a, const MeasuredPoint& b) { return a.x < b.x; });
+  return interpolated(points, n);
+}
+
+double CacheModel::unhidden_share(double windowed, double n) const {
+  struct Sum {
+    double us = 0, of_us = 0;
+  };
+  std::map<double, Sum> by_batch;
+  for (const CalibratingRun& run : runs_) {
+    if (run.demand.windowed != windowed) continue;
+    const StageTimes stages = hidden_stages(run.setting, run.demand);
+    Sum& sum = by_batch[run.demand.batch_queries];
+    sum.us += std::max(0.0, run.times.total - stages.overlapped_us(run.batches, run.demand.windows_per_batch));
+    sum.of_us += std::min(stages.gpu, stages.transfer);
+  }
+  std::vector<MeasuredPoint> shares;
+  for (const auto& [batch, sum] : by_batch)
+    if (sum.of_us > 0) shares.push_back({batch, sum.us / sum.of_us});
+  return shares.empty() ? 0 : interpolated(shares, n);
+}
+
+StageTimes CacheModel::stages(const CacheSetting& setting, const CopyDemand& demand) const {
+  StageTimes stages = hidden_stages(setting, demand);
+  // Where each query waits for the one before, nothing is hidden as it is.
+  if (setting.batch == 1 || stages.transfer <= 0) return stages;
+  const double n = demand.batch_queries;
+  stages.unhidden = demand.windowed * unhidden_share(1, n) + (1 - demand.windowed) * unhidden_share(0, n);
+  return stages;
+}
+
+StageTimes CacheModel::hidden_stages(const CacheSetting& setting, const CopyDemand& demand) const {
+  const double n = demand.batch_queries;
+  StageTimes stages;
+  stages.query = at_batch(setting, n, [](const ResidentTimes& of) { return of.query_us; });
+  stages.host = at_batch(setting, n, [](const ResidentTimes& of) { return of.host_us; });
+  stages.gpu = at_batch(setting, n, [](const ResidentTimes& of) { return of.gpu_us; });
+  stages.alone = at_batch(setting, n, [](const ResidentTimes& of) { return of.alone_us; });
+  const double by_windows =
+      window_kernels().us({demand.windowed * demand.needed_bytes, demand.window_lists, demand.windows});
+  stages.gpu += by_windows;
+  stages.query += by_windows;
+  const double bytes = demand.copied_bytes;
+  if (bytes <= 0 || copies_.empty()) return stages;
+  const auto fitted = [&](const std::vector<TransferTime>& copies, double TransferTime::*us) {
+    return copies.empty() ? 0 : fit_inverse(per_byte(copies, us)).at(n * bytes) * bytes;
+  };
+  const double whole = 1 - demand.windowed;
+  stages.transfer = whole * fitted(copies_, &TransferTime::us);
+  if (window_copies_us_.empty())
+    stages.transfer += demand.windowed * fitted(window_copies_, &TransferTime::us);
+  else
+    stages.transfer += window_copies().us({demand.windowed * bytes, demand.window_lists, demand.windows});
+  // A thread of its own gathers what windows need.
+  stages.gather = whole * fitted(copies_, &TransferTime::host_us);
+  return stages;
+}
+
+double CacheModel::resident_us(const CacheSetting& setting) const {
+  return at_batch(setting, static_cast<double>(setting.batch), [](const ResidentTimes& of) { return of.times.total; });
+}
+
+MeasuredPoints CacheModel::points(std::size_t k, bool by_windows) const {
+  MeasuredPoints points;
+  for (const ResidentTimes& of : resident_) {
+    if (of.setting.k != k) continue;
+    const double n = of.batch_queries;
+    points.query_us.push_back({n, of.query_us});
+    points.host_us.push_back({n, of.host_us});
+    points.gpu_us.push_back({n, of.gpu_us});
+    points.alone_us.push_back({n, of.alone_us});
+  }
+  const std::vector<TransferTime>& copies = by_windows && !window_copies_.empty() ? window_copies_ : copies_;
+  points.transfer_us_per_byte = per_byte(copies, &TransferTime::us);
+  points.gather_us_per_byte = per_byte(copies, &TransferTime::host_us);
+  return points;
+}
+
+}  // namespace quern

@@ -1,0 +1,282 @@
+#include "quern/lab/gpu/gpu_bench.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "quern/core/check_range.hpp"
+#include "quern/core/error.hpp"
+#include "quern/core/run_stage.hpp"
+#include "quern/core/wall_clock.hpp"
+#include "quern/gpu/device/tuning.hpp"
+#include "quern/lab/gpu/energy_meter.hpp"
+#include "quern/lab/measurement.hpp"
+#include "quern/lab/query_bench.hpp"
+#include "quern/plan/query_features.hpp"
+#include "quern/search/query_text.hpp"
+
+namespace quern {
+namespace {
+
+using Results = std::vector<std::vector<ScoredDocument>>;
+using Texts = std::span<const std::string_view>;
+
+/// Energy counters change about ten times per second: the work between two readings takes at least this long.
+constexpr double min_energy_seconds = 0.5;
+
+/// The CPU's results.
+struct Reference {
+  Results results;
+  std::vector<std::uint64_t> postings;  ///< in each query's lists
+  double seconds = 0;                   ///< 0 if it was not measured
+
+  double postings_of(std::size_t queries) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < queries; ++i) sum += static_cast<double>(postings[i]);
+    return sum;
+  }
+};
+
+Reference answer_on_cpu(const QueryEngine& engine, Texts texts, const QueryAlgorithm& algorithm, std::size_t k,
+                        const GpuBenchOptions& options, Progress& progress) {
+  // All algorithms with the same way of matching have the same results; maxscore is the fastest.
+  const QueryAlgorithm& reference =
+      algorithm.matching == Matching::any && !options.cpu ? algorithm_named("maxscore") : algorithm;
+  Reference out{Results(texts.size()), std::vector<std::uint64_t>(texts.size()), 0};
+  BatchSteps steps;
+  steps.take = [&](std::size_t i, const QueryAnswer& answer) {
+    out.results[i] = answer.documents;
+    out.postings[i] = answer.statistics.postings;
+  };
+  const unsigned passes = options.cpu ? options.repeats : 1;
+  std::vector<double> seconds;
+  progress.start(fmt::format("{} on the CPU, k {}", reference.name, k), passes, "passes");
+  for (unsigned i = 0; i < passes; ++i, progress.add(1))
+    seconds.push_back(wall_seconds([&] { run_batch(engine, texts, reference, k, options.threads, steps); }));
+  progress.finish();
+  if (options.cpu) out.seconds = median(seconds);
+  return out;
+}
+
+/// Measures one configuration after another.
+class GpuBench {
+ public:
+  GpuBench(const QueryEngine& engine, Texts texts, const GpuBenchOptions& options, const GpuMemoryCase& memory,
+           Progress& progress)
+      : cpu_engine_(engine),
+        texts_(texts),
+        options_(options),
+        memory_(memory),
+        progress_(progress),
+        all_gpus_(list_gpus()),
+        engine_(engine, gpu_options(options, memory.memory), progress),
+        gpus_(std::span(all_gpus_).subspan(options.gpu, engine_.gpus())),
+        energy_(gpus_),
+        limits_(limits_of(gpus_.front(), options.gpu)) {}
+
+  void set_strategy(const gpu::Strategy& strategy) {
+    engine_.set_strategy(strategy, options_.strategy_options, progress_);
+    strategy_ = &strategy;
+  }
+
+  GpuBenchFigures measure(const QueryAlgorithm& algorithm, std::size_t k, std::size_t gpus, std::size_t batch,
+                          const Reference& reference) {
+    GpuBenchFigures figures;
+    figures.strategy = strategy_;
+    figures.algorithm = &algorithm;
+    figures.memory_limit = memory_.limit;
+    figures.plan = memory_.plan;
+    figures.k = k;
+    figures.gpus = gpus == 0 ? engine_.gpus() : gpus;
+    figures.batch_queries = batch;
+    figures.queries = batch == 1 ? std::min(texts_.size(), max_single_queries) : texts_.size();
+    figures.postings = reference.postings_of(figures.queries);
+    figures.cpu_seconds = reference.seconds * static_cast<double>(figures.queries) / static_cast<double>(texts_.size());
+    engine_.set_batch_queries(batch);
+    engine_.use_gpus(figures.gpus);
+    progress_.start(fmt::format("{} by {} on {} GPUs, k {}, batches of {}", algorithm.name, strategy_->name,
+                                figures.gpus, k, batch),
+                    options_.repeats, "passes");
+    compare(figures, reference.results);
+    if (batch == 1)
+      ask_singly(figures);
+    else
+      ask_together(figures);
+    progress_.finish();
+    if (options_.each_query) time_each_query(figures);
+    return figures;
+  }
+
+ private:
+  static unsigned max_gpus(const GpuBenchOptions& options) {
+    const auto [least, most] = std::minmax_element(options.gpus.begin(), options.gpus.end());
+    return static_cast<unsigned>(*least == 0 ? 0 : *most);
+  }
+
+  static GpuOptions gpu_options(const GpuBenchOptions& options, const gpu::GpuMemoryOptions& memory) {
+    GpuOptions gpu;
+    gpu.gpu = options.gpu;
+    gpu.batch_queries = options.batches.front();
+    gpu.gpus = max_gpus(options);
+    gpu.memory = memory;
+    return gpu;
+  }
+
+  void compare(const GpuBenchFigures& figures, const Results& expected) {
+    const Results found = engine_.search(texts_.first(figures.queries), *figures.algorithm, figures.k);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      if (const auto what = difference(expected[i], found[i]))
+        throw Error(fmt::format("the GPU's results differ from the CPU's for query {} \"{}\", {} by {}, k {}: {}",
+                                i + 1, texts_[i], figures.algorithm->name, strategy_->name, figures.k, *what));
+  }
+
+  void ask_together(GpuBenchFigures& figures) {
+    std::vector<double> seconds, kernels;
+    const auto pass = [&] {
+      seconds.push_back(
+          wall_seconds([&] { engine_.search(texts_, *figures.algorithm, figures.k, &figures.statistics); }));
+    };
+    pass();
+    seconds.clear();  // that was the warm-up
+    const auto before = energy_.joules(figures.gpus);
+    double all_seconds = 0;
+    while (seconds.size() < options_.repeats || (before && all_seconds < min_energy_seconds)) {
+      pass();
+      all_seconds += seconds.back();
+      kernels.push_back(1e-6 * figures.statistics.device.kernels_us() / static_cast<double>(figures.gpus));
+      if (seconds.size() <= options_.repeats) progress_.add(1);
+    }
+    if (const auto after = energy_.joules(figures.gpus); before && after)
+      figures.joules = (*after - *before) / static_cast<double>(seconds.size());
+    figures.seconds = median(seconds);
+    figures.kernel_seconds = median(kernels);
+    figures.bound = bound_of(figures.statistics.counts, limits_);
+    if (figures.bound) figures.bound->seconds /= static_cast<double>(figures.gpus);
+  }
+
+  void ask_singly(GpuBenchFigures& figures) {
+    std::vector<double> wall_us, device_us;
+    const auto before = energy_.joules(figures.gpus);
+    const double all_seconds = wall_seconds([&] {
+      for (unsigned repeat = 0; repeat < options_.repeats; ++repeat, progress_.add(1)) {
+        figures.statistics = {};
+        for (const std::string_view& text : texts_.first(figures.queries)) {
+          GpuStatistics counted;
+          wall_us.push_back(1e6 * wall_seconds([&] {
+                              engine_.search({&text, 1}, *figures.algorithm, figures.k, &counted);
+                            }));
+          // A query without posting lists is never sent to a GPU.
+          if (counted.batches > 0) device_us.push_back(counted.device.total_us);
+          figures.statistics += counted;
+        }
+      }
+    });
+    if (const auto after = energy_.joules(figures.gpus); before && after && all_seconds >= min_energy_seconds)
+      figures.joules = (*after - *before) / options_.repeats;
+    figures.seconds = all_seconds / options_.repeats;
+    figures.kernel_seconds = 1e-6 * figures.statistics.device.kernels_us();
+    figures.wall_us = summarize(std::move(wall_us));
+    figures.device_us = summarize(std::move(device_us));
+  }
+
+  /// Times batches of queries that are alike, so that an even share of a batch's time is what such a query adds to one.
+  void time_each_query(GpuBenchFigures& figures) {
+    std::vector<MeasuredQuery>& each = figures.each_query;
+    Analyzer analyzer = cpu_engine_.make_analyzer();
+    for (const std::string_view text : texts_.first(figures.queries)) {
+      std::vector<std::string> terms = terms_of_query(text, cpu_engine_.options().text, analyzer);
+      each.push_back({0, features_of(cpu_engine_.index(), std::move(terms), figures.algorithm->matching)});
+    }
+    std::vector<std::size_t> order(each.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return each[a].features.postings < each[b].features.postings;
+    });
+    progress_.start("times of single queries", order.size(), "queries");
+    for (std::size_t at = 0; at < order.size(); at += figures.batch_queries) {
+      const std::size_t count = std::min(figures.batch_queries, order.size() - at);
+      time_batch(figures, std::span(order).subspan(at, count));
+      progress_.add(count);
+    }
+    progress_.finish();
+  }
+
+  void time_batch(GpuBenchFigures& figures, std::span<const std::size_t> queries) {
+    std::vector<std::string_view> texts;
+    for (const std::size_t query : queries) texts.push_back(texts_[query]);
+    const auto share = 1 / static_cast<double>(queries.size());
+    GpuStatistics counted;
+    std::vector<double> seconds;
+    for (unsigned repeat = 0; repeat <= options_.repeats; ++repeat)
+      seconds.push_back(wall_seconds([&] { engine_.search(texts, *figures.algorithm, figures.k, &counted); }));
+    seconds.erase(seconds.begin());  // that was the warm-up
+    for (const std::size_t query : queries) {
+      figures.each_query[query].us = 1e6 * share * median(seconds);
+      figures.each_query[query].features.missing_bytes =
+          static_cast<std::uint64_t>(share * static_cast<double>(counted.lists.copied_bytes));
+    }
+  }
+
+  const QueryEngine& cpu_engine_;
+  const Texts texts_;
+  const GpuBenchOptions& options_;
+  const GpuMemoryCase& memory_;
+  Progress& progress_;
+  const std::vector<GpuInfo> all_gpus_;
+  GpuEngine engine_;
+  const gpu::Strategy* strategy_ = nullptr;
+  const std::span<const GpuInfo> gpus_;
+  const EnergyMeter energy_;
+  const GpuLimits limits_;
+};
+
+}  // namespace
+
+void check_gpu_bench_options(const GpuBenchOptions& options) {
+  GpuOptions gpu;
+  gpu.gpu = options.gpu;
+  gpu.strategy_options = options.strategy_options;
+  check_gpu_options(gpu);
+  for (const std::size_t gpus : options.gpus) check_range("GPUs", gpus, 0, gpu::max_gpus);
+  for (const std::size_t k : options.ks) check_range("k", k, 1, end_docid);
+  for (const std::size_t batch : options.batches) check_range("queries per batch", batch, 1, gpu::max_batch_queries);
+  check_range("threads", options.threads, 1, max_threads);
+  check_range("repeats", options.repeats, 1, 1000);
+}
+
+std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, Texts texts,
+                                         std::span<const gpu::Strategy* const> strategies,
+                                         std::span<const QueryAlgorithm* const> algorithms,
+                                         const GpuBenchOptions& options, Progress& progress) {
+  check_gpu_bench_options(options);
+  if (texts.empty()) throw InvalidArgument("a benchmark needs at least one query");
+  for (const gpu::Strategy* strategy : strategies) gpu::check_answers(*strategy, algorithms);
+  std::map<std::pair<const QueryAlgorithm*, std::size_t>, Reference> references;
+  const auto reference_of = [&](const QueryAlgorithm& algorithm, std::size_t k) -> const Reference& {
+    const auto [known, is_new] = references.try_emplace({&algorithm, k});
+    if (is_new) known->second = answer_on_cpu(engine, texts, algorithm, k, options, progress);
+    return known->second;
+  };
+  std::vector<GpuBenchFigures> all;
+  for (const GpuMemoryCase& memory : options.memories) {
+    GpuBench bench(engine, texts, options, memory, progress);
+    for (const QueryAlgorithm* algorithm : algorithms) {
+      for (const std::size_t k : options.ks) {
+        const Reference& reference = reference_of(*algorithm, k);
+        for (const gpu::Strategy* strategy : strategies) {
+          if (!gpu::answers(*strategy, *algorithm)) continue;
+          bench.set_strategy(*strategy);
+          for (const std::size_t gpus : options.gpus)
+            for (const std::size_t batch : options.batches)
+              all.push_back(bench.measure(*algorithm, k, gpus, batch, reference));
+        }
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace quern

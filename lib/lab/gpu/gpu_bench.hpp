@@ -1,0 +1,71 @@
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/core/resources.hpp"
+#include "quern/gpu/worker/gpu_engine.hpp"
+#include "quern/lab/gpu/gpu_bound.hpp"
+#include "quern/lab/query_bench.hpp"
+#include "quern/search/query_statistics.hpp"
+
+/// Measures how fast GPUs answer queries beside the CPU of the same machine, in one run.
+namespace quern {
+
+/// What each GPU may take of its memory, and how tables name that.
+struct GpuMemoryCase {
+  std::string limit = "all", plan = "none";
+  gpu::GpuMemoryOptions memory;
+};
+
+struct GpuBenchOptions {
+  unsigned gpu = 0;                  ///< the first
+  std::vector<std::size_t> gpus{1};  ///< how many to measure with; 0: all
+  std::vector<std::size_t> ks{10}, batches{4096};
+  gpu::StrategyOptions strategy_options;
+  std::vector<GpuMemoryCase> memories{{}};  ///< one after another, at least one
+  unsigned threads = 1;                     ///< of the CPU
+  unsigned repeats = 3;
+  bool cpu = true;  ///< measure the CPU too; results are compared in any case
+  /// Whether figures have the times of single queries. Those of larger batches are then measured once more, in batches
+  /// of queries whose lists are about as long.
+  bool each_query = false;
+};
+
+/// Throws InvalidArgument if a number is out of its range.
+void check_gpu_bench_options(const GpuBenchOptions& options);
+
+/// Maximum number of queries for batches of 1.
+inline constexpr std::size_t max_single_queries = 2000;
+
+struct GpuBenchFigures {
+  const gpu::Strategy* strategy = nullptr;
+  const QueryAlgorithm* algorithm = nullptr;
+  std::string memory_limit, plan;  ///< as in GpuMemoryCase
+  std::size_t k = 0, gpus = 0, batch_queries = 0, queries = 0;
+  double seconds = 0;             ///< for all queries, from text to results; the median over the repeats, like the next
+  double kernel_seconds = 0;      ///< of these in kernels, averaged over the GPUs
+  double cpu_seconds = 0;         ///< for as many queries on all threads; 0 if not measured
+  double postings = 0;            ///< in the queries' lists
+  GpuStatistics statistics;       ///< of the last repeat
+  std::optional<GpuBound> bound;  ///< of the last repeat: of kernel_seconds
+  std::optional<double> joules;   ///< for all queries once; none if GPUs have no counters
+  /// Of batches of 1: each query's time from text to results, and from the GPU's first step to its last.
+  std::optional<LatencySummary> wall_us, device_us;
+  std::vector<MeasuredQuery> each_query;  ///< in the order of the queries, if asked for; an even share of its batch's
+};
+
+/// Answers all queries on the CPU, then on GPUs with each memory by each algorithm, k, strategy, number of GPUs and
+/// batch size, and
+/// compares results bit by bit. With batches of 1, the first max_single_queries are asked one at a time, as by users
+/// who wait for each answer. Leaves out algorithms by which a strategy does not answer queries, but throws
+/// InvalidArgument if these are all. Throws Error, naming query, algorithm and strategy, if results differ; otherwise
+/// what GpuEngine throws.
+std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, std::span<const std::string_view> texts,
+                                         std::span<const gpu::Strategy* const> strategies,
+                                         std::span<const QueryAlgorithm* const> algorithms,
+                                         const GpuBenchOptions& options, Progress& progress);
+
+}  // namespace quern

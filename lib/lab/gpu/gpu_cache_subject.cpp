@@ -1,0 +1,230 @@
+#include "quern/lab/gpu/gpu_cache_subject.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "quern/core/bytes.hpp"
+#include "quern/core/check_range.hpp"
+#include "quern/core/wall_clock.hpp"
+#include "quern/gpu/device/index_sizes.hpp"
+#include "quern/gpu/device/tuning.hpp"
+#include "quern/gpu/worker/pipeline.hpp"
+#include "quern/io/checksum.hpp"
+#include "quern/lab/gpu/gpu_bench.hpp"
+#include "quern/lab/measurement.hpp"
+
+namespace quern {
+namespace {
+
+using Results = std::vector<std::vector<ScoredDocument>>;
+
+template <class Number>
+void add_number(const Number& number, StreamHash& hash) {
+  hash.add(as_bytes(std::string_view(reinterpret_cast<const char*>(&number), sizeof(number))));
+}
+
+/// Adds a query's documents and the bits of their scores.
+void add_results(const std::vector<ScoredDocument>& documents, StreamHash& hash) {
+  add_number(documents.size(), hash);
+  for (const ScoredDocument& document : documents) {
+    add_number(document.docid, hash);
+    add_number(document.score, hash);
+  }
+}
+
+std::uint64_t hash_of(const Results& results) {
+  StreamHash hash;
+  for (const auto& documents : results) add_results(documents, hash);
+  return hash.value();
+}
+
+std::uint64_t front_bytes(const CachePlan* plan) {
+  std::uint64_t bytes = 0;
+  if (plan != nullptr)
+    for (const CachedList& list : plan->lists) bytes += list.bytes;
+  return bytes;
+}
+
+gpu::MemoryDivision division_of(const QueryEngine& engine, const gpu::GpuMemoryOptions& memory) {
+  return gpu::divide_memory(memory.bytes.value_or(std::numeric_limits<std::uint64_t>::max()),
+                            gpu::sizes_of(engine.index(), &engine), memory.list_share, engine.index().name());
+}
+
+const GpuCacheOptions& checked(const GpuCacheOptions& options) {
+  check_range("repeats", options.repeats, 1, 1000);
+  gpu::check_answers(*options.strategy, std::span(&options.algorithm, 1));
+  gpu::gpu_numbers(options.gpu, 1);
+  return options;
+}
+
+}  // namespace
+
+GpuCacheSubject::GpuCacheSubject(const QueryEngine& engine, std::span<const std::string_view> train,
+                                 std::span<const std::string_view> texts, const GpuCacheOptions& options,
+                                 const Resources& resources)
+    : engine_(engine), options_(checked(options)), resources_(resources), plans_(engine, train, resources) {
+  keep_queries_with_results(texts);
+  lists_ = find_log_lists(engine, texts_, options.algorithm->matching);
+}
+
+void GpuCacheSubject::keep_queries_with_results(std::span<const std::string_view> texts) {
+  const Results results = engine_for({}).search(texts, *options_.algorithm, 1);
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    if (!results[i].empty()) texts_.push_back(texts[i]);
+  if (texts_.empty()) throw InvalidArgument(fmt::format("none of the {} queries has results", texts.size()));
+}
+
+gpu::GpuMemoryOptions GpuCacheSubject::memory_of(const CacheSetting& setting) {
+  gpu::GpuMemoryOptions memory;
+  if (setting.memory == whole_memory) return memory;
+  const auto known = options_.memories.find(setting.memory);
+  if (known == options_.memories.end()) throw InvalidArgument("unknown memory " + setting.memory);
+  memory = known->second;
+  memory.retention = options_.retention;
+  memory.transfers = options_.transfers;
+  memory.tails = gpu::ListTails::copy;  // as the replay of what is copied has it
+  memory.plan = plans_.plan(setting, memory);
+  return memory;
+}
+
+GpuEngine& GpuCacheSubject::engine_for(const CacheSetting& setting) {
+  const gpu::GpuMemoryOptions memory = memory_of(setting);
+  if (gpu_ && memory_ == setting.memory && plan_ == memory.plan) return *gpu_;
+  transfers_.reset();
+  gpu_.reset();
+  GpuOptions gpu;
+  gpu.gpu = options_.gpu;
+  gpu.strategy = options_.strategy;
+  gpu.strategy_options = options_.strategy_options;
+  gpu.memory = memory;
+  gpu_ = std::make_unique<GpuEngine>(engine_, gpu, *resources_.progress);
+  memory_ = setting.memory;
+  plan_ = memory.plan;
+  return *gpu_;
+}
+
+EngineRun GpuCacheSubject::run(const CacheSetting& setting) {
+  GpuEngine& gpu = engine_for(setting);
+  gpu.set_batch_queries(setting.batch);
+  return setting.batch == 1 ? run_singly(gpu, setting) : run_together(gpu, setting);
+}
+
+EngineRun GpuCacheSubject::run_together(GpuEngine& gpu, const CacheSetting& setting) const {
+  EngineRun run;
+  run.queries = texts_.size();
+  run.results_hash = hash_of(gpu.search(texts_, *options_.algorithm, setting.k));  // the warm-up
+  std::vector<double> seconds;
+  for (unsigned repeat = 0; repeat < options_.repeats; ++repeat) {
+    Results results;
+    seconds.push_back(
+        wall_seconds([&] { results = gpu.search(texts_, *options_.algorithm, setting.k, &run.statistics); }));
+    if (hash_of(results) != run.results_hash) throw Error("the GPU gives different results each time");
+  }
+  run.seconds = median(std::move(seconds));
+  return run;
+}
+
+EngineRun GpuCacheSubject::run_singly(GpuEngine& gpu, const CacheSetting& setting) const {
+  EngineRun run;
+  run.queries = std::min(texts_.size(), max_single_queries);
+  std::vector<double> seconds;
+  for (unsigned pass = 0; pass <= options_.repeats; ++pass) {
+    StreamHash hash;
+    double all_seconds = 0;
+    run.statistics = {};
+    for (const std::string_view& text : std::span(texts_).first(run.queries)) {
+      GpuStatistics counted;
+      Results results;
+      all_seconds +=
+          wall_seconds([&] { results = gpu.search(std::span(&text, 1), *options_.algorithm, setting.k, &counted); });
+      run.statistics += counted;
+      add_results(results.front(), hash);
+    }
+    if (pass > 0) seconds.push_back(all_seconds);  // the first is the warm-up
+    if (pass > 0 && hash.value() != run.results_hash) throw Error("the GPU gives different results each time");
+    run.results_hash = hash.value();
+  }
+  run.seconds = median(std::move(seconds));
+  return run;
+}
+
+GpuCacheSubject::Lists GpuCacheSubject::sent(std::size_t batch) const {
+  std::vector<std::uint64_t> postings(lists_.queries.size());
+  for (std::size_t i = 0; i < postings.size(); ++i)
+    for (const WeightedList& each : lists_.queries[i]) postings[i] += each.list.df;
+  std::vector<std::size_t> order(batch == 1 ? std::min(postings.size(), max_single_queries) : postings.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (batch > 1)
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return postings[a] > postings[b]; });
+  Lists all;
+  for (const std::size_t place : order)
+    if (!lists_.queries[place].empty()) all.push_back(&lists_.queries[place]);
+  return all;
+}
+
+CopyDemand GpuCacheSubject::demand(const CacheSetting& setting) {
+  const gpu::GpuMemoryOptions memory = memory_of(setting);
+  const gpu::MemoryDivision division = division_of(engine_, memory);
+  const Lists queries = sent(setting.batch);
+  const auto count = static_cast<double>(std::max<std::size_t>(queries.size(), 1));
+  // Batches of the same size, as QueryQueue makes them.
+  const double batches = std::ceil(count / static_cast<double>(setting.batch));
+  CopyDemand demand;
+  demand.batch_queries = count / batches;
+  ListCacheCase of;
+  of.batch = static_cast<std::uint64_t>(std::ceil(demand.batch_queries));
+  of.retention = options_.retention;
+  of.with_impacts = engine_.quantizer() != nullptr;
+  of.plan = memory.plan;
+  of.passes = 2;  // measured runs are warm
+  of.flights = setting.batch == 1 ? 1 : gpu::batches_in_flight;
+  constexpr std::size_t few_queries = 16;  // whose lists are assumed to fit together
+  const bool intersects = options_.algorithm->matching != Matching::any;
+  of.by_windows = options_.strategy->window_limits != nullptr && division.resident_rows &&
+                  !(intersects && setting.batch <= few_queries);
+  if (division.whole_index) {
+    demand.whole_index = true;
+    demand.list_bytes = demand.cache_bytes = gpu::sizes_of(engine_.index(), &engine_).lists;
+    demand.list_hits = 1;
+    return demand;
+  }
+  of.arenas = gpu::arenas_of(division);
+  const ListCacheFigures figures = replay_lists(engine_.index(), queries, of);
+  demand.list_bytes = division.lists;
+  demand.cache_bytes = gpu::plan_room(engine_, memory).bytes;
+  demand.plan_bytes = front_bytes(memory.plan);
+  demand.needed_bytes = static_cast<double>(figures.counts.bytes) / count;
+  demand.copied_bytes = static_cast<double>(figures.counts.copied_bytes) / count;
+  if (figures.batches > 0) {
+    demand.batch_queries = count / static_cast<double>(figures.batches);
+    demand.windowed = static_cast<double>(figures.windowed) / static_cast<double>(figures.batches);
+    demand.windows = static_cast<double>(figures.windows) / count;
+    demand.window_lists = static_cast<double>(figures.window_lists) / count;
+    if (figures.windowed > 0)
+      demand.windows_per_batch = static_cast<double>(figures.windows) / static_cast<double>(figures.windowed);
+  }
+  if (figures.counts.lists > 0)
+    demand.list_hits = static_cast<double>(figures.counts.resident_lists) / static_cast<double>(figures.counts.lists);
+  return demand;
+}
+
+TransferTime GpuCacheSubject::copy_lists(std::uint64_t bytes, bool by_windows) {
+  if (!transfers_) {
+    gpu_.reset();
+    transfers_ = std::make_unique<TransferBench>(engine_, options_.gpu, options_.transfers, lists_.queries,
+                                                 *resources_.progress);
+  }
+  return by_windows ? transfers_->measure_windows(bytes, options_.repeats)
+                    : transfers_->measure(bytes, options_.repeats);
+}
+
+TransferTime GpuCacheSubject::copy_pinned(std::uint64_t bytes) {
+  return measure_pinned_copy(options_.gpu, bytes, options_.repeats);
+}
+
+}  // namespace quern

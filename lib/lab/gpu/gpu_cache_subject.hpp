@@ -1,0 +1,68 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/gpu/worker/gpu_engine.hpp"
+#include "quern/lab/gpu/bench_plans.hpp"
+#include "quern/lab/gpu/cache_bench.hpp"
+#include "quern/lab/gpu/list_cache_bench.hpp"
+
+namespace quern {
+
+struct GpuCacheOptions {
+  unsigned gpu = 0;
+  const QueryAlgorithm* algorithm = nullptr;
+  const gpu::Strategy* strategy = &gpu::all_strategies().front();
+  gpu::StrategyOptions strategy_options;
+  gpu::ListRetention retention = gpu::ListRetention::lfu;  ///< of lists that no plan keeps
+  gpu::ListTransfers transfers = gpu::ListTransfers::automatic;
+  std::map<std::string, gpu::GpuMemoryOptions> memories;  ///< that settings name
+  unsigned repeats = 3;
+};
+
+/// A GPU of this machine with an index and two logs: one to make plans from, one to answer. Queries without results are
+/// left out, as Wang et al. do (4.1).
+class GpuCacheSubject final : public CacheSubject {
+ public:
+  /// All arguments must outlive it. Throws CudaError if there is no GPU, InvalidArgument if no query has results or the
+  /// strategy does not answer queries by the algorithm, and what GpuEngine throws.
+  GpuCacheSubject(const QueryEngine& engine, std::span<const std::string_view> train,
+                  std::span<const std::string_view> texts, const GpuCacheOptions& options, const Resources& resources);
+
+  /// The queries that are answered.
+  std::size_t queries() const { return texts_.size(); }
+  EngineRun run(const CacheSetting& setting) override;
+  CopyDemand demand(const CacheSetting& setting) override;
+  double find_us() override { return lists_.find_us; }
+  TransferTime copy_lists(std::uint64_t bytes, bool by_windows) override;
+  TransferTime copy_pinned(std::uint64_t bytes) override;
+
+ private:
+  using Lists = std::vector<const std::vector<WeightedList>*>;
+
+  void keep_queries_with_results(std::span<const std::string_view> texts);
+  gpu::GpuMemoryOptions memory_of(const CacheSetting& setting);
+  /// Makes the engine that the setting needs, if it is another than the last.
+  GpuEngine& engine_for(const CacheSetting& setting);
+  EngineRun run_together(GpuEngine& gpu, const CacheSetting& setting) const;
+  EngineRun run_singly(GpuEngine& gpu, const CacheSetting& setting) const;
+  /// What run() answers with these batches: all queries in the order in which GpuEngine sends them, or the first ones.
+  Lists sent(std::size_t batch) const;
+
+  const QueryEngine& engine_;
+  const GpuCacheOptions& options_;
+  const Resources& resources_;
+  BenchPlans plans_;
+  std::vector<std::string_view> texts_;
+  LogLists lists_;
+  std::unique_ptr<TransferBench> transfers_;  ///< only one of these takes GPU memory at a time
+  std::unique_ptr<GpuEngine> gpu_;
+  std::string memory_;               ///< of gpu_
+  const CachePlan* plan_ = nullptr;  ///< of gpu_
+};
+
+}  // namespace quern

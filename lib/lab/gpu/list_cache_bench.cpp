@@ -1,0 +1,233 @@
+#include "quern/lab/gpu/list_cache_bench.hpp"
+
+#include <fmt/format.h>
+#include <tbb/enumerable_thread_specific.h>
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+#include <utility>
+
+#include "quern/core/error.hpp"
+#include "quern/core/wall_clock.hpp"
+#include "quern/formats/plan_file.hpp"
+#include "quern/gpu/device/in_parallel.hpp"
+#include "quern/gpu/store/document_windows.hpp"
+
+namespace quern {
+namespace {
+
+/// The lists of a batch, each once. References to them stay valid.
+class ReplayBatch {
+ public:
+  using Lists = std::unordered_map<term_t, std::pair<PostingList, gpu::ListView>>;
+
+  explicit ReplayBatch(const gpu::ListCache& cache) : cache_(cache) {}
+
+  /// False, and nothing is added, if what is not in a plan's fronts would then take more than `max_words`.
+  bool add(const std::vector<WeightedList>& lists, std::uint64_t max_words) {
+    std::uint64_t more = 0;
+    for (const WeightedList& each : lists)
+      if (is_kept(each.list) && !lists_.contains(each.list.number)) more += cache_.words_behind_front(each.list);
+    if (words_ + more > max_words) return false;
+    words_ += more;
+    queries_.push_back(&lists);
+    for (const WeightedList& each : lists)
+      if (is_kept(each.list)) lists_.try_emplace(each.list.number, each.list, gpu::ListView{});
+    return true;
+  }
+  void clear() {
+    lists_.clear();
+    queries_.clear();
+    words_ = 0;
+  }
+  std::uint64_t queries() const { return queries_.size(); }
+  /// Empties the batch, and returns the lists of its queries.
+  std::vector<const std::vector<WeightedList>*> take_queries() {
+    std::vector<const std::vector<WeightedList>*> taken = std::move(queries_);
+    clear();
+    return taken;
+  }
+  std::uint64_t words() const { return words_; }
+  const Lists& lists() const { return lists_; }
+  std::vector<gpu::WantedList> wanted() {
+    std::vector<gpu::WantedList> all;
+    for (auto& each : lists_) all.push_back({&each.second.first, &each.second.second});
+    return all;
+  }
+
+ private:
+  const gpu::ListCache& cache_;
+  Lists lists_;
+  std::vector<const std::vector<WeightedList>*> queries_;
+  std::uint64_t words_ = 0;
+};
+
+gpu::ListCacheOptions cache_options(const IndexReader& index, const ListCacheCase& of) {
+  gpu::ListCacheOptions options{of.arenas};
+  options.with_impacts = of.with_impacts;
+  options.retention = of.retention;
+  options.block_size = index.block_size();
+  return options;
+}
+
+/// Takes queries as RankingShare does.
+class Replay {
+ public:
+  Replay(const IndexReader& index, const ListCacheCase& of)
+      : index_(index), of_(of), cache_(cache_options(index, of)), batch_(cache_) {
+    if (of.plan == nullptr) return;
+    const std::uint64_t ratio = of.plan->manifest.block / index.block_size();
+    gpu::ListCopies copies;  // which nobody makes
+    for (const CachedList& front : of.plan->lists) {
+      const PostingList list = index.list(front.term);
+      if (is_kept(list)) cache_.keep_front(list, front.blocks * ratio, copies);
+    }
+  }
+
+  void add(const std::vector<WeightedList>& lists) {
+    ++figures_.queries;
+    if (batch_.queries() < of_.batch && batch_.add(lists, max_words())) return;
+    run_batch();
+    if (!batch_.add(lists, of_.by_windows ? max_words() : cache_.free_words())) ++figures_.left_out;
+  }
+  /// Ends a pass, and returns what it did.
+  ListCacheFigures end_pass() {
+    run_batch();
+    figures_.counts = cache_.take_counts();
+    return std::exchange(figures_, {});
+  }
+
+ private:
+  std::uint64_t max_words() const {
+    return of_.by_windows ? std::numeric_limits<std::uint64_t>::max() : cache_.free_words() / 2;
+  }
+
+  void run_batch() {
+    if (batch_.queries() == 0) return;
+    const bool is_large = of_.by_windows && batch_.words() > cache_.free_words() / 2;
+    if (!is_large) return run_whole();
+    cache_.release(next_flight_ % of_.flights);
+    if (!run_by_windows()) return run_in_smaller_batches();
+    ++next_flight_;
+    ++figures_.batches;
+    batch_.clear();
+  }
+
+  /// As many queries at a time as may have their lists there together.
+  void run_in_smaller_batches() {
+    for (const std::vector<WeightedList>* lists : batch_.take_queries()) {
+      if (batch_.add(*lists, cache_.free_words() / 2)) continue;
+      run_whole();
+      if (!batch_.add(*lists, cache_.free_words())) ++figures_.left_out;
+    }
+    run_whole();
+  }
+
+  void run_whole() {
+    if (batch_.queries() == 0) return;
+    const unsigned flight = next_flight_++ % of_.flights;
+    cache_.release(flight);
+    gpu::ListCopies copies;
+    if (!cache_.acquire(flight, batch_.wanted(), copies)) {
+      release_all();
+      if (!cache_.acquire(flight, batch_.wanted(), copies)) figures_.left_out += batch_.queries();
+    }
+    ++figures_.batches;
+    batch_.clear();
+  }
+
+  /// As DocumentWindows cuts them. False if the memory is too small for the smallest window.
+  bool run_by_windows() {
+    release_all();
+    const auto room = cache_.take_room();
+    if (!room) return false;
+    gpu::ListCacheCounts counts;
+    std::vector<gpu::ListView> views;
+    std::vector<std::pair<std::uint32_t, const PostingList*>> coded;
+    for (const auto& [term, list] : batch_.lists()) {
+      coded.emplace_back(static_cast<std::uint32_t>(views.size()), &list.first);
+      views.push_back(list.second);
+      const std::uint64_t words = cache_.words_of(list.first);
+      counts.bytes += sizeof(std::uint32_t) * words;
+      counts.resident_lists += cache_.words_behind_front(list.first) == 0;
+    }
+    counts.lists = coded.size();
+    const bool fit = cut_windows(views, coded, room->words, counts);
+    cache_.give_back_room(*room);
+    if (fit) cache_.count(counts);
+    return fit;
+  }
+
+  bool cut_windows(const std::vector<gpu::ListView>& views,
+                   const std::vector<std::pair<std::uint32_t, const PostingList*>>& coded, std::uint64_t room_words,
+                   gpu::ListCacheCounts& counts) {
+    gpu::WindowLimits limits{room_words / 2, std::numeric_limits<std::uint64_t>::max() / 2,
+                             std::numeric_limits<std::uint32_t>::max()};
+    try {
+      const gpu::DocumentWindows windows(index_, {views, coded}, cache_, limits);
+      counts.copied_bytes = sizeof(std::uint32_t) * windows.copied_words();
+      counts.bytes = std::max(counts.bytes, counts.copied_bytes);
+      ++figures_.windowed;
+      figures_.windows += windows.size();
+      figures_.window_lists += windows.size() * coded.size();
+    } catch (const GpuOutOfMemory&) {
+      return false;
+    }
+    return true;
+  }
+
+  void release_all() {
+    for (unsigned flight = 0; flight < of_.flights; ++flight) cache_.release(flight);
+  }
+
+  const IndexReader& index_;
+  const ListCacheCase& of_;
+  gpu::ListCache cache_;
+  ReplayBatch batch_;
+  unsigned next_flight_ = 0;
+  ListCacheFigures figures_;
+};
+
+}  // namespace
+
+LogLists find_log_lists(const QueryEngine& engine, std::span<const std::string_view> texts, Matching matching) {
+  LogLists found;
+  tbb::enumerable_thread_specific<Analyzer> analyzers([&engine] { return engine.make_analyzer(); });
+  const double seconds = wall_seconds([&] {
+    found.queries.resize(texts.size());
+    gpu::in_parallel(texts.size(), [&](std::size_t i) {
+      bool all_found = false;
+      std::vector<WeightedList> lists = engine.lists_of(texts[i], analyzers.local(), all_found);
+      if (all_found || matching == Matching::any) found.queries[i] = std::move(lists);
+    });
+  });
+  if (!texts.empty()) found.find_us = 1e6 * seconds / static_cast<double>(texts.size());
+  return found;
+}
+
+ListCacheFigures replay_lists(const IndexReader& index, std::span<const std::vector<WeightedList>* const> queries,
+                              const ListCacheCase& of) {
+  Replay replay(index, of);
+  ListCacheFigures figures;
+  for (unsigned pass = 0; pass < of.passes; ++pass) {
+    for (const std::vector<WeightedList>* lists : queries)
+      if (!lists->empty()) replay.add(*lists);
+    figures = replay.end_pass();
+  }
+  return figures;
+}
+
+ListCacheFigures replay_queries(const QueryEngine& engine, std::span<const std::string_view> texts,
+                                const ListCacheCase& of) {
+  const LogLists found = find_log_lists(engine, texts, Matching::all);
+  std::vector<const std::vector<WeightedList>*> queries;
+  for (const std::vector<WeightedList>& lists : found.queries) queries.push_back(&lists);
+  const ListCacheFigures figures = replay_lists(engine.index(), queries, of);
+  if (figures.queries == 0)
+    throw InvalidArgument(
+        fmt::format("none of the {} queries has all of its terms in {}", texts.size(), engine.index().name()));
+  return figures;
+}
+
+}  // namespace quern

@@ -1,0 +1,180 @@
+#include "quern/lab/gpu/shared_stream.hpp"
+
+#include <fmt/format.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "quern/core/check_range.hpp"
+#include "quern/core/error.hpp"
+#include "quern/core/run_stage.hpp"
+#include "quern/core/wall_clock.hpp"
+#include "quern/gpu/device/tuning.hpp"
+#include "quern/lab/query_bench.hpp"
+#include "quern/lab/wait_until.hpp"
+#include "quern/plan/cost_correction.hpp"
+#include "quern/plan/predicted_query.hpp"
+#include "quern/plan/query_dispatcher.hpp"
+#include "quern/plan/query_features.hpp"
+#include "quern/search/query_text.hpp"
+
+namespace quern {
+namespace {
+
+/// Queries that the sender, if it is late, hands over together, as a server does that finds several requests.
+constexpr std::size_t most_arrivals = 64;
+
+/// Answers queries of a stream, checks them, and notes their responses.
+class StreamWork {
+ public:
+  StreamWork(const QueryEngine& engine, GpuEngine* gpu, const StreamLog& log, const QueryAlgorithm& algorithm,
+             std::size_t k, const std::vector<double>& arrivals_us)
+      : engine_(engine),
+        gpu_(gpu),
+        log_(log),
+        algorithm_(algorithm),
+        k_(k),
+        arrivals_us_(arrivals_us),
+        responses_us_(arrivals_us.size()) {}
+
+  std::vector<DispatchWorker> workers(const SharedStreamOptions& options) {
+    std::vector<DispatchWorker> workers;
+    for (unsigned i = 0; i < options.schedule_options.cpu_threads; ++i) {
+      const auto analyzer = std::shared_ptr<Analyzer>(new Analyzer(engine_.make_analyzer()));
+      workers.push_back({Processor::cpu, most_for_thread, [this, analyzer](std::span<const WaitingQuery> queries) {
+                           answer_on_cpu(queries.front(), *analyzer);
+                         }});
+    }
+    if (gpu_ == nullptr) return workers;
+    // All of TBB's threads would take the CPU's cores. Each worker has its place.
+    const unsigned threads = std::max(options.gpu_threads, options.schedule_options.gpu_batches);
+    const auto arena =
+        std::make_shared<tbb::task_arena>(static_cast<int>(threads), options.schedule_options.gpu_batches);
+    const DispatchWorker of_gpu{
+        Processor::gpu, options.max_batch,
+        [this, arena](std::span<const WaitingQuery> queries) { arena->execute([&] { answer_on_gpu(queries); }); }};
+    workers.insert(workers.end(), options.schedule_options.gpu_batches, of_gpu);
+    return workers;
+  }
+
+  void set_clock(const QueryDispatcher& dispatcher) { dispatcher_ = &dispatcher; }
+  /// By which what is predicted for the CPU is to be multiplied, as SharedEngine does.
+  double cpu_factor() const { return cpu_correction_.factor(); }
+  std::size_t place(std::uint64_t number) const { return number % log_.texts.size(); }
+  std::uint64_t wrong() const { return wrong_; }
+  std::vector<double> take_responses() { return std::move(responses_us_); }
+
+ private:
+  void answer_on_cpu(const WaitingQuery& query, Analyzer& analyzer) {
+    const auto begun = WallClock::now();
+    const auto found = engine_.search(log_.texts[place(query.number)], algorithm_, k_, analyzer);
+    const double predicted_us = log_.expected[place(query.number)].expected_cpu_us;
+    if (predicted_us > 0) cpu_correction_.learn(predicted_us, us_since(begun));
+    note(query.number, found);
+  }
+  void answer_on_gpu(std::span<const WaitingQuery> queries) {
+    std::vector<std::string_view> texts;
+    for (const WaitingQuery& query : queries) texts.push_back(log_.texts[place(query.number)]);
+    const auto found = gpu_->search(texts, algorithm_, k_);
+    for (std::size_t i = 0; i < found.size(); ++i) note(queries[i].number, found[i]);
+  }
+  void note(std::uint64_t number, const std::vector<ScoredDocument>& found) {
+    responses_us_[number] = dispatcher_->now_us() - arrivals_us_[number];
+    if (difference(log_.answers[place(number)], found)) ++wrong_;
+  }
+
+  const QueryEngine& engine_;
+  GpuEngine* gpu_;
+  const StreamLog& log_;
+  const QueryAlgorithm& algorithm_;
+  std::size_t k_;
+  const std::vector<double>& arrivals_us_;
+  std::vector<double> responses_us_;
+  const QueryDispatcher* dispatcher_ = nullptr;
+  CostCorrection cpu_correction_;
+  std::atomic<std::uint64_t> wrong_ = 0;
+};
+
+}  // namespace
+
+void check_stream_options(const SharedStreamOptions& options) {
+  check_range("queries per second", options.queries_per_second, 1e-3, 1e9);
+  check_range("seconds", options.seconds, 1e-3, 1e4);
+  check_range("queries of a stream", options.queries_per_second * options.seconds, 0, 2e7);
+  check_range("queries per batch", options.max_batch, 1, gpu::max_batch_queries);
+  check_range("threads for GPUs", options.gpu_threads, 1, max_threads);
+  check_range("batches of GPUs", options.schedule_options.gpu_batches, 1, max_threads);
+}
+
+SharedStreamFigures measure_shared_stream(const QueryEngine& engine, GpuEngine* gpu, const StreamLog& log,
+                                          const QueryAlgorithm& algorithm, std::size_t k,
+                                          const SharedStreamOptions& options) {
+  if (log.texts.empty()) throw InvalidArgument("a benchmark needs at least one query");
+  check_stream_options(options);
+  const auto count = static_cast<std::size_t>(std::max(1.0, options.queries_per_second * options.seconds));
+  SharedStreamFigures figures;
+  figures.arrivals_us = poisson_arrivals(count, options.queries_per_second, options.schedule_options.seed);
+  StreamWork work(engine, gpu, log, algorithm, k, figures.arrivals_us);
+  QueryDispatcher dispatcher(schedule_policy_named(options.schedule).make(options.schedule_options),
+                             work.workers(options), options.max_waiting);
+  work.set_clock(dispatcher);
+  // What starting the threads took is not a part of the stream.
+  const auto begun = WallClock::now();
+  const double begun_us = dispatcher.now_us();
+  for (double& arrival_us : figures.arrivals_us) arrival_us += begun_us;
+  std::vector<WaitingQuery> arrived;
+  for (std::size_t i = 0; i < count;) {
+    wait_until(begun + std::chrono::duration_cast<WallClock::duration>(
+                           std::chrono::duration<double, std::micro>(figures.arrivals_us[i] - begun_us)));
+    const double now_us = dispatcher.now_us();
+    arrived.clear();
+    do {
+      arrived.push_back(log.expected[work.place(i)]);
+      arrived.back().number = i;
+      arrived.back().deadline_us = options.deadline_us;
+      arrived.back().expected_cpu_us *= work.cpu_factor();
+      ++i;
+    } while (i < count && figures.arrivals_us[i] <= now_us && arrived.size() < most_arrivals);
+    dispatcher.submit(arrived);
+  }
+  const DispatchFigures done = dispatcher.finish();
+  if (work.wrong() > 0)
+    throw Error(fmt::format("{} of {} answers of a stream are not those of the CPU alone", work.wrong(), count));
+  ScheduleFigures& measured = figures.measured;
+  measured.seconds = 1e-6 * (dispatcher.now_us() - begun_us);
+  measured.queries = count;
+  measured.on_cpu = done.on_cpu;
+  measured.on_gpu = done.on_gpu;
+  measured.batches = done.batches;
+  std::vector<double> responses_us = work.take_responses();
+  for (const double response_us : responses_us)
+    measured.missed += options.deadline_us > 0 && response_us > options.deadline_us;
+  measured.response = summarize(std::move(responses_us));
+  for (double& arrival_us : figures.arrivals_us) arrival_us -= begun_us;
+  figures.failures = done.failures;
+  return figures;
+}
+
+StreamLog make_stream_log(const QueryEngine& engine, std::span<const std::string_view> texts,
+                          const QueryAlgorithm& algorithm, std::size_t k, unsigned threads, const CostModel& costs,
+                          std::string_view strategy, std::size_t max_batch) {
+  StreamLog log;
+  log.texts.assign(texts.begin(), texts.end());
+  log.answers.resize(texts.size());
+  BatchSteps steps;
+  steps.take = [&](std::size_t i, const QueryAnswer& answer) { log.answers[i] = answer.documents; };
+  run_batch(engine, texts, algorithm, k, threads, steps);
+  Analyzer analyzer = engine.make_analyzer();
+  const QueryPredictor predictor(costs, {algorithm.name, strategy, k, max_batch});
+  for (const std::string_view text : texts) {
+    std::vector<std::string> terms = terms_of_query(text, engine.options().text, analyzer);
+    log.expected.push_back(predictor.predict(features_of(engine.index(), std::move(terms), algorithm.matching)));
+  }
+  return log;
+}
+
+}  // namespace quern

@@ -1,0 +1,121 @@
+#include "quern/lab/gpu/transfer_bench.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "quern/core/wall_clock.hpp"
+#include "quern/lab/measurement.hpp"
+
+namespace quern {
+namespace {
+
+/// Memory for half of the lists, of which none stays after its copy was measured.
+gpu::GpuMemoryOptions half_of_lists(gpu::ListTransfers transfers) {
+  gpu::GpuMemoryOptions memory;
+  memory.list_share = 0.5;
+  memory.transfers = transfers;
+  memory.retention = gpu::ListRetention::none;
+  return memory;
+}
+
+}  // namespace
+
+TransferBench::TransferBench(const QueryEngine& engine, unsigned gpu, gpu::ListTransfers transfers,
+                             std::span<const std::vector<WeightedList>> queries, Progress& progress)
+    : index_(engine, gpu, half_of_lists(transfers), progress),
+      store_(index_, half_of_lists(transfers), progress),
+      with_impacts_(engine.quantizer() != nullptr) {
+  std::unordered_set<term_t> taken;
+  for (const std::vector<WeightedList>& lists : queries)
+    for (const WeightedList& each : lists)
+      if (is_kept(each.list) && taken.insert(each.list.number).second) lists_.push_back(&each.list);
+}
+
+std::vector<const PostingList*> TransferBench::lists_of(std::uint64_t words) const {
+  // What is free may be in pieces.
+  const std::uint64_t most_words = std::min(words, store_.cache().free_words() / 10 * 9);
+  std::vector<const PostingList*> chosen;
+  std::uint64_t taken = 0;
+  for (const PostingList* list : lists_) {
+    const std::uint64_t more = store_.cache().words_of(*list);
+    if (taken + more > most_words) continue;
+    taken += more;
+    chosen.push_back(list);
+  }
+  if (chosen.empty() && !lists_.empty())
+    chosen.push_back(*std::min_element(lists_.begin(), lists_.end(), [&](const PostingList* a, const PostingList* b) {
+      return store_.cache().words_of(*a) < store_.cache().words_of(*b);
+    }));
+  return chosen;
+}
+
+TransferTime TransferBench::measure(std::uint64_t bytes, unsigned repeats) {
+  std::vector<gpu::ListView> views(lists_.size());
+  const std::vector<const PostingList*> chosen = lists_of(bytes / sizeof(std::uint32_t));
+  std::vector<gpu::WantedList> wanted;
+  std::uint64_t words = 0;
+  for (const PostingList* list : chosen) {
+    wanted.push_back({list, &views[wanted.size()]});
+    words += store_.cache().words_of(*list);
+  }
+  TransferTime time;
+  time.bytes = words * sizeof(std::uint32_t);
+  std::vector<double> us, host_us;
+  for (unsigned repeat = 0; repeat <= repeats; ++repeat) {
+    const auto begun = WallClock::now();
+    if (!store_.acquire(0, wanted) || store_.take_counts().in_place_lists > 0)
+      throw GpuOutOfMemory("the lists whose copying is measured do not fit together");
+    const double host = us_since(begun);
+    gpu::wait_for_copies(store_);
+    const double all = us_since(begun);
+    store_.release(0);
+    if (repeat == 0) continue;  // the warm-up
+    us.push_back(all);
+    host_us.push_back(host);
+  }
+  time.us = median(us);
+  time.host_us = median(host_us);
+  return time;
+}
+
+std::vector<std::vector<gpu::WordPart>> TransferBench::windows_of(std::uint64_t words) const {
+  std::vector<std::vector<gpu::WordPart>> windows;
+  const std::uint64_t most = store_.words_per_window();
+  std::uint64_t in_window = most, left = words;
+  for (const PostingList* list : lists_) {
+    for (std::span<const std::uint32_t> part : {list->words, with_impacts_ ? list->impacts : WordView()}) {
+      while (!part.empty() && left > 0) {
+        if (in_window == most) {
+          windows.emplace_back();
+          in_window = 0;
+        }
+        const std::uint64_t count = std::min<std::uint64_t>({part.size(), left, most - in_window});
+        windows.back().push_back({part.first(count), in_window});
+        in_window += count;
+        left -= count;
+        part = part.subspan(count);
+      }
+    }
+  }
+  return windows;
+}
+
+TransferTime TransferBench::measure_windows(std::uint64_t bytes, unsigned repeats) {
+  if (!store_.open_windows(0)) throw GpuOutOfMemory("there is no room for the windows whose copying is measured");
+  const std::vector<std::vector<gpu::WordPart>> windows = windows_of(bytes / sizeof(std::uint32_t));
+  TransferTime time;
+  for (const auto& window : windows)
+    for (const gpu::WordPart& part : window) time.bytes += part.from.size_bytes();
+  std::vector<double> us;
+  for (unsigned repeat = 0; repeat <= repeats; ++repeat) {
+    const auto begun = WallClock::now();
+    gpu::copy_windows(store_, windows);
+    gpu::wait_for_copies(store_);
+    if (repeat > 0) us.push_back(us_since(begun));  // the first is the warm-up
+  }
+  store_.release(0);
+  time.us = median(us);
+  return time;
+}
+
+}  // namespace quern

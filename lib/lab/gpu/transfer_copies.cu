@@ -1,0 +1,42 @@
+#include <vector>
+
+#include "quern/core/wall_clock.hpp"
+#include "quern/gpu/device/device_memory.cuh"
+#include "quern/gpu/store/list_store_device.cuh"
+#include "quern/lab/gpu/transfer_bench.hpp"
+#include "quern/lab/measurement.hpp"
+
+namespace quern {
+
+TransferTime measure_pinned_copy(unsigned gpu, std::uint64_t bytes, unsigned repeats) {
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu)));
+  const gpu::PinnedArray<unsigned char> from(bytes);
+  const gpu::DeviceArray<unsigned char> to(bytes);
+  const gpu::Stream stream;
+  std::vector<double> us, host_us;
+  for (unsigned repeat = 0; repeat <= repeats; ++repeat) {
+    const auto begun = WallClock::now();
+    gpu::copy_to_device(to.data(), from.data(), bytes, stream);
+    const double host = us_since(begun);
+    stream.wait();
+    const double all = us_since(begun);
+    if (repeat == 0) continue;  // the warm-up
+    us.push_back(all);
+    host_us.push_back(host);
+  }
+  return {bytes, median(us), median(host_us)};
+}
+
+namespace gpu {
+
+void wait_for_copies(ListStore& store) { store.device().mover->stream().wait(); }
+
+void copy_windows(ListStore& store, std::span<const std::vector<WordPart>> windows) {
+  ListStore::Device& device = store.device();
+  for (const std::vector<WordPart>& window : windows)
+    device.copy_window(window, window.back().to + window.back().from.size(), device.take_half());
+}
+
+}  // namespace gpu
+
+}  // namespace quern

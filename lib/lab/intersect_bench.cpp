@@ -1,0 +1,113 @@
+#include "quern/lab/intersect_bench.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "quern/core/error.hpp"
+#include "quern/lab/measurement.hpp"
+
+namespace quern {
+namespace {
+
+using Texts = std::span<const std::string_view>;
+
+/// One method, and its measurements.
+class IntersectionSubject {
+ public:
+  IntersectionSubject(const Intersection& intersection, Texts texts)
+      : intersection_(intersection), space_(intersection), texts_(texts), samples_(texts.size()) {}
+
+  const std::vector<docid_t>& documents(std::size_t query) {
+    intersection_.answer(texts_[query], space_, answer_);
+    return answer_.documents;
+  }
+
+  void check(std::size_t query, const std::vector<docid_t>& expected) {
+    if (documents(query) != expected) {
+      throw Error(fmt::format("{}: {} finds other documents for \"{}\" than the first method; nothing was measured",
+                              intersection_.index().name(), intersection_.method().name, texts_[query]));
+    }
+    counts_ += answer_.statistics.counts;
+    results_ += expected.size();
+  }
+
+  /// Whether none of the queries that were checked had postings to intersect.
+  bool reads_nothing() const { return counts_.postings == 0; }
+
+  void measure() {
+    for (std::size_t query = 0; query < texts_.size(); ++query) {
+      intersection_.answer(texts_[query], space_, answer_);
+      samples_[query].whole.push_back(answer_.statistics.time_us);
+      samples_[query].decode.push_back(answer_.statistics.decode_us);
+      samples_[query].intersect.push_back(answer_.statistics.intersect_us);
+    }
+  }
+
+  IntersectionFigures figures() const {
+    IntersectionFigures figures;
+    figures.intersection = &intersection_;
+    figures.queries = texts_.size();
+    figures.results = results_;
+    figures.counts = counts_;
+    std::vector<double> times;
+    for (const Samples& samples : samples_) {
+      times.push_back(median(samples.whole));
+      figures.decode_us += median(samples.decode);
+      figures.intersect_us += median(samples.intersect);
+    }
+    figures.times = summarize(std::move(times));
+    return figures;
+  }
+
+ private:
+  /// A query's times in each repeat.
+  struct Samples {
+    std::vector<double> whole, decode, intersect;
+  };
+
+  const Intersection& intersection_;
+  Intersection::WorkSpace space_;
+  Texts texts_;
+  IntersectionAnswer answer_;
+  std::vector<Samples> samples_;
+  QueryStatistics counts_;
+  std::uint64_t results_ = 0;
+};
+
+}  // namespace
+
+std::vector<IntersectionFigures> measure_intersections(Texts texts, std::span<const Intersection> intersections,
+                                                       unsigned repeats, Progress& progress) {
+  if (texts.empty() || intersections.empty() || repeats == 0)
+    throw InvalidArgument("a benchmark needs queries, methods and repeats");
+  std::deque<IntersectionSubject> subjects;
+  for (const Intersection& intersection : intersections) subjects.emplace_back(intersection, texts);
+  progress.start("measure", std::uint64_t{repeats} + 1, "repeats");
+  // This warms up as well.
+  for (std::size_t query = 0; query < texts.size(); ++query) {
+    const std::vector<docid_t> expected = subjects.front().documents(query);
+    for (IntersectionSubject& subject : subjects) subject.check(query, expected);
+  }
+  if (subjects.front().reads_nothing())
+    throw InvalidArgument(
+        fmt::format("{}: none of the {} queries has all of its terms in this index, so that there is nothing to "
+                    "intersect; use queries for its collection",
+                    intersections.front().index().name(), texts.size()));
+  progress.add(1);
+  for (unsigned i = 0; i < repeats; ++i) {
+    if (i % 2 == 0) {
+      for (auto subject = subjects.begin(); subject != subjects.end(); ++subject) subject->measure();
+    } else {
+      for (auto subject = subjects.rbegin(); subject != subjects.rend(); ++subject) subject->measure();
+    }
+    progress.add(1);
+  }
+  progress.finish();
+  std::vector<IntersectionFigures> figures;
+  for (const IntersectionSubject& subject : subjects) figures.push_back(subject.figures());
+  return figures;
+}
+
+}  // namespace quern

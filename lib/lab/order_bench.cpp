@@ -1,0 +1,89 @@
+#include "quern/lab/order_bench.hpp"
+
+#include <memory>
+
+#include "quern/core/wall_clock.hpp"
+#include "quern/formats/posting_reader.hpp"
+#include "quern/index/build_index.hpp"
+#include "quern/index/index_figures.hpp"
+#include "quern/lab/measurement.hpp"
+
+namespace quern {
+namespace {
+
+/// The order; sets time and memory in `figures`. Computes PageRank only if the order depends on it.
+DocumentOrder make_measured(const CollectionReader& collection, const OrderOptions& options,
+                            const PagerankInput& pagerank, const Resources& resources, OrderFigures& figures) {
+  const bool is_measured = reset_peak_memory();
+  const auto start = WallClock::now();
+  const bool is_needed = order_method(options.by).needs_pagerank();
+  DocumentOrder order = make_order(collection, options, is_needed ? pagerank : PagerankInput{}, resources);
+  figures.seconds = seconds_since(start);
+  if (is_measured) figures.peak_bytes = peak_memory_bytes();
+  return order;
+}
+
+double gap_entropy_bits(const IndexReader& index) {
+  Histogram gaps;
+  for (std::uint64_t block = 0; block < index.num_lexicon_blocks(); ++block) {
+    index.for_each_list(block, [&](std::string_view, const PostingList& list) {
+      docid_t before = end_docid;
+      for_each_block(index, list, [&](const BlockReader& reader) {
+        for (const docid_t docid : reader.docids()) {
+          gaps.add(docid - before - 1);
+          before = docid;
+        }
+      });
+    });
+  }
+  return gaps.bits_per_value();
+}
+
+CodecBits bits_of(const IndexReader& index) {
+  const IndexFigures figures = index_figures(index);
+  constexpr double row_bits = 64;
+  const IndexManifest& manifest = index.manifest();
+  const double directory =
+      manifest.postings == 0 ? 0
+                             : row_bits * static_cast<double>(manifest.blocks) / static_cast<double>(manifest.postings);
+  return {&index.codec(), figures.docid_bits_per_posting, figures.freq_bits_per_posting, directory};
+}
+
+}  // namespace
+
+OrderFigures measure_order(const CollectionReader& collection, const OrderOptions& options,
+                           const PagerankInput& pagerank, unsigned block_size, const Resources& resources) {
+  OrderFigures figures;
+  figures.by = name_of_value(order_names, options.by);
+  const DocumentOrder order = make_measured(collection, options, pagerank, resources, figures);
+  for (const Codec* codec : all_codecs()) {
+    BuildOptions build;
+    build.codec = codec->name();
+    build.codec_options.block_size = block_size;
+    build.bm25 = options.scores.bm25;
+    const auto file = std::make_shared<File>(File::anonymous(resources.tmp_folder));
+    build_index(collection, order, options, build, resources, *file);
+    const IndexReader index(ContainerReader(file, FileKind::index, index_version));
+    figures.codecs.push_back(bits_of(index));
+    if (figures.codecs.size() == 1) figures.gap_entropy_bits = gap_entropy_bits(index);
+  }
+  return figures;
+}
+
+PagerankFigures measure_pagerank(const PageGraph& graph, const PagerankOptions& options, unsigned repeats,
+                                 const Resources& resources) {
+  PagerankFigures figures;
+  std::vector<double> seconds;
+  for (unsigned i = 0; i < repeats; ++i) {
+    const auto start = WallClock::now();
+    const Pagerank pagerank = compute_pagerank(graph, options, resources);
+    seconds.push_back(seconds_since(start));
+    figures.iterations = pagerank.iterations;
+    figures.last_change = pagerank.last_change;
+  }
+  figures.seconds = median(seconds);
+  figures.memory_bytes = peak_memory_bytes().value_or(0);
+  return figures;
+}
+
+}  // namespace quern

@@ -1,0 +1,225 @@
+#include "quern/lab/query_bench.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <deque>
+#include <map>
+#include <tuple>
+
+#include "quern/core/error.hpp"
+#include "quern/core/wall_clock.hpp"
+#include "quern/lab/measurement.hpp"
+#include "quern/plan/query_features.hpp"
+#include "quern/search/query_text.hpp"
+
+namespace quern {
+namespace {
+
+using Texts = std::span<const std::string_view>;
+
+/// Queries between two progress reports.
+constexpr std::size_t progress_step = 64;
+
+/// The answers of the baselines, one query at a time.
+class ExpectedAnswers {
+ public:
+  explicit ExpectedAnswers(std::span<const QuerySetUp> set_ups) {
+    for (const QuerySetUp& set_up : set_ups) engines_.try_emplace(set_up.family, set_up.engine);
+  }
+
+  void start_query(std::string_view text) {
+    text_ = text;
+    answers_.clear();
+  }
+
+  const std::vector<ScoredDocument>& answer(const QuerySetUp& set_up, Analyzer& analyzer) {
+    return answer(set_up.family, set_up.k, set_up.algorithm->matching, analyzer);
+  }
+
+ private:
+  using Key = std::tuple<std::size_t, std::size_t, Matching>;
+
+  const std::vector<ScoredDocument>& answer(std::size_t family, std::size_t k, Matching matching, Analyzer& analyzer) {
+    if (matching == Matching::all_else_any) {
+      const auto& all = answer(family, k, Matching::all, analyzer);
+      return all.size() == k ? all : answer(family, k, Matching::any, analyzer);
+    }
+    const auto [place, is_new] = answers_.try_emplace(Key{family, k, matching});
+    if (is_new) {
+      const QueryAlgorithm& baseline = algorithm_named(matching == Matching::all ? "and" : "or");
+      place->second = engines_.at(family)->search(text_, baseline, k, analyzer);
+    }
+    return place->second;
+  }
+
+  std::map<std::size_t, const QueryEngine*> engines_;
+  std::string_view text_;
+  std::map<Key, std::vector<ScoredDocument>> answers_;
+};
+
+/// One set-up, and its measurements.
+class QuerySubject {
+ public:
+  QuerySubject(const QuerySetUp& set_up, Texts texts, unsigned repeats)
+      : set_up_(set_up), texts_(texts), analyzer_(set_up.engine->make_analyzer()), times_us_(texts.size()) {
+    for (auto& times : times_us_) times.reserve(repeats);
+    // All lists of a query, whatever the algorithm reads of them.
+    lists_.reserve(texts.size());
+    for (const std::string_view text : texts)
+      lists_.push_back(features_of(set_up.engine->index(), terms_of(text), Matching::any));
+  }
+
+  bool finds_terms() const {
+    return std::any_of(lists_.begin(), lists_.end(), [](const QueryFeatures& lists) { return lists.terms != 0; });
+  }
+
+  void check(std::size_t query, ExpectedAnswers& expected) {
+    const auto found = set_up_.engine->search(texts_[query], *set_up_.algorithm, set_up_.k, analyzer_, &counts_);
+    if (const auto what = difference(expected.answer(set_up_, analyzer_), found))
+      throw Error(fmt::format("{}: {} with k = {} answers \"{}\" wrongly: {}; nothing was measured",
+                              set_up_.engine->index().name(), set_up_.algorithm->name, set_up_.k, texts_[query],
+                              *what));
+  }
+
+  void warm_up() {
+    for (const std::string_view text : texts_) search(text);
+  }
+
+  void measure() {
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      const auto begun = WallClock::now();
+      search(texts_[i]);
+      times_us_[i].push_back(us_since(begun));
+    }
+  }
+
+  void measure_batch(unsigned threads) {
+    const auto begun = WallClock::now();
+    run_batch(*set_up_.engine, texts_, *set_up_.algorithm, set_up_.k, threads,
+              {{}, [](std::size_t, const QueryAnswer&) {}});
+    batch_seconds_[threads].push_back(seconds_since(begun));
+  }
+
+  /// Each query's time, and what this algorithm's could be predicted from.
+  std::vector<MeasuredQuery> each_query() {
+    std::vector<MeasuredQuery> each;
+    each.reserve(texts_.size());
+    for (std::size_t i = 0; i < texts_.size(); ++i)
+      each.push_back({median(times_us_[i]),
+                      features_of(set_up_.engine->index(), terms_of(texts_[i]), set_up_.algorithm->matching)});
+    return each;
+  }
+
+  QueryFigures figures() const {
+    QueryFigures figures;
+    figures.set_up = set_up_;
+    figures.queries = texts_.size();
+    figures.counts = counts_;
+    std::vector<double> all;
+    std::array<std::vector<double>, first_long_length + 1> by_length;
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      all.push_back(median(times_us_[i]));
+      by_length[length_row(lists_[i].terms)].push_back(all.back());
+      figures.postings += lists_[i].postings;
+      figures.blocks += lists_[i].blocks;
+    }
+    figures.times = summarize(std::move(all));
+    for (std::size_t terms = 0; terms < by_length.size(); ++terms)
+      if (!by_length[terms].empty())
+        figures.by_length.push_back({terms, by_length[terms].size(), summarize(by_length[terms])});
+    for (const auto& [threads, seconds] : batch_seconds_) figures.batches.push_back({threads, median(seconds)});
+    return figures;
+  }
+
+ private:
+  std::vector<std::string> terms_of(std::string_view text) {
+    return terms_of_query(text, set_up_.engine->options().text, analyzer_);
+  }
+  void search(std::string_view text) {
+    const auto documents = set_up_.engine->search(text, *set_up_.algorithm, set_up_.k, analyzer_);
+    keep(documents.data());
+  }
+
+  QuerySetUp set_up_;
+  Texts texts_;
+  Analyzer analyzer_;
+  std::vector<QueryFeatures> lists_;
+  std::vector<std::vector<double>> times_us_;  ///< for each query, in each repeat
+  std::map<unsigned, std::vector<double>> batch_seconds_;
+  QueryStatistics counts_;
+};
+
+void check_answers(std::deque<QuerySubject>& subjects, std::span<const QuerySetUp> set_ups, Texts texts,
+                   Progress& progress) {
+  progress.start("check answers", texts.size(), "queries");
+  ExpectedAnswers expected(set_ups);
+  for (std::size_t query = 0; query < texts.size(); ++query) {
+    expected.start_query(texts[query]);
+    for (QuerySubject& subject : subjects) subject.check(query, expected);
+    if ((query + 1) % progress_step == 0) progress.add(progress_step);
+  }
+  progress.finish();
+}
+
+}  // namespace
+
+std::optional<std::string> difference(std::span<const ScoredDocument> expected, std::span<const ScoredDocument> found) {
+  const auto text = [](const ScoredDocument& document) {
+    return fmt::format("document {} with score {}", document.docid, document.score);
+  };
+  for (std::size_t i = 0; i < std::min(expected.size(), found.size()); ++i)
+    if (expected[i].docid != found[i].docid ||
+        std::bit_cast<std::uint32_t>(expected[i].score) != std::bit_cast<std::uint32_t>(found[i].score))
+      return fmt::format("at rank {} {}, not {}", i + 1, text(found[i]), text(expected[i]));
+  if (expected.size() != found.size()) return fmt::format("{} results, not {}", found.size(), expected.size());
+  return {};
+}
+
+std::vector<QueryFigures> measure_queries(Texts texts, std::span<const QuerySetUp> set_ups,
+                                          const QueryBenchOptions& options, Progress& progress) {
+  if (texts.empty() || set_ups.empty() || options.repeats == 0)
+    throw InvalidArgument("a benchmark needs queries, algorithms and repeats");
+  std::deque<QuerySubject> subjects;  // a deque, because analyzers cannot move
+  for (const QuerySetUp& set_up : set_ups) {
+    subjects.emplace_back(set_up, texts, options.repeats);
+    if (!subjects.back().finds_terms())
+      throw InvalidArgument(
+          fmt::format("{}: none of the terms of the {} queries is in this index; use queries for its collection",
+                      set_up.engine->index().name(), texts.size()));
+  }
+  check_answers(subjects, set_ups, texts, progress);
+  progress.start("measure", std::uint64_t{options.warm_up + options.repeats} * subjects.size() * texts.size(),
+                 "queries");
+  for (unsigned i = 0; i < options.warm_up; ++i)
+    for (QuerySubject& subject : subjects) {
+      subject.warm_up();
+      progress.add(texts.size());
+    }
+  const auto measure = [&](QuerySubject& subject) {
+    subject.measure();
+    if (options.threads > 1) {
+      subject.measure_batch(1);
+      subject.measure_batch(options.threads);
+    }
+    progress.add(texts.size());
+  };
+  for (unsigned i = 0; i < options.repeats; ++i) {
+    if (i % 2 == 0) {
+      std::for_each(subjects.begin(), subjects.end(), measure);
+    } else {
+      std::for_each(subjects.rbegin(), subjects.rend(), measure);
+    }
+  }
+  progress.finish();
+  std::vector<QueryFigures> figures;
+  for (QuerySubject& subject : subjects) {
+    figures.push_back(subject.figures());
+    if (options.each_query) figures.back().each_query = subject.each_query();
+  }
+  return figures;
+}
+
+}  // namespace quern

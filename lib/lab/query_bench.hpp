@@ -1,0 +1,85 @@
+#pragma once
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/core/resources.hpp"
+#include "quern/formats/tables/query_times.hpp"
+#include "quern/search/query_engine.hpp"
+
+/// Measures how fast queries are answered, with several algorithms, numbers of results, indexes and scorings in one
+/// run.
+namespace quern {
+
+/// One way of answering queries.
+struct QuerySetUp {
+  const QueryEngine* engine = nullptr;  ///< an index and its scoring
+  const QueryAlgorithm* algorithm = nullptr;
+  std::size_t k = 10;
+  /// Set-ups of one family have the same documents and scores: they must give the same results for the same k.
+  std::size_t family = 0;
+};
+
+struct QueryBenchOptions {
+  unsigned repeats = 5;
+  unsigned warm_up = 1;     ///< passes over all queries before the first that is measured
+  unsigned threads = 1;     ///< of batches, which also run on one thread for comparison; no batches if 1
+  bool each_query = false;  ///< whether figures have the times of single queries
+};
+
+/// Queries of 6 to 9 terms, and longer ones, share a row of figures: the least number of terms in the row.
+inline constexpr std::size_t first_shared_length = 6, first_long_length = 10;
+constexpr std::size_t length_row(std::size_t terms) {
+  return terms >= first_long_length ? first_long_length : std::min(terms, first_shared_length);
+}
+
+/// Queries of the same length: the number of their distinct terms that are in the index.
+struct QueryLengthFigures {
+  std::size_t terms = 0;  ///< of the shortest of them, as length_row() says
+  std::size_t queries = 0;
+  LatencySummary times;
+};
+
+/// A query's time, the median over the repeats, and what it could be predicted from.
+struct MeasuredQuery {
+  double us = 0;
+  QueryFeatures features;
+};
+
+struct BatchFigures {
+  unsigned threads = 1;
+  double seconds = 0;  ///< for all queries; the median over the repeats
+};
+
+struct QueryFigures {
+  QuerySetUp set_up;
+  std::size_t queries = 0;
+  LatencySummary times;                    ///< over the queries, of each query's median over the repeats; one thread
+  std::uint64_t postings = 0, blocks = 0;  ///< in the lists of the queries' distinct terms, read or not
+  QueryStatistics counts;                  ///< of one pass over the queries
+  std::vector<QueryLengthFigures> by_length;
+  std::vector<BatchFigures> batches;
+  std::vector<MeasuredQuery> each_query;  ///< in the order of the queries, if asked for
+
+  double queries_per_second() const { return 1e6 / times.mean_us; }
+  /// Postings in the queries' lists per second of the queries' time: the effective rate.
+  double postings_per_second() const {
+    return static_cast<double>(postings) / static_cast<double>(queries) * queries_per_second();
+  }
+};
+
+/// Describes where the results of a query first differ from those expected; nothing if they are the same documents with
+/// the same bits of scores.
+std::optional<std::string> difference(std::span<const ScoredDocument> expected, std::span<const ScoredDocument> found);
+
+/// First answers every query with all set-ups and compares the answers with those of the baseline (`or`, `and`, or both
+/// for algorithms that match either) on the family's first engine; then warms up; then measures all set-ups `repeats`
+/// times in turn, forwards and backwards, so that a slowdown of the machine affects all alike. Throws Error, with query
+/// and set-up, if answers differ; InvalidArgument without queries, set-ups or repeats, or if no term is in an index.
+std::vector<QueryFigures> measure_queries(std::span<const std::string_view> texts, std::span<const QuerySetUp> set_ups,
+                                          const QueryBenchOptions& options, Progress& progress);
+
+}  // namespace quern

@@ -1,0 +1,226 @@
+#include "quern/lab/synth/document_tree.hpp"
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "quern/core/check_range.hpp"
+#include "quern/core/error.hpp"
+#include "quern/lab/synth/seeded_noise.hpp"
+
+namespace quern {
+
+namespace {
+
+// How lengths vary: between directories, between documents of a directory, and in the tail.
+constexpr float place_keeps = 0.8f, place_varies = 0.4f, document_varies = 0.45f;
+/// The minimal length of a page, relative to the median.
+constexpr float shortest = 0.15f;
+constexpr float tail_share = 0.07f, tail_exponent = 0.9f, tail_limit = 40.0f;
+/// A document's attraction is its length over the mean to this power.
+constexpr double heaps_exponent = 0.75;
+/// How much more attractive some places are to all terms than others.
+constexpr float common_preference = 1.2f;
+/// The minimal share of either side of a cut; the last cuts are even, so that leaves are well filled.
+constexpr float uneven_share = 0.15f, even_share = 0.42f;
+/// Cuts of more documents than this matter less and less, so that the differences between places stay bounded in a
+/// collection of any size.
+constexpr float widest_full_strength = 8192, strength_decay = 0.25f;
+/// A node becomes a site at random, or when it is this small; no site has more than this share of all documents.
+constexpr float site_chance = 0.12f;
+constexpr docid_t smallest_site = 256, largest_site_part = 16;
+
+enum TreePurpose : std::uint64_t { cut = 1, length_of_place, length_of_document, tail, preference, strength, site };
+
+}  // namespace
+
+class DocumentTree::Builder {
+ public:
+  Builder(const DocumentTreeOptions& options, DocumentTree& tree)
+      : options_(options), tree_(tree), attraction_(heaps_exponent * std::min(1.0, 2 * options.clustering)) {}
+
+  void build() {
+    const auto documents = static_cast<docid_t>(options_.documents);
+    tree_.lengths_.resize(documents);
+    tree_.places_.resize(documents);
+    grow(0, documents, 0, false);
+    for_each_leaf([&](std::size_t leaf, docid_t first, docid_t end) {
+      for (docid_t document = first; document < end; ++document) draw_length(document, leaf_lengths_[leaf]);
+    });
+    scale_lengths();
+    leaf_attractions_.resize(tree_.leaf_starts_.size());
+    for_each_leaf(
+        [&](std::size_t leaf, docid_t first, docid_t end) { leaf_attractions_[leaf] = weigh_leaf(first, end); });
+    std::size_t node = 0, leaf = 0;
+    weigh(node, leaf);
+  }
+
+ private:
+  /// Calls visit(leaf's number, first document, end) in parallel.
+  template <class Visit>
+  void for_each_leaf(Visit&& visit) const {
+    const auto& starts = tree_.leaf_starts_;
+    tbb::parallel_for(std::size_t{0}, starts.size(), [&](std::size_t leaf) {
+      visit(leaf, starts[leaf], leaf + 1 < starts.size() ? starts[leaf + 1] : tree_.documents_);
+    });
+  }
+
+  std::uint64_t bits(TreePurpose purpose, std::uint64_t place) const {
+    return noise_bits(mix_bits(options_.seed + (purpose << 56)), place);
+  }
+
+  /// Nodes in preorder.
+  void grow(docid_t first, docid_t end, float place_length, bool in_site) {
+    const std::size_t number = tree_.nodes_.size();
+    tree_.nodes_.emplace_back();
+    const docid_t size = end - first;
+    if (!in_site && (size <= smallest_site ||
+                     (size <= options_.documents / largest_site_part && unit_of(bits(site, number)) < site_chance))) {
+      in_site = true;
+      tree_.site_starts_.push_back(first);
+    }
+    place_length = place_keeps * place_length + place_varies * normal_of(bits(length_of_place, number));
+    if (size <= max_leaf) {
+      tree_.leaf_starts_.push_back(first);
+      leaf_lengths_.push_back(place_length);
+      return;
+    }
+    const float min_share = size <= 2 * max_leaf ? even_share : uneven_share;
+    const float share = min_share + (1 - 2 * min_share) * unit_of(bits(cut, number));
+    const docid_t middle =
+        first + std::clamp<docid_t>(static_cast<docid_t>(static_cast<double>(size) * share), 1, size - 1);
+    tree_.nodes_[number].middle = middle;
+    // Some cuts separate documents that belong together, others documents that don't.
+    const float scale = std::pow(std::min(1.0f, widest_full_strength / static_cast<float>(size)), strength_decay);
+    tree_.nodes_[number].strength = scale * (0.4f + 1.2f * unit_of(bits(strength, number)));
+    grow(first, middle, place_length, in_site);
+    tree_.nodes_[number].right = static_cast<std::uint32_t>(tree_.nodes_.size());
+    grow(middle, end, place_length, in_site);
+  }
+
+  /// Lengths relative to each other, as 16.16 bits.
+  void draw_length(docid_t document, float place_length) {
+    float length =
+        shortest + portable_exp(place_length + document_varies * normal_of(bits(length_of_document, document)));
+    const float u = unit_of(bits(tail, document));
+    if (u < tail_share)
+      length *= std::min(tail_limit, static_cast<float>(std::pow((u + 1e-6f) / tail_share, -1.0f / tail_exponent)));
+    tree_.lengths_[document] = static_cast<std::uint32_t>(length * 65536.0f);
+  }
+
+  void scale_lengths() {
+    // Far below 2^53, so that it is exact as a double.
+    const auto sum =
+        static_cast<double>(std::accumulate(tree_.lengths_.begin(), tree_.lengths_.end(), std::uint64_t{0}));
+    const double factor = options_.mean_length * static_cast<double>(tree_.lengths_.size()) / std::max(1.0, sum);
+    tbb::parallel_for(docid_t{0}, tree_.documents_, [&](docid_t document) {
+      std::uint32_t& length = tree_.lengths_[document];
+      length = static_cast<std::uint32_t>(std::clamp(length * factor, 1.0, 1e9));
+      const double step = length_step_mean + 2 * std::log2(length / options_.mean_length);
+      tree_.places_[document].length_step = static_cast<std::uint8_t>(std::clamp(step, 0.0, length_steps - 1.0));
+    });
+  }
+
+  /// Sets the nodes' left odds; returns the subtree's attraction. `next`, `next_leaf`: the numbers of its first node
+  /// and leaf, then those after it.
+  double weigh(std::size_t& next, std::size_t& next_leaf) {
+    const std::size_t number = next++;
+    Node& node = tree_.nodes_[number];
+    if (node.right == 0) return leaf_attractions_[next_leaf++];
+    const double left = weigh(next, next_leaf), right = weigh(next, next_leaf);
+    node.left_odds = static_cast<float>(std::log(left / right)) + static_cast<float>(2 * options_.clustering) *
+                                                                      common_preference * node.strength *
+                                                                      normal_of(bits(preference, number));
+    return left + right;
+  }
+
+  /// Makes the leaf's alias table; returns its attraction.
+  double weigh_leaf(docid_t first, docid_t end) {
+    const docid_t size = end - first;
+    std::array<double, max_leaf> weights;
+    double sum = 0;
+    for (docid_t i = 0; i < size; ++i)
+      sum += weights[i] = std::pow(tree_.lengths_[first + i] / options_.mean_length, attraction_);
+    make_alias_table({weights.data(), size}, sum, {tree_.places_.data() + first, size});
+    return sum;
+  }
+
+  /// Walker's method: documents above the mean fill up the slots of those below it.
+  static void make_alias_table(std::span<double> weights, double sum, std::span<Document> slots) {
+    std::array<std::uint8_t, max_leaf> small, large;
+    std::size_t smalls = 0, larges = 0;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      weights[i] *= static_cast<double>(weights.size()) / sum;
+      slots[i].alias = static_cast<std::uint8_t>(i);
+      (weights[i] < 1 ? small[smalls++] : large[larges++]) = static_cast<std::uint8_t>(i);
+    }
+    while (smalls > 0 && larges > 0) {
+      const std::uint8_t low = small[--smalls], high = large[larges - 1];
+      slots[low].threshold = static_cast<std::uint8_t>(weights[low] * 255);
+      slots[low].alias = high;
+      weights[high] -= 1 - weights[low];
+      if (weights[high] >= 1) continue;
+      --larges;
+      small[smalls++] = high;
+    }
+  }
+
+  const DocumentTreeOptions& options_;
+  DocumentTree& tree_;
+  double attraction_;
+  std::vector<float> leaf_lengths_;       ///< of each leaf its place's length, as draw_length() takes it
+  std::vector<double> leaf_attractions_;  ///< of each leaf
+};
+
+void check_tree_options(const DocumentTreeOptions& options) {
+  if (options.documents == 0) throw InvalidArgument("a collection needs at least one document; raise --docs");
+  if (options.documents >= end_docid)
+    throw InvalidArgument(fmt::format("{} documents are more than an index can hold", options.documents));
+  check_range("clustering", options.clustering, 0, 1);
+  check_range("mean length", options.mean_length, 1, max_mean_length);
+}
+
+DocumentTree::DocumentTree(const DocumentTreeOptions& options)
+    : documents_(static_cast<docid_t>(options.documents)), mean_length_(options.mean_length) {
+  check_tree_options(options);
+  Builder(options, *this).build();
+}
+
+namespace {
+
+/// The last of the starts that is not after the document.
+std::size_t place_of(std::span<const docid_t> starts, docid_t document) {
+  return static_cast<std::size_t>(std::upper_bound(starts.begin(), starts.end(), document) - starts.begin()) - 1;
+}
+
+}  // namespace
+
+std::string DocumentNames::docno(docid_t document) {
+  std::string docno;
+  append_docno(document, docno);
+  return docno;
+}
+
+void DocumentNames::append_docno(docid_t document, std::string& text) {
+  constexpr std::size_t digits = 9;
+  const fmt::format_int number(document);
+  text += 'S';
+  text.append(digits - std::min(digits, number.size()), '0');
+  text.append(number.data(), number.size());
+}
+
+std::size_t DocumentNames::site(docid_t document) const { return place_of(tree_.site_starts(), document); }
+
+std::size_t DocumentNames::leaf(docid_t document) const { return place_of(tree_.leaf_starts(), document); }
+
+std::string DocumentNames::url(docid_t document) const {
+  const std::size_t leaf = this->leaf(document);
+  return fmt::format("http://s{:07}.example/d{:07}/p{:02}.html", site(document), leaf,
+                     document - tree_.leaf_starts()[leaf]);
+}
+
+}  // namespace quern

@@ -1,0 +1,193 @@
+#include "quern/lab/synth/synth_index.hpp"
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "quern/core/bytes.hpp"
+#include "quern/core/check_range.hpp"
+#include "quern/core/error.hpp"
+#include "quern/core/run_stage.hpp"
+#include "quern/corpus/parse_corpus.hpp"
+#include "quern/index/index_assembly.hpp"
+#include "quern/index/list_encoder.hpp"
+#include "quern/io/checksum.hpp"
+#include "quern/lab/synth/document_tree.hpp"
+#include "quern/lab/synth/global_scores.hpp"
+#include "quern/lab/synth/synth_lists.hpp"
+#include "quern/lab/synth/term_fields.hpp"
+#include "quern/order/pagerank.hpp"
+
+namespace quern {
+namespace {
+
+/// Tokens per distinct term of a document, as in web pages.
+constexpr double tokens_per_posting = 2.7, min_mean_length = 16;
+/// Approximate disk space per document.
+constexpr std::uint64_t document_bytes = 48;
+
+double mean_length(const SynthOptions& options) {
+  if (options.mean_length != 0) return options.mean_length;
+  return std::max(min_mean_length, tokens_per_posting * static_cast<double>(options.table.postings()) /
+                                       static_cast<double>(options.table.documents));
+}
+
+DocumentTreeOptions tree_options(const SynthOptions& options) {
+  return {options.table.documents, options.clustering, mean_length(options), options.seed};
+}
+
+/// By falling score, ties in URL order.
+std::vector<docid_t> documents_by(std::span<const float> scores) {
+  std::vector<docid_t> documents(scores.size());
+  std::iota(documents.begin(), documents.end(), docid_t{0});
+  std::sort(documents.begin(), documents.end(),
+            [&](docid_t a, docid_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
+  return documents;
+}
+
+template <class Value>
+std::vector<Value> in_order(std::vector<Value> values, std::span<const docid_t> documents) {
+  if (documents.empty()) return values;
+  std::vector<Value> ordered(documents.size());
+  std::transform(documents.begin(), documents.end(), ordered.begin(),
+                 [&](docid_t document) { return values[document]; });
+  return ordered;
+}
+
+class IndexSynthesis {
+ public:
+  IndexSynthesis(const SynthOptions& options, const Resources& resources, File& out)
+      : options_(options),
+        resources_(resources),
+        assembly_({{options.table.documents, num_scores(options), options.table.memory_bytes()},
+                   options.build,
+                   resources,
+                   out}),
+        tree_(tree_options(options)),
+        fields_(term_fields(options.table, options.clustering, options.seed, options.for_each_query, resources)) {}
+
+  BuildReport run() {
+    check_free_space(resources_.tmp_folder, options_.table.postings() * 2 + options_.table.documents * document_bytes,
+                     "the index");
+    const std::uint64_t tokens = std::accumulate(tree_.lengths().begin(), tree_.lengths().end(), std::uint64_t{0});
+    const CollectionStatistics statistics{options_.table.documents, tokens};
+    if (options_.pagerank || options_.order_by_score) pagerank_ = synthetic_pagerank(tree_, options_.seed);
+    if (!pagerank_.empty()) apply_scale(options_.scores.pagerank_scale, pagerank_, resources_);
+    if (options_.order_by_score) order_by_score(statistics);
+    AssembledDocuments written = write_documents(write_lists(statistics));
+    return std::move(written).finish(manifest(), in_order(std::move(pagerank_), documents_),
+                                     in_order(std::move(global_scores_), documents_));
+  }
+
+ private:
+  void order_by_score(const CollectionStatistics& statistics) {
+    std::vector<float> constants(tree_.documents());
+    for (docid_t document = 0; document < tree_.documents(); ++document)
+      constants[document] =
+          document_constant(tree_.lengths()[document], statistics.average_length(), options_.build.bm25);
+    resources_.progress->start("scores", options_.table.postings(), "postings");
+    const DocumentBests bests = document_bests(tree_, fields_, constants, resources_);
+    resources_.progress->finish();
+    global_scores_ = global_score_bounds(pagerank_, bests, options_.scores.alpha);
+    documents_ = documents_by(global_scores_);
+  }
+
+  AssembledLists write_lists(const CollectionStatistics& statistics) {
+    std::vector<docid_t> docids(documents_.size());
+    for (docid_t docid = 0; docid < documents_.size(); ++docid) docids[documents_[docid]] = docid;
+    const std::uint64_t list_bytes = assembly_.working_bytes() / 4 / assembly_.jobs_in_flight();
+    const BuildOptions& build = options_.build;
+    const bool in_pieces = docids.empty() && encodes_pieces(codec_named(build.codec), build.codec_options);
+    SynthLists lists(tree_, fields_, docids, list_bytes, resources_.tmp_folder, in_pieces);
+    return std::move(assembly_).write_lists(
+        in_order(tree_.take_lengths(), documents_), statistics, lists, options_.table.postings(),
+        [&](term_t term) -> std::string_view { return options_.table.terms[term].term; });
+  }
+
+  AssembledDocuments write_documents(AssembledLists lists) {
+    resources_.progress->start("documents", tree_.documents(), "documents");
+    const DocumentNames names(tree_);
+    AssembledDocuments written =
+        std::move(lists).write_documents([&](docid_t first, docid_t end, const AssembledLists::DocumentVisit& visit) {
+          for (docid_t docid = first; docid < end; ++docid) {
+            const docid_t document = documents_.empty() ? docid : documents_[docid];
+            visit({DocumentNames::docno(document), names.url(document), {}});
+          }
+          resources_.progress->add(end - first);
+        });
+    resources_.progress->finish();
+    return written;
+  }
+
+  IndexManifest manifest() const {
+    IndexManifest manifest;
+    manifest.analyzer = options_.analyzer;
+    manifest.corpus_format = "synth";
+    manifest.lengths = Lengths::lossy;
+    manifest.order = name_of_value(order_names, options_.order_by_score ? OrderBy::score : OrderBy::url);
+    manifest.order_seed = options_.seed;
+    if (options_.pagerank || options_.order_by_score) {
+      manifest.scores = options_.scores;
+      manifest.scores->bm25 = options_.build.bm25;
+    }
+    manifest.collection_hash = hash_text(content_hash());
+    return manifest;
+  }
+
+  /// The hash of everything that determines the documents and their lists.
+  std::uint64_t content_hash() const {
+    Bytes bytes;
+    put_varint(bytes, options_.table.documents);
+    put_varint(bytes, options_.seed);
+    put_le(bytes, options_.clustering);
+    put_le(bytes, mean_length(options_));
+    std::uint64_t hash = xxh3(bytes);
+    for (std::size_t term = 0; term < fields_.size(); ++term) {
+      bytes.clear();
+      put_le(bytes, hash);
+      put_string(bytes, options_.table.terms[term].term);
+      put_varint(bytes, fields_[term].df);
+      put_le(bytes, fields_[term].shared_key);
+      hash = xxh3(bytes);
+    }
+    return hash;
+  }
+
+  /// Of each document.
+  static unsigned num_scores(const SynthOptions& options) {
+    return unsigned{options.pagerank || options.order_by_score} + unsigned{options.order_by_score};
+  }
+
+  const SynthOptions& options_;
+  const Resources& resources_;
+  IndexAssembly assembly_;
+  DocumentTree tree_;
+  std::vector<TermField> fields_;
+  std::vector<float> pagerank_, global_scores_;
+  std::vector<docid_t> documents_;  ///< of each docID, if docIDs are not the documents' numbers
+};
+
+void check_options(const SynthOptions& options) {
+  check_build_options(options.build);
+  if (options.mean_length == 0 && mean_length(options) > max_mean_length)
+    throw InvalidArgument(
+        fmt::format("{}: its terms would give {} documents {:.0f} tokens each; give --mean-length, of "
+                    "at most {:.0f}, or more documents with --docs",
+                    options.table.name, options.table.documents, mean_length(options), max_mean_length));
+  check_tree_options(tree_options(options));
+  check_range("alpha", options.scores.alpha, 0, 1);
+  if (options.mean_length != 0) check_range("mean length", options.mean_length, 1, max_mean_length);
+}
+
+}  // namespace
+
+BuildReport synthesize_index(const SynthOptions& options, const Resources& resources, File& out) {
+  return run_stage(resources, [&] {
+    check_options(options);
+    return IndexSynthesis(options, resources, out).run();
+  });
+}
+
+}  // namespace quern

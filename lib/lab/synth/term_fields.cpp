@@ -1,0 +1,113 @@
+#include "quern/lab/synth/term_fields.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "quern/core/bytes.hpp"
+#include "quern/io/checksum.hpp"
+#include "quern/io/external_sort.hpp"
+#include "quern/lab/synth/seeded_noise.hpp"
+
+namespace quern {
+namespace {
+
+constexpr std::uint64_t topics = 48;
+/// Standard deviation of a cut's log-odds at clustering 1: of a term that is in all documents, and what each halving of
+/// its share of the documents adds; and the share of the variance that correlated terms have in common.
+constexpr float noise_min = 0.75f, noise_of_rarity = 0.46f, noise_max = 9.0f, shared_variance = 0.7f;
+/// Levels of frequencies: the mean, the standard deviation between terms, and what a term's density adds.
+constexpr float freq_level_mean = 14, freq_level_varies = 3, freq_level_of_density = 3;
+/// Standard deviation of the logistic distribution.
+constexpr float logistic_deviation = 1.8138f;
+
+enum TermPurpose : std::uint64_t { own = 1, topic_choice, topic_key, level };
+
+std::optional<term_t> find_term(const DfTable& table, const std::string& term) {
+  const auto at = std::lower_bound(table.terms.begin(), table.terms.end(), term,
+                                   [](const DfEntry& entry, const std::string& wanted) { return entry.term < wanted; });
+  if (at == table.terms.end() || at->term != term) return std::nullopt;
+  return static_cast<term_t>(at - table.terms.begin());
+}
+
+/// The terms of a query that the table has, each once.
+std::vector<term_t> known_terms(const DfTable& table, const std::vector<std::string>& query) {
+  std::vector<term_t> terms;
+  for (const std::string& term : query)
+    if (const auto found = find_term(table, term)) terms.push_back(*found);
+  std::sort(terms.begin(), terms.end());
+  terms.erase(std::unique(terms.begin(), terms.end()), terms.end());
+  return terms;
+}
+
+/// For each term the term that it follows, or itself.
+std::vector<term_t> leaders(const DfTable& table, const VisitQueries& for_each_query, const Resources& resources) {
+  std::vector<term_t> leaders(table.terms.size());
+  std::iota(leaders.begin(), leaders.end(), term_t{0});
+  if (!for_each_query) return leaders;
+  std::vector<std::uint32_t> query_counts(leaders.size());
+  ExternalSort pairs(resources.tmp_folder, resources.memory_bytes / 8);  // follower and possible leader
+  for_each_query([&](const std::vector<std::string>& query) {
+    const std::vector<term_t> terms = known_terms(table, query);
+    for (const term_t term : terms) ++query_counts[term];
+    for (const term_t a : terms)
+      for (const term_t b : terms)
+        if (std::pair(table.terms[a].df, a) < std::pair(table.terms[b].df, b)) pairs.add(SortKey(a, b).view(), {});
+  });
+  std::vector<double> best(leaders.size());
+  std::pair<term_t, term_t> last;
+  std::uint64_t count = 0;
+  const auto end_pair = [&] {
+    if (count == 0) return;
+    const auto [follower, leader] = last;
+    const double score = static_cast<double>(count) / std::sqrt(static_cast<double>(query_counts[leader]));
+    if (score > best[follower]) {
+      best[follower] = score;
+      leaders[follower] = leader;
+    }
+    count = 0;
+  };
+  pairs.merge([&](std::string_view key, ByteView) {
+    const std::pair pair(number_in_key<term_t>(key, 0), number_in_key<term_t>(key, sizeof(term_t)));
+    if (pair != last) end_pair();
+    last = pair;
+    ++count;
+  });
+  end_pair();
+  return leaders;
+}
+
+void set_strength(TermField& field, float density, double clustering) {
+  const float noise =
+      static_cast<float>(clustering) * std::min(noise_max, noise_min - noise_of_rarity * std::log2(density));
+  field.shared_noise = noise * std::sqrt(shared_variance);
+  field.own_noise = noise * std::sqrt(1 - shared_variance);
+  const float own = field.own_noise / logistic_deviation;
+  field.single_narrowness = 1 / std::sqrt(1 + own * own);
+  field.freq_level = freq_level_mean + freq_level_of_density * density;
+}
+
+}  // namespace
+
+std::vector<TermField> term_fields(const DfTable& table, double clustering, std::uint64_t seed,
+                                   const VisitQueries& for_each_query, const Resources& resources) {
+  const auto key = [&](TermPurpose purpose, std::uint64_t of) {
+    return noise_bits(mix_bits(seed + (purpose << 56)), of);
+  };
+  std::vector<TermField> fields(table.terms.size());
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const std::uint64_t hash = xxh3(as_bytes(table.terms[i].term));
+    fields[i].df = table.terms[i].df;
+    fields[i].own_key = key(own, hash);
+    fields[i].shared_key = key(topic_key, key(topic_choice, hash) % topics);
+    set_strength(fields[i], static_cast<float>(table.terms[i].df) / static_cast<float>(table.documents), clustering);
+    fields[i].freq_level += freq_level_varies * normal_of(key(level, hash));
+  }
+  const std::vector<term_t> leaders = quern::leaders(table, for_each_query, resources);
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    if (leaders[i] != i) fields[i].shared_key = fields[leaders[i]].own_key;
+  return fields;
+}
+
+}  // namespace quern

@@ -1,0 +1,35 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "quern/core/resources.hpp"
+#include "quern/lab/synth/df_table.hpp"
+
+namespace quern {
+
+/// The parameters of a term's list: where its postings go and how great their frequencies are.
+struct TermField {
+  std::uint64_t df = 0;
+  std::uint64_t own_key = 0;  ///< of the term's own noise, which its followers share
+  std::uint64_t shared_key =
+      0;  ///< of noise shared with correlated terms: a topic's, or the own key of the followed term
+  float own_noise = 0, shared_noise = 0;  ///< their standard deviations in a cut's log-odds
+  float single_narrowness = 1;            ///< width of chance alone, relative to own noise and chance together
+  float freq_level = 0;                   ///< level of its frequencies: see FreqTables
+};
+
+/// Calls visit(terms) for each query of a log. Empty: there is none.
+using VisitQueries = std::function<void(const std::function<void(const std::vector<std::string>&)>& visit)>;
+
+/// The field of each term of a table; `clustering` is 0 to 1. Keys come from seed and term, so that a term keeps its
+/// list when other terms are added or removed. A term shares noise with the terms of its topic, one of a few, chosen by
+/// the term's bytes. If there are queries, a term that occurs in queries together with a more frequent
+/// term follows that term instead: the one with which it occurs most often, relative to how often queries have that
+/// term. The pairs of a query, whose number grows with the square of its length, are counted on disk where the memory
+/// does not hold them.
+std::vector<TermField> term_fields(const DfTable& table, double clustering, std::uint64_t seed,
+                                   const VisitQueries& for_each_query, const Resources& resources);
+
+}  // namespace quern

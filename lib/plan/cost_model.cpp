@@ -1,0 +1,201 @@
+#include "quern/plan/cost_model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "quern/core/error.hpp"
+#include "quern/plan/model_tree.hpp"
+#include "quern/search/algorithm.hpp"
+
+namespace quern {
+namespace {
+
+/// `function`: a CostFunction, or another query's time.
+template <class Function>
+bool is_of(const Function& function, const QueryTime& time) {
+  return function.device == time.device && function.algorithm == time.algorithm && function.strategy == time.strategy &&
+         function.k == time.k && function.batch == time.batch;
+}
+
+CostFunction function_like(const QueryTime& time) {
+  CostFunction function;
+  function.device = time.device;
+  function.algorithm = time.algorithm;
+  function.strategy = time.strategy;
+  function.k = time.k;
+  function.batch = time.batch;
+  return function;
+}
+
+/// Takes over what a file says, unless another one said something else.
+void agree(std::string& known, const std::string& text, std::string_view what, const std::string& name) {
+  if (!known.empty() && !text.empty() && known != text)
+    throw InvalidArgument(
+        fmt::format("{} is of another {} than the files before: {}, not {}", name, what, text, known));
+  if (known.empty()) known = text;
+}
+
+/// The lower end of a query's class.
+std::uint64_t class_of(std::uint64_t postings) {
+  std::uint64_t from = 0;
+  for (std::uint64_t next = 1000; next <= postings && next <= 1000000000; next *= 10) from = next;
+  return from;
+}
+
+/// Round figures between those of four indexes on one machine: of GPUs as tests/bench/schedule.md has them, of the CPU
+/// as 500 queries of manuals, learn-docs, Vaswani and a tenth of GOV2's size took (Zen 4, `auto` and `and`, k = 10).
+BuiltInCost built_in_cost(const CostQuestion& question) {
+  const auto& algorithms = all_algorithms();
+  const bool looks_up = std::any_of(algorithms.begin(), algorithms.end(), [&](const QueryAlgorithm& algorithm) {
+    return algorithm.name == question.algorithm && algorithm.matching == Matching::all;
+  });
+  if (question.device == Processor::cpu) return looks_up ? BuiltInCost{5, 6e-3, true} : BuiltInCost{6, 1.4e-3, false};
+  // Of a GPU's batch, the host prepares each query, and a query alone can't use all of the GPU.
+  constexpr double host_us = 1;
+  const auto queries = static_cast<double>(std::max<std::size_t>(question.batch, 1));
+  if (looks_up) return {host_us + 47 / queries, 2e-5 + 2.3e-4 / queries, true};
+  return {host_us + 56 / queries, 2e-6 + 8e-6 / queries, false};
+}
+
+/// The part of its share of a batch's time for which a query keeps a GPU from others: batches that follow each other
+/// overlap, as their rate tells, and were timed alone.
+class JoiningShares {
+ public:
+  explicit JoiningShares(const QueryTimeTable& times) : times_(times) {}
+  /// What the query of this row adds to batches that follow each other.
+  double us(const QueryTime& row) {
+    if (row.device == Processor::cpu) return row.us;
+    const auto known =
+        std::find_if(shares_.begin(), shares_.end(), [&](const auto& share) { return is_of(*share.first, row); });
+    const double share = known != shares_.end() ? known->second : shares_.emplace_back(&row, share_like(row)).second;
+    return std::max(row.us * share, std::numeric_limits<double>::min());
+  }
+
+ private:
+  double share_like(const QueryTime& row) const {
+    // The last one counts.
+    const auto rate = std::find_if(times_.rates.rbegin(), times_.rates.rend(), [&](const BatchRate& of) {
+      return of.algorithm == row.algorithm && of.strategy == row.strategy && of.k == row.k && of.batch == row.batch;
+    });
+    if (rate == times_.rates.rend()) return 1;
+    double sum = 0;
+    std::uint64_t queries = 0;
+    for (const QueryTime& other : times_.rows)
+      if (is_of(row, other)) sum += other.us, ++queries;
+    const double share = 1e6 / rate->per_second * static_cast<double>(queries) / sum;
+    return share > 0 && share < 1 ? share : 1;
+  }
+
+  const QueryTimeTable& times_;
+  std::vector<std::pair<const QueryTime*, double>> shares_;
+};
+
+double distance(double a, double b) { return std::abs(std::log2(std::max(a, 1.0) / std::max(b, 1.0))); }
+
+}  // namespace
+
+CostInput cost_input(const QueryFeatures& features) {
+  const auto logarithm = [](std::uint64_t x) { return std::log2(1 + static_cast<double>(x)); };
+  return {logarithm(features.terms), logarithm(features.shortest), logarithm(features.second),
+          logarithm(features.postings), logarithm(features.missing_bytes)};
+}
+
+double cost_us(const CostFunction& function, const QueryFeatures& features) {
+  return std::exp2(function.tree.at(cost_input(features)));
+}
+
+TimesOrigin check_same_origin(std::span<const TimesOrigin> origins) {
+  TimesOrigin all;
+  for (const TimesOrigin& file : origins) {
+    agree(all.index_hash, file.index_hash, "index", file.name);
+    agree(all.scoring, file.scoring, "scoring", file.name);
+    agree(all.cpu, file.cpu, "CPU", file.name);
+    agree(all.gpu, file.gpu, "GPU", file.name);
+  }
+  return all;
+}
+
+TimesOrigin check_same_origin(std::span<const QueryTimeTable> times) {
+  const std::vector<TimesOrigin> origins(times.begin(), times.end());
+  return check_same_origin(std::span(origins));
+}
+
+CostTable fit_costs(std::span<const QueryTimeTable> times) {
+  CostTable table;
+  static_cast<TimesOrigin&>(table) = check_same_origin(times);
+  std::vector<std::vector<TreeSample>> samples;
+  for (const QueryTimeTable& file : times) {
+    JoiningShares joining(file);
+    for (const QueryTime& row : file.rows) {
+      const auto found = std::find_if(table.functions.begin(), table.functions.end(),
+                                      [&](const CostFunction& function) { return is_of(function, row); });
+      const auto place = static_cast<std::size_t>(found - table.functions.begin());
+      if (found == table.functions.end()) {
+        table.functions.push_back(function_like(row));
+        samples.emplace_back();
+      }
+      samples[place].push_back({cost_input(row.features), std::log2(joining.us(row))});
+    }
+  }
+  if (table.functions.empty()) throw InvalidArgument("there are no query times to fit costs to");
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    table.functions[i].queries = samples[i].size();
+    table.functions[i].tree = fit_model_tree(samples[i]);
+  }
+  return table;
+}
+
+CostError test_costs(const CostFunction& function, std::span<const QueryTimeTable> times) {
+  CostError all;
+  std::map<std::uint64_t, CostClass> classes;
+  for (const QueryTimeTable& file : times) {
+    JoiningShares joining(file);
+    for (const QueryTime& row : file.rows) {
+      if (!is_of(function, row)) continue;
+      const double us = joining.us(row);
+      const double off = std::abs(cost_us(function, row.features) - us) / us;
+      CostClass& of = classes[class_of(row.features.postings)];
+      ++of.queries, ++all.queries;
+      of.error += off, all.error += off;
+    }
+  }
+  if (all.queries > 0) all.error /= static_cast<double>(all.queries);
+  for (auto& [from, of] : classes) {
+    of.from = from;
+    of.error /= static_cast<double>(of.queries);
+    all.classes.push_back(of);
+  }
+  return all;
+}
+
+const CostFunction* CostModel::find(const CostQuestion& question) const {
+  const auto off = [&](const CostFunction& function) {
+    return distance(static_cast<double>(function.k), static_cast<double>(question.k)) +
+           distance(static_cast<double>(function.batch), static_cast<double>(question.batch));
+  };
+  const CostFunction* best = nullptr;
+  for (const CostFunction& function : table_.functions) {
+    if (function.device != question.device || function.algorithm != question.algorithm ||
+        function.strategy != question.strategy)
+      continue;
+    if (best == nullptr || off(function) < off(*best)) best = &function;
+  }
+  return best;
+}
+
+CostPredictor CostModel::predictor(const CostQuestion& question) const {
+  return CostPredictor(find(question), built_in_cost(question));
+}
+
+double CostPredictor::us(const QueryFeatures& features) const {
+  if (function_ != nullptr) return cost_us(*function_, features);
+  // Those of a list alone are read.
+  const std::uint64_t lookups = features.shortest * (features.terms > 1 ? features.terms - 1 : 1);
+  return built_in_.fixed_us + built_in_.us * static_cast<double>(built_in_.looks_up ? lookups : features.postings);
+}
+
+}  // namespace quern

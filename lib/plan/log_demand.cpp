@@ -1,0 +1,238 @@
+#include "quern/plan/log_demand.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "quern/core/own_errors.hpp"
+#include "quern/core/parallel_batch.hpp"
+#include "quern/core/run_stage.hpp"
+#include "quern/core/size_text.hpp"
+#include "quern/search/index_pages.hpp"
+
+namespace quern {
+namespace {
+
+/// Queries per call of visit().
+constexpr std::size_t queries_per_visit = 4096;
+/// Follows each term of a key.
+constexpr char end_of_term = '\0';
+/// Stands before one more than each byte of a term that is not above it: so no term has the end of one in it, and keys
+/// have the order of their terms.
+constexpr char escape = '\1';
+/// Follows each query's text where the log is hashed.
+constexpr std::uint8_t end_of_text[] = {0};
+
+void append_term(std::string& key, std::string_view term) {
+  for (const char byte : term) {
+    const bool is_escaped = byte == end_of_term || byte == escape;
+    if (is_escaped) key += escape;
+    key += static_cast<char>(byte + (is_escaped ? 1 : 0));
+  }
+  key += end_of_term;
+}
+
+std::vector<std::string> terms_of(std::string_view key) {
+  std::vector<std::string> terms;
+  std::string term;
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    if (key[i] == end_of_term) {
+      terms.push_back(std::exchange(term, {}));
+    } else {
+      term += key[i] == escape ? static_cast<char>(key[++i] - 1) : key[i];
+    }
+  }
+  return terms;
+}
+
+/// Visits of lists, collected in any order and handed out by list, on disk where they do not fit.
+class VisitCounts {
+ public:
+  VisitCounts(const CacheBlocks& blocks, VisitKind kind, const Resources& resources)
+      : blocks_(blocks),
+        kind_(kind),
+        resources_(resources),
+        sorted_(resources.tmp_folder, resources.memory_bytes / 8) {}
+
+  /// Adds the visits of a query that occurs `count` times.
+  void add(const std::vector<ListVisit>& visits, std::uint64_t count) {
+    Bytes payload;
+    put_varint(payload, count);
+    for (std::size_t i = 0; i < visits.size(); ++i) {
+      const docid_t end = kind_ == VisitKind::probed && i > 0 ? visits[i - 1].end : visits[i].end;
+      sorted_.add(SortKey(visits[i].term, end).view(), payload);
+    }
+  }
+
+  /// Fills demand.lists and demand.visits.
+  void move_to(LogDemand& demand) {
+    RecordSpool<ListDemand> lists(resources_.tmp_folder);
+    RecordSpool<std::uint64_t> visits(resources_.tmp_folder);
+    collect(lists, visits);
+    check_memory(lists.count(), visits.count());
+    demand.lists.resize(lists.count());
+    demand.visits.resize(visits.count());
+    lists.read(0, demand.lists);
+    visits.read(0, demand.visits);
+  }
+
+ private:
+  void collect(RecordSpool<ListDemand>& lists, RecordSpool<std::uint64_t>& visits) {
+    const IndexReader& index = blocks_.index();
+    IndexPages pages(index, resources_.memory_bytes / 8);
+    PostingList list;
+    ListDemand row;
+    std::vector<std::uint64_t> of_list;
+    const auto end_list = [&] {
+      if (row.queries == 0) return;
+      // So far, of_list[b] is the number of queries that visit block b and no later one.
+      for (std::size_t block = of_list.size() - 1; block-- > 0;) of_list[block] += of_list[block + 1];
+      lists.add(row);
+      visits.add_all(of_list);
+      pages.note_query();
+    };
+    sorted_.merge([&](std::string_view key, ByteView payload) {
+      const auto term = number_in_key<term_t>(key, 0);
+      if (row.queries == 0 || term != row.term) {
+        end_list();
+        list = index.list(term);
+        row = {term, static_cast<std::uint32_t>(blocks_.count(list)), list.df, 0, visits.count()};
+        of_list.assign(row.blocks, 0);
+      }
+      const std::uint64_t count = ByteReader(payload, "counted visits").varint();
+      row.queries += count;
+      const auto end = number_in_key<docid_t>(key, sizeof(term_t));
+      if (end > 0) of_list[std::min<std::uint64_t>(blocks_.of(list, end - 1), row.blocks - 1)] += count;
+    });
+    end_list();
+  }
+
+  void check_memory(std::uint64_t lists, std::uint64_t blocks) const {
+    constexpr std::uint64_t per_list = sizeof(ListDemand) + sizeof(std::uint64_t), per_block = 24;
+    const std::uint64_t needed = lists * per_list + blocks * per_block;
+    if (needed > resources_.memory_bytes / 4)
+      throw InvalidArgument(fmt::format(
+          "{}: the log reads {} lists with {} caching blocks; to count their visits takes {} of memory, and a quarter "
+          "of --memory, {}, is for that: raise it",
+          blocks_.index().name(), lists, blocks, size_text(needed), size_text(resources_.memory_bytes)));
+  }
+
+  const CacheBlocks& blocks_;
+  VisitKind kind_;
+  const Resources& resources_;
+  ExternalSort sorted_;
+};
+
+}  // namespace
+
+LogQueries::LogQueries(const AnalyzerOptions& analyzer, const Resources& resources, QueryText text) try
+    : analyzer_(analyzer),
+      text_(text),
+      threads_(resources.threads),
+      max_group_bytes_(resources.memory_bytes / 16),
+      sorted_(resources.tmp_folder, resources.memory_bytes / 8 * 3) {
+} catch (...) {
+  throw_own_error();
+}
+
+void LogQueries::add(std::string_view text) {
+  return with_own_errors([&] {
+    const std::uint64_t place = queries_++;
+    hash_.add(as_bytes(text));
+    hash_.add(end_of_text);
+    std::vector<std::string> terms = terms_of_query(text, text_, analyzer_);
+    if (terms.empty()) return;
+    std::sort(terms.begin(), terms.end());
+    std::string key;
+    for (const std::string& term : terms) append_term(key, term);
+    Bytes payload;
+    put_varint(payload, place);
+    on_threads(threads_, [&] { sorted_.add(key, payload); });
+  });
+}
+
+std::uint64_t LogQueries::for_each(const std::function<void(std::span<const LogQuery>)>& visit) {
+  return with_own_errors([&] {
+    std::vector<LogQuery> group;
+    std::string last;
+    std::uint64_t distinct = 0, group_bytes = 0;
+    const auto end_group = [&] {
+      if (!group.empty()) visit(group);
+      group.clear();
+      group_bytes = 0;
+    };
+    sorted_.merge([&](std::string_view key, ByteView payload) {
+      if (group_bytes > max_group_bytes_) end_group();
+      const bool is_new = distinct == 0 || key != last;
+      if (is_new || group.empty()) {
+        LogQuery query{terms_of(key), {}};
+        const std::uint64_t bytes = key.size() + query.terms.size() * (sizeof(std::string) + sizeof(ListVisit));
+        if (group.size() == queries_per_visit || group_bytes + bytes > max_group_bytes_) end_group();
+        group.push_back(std::move(query));
+        group_bytes += bytes;
+      }
+      if (is_new) {
+        last = key;
+        ++distinct;
+      }
+      group.back().places.push_back(ByteReader(payload, "sorted queries").varint());
+      group_bytes += 2 * sizeof(std::uint64_t);  // vectors grow by doubling
+    });
+    end_group();
+    return distinct;
+  });
+}
+
+std::uint64_t visit_log(const QueryEngine& engine, LogQueries& log, std::size_t k, std::uint64_t round,
+                        const std::function<void(const LogQuery&, const std::vector<ListVisit>&)>& take,
+                        const Resources& resources) {
+  return run_stage(resources, [&] {
+    IndexPages pages(engine.index(), resources.memory_bytes / 8);
+    resources.progress->start("visits", log.queries(), "queries");
+    const std::uint64_t distinct = log.for_each([&](std::span<const LogQuery> queries) {
+      answer_in_batches<std::vector<ListVisit>>(
+          queries.size(), resources.threads, resources.memory_bytes / 16,
+          [&](std::size_t i, std::vector<ListVisit>& visits) { visits = engine.visits(queries[i].terms, k, round); },
+          visit_bytes,
+          [&](std::size_t i, const std::vector<ListVisit>& visits) {
+            take(queries[i], visits);
+            pages.note_query();
+            resources.progress->add(queries[i].places.size());
+          });
+    });
+    resources.progress->finish();
+    return distinct;
+  });
+}
+
+LogDemand measure_demand(const QueryEngine& engine, const CacheBlocks& blocks, LogQueries& log,
+                         const DemandOptions& options, const Resources& resources) {
+  return run_stage(resources, [&] {
+    LogDemand demand;
+    demand.queries = log.queries();
+    demand.log_hash = log.hash();
+    VisitCounts counts(blocks, options.kind, resources);
+    std::uint64_t with_terms = 0;
+    const auto add = [&](const LogQuery& query, const std::vector<ListVisit>& visits) {
+      const std::uint64_t count = query.places.size();
+      with_terms += count;
+      if (visits.empty()) {
+        demand.unknown += count;
+      } else if (visits.back().end == 0) {
+        demand.empty += count;
+      } else {
+        counts.add(visits, count);
+      }
+    };
+    demand.distinct = visit_log(engine, log, options.k, options.round, add, resources);
+    demand.unknown += demand.queries - with_terms;
+    counts.move_to(demand);
+    if (demand.lists.empty())
+      throw InvalidArgument(engine.index().name() +
+                            ": no query of the log has results; use a log of queries for this index");
+    return demand;
+  });
+}
+
+}  // namespace quern

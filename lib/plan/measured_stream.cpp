@@ -1,0 +1,158 @@
+#include "quern/plan/measured_stream.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "quern/core/error.hpp"
+
+namespace quern {
+namespace {
+
+/// Rows of one device and size of batches, by the query's number.
+using Rows = std::map<std::uint64_t, const QueryTime*>;
+
+/// The rows that were chosen.
+struct ChosenRows {
+  Rows cpu, alone;
+  std::map<std::uint64_t, Rows> batches;  ///< on a GPU, by size, larger than 1
+  std::map<std::uint64_t, double> rates;  ///< of batches, by size
+
+  ChosenRows(std::span<const QueryTimeTable> times, const StreamChoice& choice) {
+    for (const QueryTimeTable& file : times) {
+      for (const BatchRate& rate : file.rates)
+        if (rate.algorithm == choice.algorithm && rate.strategy == choice.strategy && rate.k == choice.k)
+          rates[rate.batch] = rate.per_second;
+      for (const QueryTime& row : file.rows) {
+        if (row.algorithm != choice.algorithm || row.k != choice.k) continue;
+        if (row.device == Processor::cpu) {
+          cpu[row.query] = &row;
+        } else if (row.strategy == choice.strategy) {
+          (row.batch == 1 ? alone : batches[row.batch])[row.query] = &row;
+        }
+      }
+    }
+  }
+
+  /// What queries add to a GPU's batch.
+  const Rows& joined() const { return batches.empty() ? alone : batches.rbegin()->second; }
+};
+
+double mean_us(const Rows& rows) {
+  double sum = 0;
+  for (const auto& [query, row] : rows) sum += row->us;
+  return sum / static_cast<double>(rows.size());
+}
+
+/// What a query alone takes besides what it adds to a batch, in the mean of those that were measured both ways: often
+/// not all are asked alone. `added_share`: of its share of the largest batches.
+std::optional<double> besides_alone_us(const ChosenRows& rows, double added_share) {
+  double sum = 0;
+  std::uint64_t both = 0;
+  for (const auto& [query, row] : rows.alone) {
+    const auto joined = rows.joined().find(query);
+    if (joined == rows.joined().end()) continue;
+    sum += std::max(0.0, row->us - added_share * joined->second->us);
+    ++both;
+  }
+  return both == 0 ? std::nullopt : std::optional(sum / static_cast<double>(both));
+}
+
+/// For how long a batch keeps others waiting that follow it: no longer than it takes.
+double busy_us(const ChosenRows& rows, std::size_t size, double alone_us) {
+  const auto rate = rows.rates.find(size);
+  return rate == rows.rates.end() ? alone_us : std::min(alone_us, 1e6 * static_cast<double>(size) / rate->second);
+}
+
+/// How a batch's time is made up.
+struct BatchModel {
+  double added_share = 1;  ///< of a query's time in the largest batches: for how long it keeps the GPU busy
+  BatchOverhead overhead, latency;
+};
+
+BatchModel batch_model(const ChosenRows& rows) {
+  if (rows.batches.empty()) return {};
+  const auto size_and_us = [](const auto& batches) {
+    return std::pair(static_cast<double>(batches.first), static_cast<double>(batches.first) * mean_us(batches.second));
+  };
+  const auto& largest = *rows.batches.rbegin();
+  const auto [most, most_us] = size_and_us(largest);
+  const double added_us = busy_us(rows, largest.first, most_us) / most;
+  std::map<std::size_t, double> overhead, latency;
+  for (const auto& batches : rows.batches) {
+    const auto [size, us] = size_and_us(batches);
+    const double busy = busy_us(rows, batches.first, us);
+    overhead[batches.first] = std::max(0.0, busy - size * added_us);
+    latency[batches.first] = us - busy;
+  }
+  // A query alone keeps the GPU busy as the smallest batches do; the rest passes besides.
+  const double added_share = added_us / (most_us / most);
+  if (const auto besides_us = besides_alone_us(rows, added_share)) {
+    const double of_smallest_us = overhead.begin()->second;
+    overhead[1] = std::min(*besides_us, of_smallest_us);
+    latency[1] = *besides_us - overhead[1];
+  }
+  return {added_share, BatchOverhead(overhead), BatchOverhead(latency)};
+}
+
+double least_us(const Rows& rows) {
+  const auto shorter = [](const auto& a, const auto& b) { return a.second->us < b.second->us; };
+  return std::min_element(rows.begin(), rows.end(), shorter)->second->us;
+}
+
+void check_same_queries(const Rows& cpu, const Rows& gpu) {
+  if (cpu.empty() || gpu.empty()) return;
+  const bool same = std::equal(cpu.begin(), cpu.end(), gpu.begin(), gpu.end(),
+                               [](const auto& a, const auto& b) { return a.first == b.first; });
+  if (!same) throw InvalidArgument("the times on the CPU and on the GPU are not of the same queries of a log");
+}
+
+}  // namespace
+
+MeasuredStream measured_stream(std::span<const QueryTimeTable> times, const StreamChoice& choice,
+                               const CostModel* costs) {
+  check_same_origin(times);
+  const ChosenRows rows(times, choice);
+  const Rows &cpu = rows.cpu, &gpu = rows.joined();
+  if (cpu.empty() && gpu.empty())
+    throw InvalidArgument(
+        fmt::format("there are no times of {} with k = {}; quern bench query --times and quern bench gpu --times "
+                    "measure them",
+                    choice.algorithm, choice.k));
+  check_same_queries(cpu, gpu);
+  MeasuredStream stream;
+  stream.has_cpu = !cpu.empty();
+  stream.has_gpu = !gpu.empty();
+  BatchModel model = batch_model(rows);
+  const double alone_us = rows.batches.empty() && stream.has_gpu ? least_us(rows.alone) : 0;
+  if (alone_us > 0) model.latency = BatchOverhead({{1, alone_us}});
+  stream.gpu_overhead = model.overhead;
+  stream.gpu_latency = model.latency;
+  for (const auto& entry : cpu.empty() ? gpu : cpu) {
+    const std::uint64_t number = entry.first;
+    const QueryFeatures& features = entry.second->features;
+    SimulatedQuery& query = stream.queries.emplace_back();
+    query.waiting.blocks = features.blocks;
+    if (stream.has_cpu) query.waiting.expected_cpu_us = query.cpu_us = cpu.at(number)->us;
+    if (stream.has_gpu) {
+      const QueryTime& on_gpu = *gpu.at(number);
+      query.gpu_us = model.added_share * (on_gpu.us - alone_us);
+      query.waiting.expected_gpu_us = query.gpu_us;
+      query.waiting.missing_bytes = on_gpu.features.missing_bytes;
+    }
+    if (costs == nullptr) continue;
+    const auto expected = [&](Processor device, std::uint64_t batch) {
+      return costs->expected_us(
+          {device, choice.algorithm, device == Processor::gpu ? choice.strategy : std::string_view(), choice.k, batch},
+          features);
+    };
+    if (stream.has_cpu) query.waiting.expected_cpu_us = expected(Processor::cpu, 1);
+    if (stream.has_gpu) query.waiting.expected_gpu_us = expected(Processor::gpu, gpu.begin()->second->batch);
+  }
+  return stream;
+}
+
+}  // namespace quern

@@ -1,0 +1,163 @@
+#include "quern/plan/model_tree.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "quern/core/error.hpp"
+#include "quern/plan/linear_fit.hpp"
+
+namespace quern {
+namespace {
+
+using Samples = std::span<const TreeSample*>;
+
+/// Fewer samples than this are not divided further: leaves have up to six parameters.
+constexpr std::size_t least_samples = 16;
+/// Nor are samples whose targets deviate by less than this share of all targets' deviation (Wang and Witten).
+constexpr double least_deviation = 0.05;
+/// How many samples a node's model counts as, where it smooths those below it (Quinlan).
+constexpr double smoothing = 15;
+/// Leaves predict at most this much beyond the targets that they have seen: 1 is a factor of two where targets are
+/// logarithms of base 2.
+constexpr double most_beyond = 1;
+
+/// A node of the tree while it grows.
+struct GrowingNode {
+  std::size_t samples = 0;
+  FittedModel fitted;
+  double lowest = 0, highest = 0;
+  std::size_t input = 0;
+  double threshold = 0;
+  std::unique_ptr<GrowingNode> left, right;
+};
+
+double deviation(double sum, double squares, double count) {
+  return std::sqrt(std::max(0.0, squares / count - (sum / count) * (sum / count)));
+}
+
+double deviation_of(Samples samples) {
+  double sum = 0, squares = 0;
+  for (const TreeSample* sample : samples) sum += sample->target, squares += sample->target * sample->target;
+  return deviation(sum, squares, static_cast<double>(samples.size()));
+}
+
+struct Split {
+  std::size_t input = 0;
+  double threshold = 0;
+  double left_over = 0;  ///< deviation of both sides, each times its samples
+};
+
+/// The best place to divide the samples, which are sorted by the input.
+std::optional<Split> best_split(Samples samples, std::size_t input) {
+  double all = 0, all_squares = 0;
+  for (const TreeSample* sample : samples) all += sample->target, all_squares += sample->target * sample->target;
+  std::optional<Split> best;
+  double sum = 0, squares = 0;
+  for (std::size_t count = 1; count + least_samples <= samples.size(); ++count) {
+    const double target = samples[count - 1]->target;
+    sum += target;
+    squares += target * target;
+    const double x = samples[count - 1]->input[input], next = samples[count]->input[input];
+    if (count < least_samples || x == next) continue;
+    const auto left = static_cast<double>(count), right = static_cast<double>(samples.size() - count);
+    const double left_over =
+        left * deviation(sum, squares, left) + right * deviation(all - sum, all_squares - squares, right);
+    if (!best || left_over < best->left_over) best = Split{input, x + (next - x) / 2, left_over};
+  }
+  return best;
+}
+
+std::optional<Split> best_split(Samples samples) {
+  std::optional<Split> best;
+  for (std::size_t input = 0; input < cost_inputs.size(); ++input) {
+    std::stable_sort(samples.begin(), samples.end(),
+                     [input](const TreeSample* a, const TreeSample* b) { return a->input[input] < b->input[input]; });
+    const std::optional<Split> found = best_split(samples, input);
+    if (found && (!best || found->left_over < best->left_over)) best = found;
+  }
+  return best;
+}
+
+/// Grows a node, and cuts off what is below it if its own model is no worse. Returns the error of what is left. Sorts
+/// the samples.
+double grow(GrowingNode& node, Samples samples, double least) {
+  node.samples = samples.size();
+  node.fitted = fit_linear(samples);
+  const auto [low, high] = std::minmax_element(samples.begin(), samples.end(),
+                                               [](const auto* a, const auto* b) { return a->target < b->target; });
+  node.lowest = (*low)->target - most_beyond;
+  node.highest = (*high)->target + most_beyond;
+  if (samples.size() < 2 * least_samples || deviation_of(samples) < least) return node.fitted.error;
+  const std::optional<Split> split = best_split(samples);
+  if (!split) return node.fitted.error;
+  node.input = split->input;
+  node.threshold = split->threshold;
+  const auto middle = std::partition(samples.begin(), samples.end(), [&](const TreeSample* sample) {
+    return sample->input[split->input] <= split->threshold;
+  });
+  const auto count = static_cast<std::size_t>(middle - samples.begin());
+  node.left = std::make_unique<GrowingNode>();
+  node.right = std::make_unique<GrowingNode>();
+  const double below =
+      (static_cast<double>(count) * grow(*node.left, samples.first(count), least) +
+       static_cast<double>(samples.size() - count) * grow(*node.right, samples.subspan(count), least)) /
+      static_cast<double>(samples.size());
+  if (below < node.fitted.error) return below;
+  node.left.reset();
+  node.right.reset();
+  return node.fitted.error;
+}
+
+/// Moves a model towards that of the node above it: (n p + k q) / (n + k).
+LinearCost smoothed(const LinearCost& model, std::size_t samples, const LinearCost& above) {
+  const double share = smoothing / (static_cast<double>(samples) + smoothing);
+  LinearCost mixed;
+  for (std::size_t i = 0; i < cost_inputs.size(); ++i)
+    mixed.weights[i] = (1 - share) * model.weights[i] + share * above.weights[i];
+  mixed.constant = (1 - share) * model.constant + share * above.constant;
+  return mixed;
+}
+
+/// Appends a node and all below it. `path`: the nodes above, the root first. Returns its place.
+std::uint32_t append(ModelTree& tree, const GrowingNode& node, std::vector<const GrowingNode*>& path) {
+  const auto place = static_cast<std::uint32_t>(tree.nodes.size());
+  tree.nodes.emplace_back();
+  path.push_back(&node);
+  if (node.left) {
+    const std::uint32_t left = append(tree, *node.left, path), right = append(tree, *node.right, path);
+    ModelTreeNode& inner = tree.nodes[place];
+    inner.input = node.input;
+    inner.threshold = node.threshold;
+    inner.left = left;
+    inner.right = right;
+  } else {
+    ModelTreeNode& leaf = tree.nodes[place];
+    leaf.model = node.fitted.model;
+    leaf.lowest = node.lowest;
+    leaf.highest = node.highest;
+    // A model of models is linear too, so that leaves can be smoothed beforehand.
+    for (std::size_t i = path.size() - 1; i-- > 0;)
+      leaf.model = smoothed(leaf.model, path[i + 1]->samples, path[i]->fitted.model);
+  }
+  path.pop_back();
+  return place;
+}
+
+}  // namespace
+
+ModelTree fit_model_tree(std::span<const TreeSample> samples) {
+  if (samples.empty()) throw InvalidArgument("a model tree needs samples");
+  std::vector<const TreeSample*> all;
+  all.reserve(samples.size());
+  for (const TreeSample& sample : samples) all.push_back(&sample);
+  GrowingNode root;
+  grow(root, all, least_deviation * deviation_of(all));
+  ModelTree tree;
+  std::vector<const GrowingNode*> path;
+  append(tree, root, path);
+  return tree;
+}
+
+}  // namespace quern

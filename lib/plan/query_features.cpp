@@ -1,0 +1,36 @@
+#include "quern/plan/query_features.hpp"
+
+#include <algorithm>
+
+namespace quern {
+
+void add_list(QueryFeatures& of, const PostingList& list, std::uint32_t block_size) {
+  const std::uint64_t length = list.df;
+  if (of.terms == 0 || length < of.shortest) {
+    of.second = of.shortest;
+    of.shortest = length;
+  } else if (of.terms == 1 || length < of.second) {
+    of.second = length;
+  }
+  ++of.terms;
+  of.postings += length;
+  of.blocks += list.num_blocks(block_size);
+}
+
+QueryFeatures features_of(std::span<const WeightedList> lists, bool all_found, std::uint32_t block_size,
+                          Matching matching) {
+  QueryFeatures features;
+  if (matching == Matching::all && !all_found) return features;
+  for (const WeightedList& list : lists) add_list(features, list.list, block_size);
+  return features;
+}
+
+QueryFeatures features_of(const IndexReader& index, std::vector<std::string> terms, Matching matching) {
+  const bool all_needed = matching == Matching::all;
+  QueryFeatures features;
+  const bool all_found = find_lists(
+      index, terms, all_needed, [&](const PostingList& list, double) { add_list(features, list, index.block_size()); });
+  return all_needed && !all_found ? QueryFeatures{} : features;
+}
+
+}  // namespace quern

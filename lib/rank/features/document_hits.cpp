@@ -1,0 +1,218 @@
+#include "quern/rank/features/document_hits.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "quern/codec/kernels.hpp"
+#include "quern/core/error.hpp"
+#include "quern/core/size_text.hpp"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace quern {
+namespace {
+
+/// Places that are compared at once: one bit of a mask each.
+constexpr unsigned places_per_mask = 64;
+
+/// Which of 64 ids are `wanted`.
+std::uint64_t equal_mask(const std::uint32_t* ids, std::uint32_t wanted) {
+  std::uint64_t mask = 0;
+#if defined(__AVX2__)
+  const __m256i value = _mm256_set1_epi32(static_cast<int>(wanted));
+  for (unsigned i = 0; i < places_per_mask / 8; ++i) {
+    const __m256i eight = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ids) + i);
+    const int bits = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(eight, value)));
+    mask |= std::uint64_t{static_cast<std::uint32_t>(bits)} << i * 8;
+  }
+#else
+  for (unsigned i = 0; i < places_per_mask; ++i) mask |= std::uint64_t{ids[i] == wanted} << i;
+#endif
+  return mask;
+}
+
+constexpr std::uint64_t low_bits(unsigned count) {
+  return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+}
+
+/// Terms that all places are compared with one by one; of more, each place is looked up.
+constexpr std::size_t most_compared = 16;
+
+/// Ids that are decoded at once.
+constexpr std::uint32_t places_per_unpack = 1024;
+static_assert(places_per_unpack % places_per_mask == 0);
+
+/// Bytes of a document after which pages are looked at.
+constexpr std::uint64_t bytes_per_note = std::uint64_t{1} << 20;
+
+/// Adds a segment to the bytes that are read but not noted, and notes them if they are many.
+std::uint64_t note_segment(const ForwardSegment& segment, std::uint64_t bytes, const FeatureMemory& memory) {
+  bytes += segment.bytes();
+  if (bytes < bytes_per_note) return bytes;
+  memory.note_read(bytes);
+  return 0;
+}
+
+/// Tokens and ends of phrases of a document.
+std::uint64_t places_of(const ForwardReader& forward, docid_t docid) {
+  std::uint64_t places = 0;
+  forward.for_each_segment(docid, [&](const ForwardSegment& segment) { places += segment.places(); });
+  return places;
+}
+
+void claim_bytes(std::uint64_t bytes, const ForwardReader& forward, docid_t docid, const FeatureMemory& memory,
+                 QueryMemory::Claim& claim) {
+  if (bytes > memory.hits().most())
+    throw InvalidArgument(
+        fmt::format("{}: the places of the query's terms take {} of memory and may take {}; raise "
+                    "--memory, or shorten the query",
+                    forward.place(docid), size_text(bytes), size_text(memory.hits().most())));
+  claim.raise_to(bytes);
+}
+
+}  // namespace
+
+void DocumentHits::begin(const FeatureQuery& query) {
+  for (StreamHits& stream : streams_) {
+    stream.length = stream.phrases = 0;
+    stream.in_phrase = false;
+    stream.hits.clear();
+    stream.tf.assign(query.terms.size(), 0);
+  }
+}
+
+void DocumentHits::end() {
+  for (StreamHits& stream : streams_) {
+    stream.phrases += stream.in_phrase;
+    for (const WordHit& hit : stream.hits) ++stream.tf[hit.word];
+  }
+}
+
+void DocumentHits::read(const ForwardReader& forward, docid_t docid, const FeatureQuery& query) {
+  QueryMemory::Claim claim(unlimited_feature_memory.hits());
+  read(forward, docid, query, unlimited_feature_memory, claim);
+}
+
+void DocumentHits::read(const ForwardReader& forward, docid_t docid, const FeatureQuery& query,
+                        const FeatureMemory& memory, QueryMemory::Claim& claim) {
+  begin(query);
+  // Each token may be a hit, and a vector that grows has two copies of its contents, one twice as large as it must be.
+  const std::uint64_t most_bytes = places_of(forward, docid) * sizeof(WordHit) * 3;
+  if (most_bytes > memory.unclaimed_bytes()) {
+    const StreamCounts counts = count_hits(forward, docid, query, memory);
+    const std::uint64_t hits = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+    claim_bytes(hits * sizeof(WordHit), forward, docid, memory, claim);
+    release_beyond(0);
+    for (std::size_t s = 0; s < num_document_streams; ++s) streams_[s].hits.reserve(counts[s]);
+  }
+  std::uint64_t bytes = 0;
+  numbers_ = forward.for_each_segment(docid, [&](const ForwardSegment& segment) {
+    find_terms(segment, query);
+    scan(segment);
+    bytes = note_segment(segment, bytes, memory);
+  });
+  memory.note_read(bytes);
+  end();
+}
+
+void DocumentHits::release_beyond(std::uint64_t bytes) {
+  std::uint64_t taken = 0;
+  for (const StreamHits& stream : streams_) taken += stream.hits.capacity() * sizeof(WordHit);
+  if (taken <= bytes) return;
+  for (StreamHits& stream : streams_) std::vector<WordHit>().swap(stream.hits);
+}
+
+DocumentHits::StreamCounts DocumentHits::count_hits(const ForwardReader& forward, docid_t docid,
+                                                    const FeatureQuery& query, const FeatureMemory& memory) {
+  StreamCounts counts{};
+  std::uint64_t bytes = 0;
+  forward.for_each_segment(docid, [&](const ForwardSegment& segment) {
+    find_terms(segment, query);
+    for_each_block(segment, [&](const std::uint32_t* ids, unsigned places, std::size_t s) {
+      const std::uint64_t valid = low_bits(places);
+      find_in_block(ids, valid & ~equal_mask(ids, 0), [&](std::uint64_t found, std::uint32_t) {
+        counts[s] += static_cast<unsigned>(std::popcount(found));
+      });
+    });
+    bytes = note_segment(segment, bytes, memory);
+  });
+  return counts;
+}
+
+void DocumentHits::find_terms(const ForwardSegment& segment, const FeatureQuery& query) {
+  wanted_.clear();
+  ForwardSegment::NumberSearch search;
+  for (const std::uint32_t word : query.listed)
+    if (const std::uint32_t id = segment.id_of(*query.numbers[word], search); id != 0) wanted_.push_back({id, word});
+  segment.find_literals(
+      query.literals.size(), [&](std::size_t i) -> std::string_view { return query.texts[query.literals[i]]; },
+      [&](std::size_t i, std::uint32_t id) {
+        wanted_.push_back({id, query.literals[i]});
+      });
+  word_of_.clear();
+  if (wanted_.size() <= most_compared) return;
+  word_of_.resize(std::size_t{segment.num_terms()} + segment.num_literals() + 1);
+  for (const WantedTerm& wanted : wanted_) word_of_[wanted.id] = wanted.word + 1;
+}
+
+/// Calls take(ids, places, stream) for at most 64 places at a time; ids beyond may be read.
+template <class TakeBlock>
+void DocumentHits::for_each_block(const ForwardSegment& segment, TakeBlock&& take) {
+  ids_.resize(places_per_unpack + places_per_mask + unpack_slack);
+  std::uint32_t at = 0;
+  for (std::size_t s = 0; s < num_document_streams; ++s) {
+    for (const std::uint32_t end = at + segment.stream_places()[s]; at < end;) {
+      const std::uint32_t places = std::min(end - at, places_per_unpack);
+      segment.unpack(at, places, ids_.data());
+      for (std::uint32_t done = 0; done < places; done += places_per_mask)
+        take(ids_.data() + done, std::min(places - done, places_per_mask), s);
+      at += places;
+    }
+  }
+}
+
+/// Calls found(mask, word) for the places of the query's terms among the `tokens` of a block.
+template <class Found>
+void DocumentHits::find_in_block(const std::uint32_t* ids, std::uint64_t tokens, Found&& found) const {
+  if (word_of_.empty()) {
+    for (const WantedTerm& wanted : wanted_) found(equal_mask(ids, wanted.id) & tokens, wanted.word);
+    return;
+  }
+  for (std::uint64_t left = tokens; left != 0; left &= left - 1) {
+    const std::uint32_t id = ids[std::countr_zero(left)];
+    if (id < word_of_.size() && word_of_[id] != 0) found(left & (~left + 1), word_of_[id] - 1);
+  }
+}
+
+void DocumentHits::scan(const ForwardSegment& segment) {
+  for_each_block(segment, [this](const std::uint32_t* ids, unsigned places, std::size_t s) {
+    scan_block(ids, places, streams_[s]);
+  });
+}
+
+void DocumentHits::scan_block(const std::uint32_t* ids, unsigned places, StreamHits& stream) {
+  const std::uint64_t valid = low_bits(places);
+  const std::uint64_t ends = equal_mask(ids, 0) & valid, tokens = valid & ~ends;
+  // An end that follows a token ends a phrase; one that follows another end, or begins the stream, does not.
+  const std::uint64_t phrase_ends = ends & (tokens << 1 | std::uint64_t{stream.in_phrase});
+  const std::size_t first_new = stream.hits.size();
+  find_in_block(ids, tokens, [&](std::uint64_t found, std::uint32_t word) {
+    for (; found != 0; found &= found - 1) {
+      const std::uint64_t before = low_bits(static_cast<unsigned>(std::countr_zero(found)));
+      stream.hits.push_back({word, stream.length + static_cast<std::uint32_t>(std::popcount(tokens & before)),
+                             stream.phrases + static_cast<std::uint32_t>(std::popcount(phrase_ends & before))});
+    }
+  });
+  std::sort(stream.hits.begin() + static_cast<std::ptrdiff_t>(first_new), stream.hits.end(),
+            [](const WordHit& a, const WordHit& b) { return a.offset < b.offset; });
+  stream.length += static_cast<std::uint32_t>(std::popcount(tokens));
+  stream.phrases += static_cast<std::uint32_t>(std::popcount(phrase_ends));
+  stream.in_phrase = (tokens >> (places - 1) & 1) != 0;
+}
+
+}  // namespace quern

@@ -1,0 +1,126 @@
+#include "quern/rank/features/feature_extractor.hpp"
+
+#include <fmt/format.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "quern/core/error.hpp"
+#include "quern/core/own_errors.hpp"
+#include "quern/rank/features/feature_families.hpp"
+#include "quern/rank/features/feature_list.hpp"
+
+namespace quern {
+void FeatureMatrix::resize(std::size_t features, std::size_t documents) {
+  constexpr std::size_t group = FeatureColumns::documents_per_group;
+  documents_ = documents;
+  stride_ = (documents + group - 1) / group * group;
+  values_.assign(features * stride_, 0.0f);
+}
+
+AverageLengths average_lengths_of(std::span<const ForwardReader> forwards) {
+  AverageLengths lengths;
+  for (std::size_t stream = 0; stream < num_document_streams; ++stream) {
+    std::uint64_t tokens = 0, documents = 0;
+    for (const ForwardReader& forward : forwards) {
+      tokens += forward.manifest().counts.tokens[stream];
+      documents += forward.manifest().documents;
+    }
+    lengths[stream] = tokens == 0 ? 1.0 : static_cast<double>(tokens) / static_cast<double>(documents);
+  }
+  return lengths;
+}
+
+FeatureExtractor::FeatureExtractor(const IndexReader& index, const ForwardReader& forward,
+                                   std::span<const std::uint32_t> selection, const FeatureMemory& memory,
+                                   const AverageLengths* of_all)
+    : index_(&index),
+      forward_(&forward),
+      memory_(&memory),
+      num_columns_(selection.size()),
+      column_of_(all_features().size(), -1),
+      average_lengths_(of_all == nullptr ? average_lengths_of({&forward, 1}) : *of_all) {
+  if (const auto& shard = index.manifest().shard; shard && shard->count > 1 && of_all == nullptr)
+    throw InvalidArgument(
+        fmt::format("{}: is shard {} of {}, and features depend on all; give quern query all shards, or merge them "
+                    "with quern merge",
+                    index.name(), shard->number, shard->count));
+  for (std::size_t column = 0; column < selection.size(); ++column)
+    column_of_.at(selection[column]) = static_cast<std::int32_t>(column);
+  for_each_family([&](auto family, const FamilyPlace& place) {
+    const auto begin = column_of_.begin() + static_cast<std::ptrdiff_t>(place.first_feature);
+    family_is_used_.push_back(std::any_of(begin, begin + std::size(decltype(family)::features),
+                                          [](std::int32_t column) { return column >= 0; }));
+  });
+}
+
+DocumentView FeatureExtractor::view_of(const FeatureQuery& query, const FeatureCandidate& candidate, Space& space,
+                                       QueryMemory::Claim& claim) const {
+  const docid_t docid = candidate.docid;
+  if (docid >= forward_->num_documents())
+    throw InvalidArgument(fmt::format("{}: there is no docID {}", forward_->name(), docid));
+  space.hits.read(*forward_, docid, query, *memory_, claim);
+  space.scratch.resize(query.terms.size());
+  DocumentView view;
+  for (std::size_t s = 0; s < num_document_streams; ++s) {
+    const DocumentHits::StreamHits& hits = space.hits.streams()[s];
+    StreamView& stream = view.streams[s];
+    stream.query = query.view();
+    stream.average_length = average_lengths_[s];
+    stream.k1 = index_->manifest().bm25.k1;
+    stream.b = index_->manifest().bm25.b;
+    stream.length = hits.length;
+    stream.phrases = hits.phrases;
+    stream.hits = hits.hits.data();
+    stream.num_hits = static_cast<std::uint32_t>(hits.hits.size());
+    stream.tf = hits.tf.data();
+    stream.scratch = space.scratch.data();
+  }
+  view.first_stage_score = candidate.first_stage_score;
+  if (!index_->pagerank().empty()) view.pagerank = index_->pagerank()[docid];
+  const StaticNumbers& numbers = space.hits.numbers();
+  view.url_bytes = static_cast<double>(numbers.url_bytes);
+  view.url_depth = static_cast<double>(numbers.url_depth);
+  view.links = static_cast<double>(numbers.links);
+  view.out_links = numbers.out_links;
+  view.in_links = numbers.in_links;
+  return view;
+}
+
+void FeatureExtractor::publish(const DocumentView& document, std::size_t row, FeatureMatrix& matrix) const {
+  std::size_t number = 0;
+  for_each_family([&](auto family, const FamilyPlace& place) {
+    if (!family_is_used_[number++]) return;
+    double values[max_family_values];
+    publish_family<decltype(family)>(document, place.stream, values);
+    for (std::size_t i = 0; i < std::size(decltype(family)::features); ++i)
+      if (const std::int32_t column = column_of_[place.first_feature + i]; column >= 0)
+        matrix.column(static_cast<std::size_t>(column))[row] = static_cast<float>(values[i]);
+  });
+}
+
+void FeatureExtractor::extract(const FeatureQuery& query, std::span<const FeatureCandidate> candidates,
+                               std::size_t from, FeatureMatrix& matrix, Space& space) const {
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    QueryMemory::Claim claim(memory_->hits());
+    publish(view_of(query, candidates[i], space, claim), from + i, matrix);
+    space.hits.release_beyond(claim.is_alone() ? 0 : memory_->kept_bytes());
+  }
+}
+
+void FeatureExtractor::extract_all(const FeatureQuery& query, std::span<const FeatureCandidate> candidates,
+                                   FeatureMatrix& matrix) const try {
+  constexpr std::size_t group = FeatureColumns::documents_per_group;
+  matrix.resize(num_features(), candidates.size());
+  tbb::enumerable_thread_specific<Space> spaces;
+  tbb::parallel_for(std::size_t{0}, (candidates.size() + group - 1) / group, [&](std::size_t i) {
+    const std::size_t from = i * group;
+    extract(query, candidates.subspan(from, std::min(group, candidates.size() - from)), from, matrix, spaces.local());
+  });
+} catch (...) {
+  throw_own_error();
+}
+
+}  // namespace quern

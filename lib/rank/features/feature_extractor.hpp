@@ -1,0 +1,92 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "quern/core/feature_columns.hpp"
+#include "quern/core/types.hpp"
+#include "quern/formats/forward_file.hpp"
+#include "quern/formats/index_file.hpp"
+#include "quern/rank/features/document_hits.hpp"
+#include "quern/rank/features/document_view.hpp"
+#include "quern/rank/features/feature_memory.hpp"
+#include "quern/rank/features/feature_query.hpp"
+
+namespace quern {
+
+/// A document whose features are wanted.
+struct FeatureCandidate {
+  docid_t docid = 0;
+  float first_stage_score = 0;
+};
+
+/// Values of features by document, feature by feature, in memory of its own.
+class FeatureMatrix {
+ public:
+  /// Makes space for so many features of so many documents, all 0.
+  void resize(std::size_t features, std::size_t documents);
+  FeatureColumns columns() const { return {values_.data(), documents_, stride_}; }
+  /// The columns of the documents [from, to); `from` must be a multiple of FeatureColumns::documents_per_group.
+  FeatureColumns columns(std::size_t from, std::size_t to) const { return {values_.data() + from, to - from, stride_}; }
+  float* column(std::size_t feature) { return values_.data() + feature * stride_; }
+  float at(std::size_t feature, std::size_t document) const { return values_[feature * stride_ + document]; }
+  std::size_t documents() const { return documents_; }
+
+ private:
+  std::vector<float> values_;
+  std::size_t documents_ = 0, stride_ = 0;
+};
+
+/// Tokens of each stream, over all documents; 1 if no document has a token there.
+using AverageLengths = std::array<double, num_document_streams>;
+/// Of the documents of all these files together.
+AverageLengths average_lengths_of(std::span<const ForwardReader> forwards);
+
+/// Computes features of documents of one index. Many threads may use it at once, each with its own Space.
+class FeatureExtractor {
+ public:
+  /// `selection`: numbers in all_features(), which become the columns. Index, forward file and memory must stay.
+  /// `of_all`: if the index is a shard, the average lengths of the documents of all shards. Throws InvalidArgument if
+  /// they are missing.
+  FeatureExtractor(const IndexReader& index, const ForwardReader& forward, std::span<const std::uint32_t> selection,
+                   const FeatureMemory& memory = unlimited_feature_memory, const AverageLengths* of_all = nullptr);
+
+  std::size_t num_features() const { return num_columns_; }
+  const IndexReader& index() const { return *index_; }
+  const ForwardReader& forward() const { return *forward_; }
+  /// The column of each of all_features(); -1: not selected.
+  std::span<const std::int32_t> column_of() const { return column_of_; }
+  const AverageLengths& average_lengths() const { return average_lengths_; }
+  const FeatureMemory& memory() const { return *memory_; }
+
+  /// What one thread needs.
+  struct Space {
+    DocumentHits hits;
+    std::vector<std::uint32_t> scratch;
+  };
+
+  /// Fills the rows [from, from + candidates.size()) of a matrix that has num_features() columns. Throws
+  /// InvalidArgument if a docID is not below the number of documents or the memory is too small for a document,
+  /// CorruptFile if the forward file is damaged.
+  void extract(const FeatureQuery& query, std::span<const FeatureCandidate> candidates, std::size_t from,
+               FeatureMatrix& matrix, Space& space) const;
+  /// The same for all of a query's candidates, by the threads of the task arena at hand; sets the matrix's size.
+  void extract_all(const FeatureQuery& query, std::span<const FeatureCandidate> candidates,
+                   FeatureMatrix& matrix) const;
+
+ private:
+  DocumentView view_of(const FeatureQuery& query, const FeatureCandidate& candidate, Space& space,
+                       QueryMemory::Claim& claim) const;
+  void publish(const DocumentView& document, std::size_t row, FeatureMatrix& matrix) const;
+
+  const IndexReader* index_;
+  const ForwardReader* forward_;
+  const FeatureMemory* memory_;
+  std::size_t num_columns_;
+  std::vector<std::int32_t> column_of_;  ///< see column_of()
+  std::vector<bool> family_is_used_;     ///< of each family, in the order in which they publish
+  AverageLengths average_lengths_{};
+};
+
+}  // namespace quern

@@ -1,0 +1,293 @@
+#include "quern/rank/run_topics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "quern/core/bytes.hpp"
+#include "quern/core/error.hpp"
+#include "quern/core/own_errors.hpp"
+#include "quern/core/size_text.hpp"
+
+namespace quern {
+namespace {
+
+/// Rows by topic: the topic, a zero byte, the kind, a number. The texts of a topic come first, then its lines.
+constexpr char text_row = 0, run_row = 1, judgement_row = 2;
+constexpr std::size_t row_end_bytes = 1 + 1 + sizeof(std::uint64_t);
+
+/// The key of a row by the line where the run first names the topic: what all of it is about comes before its lines.
+using LineKey = SortKey<std::uint64_t, std::uint8_t, std::uint64_t>;
+constexpr std::uint8_t head_row = 0;
+
+std::string topic_key(std::string_view qid, char kind, std::uint64_t number) {
+  return std::string(qid).append(1, '\0').append(1, kind).append(SortKey<std::uint64_t>(number).view());
+}
+
+/// What rows refer to: a stretch of lines, or the bytes of a text.
+Bytes range_bytes(std::uint64_t first, std::uint64_t count) {
+  Bytes bytes(2 * sizeof(std::uint64_t));
+  store_le(bytes.data(), first);
+  store_le(bytes.data() + sizeof first, count);
+  return bytes;
+}
+std::uint64_t first_of(ByteView range) { return load_le<std::uint64_t>(range.data()); }
+std::uint64_t count_of(ByteView range) { return load_le<std::uint64_t>(range.data() + sizeof(std::uint64_t)); }
+
+bool has_zero_byte(std::string_view text) { return text.find('\0') != text.npos; }
+
+/// Of all the memory: the sorts, of which the second is still there when topics are visited, and a topic.
+constexpr std::uint64_t topic_sort_share = 4, line_sort_share = 16, topic_share = 8;
+
+}  // namespace
+
+RunTopics::RunTopics(const IndexReader& index, IndexPages& pages, Names names, const Resources& resources) try
+    : index_(index),
+      pages_(pages),
+      names_(std::move(names)),
+      memory_bytes_(resources.memory_bytes),
+      texts_(resources.tmp_folder),
+      results_(resources.tmp_folder),
+      judged_(resources.tmp_folder),
+      has_judgements_(!names_.judgements.empty()),
+      by_qid_(resources.tmp_folder, resources.memory_bytes / topic_sort_share),
+      by_line_(resources.tmp_folder, resources.memory_bytes / line_sort_share) {
+} catch (...) {
+  throw_own_error();
+}
+
+void RunTopics::add_topic(std::string_view id, std::string_view text) {
+  // No line of a run can name it.
+  if (has_zero_byte(id)) return;
+  with_own_errors([&] {
+    by_qid_.add(topic_key(id, text_row, num_texts_++), range_bytes(texts_.size(), text.size()));
+    texts_.append(as_bytes(text));
+  });
+}
+
+void RunTopics::add_line(const RunLineText& line, std::uint64_t number) {
+  with_own_errors([&] {
+    if (has_zero_byte(line.qid))
+      throw CorruptFile(fmt::format("{}: line {}: a topic is named with a zero byte", names_.run, number));
+    const auto docid = index_.find_docno(line.docno);
+    pages_.note_bytes(line.docno.size());
+    if (!docid)
+      throw InvalidArgument(fmt::format("{}: line {}: document '{}' is not in {}; is the run of another index?",
+                                        names_.run, number, line.docno, index_.name()));
+    if (!std::isfinite(line.score))
+      throw InvalidArgument(
+          fmt::format("{}: line {}: the score {} is no finite number", names_.run, number, line.score));
+    add_to(of_run_, line.qid, number, results_.count(), run_row);
+    results_.add({*docid, line.score});
+  });
+}
+
+void RunTopics::add_judgement(const JudgementLine& line, std::uint64_t number) {
+  with_own_errors([&] {
+    if (has_zero_byte(line.qid))
+      throw CorruptFile(fmt::format("{}: line {}: a topic is named with a zero byte", names_.judgements, number));
+    const auto docid = index_.find_docno(line.docno);
+    pages_.note_bytes(line.docno.size());
+    if (!docid) return;  // no result can be that document
+    add_to(of_judgements_, line.qid, number, judged_.count(), judgement_row);
+    judged_.add({*docid, line.relevance, number});
+  });
+}
+
+void RunTopics::add_to(Stretch& stretch, std::string_view qid, std::uint64_t line, std::uint64_t place, char kind) {
+  if (stretch.count == 0 || stretch.qid != qid) {
+    end_stretch(stretch, kind);
+    stretch = {std::string(qid), line, place, 0};
+  }
+  ++stretch.count;
+}
+
+void RunTopics::end_stretch(Stretch& stretch, char kind) {
+  if (stretch.count > 0)
+    by_qid_.add(topic_key(stretch.qid, kind, stretch.line), range_bytes(stretch.first, stretch.count));
+  stretch.count = 0;
+}
+
+std::string RunTopics::text_at(std::uint64_t first, std::uint64_t count) const {
+  std::string text(count, '\0');
+  texts_.read_at(first, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
+  return text;
+}
+
+/// Takes the rows sorted by topic, and sorts those of the run's topics by the line where it first names them.
+class RunTopics::Join {
+ public:
+  explicit Join(RunTopics& of) : of_(of) {}
+
+  void take(std::string_view key, ByteView row) {
+    const std::size_t end = key.size() - row_end_bytes;
+    const std::string_view qid = key.substr(0, end);
+    if (qid != qid_ || is_first_) {
+      end_topic();
+      begin_topic(qid);
+    }
+    const char kind = key[end + 1];
+    if (kind == text_row) return take_text(first_of(row), count_of(row));
+    const auto line = number_in_key<std::uint64_t>(key, end + 2);
+    if (kind == run_row && documents_ == 0) {
+      if (!has_text_)
+        throw InvalidArgument(
+            fmt::format("{}: line {}: topic {} is not in {}; give the topics that the run was made with",
+                        of_.names_.run, line, qid, of_.names_.topics));
+      first_line_ = line;
+    }
+    if (kind == judgement_row && documents_ == 0) return;  // the run does not have the topic
+    (kind == run_row ? documents_ : judgements_) += count_of(row);
+    of_.by_line_.add(LineKey(first_line_, static_cast<std::uint8_t>(kind), line).view(), row);
+  }
+
+  /// Of all rows; returns the number of topics.
+  std::uint64_t finish() {
+    end_topic();
+    return topics_;
+  }
+
+ private:
+  void begin_topic(std::string_view qid) {
+    is_first_ = false;
+    qid_ = qid;
+    has_text_ = false;
+    documents_ = judgements_ = 0;
+  }
+
+  void take_text(std::uint64_t first, std::uint64_t count) {
+    if (has_text_ && of_.text_at(first, count) != of_.text_at(first_of_text_, bytes_of_text_))
+      throw InvalidArgument(
+          fmt::format("{}: topic {} has two texts; give each topic an id of its own", of_.names_.topics, qid_));
+    has_text_ = true;
+    first_of_text_ = first;
+    bytes_of_text_ = count;
+  }
+
+  void end_topic() {
+    if (documents_ == 0) return;
+    ++topics_;
+    Bytes row = range_bytes(first_of_text_, bytes_of_text_);
+    put_le(row, documents_);
+    put_le(row, judgements_);
+    put_bytes(row, qid_);
+    of_.by_line_.add(LineKey(first_line_, head_row, 0).view(), row);
+  }
+
+  RunTopics& of_;
+  bool is_first_ = true, has_text_ = false;
+  std::string qid_;
+  std::uint64_t first_of_text_ = 0, bytes_of_text_ = 0, first_line_ = 0, documents_ = 0, judgements_ = 0, topics_ = 0;
+};
+
+std::uint64_t RunTopics::join() {
+  return with_own_errors([&] {
+    end_stretch(of_run_, run_row);
+    end_stretch(of_judgements_, judgement_row);
+    Join join(*this);
+    by_qid_.merge([&](std::string_view key, ByteView row) { join.take(key, row); });
+    return join.finish();
+  });
+}
+
+/// Takes the rows sorted by line, and puts topics together.
+class RunTopics::Visits {
+ public:
+  Visits(const RunTopics& of, const std::function<void(TopicResults)>& visit) : of_(of), visit_(visit) {}
+
+  void take(std::string_view key, ByteView row) {
+    const auto kind = static_cast<char>(key[sizeof(std::uint64_t)]);
+    if (kind == head_row) {
+      end_topic();
+      begin_topic(row);
+      return;
+    }
+    if (kind == run_row) {
+      append(of_.results_, row, topic_.documents);
+    } else {
+      append(of_.judged_, row, judged_);
+    }
+  }
+
+  void end_topic() {
+    if (topic_.documents.empty()) return;
+    check_distinct();
+    if (of_.has_judgements_) label();
+    std::vector<Judged>().swap(judged_);
+    visit_(std::exchange(topic_, {}));
+  }
+
+ private:
+  void begin_topic(ByteView row) {
+    ByteReader reader(row, of_.names_.run);
+    const auto first_of_text = reader.le<std::uint64_t>(), bytes_of_text = reader.le<std::uint64_t>();
+    const auto documents = reader.le<std::uint64_t>(), judgements = reader.le<std::uint64_t>();
+    topic_.qid = as_text(reader.take(reader.left()));
+    topic_.text = of_.text_at(first_of_text, bytes_of_text);
+    if (documents > of_.index_.num_documents())
+      throw InvalidArgument(fmt::format("{}: topic {} has {} results, more than {} has documents: some are there twice",
+                                        of_.names_.run, topic_.qid, documents, of_.index_.name()));
+    // A copy of the docIDs finds those that are there twice, before there are relevances.
+    const std::uint64_t bytes = documents * (sizeof(ScoredDocument) + sizeof(docid_t)) + judgements * sizeof(Judged);
+    if (bytes > of_.memory_bytes_ / topic_share)
+      throw InvalidArgument(fmt::format(
+          "{}: topic {} has {} results and {} judgements, which take {} of memory; with --memory {} they may take {}: "
+          "raise it",
+          of_.names_.run, topic_.qid, documents, judgements, size_text(bytes), size_text(of_.memory_bytes_),
+          size_text(of_.memory_bytes_ / topic_share)));
+    topic_.documents.reserve(documents);
+    judged_.reserve(judgements);
+  }
+
+  template <class Record>
+  static void append(const RecordSpool<Record>& from, ByteView stretch, std::vector<Record>& to) {
+    const std::size_t before = to.size();
+    to.resize(before + count_of(stretch));
+    from.read(first_of(stretch), std::span(to).subspan(before));
+  }
+
+  void check_distinct() const {
+    std::vector<docid_t> docids;
+    docids.reserve(topic_.documents.size());
+    for (const ScoredDocument& document : topic_.documents) docids.push_back(document.docid);
+    std::sort(docids.begin(), docids.end());
+    const auto twice = std::adjacent_find(docids.begin(), docids.end());
+    if (twice != docids.end())
+      throw InvalidArgument(
+          fmt::format("{}: topic {} has document '{}' twice", of_.names_.run, topic_.qid, of_.index_.docno(*twice)));
+  }
+
+  void label() {
+    std::sort(judged_.begin(), judged_.end(), [](const Judged& a, const Judged& b) {
+      return a.docid != b.docid ? a.docid < b.docid : a.line < b.line;
+    });
+    for (std::size_t i = 1; i < judged_.size(); ++i)
+      if (judged_[i].docid == judged_[i - 1].docid)
+        throw CorruptFile(fmt::format("{}: line {}: topic {} and document '{}' are judged twice", of_.names_.judgements,
+                                      judged_[i].line, topic_.qid, of_.index_.docno(judged_[i].docid)));
+    topic_.relevances.reserve(topic_.documents.size());
+    for (const ScoredDocument& document : topic_.documents) {
+      const auto found = std::lower_bound(judged_.begin(), judged_.end(), document.docid,
+                                          [](const Judged& judged, docid_t docid) { return judged.docid < docid; });
+      const bool is_judged = found != judged_.end() && found->docid == document.docid;
+      topic_.relevances.push_back(is_judged ? found->relevance : 0);
+    }
+  }
+
+  const RunTopics& of_;
+  const std::function<void(TopicResults)>& visit_;
+  TopicResults topic_;
+  std::vector<Judged> judged_;
+};
+
+void RunTopics::for_each(const std::function<void(TopicResults)>& visit) {
+  with_own_errors([&] {
+    Visits visits(*this, visit);
+    by_line_.merge([&](std::string_view key, ByteView row) { visits.take(key, row); });
+    visits.end_topic();
+  });
+}
+
+}  // namespace quern

@@ -1,0 +1,95 @@
+#include "quern/search/algorithm.hpp"
+
+#include <algorithm>
+
+#include "quern/core/named.hpp"
+#include "quern/search/list_window.hpp"
+#include "quern/search/scored_intersection.hpp"
+#include "quern/search/window_union.hpp"
+
+namespace quern {
+namespace {
+
+/// `or` prunes nothing: its windows are large, but stay in the first or second level of the caches.
+constexpr docid_t min_or_window = 4096, or_windows = 256;
+
+/// What a list of a query has apart: decoded numbers, and term scores or where documents were found.
+constexpr std::size_t apart_bytes =
+    ScratchMemory::taken_bytes(BlockReader::decoded_bytes) +
+    ScratchMemory::taken_bytes(
+        std::max(sizeof(float) * (max_block_size + over_write_values), IntersectedList::found_bytes));
+/// What it has in arrays of all lists; those of an intersection grow as lists are opened.
+constexpr std::size_t array_bytes =
+    sizeof(WeightedList) + std::max(sizeof(ListWindow), 3 * sizeof(IntersectedList) + sizeof(ListBounds));
+static_assert(array_bytes + apart_bytes + 1024 <= query_list_bytes, "a decoder takes less than 1 KiB");
+
+}  // namespace
+
+const std::vector<QueryAlgorithm>& all_algorithms() {
+  static const std::vector<QueryAlgorithm> algorithms = {
+      {"auto", "documents with any of the terms, by the union that is fastest for the query", Matching::any, run_auto},
+      {"maxscore", "documents with any of the terms; skips windows and postings that cannot matter", Matching::any,
+       run_maxscore},
+      {"bmw", "documents with any of the terms, by block-max WAND", Matching::any, run_bmw},
+      {"wand", "documents with any of the terms, by WAND", Matching::any, run_wand},
+      {"or", "documents with any of the terms, every posting scored", Matching::any, run_or},
+      {"and", "documents with all of the terms", Matching::all, run_and},
+      {"and-or", "documents with all of the terms or, if fewer than k have them, with any of the terms",
+       Matching::all_else_any, run_and_or},
+  };
+  return algorithms;
+}
+
+const QueryAlgorithm& algorithm_named(std::string_view name) {
+  return find_named(all_algorithms(), name, "query algorithm");
+}
+
+void run_or(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {
+  std::vector<ListWindow> windows;
+  windows.reserve(lists.size());
+  for (const WeightedList& list : lists) windows.emplace_back(context, list);
+  const auto next_docid = [&] {
+    docid_t next = end_docid;
+    for (const ListWindow& list : windows) next = std::min(next, list.next_docid());
+    return next;
+  };
+  const docid_t documents = context.index->num_documents();
+  const Windows cut(documents, std::max(min_or_window, documents / or_windows));
+  WindowScores scores(cut, context.nothing());
+  Candidates found(cut.size());
+  const Threshold threshold(primed_threshold(context, lists, top.k()), top);
+  for (docid_t next = next_docid(); next != end_docid; next = next_docid()) {
+    if (context.passing) next = context.passing->next(next, documents);
+    if (next >= documents) return;
+    if (context.none_above(next, threshold.value(next))) return context.stop_early(next);
+    const docid_t begin = cut.begin(cut.of(next)), end = cut.end(cut.of(next));
+    for (ListWindow& list : windows) list.add_to(begin, end, scores.data());
+    // Of every document of the window; those that don't pass the threshold need not be added.
+    scores.take_above(static_cast<float>(threshold.value(begin)), begin, end, found);
+    found.keep(context.passing);
+    add_all(found, top);
+  }
+}
+
+void run_maxscore(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {
+  WindowUnion windows(context, lists, top);
+  windows.probe();
+  windows.finish();
+}
+
+void run_and(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {
+  // Before any list is decoded; without earlier documents, `top` is not full.
+  if (top.full() && context.none_above(context.first, top.worst().score)) return context.stop_early(context.first);
+  // Of a single list, the stored k-th best term score is known before it is read.
+  if (lists.size() == 1 && context.first == 0 && !context.visits) return run_auto(context, lists, top);
+  ScoredIntersection(context, lists, top).run();
+}
+
+void run_and_or(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {
+  if (context.all_terms_found) run_and(context, lists, top);
+  if (top.full()) return;
+  top.clear();
+  run_auto(context, lists, top);
+}
+
+}  // namespace quern

@@ -1,0 +1,53 @@
+#pragma once
+#include "quern/core/scratch_memory.hpp"
+#include "quern/search/document_set.hpp"
+#include "quern/search/kernels.hpp"
+#include "quern/search/top_k.hpp"
+
+namespace quern {
+
+/// Moves those of n documents that are in `set`, with their scores, to the front; returns their number.
+inline std::size_t keep_documents(const DocumentSet& set, docid_t* docids, float* scores, std::size_t n) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const docid_t docid = docids[i];
+    docids[kept] = docid;
+    scores[kept] = scores[i];
+    kept += set.contains(docid);
+  }
+  return kept;
+}
+
+/// Documents that may become results, in docID order, with the term scores that were added up so far.
+class Candidates {
+ public:
+  /// `room`: the most documents.
+  explicit Candidates(std::size_t room) : docids_(room + kernel_slack), scores_(room + kernel_slack) {}
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  docid_t* docids() { return docids_.get(); }
+  float* scores() { return scores_.get(); }
+  /// The arrays from document i on.
+  ScoredArrays from(std::size_t i) { return {docids_.get() + i, scores_.get() + i}; }
+  /// After documents were written, `size` in all.
+  void resize(std::size_t size) { size_ = size; }
+  /// After documents were written behind those that were there.
+  void grow(std::size_t written) { size_ += written; }
+  /// Keeps those that are in `set`; all if it is null.
+  void keep(const DocumentSet* set) {
+    if (set) size_ = keep_documents(*set, docids(), scores(), size_);
+  }
+
+ private:
+  ScratchArray<docid_t> docids_;
+  ScratchArray<float> scores_;
+  std::size_t size_ = 0;
+};
+
+/// Adds them to the results.
+inline void add_all(Candidates& documents, TopK& top) {
+  top.add(documents.docids(), documents.scores(), documents.size());
+}
+
+}  // namespace quern

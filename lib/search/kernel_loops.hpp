@@ -1,0 +1,77 @@
+#pragma once
+#include "quern/core/bm25.hpp"
+#include "quern/search/kernels.hpp"
+
+/// Plain loops that several levels use.
+namespace quern::query_loops {
+
+/// The first place of a docID of at least `target`; there is one. Halves the block without branches: targets are as
+/// good as random.
+inline unsigned search(BlockDocids block, docid_t target) {
+  const docid_t* first = block.docids;
+  for (unsigned size = block.size; size > 1;) {
+    const unsigned half = size / 2;
+    first += half & -static_cast<unsigned>(first[half - 1] < target);
+    size -= half;
+  }
+  return static_cast<unsigned>(first - block.docids) + (*first < target);
+}
+
+inline std::size_t find(const docid_t* wanted, std::size_t first_wanted, std::size_t end, BlockDocids block,
+                        FoundPosting* found) {
+  std::size_t hits = 0;
+  for (std::size_t i = first_wanted; i < end; ++i) {
+    const unsigned place = search(block, wanted[i]);
+    found[hits] = {static_cast<std::uint16_t>(i), static_cast<std::uint16_t>(place)};
+    hits += block.docids[place] == wanted[i];
+  }
+  return hits;
+}
+
+inline void term_scores(const freq_t* freqs, const docid_t* docids, std::size_t n, ImpactScale scale, float* out) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = scale.weight * impact(freqs[i], scale.constants[docids[i]]);
+}
+
+/// No two additions depend on each other, which a compiler can't know.
+inline void add(const docid_t* docids, const float* terms, std::size_t n, docid_t begin, float* sums) {
+  std::size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    float* const a = sums + (docids[i] - begin);
+    float* const b = sums + (docids[i + 1] - begin);
+    float* const c = sums + (docids[i + 2] - begin);
+    float* const d = sums + (docids[i + 3] - begin);
+    const float sum_a = *a + terms[i], sum_b = *b + terms[i + 1], sum_c = *c + terms[i + 2], sum_d = *d + terms[i + 3];
+    *a = sum_a, *b = sum_b, *c = sum_c, *d = sum_d;
+  }
+  for (; i < n; ++i) sums[docids[i] - begin] += terms[i];
+}
+
+inline std::size_t take_above(float* sums, std::size_t n, docid_t begin, float min, float nothing, ScoredArrays out) {
+  std::size_t taken = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    out.docids[taken] = begin + static_cast<docid_t>(i);
+    out.scores[taken] = sums[i];
+    taken += sums[i] > min;
+    sums[i] = nothing;
+  }
+  return taken;
+}
+
+inline std::size_t keep_above(const docid_t* docids, const float* scores, std::size_t n, float min, ScoredArrays out) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const float score = scores[i];
+    out.docids[kept] = docids[i];
+    out.scores[kept] = score;
+    kept += score > min;
+  }
+  return kept;
+}
+
+inline std::size_t count_up_to(const docid_t* docids, std::size_t n, docid_t last) {
+  std::size_t count = 0;
+  while (count < n && docids[count] <= last) ++count;
+  return count;
+}
+
+}  // namespace quern::query_loops

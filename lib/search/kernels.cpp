@@ -1,0 +1,16 @@
+#include "quern/search/kernels.hpp"
+
+namespace quern {
+
+const QueryKernels& query_kernels() { return query_kernels_of(simd_level()); }
+
+const QueryKernels& query_kernels_of(SimdLevel level) {
+#if defined(__AVX2__)
+  if (level == SimdLevel::avx512) return avx512_query_kernels;
+  if (level == SimdLevel::avx2) return avx2_query_kernels;
+#endif
+  static_cast<void>(level);
+  return portable_query_kernels;
+}
+
+}  // namespace quern

@@ -1,0 +1,125 @@
+#include "quern/search/kernels.hpp"
+
+#if defined(__AVX2__)
+
+#include <immintrin.h>
+
+#include <array>
+#include <bit>
+
+#include "quern/codec/codec.hpp"
+#include "quern/search/kernel_loops.hpp"
+
+namespace quern {
+namespace {
+
+constexpr unsigned group = 16;         ///< docIDs of a block that are compared together
+constexpr std::size_t few_wanted = 3;  ///< for which binary searches cost less
+
+__m256i load(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
+unsigned lanes_of(__m256i mask) { return static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(mask))); }
+
+/// The greatest docID of each group of a block, less 2^31, since registers compare signed numbers.
+struct GroupMaxima {
+  alignas(32) std::array<std::int32_t, max_block_size / group> maxima;
+  unsigned registers;
+
+  explicit GroupMaxima(BlockDocids block) : registers((block.size + 8 * group - 1) / (8 * group)) {
+    const unsigned full = (block.size - 1) / group;
+    for (unsigned i = 0; i < full; ++i) maxima[i] = static_cast<std::int32_t>(block.docids[group * i + 15] ^ 1u << 31);
+    // The last group is found where all others end before.
+    for (unsigned i = full; i < 8 * registers; ++i) maxima[i] = INT32_MAX;
+  }
+
+  /// The group that contains `docid` if any does.
+  unsigned of(docid_t docid) const {
+    const __m256i wanted = _mm256_set1_epi32(static_cast<int>(docid ^ 1u << 31));
+    unsigned below = 0;
+    for (unsigned i = 0; i < registers; ++i)
+      below += static_cast<unsigned>(std::popcount(lanes_of(_mm256_cmpgt_epi32(wanted, load(maxima.data() + 8 * i)))));
+    return below;
+  }
+};
+
+std::size_t find(const docid_t* wanted, std::size_t first_wanted, std::size_t end, BlockDocids block,
+                 FoundPosting* found) {
+  if (end - first_wanted <= few_wanted) return query_loops::find(wanted, first_wanted, end, block, found);
+  const GroupMaxima maxima(block);
+  std::size_t hits = 0;
+  for (std::size_t i = first_wanted; i < end; ++i) {
+    const unsigned first = group * maxima.of(wanted[i]);
+    const __m256i docid = _mm256_set1_epi32(static_cast<int>(wanted[i]));
+    const unsigned equal = lanes_of(_mm256_cmpeq_epi32(docid, load(block.docids + first))) |
+                           lanes_of(_mm256_cmpeq_epi32(docid, load(block.docids + first + 8))) << 8;
+    const unsigned place = first + static_cast<unsigned>(std::countr_zero(equal));
+    found[hits] = {static_cast<std::uint16_t>(i), static_cast<std::uint16_t>(place)};
+    hits += equal != 0;
+  }
+  return hits;
+}
+
+void term_scores(const freq_t* freqs, const docid_t* docids, std::size_t n, ImpactScale scale, float* out) {
+  const __m256 weight = _mm256_set1_ps(scale.weight);
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const __m256i integers = load(freqs + i);
+    // Conversion takes numbers for signed.
+    if (lanes_of(integers) != 0) {
+      query_loops::term_scores(freqs + i, docids + i, 8, scale, out + i);
+      continue;
+    }
+    const __m256 f = _mm256_cvtepi32_ps(integers);
+    const docid_t* const of = docids + i;
+    const float* const k = scale.constants;
+    // Eight loads cost less than a gather on AMD's processors, and no more on Intel's.
+    const __m256 constants =
+        _mm256_setr_ps(k[of[0]], k[of[1]], k[of[2]], k[of[3]], k[of[4]], k[of[5]], k[of[6]], k[of[7]]);
+    _mm256_storeu_ps(out + i, _mm256_mul_ps(weight, _mm256_div_ps(f, _mm256_add_ps(constants, f))));
+  }
+  query_loops::term_scores(freqs + i, docids + i, n - i, scale, out + i);
+}
+
+std::size_t take_above(float* sums, std::size_t n, docid_t begin, float min, float nothing, ScoredArrays out) {
+  const __m256 limit = _mm256_set1_ps(min), mark = _mm256_set1_ps(nothing);
+  // Few documents pass, so a single branch for many of them is rarely mispredicted.
+  constexpr std::size_t step = 64;
+  std::size_t taken = 0;
+  const auto mask_at = [&](std::size_t i) {
+    const __m256 above = _mm256_cmp_ps(_mm256_loadu_ps(sums + i), limit, _CMP_GT_OQ);
+    return static_cast<std::uint64_t>(static_cast<unsigned>(_mm256_movemask_ps(above)));
+  };
+  for (std::size_t from = 0; from < n; from += step) {
+    const std::size_t to = std::min(from + step, (n + kernel_slack - 1) / kernel_slack * kernel_slack);
+    std::uint64_t above = 0;
+    for (std::size_t i = from; i < to; i += 8) above |= mask_at(i) << (i - from);
+    for (; above != 0; above &= above - 1) {
+      const std::size_t i = from + static_cast<std::size_t>(std::countr_zero(above));
+      out.docids[taken] = begin + static_cast<docid_t>(i);
+      out.scores[taken++] = sums[i];
+    }
+    for (std::size_t i = from; i < to; i += 8) _mm256_storeu_ps(sums + i, mark);
+  }
+  return taken;
+}
+
+std::size_t count_up_to(const docid_t* docids, std::size_t n, docid_t last) {
+  const __m256i limit = _mm256_set1_epi32(static_cast<int>(last ^ 1u << 31)), sign = _mm256_set1_epi32(INT32_MIN);
+  std::size_t count = 0;
+  for (; count < n; count += 8) {
+    const __m256i above = _mm256_cmpgt_epi32(_mm256_xor_si256(load(docids + count), sign), limit);
+    if (const unsigned lanes = lanes_of(above)) {
+      count += static_cast<std::size_t>(std::countr_zero(lanes));
+      break;
+    }
+  }
+  return std::min(count, n);
+}
+
+}  // namespace
+
+const QueryKernels avx2_query_kernels = {find,       term_scores, query_loops::add, take_above, query_loops::keep_above,
+                                         count_up_to};
+
+}  // namespace quern
+
+#endif

@@ -1,0 +1,156 @@
+#include "quern/search/kernels.hpp"
+
+#if defined(__AVX2__)
+
+#include <immintrin.h>
+
+#include <algorithm>
+
+#include "quern/codec/codec.hpp"
+#include "quern/search/kernel_loops.hpp"
+
+#if defined(__GNUC__) && !defined(__clang__)
+// Its own headers start from undefined registers (GCC bug 105593).
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+/// All functions are compiled for processors that may not be the one this runs on. Without ThreadSanitizer, between
+/// whose calls GCC 12 keeps a mask's 16 bits in memory and reads 32; for the same reason masks are counted by
+/// intrinsics.
+#define QUERN_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi"), no_sanitize("thread")))
+
+namespace quern {
+namespace {
+
+constexpr unsigned group = 16;         ///< docIDs of a block that are compared together
+constexpr std::size_t few_wanted = 3;  ///< for which binary searches cost less
+
+QUERN_AVX512 __m512i load(const void* from) { return _mm512_loadu_si512(from); }
+QUERN_AVX512 __mmask16 first_lanes(std::size_t n) { return static_cast<__mmask16>(n >= 16 ? 0xffffu : (1u << n) - 1); }
+
+/// The greatest docIDs of up to 8 groups of a block. The last group has none: it is found where all others end before.
+class Maxima8 {
+ public:
+  QUERN_AVX512 explicit Maxima8(BlockDocids block) {
+    const auto groups = static_cast<__mmask8>((1u << (block.size - 1) / group) - 1);
+    maxima_ = _mm256_mmask_i32gather_epi32(_mm256_set1_epi32(-1), groups, places(), block.docids, sizeof(docid_t));
+  }
+  /// The group that contains `docid` if any does.
+  QUERN_AVX512 unsigned of(docid_t docid) const {
+    return static_cast<unsigned>(
+        _mm_popcnt_u32(_mm256_cmplt_epu32_mask(maxima_, _mm256_set1_epi32(static_cast<int>(docid)))));
+  }
+
+ private:
+  QUERN_AVX512 static __m256i places() { return _mm256_setr_epi32(15, 31, 47, 63, 79, 95, 111, 127); }
+
+  __m256i maxima_;
+};
+
+/// The same of up to 16 or 32 groups.
+template <unsigned registers>
+class Maxima16 {
+ public:
+  QUERN_AVX512 explicit Maxima16(BlockDocids block) {
+    const __m512i places = _mm512_setr_epi32(15, 31, 47, 63, 79, 95, 111, 127, 143, 159, 175, 191, 207, 223, 239, 255);
+    const std::size_t full = (block.size - 1) / group;
+    for (unsigned i = 0; i < registers; ++i) {
+      const std::size_t before = std::min<std::size_t>(full, 16 * i);
+      maxima_[i] = _mm512_mask_i32gather_epi32(_mm512_set1_epi32(-1), first_lanes(full - before), places,
+                                               block.docids + 256 * i, sizeof(docid_t));
+    }
+  }
+  QUERN_AVX512 unsigned of(docid_t docid) const {
+    unsigned below = 0;
+    for (unsigned i = 0; i < registers; ++i)
+      below += static_cast<unsigned>(
+          _mm_popcnt_u32(_mm512_cmplt_epu32_mask(maxima_[i], _mm512_set1_epi32(static_cast<int>(docid)))));
+    return below;
+  }
+
+ private:
+  __m512i maxima_[registers];
+};
+
+template <class Maxima>
+QUERN_AVX512 std::size_t find_among(const docid_t* wanted, std::size_t first_wanted, std::size_t end, BlockDocids block,
+                                    FoundPosting* found) {
+  const Maxima maxima(block);
+  std::size_t hits = 0;
+  for (std::size_t i = first_wanted; i < end; ++i) {
+    const unsigned first = group * maxima.of(wanted[i]);
+    const unsigned equal =
+        _mm512_cmpeq_epi32_mask(_mm512_set1_epi32(static_cast<int>(wanted[i])), load(block.docids + first));
+    const unsigned place = first + _tzcnt_u32(equal);
+    found[hits] = {static_cast<std::uint16_t>(i), static_cast<std::uint16_t>(place)};
+    hits += equal != 0;
+  }
+  return hits;
+}
+
+QUERN_AVX512 std::size_t find(const docid_t* wanted, std::size_t first_wanted, std::size_t end, BlockDocids block,
+                              FoundPosting* found) {
+  if (end - first_wanted <= few_wanted) return query_loops::find(wanted, first_wanted, end, block, found);
+  if (block.size <= 8 * group) return find_among<Maxima8>(wanted, first_wanted, end, block, found);
+  if (block.size <= 16 * group) return find_among<Maxima16<1>>(wanted, first_wanted, end, block, found);
+  return find_among<Maxima16<2>>(wanted, first_wanted, end, block, found);
+}
+
+/// Loads of constants one by one bind, and gathers of wider registers cost more.
+void term_scores(const freq_t* freqs, const docid_t* docids, std::size_t n, ImpactScale scale, float* out) {
+  avx2_query_kernels.term_scores(freqs, docids, n, scale, out);
+}
+
+QUERN_AVX512 std::size_t take_above(float* sums, std::size_t n, docid_t begin, float min, float nothing,
+                                    ScoredArrays out) {
+  const __m512 limit = _mm512_set1_ps(min), mark = _mm512_set1_ps(nothing);
+  const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  std::size_t taken = 0;
+  for (std::size_t i = 0; i < n; i += 16) {
+    const __m512 values = _mm512_loadu_ps(sums + i);
+    const __mmask16 above = _mm512_cmp_ps_mask(values, limit, _CMP_GT_OQ);
+    _mm512_storeu_ps(sums + i, mark);
+    if (above == 0) continue;
+    const __m512i docids =
+        _mm512_add_epi32(lanes, _mm512_set1_epi32(static_cast<int>(begin + static_cast<docid_t>(i))));
+    _mm512_storeu_si512(out.docids + taken, _mm512_maskz_compress_epi32(above, docids));
+    _mm512_storeu_ps(out.scores + taken, _mm512_maskz_compress_ps(above, values));
+    taken += static_cast<std::size_t>(_mm_popcnt_u32(above));
+  }
+  return taken;
+}
+
+QUERN_AVX512 std::size_t keep_above(const docid_t* docids, const float* scores, std::size_t n, float min,
+                                    ScoredArrays out) {
+  const __m512 limit = _mm512_set1_ps(min);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < n; i += 16) {
+    const __m512 values = _mm512_loadu_ps(scores + i);
+    const __m512i of = load(docids + i);
+    const __mmask16 above = _mm512_mask_cmp_ps_mask(first_lanes(n - i), values, limit, _CMP_GT_OQ);
+    const auto count = static_cast<std::size_t>(_mm_popcnt_u32(above));
+    // Documents after these may not be read yet.
+    _mm512_mask_storeu_epi32(out.docids + kept, first_lanes(count), _mm512_maskz_compress_epi32(above, of));
+    _mm512_mask_storeu_ps(out.scores + kept, first_lanes(count), _mm512_maskz_compress_ps(above, values));
+    kept += count;
+  }
+  return kept;
+}
+
+QUERN_AVX512 std::size_t count_up_to(const docid_t* docids, std::size_t n, docid_t last) {
+  const __m512i limit = _mm512_set1_epi32(static_cast<int>(last));
+  for (std::size_t i = 0; i < n; i += 16) {
+    const unsigned above = _mm512_mask_cmpgt_epu32_mask(first_lanes(n - i), load(docids + i), limit);
+    if (above != 0) return i + _tzcnt_u32(above);
+  }
+  return n;
+}
+
+}  // namespace
+
+const QueryKernels avx512_query_kernels = {find, term_scores, query_loops::add, take_above, keep_above, count_up_to};
+
+}  // namespace quern
+
+#endif

@@ -1,0 +1,480 @@
+#include "quern/search/query_engine.hpp"
+
+#include <fmt/format.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "quern/core/check_range.hpp"
+#include "quern/core/own_errors.hpp"
+#include "quern/core/parallel_batch.hpp"
+#include "quern/core/run_stage.hpp"
+#include "quern/core/wall_clock.hpp"
+#include "quern/formats/posting_reader.hpp"
+#include "quern/search/whole_results.hpp"
+#include "quern/text/quoted_start.hpp"
+
+namespace quern {
+namespace {
+
+/// Integers up to it are exact in float32.
+constexpr double max_exact_sum = 0x1p24;
+
+void check_quantized(const IndexReader& index, const ScoringOptions& options) {
+  const IndexManifest& manifest = index.manifest();
+  if (!index.quantizer())
+    throw InvalidArgument(fmt::format(
+        "{}: has no quantized impacts; build it with --quantize BITS, or use --scores exact", index.name()));
+  if (options.bm25 != manifest.bm25 || options.idf != Idf::lucene)
+    throw InvalidArgument(
+        fmt::format("{}: its quantized impacts were made with k1 {}, b {} and the lucene IDF; use these, build the "
+                    "index with other "
+                    "--k1 and --b, or use --scores exact",
+                    index.name(), manifest.bm25.k1, manifest.bm25.b));
+}
+
+/// Scores are sums of given impacts, whatever the options say; those that would change them are refused.
+void check_given(const IndexReader& index, const ScoringOptions& options) {
+  const auto refuse = [&](const char* option) {
+    throw InvalidArgument(
+        fmt::format("{}: scores are sums of the weights that its corpus gave; leave out {}", index.name(), option));
+  };
+  if (options.bm25 != index.manifest().bm25) refuse("--k1 and --b");
+  if (options.idf != Idf::lucene) refuse("--idf");
+  if (options.scorer != Scorer::bm25) refuse("--scorer");
+}
+
+/// The number that takes the place of a term's occurrences. The weight is not 0.
+double usable_weight(const QueryTerm& term, bool is_quantized, const ScoringOptions& options) {
+  const auto refuse = [&](const std::string& why) -> double {
+    throw InvalidArgument(
+        fmt::format("the weight {} of the query's term {} {}", term.weight, quoted_start(term.term), why));
+  };
+  if (!(term.weight >= min_query_weight && term.weight <= max_query_weight))
+    return refuse(
+        fmt::format("is not from {} to {}; scale the query, or drop the term", min_query_weight, max_query_weight));
+  if (!is_quantized) return term.weight;
+  const double weight =
+      options.query_scale ? std::max(1.0, std::floor(term.weight * *options.query_scale + 0.5)) : term.weight;
+  if (weight != std::floor(weight)) return refuse("is not whole, as sums of integers need it; give --query-scale");
+  if (weight >= max_exact_sum) return refuse(fmt::format("is too large: scores must stay below {}", max_exact_sum));
+  return weight;
+}
+
+/// What find_lists() calls for each list of a query.
+auto appending_to(std::vector<WeightedList>& lists) {
+  return [&lists](const PostingList& list, double count) { lists.push_back({list, static_cast<float>(count), count}); };
+}
+
+/// The k best of so many documents that can match a query. `claim` gets the memory for them and for its lists.
+TopK claimed_top(QueryMemory::Claim& claim, std::size_t lists, std::size_t k, std::uint64_t candidates) {
+  claim.raise_to(lists * query_list_bytes + TopK::bytes(k, candidates));
+  return TopK(k, candidates);
+}
+
+}  // namespace
+
+QueryEngine::QueryEngine(const IndexReader& index, const ScoringOptions& options, unsigned threads, QueryMemory memory)
+    : index_(index),
+      options_(options),
+      memory_(std::move(memory)),
+      found_terms_(index, memory_.for_terms() / FoundTerms::term_bytes) {
+  with_own_errors([&] { on_threads(threads, [&] { prepare(); }); });
+}
+
+void QueryEngine::prepare() {
+  if (index_.manifest().impacts) {
+    check_given(index_, options_);
+    options_.scores = Scores::quantized;
+  }
+  if (options_.scores == Scores::quantized) {
+    check_quantized(index_, options_);
+    quantizer_ = index_.quantizer();
+  }
+  check_bm25(options_.bm25);
+  check_range("alpha", options_.alpha, 0, 1);
+  if (options_.query_scale) {
+    check_range("the scale of query weights", *options_.query_scale, min_query_weight, max_query_weight);
+    if (!quantizer_) throw InvalidArgument("exact scores use weights as they are; leave out --query-scale");
+  }
+  index_.container().check_section("lengths");
+  const double average = index_.manifest().statistics.average_length();
+  constants_.resize(index_.num_documents());
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, constants_.size(), 1 << 14), [&](const auto& range) {
+    for (std::size_t docid = range.begin(); docid < range.end(); ++docid)
+      constants_[docid] = document_constant(index_.lengths()[docid], average, options_.bm25);
+  });
+  if (options_.scorer == Scorer::bm25) {
+    why_not_early_ = "scores do not include PageRank";
+    return;
+  }
+  use_pagerank();
+  use_global_scores();
+}
+
+std::uint64_t QueryEngine::table_bytes(const IndexReader& index, Scorer scorer) {
+  const std::uint64_t numbers = scorer == Scorer::bm25_pagerank ? 2 : 1;
+  return index.num_documents() * numbers * sizeof(float);
+}
+
+void QueryEngine::use_pagerank() {
+  const auto pagerank = index_.pagerank();
+  if (quantizer_) throw InvalidArgument("quantized scores cannot include PageRank; use --scores exact");
+  if (pagerank.empty() && index_.num_documents() > 0)
+    throw InvalidArgument(fmt::format(
+        "{}: has no PageRank; make the index with 'quern index --pagerank links' (or a file of scores), or of an order "
+        "by 'quern order --pagerank links'",
+        index_.name()));
+  index_.check_document_scores();
+  if (index_.manifest().shard) whole_.emplace(StatisticsBeside::open(index_));
+  const auto alpha = static_cast<float>(options_.alpha);
+  static_scores_.resize(pagerank.size());
+  static_score_bounds_.resize((pagerank.size() + static_bound_documents - 1) / static_bound_documents);
+  for (std::size_t docid = 0; docid < pagerank.size(); ++docid) {
+    static_scores_[docid] = alpha * pagerank[docid];
+    float& bound = static_score_bounds_[docid / static_bound_documents];
+    bound = std::max(bound, static_scores_[docid]);
+  }
+}
+
+void QueryEngine::use_global_scores() {
+  const auto scores = index_.global_scores();
+  const auto& made_with = index_.manifest().scores;
+  if (scores.empty() || !made_with) {
+    why_not_early_ = "the index is not ordered by global score (quern index --order score)";
+  } else if (made_with->alpha != options_.alpha || made_with->bm25 != options_.bm25) {
+    why_not_early_ = fmt::format("the index's global scores were made with alpha {}, k1 {} and b {}", made_with->alpha,
+                                 made_with->bm25.k1, made_with->bm25.b);
+  } else if (!options_.early_termination) {
+    why_not_early_ = "it is turned off by the options";
+  } else {
+    upper_bounds_ = scores;
+  }
+}
+
+double QueryEngine::idf_of(std::uint64_t df) const {
+  return inverse_document_frequency(options_.idf, index_.manifest().statistics.documents, df);
+}
+
+template <class Term>
+std::optional<double> QueryEngine::idf_sum_of_whole(std::span<const Term> terms) const {
+  if (!whole_) return std::nullopt;
+  struct Summand {
+    std::uint64_t df;
+    double weight;
+  };
+  std::vector<Summand> summands;
+  for (std::size_t i = 0; i < terms.size();) {
+    double weight = 0;
+    const std::string& term = name_of(terms[i]);
+    for (; i < terms.size() && name_of(terms[i]) == term; ++i) weight += weight_of(terms[i]);
+    if (const auto counts = whole_->find(term)) summands.push_back({counts->df, weight});
+  }
+  // Terms are sorted, and so are the numbers of lists.
+  std::stable_sort(summands.begin(), summands.end(), [](const Summand& a, const Summand& b) { return a.df < b.df; });
+  double sum = 0;
+  for (const Summand& summand : summands) sum += summand.weight * idf_of(summand.df);
+  return sum;
+}
+
+void QueryEngine::set_weights(std::span<WeightedList> lists, std::optional<double> idf_sum) const {
+  if (quantizer_) return;
+  const auto idf = [&](const WeightedList& list) { return idf_of(list.list.whole_df); };
+  if (options_.scorer == Scorer::bm25) {
+    for (WeightedList& list : lists) list.weight = term_weight(list.count, idf(list), options_.bm25);
+    return;
+  }
+  double sum = 0;
+  for (const WeightedList& list : lists) sum += list.count * idf(list);
+  if (idf_sum) sum = *idf_sum;
+  for (WeightedList& list : lists)
+    list.weight = static_cast<float>((1 - options_.alpha) * list.count * idf(list) / sum);
+}
+
+void QueryEngine::count_depths(std::span<const WeightedList> lists, QueryStatistics& statistics) const {
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const PostingList& list = lists[i].list;
+    std::uint64_t read = list.df;
+    if (!list.block_last.empty()) {
+      const std::size_t block = search_rows(list.block_last, 0, statistics.stopped_at - 1);
+      read = std::min<std::uint64_t>(list.df, (block + 1) * std::uint64_t{index_.block_size()});
+    }
+    statistics.depths[std::min(i, statistics.depths.size() - 1)].add(list.df, read);
+  }
+}
+
+std::vector<QueryTerm> QueryEngine::weighted(std::span<const QueryTerm> terms) const {
+  return with_own_errors([&] {
+    std::vector<QueryTerm> weighted;
+    weighted.reserve(terms.size());
+    for (const QueryTerm& term : terms)
+      if (term.weight != 0) weighted.push_back({term.term, usable_weight(term, quantizer_.has_value(), options_)});
+    return weighted;
+  });
+}
+
+void QueryEngine::check_sums(std::span<const WeightedList> lists) const {
+  double sum = 0;
+  for (const WeightedList& list : lists) {
+    const std::uint64_t impact = index_.manifest().impacts ? index_.quantized_max_impact(list.list)
+                                 : list.list.is_short()    ? quantizer_->levels()
+                                                           : (std::uint64_t{1} << list.list.impact_width) - 1;
+    sum += static_cast<double>(impact) * list.count;
+  }
+  if (sum < max_exact_sum) return;
+  if (index_.manifest().impacts)
+    throw InvalidArgument(fmt::format(
+        "a query of {} terms could score {}, but scores must stay below {}; shorten it, or scale its weights down",
+        lists.size(), sum, max_exact_sum));
+  throw InvalidArgument(
+      fmt::format("a query of {} terms could score {}, but quantized scores must stay below {}; shorten it, build the "
+                  "index with fewer bits than --quantize {}, or use --scores exact",
+                  lists.size(), sum, max_exact_sum, quantizer_->bits()));
+}
+
+template <class Term>
+void QueryEngine::append_lists(std::vector<Term> terms, bool& all_found, FoundTerms* remembered,
+                               std::vector<WeightedList>& lists) const {
+  const std::size_t others = lists.size();
+  const auto add = appending_to(lists);
+  all_found = remembered ? find_lists(*remembered, terms, false, add) : find_lists(index_, terms, false, add);
+  order_and_weigh(std::span<const Term>(terms), std::span(lists).subspan(others));
+}
+
+std::vector<WeightedList> QueryEngine::lists_of(std::vector<std::string> terms, bool& all_found,
+                                                FoundTerms* remembered) const {
+  return with_own_errors([&] {
+    std::vector<WeightedList> lists;
+    lists.reserve(terms.size());
+    append_lists(std::move(terms), all_found, remembered, lists);
+    return lists;
+  });
+}
+
+std::vector<WeightedList> QueryEngine::lists_of(std::string_view text, Analyzer& analyzer, bool& all_found,
+                                                FoundTerms* remembered) const {
+  std::vector<WeightedList> lists;
+  append_lists_of(text, analyzer, all_found, remembered, lists);
+  return lists;
+}
+
+void QueryEngine::append_lists_of(std::string_view text, Analyzer& analyzer, bool& all_found, FoundTerms* remembered,
+                                  std::vector<WeightedList>& lists) const {
+  with_own_errors([&] {
+    if (options_.text == QueryText::vector) return append_lists(terms_of_vector(text), all_found, remembered, lists);
+    append_lists(analyzer.terms(text), all_found, remembered, lists);
+  });
+}
+
+template <class Term>
+void QueryEngine::order_and_weigh(std::span<const Term> terms, std::span<WeightedList> lists) const {
+  std::sort(lists.begin(), lists.end(),
+            [](const WeightedList& a, const WeightedList& b) { return summed_before(a.list, b.list); });
+  set_weights(lists, idf_sum_of_whole(terms));
+}
+
+std::uint64_t QueryEngine::max_matches(std::span<const WeightedList> lists) const {
+  std::uint64_t postings = 0;
+  for (const WeightedList& list : lists) postings += list.list.df;
+  return std::min<std::uint64_t>(postings, index_.num_documents());
+}
+
+std::vector<ScoredDocument> QueryEngine::search(std::string_view text, const QueryAlgorithm& algorithm, std::size_t k,
+                                                Analyzer& analyzer, QueryStatistics* statistics,
+                                                const DocumentSet* passing) const {
+  ReadQuery query = read(text, analyzer);
+  return search(query, algorithm, k, ScoringContext().above, statistics, passing);
+}
+
+QueryEngine::ReadQuery QueryEngine::read(std::string_view text, Analyzer& analyzer) const {
+  return with_own_errors([&] {
+    ReadQuery query(*this);
+    query.claim_.raise_to_words_of(text);
+    if (options_.text == QueryText::vector)
+      query.terms_ = terms_of_vector(text);
+    else
+      query.terms_ = analyzer.terms(text);
+    return query;
+  });
+}
+
+std::vector<ScoredDocument> QueryEngine::search(ReadQuery& query, const QueryAlgorithm& algorithm, std::size_t k,
+                                                float above, QueryStatistics* statistics,
+                                                const DocumentSet* passing) const {
+  return with_own_errors([&] {
+    check_range("k", k, 1, end_docid);
+    Wanted wanted{algorithm, k, statistics, passing};
+    // Whether there are k documents with all terms can't be said if some are left out.
+    if (algorithm.matching != Matching::all_else_any) wanted.above = above;
+    // Twice from one engine, a thread could wait for itself.
+    if (&query.reader_ == this)
+      return std::visit([&](auto& terms) { return search_terms(terms, wanted, query.claim_); }, query.terms_);
+    QueryMemory::Claim claim(memory_);
+    return std::visit([&](auto& terms) { return search_terms(terms, wanted, claim); }, query.terms_);
+  });
+}
+
+std::vector<ScoredDocument> QueryEngine::search(std::span<const QueryTerm> terms, const QueryAlgorithm& algorithm,
+                                                std::size_t k, QueryStatistics* statistics,
+                                                const DocumentSet* passing) const {
+  return with_own_errors([&] {
+    check_range("k", k, 1, end_docid);
+    QueryMemory::Claim claim(memory_);
+    std::uint64_t bytes = terms.size_bytes();
+    for (const QueryTerm& term : terms) bytes += term.term.size();
+    claim.raise_to(bytes);
+    std::vector<QueryTerm> used = weighted(terms);
+    return search_terms(used, {algorithm, k, statistics, passing}, claim);
+  });
+}
+
+template <class Term>
+std::vector<ScoredDocument> QueryEngine::search_terms(std::vector<Term>& terms, const Wanted& wanted,
+                                                      QueryMemory::Claim& claim) const {
+  std::vector<WeightedList> lists;
+  lists.reserve(terms.size());
+  const bool all_needed = wanted.algorithm.matching == Matching::all;
+  const bool all_found = find_lists(found_terms_, terms, all_needed, appending_to(lists));
+  if (all_needed && !all_found) return {};
+  order_and_weigh(std::span<const Term>(terms), lists);
+  return search_lists(lists, all_found, wanted, claim);
+}
+
+std::vector<ScoredDocument> QueryEngine::search(std::span<const WeightedList> lists, bool all_found,
+                                                const QueryAlgorithm& algorithm, std::size_t k,
+                                                QueryStatistics* statistics, const DocumentSet* passing) const {
+  return with_own_errors([&] {
+    check_range("k", k, 1, end_docid);
+    QueryMemory::Claim claim(memory_);
+    return search_lists(lists, all_found, {algorithm, k, statistics, passing}, claim);
+  });
+}
+
+std::vector<ScoredDocument> QueryEngine::search_lists(std::span<const WeightedList> lists, bool all_found,
+                                                      const Wanted& wanted, QueryMemory::Claim& claim) const {
+  check_passing(wanted.passing);
+  check_whole_results(index_, wanted.algorithm);
+  if (lists.empty() || (wanted.algorithm.matching == Matching::all && !all_found)) return {};
+  TopK top = claimed_top(claim, lists.size(), wanted.k, max_matches(lists));
+  ScoringContext context = scoring_context();
+  context.all_terms_found = all_found;
+  context.passing = wanted.passing;
+  context.above = wanted.above;
+  run(wanted.algorithm, lists, context, top, wanted.statistics);
+  return top.take();
+}
+
+void QueryEngine::check_passing(const DocumentSet* passing) const {
+  if (passing && passing->num_documents() != index_.num_documents())
+    throw InvalidArgument(fmt::format("{}: the filter is a set of {} documents, the index has {}", index_.name(),
+                                      passing->num_documents(), index_.num_documents()));
+}
+
+std::vector<ScoredDocument> QueryEngine::resume(std::span<const WeightedList> lists, std::size_t k, docid_t first,
+                                                std::span<const ScoredDocument> found, QueryStatistics* statistics,
+                                                const DocumentSet* passing) const {
+  return with_own_errors([&]() -> std::vector<ScoredDocument> {
+    check_range("k", k, 1, end_docid);
+    check_passing(passing);
+    if (lists.empty()) return {};
+    QueryMemory::Claim claim(memory_);
+    TopK top = claimed_top(claim, lists.size(), k, max_matches(lists));
+    for (const ScoredDocument& document : found)
+      if (document.docid < first) top.add(document.docid, document.score);
+    ScoringContext context = scoring_context();
+    context.first = first;
+    context.passing = passing;
+    run(algorithm_named("and"), lists, context, top, statistics);
+    return top.take();
+  });
+}
+
+std::vector<ListVisit> QueryEngine::visits(std::vector<std::string> terms, std::size_t k, std::uint64_t round,
+                                           QueryStatistics* statistics) const {
+  return with_own_errors([&]() -> std::vector<ListVisit> {
+    check_range("k", k, 1, end_docid);
+    if (round == 0 || round % index_.block_size() != 0)
+      throw InvalidArgument(fmt::format("a round of {} postings is not a multiple of the index's block size, {}", round,
+                                        index_.block_size()));
+    bool all_found = false;
+    const std::vector<WeightedList> lists = lists_of(std::move(terms), all_found);
+    if (lists.empty() || !all_found) return {};
+    QueryMemory::Claim claim(memory_);
+    TopK top = claimed_top(claim, lists.size(), k, max_matches(lists));
+    VisitCount visits{round, {}};
+    for (const WeightedList& list : lists) visits.lists.push_back({list.list.number, list.list.df, 0});
+    ScoringContext context = scoring_context();
+    context.all_terms_found = all_found;
+    context.visits = &visits;
+    run(algorithm_named("and"), lists, context, top, statistics);
+    return visits.lists;
+  });
+}
+
+ScoringContext QueryEngine::scoring_context() const {
+  ScoringContext context;
+  context.index = &index_;
+  context.constants = constants_;
+  context.bounds_hold = options_.bm25 == index_.manifest().bm25;
+  context.quantizer = quantizer();
+  context.static_scores = static_scores_;
+  context.static_score_bounds = static_score_bounds_;
+  context.upper_bounds = upper_bounds_;
+  return context;
+}
+
+void QueryEngine::run(const QueryAlgorithm& algorithm, std::span<const WeightedList> lists, ScoringContext context,
+                      TopK& top, QueryStatistics* statistics) const {
+  if (quantizer_) check_sums(lists);
+  QueryStatistics counted;
+  context.statistics = &counted;
+  for (const WeightedList& list : lists) {
+    counted.postings += list.list.df;
+    counted.blocks += list.list.num_blocks(index_.block_size());
+  }
+  algorithm.run(context, lists, top);
+  if (ends_early()) count_depths(lists, counted);
+  if (statistics) *statistics += counted;
+}
+
+namespace {
+
+/// search(i, answer) answers the i-th of `count` queries.
+template <class Search>
+void run_queries(std::size_t count, unsigned threads, const BatchSteps& steps, std::uint64_t held_bytes,
+                 Search&& search) {
+  const auto answer = [&](std::size_t i, QueryAnswer& out) {
+    const auto begun = WallClock::now();
+    search(i, out);
+    out.time_us = us_since(begun);
+    if (steps.render) steps.render(i, out);
+  };
+  answer_in_batches<QueryAnswer>(count, threads, held_bytes, answer, answer_bytes, steps.take);
+}
+
+}  // namespace
+
+void run_batch(const QueryEngine& engine, std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
+               std::size_t k, unsigned threads, const BatchSteps& steps, std::uint64_t held_bytes,
+               const DocumentSet* passing) {
+  return with_own_errors([&] {
+    tbb::enumerable_thread_specific<Analyzer> analyzers([&] { return engine.make_analyzer(); });
+    run_queries(texts.size(), threads, steps, held_bytes, [&](std::size_t i, QueryAnswer& out) {
+      out.documents = engine.search(texts[i], algorithm, k, analyzers.local(), &out.statistics, passing);
+    });
+  });
+}
+
+void run_batch(const QueryEngine& engine, std::span<const std::vector<QueryTerm>> queries,
+               const QueryAlgorithm& algorithm, std::size_t k, unsigned threads, const BatchSteps& steps,
+               std::uint64_t held_bytes, const DocumentSet* passing) {
+  return with_own_errors([&] {
+    run_queries(queries.size(), threads, steps, held_bytes, [&](std::size_t i, QueryAnswer& out) {
+      out.documents = engine.search(queries[i], algorithm, k, &out.statistics, passing);
+    });
+  });
+}
+
+}  // namespace quern

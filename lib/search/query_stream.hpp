@@ -1,0 +1,57 @@
+#pragma once
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "quern/formats/queries/query_file.hpp"
+#include "quern/io/file.hpp"
+#include "quern/io/read_interrupt.hpp"
+#include "quern/search/batch_collector.hpp"
+
+namespace quern {
+
+/// Queries that arrive over time, one per line and uncompressed, from a file or a pipe that may stay open. A thread
+/// reads them as they arrive and a BatchCollector cuts them into batches.
+class QueryStream {
+ public:
+  /// Reads the file `path`, or standard input if it is "-"; messages call it `name`. `format` is a query format with
+  /// one query per line. A batch has at most `max_queries`, and waits no longer than `wait`; it and what waits for it
+  /// take at most `memory_bytes`, with some MiB for the longest queries. Throws as QueryLineParser does for other
+  /// formats, and IoError if the file can't be opened.
+  QueryStream(const std::string& path, const std::string& name, QueryFormat format, std::size_t max_queries,
+              std::chrono::milliseconds wait, std::uint64_t memory_bytes);
+  /// Stops reading, also while it waits for input.
+  ~QueryStream();
+  QueryStream(const QueryStream&) = delete;
+  QueryStream& operator=(const QueryStream&) = delete;
+
+  /// Waits for the next batch; empty at the end of input. An error in the input is thrown after all queries before it
+  /// have been returned.
+  std::vector<Query> next();
+  /// Reads no more: the end of input is here. By any thread.
+  void stop() noexcept;
+
+ private:
+  using Collector = BatchCollector<Query>;
+
+  void read_all();
+  void refuse_compressed(std::string_view head) const;
+  void take_line(std::string_view line);
+  /// Waits for input and returns the number of bytes read; 0 at the end of input and once the object is destroyed.
+  std::size_t read_some(std::span<char> to) const;
+
+  std::optional<File> file_;  ///< none: standard input
+  std::string name_;
+  QueryLineParser parser_;
+  Collector collector_;
+  ReadInterrupt interrupt_;
+  std::exception_ptr thrown_;  ///< set by the reading thread before it finishes the collector
+  std::thread thread_;
+};
+
+}  // namespace quern

@@ -1,0 +1,103 @@
+#pragma once
+#include <algorithm>
+#include <span>
+
+#include "quern/core/bm25.hpp"
+#include "quern/formats/posting_reader.hpp"
+#include "quern/search/algorithm.hpp"
+#include "quern/search/kernels.hpp"
+
+/// Term scores of the postings of one list, and upper bounds of them.
+namespace quern {
+
+/// Computes term scores: the term's weight times the impact, or, for quantized scores, the number of the term's
+/// occurrences in the query times the impact's integer. Integers are exact in float32: the engine refuses queries whose
+/// sums could reach 2^24.
+class ListScorer {
+ public:
+  /// With `static_scores`, a term score includes its document's static score: for the list that sums begin with.
+  ListScorer(const ScoringContext& context, const WeightedList& list, std::span<const float> static_scores = {})
+      : static_scores_(static_scores),
+        index_(context.index),
+        quantizer_(context.quantizer),
+        constants_(context.constants),
+        weight_(list.weight),
+        unit_weight_(quantizer_ ? context.index->quantized_weight(list.list) : 0),
+        bounds_hold_(context.bounds_hold),
+        kernels_(query_kernels()) {}
+
+  /// Whether block rows and list maxima were made with this query's k1 and b.
+  bool bounds_hold() const { return bounds_hold_; }
+  /// The term score of an impact, without a static score. Never falls as the impact grows.
+  float term_score_of(float impact) const {
+    if (!quantizer_) return weight_ * impact;
+    return weight_ * static_cast<float>((*quantizer_)(unit_weight_ * impact));
+  }
+  /// Upper bound of the term scores of one block of a list with block rows.
+  float block_bound(const PostingList& list, std::size_t block) const {
+    return term_score_of(bounds_hold_ ? dequantize_up(list.block_max[block]) : 1.0f);
+  }
+  /// Upper bound of the term scores of the whole list. A short list has no stored maximum and is decoded already, so
+  /// its scores are computed.
+  float list_bound(BlockReader& reader) const;
+  /// The same of a list that is not short, without a reader.
+  float long_list_bound(const PostingList& list) const { return term_score_of(bounds_hold_ ? list.max_impact : 1.0f); }
+
+  /// Writes the term scores of the current block to `out`, which has space for over_write_values more.
+  void term_scores(BlockReader& reader, float* out) const;
+  /// The term scores of postings of any block: docids[i] is at places[i] there. Up to max_wanted; `out` has space for
+  /// kernel_slack more.
+  void term_scores_at(BlockReader& reader, std::size_t block, const docid_t* docids,
+                      std::span<const std::uint16_t> places, float* out) const;
+
+ private:
+  /// The quantized term score of a posting of a short list.
+  float short_list_score(freq_t freq, docid_t docid) const {
+    return term_score_of(index_->impact_of(freq, constants_[docid]));
+  }
+
+  std::span<const float> static_scores_;
+  const IndexReader* index_;
+  const ImpactQuantizer* quantizer_;
+  std::span<const float> constants_;
+  float weight_, unit_weight_;
+  bool bounds_hold_;
+  const QueryKernels& kernels_;
+};
+
+/// The k-th best term score that the list stores, for k = stored_ranks[rank], rounded down; 0 if it stores none.
+inline float kth_term_score(const ScoringContext& context, const WeightedList& list, std::size_t rank) {
+  const float impact = list.list.kth_impact[rank];
+  return impact > 0 ? ListScorer(context, list).term_score_of(impact) : 0;
+}
+
+/// Upper bounds of one list's term scores in ascending ranges of documents, from its block rows; decodes nothing.
+class ListBounds {
+ public:
+  /// `max_term_score` is an upper bound for the whole list. Keeps a view of the list's rows.
+  ListBounds(const PostingList& list, const ListScorer& scorer, float max_term_score)
+      : last_(list.block_last), max_(list.block_max), scorer_(scorer), max_term_score_(max_term_score) {}
+
+  float max_term_score() const { return max_term_score_; }
+  /// Ranges from `docid` on follow, forwards or back.
+  void restart(docid_t docid) { block_ = search_rows(last_, 0, docid); }
+  /// Upper bound of the term scores in [begin, end); `begin` is not below that of the previous call.
+  float in(docid_t begin, docid_t end) {
+    if (last_.empty() || !scorer_.bounds_hold()) return max_term_score_;
+    while (block_ < last_.size() && last_[block_] < begin) ++block_;
+    if (block_ == last_.size() || (block_ > 0 && last_[block_ - 1] + 1 >= end)) return 0;
+    std::uint16_t max = max_[block_];
+    for (std::size_t block = block_; block + 1 < last_.size() && last_[block] + 1 < end; ++block)
+      max = std::max(max, max_[block + 1]);
+    return scorer_.term_score_of(dequantize_up(max));
+  }
+
+ private:
+  std::span<const docid_t> last_;
+  std::span<const std::uint16_t> max_;
+  ListScorer scorer_;
+  float max_term_score_;
+  std::size_t block_ = 0;  ///< the first that reaches the last range
+};
+
+}  // namespace quern

@@ -1,0 +1,101 @@
+#include "quern/search/top_k.hpp"
+
+#include <array>
+
+namespace quern {
+namespace {
+
+/// Fewer keys are compared with each other: with buckets, the buckets would cost more.
+constexpr std::size_t min_in_buckets = 256;
+
+/// Ranges of keys of equal size, so that the keys of one are all less than those of the next. Comparing a thousand keys
+/// with each other mispredicts every other branch; putting them into buckets of a few has none.
+class KeyBuckets {
+ public:
+  /// `keys` has some.
+  explicit KeyBuckets(const std::vector<std::uint64_t>& keys) {
+    std::uint64_t least = keys.front(), greatest = keys.front();
+    for (const std::uint64_t key : keys) {
+      least = std::min(least, key);
+      greatest = std::max(greatest, key);
+    }
+    least_ = least;
+    const auto bits = static_cast<unsigned>(std::bit_width(greatest - least));
+    shift_ = bits > bucket_bits ? bits - bucket_bits : 0;
+    for (const std::uint64_t key : keys) ++ends_[of(key)];
+    std::size_t end = 0;
+    for (std::size_t& bucket_end : ends_) bucket_end = end += bucket_end;
+  }
+
+  static constexpr std::size_t count() { return std::size_t{1} << bucket_bits; }
+  std::size_t of(std::uint64_t key) const { return (key - least_) >> shift_; }
+  /// A place for the key among all keys, in the order of buckets; once for each key.
+  std::size_t take_place(std::uint64_t key) { return --ends_[of(key)]; }
+  /// Once all have their places: how many keys are in the buckets before this one.
+  std::size_t begin(std::size_t bucket) const { return ends_[bucket]; }
+  /// The bucket that has the n-th least key, counted from 0.
+  std::size_t of_nth(std::size_t n) const {
+    return static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), n) - ends_.begin());
+  }
+
+ private:
+  static constexpr unsigned bucket_bits = 11;
+
+  std::uint64_t least_ = 0;
+  unsigned shift_ = 0;
+  std::array<std::size_t, std::size_t{1} << bucket_bits> ends_ = {};
+};
+
+}  // namespace
+
+void TopK::cut() {
+  full_ = true;
+  if (kept_.size() == k_) {
+    worst_ = *std::max_element(kept_.begin(), kept_.end());
+    return;
+  }
+  const auto last = kept_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
+  if (kept_.size() < min_in_buckets) {
+    std::nth_element(kept_.begin(), last, kept_.end());
+  } else {
+    // Only the bucket with the k-th key has to be looked into.
+    const KeyBuckets buckets(kept_);
+    const std::size_t bucket = buckets.of_nth(k_ - 1);
+    std::size_t size = 0;
+    for (const Key key : kept_) {
+      kept_[size] = key;
+      size += buckets.of(key) <= bucket;
+    }
+    const auto end = kept_.begin() + static_cast<std::ptrdiff_t>(size);
+    const auto before = std::partition(kept_.begin(), end, [&](Key key) { return buckets.of(key) < bucket; });
+    std::nth_element(before, last, end);
+  }
+  worst_ = *last;
+  kept_.resize(k_);
+}
+
+std::vector<ScoredDocument> TopK::take() {
+  if (kept_.size() > k_) cut();
+  std::vector<ScoredDocument> documents(kept_.size());
+  if (kept_.size() < min_in_buckets) {
+    std::sort(kept_.begin(), kept_.end());
+    std::transform(kept_.begin(), kept_.end(), documents.begin(), document_of);
+    clear();
+    return documents;
+  }
+  KeyBuckets buckets(kept_);
+  for (const Key key : kept_) documents[buckets.take_place(key)] = document_of(key);
+  std::size_t end = documents.size();
+  for (std::size_t bucket = KeyBuckets::count(); bucket-- > 0;) {
+    const std::size_t begin = buckets.begin(bucket);
+    if (end - begin > 1)
+      std::sort(documents.begin() + static_cast<std::ptrdiff_t>(begin),
+                documents.begin() + static_cast<std::ptrdiff_t>(end),
+                [](const auto& a, const auto& b) { return key_of(a.docid, a.score) < key_of(b.docid, b.score); });
+    end = begin;
+  }
+  clear();
+  return documents;
+}
+
+}  // namespace quern

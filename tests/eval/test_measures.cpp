@@ -1,0 +1,214 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "quern/core/error.hpp"
+#include "quern/eval/measure.hpp"
+
+#include "catch.hpp"
+
+namespace quern {
+namespace {
+
+/// The value of the measure that a text names, for a ranking.
+double value_of(std::string_view measure, const std::vector<std::int32_t>& results, std::vector<std::int32_t> judged,
+                std::int32_t level = 1) {
+  std::sort(judged.begin(), judged.end(), std::greater<>());
+  const std::vector<MeasureChoice> choices = measures_named(measure);
+  REQUIRE(choices.size() == 1);
+  return choices.front().value(judged_ranking(results, judged, level));
+}
+
+/// Measures by their formulas, with ranks from 1 and nothing kept from one rank to the next.
+class NaiveMeasures {
+ public:
+  NaiveMeasures(std::vector<std::int32_t> results, std::vector<std::int32_t> judged, std::int32_t level)
+      : results_(std::move(results)), judged_(std::move(judged)), level_(level) {}
+
+  bool is_relevant(std::size_t rank) const { return rank <= results_.size() && results_[rank - 1] >= level_; }
+  double relevant() const {
+    return static_cast<double>(std::count_if(judged_.begin(), judged_.end(), [&](auto r) { return r >= level_; }));
+  }
+  double found(std::size_t k) const {
+    double sum = 0;
+    for (std::size_t rank = 1; rank <= k; ++rank) sum += is_relevant(rank);
+    return sum;
+  }
+  double precision(std::size_t k) const { return found(k) / static_cast<double>(k); }
+  double recall(std::size_t k) const { return relevant() > 0 ? found(k) / relevant() : 0; }
+  double average_precision(std::size_t k) const {
+    double sum = 0;
+    for (std::size_t rank = 1; rank <= k; ++rank) sum += is_relevant(rank) ? precision(rank) : 0;
+    return relevant() > 0 ? sum / relevant() : 0;
+  }
+  double reciprocal_rank() const {
+    for (std::size_t rank = 1; rank <= results_.size(); ++rank)
+      if (is_relevant(rank)) return 1.0 / static_cast<double>(rank);
+    return 0;
+  }
+  static double gain(const std::vector<std::int32_t>& relevances, std::size_t k) {
+    double sum = 0;
+    for (std::size_t rank = 1; rank <= std::min(k, relevances.size()); ++rank)
+      sum += std::max(relevances[rank - 1], 0) * std::log(2.0) / std::log(static_cast<double>(rank) + 1);
+    return sum;
+  }
+  double ndcg(std::size_t k) const {
+    std::vector<std::int32_t> best = judged_;
+    std::sort(best.rbegin(), best.rend());
+    return gain(best, k) > 0 ? gain(results_, k) / gain(best, k) : 0;
+  }
+  double bpref() const {
+    const double not_relevant = static_cast<double>(
+        std::count_if(judged_.begin(), judged_.end(), [&](auto r) { return r >= 0 && r < level_; }));
+    double sum = 0;
+    for (std::size_t rank = 1; rank <= results_.size(); ++rank) {
+      if (!is_relevant(rank)) continue;
+      const double above = static_cast<double>(
+          std::count_if(results_.begin(), results_.begin() + rank, [&](auto r) { return r >= 0 && r < level_; }));
+      sum += above == 0 ? 1 : 1 - std::min(above, relevant()) / std::min(not_relevant, relevant());
+    }
+    return relevant() > 0 ? sum / relevant() : 0;
+  }
+
+ private:
+  std::vector<std::int32_t> results_, judged_;
+  std::int32_t level_;
+};
+
+}  // namespace
+
+TEST_CASE("Measures have the values of the worked example", "[evaluation]") {
+  // The ranking and judgements of formats/queries/measures.md, "A ranking".
+  const std::vector<std::int32_t> results{0, 2, -1, 1, 0, 1}, judged{2, 1, 1, 1, 0, 0, 0};
+  const auto value = [&](std::string_view measure) { return value_of(measure, results, judged); };
+  CHECK(value("num_q") == 1);
+  CHECK(value("num_ret") == 6);
+  CHECK(value("num_rel") == 4);
+  CHECK(value("num_rel_ret") == 3);
+  CHECK(value("map") == Approx((1.0 / 2 + 2.0 / 4 + 3.0 / 6) / 4).epsilon(1e-15));
+  CHECK(value("map_cut.4") == Approx((1.0 / 2 + 2.0 / 4) / 4).epsilon(1e-15));
+  CHECK(value("gm_map") == Approx(std::log(0.375)).epsilon(1e-15));
+  CHECK(value("Rprec") == 0.5);
+  CHECK(value("bpref") == Approx((2.0 / 3 + 2.0 / 3 + 1.0 / 3) / 4).epsilon(1e-15));
+  CHECK(value("recip_rank") == 0.5);
+  CHECK(value("P.1") == 0);
+  CHECK(value("P.4") == 0.5);
+  CHECK(value("P_10") == 0.3);
+  CHECK(value("recall.2") == 0.25);
+  CHECK(value("recall.100") == 0.75);
+  CHECK(value("success.1") == 0);
+  CHECK(value("success.2") == 1);
+  const double ideal2 = 2 + 1 / std::log2(3.0), ideal = ideal2 + 1 / 2.0 + 1 / std::log2(5.0);
+  CHECK(value("ndcg") == Approx((2 / std::log2(3.0) + 1 / std::log2(5.0) + 1 / std::log2(7.0)) / ideal).epsilon(1e-15));
+  CHECK(value("ndcg_cut.2") == Approx(2 / std::log2(3.0) / ideal2).epsilon(1e-15));
+  CHECK(value("set_P") == 0.5);
+  CHECK(value("set_recall") == 0.75);
+  CHECK(value("set_F") == Approx(0.6).epsilon(1e-15));
+  // With level 2 only one document is relevant; gains stay what they are.
+  CHECK(value_of("map", results, judged, 2) == 0.5);
+  CHECK(value_of("bpref", results, judged, 2) == 0);
+  CHECK(value_of("num_rel", results, judged, 2) == 1);
+  CHECK(value_of("ndcg", results, judged, 2) == value("ndcg"));
+}
+
+TEST_CASE("Measures are 0 without results or without relevant documents", "[evaluation]") {
+  for (const Measure& measure : all_measures()) {
+    if (measure.name == "num_q" || measure.name == "num_ret" || measure.name == "num_rel") continue;
+    INFO(measure.name);
+    const double none = measure.name == "gm_map" ? std::log(0.00001) : 0;
+    struct Case {
+      std::vector<std::int32_t> results, judged;
+    };
+    for (const auto& [results, judged] :
+         {Case{{}, {1, 0, -1}}, Case{{-1, 0, -1}, {0, 0}}, Case{{-1, -1}, {2, 0}}, Case{{}, {}}, Case{{-1}, {-1}}})
+      CHECK(measure.value(judged_ranking(results, judged, 1), 10) == none);
+  }
+}
+
+TEST_CASE("Measures agree with their formulas on random rankings", "[evaluation][property]") {
+  std::mt19937 random(5);
+  for (int round = 0; round < 2000; ++round) {
+    const std::int32_t level = 1 + static_cast<std::int32_t>(random() % 3);
+    const auto most = static_cast<std::int32_t>(random() % 4);
+    std::vector<std::int32_t> judged(random() % 30), results;
+    for (std::int32_t& relevance : judged) relevance = static_cast<std::int32_t>(random() % (most + 2)) - 1;
+    for (const std::int32_t relevance : judged)
+      if (random() % 2 == 0) results.push_back(relevance);
+    results.resize(results.size() + random() % 20, -1);
+    std::shuffle(results.begin(), results.end(), random);
+    const NaiveMeasures naive(results, judged, level);
+    const std::size_t k = 1 + random() % 40;
+    const auto check = [&](const std::string& measure, double want) {
+      INFO(measure << " of round " << round);
+      CHECK(std::abs(value_of(measure, results, judged, level) - want) < 1e-13);
+    };
+    const auto cut = [k](const std::string& name) { return name + "." + std::to_string(k); };
+    const std::size_t all = results.size();
+    check("map", naive.average_precision(all));
+    check(cut("map_cut"), naive.average_precision(k));
+    check("gm_map", std::log(std::max(naive.average_precision(all), 1e-5)));
+    check("Rprec", naive.recall(static_cast<std::size_t>(naive.relevant())));
+    check("bpref", naive.bpref());
+    check("recip_rank", naive.reciprocal_rank());
+    check(cut("P"), naive.precision(k));
+    check(cut("recall"), naive.recall(k));
+    check(cut("success"), naive.found(k) > 0);
+    check("ndcg", naive.ndcg(std::max(all, judged.size())));
+    check(cut("ndcg_cut"), naive.ndcg(k));
+    check("num_rel_ret", naive.found(all));
+    check("set_P", all > 0 ? naive.precision(all) : 0);
+    check("set_recall", naive.recall(all));
+    const double p = all > 0 ? naive.precision(all) : 0, r = naive.recall(all);
+    check("set_F", p + r > 0 ? 2 * p * r / (p + r) : 0);
+  }
+}
+
+TEST_CASE("Means of queries are from 0 to 1, and 1 for the best ranking", "[evaluation][property]") {
+  std::mt19937 random(6);
+  for (int round = 0; round < 500; ++round) {
+    std::vector<std::int32_t> judged(1 + random() % 20);
+    for (std::int32_t& relevance : judged) relevance = static_cast<std::int32_t>(random() % 4) - 1;
+    judged.front() = 3;
+    std::vector<std::int32_t> results = judged;
+    std::shuffle(results.begin(), results.end(), random);
+    std::sort(judged.rbegin(), judged.rend());
+    for (const MeasureChoice& choice : default_measures()) {
+      if (choice.measure->summary != MeasureSummary::mean) continue;
+      INFO(choice.name());
+      const double value = choice.value(judged_ranking(results, judged, 1));
+      const double best = choice.value(judged_ranking(judged, judged, 1));
+      CHECK(value >= 0);
+      CHECK(value <= best);
+      CHECK(best <= 1);
+    }
+    for (const std::string_view measure : {"map", "Rprec", "bpref", "recip_rank", "ndcg", "ndcg_cut.10"})
+      CHECK(value_of(measure, judged, judged) == Approx(1).epsilon(1e-15));
+  }
+}
+
+TEST_CASE("Measures are named as trec_eval names them", "[evaluation]") {
+  const auto names = [](std::string_view text) {
+    std::vector<std::string> all;
+    for (const MeasureChoice& choice : measures_named(text)) all.push_back(choice.name());
+    return all;
+  };
+  CHECK(names("map") == std::vector<std::string>{"map"});
+  CHECK(names("recip_rank") == std::vector<std::string>{"recip_rank"});
+  CHECK(names("P.10") == std::vector<std::string>{"P_10"});
+  CHECK(names("ndcg_cut_7") == std::vector<std::string>{"ndcg_cut_7"});
+  CHECK(names("success") == std::vector<std::string>{"success_1", "success_5", "success_10"});
+  CHECK(names("ndcg_cut").size() == 9);
+  for (const MeasureChoice& choice : default_measures()) CHECK(names(choice.name()) == std::vector{choice.name()});
+  for (const char* wrong : {"", "MAP", "map.5", "map_5", "P.", "P.0", "P.-1", "P.1e3", "P.05", "P.1000000001", "P.x",
+                            "P 10", ".10", "_", "ndcg_cut.10.5", "P.99999999999999999999"}) {
+    INFO(wrong);
+    CHECK_THROWS_AS(measures_named(std::string_view(wrong)), InvalidArgument);
+  }
+  CHECK_THROWS_WITH(measures_named(std::string_view("mpa")), Catch::Contains("recip_rank"));
+  CHECK(measures_named(std::vector<std::string>{"P.1", "P.2", "map"}).size() == 3);
+  CHECK_THROWS_WITH(measures_named(std::vector<std::string>{"P.5", "map", "P"}), Catch::Contains("P_5"));
+  CHECK_FALSE(default_measures().empty());
+}
+
+}  // namespace quern

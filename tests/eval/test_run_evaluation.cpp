@@ -1,0 +1,201 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <set>
+
+#include "quern/core/error.hpp"
+
+#include "catch.hpp"
+#include "eval/judged_run.hpp"
+#include "formats/page_example.hpp"
+
+namespace quern {
+namespace {
+
+using testing::evaluate_texts;
+
+EvaluationOptions measured_by(const std::vector<std::string>& measures) {
+  EvaluationOptions options;
+  options.measures = measures_named(measures);
+  return options;
+}
+
+/// The value of one measure for one query of one run.
+double run_value(const std::string& run, const std::string& qrels, const std::string& measure,
+                 EvaluationOptions options = {}) {
+  options.measures = measures_named(std::string_view(measure));
+  const Evaluation evaluation = evaluate_texts({run}, qrels, options);
+  REQUIRE(evaluation.qids.size() == 1);
+  return evaluation.value(0, 0, 0);
+}
+
+const char* const small_qrels = "1 0 a 1\n1 0 b 0\n";
+
+}  // namespace
+
+TEST_CASE("The worked example of measures.md has the values on the page", "[evaluation][format]") {
+  const auto block = [](const char* name) { return testing::page_block("queries/measures.md", name); };
+  const Evaluation evaluation =
+      evaluate_texts({block("run")}, block("qrels"), measured_by({"map", "bpref", "ndcg", "ndcg_cut.2"}));
+  CHECK(evaluation.qids == std::vector<std::string>{"1", "2", "3", "4"});
+  CHECK(evaluation.runs[0].has_results == std::vector<bool>{true, true, true, false});
+  CHECK(evaluation.runs[0].unjudged_queries == 1);
+  CHECK(evaluation.runs[0].tag == "example");
+  CHECK(evaluation.num_evaluated(0) == 3);
+  std::string lines;
+  for (std::size_t query = 0; query < 3; ++query)
+    for (std::size_t measure = 0; measure < 4; ++measure)
+      lines += fmt::format("{:<22}\t{}\t{:.4f}\n", evaluation.measures[measure].name(), evaluation.qids[query],
+                           evaluation.value(0, query, measure));
+  for (std::size_t measure = 0; measure < 4; ++measure)
+    lines += fmt::format("{:<22}\tall\t{:.4f}\n", evaluation.measures[measure].name(),
+                         evaluation.summary(0, measure, false));
+  CHECK(lines == block("values"));
+}
+
+TEST_CASE("Summaries count queries without results only where all count", "[evaluation]") {
+  const Evaluation evaluation =
+      evaluate_texts({"1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n"}, "1 0 a 1\n2 0 a 1\n2 0 b 1\n3 0 a 0\n",
+                     measured_by({"num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map"}));
+  const auto summaries = [&](bool complete) {
+    std::vector<double> values;
+    for (std::size_t measure = 0; measure < evaluation.measures.size(); ++measure)
+      values.push_back(evaluation.summary(0, measure, complete));
+    return values;
+  };
+  CHECK(summaries(false) == std::vector<double>{1, 2, 1, 1, 1, 1});
+  const std::vector<double> all = summaries(true);
+  CHECK(std::vector<double>(all.begin(), all.end() - 1) == std::vector<double>{3, 2, 3, 1, 1.0 / 3});
+  CHECK(all.back() == Approx(std::cbrt(1e-10)).epsilon(1e-14));
+}
+
+TEST_CASE("Results count in the order of float32 scores, ties by decreasing docno", "[evaluation]") {
+  const auto rank = [](const std::string& run) { return 1 / run_value(run, small_qrels, "recip_rank"); };
+  // Ranks and the order of lines do not matter.
+  CHECK(rank("1 Q0 a 1 1 t\n1 Q0 b 2 2 t\n") == 2);
+  CHECK(rank("1 Q0 b 2 1 t\n1 Q0 a 9 2 t\n") == 1);
+  CHECK(rank("1 Q0 a 1 -2 t\n1 Q0 b 2 -1e3 t\n") == 1);
+  CHECK(rank("1 Q0 a 1 5 t\n1 Q0 b 2 5 t\n") == 2);
+  CHECK(rank("1 Q0 b 1 5 t\n1 Q0 a 2 5 t\n") == 2);
+  CHECK(rank("1 Q0 a 1 0 t\n1 Q0 b 2 -0 t\n") == 2);
+  // The same float32.
+  CHECK(rank("1 Q0 a 1 16777217 t\n1 Q0 b 2 16777216 t\n") == 2);
+  CHECK(rank("1 Q0 a 1 16777218 t\n1 Q0 b 2 16777216 t\n") == 1);
+  CHECK(rank("1 Q0 a 1 1e39 t\n1 Q0 b 2 inf t\n") == 2);
+  CHECK(rank("1 Q0 a 1 -inf t\n1 Q0 b 2 inf t\n1 Q0 c 3 0 t\n") == 3);
+  // Docnos are compared as bytes.
+  CHECK(1 / run_value("1 Q0 \xc3\xa9 1 5 t\n1 Q0 z 2 5 t\n", "1 0 z 1\n", "recip_rank") == 2);
+  CHECK(1 / run_value("1 Q0 d10 1 5 t\n1 Q0 d9 2 5 t\n1 Q0 d 3 5 t\n", "1 0 d 1\n", "recip_rank") == 3);
+}
+
+TEST_CASE("The depth cuts after the order, and the level says what is relevant", "[evaluation]") {
+  const std::string run = "1 Q0 a 1 1 t\n1 Q0 b 2 3 t\n1 Q0 c 3 2 t\n", qrels = "1 0 a 2\n1 0 b 1\n1 0 c -1\n";
+  EvaluationOptions options;
+  options.depth = 2;
+  CHECK(run_value(run, qrels, "num_ret", options) == 2);
+  CHECK(run_value(run, qrels, "num_rel", options) == 2);
+  CHECK(run_value(run, qrels, "map", options) == 0.5);
+  options.relevance_level = 2;
+  CHECK(run_value(run, qrels, "num_rel", options) == 1);
+  CHECK(run_value(run, qrels, "map", options) == 0);
+  options.depth = 3;
+  CHECK(run_value(run, qrels, "map", options) == Approx(1.0 / 3));
+}
+
+TEST_CASE("What makes a run or judgements useless is reported with its line", "[evaluation]") {
+  const std::string run = "1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n";
+  const auto message = [](const std::string& bad_run, const std::string& bad_qrels) -> std::string {
+    try {
+      evaluate_texts({bad_run}, bad_qrels);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  CHECK(message(run, small_qrels) == "no error");
+  CHECK(message(run + "\n1 Q0 a 3 0.5 t\n", small_qrels) ==
+        "run1, line 4: query 1 has document a already in line 1; remove one of them");
+  CHECK(message(run, std::string(small_qrels) + "2 0 a 1\n1 0 b 1\n") ==
+        "qrels, line 4: query 1 has document b already in line 2; remove one of them");
+  CHECK(message(run + "1 Q0 c 3 nan t\n", small_qrels) ==
+        "run1, line 3: the score is no number, so that the result has no rank");
+  CHECK(message(run + "1 Q0 c 3\n", small_qrels).starts_with("run1, line 3: "));
+  CHECK(message(run + "1 Q0 c 3 1,5 t\n", small_qrels).starts_with("run1, line 3: "));
+  CHECK(message(run, "1 0 a 1\n1 0 b\n").starts_with("qrels, line 2: "));
+  CHECK(message(run, "2 0 a 1\n") ==
+        "run1 and qrels have no query in common: one begins with query 1, of the others the first is 2; give the "
+        "judgements of the run's queries");
+  CHECK(message("\n", small_qrels) == "run1 has no results; give a run that has some");
+  CHECK(message(run, "") == "qrels has no judgements; give the judgements of the run's queries");
+  CHECK(message(run, std::string("1 0 a\0b 1\n", 10)).starts_with("qrels, line 1: "));
+  CHECK(message(std::string("1\0 Q0 a 1 2 t\n", 14), small_qrels).starts_with("run1, line 1: "));
+  // The same document in two runs, or for two queries, is none.
+  CHECK_NOTHROW(evaluate_texts({run, run}, small_qrels));
+  CHECK_NOTHROW(evaluate_texts({run + "2 Q0 a 1 1 t\n"}, std::string(small_qrels) + "2 0 a 1\n"));
+}
+
+TEST_CASE("Options out of range are refused", "[evaluation]") {
+  const auto refused = [](const EvaluationOptions& options) {
+    CHECK_THROWS_AS(evaluate_texts({"1 Q0 a 1 2 t\n"}, small_qrels, options), InvalidArgument);
+  };
+  EvaluationOptions options;
+  options.relevance_level = 0;
+  refused(options);
+  options.relevance_level = -5;
+  refused(options);
+  options = {};
+  options.depth = 0;
+  refused(options);
+  options = {};
+  options.measures.clear();
+  refused(options);
+}
+
+TEST_CASE("Runs are the same in any order of lines and with any memory, and beside other runs",
+          "[evaluation][property]") {
+  std::mt19937 random(11);
+  std::vector<std::string> run_lines, other_lines, qrel_lines;
+  for (int query = 0; query < 40; ++query) {
+    std::set<int> documents, judged;
+    while (documents.size() < 900) documents.insert(static_cast<int>(random() % 5000));
+    while (judged.size() < 60) judged.insert(static_cast<int>(random() % 5000));
+    for (const int document : documents) {
+      const auto line = [&] { return fmt::format("q{} Q0 document-{} 0 {} t\n", query, document, random() % 50); };
+      run_lines.push_back(line());
+      other_lines.push_back(line());
+    }
+    for (const int document : judged)
+      qrel_lines.push_back(fmt::format("q{} 0 document-{} {}\n", query, document, random() % 3));
+  }
+  const auto text = [](const std::vector<std::string>& lines) {
+    std::string all;
+    for (const std::string& line : lines) all += line;
+    return all;
+  };
+  const std::string run = text(run_lines), other = text(other_lines), qrels = text(qrel_lines);
+  const Evaluation alone = evaluate_texts({run}, qrels);
+  REQUIRE(alone.qids.size() == 40);
+  std::shuffle(run_lines.begin(), run_lines.end(), random);
+  std::shuffle(qrel_lines.begin(), qrel_lines.end(), random);
+  // 1 MiB is the least that sorting takes: most rows go to disk.
+  const Evaluation shuffled = evaluate_texts({other, text(run_lines)}, text(qrel_lines), {}, 1 << 20);
+  CHECK(shuffled.qids == alone.qids);
+  CHECK(shuffled.runs[1].values == alone.runs[0].values);
+  CHECK(shuffled.runs[0].values != alone.runs[0].values);
+  CHECK(evaluate_texts({other}, qrels).runs[0].values == shuffled.runs[0].values);
+}
+
+TEST_CASE("A query or values that do not fit in the memory are refused with a remedy", "[evaluation]") {
+  std::string run, many_queries, qrels = "1 0 d0 1\n", many_qrels;
+  for (int i = 0; i < 20'000; ++i) run += fmt::format("1 Q0 d{} 1 {} t\n", i, i % 7);
+  CHECK_NOTHROW(evaluate_texts({run}, qrels, {}, 4 << 20));
+  CHECK_THROWS_WITH(evaluate_texts({run}, qrels, {}, 1 << 20),
+                    Catch::Contains("query 1 has 20001 results and judgements, which need --memory 2.4M or more"));
+  for (int i = 0; i < 2000; ++i) many_qrels += fmt::format("{} 0 d 1\n", i);
+  CHECK_NOTHROW(evaluate_texts({"1 Q0 d 1 1 t\n"}, many_qrels, {}, 8 << 20));
+  CHECK_THROWS_WITH(evaluate_texts({"1 Q0 d 1 1 t\n"}, many_qrels, {}, 1 << 20), Catch::Contains("--measures"));
+}
+
+}  // namespace quern

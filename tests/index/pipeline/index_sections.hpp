@@ -1,0 +1,41 @@
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "quern/core/error.hpp"
+
+#include "index/pipeline/pipeline.hpp"
+
+/// An index taken apart, so that tests can damage it behind the back of its checksums.
+namespace quern::testing {
+
+class IndexSections {
+ public:
+  explicit IndexSections(const ContainerReader& container) : version_{container.version(), container.version()} {
+    for (const SectionInfo& section : container.sections()) {
+      const ByteView bytes = container.view(section.name);
+      sections_.emplace_back(section.name, Bytes(bytes.begin(), bytes.end()));
+    }
+  }
+
+  Bytes& section(std::string_view name) {
+    for (auto& [section, bytes] : sections_)
+      if (section == name) return bytes;
+    throw Error("no section " + std::string(name));
+  }
+  /// An index of the sections as they stand now, with checksums made anew. Throws as opening it does.
+  IndexReader open(const Pipeline& pipeline) const {
+    const StageFile file = pipeline.new_file();
+    ContainerWriter writer(*file, FileKind::index, version_);
+    for (const auto& [name, bytes] : sections_) writer.add_section(name, bytes);
+    writer.finish();
+    return Pipeline::open_index(file);
+  }
+
+ private:
+  FormatVersions version_;
+  std::vector<std::pair<std::string, Bytes>> sections_;
+};
+
+}  // namespace quern::testing

@@ -1,0 +1,90 @@
+#pragma once
+#include <bit>
+
+#include "quern/core/random.hpp"
+#include "quern/search/query_engine.hpp"
+
+#include "catch.hpp"
+#include "index/pipeline/model_index.hpp"
+
+/// Comparisons of an engine's answers with those of the plain scorer: the same documents, the same bits.
+namespace quern::testing {
+
+inline std::vector<std::string> draw_query(RandomBits& random, const std::vector<std::string>& terms) {
+  std::vector<std::string> query;
+  const std::size_t size = 1 + random.below(6);
+  while (query.size() < size) {
+    const std::uint64_t kind = random.below(12);
+    if (kind == 0) {
+      query.push_back("unknown" + std::to_string(random.below(3)));
+    } else if (kind == 1) {
+      query.push_back("everywhere");
+    } else if (kind == 2) {
+      query.push_back("often");
+    } else if (kind == 3 && !query.empty()) {
+      query.push_back(query[random.below(query.size())]);
+    } else {
+      query.push_back(terms[random.below(terms.size())]);
+    }
+  }
+  return query;
+}
+
+/// Queries of 1 to 6 terms, some unknown, some twice; the first few are odd ones.
+inline std::vector<std::vector<std::string>> draw_queries(std::uint64_t seed, const ModelIndex& model,
+                                                          std::size_t count) {
+  RandomBits random(seed);
+  std::vector<std::string> terms;
+  for (const auto& list : model.lists()) terms.push_back(list.first);
+  std::vector<std::vector<std::string>> queries = {
+      {"unknown"}, {"unknown", "unknown2"}, {}, {"everywhere"}, {"often", "everywhere", "often"}};
+  while (queries.size() < count) queries.push_back(draw_query(random, terms));
+  return queries;
+}
+
+inline std::string text_of(const std::vector<std::string>& terms) {
+  std::string text;
+  for (const std::string& term : terms) text += term + " ";
+  return text;
+}
+
+inline void require_same(const std::vector<ScoredDocument>& found, const std::vector<ScoredDocument>& expected) {
+  REQUIRE(found.size() == expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    INFO("rank " << i + 1);
+    REQUIRE(found[i].docid == expected[i].docid);
+    REQUIRE(std::bit_cast<std::uint32_t>(found[i].score) == std::bit_cast<std::uint32_t>(expected[i].score));
+  }
+}
+
+/// What an algorithm must find.
+inline std::vector<ScoredDocument> expected_results(const ModelIndex& model, const std::vector<std::string>& terms,
+                                                    Matching matching, std::size_t k,
+                                                    const ModelScoring& scoring = {}) {
+  if (matching == Matching::all_else_any) {
+    auto all = model.search(terms, true, k, scoring);
+    if (all.size() == k) return all;
+  }
+  return model.search(terms, matching == Matching::all, k, scoring);
+}
+
+/// All algorithms, for some numbers of results.
+inline void check_engine(const QueryEngine& engine, const ModelIndex& model,
+                         const std::vector<std::vector<std::string>>& queries, const ModelScoring& scoring,
+                         QueryStatistics* statistics = nullptr) {
+  Analyzer analyzer = engine.make_analyzer();
+  for (const auto& terms : queries) {
+    const std::string text = text_of(terms);
+    INFO("query " << text);
+    for (const QueryAlgorithm& algorithm : all_algorithms()) {
+      INFO(algorithm.name);
+      for (const std::size_t k : {1, 3, 1000}) {
+        INFO("k " << k);
+        require_same(engine.search(text, algorithm, k, analyzer, statistics),
+                     expected_results(model, terms, algorithm.matching, k, scoring));
+      }
+    }
+  }
+}
+
+}  // namespace quern::testing

@@ -1,0 +1,38 @@
+#include <string>
+#include <vector>
+
+#include "quern/core/error.hpp"
+#include "quern/lab/gpu/one_by_one.hpp"
+
+#include "catch.hpp"
+
+namespace quern {
+namespace {
+
+/// Two queries, and the documents that they find.
+StreamLog small_log() {
+  StreamLog log;
+  log.texts = {"one", "two"};
+  log.answers = {{{3, 1.5F}}, {}};
+  return log;
+}
+
+}  // namespace
+
+TEST_CASE("each query of a log is sent once a pass, and its answer compared", "[measure]") {
+  const StreamLog log = small_log();
+  std::vector<std::string> sent;
+  const SingleSearch right = [&](std::string_view text) {
+    sent.emplace_back(text);
+    return text == "one" ? log.answers[0] : log.answers[1];
+  };
+  const LatencySummary times = measure_one_by_one(log, 3, right);
+  CHECK(sent == std::vector<std::string>{"one", "two", "one", "two", "one", "two"});
+  CHECK(times.mean_us > 0);
+  CHECK(times.max_us >= times.p50_us);
+  const SingleSearch wrong = [&](std::string_view) { return log.answers[0]; };
+  CHECK_THROWS_WITH(measure_one_by_one(log, 1, wrong), Catch::Contains("query 2"));
+  CHECK(measure_one_by_one({}, 1, right).mean_us == 0);
+}
+
+}  // namespace quern
