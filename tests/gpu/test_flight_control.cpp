@@ -98,16 +98,34 @@ TEST_CASE("a batch that is not sound spoils those that were launched after it, u
   control.wait_for_earlier(after.number());
 }
 
-TEST_CASE("who leaves a flight without checking its batch keeps nobody waiting", "[flight_control]") {
+TEST_CASE("a flight that is left without checking its batch keeps no thread waiting", "[flight_control]") {
   FlightControl control(num_flights);
   std::uint64_t launches = 0;
-  auto first = std::make_unique<FlightControl::Flight>(control);
-  launch(control, *first, launches);
+  std::atomic<unsigned> step = 0;
+  std::thread thread([&] {
+    const FlightControl::Flight first(control);
+    launch(control, first, launches);
+    step = 1;
+    while (step < 2) std::this_thread::sleep_for(10us);
+  });
+  while (step < 1) std::this_thread::sleep_for(10us);
   const FlightControl::Flight second(control);
   launch(control, second, launches);
-  std::thread thread([&] { first.reset(); });
+  step = 2;
   control.wait_for_earlier(second.number());
   thread.join();
+}
+
+TEST_CASE("a thread does not wait for its own flights", "[flight_control]") {
+  FlightControl control(num_flights);
+  std::uint64_t launches = 0;
+  const FlightControl::Flight first(control), second(control);
+  launch(control, first, launches);
+  launch(control, second, launches);
+  launch(control, first, launches);  // again, so that it is the later one
+  control.wait_for_earlier(first.number());
+  check(control, first, true);
+  control.wait_for_earlier(second.number());
 }
 
 }  // namespace quern

@@ -1,7 +1,7 @@
 #include <memory>
 
-#include "quern/gpu/worker/pipeline.hpp"
 #include "quern/gpu/worker/resume_pool.hpp"
+#include "quern/gpu/worker/worker_pool.hpp"
 
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"

@@ -20,9 +20,9 @@ const GpuIntersectionMethod& checked(const GpuIntersectionMethod& method, const 
 GpuIntersection::GpuIntersection(const IndexReader& index, const GpuIntersectionMethod& method,
                                  const GpuIntersectionOptions& options, Progress& progress) try
     : context_(index, checked(method, options), options),
-      shares_(gpu::make_shares<IntersectShare>(
+      workers_(gpu::make_workers<IntersectWorker>(
           gpu::gpu_numbers(options.gpu, options.gpus), progress,
-          [this](unsigned gpu, Progress& all) { return std::make_unique<IntersectShare>(context_, gpu, all); })) {
+          [this](unsigned gpu, Progress& all) { return std::make_unique<IntersectWorker>(context_, gpu, all); })) {
 } catch (...) {
   throw_own_error();
 }
@@ -32,7 +32,7 @@ void GpuIntersection::use(const GpuIntersectionMethod& method, const GpuIntersec
   const bool keep = keep_unpacked && method.unpacking == context_.method->unpacking;
   context_.method = &checked(method, options);
   context_.options = options;
-  shares_.for_each([&](IntersectShare& share) { share.prepare_method(keep); });
+  workers_.for_each([&](IntersectWorker& worker) { worker.prepare_method(keep); });
 }
 
 void GpuIntersection::run(std::span<const std::string_view> texts, const Take& take,
@@ -42,7 +42,7 @@ void GpuIntersection::run(std::span<const std::string_view> texts, const Take& t
     counted.queries = texts.size();
     const std::vector<IntersectionQuery*> queries = in_order(texts, counted.prepare_us);
     const std::size_t gpus =
-        context_.options.gpus == 0 ? shares_.size() : std::min<std::size_t>(context_.options.gpus, shares_.size());
+        context_.options.gpus == 0 ? workers_.size() : std::min<std::size_t>(context_.options.gpus, workers_.size());
     std::size_t batch = context_.options.batch_queries;
     if (const std::size_t batches = gpus * gpu::batches_per_gpu; gpus > 1)
       batch = std::min(batch, (queries.size() + batches - 1) / batches);
@@ -80,32 +80,37 @@ std::vector<IntersectionQuery*> GpuIntersection::in_order(std::span<const std::s
   return order;
 }
 
-void GpuIntersection::process(Queue& queue, std::size_t busy, GpuIntersectionStatistics& counted) {
-  shares_.process(
-      queue, busy, [&](IntersectShare& share) { counted += share.take_statistics(); }, counted.failed_gpus);
+void GpuIntersection::process(Queue& queue, std::size_t busy, const IntersectWorker::Take& take,
+                              GpuIntersectionStatistics& counted) {
+  std::vector<GpuIntersectionStatistics> of_threads(busy);
+  const auto thrown = gpu::in_threads(busy, [&](std::size_t i) {
+    GpuIntersectionStatistics& own = of_threads[i];
+    workers_.use(
+        busy, [&](IntersectWorker& worker) { worker.process(queue, take, own); }, own.failed_gpus);
+  });
+  for (const GpuIntersectionStatistics& own : of_threads) counted += own;
+  for (const std::exception_ptr& error : thrown)
+    if (error) std::rethrow_exception(error);
 }
 
 void GpuIntersection::run_here(Queue& queue, const Take& take, GpuIntersectionStatistics& counted) {
-  shares_.for_each([&](IntersectShare& share) {
-    share.set_take(
-        [&take](const IntersectionQuery& query, std::span<const docid_t> documents) { take(query.number, documents); });
-  });
-  process(queue, 1, counted);
+  process(
+      queue, 1,
+      [&take](const IntersectionQuery& query, std::span<const docid_t> documents) { take(query.number, documents); },
+      counted);
 }
 
 void GpuIntersection::run_in_threads(Queue& queue, std::span<IntersectionQuery* const> queries, std::size_t busy,
                                      const Take& take, GpuIntersectionStatistics& counted) {
   gpu::ResultsInOrder<std::vector<docid_t>> results(queries.size());
-  shares_.for_each([&](IntersectShare& share) {
-    share.set_take([&results](const IntersectionQuery& query, std::span<const docid_t> documents) {
-      results.put(query.place, {documents.begin(), documents.end()});
-    });
-  });
+  const auto put = [&results](const IntersectionQuery& query, std::span<const docid_t> documents) {
+    results.put(query.place, {documents.begin(), documents.end()});
+  };
   std::exception_ptr failed;
   {
     const std::jthread worker([&] {
       try {
-        process(queue, busy, counted);
+        process(queue, busy, put, counted);
       } catch (...) {
         failed = std::current_exception();
       }

@@ -1,5 +1,6 @@
 #pragma once
-#include "quern/gpu/intersect/intersect_share.hpp"
+#include "quern/gpu/intersect/intersect_worker.hpp"
+#include "quern/gpu/worker/worker_pool.hpp"
 
 namespace quern {
 
@@ -29,9 +30,9 @@ class GpuIntersection {
   void run(std::span<const std::string_view> texts, const Take& take, GpuIntersectionStatistics* statistics = nullptr);
 
   /// GPUs that have not failed.
-  std::size_t gpus() const { return shares_.size(); }
+  std::size_t gpus() const { return workers_.size(); }
   /// GPU memory that stays taken, on each GPU: what it has of the index, and the room for more.
-  std::uint64_t device_bytes() const { return shares_.front().device_bytes(); }
+  std::uint64_t device_bytes() const { return workers_.front().device_bytes(); }
 
  private:
   using Queue = gpu::WorkQueue<IntersectionQuery>;
@@ -43,10 +44,10 @@ class GpuIntersection {
   /// Answers on several GPUs, each with its own thread.
   void run_in_threads(Queue& queue, std::span<IntersectionQuery* const> queries, std::size_t busy, const Take& take,
                       GpuIntersectionStatistics& counted);
-  void process(Queue& queue, std::size_t busy, GpuIntersectionStatistics& counted);
+  void process(Queue& queue, std::size_t busy, const IntersectWorker::Take& take, GpuIntersectionStatistics& counted);
 
   IntersectionContext context_;
-  gpu::GpuShares<IntersectShare> shares_;
+  gpu::WorkerPool<IntersectWorker> workers_;
   std::vector<IntersectionQuery> queries_;  ///< of a run; later runs reuse their memory
 };
 

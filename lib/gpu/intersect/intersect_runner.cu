@@ -4,11 +4,10 @@
 #include <string>
 #include <utility>
 
-#include "quern/gpu/device/device_index_view.cuh"
 #include "quern/gpu/intersect/intersect_kernels.hpp"
 #include "quern/gpu/intersect/intersect_runner.hpp"
-#include "quern/gpu/store/list_store_device.cuh"
 #include "quern/gpu/store/window_loop.cuh"
+#include "quern/gpu/worker/runner_state.cuh"
 
 namespace quern::gpu {
 
@@ -28,36 +27,24 @@ UnpackedMemory::UnpackedMemory(UnpackedMemory&&) noexcept = default;
 UnpackedMemory& UnpackedMemory::operator=(UnpackedMemory&&) noexcept = default;
 UnpackedMemory::~UnpackedMemory() = default;
 
-struct IntersectRunner::State {
+struct IntersectRunner::State : RunnerState {
   State(const DeviceIndex& device_index, const ListStore* list_store, std::uint64_t max_bytes)
-      : index(device_index),
-        store(list_store),
-        account(max_bytes),
-        scratch(account, MemoryUse::working, device_index.device().scratch_words),
-        damaged(account, MemoryUse::batch, 1),
-        index_view(device_index.device().view) {
-    index_view.scratch = scratch.data();
+      : RunnerState(device_index, list_store, max_bytes), damaged(account, MemoryUse::batch, 1) {
     index_view.damaged = damaged.data();
-    if (store) store->device().set(index_view);
   }
 
-  const DeviceIndex& index;
-  const ListStore* store;
-  MemoryAccount account;  ///< of all that follows
-  Stream stream;
-  Event started, uploaded, kernels_started, unpacked, with_directories, intersected, kernels_ended, download, ended;
-  PinnedArray<std::uint8_t> host_in{index.pinned(), MemoryUse::pinned}, host_out{index.pinned(), MemoryUse::pinned};
+  Event unpacked, with_directories, intersected, kernels_ended, download;
   PinnedArray<std::uint32_t> host_documents{index.pinned(), MemoryUse::pinned};
-  DeviceArray<std::uint8_t> in{account, MemoryUse::batch}, counters{account, MemoryUse::batch};
+  DeviceArray<std::uint8_t> counters{account, MemoryUse::batch};
   DeviceArray<std::uint32_t> results{account, MemoryUse::batch}, documents{account, MemoryUse::batch};
-  DeviceArray<std::uint32_t> scratch, damaged;  ///< see IndexView
-  IndexView index_view;
+  DeviceArray<std::uint32_t> damaged;  ///< see IndexView
   IntersectView view;
   IntersectWork work;
   std::vector<std::uint64_t> first_words;  ///< of each query's space for results
   std::uint64_t result_words = 0;
   IntersectTimes times;
   WindowedAnswers so_far;                  ///< of the windows before the last one that was started
+  IntersectTimes windows_times;            ///< of these
   std::vector<std::uint32_t> last_places;  ///< IntersectArrays::places of that one; empty if it has no queries
 
   void upload(const IntersectArrays& batch);
@@ -93,10 +80,9 @@ void IntersectRunner::wait_for_kernels() { state_->kernels_ended.wait(); }
 
 void IntersectRunner::free_memory() {
   State& state = *state_;
-  for (DeviceArray<std::uint8_t>* array : {&state.in, &state.counters}) array->release();
+  state.RunnerState::free_memory();
+  state.counters.release();
   for (DeviceArray<std::uint32_t>* array : {&state.results, &state.documents}) array->release();
-  state.host_in.release();
-  state.host_out.release();
   state.host_documents.release();
 }
 
@@ -199,9 +185,9 @@ void IntersectRunner::State::start(const IntersectArrays& batch, const UnpackedM
   // All kernels of batches run in the order in which these were started, so that lists that an earlier batch unpacks
   // are there. What takes the place of an evicted list overwrites nothing that is read: UnpackedLists evicts a list
   // only when the host has seen the end of the kernels of all batches that use it.
-  if (after) CUDA_CHECK(cudaStreamWaitEvent(stream, after->state_->kernels_ended.handle()));
+  if (after) make_wait(after->state_->kernels_ended);
   if (store) index_view.left_free = store->device().moving_blocks();
-  if (lists_copied) CUDA_CHECK(cudaStreamWaitEvent(stream, lists_copied->handle()));
+  if (lists_copied) make_wait(*lists_copied);
   kernels_started.record(stream);
   unpack();
   intersect();
@@ -222,7 +208,7 @@ void IntersectRunner::State::start(const IntersectArrays& batch, const UnpackedM
 void IntersectRunner::start(const IntersectArrays& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
                             const IntersectRunner* after) {
   State& state = *state_;
-  CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
+  state.use_gpu();
   state.work = work;
   state.start(batch, unpacked, after, state.store ? &state.store->device().all_copied : nullptr);
 }
@@ -236,7 +222,7 @@ void IntersectRunner::State::take_window() {
     std::vector<docid_t>& of_query = so_far.documents[i];
     of_query.insert(of_query.end(), more.begin(), more.end());
   }
-  so_far.times += times;
+  windows_times += times;
   last_places.clear();
 }
 
@@ -256,9 +242,10 @@ void IntersectRunner::State::run_window(const IntersectWindow& window, ListStore
 void IntersectRunner::run_windows(const WindowedBatch& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
                                   ListStore& store, unsigned flight, const IntersectRunner* after) {
   State& state = *state_;
-  CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
+  state.use_gpu();
   state.work = work;
   state.so_far = {};
+  state.windows_times = {};
   state.so_far.documents.resize(batch.batch().size());
   state.last_places.clear();
   ListStore::Device& device = store.device();
@@ -274,9 +261,10 @@ void IntersectRunner::run_windows(const WindowedBatch& batch, const IntersectWor
 
 WindowedAnswers IntersectRunner::wait_for_windows() {
   State& state = *state_;
-  CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
+  state.use_gpu();
   state.take_window();
   state.stream.wait();
+  state.times = state.windows_times;
   return std::exchange(state.so_far, {});
 }
 
@@ -309,23 +297,17 @@ std::vector<std::span<const docid_t>> IntersectRunner::State::take_by_query() {
 }
 
 void IntersectRunner::abandon() noexcept {
-  if (!state_) return;
-  cudaStreamSynchronize(state_->stream);
-  cudaGetLastError();  // clears the error, which the next call would report again
+  if (state_) state_->abandon();
 }
 
 std::vector<std::span<const docid_t>> IntersectRunner::wait() {
-  CUDA_CHECK(cudaSetDevice(static_cast<int>(state_->index.gpu())));
+  state_->use_gpu();
   return state_->wait();
 }
 
 std::vector<std::span<const docid_t>> IntersectRunner::State::wait() {
   ended.wait();
-  if (const std::uint32_t damaged_blocks = *at<std::uint32_t>(host_out.data(), 0); damaged_blocks > 0)
-    throw CorruptFile(
-        index.index().name() + ": " + std::to_string(damaged_blocks) +
-        " blocks do not decode on the GPU; the index is damaged: quern verify says where; build it again, "
-        "or restore a copy");
+  check_damage(*at<std::uint32_t>(host_out.data(), 0));
   auto answers = work.transfer == ResultTransfer::packed ? take_packed() : take_by_query();
   times = {uploaded.us_since(started),          unpacked.us_since(kernels_started),
            with_directories.us_since(unpacked), intersected.us_since(with_directories),

@@ -48,11 +48,10 @@ struct UnpackCounts {
   }
 };
 
-/// What a batch that went by windows of documents found, and what that took, all windows together.
+/// What a batch that went by windows of documents found, in all windows together.
 struct WindowedAnswers {
   std::vector<std::vector<docid_t>> documents;  ///< of each query, in the order in which they were added
   UnpackCounts unpacked;                        ///< a list in each window
-  IntersectTimes times;
 };
 
 /// Memory for unpacked lists on the index's GPU, shared by all runners. Throws CudaError if the GPU has too little.
@@ -103,7 +102,7 @@ class IntersectRunner {
   std::vector<std::span<const docid_t>> wait();
   /// Waits for the current batch and drops its results and errors. If the GPU still works, start() can be called again.
   void abandon() noexcept;
-  /// Times of the last batch, after wait().
+  /// Times of the last batch, of all windows if it went by these, after wait() or wait_for_windows().
   const IntersectTimes& times() const;
 
  private:

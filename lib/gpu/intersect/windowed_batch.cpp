@@ -26,15 +26,6 @@ std::uint64_t WindowedBatch::max_entries(std::uint64_t unpacked_words) const {
   return (unpacked_words - std::min(unpacked_words, rounding)) / 11 * 8;
 }
 
-ListCacheCounts WindowedBatch::counts(const ListCache& cache) const {
-  ListCacheCounts counts;
-  counts.lists = coded_.size();
-  for (const auto& [number, list] : coded_) counts.bytes += cache.bytes_of(*list);
-  counts.copied_bytes = sizeof(std::uint32_t) * windows_->copied_words();
-  counts.bytes = std::max(counts.bytes, counts.copied_bytes);  // blocks at the border of two windows are copied twice
-  return counts;
-}
-
 bool WindowedBatch::is_empty(const IntersectArrays& arrays, const IntersectList& list) const {
   if (list.coded.raw == 0) return !list.coded.has_blocks();
   const std::uint32_t* docids = arrays.raw_docids.data() + list.coded.first_word;

@@ -30,8 +30,8 @@ class WindowedBatch {
 
   std::size_t size() const { return windows_->size(); }
   const IntersectBatch& batch() const { return *batch_; }
-  /// Bytes of the lists that come by windows, and those that are copied for all windows.
-  ListCacheCounts counts(const ListCache& cache) const;
+  /// As DocumentWindows::counts().
+  ListCacheCounts counts(const ListCache& cache) const { return windows_->counts(cache); }
   /// Makes a window's arrays, for words that are copied to the arena of lists from `first_word` on.
   void make(std::size_t window, std::uint64_t first_word, IntersectWindow& out) const;
 

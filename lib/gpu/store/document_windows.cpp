@@ -41,6 +41,15 @@ DocumentWindows::DocumentWindows(const IndexReader& index, const BatchLists& lis
   cut(limits);
 }
 
+ListCacheCounts DocumentWindows::counts(const ListCache& cache) const {
+  ListCacheCounts counts;
+  counts.lists = coded_.size();
+  for (const Coded& coded : coded_) counts.bytes += cache.bytes_of(*coded.list);
+  counts.copied_bytes = sizeof(std::uint32_t) * copied_words_;
+  counts.bytes = std::max(counts.bytes, counts.copied_bytes);  // blocks at the border of two windows are copied twice
+  return counts;
+}
+
 void DocumentWindows::cut(const WindowLimits& limits) {
   const std::uint32_t ranges = num_ranges(num_documents_);
   const auto begins = std::make_shared<const Places>(coded_.size());

@@ -72,6 +72,8 @@ class DocumentWindows {
   std::size_t size() const { return windows_.size(); }
   /// The most that a window has of each.
   const WindowLimits& largest() const { return largest_; }
+  /// The lists that come by windows, and what is copied for all windows. `cache`: the one of the constructor.
+  ListCacheCounts counts(const ListCache& cache) const;
   /// Words that are copied for all windows.
   std::uint64_t copied_words() const { return copied_words_; }
   const DocumentWindow& operator[](std::size_t window) const { return windows_[window]; }

@@ -5,12 +5,11 @@
 #include <bit>
 #include <cstring>
 
-#include "quern/gpu/device/device_index_view.cuh"
 #include "quern/gpu/device/step_clock.cuh"
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/store/list_store_device.cuh"
 #include "quern/gpu/store/window_loop.cuh"
 #include "quern/gpu/worker/batch_runner.hpp"
+#include "quern/gpu/worker/runner_state.cuh"
 #include "quern/gpu/worker/strategy_run.cuh"
 #include "quern/search/document_set.hpp"
 
@@ -28,34 +27,19 @@ void put_in_parallel(std::uint8_t* memory, std::size_t offset, const std::vector
 
 }  // namespace
 
-struct BatchRunner::State {
+struct BatchRunner::State : RunnerState {
   State(const DeviceIndex& device_index, const ListStore* list_store)
-      : index(device_index),
-        store(list_store),
-        account(device_index.bytes_per_batch()),
-        scratch(account, MemoryUse::working, device_index.device().scratch_words),
-        index_view(device_index.device().view) {
-    index_view.scratch = scratch.data();
-    if (store) store->device().set(index_view);
-  }
+      : RunnerState(device_index, list_store, device_index.bytes_per_batch()) {}
 
-  const DeviceIndex& index;
-  const ListStore* store;
   const EntryStore* entries = nullptr;
-  MemoryAccount account;  ///< of all that follows
-  Stream stream;
-  Stream uploading;  ///< of windows' views, beside kernels of the window before
-  Event started, uploaded, kernels_started, ended;
+  Stream uploading;                     ///< of windows' views, beside kernels of the window before
   const Event* first_kernel = nullptr;  ///< when the batch's kernels could start: kernels_started or uploaded
   Event kernel_ends[2];                 ///< of this batch and the one before, whose time others may still read
   unsigned turn = 0;                    ///< of the current one
   const Event* beside = nullptr;        ///< the end of the batch that this one may overlap with
-  PinnedArray<std::uint8_t> host_in{index.pinned(), MemoryUse::pinned}, host_out{index.pinned(), MemoryUse::pinned};
-  DeviceArray<std::uint8_t> in{account, MemoryUse::batch}, out{account, MemoryUse::batch};
-  DeviceArray<std::uint32_t> scratch;                               ///< see IndexView::scratch
+  DeviceArray<std::uint8_t> out{account, MemoryUse::batch};
   DeviceArray<std::uint32_t> passing{account, MemoryUse::working};  ///< see BatchView::passing
   std::uint64_t passing_number = 0;                                 ///< of the set that is there; 0: none
-  IndexView index_view;
   BatchView view;
   /// A window's view of the lists; two alternate.
   struct WindowViews {
@@ -81,7 +65,6 @@ struct BatchRunner::State {
   StrategyRun::OwnArrays upload(const QueryBatch& batch, const BatchWork& work);
   /// What start() and begin_windows() share: the batch's own arrays on the GPU.
   StrategyRun::OwnArrays begin(const QueryBatch& batch, const BatchWork& work);
-  void make_wait(const BatchRunner* after) const;
   const Event& kernels_ended() const { return kernel_ends[turn]; }
   /// The results of a direct batch are there when its kernels have ended.
   const Event& all_ended() const { return direct ? kernels_ended() : ended; }
@@ -211,7 +194,7 @@ void BatchRunner::State::note_start(bool waits) {
 }
 
 StrategyRun::OwnArrays BatchRunner::State::begin(const QueryBatch& batch, const BatchWork& work) {
-  CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
+  use_gpu();
   direct = batch.queries.size() <= max_direct_queries;
   beside = nullptr;
   index_view.left_free = store ? store->device().moving_blocks() : 0;
@@ -221,10 +204,6 @@ StrategyRun::OwnArrays BatchRunner::State::begin(const QueryBatch& batch, const 
   send_passing(work);
   reserve_results(batch.queries.size());
   return upload(batch, work);
-}
-
-void BatchRunner::State::make_wait(const BatchRunner* after) const {
-  if (after) CUDA_CHECK(cudaStreamWaitEvent(stream, after->state_->kernels_ended().handle()));
 }
 
 void BatchRunner::begin_windows(const QueryBatch& batch, const BatchWork& work) {
@@ -253,7 +232,7 @@ void BatchRunner::State::upload_views(const WindowLists& lists, WindowViews& vie
   CUDA_CHECK(cudaStreamWaitEvent(uploading, free.handle()));
   copy_to_device(views.device.data(), views.host.data(), layout.bytes(), uploading);
   views.copied.record(uploading);
-  CUDA_CHECK(cudaStreamWaitEvent(stream, views.copied.handle()));
+  make_wait(views.copied);
   view.lists = at<ListView>(views.device.data(), lists_at);
   view.entries_of = at<EntryPlace>(views.device.data(), entries_at);
   view.blocks = lists.entries_of.blocks;
@@ -264,7 +243,7 @@ void BatchRunner::State::run_window(const BatchWork& work, const WindowLists& li
                                     ListStore::Device::Half& half, WindowViews& views) {
   device.copy_window(lists.parts, lists.words, half);
   upload_views(lists, views, half.done);
-  CUDA_CHECK(cudaStreamWaitEvent(stream, half.copied.handle()));
+  make_wait(half.copied);
   window_kernels.begin(stream);
   strategy->run_window(index_view, view, lists, work, stream);
   window_kernels.end(stream);
@@ -274,8 +253,8 @@ void BatchRunner::State::run_window(const BatchWork& work, const WindowLists& li
 void BatchRunner::run_windows(const BatchWork& work, const DocumentWindows& windows, ListStore& store, unsigned flight,
                               std::uint64_t first_entry, const BatchRunner* after) {
   State& state = *state_;
-  CUDA_CHECK(cudaSetDevice(static_cast<int>(state.index.gpu())));
-  state.make_wait(after);
+  state.use_gpu();
+  if (after) state.make_wait(after->state_->kernels_ended());
   state.note_start(true);
   ListStore::Device& device = store.device();
   run_in_turn(
@@ -298,10 +277,10 @@ void BatchRunner::start(const QueryBatch& batch, const BatchWork& work, const Ba
   const StrategyRun::OwnArrays own = state.begin(batch, work);
   state.by_windows = false;
   state.strategy->prepare(own, batch, work, state.stream);
-  if (!overlaps)
-    state.make_wait(after);
-  else if (after != nullptr)
+  if (after && overlaps)
     state.beside = &after->state_->kernels_ended();
+  else if (after)
+    state.make_wait(after->state_->kernels_ended());
   if (state.store) state.store->device().make_wait(state.stream);
   state.note_start(state.store != nullptr || (after != nullptr && !overlaps));
   state.strategy->run(state.index_view, state.view, batch, work, state.stream);
@@ -317,17 +296,13 @@ void BatchRunner::State::count_once() {
 }
 
 void BatchRunner::abandon() noexcept {
-  if (!state_) return;
-  cudaStreamSynchronize(state_->stream);
-  cudaGetLastError();  // clears the error, which the next call would report again
+  if (state_) state_->abandon();
 }
 
 void BatchRunner::free_memory() {
   State& state = *state_;
-  state.in.release();
+  state.RunnerState::free_memory();
   state.out.release();
-  state.host_in.release();
-  state.host_out.release();
   for (State::WindowViews& views : state.window_views) {
     views.host.release();
     views.device.release();
@@ -351,11 +326,7 @@ void BatchRunner::wait() {
   state.count_once();
   if (!state.direct) state.times.download_us = state.ended.us_since(state.kernels_ended());
   state.times.total_us = state.all_ended().us_since(state.started);
-  if (const std::uint32_t damaged = *at<std::uint32_t>(state.host_out.data(), state.damaged_at); damaged > 0)
-    throw CorruptFile(
-        state.index.index().name() + ": " + std::to_string(damaged) +
-        " blocks do not decode on the GPU; the index is damaged: quern verify says where; build it again, "
-        "or restore a copy");
+  state.check_damage(*at<std::uint32_t>(state.host_out.data(), state.damaged_at));
 }
 
 BatchAnswer BatchRunner::answer(std::uint32_t place) const {

@@ -17,6 +17,7 @@ unsigned FlightControl::take() {
   ++served_;
   *free = {};
   free->taken = true;
+  free->thread = std::this_thread::get_id();
   changed_.notify_all();  // another flight may be free for the next one
   return static_cast<unsigned>(free - flights_.begin());
 }
@@ -36,8 +37,9 @@ void FlightControl::wait_for_earlier(unsigned flight) {
   std::unique_lock lock(mutex_);
   const std::uint64_t own = flights_[flight].launch;
   changed_.wait(lock, [&] {
-    return std::none_of(flights_.begin(), flights_.end(),
-                        [&](const State& other) { return other.launch > 0 && other.launch < own; });
+    return std::none_of(flights_.begin(), flights_.end(), [&](const State& other) {
+      return other.launch > 0 && other.launch < own && other.thread != std::this_thread::get_id();
+    });
   });
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 namespace quern::gpu {
@@ -12,6 +14,8 @@ namespace quern::gpu {
 class FlightControl {
  public:
   explicit FlightControl(unsigned flights) : flights_(flights) {}
+
+  std::size_t flights() const { return flights_.size(); }
 
   /// A flight, for as long as the object lives. Waits for one: first come, first served.
   class Flight {
@@ -31,7 +35,8 @@ class FlightControl {
   std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
   /// With the lock: the flight's batch was launched. It must be checked.
   void launched(unsigned flight);
-  /// Waits until the batches that were launched before this flight's have been checked.
+  /// Waits until the batches that were launched before this flight's have been checked, but for those of flights that
+  /// the same thread has taken: it would wait for itself.
   void wait_for_earlier(unsigned flight);
   /// With the lock: the flight's batch has ended. If it is not sound, those that were launched after it are spoiled.
   void checked(unsigned flight, bool sound);
@@ -41,6 +46,7 @@ class FlightControl {
  private:
   struct State {
     bool taken = false, spoiled = false;
+    std::thread::id thread;    ///< that has taken it
     std::uint64_t launch = 0;  ///< its number, the first is 1; 0: none, or checked
   };
 

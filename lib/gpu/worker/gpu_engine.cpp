@@ -12,10 +12,11 @@
 #include "quern/core/check_range.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/core/wall_clock.hpp"
+#include "quern/gpu/device/in_parallel.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/worker/helper_threads.hpp"
-#include "quern/gpu/worker/pipeline.hpp"
 #include "quern/gpu/worker/query_batch.hpp"
+#include "quern/gpu/worker/worker_pool.hpp"
 #include "quern/search/whole_results.hpp"
 
 namespace quern {
@@ -105,15 +106,15 @@ GpuEngine::GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progr
       analyzers_([&engine] { return std::unique_ptr<Analyzer>(new Analyzer(engine.make_analyzer())); }),
       found_terms_(engine.index()),
       lists_([] { return std::make_unique<QueryLists>(); }),
-      shares_(gpu::make_shares<RankingShare>(
+      workers_(gpu::make_workers<RankingWorker>(
           gpu::gpu_numbers(options.gpu, options.gpus), progress,
           [&](unsigned gpu, Progress& all) {
             const std::size_t gpus = gpu::gpu_numbers(options.gpu, options.gpus).size();
-            return std::make_unique<RankingShare>(engine, gpu, options.memory.of_each(gpus), *options.strategy,
-                                                  options.strategy_options, all);
+            return std::make_unique<RankingWorker>(engine, gpu, options.memory.of_each(gpus), *options.strategy,
+                                                   options.strategy_options, all);
           })),
-      used_(shares_.size()) {
-  keeps_all_ = shares_.front().keeps_all();
+      used_(workers_.size()) {
+  keeps_all_ = workers_.front().keeps_all();
 } catch (...) {
   throw_own_error();
 }
@@ -127,8 +128,8 @@ void GpuEngine::set_strategy(const gpu::Strategy& strategy, const gpu::StrategyO
   check_partitions(options);
   options_.strategy = &strategy;
   with_own_errors(
-      [&] { shares_.for_each([&](RankingShare& share) { share.set_strategy(strategy, options, progress); }); });
-  if (shares_.size() > 0) keeps_all_ = shares_.front().keeps_all();
+      [&] { workers_.for_each([&](RankingWorker& worker) { worker.set_strategy(strategy, options, progress); }); });
+  if (workers_.size() > 0) keeps_all_ = workers_.front().keeps_all();
 }
 
 void GpuEngine::find_lists(std::span<GpuQuery> queries, std::span<const std::string_view> texts,
@@ -208,8 +209,8 @@ std::uint64_t GpuEngine::missing_bytes(std::span<const WeightedList> lists) {
   std::uint64_t bytes = 0;
   std::vector<std::string> failed;  // nothing here calls a GPU
   try {
-    shares_.use(
-        used_, [&](RankingShare& share) { bytes = share.missing_bytes(lists); }, failed);
+    workers_.use(
+        used_, [&](RankingWorker& worker) { bytes = worker.missing_bytes(lists); }, failed);
   } catch (const CudaError&) {
     // None is left.
   }
@@ -306,12 +307,12 @@ void GpuEngine::answer_batches(QueryQueue& queue, const RankingWork& work, Ranki
       left = left.first(count);
       if (!queue.empty()) more();
     };
-    const auto answer_first = [&](RankingShare& share) {
-      left = left.subspan(share.answer(left, work, outcome, launched));
+    const auto answer_first = [&](RankingWorker& worker) {
+      left = left.subspan(worker.answer(left, work, outcome, launched));
     };
     try {
       if (!queue.empty()) more();
-      while (!left.empty()) shares_.use(used_, answer_first, outcome.statistics.failed_gpus);
+      while (!left.empty()) workers_.use(used_, answer_first, outcome.statistics.failed_gpus);
     } catch (...) {
       queue.stop();
       if (!settled) queue.settle({});

@@ -11,8 +11,8 @@
 #include "quern/core/resources.hpp"
 #include "quern/core/spare_pool.hpp"
 #include "quern/gpu/worker/query_queue.hpp"
-#include "quern/gpu/worker/ranking_share.hpp"
-#include "quern/gpu/worker/share_pool.hpp"
+#include "quern/gpu/worker/ranking_worker.hpp"
+#include "quern/gpu/worker/worker_pool.hpp"
 #include "quern/search/query_engine.hpp"
 
 namespace quern {
@@ -66,9 +66,9 @@ class GpuEngine {
   /// little, as many as a batch is best cut to; else as many as a batch may have, since each brings lists.
   std::size_t queries_per_search() const;
   /// GPUs that have not failed.
-  std::size_t gpus() const { return shares_.size(); }
+  std::size_t gpus() const { return workers_.size(); }
   /// GPU memory that stays taken, on each GPU: what it has of the index, and the room for more.
-  std::uint64_t device_bytes() const { return shares_.front().device_bytes(); }
+  std::uint64_t device_bytes() const { return workers_.front().device_bytes(); }
 
  private:
   /// The lists of queries, of some in each. Kept, so that later queries allocate little.
@@ -91,7 +91,7 @@ class GpuEngine {
                       const std::function<void()>& more);
   /// Batches that all GPUs work on at a time.
   std::size_t flights() const { return gpu::batches_in_flight * gpus_in_use(); }
-  std::size_t gpus_in_use() const { return std::max<std::size_t>(1, std::min(used_, shares_.size())); }
+  std::size_t gpus_in_use() const { return std::max<std::size_t>(1, std::min(used_, workers_.size())); }
   void answer_on_cpu(const Search& search, std::span<const std::string_view> texts, std::span<GpuQuery> queries);
 
   const QueryEngine& engine_;
@@ -100,7 +100,7 @@ class GpuEngine {
   FoundTerms found_terms_;
   SparePool<QueryLists> lists_;
   bool keeps_all_ = false;  ///< no batch brings lists: batches more cost little
-  gpu::SharePool<RankingShare> shares_;
+  gpu::WorkerPool<RankingWorker> workers_;
   std::atomic<std::uint64_t> filtered_searches_ = 0;  ///< so far
   std::size_t used_ = 0;                              ///< how many of the shares are used, from the first on
 };

@@ -47,31 +47,45 @@ struct BatchCounts {
 
 }  // namespace gpu
 
-/// What GPUs did with ranked queries, and where the time went. Times of several GPUs are added.
-struct GpuStatistics {
+/// What GPUs did with batches, and where the time went. Times of several GPUs are added.
+struct GpuWorkStatistics {
   std::uint64_t queries = 0, batches = 0;
-  std::uint64_t windows = 0;             ///< of documents, in batches whose lists did not fit the GPU's memory together
-  std::uint64_t on_cpu = 0;              ///< queries with too many terms or results for a GPU, which the CPU answered
-  std::uint64_t run_again = 0;           ///< queries whose first run had more candidates than a GPU stores
-  std::uint64_t ended_on_front = 0;      ///< queries that a GPU answered though it had only the front of some list
-  std::uint64_t resumed = 0;             ///< queries that the CPU went on with where such a front ends
-  double resume_us = 0;                  ///< CPU time for these, of all threads
+  std::uint64_t windows = 0;  ///< of documents, in batches whose lists did not fit the GPU's memory together
+  /// Queries with too many terms or results for a GPU, or too large for its memory, which the CPU answered.
+  std::uint64_t on_cpu = 0;
   double prepare_us = 0;                 ///< CPU time to find terms and lists and to make batches
-  gpu::BatchTimes device;                ///< of all batches
-  gpu::BatchCounts counts;               ///< of all batches
   gpu::ListCacheCounts lists;            ///< if the GPU has not all lists: what batches needed, and what was copied
-  gpu::EntryCounts entries;              ///< lists that batches needed decoded
   double copy_lists_us = 0;              ///< of the GPU's clock, to copy lists, beside kernels, without waits
   gpu::MemoryTable memory{};             ///< the most memory that was taken for one GPU, by its use
   std::vector<std::string> failed_gpus;  ///< a sentence for each GPU that failed while others went on
 
+  void take_most(const gpu::MemoryTable& other) {
+    for (std::size_t use = 0; use < memory.size(); ++use) memory[use] = std::max(memory[use], other[use]);
+  }
+  GpuWorkStatistics& operator+=(const GpuWorkStatistics& other) {
+    using T = GpuWorkStatistics;
+    failed_gpus.insert(failed_gpus.end(), other.failed_gpus.begin(), other.failed_gpus.end());
+    take_most(other.memory);
+    return gpu::add_members(*this, other, &T::queries, &T::batches, &T::windows, &T::on_cpu, &T::prepare_us, &T::lists,
+                            &T::copy_lists_us);
+  }
+};
+
+/// What GPUs did with ranked queries.
+struct GpuStatistics : GpuWorkStatistics {
+  std::uint64_t run_again = 0;       ///< queries whose first run had more candidates than a GPU stores
+  std::uint64_t ended_on_front = 0;  ///< queries that a GPU answered though it had only the front of some list
+  std::uint64_t resumed = 0;         ///< queries that the CPU went on with where such a front ends
+  double resume_us = 0;              ///< CPU time for these, of all threads
+  gpu::BatchTimes device;            ///< of all batches
+  gpu::BatchCounts counts;           ///< of all batches
+  gpu::EntryCounts entries;          ///< lists that batches needed decoded
+
   GpuStatistics& operator+=(const GpuStatistics& other) {
     using T = GpuStatistics;
-    failed_gpus.insert(failed_gpus.end(), other.failed_gpus.begin(), other.failed_gpus.end());
-    for (std::size_t use = 0; use < memory.size(); ++use) memory[use] = std::max(memory[use], other.memory[use]);
-    return gpu::add_members(*this, other, &T::queries, &T::batches, &T::windows, &T::on_cpu, &T::run_again,
-                            &T::ended_on_front, &T::resumed, &T::resume_us, &T::prepare_us, &T::device, &T::counts,
-                            &T::lists, &T::entries, &T::copy_lists_us);
+    GpuWorkStatistics::operator+=(other);
+    return gpu::add_members(*this, other, &T::run_again, &T::ended_on_front, &T::resumed, &T::resume_us, &T::device,
+                            &T::counts, &T::entries);
   }
 };
 

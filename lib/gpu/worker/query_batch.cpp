@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "quern/gpu/worker/pipeline.hpp"
+#include "quern/gpu/device/in_parallel.hpp"
 #include "quern/search/scoring.hpp"
 #include "quern/search/threshold.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "quern/gpu/worker/fronts.hpp"
-#include "quern/gpu/worker/pipeline.hpp"
+#include "quern/gpu/worker/work_queue.hpp"
 #include "quern/search/query_engine.hpp"
 
 namespace quern {

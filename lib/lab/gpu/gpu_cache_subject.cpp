@@ -12,7 +12,7 @@
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/index_sizes.hpp"
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/worker/pipeline.hpp"
+#include "quern/gpu/worker/worker_pool.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/lab/gpu/gpu_bench.hpp"
 #include "quern/lab/measurement.hpp"

@@ -71,7 +71,7 @@ gpu::ListCacheOptions cache_options(const IndexReader& index, const ListCacheCas
   return options;
 }
 
-/// Takes queries as RankingShare does.
+/// Takes queries as RankingWorker does.
 class Replay {
  public:
   Replay(const IndexReader& index, const ListCacheCase& of)

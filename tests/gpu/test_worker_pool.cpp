@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "quern/gpu/worker/share_pool.hpp"
+#include "quern/gpu/worker/worker_pool.hpp"
 
 #include "catch.hpp"
 
@@ -32,15 +32,15 @@ struct FakeGpu {
   std::atomic<int>& live_;
 };
 
-gpu::SharePool<FakeGpu> pool_of(unsigned count, std::atomic<int>& live) {
+gpu::WorkerPool<FakeGpu> pool_of(unsigned count, std::atomic<int>& live) {
   std::vector<std::unique_ptr<FakeGpu>> gpus;
   for (unsigned i = 0; i < count; ++i) gpus.push_back(std::make_unique<FakeGpu>(i, live));
-  return gpu::SharePool<FakeGpu>(std::move(gpus));
+  return gpu::WorkerPool<FakeGpu>(std::move(gpus));
 }
 
 }  // namespace
 
-TEST_CASE("threads use the GPU that the fewest use, of those that they may use", "[share_pool]") {
+TEST_CASE("threads use the GPU that the fewest use, of those that they may use", "[worker_pool]") {
   std::atomic<int> live = 0;
   auto pool = pool_of(3, live);
   std::vector<std::string> failed;
@@ -65,7 +65,7 @@ TEST_CASE("threads use the GPU that the fewest use, of those that they may use",
   CHECK(failed.empty());
 }
 
-TEST_CASE("a GPU that fails is left out, said once, and freed when nobody uses it", "[share_pool]") {
+TEST_CASE("a GPU that fails is left out, reported once, and freed when no thread uses it", "[worker_pool]") {
   std::atomic<int> live = 0;
   auto pool = pool_of(3, live);
   pool.for_each([](FakeGpu& gpu) { gpu.fails = gpu.gpu() != 1; });
@@ -90,7 +90,7 @@ TEST_CASE("a GPU that fails is left out, said once, and freed when nobody uses i
   CHECK(live == 1);
 }
 
-TEST_CASE("the last GPU's error is thrown, and then that none is left", "[share_pool]") {
+TEST_CASE("the last GPU's error is thrown, and then that none is left", "[worker_pool]") {
   std::atomic<int> live = 0;
   auto pool = pool_of(2, live);
   pool.for_each([](FakeGpu& gpu) { gpu.fails = true; });
@@ -105,7 +105,7 @@ TEST_CASE("the last GPU's error is thrown, and then that none is left", "[share_
   CHECK(live == 0);
 }
 
-TEST_CASE("other errors leave a GPU in use", "[share_pool]") {
+TEST_CASE("other errors leave a GPU in use", "[worker_pool]") {
   std::atomic<int> live = 0;
   auto pool = pool_of(1, live);
   std::vector<std::string> failed;

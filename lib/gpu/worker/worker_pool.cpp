@@ -1,4 +1,4 @@
-#include "quern/gpu/worker/pipeline.hpp"
+#include "quern/gpu/worker/worker_pool.hpp"
 
 #include <fmt/format.h>
 

@@ -3,11 +3,12 @@
 #include <numeric>
 #include <thread>
 
-#include "quern/gpu/worker/pipeline.hpp"
+#include "quern/gpu/worker/work_queue.hpp"
+#include "quern/gpu/worker/worker_pool.hpp"
 
 #include "catch.hpp"
 
-/// The pipeline of batches, tested without a GPU.
+/// Queues that several GPUs take batches from, tested without a GPU.
 namespace quern {
 namespace {
 
@@ -33,26 +34,32 @@ std::vector<std::size_t> numbers_of(const std::vector<Work*>& items) {
   return numbers;
 }
 
-/// Processes items by counting them; fails at a given item.
-class FakeShare final : public gpu::GpuShare<Work> {
+/// Stands for a GPU: counts the items that it answers, and fails at one of them.
+class FakeWorker {
  public:
   enum class Failure { none, at_launch, at_landing, damage };
 
-  explicit FakeShare(unsigned gpu, std::size_t max_items = 3) : gpu_(gpu), max_items_(max_items) {}
-  unsigned gpu() const override { return gpu_; }
+  explicit FakeWorker(unsigned gpu, std::size_t max_items = 3) : gpu_(gpu), max_items_(max_items) {}
+  unsigned gpu() const { return gpu_; }
   void fail(Failure failure, int after) { failure_ = failure, left_ = after; }
+  void process(Queue& queue) {
+    const std::lock_guard alone(processing_);
+    gpu::answer_in_turn(
+        queue, control_, [this](unsigned, std::span<Work* const> items) { return launch(items); },
+        [this](unsigned, std::span<Work* const> items) { land(items); }, [this](unsigned) { abandoned = true; });
+  }
 
   std::vector<std::size_t> landed;
   unsigned in_flight = 0, max_in_flight = 0;
   bool abandoned = false;
 
  private:
-  std::size_t launch(unsigned, std::span<Work* const> items) override {
+  std::size_t launch(std::span<Work* const> items) {
     if (failure_ == Failure::at_launch && left_-- == 0) throw CudaError("launch failed");
     max_in_flight = std::max(max_in_flight, ++in_flight);
     return std::min(items.size(), max_items_);
   }
-  void land(unsigned, std::span<Work* const> items) override {
+  void land(std::span<Work* const> items) {
     if (failure_ == Failure::at_landing && left_-- == 0) throw CudaError("landing failed");
     if (failure_ == Failure::damage && left_-- == 0) throw CorruptFile("damaged");
     --in_flight;
@@ -61,20 +68,46 @@ class FakeShare final : public gpu::GpuShare<Work> {
       landed.push_back(item->number);
     }
   }
-  void abandon() noexcept override { abandoned = true; }
 
   unsigned gpu_;
   std::size_t max_items_;
+  std::mutex processing_;
+  gpu::FlightControl control_{2};
   Failure failure_ = Failure::none;
   int left_ = 0;
 };
 
-gpu::GpuShares<FakeShare> shares_of(unsigned count) {
+using Workers = gpu::WorkerPool<FakeWorker>;
+
+Workers workers_of(unsigned count) {
   std::vector<unsigned> gpus(count);
   std::iota(gpus.begin(), gpus.end(), 0u);
   NoProgress progress;
-  return gpu::GpuShares(gpu::make_shares<FakeShare>(
-      gpus, progress, [](unsigned gpu, Progress&) { return std::make_unique<FakeShare>(gpu); }));
+  return Workers(gpu::make_workers<FakeWorker>(
+      gpus, progress, [](unsigned gpu, Progress&) { return std::make_unique<FakeWorker>(gpu); }));
+}
+
+/// Lets `threads` threads process the queue, each with one of the first `threads` GPUs. Returns what each threw.
+std::vector<std::exception_ptr> process(Workers& workers, Queue& queue, std::size_t threads,
+                                        std::vector<std::string>& failed) {
+  std::vector<std::vector<std::string>> of_threads(threads);
+  auto thrown = gpu::in_threads(threads, [&](std::size_t i) {
+    workers.use(
+        threads, [&](FakeWorker& worker) { worker.process(queue); }, of_threads[i]);
+  });
+  for (const auto& texts : of_threads) failed.insert(failed.end(), texts.begin(), texts.end());
+  return thrown;
+}
+
+bool all_threw(const std::vector<std::exception_ptr>& thrown, const std::string& text) {
+  return std::all_of(thrown.begin(), thrown.end(), [&](const std::exception_ptr& error) {
+    try {
+      if (error) std::rethrow_exception(error);
+      return false;
+    } catch (const CudaError& failure) {
+      return std::string(failure.what()).find(text) != std::string::npos;
+    }
+  });
 }
 
 bool all_done_once(const std::vector<Work>& items) {
@@ -83,32 +116,32 @@ bool all_done_once(const std::vector<Work>& items) {
 
 }  // namespace
 
-TEST_CASE("a share has two batches in flight and lands them in order", "[gpu_pipeline]") {
+TEST_CASE("a GPU has two batches in flight and lands them in order", "[gpu_pipeline]") {
   std::vector<Work> items(20);
   Queue queue(pointers_to(items), {7});
-  FakeShare share(0);
-  share.process(queue);
+  FakeWorker worker(0);
+  worker.process(queue);
   CHECK(queue.empty());
   CHECK(all_done_once(items));
-  CHECK(std::is_sorted(share.landed.begin(), share.landed.end()));
-  CHECK(share.max_in_flight == 2);
-  CHECK(share.in_flight == 0);
+  CHECK(std::is_sorted(worker.landed.begin(), worker.landed.end()));
+  CHECK(worker.max_in_flight == 2);
+  CHECK(worker.in_flight == 0);
 }
 
 TEST_CASE("a GPU that fails gives back what it has not finished, in order", "[gpu_pipeline]") {
-  using Failure = FakeShare::Failure;
+  using Failure = FakeWorker::Failure;
   for (const Failure failure : {Failure::at_launch, Failure::at_landing})
     for (const int after : {0, 1, 2, 3, 4}) {
       std::vector<Work> items(20);
       Queue queue(pointers_to(items), {7});
-      FakeShare share(0);
-      share.fail(failure, after);
-      CHECK_THROWS_AS(share.process(queue), CudaError);
-      CHECK(share.abandoned);
-      FakeShare other(1);
+      FakeWorker worker(0);
+      worker.fail(failure, after);
+      CHECK_THROWS_AS(worker.process(queue), CudaError);
+      CHECK(worker.abandoned);
+      FakeWorker other(1);
       other.process(queue);
       CHECK(all_done_once(items));
-      CHECK(share.landed.size() + other.landed.size() == items.size());
+      CHECK(worker.landed.size() + other.landed.size() == items.size());
       CHECK(std::is_sorted(other.landed.begin(), other.landed.end()));
     }
 }
@@ -116,45 +149,45 @@ TEST_CASE("a GPU that fails gives back what it has not finished, in order", "[gp
 TEST_CASE("other errors stop the queue", "[gpu_pipeline]") {
   std::vector<Work> items(20);
   Queue queue(pointers_to(items), {7});
-  FakeShare share(0);
-  share.fail(FakeShare::Failure::damage, 1);
-  CHECK_THROWS_AS(share.process(queue), CorruptFile);
+  FakeWorker worker(0);
+  worker.fail(FakeWorker::Failure::damage, 1);
+  CHECK_THROWS_AS(worker.process(queue), CorruptFile);
   CHECK(queue.empty());
 }
 
 TEST_CASE("GPUs that fail are left out, and the others do their work", "[gpu_pipeline]") {
-  auto shares = shares_of(3);
+  Workers workers = workers_of(3);
   std::vector<Work> items(200);
   Queue queue(pointers_to(items), {5});
-  shares.for_each([](FakeShare& share) {
-    if (share.gpu() != 1) share.fail(FakeShare::Failure::at_landing, static_cast<int>(share.gpu()));
+  workers.for_each([](FakeWorker& worker) {
+    if (worker.gpu() != 1) worker.fail(FakeWorker::Failure::at_landing, static_cast<int>(worker.gpu()));
   });
-  std::size_t landed = 0;
   std::vector<std::string> failed;
-  const auto after = [&](FakeShare& share) { landed += std::exchange(share.landed, {}).size(); };
-  shares.process(queue, 3, after, failed);
+  for (const std::exception_ptr& error : process(workers, queue, 3, failed)) CHECK(error == nullptr);
   CHECK(all_done_once(items));
-  CHECK(landed == items.size());
-  CHECK(shares.size() + failed.size() == 3);
+  CHECK(workers.size() + failed.size() == 3);
   for (const std::string& text : failed) CHECK(text.find("is left out: landing failed") != std::string::npos);
 
   std::vector<Work> more(50);
   Queue next(pointers_to(more), {5});
-  shares.for_each([](FakeShare& share) { share.fail(FakeShare::Failure::at_launch, 0); });
-  CHECK_THROWS_WITH(shares.process(next, 3, after, failed), "launch failed");
-  CHECK(shares.size() == 0);
-  CHECK_THROWS_WITH(shares.process(next, 3, after, failed), Catch::Contains("no GPU is left"));
+  workers.for_each([](FakeWorker& worker) { worker.fail(FakeWorker::Failure::at_launch, 0); });
+  CHECK(all_threw(process(workers, next, 1, failed), "launch failed"));
+  CHECK(workers.size() == 0);
+  CHECK(all_threw(process(workers, next, 3, failed), "no GPU is left"));
 }
 
-TEST_CASE("no more shares work than requested", "[gpu_pipeline]") {
-  auto shares = shares_of(4);
+TEST_CASE("no more GPUs work than requested", "[gpu_pipeline]") {
+  Workers workers = workers_of(4);
   std::vector<Work> items(40);
   Queue queue(pointers_to(items), {5});
-  std::size_t worked = 0;
   std::vector<std::string> failed;
-  shares.process(
-      queue, 2, [&](FakeShare&) { ++worked; }, failed);
-  CHECK(worked == 2);
+  process(workers, queue, 2, failed);
+  std::size_t worked = 0;
+  workers.for_each([&](FakeWorker& worker) {
+    CHECK((worker.gpu() < 2 || worker.landed.empty()));
+    worked += worker.landed.size();
+  });
+  CHECK(worked == items.size());
   CHECK(all_done_once(items));
 }
 

@@ -1,0 +1,157 @@
+#pragma once
+#include <tbb/enumerable_thread_specific.h>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "quern/core/wall_clock.hpp"
+#include "quern/gpu/intersect/intersect_runner.hpp"
+#include "quern/gpu/worker/gpu_worker.hpp"
+#include "quern/gpu/worker/work_queue.hpp"
+#include "quern/search/intersect.hpp"
+
+namespace quern {
+
+/// What GPUs did with intersections, and where the time went. Times of several GPUs are added.
+struct GpuIntersectionStatistics : GpuWorkStatistics {
+  std::uint64_t postings = 0;  ///< in the lists of all queries without a missing term
+  std::uint64_t unpacked_lists = 0, unpacked_postings = 0;
+  std::uint64_t unpacked_bytes = 0;  ///< of unpacked lists, with directories
+  double response_us = 0;            ///< from texts to documents, summed over all batches
+  double longest_response_us = 0;    ///< maximum of all batches
+  gpu::IntersectTimes device;        ///< of all batches
+
+  GpuIntersectionStatistics& operator+=(const GpuIntersectionStatistics& other);
+};
+
+/// A query on its way to a GPU and back.
+struct IntersectionQuery {
+  std::size_t number = 0;  ///< in the order of the texts
+  std::size_t place = 0;   ///< in the order of answers
+  std::string_view text;
+  std::vector<PostingList> lists;  ///< if found_lists; empty if no document can match
+  bool found_lists = false;
+  bool in_batch = false, on_cpu = false;
+  bool is_taken = false;  ///< its documents were: a GPU may fail later, and the query come back with others
+};
+
+/// What the workers of all GPUs use together.
+struct IntersectionContext {
+  IntersectionContext(const IndexReader& reader, const GpuIntersectionMethod& used, const GpuIntersectionOptions& how)
+      : index(reader),
+        cpu(reader, all_intersection_methods().front(), {.text = how.text}),
+        method(&used),
+        options(how),
+        spaces([this] { return Intersection::WorkSpace(cpu); }),
+        found_terms(reader) {}
+
+  /// Finds the lists of the queries without found_lists, in many threads.
+  void find_lists(std::span<IntersectionQuery* const> queries);
+  gpu::ResultTransfer transfer() const { return options.transfer.value_or(method->transfer); }
+  bool bucketing() const { return options.bucketing.value_or(method->bucketing); }
+  gpu::IntersectWork work() const { return {method->kernels, options.levels, transfer()}; }
+
+  const IndexReader& index;
+  const Intersection cpu;
+  const GpuIntersectionMethod* method;
+  GpuIntersectionOptions options;
+  tbb::enumerable_thread_specific<Intersection::WorkSpace> spaces;
+  FoundTerms found_terms;
+};
+
+namespace gpu {
+
+/// A batch of intersections in flight.
+struct IntersectFlight : WorkerFlight {
+  using Item = IntersectionQuery;
+
+  explicit IntersectFlight(IntersectRunner intersect_runner) : runner(std::move(intersect_runner)) {}
+
+  IntersectRunner runner;
+  std::unique_ptr<WindowedBatch> windows;
+  GpuIntersectionStatistics* statistics = nullptr;
+  std::vector<std::uint32_t> places;              ///< see IntersectArrays
+  std::vector<std::span<const docid_t>> answers;  ///< of its queries, once it has ended
+  std::vector<std::vector<docid_t>> of_windows;   ///< likewise, if it went by windows
+  WallClock::time_point begun;
+};
+
+}  // namespace gpu
+
+/// One GPU's batches of intersections: unpacked lists in its memory, and two runners that alternate.
+class IntersectWorker final : public gpu::GpuWorker<gpu::IntersectFlight> {
+ public:
+  /// Receives a query's documents, a span that is valid until it returns.
+  using Take = std::function<void(const IntersectionQuery& query, std::span<const docid_t> documents)>;
+
+  /// Copies the index to the GPU, or what its memory holds. Throws as DeviceIndex and ListStore do.
+  IntersectWorker(IntersectionContext& context, unsigned gpu, Progress& progress);
+
+  /// GPU memory that stays taken: rows, and lists or the room for them.
+  std::uint64_t device_bytes() const { return index_.account().taken(); }
+  /// Allocates memory for unpacked lists if the context's method needs it. Drops unpacked lists unless `keep_unpacked`.
+  void prepare_method(bool keep_unpacked);
+  /// Answers batches until the queue is empty, in its order. Adds to `statistics`. If the GPU fails, gives its
+  /// unfinished queries back to the queue and throws CudaError. If anything else fails, stops the queue and rethrows
+  /// that error. Thread-safe: others wait until the one before is done.
+  void process(gpu::WorkQueue<IntersectionQuery>& queue, const Take& take, GpuIntersectionStatistics& statistics);
+
+ private:
+  using Flight = gpu::IntersectFlight;
+  /// Where a query goes.
+  enum class Placement : std::uint8_t {
+    no_match,    ///< nowhere: a term is missing
+    added,       ///< into this batch
+    next_batch,  ///< into the next batch: this one has too little memory for results left
+    no_room,     ///< nowhere yet: unpacked lists leave too little memory for it
+    on_cpu,      ///< to the CPU: the query is too large for the GPU's memory
+  };
+
+  std::size_t fill(unsigned number, Items queries, bool for_windows) override;
+  bool fits(unsigned number) override;
+  bool make_windows(unsigned number, Items queries, std::size_t& count) override;
+  void prepare_windows(unsigned number) override;
+  void run_windows(unsigned number, const gpu::IntersectRunner* after) override;
+  std::size_t start_whole(unsigned number, Items queries, std::size_t count) override;
+  void started(unsigned, Items) override {}
+  void wait_for_results(unsigned number) override;
+  void release_decoded(unsigned number, bool ran) noexcept override;
+  void clear_decoded() noexcept override { unpacked_.clear(); }
+  void leave_to_cpu(IntersectionQuery& query) override;
+  gpu::MemoryTable memory() const override;
+
+  std::size_t launch_batch(unsigned number, Items queries);
+  /// Lands a flight, and launches its queries again until all are answered, in order.
+  void finish(unsigned number, Items queries, const Take& take);
+  /// Takes the answers of a batch that has landed.
+  void take_answers(Flight& flight, Items queries, const Take& take);
+  void answer_on_cpu(IntersectionQuery& query, const Take& take, GpuIntersectionStatistics& statistics);
+  /// How each window's lists are unpacked; coded if they are not.
+  gpu::ListFormat format_in_windows() const;
+  void begin_batch(unsigned number) { batch_.begin(context_.method->unpacking, part_sizes(), number); }
+  gpu::PartSizes part_sizes() const;
+  /// Adds queries to a batch until one is to go into the next batch, or has no room; sets `end` to that. Returns how
+  /// many have a place.
+  std::size_t add(gpu::IntersectBatch& batch, Items queries, Placement& end) const;
+  Placement add(gpu::IntersectBatch& batch, const IntersectionQuery& query) const;
+  /// Adds the query to the empty batch once the memory for unpacked lists is its own, or leaves it to the CPU if its
+  /// lists still don't fit.
+  void add_with_all_memory(IntersectionQuery& query, unsigned number);
+  static void count_unpacked(const gpu::UnpackCounts& counts, GpuIntersectionStatistics& statistics);
+  /// Maximum words for the results of a batch.
+  std::uint64_t max_words() const;
+
+  IntersectionContext& context_;
+  std::mutex processing_;
+  std::uint64_t unpacked_words_ = 0;  ///< of the memory for unpacked lists
+  gpu::UnpackedMemory unpacked_memory_;
+  gpu::UnpackedLists unpacked_;
+  gpu::IntersectBatch batch_;               ///< the batch that is being made
+  Placement batch_end_ = Placement::added;  ///< why it has no more queries
+};
+
+}  // namespace quern

@@ -1,0 +1,305 @@
+#include "quern/gpu/worker/ranking_worker.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include "quern/core/wall_clock.hpp"
+#include "quern/gpu/device/in_parallel.hpp"
+#include "quern/gpu/device/tuning.hpp"
+#include "quern/gpu/worker/query_batch.hpp"
+
+namespace quern {
+namespace {
+
+/// Adds the first of these queries to a batch, as many as fit; returns how many.
+std::size_t add_queries(gpu::QueryBatch& batch, std::span<GpuQuery* const> queries, const gpu::BatchWork& work,
+                        const std::function<bool()>& fits) {
+  std::vector<gpu::WaitingQuery> waiting;
+  waiting.reserve(queries.size());
+  for (const GpuQuery* query : queries) waiting.push_back({query->lists, query->min_units});
+  return batch.add(waiting, work, fits);
+}
+
+}  // namespace
+
+RankingWorker::RankingWorker(const QueryEngine& engine, unsigned gpu, const gpu::GpuMemoryOptions& memory,
+                             const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress)
+    : GpuWorker(engine, gpu, memory, progress),
+      engine_(engine),
+      ends_on_fronts_(gpu::ends_on_fronts(memory, engine)),
+      batches_([&engine] { return std::make_unique<gpu::QueryBatch>(engine); }) {
+  set_strategy(strategy, options, progress);
+}
+
+void RankingWorker::set_strategy(const gpu::Strategy& strategy, const gpu::StrategyOptions& options,
+                                 Progress& progress) {
+  strategy_ = &strategy;
+  strategy_options_ = options;
+  last_runner_ = nullptr;
+  flights_.clear();
+  entries_.reset();
+  if (strategy.reads_block_maxima) index_.upload_block_maxima(progress);
+  if (strategy.reads_upper_bounds) index_.upload_upper_bounds(engine_, progress);
+  for (unsigned i = 0; i < num_flights; ++i)
+    flights_.emplace_back(gpu::BatchRunner(index_, store_ ? &*store_ : nullptr, strategy, options));
+  if (strategy.decodes_lists) make_entries();
+}
+
+void RankingWorker::make_entries() {
+  std::uint64_t left = gpu::all_entry_bytes(index_.index());
+  // A quarter is for queries, their candidates and results.
+  for (const Flight& flight : flights_) left = std::min(left, flight.runner.bytes_for_batches() / 4 * 3 * num_flights);
+  entries_ = std::make_unique<gpu::EntryStore>(index_, left);
+  for (Flight& flight : flights_) flight.runner.use_entries(*entries_);
+}
+
+gpu::MemoryTable RankingWorker::memory() const {
+  gpu::MemoryTable all = GpuWorker::memory();
+  if (entries_) all[static_cast<std::size_t>(gpu::MemoryUse::entries)] += entries_->bytes();
+  return all;
+}
+
+std::uint64_t RankingWorker::missing_bytes(std::span<const WeightedList> lists) {
+  if (!store_) return 0;
+  const auto locked = control_.lock();
+  const gpu::ListCache& cache = store_->cache();
+  std::uint64_t words = 0;
+  for (const WeightedList& list : lists)
+    if (!cache.has(list.list)) words += cache.words_behind_front(list.list);
+  return words * sizeof(std::uint32_t);
+}
+
+std::size_t RankingWorker::answer(Items queries, const RankingWork& work, RankingOutcome& outcome,
+                                  const std::function<void(std::size_t queries)>& launched) {
+  const auto started = WallClock::now();
+  MadeBatch made = make_ahead(queries, work.batch);
+  if (made.batch) outcome.statistics.prepare_us += us_since(started);
+  const gpu::FlightControl::Flight own(control_);
+  Flight& flight = flights_[own.number()];
+  flight.work = work;
+  flight.statistics = &outcome.statistics;
+  flight.batch = std::move(made.batch);
+  flight.queries_made_ahead = made.queries;
+  gpu::Landing landing = gpu::Landing::again;
+  while (landing == gpu::Landing::again) {
+    // Once it is launched, others may have the queries that are left.
+    queries = queries.first(launch(own.number(), queries));
+    try {
+      launched(queries.size());
+    } catch (...) {
+      const auto locked = control_.lock();
+      control_.checked(own.number(), false);
+      forget_lists(own.number());
+      throw;
+    }
+    landing = land(own.number(), queries);
+  }
+  flight.batch.reset();
+  if (landing == gpu::Landing::answered) take_answers(flight, queries, outcome);
+  return queries.size();
+}
+
+RankingWorker::MadeBatch RankingWorker::make_ahead(Items queries, const gpu::BatchWork& work) {
+  MadeBatch made;
+  if (store_) return made;
+  {
+    const auto locked = control_.lock();
+    queries = queries.first(std::min(queries.size(), growth_.most()));
+  }
+  made.batch = new_batch(work);
+  made.queries = add_queries(*made.batch, queries, work, [&] { return has_work_room(*made.batch, work.k); });
+  note_ends(*made.batch, queries.first(made.queries));
+  return made;
+}
+
+gpu::QueryBatchPool::Borrowed RankingWorker::new_batch(const gpu::BatchWork& work) {
+  auto batch = batches_.borrow();
+  batch->clear(store_ && ends_on_fronts_ && work.intersect ? &store_->cache() : nullptr);
+  return batch;
+}
+
+void RankingWorker::note_ends(const gpu::QueryBatch& batch, Items queries) {
+  if (!batch.fronts()) {
+    for (GpuQuery* query : queries) query->end = {};
+    return;
+  }
+  gpu::in_parallel(queries.size(),
+                   [&](std::size_t i) { queries[i]->end = gpu::end_of_query(batch, i, queries[i]->lists); });
+}
+
+bool RankingWorker::has_list_room(const gpu::QueryBatch& batch) {
+  if (!store_) return true;
+  const gpu::ListCache& cache = store_->cache();
+  if (list_sums_.lists > batch.coded.size()) list_sums_ = {};  // queries were taken out again
+  for (; list_sums_.lists < batch.coded.size(); ++list_sums_.lists) {
+    const PostingList& list = *batch.coded[list_sums_.lists].second;
+    list_sums_.words += cache.words_behind_front(list);
+    list_sums_.rows += cache.rows_behind_front(list);
+  }
+  // The other flight's batch needs as much.
+  return list_sums_.words <= cache.free_words() / num_flights && list_sums_.rows <= cache.free_rows() / num_flights;
+}
+
+bool RankingWorker::has_work_room(const gpu::QueryBatch& batch, std::size_t k) const {
+  if (strategy_->batch_bytes(batch, k) > bytes_for_batch()) return false;
+  if (!entries_) return true;
+  const gpu::EntryCache& cache = entries_->cache();
+  return batch.entries + batch.lists.size() * cache.words_of(0) <= cache.words_per_batch();
+}
+
+std::size_t RankingWorker::fill(unsigned number, Items queries, bool for_windows) {
+  Flight& flight = flights_[number];
+  if (const std::size_t made = std::exchange(flight.queries_made_ahead, 0); made > 0 && made <= queries.size())
+    return made;
+  const gpu::BatchWork& work = flight.work.batch;
+  flight.batch = new_batch(work);
+  list_sums_ = {};
+  const gpu::QueryBatch& batch = *flight.batch;
+  return add_queries(*flight.batch, queries, work, [&] {
+    return for_windows ? strategy_->batch_bytes(batch, work.k) <= bytes_for_batch() : fits(number);
+  });
+}
+
+bool RankingWorker::make_windows(unsigned number, Items, std::size_t&) {
+  Flight& flight = flights_[number];
+  if (has_list_room(*flight.batch)) return false;
+  const std::uint64_t entry_words = entries_ ? entries_->cache().words() : 0;
+  const auto limits = strategy_->window_limits(
+      *flight.batch, flight.work.batch,
+      static_cast<std::uint64_t>(window_share_ * static_cast<double>(entry_words)) / num_flights);
+  return limits && cut(number, [&](std::uint64_t words) {
+           gpu::WindowLimits all = *limits;
+           all.words = words;
+           return std::make_unique<gpu::DocumentWindows>(engine_.index(), flight.batch->batch_lists(), store_->cache(),
+                                                         all);
+         });
+}
+
+void RankingWorker::prepare_windows(unsigned number) {
+  Flight& flight = flights_[number];
+  if (entries_)
+    gpu::take_or_free(
+        [&] { return entries_->cache().take_room(number, flight.windows->entry_room(), flight.first_entry); },
+        [&] { free_lists_of_others(number); }, "no memory is left for the decoded lists of a batch");
+  flight.runner.begin_windows(*flight.batch, flight.work.batch);
+}
+
+void RankingWorker::run_windows(unsigned number, const gpu::BatchRunner* after) {
+  Flight& flight = flights_[number];
+  flight.runner.run_windows(flight.work.batch, *flight.windows, *store_, number, flight.first_entry, after);
+}
+
+std::size_t RankingWorker::start_whole(unsigned number, Items, std::size_t count) {
+  Flight& flight = flights_[number];
+  wait_for_copies();
+  bring_lists_of_batch(number);
+  place_entries(number);
+  flight.runner.start(*flight.batch, flight.work.batch, runner_before(number), may_overlap(number));
+  flight.has_batch = true;
+  return count;
+}
+
+bool RankingWorker::decodes(const Flight& flight) const {
+  return strategy_->decodes_lists(*flight.batch, flight.work.batch, strategy_options_,
+                                  entries_ && entries_->cache().has_all_lists());
+}
+
+void RankingWorker::bring_lists_of_batch(unsigned number) {
+  if (!store_) return;
+  const Flight& flight = flights_[number];
+  gpu::QueryBatch& batch = *flight.batch;
+  // Where blocks are read one by one, few may be enough.
+  const bool skips_blocks = flight.work.batch.intersect && strategy_->decodes_lists != nullptr && !decodes(flight);
+  std::vector<std::uint64_t> blocks;
+  if (skips_blocks) blocks = batch.blocks_for_intersections();
+  std::vector<gpu::WantedList> wanted;
+  wanted.reserve(batch.coded.size());
+  for (const auto& [list_number, list] : batch.coded) {
+    gpu::ListView& view = batch.lists[list_number];
+    if (batch.fronts() && batch.fronts()->is_cut(*list))
+      store_->use_front(*list, view);
+    else if (skips_blocks)
+      wanted.push_back({list, &view, blocks[list_number]});
+    else
+      wanted.push_back({list, &view});
+  }
+  bring_lists(number, wanted);
+}
+
+void RankingWorker::place_entries(unsigned number) {
+  const Flight& flight = flights_[number];
+  flight.batch->entries_of = {};
+  if (!entries_ || !decodes(flight)) return;
+  const gpu::BatchLists lists = flight.batch->batch_lists();
+  gpu::take_or_free([&] { return entries_->cache().acquire(number, lists, flight.batch->entries_of); },
+                    [&] { free_lists_of_others(number); },
+                    "the decoded lists of a batch do not fit into the GPU's memory");
+}
+
+bool RankingWorker::may_overlap(unsigned number) const {
+  // The batch before is the only other one.
+  static_assert(num_flights == 2);
+  // More keep the GPU busy alone.
+  constexpr std::size_t max_queries = 256;
+  return flights_[number].batch->queries.size() <= max_queries && keeps_all() &&
+         !(entries_ && entries_->cache().others_decode(number));
+}
+
+void RankingWorker::started(unsigned number, Items queries) {
+  Flight& flight = flights_[number];
+  if (store_) note_ends(*flight.batch, queries);
+  if (flight.batch->fronts()) store_->count(flight.batch->fronts()->counts());
+  if (!tried_windows_) flight.batch.reset();
+}
+
+void RankingWorker::release_decoded(unsigned number, bool ran) noexcept {
+  if (entries_) entries_->cache().release(number, ran);
+}
+
+void RankingWorker::clear_decoded() noexcept {
+  if (entries_) entries_->cache().clear();
+}
+
+void RankingWorker::count(unsigned number) {
+  GpuWorker::count(number);
+  const Flight& flight = flights_[number];
+  flight.statistics->counts += flight.runner.counts();
+  if (entries_) flight.statistics->entries += entries_->cache().take_counts();
+}
+
+void RankingWorker::take_less(std::size_t queries) {
+  constexpr double min_window_share = 0.1;
+  if (tried_windows_ && window_share_ > min_window_share)
+    window_share_ /= 2;
+  else
+    GpuWorker::take_less(queries);
+}
+
+void RankingWorker::take_answers(const Flight& flight, Items queries, RankingOutcome& outcome) {
+  gpu::in_parallel(queries.size(), [&](std::size_t i) {
+    GpuQuery& query = *queries[i];
+    gpu::BatchAnswer answer = flight.runner.answer(static_cast<std::uint32_t>(i));
+    query.answered = answer.complete;
+    query.documents = std::move(answer.documents);
+    query.min_units = answer.min_units;
+  });
+  std::copy_if(queries.begin(), queries.end(), std::back_inserter(outcome.again),
+               [](const GpuQuery* query) { return !query->answered; });
+  resume_on_cpu(flight, queries);
+}
+
+void RankingWorker::resume_on_cpu(const Flight& flight, Items queries) {
+  std::vector<gpu::UnfinishedQuery> unfinished;
+  for (GpuQuery* query : queries) {
+    if (!query->answered || !query->end.on_front) continue;
+    if (gpu::is_complete(engine_, query->end, query->documents, flight.work.batch.k))
+      ++flight.statistics->ended_on_front;
+    else
+      unfinished.push_back({query->lists, query->end.from_cpu, &query->documents});
+  }
+  flight.work.cpu->resume(unfinished);
+}
+
+}  // namespace quern

@@ -1,0 +1,57 @@
+#pragma once
+#include <string>
+
+#include "quern/gpu/device/device_index_view.cuh"
+#include "quern/gpu/device/device_memory.cuh"
+#include "quern/gpu/store/list_store_device.cuh"
+
+namespace quern::gpu {
+
+/// What the runners of all kinds of batches have on their GPU. For CUDA sources only.
+struct RunnerState {
+  /// May take `max_bytes` of GPU memory. `list_store`: of the lists, null if the index has them all.
+  RunnerState(const DeviceIndex& device_index, const ListStore* list_store, std::uint64_t max_bytes)
+      : index(device_index),
+        store(list_store),
+        account(max_bytes),
+        scratch(account, MemoryUse::working, device_index.device().scratch_words),
+        index_view(device_index.device().view) {
+    index_view.scratch = scratch.data();
+    if (store) store->device().set(index_view);
+  }
+
+  const DeviceIndex& index;
+  const ListStore* store;
+  MemoryAccount account;  ///< of all that follows
+  Stream stream;
+  Event started, uploaded, kernels_started, ended;
+  PinnedArray<std::uint8_t> host_in{index.pinned(), MemoryUse::pinned}, host_out{index.pinned(), MemoryUse::pinned};
+  DeviceArray<std::uint8_t> in{account, MemoryUse::batch};
+  DeviceArray<std::uint32_t> scratch;  ///< see IndexView::scratch
+  IndexView index_view;
+
+  /// Makes the index's GPU the thread's current one.
+  void use_gpu() const { CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu()))); }
+  /// What is enqueued later waits for an event of another stream.
+  void make_wait(const Event& event) const { CUDA_CHECK(cudaStreamWaitEvent(stream, event.handle())); }
+  /// Frees what batches have reserved of this.
+  void free_memory() {
+    in.release();
+    host_in.release();
+    host_out.release();
+  }
+  /// Waits for the current batch and drops its errors.
+  void abandon() noexcept {
+    cudaStreamSynchronize(stream);
+    cudaGetLastError();  // clears the error, which the next call would report again
+  }
+  /// Throws CorruptFile if so many blocks did not decode, unless there are none.
+  void check_damage(std::uint32_t damaged) const {
+    if (damaged == 0) return;
+    throw CorruptFile(index.index().name() + ": " + std::to_string(damaged) +
+                      " blocks do not decode on the GPU; the index is damaged: quern verify says where; build it "
+                      "again, or restore a copy");
+  }
+};
+
+}  // namespace quern::gpu

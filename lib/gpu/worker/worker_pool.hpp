@@ -1,0 +1,146 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "quern/core/error.hpp"
+#include "quern/core/resources.hpp"
+
+/// The workers of several GPUs, and the threads that make and use them. Host code.
+namespace quern::gpu {
+
+/// The numbers of `count` GPUs from `first` on, or of all from `first` on if `count` is 0. Throws CudaError if the
+/// machine has no GPU or the build has no CUDA; InvalidArgument, with the number of GPUs, if there are fewer.
+std::vector<unsigned> gpu_numbers(unsigned first, unsigned count);
+
+/// Calls work(i) for 0 <= i < count, each in its own thread (work(0) in this one), and waits for all. Returns what each
+/// call threw, or null.
+std::vector<std::exception_ptr> in_threads(std::size_t count, const std::function<void(std::size_t)>& work);
+
+/// Reports the same stage of several threads as one: the first thread starts it, and the last one finishes it.
+class SharedProgress : public Progress {
+ public:
+  SharedProgress(Progress& all, std::size_t threads) : all_(all), threads_(threads) {}
+  void start(const std::string& stage, std::uint64_t total, const std::string& unit) override;
+  void add(std::uint64_t units) override;
+  void finish() override;
+  void warn(const std::string& message) override;
+
+ private:
+  Progress& all_;
+  const std::size_t threads_;
+  std::mutex mutex_;
+  std::size_t started_ = 0, finished_ = 0;
+};
+
+/// Makes the workers of several GPUs at the same time, which copies an index to each. Rethrows the first error.
+template <class Worker>
+std::vector<std::unique_ptr<Worker>> make_workers(
+    std::span<const unsigned> gpus, Progress& progress,
+    const std::function<std::unique_ptr<Worker>(unsigned gpu, Progress& progress)>& make) {
+  std::vector<std::unique_ptr<Worker>> workers(gpus.size());
+  SharedProgress all(progress, gpus.size());
+  for (const std::exception_ptr& error :
+       in_threads(gpus.size(), [&](std::size_t i) { workers[i] = make(gpus[i], all); }))
+    if (error) std::rethrow_exception(error);
+  return workers;
+}
+
+/// The workers of several GPUs, for any number of threads: each works with the one that is used by the fewest. A GPU
+/// that fails is not used again. Thread-safe, but for for_each() and front(), during which no worker may be in use.
+/// Host code.
+template <class Worker>
+class WorkerPool {
+ public:
+  explicit WorkerPool(std::vector<std::unique_ptr<Worker>> workers) {
+    for (std::unique_ptr<Worker>& worker : workers) members_.push_back({std::move(worker), 0});
+  }
+
+  /// GPUs that have not failed.
+  std::size_t size() const {
+    const std::lock_guard lock(mutex_);
+    return members_.size();
+  }
+  Worker& front() const { return *members_.front().worker; }
+  void for_each(const std::function<void(Worker&)>& visit) const {
+    for (const Member& member : members_) visit(*member.worker);
+  }
+
+  /// Calls use(worker) with one of the first `most` workers. If that throws CudaError, the worker is left out, a
+  /// sentence is added to `failed`, and another one is used; if it was the last, or none was left, throws CudaError.
+  /// Throws what else `use` throws.
+  template <class Use>
+  void use(std::size_t most, const Use& use, std::vector<std::string>& failed) {
+    for (;;) {
+      std::shared_ptr<Worker> worker = take(most);
+      try {
+        use(*worker);
+        return give_back(std::move(worker));
+      } catch (const CudaError& error) {
+        const std::string text = "GPU " + std::to_string(worker->gpu()) + " is left out: " + error.what();
+        const bool is_first = leave_out(*worker, text);
+        give_back(std::move(worker));
+        if (size() == 0) throw;
+        if (is_first) failed.push_back(text);
+      } catch (...) {
+        give_back(std::move(worker));
+        throw;
+      }
+    }
+  }
+
+ private:
+  struct Member {
+    std::shared_ptr<Worker> worker;
+    std::size_t users = 0;
+  };
+
+  std::shared_ptr<Worker> take(std::size_t most) {
+    const std::lock_guard lock(mutex_);
+    if (members_.empty())
+      throw CudaError("no GPU is left that has not failed; ask for --device cpu (the last one: " + last_failure_ + ")");
+    const auto end = members_.begin() + static_cast<std::ptrdiff_t>(std::clamp<std::size_t>(most, 1, members_.size()));
+    const auto least =
+        std::min_element(members_.begin(), end, [](const Member& a, const Member& b) { return a.users < b.users; });
+    ++least->users;
+    return least->worker;
+  }
+  void give_back(std::shared_ptr<Worker> worker) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto member = member_of(*worker); member != members_.end()) {
+        --member->users;
+        return;
+      }
+    }
+    // In a separate thread: freeing its resources fails too, and CUDA would report that to this thread's next call.
+    std::thread([last = std::move(worker)]() mutable { last.reset(); }).join();
+  }
+  /// False if another thread did it before.
+  bool leave_out(const Worker& worker, const std::string& failure) {
+    const std::lock_guard lock(mutex_);
+    const auto member = member_of(worker);
+    if (member == members_.end()) return false;
+    members_.erase(member);
+    last_failure_ = failure;
+    return true;
+  }
+  typename std::vector<Member>::iterator member_of(const Worker& worker) {
+    return std::find_if(members_.begin(), members_.end(),
+                        [&](const Member& member) { return member.worker.get() == &worker; });
+  }
+
+  mutable std::mutex mutex_;
+  std::vector<Member> members_;
+  std::string last_failure_;  ///< which others may report while a search still runs
+};
+
+}  // namespace quern::gpu
