@@ -15,24 +15,10 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/launcher.hpp"
+
 namespace quern::testing {
 namespace {
-
-constexpr unsigned max_seconds = 120;
-
-/// Strings as exec() takes them.
-class CStrings {
- public:
-  explicit CStrings(CommandLine words) : words_(std::move(words)) {
-    for (std::string& word : words_) pointers_.push_back(word.data());
-    pointers_.push_back(nullptr);
-  }
-  char** get() { return pointers_.data(); }
-
- private:
-  CommandLine words_;
-  std::vector<char*> pointers_;
-};
 
 /// Next to this program if both are installed together, else in the build folder.
 std::string executable() {
@@ -40,36 +26,18 @@ std::string executable() {
   return std::filesystem::exists(beside) ? beside : QUERN_EXECUTABLE;
 }
 
-CStrings command_of(const CommandLine& arguments) {
-  CommandLine words = {executable()};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  return CStrings(std::move(words));
-}
-
-CStrings environment_of(const Surroundings& surroundings) {
-  CommandLine words;
+Launch launch_of(const CommandLine& arguments, const Surroundings& surroundings) {
+  Launch launch;
+  launch.command = {executable()};
+  launch.command.insert(launch.command.end(), arguments.begin(), arguments.end());
   for (char** variable = environ; *variable != nullptr; ++variable)
-    if (!std::string_view(*variable).starts_with("QUERN_")) words.emplace_back(*variable);
-  for (const auto& [name, value] : surroundings.variables) words.push_back(name + "=" + value);
-  return CStrings(std::move(words));
-}
-
-/// In the child: only what is safe between fork() and exec().
-[[noreturn]] void become_quern(CStrings& command, CStrings& environment, const Surroundings& surroundings, int in,
-                               int out, int err) {
-  ::dup2(in, STDIN_FILENO);
-  ::dup2(out, STDOUT_FILENO);
-  ::dup2(err, STDERR_FILENO);
-  for (const int descriptor : surroundings.closed) ::close(descriptor);
-  ::alarm(max_seconds);
-  if (surroundings.max_file_bytes > 0) {
-    const rlimit limit{surroundings.max_file_bytes, surroundings.max_file_bytes};
-    ::signal(SIGXFSZ, SIG_IGN);
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  if (!surroundings.working_folder.empty() && ::chdir(surroundings.working_folder.c_str()) != 0) ::_exit(126);
-  ::execve(command.get()[0], command.get(), environment.get());
-  ::_exit(127);
+    if (!std::string_view(*variable).starts_with("QUERN_")) launch.environment.emplace_back(*variable);
+  for (const auto& [name, value] : surroundings.variables) launch.environment.push_back(name + "=" + value);
+  launch.working_folder = surroundings.working_folder;
+  launch.closed = surroundings.closed;
+  launch.max_file_bytes = surroundings.max_file_bytes;
+  launch.max_seconds = 120;
+  return launch;
 }
 
 int exit_status_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
@@ -84,20 +52,19 @@ int open_or_throw(const std::string& path, int flags) {
 
 RunOutcome run_quern(const CommandLine& arguments, const Surroundings& surroundings) {
   const TemporaryFolder folder;
-  CStrings command = command_of(arguments), environment = environment_of(surroundings);
+  Launch start = launch_of(arguments, surroundings);
   const std::string out_path = surroundings.output_path.empty() ? folder.path("out") : surroundings.output_path;
-  const int in = open_or_throw(folder.write("in", surroundings.input), O_RDONLY);
-  const int out = open_or_throw(out_path, O_WRONLY | O_CREAT);
-  const int err = open_or_throw(folder.path("err"), O_WRONLY | O_CREAT);
+  start.in = open_or_throw(folder.write("in", surroundings.input), O_RDONLY);
+  start.out = open_or_throw(out_path, O_WRONLY | O_CREAT);
+  start.err = open_or_throw(folder.path("err"), O_WRONLY | O_CREAT);
 
   const auto begun = std::chrono::steady_clock::now();
-  const pid_t process = ::fork();
-  if (process == 0) become_quern(command, environment, surroundings, in, out, err);
+  const pid_t process = launch(start);
   int status = 0;
   ::waitpid(process, &status, 0);
   RunOutcome outcome;
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-  for (const int descriptor : {in, out, err}) ::close(descriptor);
+  for (const int descriptor : {start.in, start.out, start.err}) ::close(descriptor);
   outcome.exit_status = exit_status_of(status);
   if (surroundings.output_path.empty()) outcome.out = read_file(out_path);
   outcome.err = read_file(folder.path("err"));
@@ -105,13 +72,15 @@ RunOutcome run_quern(const CommandLine& arguments, const Surroundings& surroundi
 }
 
 RunningQuern::RunningQuern(const CommandLine& arguments, bool reads_output) {
-  CStrings command = command_of(arguments), environment = environment_of({});
+  Launch start = launch_of(arguments, {});
   int in[2], out[2] = {-1, -1};
   if (::pipe2(in, O_CLOEXEC) != 0 || (reads_output && ::pipe2(out, O_CLOEXEC) != 0))
     throw std::runtime_error("no pipe");
   const int null = open_or_throw("/dev/null", O_WRONLY);
-  process_ = ::fork();
-  if (process_ == 0) become_quern(command, environment, {}, in[0], reads_output ? out[1] : null, null);
+  start.in = in[0];
+  start.out = reads_output ? out[1] : null;
+  start.err = null;
+  process_ = launch(start);
   ::close(in[0]);
   ::close(null);
   if (reads_output) ::close(out[1]);

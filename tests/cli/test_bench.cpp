@@ -338,7 +338,7 @@ TEST_CASE("benchmarks are plotted if matplotlib is installed", "[cli][measure]")
   CHECK(contains(read_file(indexes.folder.path("complaint")), "plot: error: "));
 }
 
-TEST_CASE("benchmarks have help texts with examples", "[cli][measure]") {
+TEST_CASE("benchmarks have help texts with examples", "[cli][measure][help]") {
   for (const char* what : {"query", "codec"}) {
     const RunOutcome help = run_quern({"bench", what, "--help"});
     CHECK(help.exit_status == 0);

@@ -62,7 +62,7 @@ bool is_one_of(const std::string& text, const CommandLine& words) {
 
 }  // namespace
 
-TEST_CASE("every option with a number refuses what is none, or none that it could mean", "[cli][numbers]") {
+TEST_CASE("every option with a number refuses what is none, or none that it could mean", "[cli][numbers][help]") {
   const CommandLine numbers = {"N",           "N,...",          "X", "A",  "C",    "L",    "L,...",
                                "MS",          "MS|none,...",    "S", "US", "GB/s", "SIZE", "SIZE|P%",
                                "SIZE|P%,...", "SIZE|P%|all,..."};
