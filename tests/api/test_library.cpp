@@ -117,7 +117,7 @@ TEST_CASE("searches of a program are the command line's, one by one, in batches 
       REQUIRE(json["results"].size() == hits.size());
       REQUIRE(batch.offsets[query + 1] - batch.offsets[query] == hits.size());
       for (std::size_t i = 0; i < hits.size(); ++i) {
-        CHECK(index.docno(hits[i].docid) == json["results"][i]["docno"]);
+        CHECK(index.docno(hits[i].docid) == json["results"][i]["docno"].get<std::string>());
         CHECK(hits[i].score == json["results"][i]["score"].get<float>());
         CHECK(batch.docids[batch.offsets[query] + i] == hits[i].docid);
         CHECK(batch.scores[batch.offsets[query] + i] == hits[i].score);
@@ -246,7 +246,7 @@ TEST_CASE("errors of the library have a code, and name options as programs do", 
   CHECK_THAT(small.what(), !Catch::Contains("--"));
   const api::Error no_texts = error_of([&] { static_cast<void>(index.text(0)); });
   CHECK(no_texts.option() == "store_text");
-  CHECK_THAT(no_texts.what(), Catch::EndsWith("store_text"));
+  CHECK_THAT(no_texts.what(), Catch::Matchers::EndsWith("store_text"));
   CHECK(std::string(api::name_of(ErrorCode::corrupt_file)) == "corrupt_file");
 }
 

@@ -111,8 +111,8 @@ TEST_CASE("Pipes of folders are passed over and named; a folder with nothing els
   CHECK(find_corpus_files({folder.path("a")}, {{"b"}, {}}, default_resources()).num_passed_over() == 0);
   CHECK(find_corpus_files({folder.path("a")}, {{}, {"pipe"}}, default_resources()).num_passed_over() == 0);
   std::filesystem::remove(file);
-  CHECK_THROWS_WITH(find_files({folder.path("a")}),
-                    Catch::StartsWith(folder.path("a")) && Catch::Contains("only pipes") && Catch::Contains(pipe));
+  CHECK_THROWS_WITH(find_files({folder.path("a")}), Catch::Matchers::StartsWith(folder.path("a")) &&
+                                                        Catch::Contains("only pipes") && Catch::Contains(pipe));
 }
 
 TEST_CASE("A link of a folder to nothing is an error with its name and remedy, unless it is left out", "[corpus]") {

@@ -51,14 +51,14 @@ TEST_CASE("What is wrong with a list of files is said with its name and line", "
   for (const char* empty : {"", "\r\n \n", "# nothing\n"})
     CHECK(complaint(empty) == name + ": the list names no file; write a path on each line");
   CHECK_THAT(complaint(there + "\n\n" + folder.path("missing") + "\n"),
-             Catch::StartsWith(name + ", line 3: can't find " + folder.path("missing")));
-  CHECK_THAT(complaint("-\n"), Catch::StartsWith(name + ", line 1: a list names files"));
+             Catch::Matchers::StartsWith(name + ", line 3: can't find " + folder.path("missing")));
+  CHECK_THAT(complaint("-\n"), Catch::Matchers::StartsWith(name + ", line 1: a list names files"));
   CHECK_THAT(complaint("https://data.example/1.warc.gz\n"),
              Catch::Contains("line 1: 'https://") && Catch::Contains("fetch the file"));
   CHECK_THAT(complaint(std::string("a\0b\n", 4)), Catch::Contains("line 1: the line holds a zero byte"));
   CHECK_THAT(complaint(there + "\n" + std::string(70000, 'a') + "\n"), Catch::Contains("line 2: the line is longer"));
   std::filesystem::create_directory(folder.path("empty"));
-  CHECK_THAT(complaint(folder.path("empty")), Catch::StartsWith(name + ", line 1: " + folder.path("empty")));
+  CHECK_THAT(complaint(folder.path("empty")), Catch::Matchers::StartsWith(name + ", line 1: " + folder.path("empty")));
   CHECK_THROWS_AS(FileList(folder.path("nowhere"), "", default_resources()), IoError);
 }
 

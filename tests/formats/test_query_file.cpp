@@ -93,7 +93,7 @@ TEST_CASE("The text of a query of terms with weights is their JSON object", "[fo
   const std::vector<quern::QueryTerm> terms = {{"mill", 2}, {"##er", 0.5}};
   CHECK(parse_query_vector(queries.queries[0].text, "q1") == terms);
   CHECK(parse_query_vector(quern::query_vector_text(terms), "q1") == terms);
-  using Catch::Matchers::Contains;
+  using Catch::Contains;
   const auto refused = [](const std::string& line, const std::string& why) {
     INFO(line);
     CHECK_THROWS_WITH(parse_queries("{\"id\": 1, \"vector\": {}}\n" + line + "\n", QueryFormat::vector, "test.queries"),

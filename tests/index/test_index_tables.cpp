@@ -12,7 +12,7 @@ TEST_CASE("The tables of an index count each score of a document and what the ca
   CHECK_NOTHROW(IndexTables{1000000}.check("c.quern", resources));
   CHECK_THROWS_AS(IndexTables{1000001}.check("c.quern", resources), InvalidArgument);
   CHECK_THROWS_WITH(IndexTables{1000001}.check("c.quern", resources),
-                    Catch::StartsWith("c.quern: an index of 1000001"));
+                    Catch::Matchers::StartsWith("c.quern: an index of 1000001"));
   CHECK_THROWS_AS((IndexTables{1000000, 0, 1}.check("c.quern", resources)), InvalidArgument);
   CHECK_THROWS_AS((IndexTables{1000000, 1}.check("c.quern", resources)), InvalidArgument);
   resources.memory_bytes += 2 * 4 * 1000000 + 100;

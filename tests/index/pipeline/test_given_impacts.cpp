@@ -190,7 +190,7 @@ TEST_CASE("weights are whole numbers of so many bits, or become that by a scale"
     if (report.bad > 0) return report.bad_documents.front();
     return std::to_string(report.tokens);
   };
-  using Catch::Matchers::Contains;
+  using Catch::Contains;
   CHECK(parse("{\"a\": 1, \"b\": 255, \"zero\": 0}", {8}) == "256");
   CHECK(parse("{\"a\": 65535, \"b\": 2.0}", {16}) == "65537");
   CHECK(parse("{\"a\": 1.5, \"b\": 0.001, \"c\": 0.0}", {8, 100.0}) == "151");
@@ -212,7 +212,7 @@ TEST_CASE("weights are whole numbers of so many bits, or become that by a scale"
 }
 
 TEST_CASE("what can't be heeded with given impacts is refused by name", "[impacts]") {
-  using Catch::Matchers::Contains;
+  using Catch::Contains;
   Pipeline pipeline;
   const WeightedCorpus corpus(pipeline, random_weights(3, 50, 10, 255), {8});
   const auto refused_build = [&](const BuildOptions& options) {
@@ -251,7 +251,7 @@ TEST_CASE("what can't be heeded with given impacts is refused by name", "[impact
 }
 
 TEST_CASE("integer scores take whole weights of queries, or scale them", "[query][impacts]") {
-  using Catch::Matchers::Contains;
+  using Catch::Contains;
   Pipeline pipeline;
   const WeightedCorpus corpus(pipeline, random_weights(3, 300, 30, 65535), {16});
   const IndexReader index = Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, {}));
@@ -342,7 +342,7 @@ TEST_CASE("exact scores take real weights of queries in the place of occurrences
   }
   ScoringOptions options;
   options.query_scale = 2;
-  CHECK_THROWS_WITH(QueryEngine(index, options), Catch::Matchers::Contains("--query-scale"));
+  CHECK_THROWS_WITH(QueryEngine(index, options), Catch::Contains("--query-scale"));
 }
 
 TEST_CASE("an inverted file whose frequencies are weights becomes an index of them, and back",
@@ -370,7 +370,7 @@ TEST_CASE("an inverted file whose frequencies are weights becomes an index of th
   options.build.impacts = ImpactSettings{8};
   CHECK_THROWS_WITH(
       import_index([&](InvertedSink& sink) { model.play(sink); }, options, pipeline.resources, *pipeline.new_file()),
-      Catch::Matchers::Contains("--impacts"));
+      Catch::Contains("--impacts"));
 }
 
 TEST_CASE("texts that a corpus gives beside weights are kept on request", "[impacts][texts]") {
