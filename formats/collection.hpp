@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/given_impacts.hpp"
+#include "quern/core/quantized.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/joined_lexicon.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/formats/term_dictionary.hpp"
 #include "quern/io/zstd_frame.hpp"
 #include "quern/text/analyzer.hpp"
-#include "quern/text/document_text.hpp"
-#include "quern/text/field_names.hpp"
+#include "quern/text/field_value.hpp"
+#include "quern/text/text_block.hpp"
 
 /// The collection: a corpus after parsing, as documents, lexicon, forward lists and links. See collection.md.
 namespace quern {

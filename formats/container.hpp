@@ -9,7 +9,6 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/io/file.hpp"
-#include "quern/io/mapped_file.hpp"
 #include "quern/io/spool.hpp"
 
 /// The one outer form of all Quern files: a header, named sections with checksums, a table. See container.md.

@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/version.hpp"
+#include "quern/core/types.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/manifest_json.hpp"
 

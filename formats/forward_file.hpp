@@ -1,7 +1,9 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "quern/core/resources.hpp"
@@ -112,5 +114,12 @@ class ForwardReader {
 
 /// The path of an index's forward file, whether there is one or not; `index_path` is the index's folder or its file.
 std::string forward_path(const std::string& index_path);
+
+/// Takes a place of a document: a term, or an empty text where a phrase ends.
+using TokenVisitor = std::function<void(DocumentStream stream, std::string_view term)>;
+
+/// Calls visit(stream, term) for the places of a document, in their order, a segment in memory at a time. Throws
+/// CorruptFile if the document is damaged.
+void for_each_token(const ForwardReader& forward, const IndexReader& index, docid_t docid, const TokenVisitor& visit);
 
 }  // namespace quern

@@ -5,7 +5,6 @@
 
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/kernels.hpp"
-#include "quern/formats/forward_coding.hpp"
 
 namespace quern {
 namespace {

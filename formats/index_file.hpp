@@ -8,17 +8,15 @@
 
 #include "quern/codec/codec.hpp"
 #include "quern/core/bm25.hpp"
-#include "quern/core/given_impacts.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/core/quantized.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/formats/ranked_impacts.hpp"
-#include "quern/formats/term_counts.hpp"
 #include "quern/formats/term_dictionary.hpp"
 #include "quern/io/zstd_frame.hpp"
 #include "quern/text/analyzer.hpp"
-#include "quern/text/field_names.hpp"
+#include "quern/text/field_value.hpp"
 
 /// The index: lexicon, posting lists, block rows and documents. See index.md.
 namespace quern {

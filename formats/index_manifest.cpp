@@ -1,5 +1,5 @@
-#include "quern/codec/codecs.hpp"
-#include "quern/core/version.hpp"
+#include "quern/codec/codec.hpp"
+#include "quern/core/types.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/manifest_json.hpp"
 

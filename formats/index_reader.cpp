@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "quern/codec/codecs.hpp"
+#include "quern/codec/codec.hpp"
 #include "quern/codec/impact_packing.hpp"
 #include "quern/codec/short_list.hpp"
 #include "quern/core/bytes.hpp"

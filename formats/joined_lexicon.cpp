@@ -4,8 +4,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/formats/collection.hpp"
-#include "quern/formats/dictionary_merge.hpp"
-#include "quern/formats/term_counts.hpp"
+#include "quern/formats/term_dictionary.hpp"
 
 namespace quern {
 namespace {
@@ -105,6 +104,50 @@ std::shared_ptr<const JoinedTerms> JoinedLexicon::terms_of(std::size_t collectio
                    {reinterpret_cast<std::uint8_t*>(terms->numbers.data()), terms->numbers.size() * sizeof(term_t)});
   taken_[collection] = terms;
   return terms;
+}
+
+TermTournament::Player TermTournament::player(std::uint32_t source, const std::optional<std::string_view>& term) {
+  if (!term) return {~std::uint64_t{0}, Player::ended | source};
+  terms_[source] = *term;
+  const std::uint64_t size = std::min<std::uint64_t>(term->size(), Player::longer);
+  return {leading_bytes(*term), size << 32 | source};
+}
+
+bool TermTournament::wins_as_text(const Player& a, const Player& b) const {
+  const int order = terms_[a.source()].compare(terms_[b.source()]);
+  return order != 0 ? order < 0 : a.source() < b.source();
+}
+
+void TermTournament::keep_last() {
+  last_ = terms_[winner_.source()];
+  last_prefix_ = winner_.prefix;
+}
+
+void TermTournament::replay(Player player) {
+  for (std::size_t node = (terms_.size() + winner_.source()) / 2; node > 0; node /= 2) {
+    const Player other = losers_[node];
+    const bool other_wins = wins(other, player);
+    losers_[node] = other_wins ? player : other;
+    player = other_wins ? other : player;
+  }
+  winner_ = player;
+  is_new_ = winner_.has_ended() || winner_.prefix != last_prefix_ || terms_[winner_.source()] != last_;
+}
+
+DictionaryMerge::DictionaryMerge(std::vector<DictionaryScan> scans)
+    : scans_(std::move(scans)), entries_(scans_.size()), tournament_(scans_.size()) {}
+
+std::uint64_t DictionaryMerge::blocks_at_once(std::size_t scans, std::uint64_t memory_bytes) {
+  // Of terms of ordinary length; a block of the longest takes some times as much.
+  constexpr std::uint64_t block_bytes = 1024, most_blocks = 512;
+  return std::clamp<std::uint64_t>(memory_bytes / (std::max<std::size_t>(scans, 1) * block_bytes), 1, most_blocks);
+}
+
+bool DictionaryMerge::next() {
+  return tournament_.next([&](std::size_t source) -> std::optional<std::string_view> {
+    if (!scans_[source].next(entries_[source])) return std::nullopt;
+    return entries_[source].term;
+  });
 }
 
 }  // namespace quern

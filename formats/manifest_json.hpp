@@ -7,7 +7,6 @@
 #include "quern/core/named.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/text/analyzer.hpp"
-#include "quern/text/field_names.hpp"
 #include "quern/text/field_value.hpp"
 
 namespace quern {

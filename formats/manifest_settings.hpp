@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "quern/core/bm25.hpp"
-#include "quern/core/given_impacts.hpp"
 #include "quern/core/named.hpp"
+#include "quern/core/quantized.hpp"
 
 /// Settings that the manifests of several kinds of files share.
 namespace quern {

@@ -4,7 +4,7 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/own_errors.hpp"
-#include "quern/core/version.hpp"
+#include "quern/core/types.hpp"
 #include "quern/formats/manifest_json.hpp"
 #include "quern/io/checksum.hpp"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "quern/core/own_errors.hpp"
-#include "quern/core/version.hpp"
+#include "quern/core/types.hpp"
 #include "quern/formats/manifest_json.hpp"
 
 namespace quern {

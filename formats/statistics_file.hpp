@@ -6,7 +6,6 @@
 
 #include "quern/formats/collection.hpp"
 #include "quern/formats/container.hpp"
-#include "quern/formats/term_counts.hpp"
 #include "quern/formats/term_dictionary.hpp"
 #include "quern/io/checksum.hpp"
 

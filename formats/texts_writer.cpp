@@ -2,7 +2,7 @@
 #include <tbb/parallel_for.h>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/version.hpp"
+#include "quern/core/types.hpp"
 #include "quern/formats/manifest_json.hpp"
 #include "quern/formats/texts_file.hpp"
 #include "quern/text/utf8.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 #include <span>
 
-#include "quern/index/beside_files.hpp"
+#include "quern/index/make_index.hpp"
 #include "quern/index/shards/copy_beside.hpp"
 #include "quern/io/atomic_output.hpp"
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "quern/index/beside_files.hpp"
+#include "quern/index/make_index.hpp"
 
 #include "command.hpp"
 

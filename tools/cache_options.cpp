@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "quern/core/size_text.hpp"
-#include "quern/plan/log_planner.hpp"
+#include "quern/plan/cache_plan.hpp"
 
 namespace quern::tools {
 std::optional<double> percentage(const std::string& text) {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "quern/plan/log_demand.hpp"
-#include "quern/plan/transfer_link.hpp"
+#include "quern/plan/throughput_model.hpp"
 
 #include "command.hpp"
 #include "query_options.hpp"

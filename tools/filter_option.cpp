@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "quern/core/size_text.hpp"
-#include "quern/index/beside_files.hpp"
+#include "quern/index/make_index.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/search/document_filter.hpp"
 

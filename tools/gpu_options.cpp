@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "quern/core/size_text.hpp"
-#include "quern/formats/list_front.hpp"
 #include "quern/formats/plan_file.hpp"
+#include "quern/formats/posting_reader.hpp"
 
 #include "cache_options.hpp"
 

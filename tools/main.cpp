@@ -12,7 +12,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/size_text.hpp"
-#include "quern/core/version.hpp"
+#include "quern/core/types.hpp"
 #include "quern/gpu/device/device_info.hpp"
 
 #include "command.hpp"

@@ -9,7 +9,6 @@
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/io/file.hpp"
-#include "quern/io/whole_file.hpp"
 #include "quern/search/query_engine.hpp"
 #include "quern/search/query_memory.hpp"
 #include "quern/search/query_text.hpp"

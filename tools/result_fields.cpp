@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "quern/index/beside_files.hpp"
+#include "quern/index/make_index.hpp"
 
 namespace quern::tools {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "quern/formats/forward_tokens.hpp"
+#include "quern/formats/forward_file.hpp"
 
 #include "command.hpp"
 #include "figures.hpp"

@@ -6,13 +6,12 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/core/given_impacts.hpp"
+#include "quern/core/quantized.hpp"
 #include "quern/formats/corpus/json_fields.hpp"
 #include "quern/formats/corpus/record_finder.hpp"
-#include "quern/formats/corpus/record_labels.hpp"
 #include "quern/formats/corpus/record_text.hpp"
-#include "quern/text/document_text.hpp"
 #include "quern/text/html.hpp"
+#include "quern/text/text_block.hpp"
 
 namespace quern {
 

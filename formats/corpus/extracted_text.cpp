@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "quern/core/ascii_text.hpp"
+#include "quern/core/bytes.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
 
 namespace quern {

@@ -5,7 +5,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/text/field_value.hpp"
-#include "quern/text/quoted_start.hpp"
+#include "quern/text/utf8.hpp"
 
 namespace quern {
 

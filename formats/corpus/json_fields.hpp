@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/text/field_names.hpp"
+#include "quern/text/field_value.hpp"
 
 /// Which keys of a JSON object are the fields of a document; jsonl.md has the rules.
 namespace quern {

@@ -6,6 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "quern/formats/corpus/corpus_format.hpp"
+#include "quern/formats/corpus/document_fields.hpp"
+#include "quern/formats/corpus/json_fields.hpp"
+
 namespace quern {
 
 /// A simdjson parser with its buffers, kept from record to record.
@@ -28,5 +32,15 @@ struct JsonParser {
 
 /// A number in its shortest form; empty where the value is none.
 std::string number_text(const simdjson::dom::element& value);
+
+// What is wrong with JSON records, whichever way they are read.
+
+/// What becomes of a record that is no JSON object, or has no docno.
+ParsedRecord json_is_damaged(const std::string& why);
+ParsedRecord json_without_docno(const JsonKeys& keys);
+/// What is wrong with a record without weights.
+WeightsProblem json_without_weights(const JsonKeys& keys);
+/// What becomes of a record whose weights were read: it is bad if something is wrong with them.
+ParsedRecord json_with_weights(const WeightsProblem& problem, const DocumentText& out);
 
 }  // namespace quern

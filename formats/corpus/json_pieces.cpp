@@ -9,11 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "quern/core/ascii_text.hpp"
+#include "quern/core/bytes.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
-#include "quern/formats/corpus/document_weights.hpp"
 #include "quern/formats/corpus/json_fields.hpp"
-#include "quern/formats/corpus/json_problems.hpp"
+#include "quern/formats/corpus/json_parser.hpp"
 #include "quern/formats/corpus/json_reader.hpp"
 #include "quern/text/field_value.hpp"
 #include "quern/text/tokenizer.hpp"

@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "quern/core/ascii_text.hpp"
+#include "quern/core/bytes.hpp"
 #include "quern/formats/corpus/json_parser.hpp"
 
 namespace quern {

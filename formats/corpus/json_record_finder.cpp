@@ -3,7 +3,6 @@
 #include <string_view>
 #include <utility>
 
-#include "quern/core/ascii_text.hpp"
 #include "quern/core/bytes.hpp"
 #include "quern/formats/corpus/record_finder.hpp"
 

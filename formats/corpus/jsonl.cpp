@@ -1,13 +1,11 @@
 #include <algorithm>
 #include <string>
 
-#include "quern/core/ascii_text.hpp"
+#include "quern/core/bytes.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
-#include "quern/formats/corpus/document_weights.hpp"
 #include "quern/formats/corpus/json_fields.hpp"
 #include "quern/formats/corpus/json_parser.hpp"
 #include "quern/formats/corpus/json_pieces.hpp"
-#include "quern/formats/corpus/json_problems.hpp"
 #include "quern/formats/corpus/record_finder.hpp"
 #include "quern/text/field_value.hpp"
 #include "quern/text/utf8.hpp"

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "quern/formats/corpus/record_text.hpp"
+#include "quern/io/checksum.hpp"
 
 namespace quern {
 
@@ -115,5 +116,15 @@ std::unique_ptr<RecordFinder> make_json_record_finder(const RecordLimits& limits
 /// Whether a file that begins with `head` begins with a TREC record, after white space, a byte order mark, comments,
 /// declarations and the start tags of enclosing elements.
 bool begins_with_trec_record(std::string_view head);
+
+/// What a record's headers say of it, for those who choose among records before they are parsed. Names are hashed; a
+/// hash of zeros stands for none.
+struct RecordLabels {
+  bool may_be_document = true;  ///< unless it can't be read as one, it is one
+  std::string language;         ///< ISO 639-3: that of the record, or of the one that it describes; empty: not said
+  Hash128 payload;              ///< the digest of its content without headers
+  Hash128 id;                   ///< its own
+  Hash128 describes;            ///< the record that its language is of; none: this one
+};
 
 }  // namespace quern

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "quern/core/ascii_text.hpp"
+#include "quern/core/bytes.hpp"
 
 namespace quern {
 

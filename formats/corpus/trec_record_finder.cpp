@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include "quern/core/ascii_text.hpp"
+#include "quern/core/bytes.hpp"
 #include "quern/formats/corpus/record_finder.hpp"
 #include "quern/text/sgml_tag.hpp"
 

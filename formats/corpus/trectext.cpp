@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "quern/core/ascii_text.hpp"
+#include "quern/core/bytes.hpp"
 #include "quern/formats/corpus/corpus_format.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
 #include "quern/formats/corpus/record_finder.hpp"

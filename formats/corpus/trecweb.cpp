@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <array>
 
-#include "quern/core/ascii_text.hpp"
+#include "quern/core/bytes.hpp"
 #include "quern/formats/corpus/corpus_format.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
-#include "quern/formats/corpus/http_message.hpp"
+#include "quern/formats/corpus/http_body.hpp"
 #include "quern/formats/corpus/record_finder.hpp"
 #include "quern/text/sgml_tag.hpp"
 

@@ -1,13 +1,11 @@
 #include <string>
 #include <utility>
 
-#include "quern/core/ascii_text.hpp"
 #include "quern/core/bytes.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
 #include "quern/formats/corpus/extracted_text.hpp"
 #include "quern/formats/corpus/http_body.hpp"
-#include "quern/formats/corpus/http_message.hpp"
 #include "quern/formats/corpus/warc_header.hpp"
 
 namespace quern {

@@ -1,7 +1,7 @@
 #include "quern/formats/corpus/warc_header.hpp"
 
-#include "quern/core/ascii_text.hpp"
-#include "quern/formats/corpus/http_message.hpp"
+#include "quern/core/bytes.hpp"
+#include "quern/formats/corpus/http_body.hpp"
 
 namespace quern {
 namespace {

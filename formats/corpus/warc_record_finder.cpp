@@ -2,8 +2,8 @@
 #include <charconv>
 #include <string>
 
-#include "quern/core/ascii_text.hpp"
-#include "quern/formats/corpus/http_message.hpp"
+#include "quern/core/bytes.hpp"
+#include "quern/formats/corpus/http_body.hpp"
 #include "quern/formats/corpus/record_finder.hpp"
 #include "quern/formats/corpus/warc_header.hpp"
 

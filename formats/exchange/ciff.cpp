@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "quern/core/version.hpp"
+#include "quern/core/types.hpp"
 #include "quern/formats/tables/source_bytes.hpp"
 
 namespace quern {

@@ -6,11 +6,11 @@
 #include <charconv>
 #include <cmath>
 
-#include "quern/core/ascii_text.hpp"
+#include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/text/field_value.hpp"
-#include "quern/text/quoted_start.hpp"
+#include "quern/text/utf8.hpp"
 
 namespace quern {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "quern/core/named.hpp"
-#include "quern/formats/tables/released_text.hpp"
+#include "quern/formats/tables/text_lines.hpp"
 
 /// Reads query files in the formats of test collections and logs; see query_file.md.
 namespace quern {

@@ -9,7 +9,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/own_errors.hpp"
-#include "quern/text/quoted_start.hpp"
+#include "quern/text/utf8.hpp"
 
 namespace quern {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "quern/core/ascii_text.hpp"
+#include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
 #include "quern/formats/rankers/json_events.hpp"
 #include "quern/formats/rankers/number_text.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "quern/core/ascii_text.hpp"
+#include "quern/core/bytes.hpp"
 #include "quern/formats/rankers/json_events.hpp"
 #include "quern/formats/rankers/lightgbm_parts.hpp"
 #include "quern/formats/rankers/model_format.hpp"

@@ -7,7 +7,7 @@
 
 #include "quern/core/named.hpp"
 #include "quern/core/own_errors.hpp"
-#include "quern/formats/rankers/check_model.hpp"
+#include "quern/formats/rankers/ranker_model.hpp"
 #include "quern/io/byte_source.hpp"
 
 namespace quern {

@@ -5,6 +5,8 @@
 #include <variant>
 #include <vector>
 
+#include "quern/core/named.hpp"
+
 /// Learned models that give a document a score by its features, in one form whatever program trained them.
 ///
 /// A model reads an array of float32 feature values, one per entry of RankerModel::features. NaN is a missing value.
@@ -133,5 +135,24 @@ struct RankerModel {
   std::uint64_t columns = 0;
   std::variant<TreeEnsemble, LinearModel, NetworkModel> function;
 };
+
+/// As descriptions and figures call them.
+inline constexpr NamedValue<TransformationKind> transformation_names[] = {
+    {"linear", TransformationKind::linear, "x · p1 + p2"},
+    {"log-linear", TransformationKind::log_linear, "ln(x + 1) · p1 + p2"},
+    {"bucket", TransformationKind::bucket, "1 if p1 <= x < p2, else 0"},
+    {"free-form", TransformationKind::free_form, "a function by name"},
+};
+inline constexpr NamedValue<Activation> activation_names[] = {
+    {"none", Activation::none, "the sum itself"},
+    {"relu", Activation::relu, "0 for what is below 0"},
+    {"sigmoid", Activation::sigmoid, "1 / (1 + exp(-x))"},
+    {"tanh", Activation::tanh, "the hyperbolic tangent"},
+};
+
+/// Throws CorruptFile, with tree and node or layer, unless a model keeps what ranker_model.hpp promises: numbers in
+/// range, children after their parents, each node and leaf in one place of its tree, leaves from left to right,
+/// thresholds that are numbers, finite values, layers that fit each other. `name` is what messages call it.
+void check_model(const RankerModel& model, const std::string& name);
 
 }  // namespace quern

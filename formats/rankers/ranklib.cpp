@@ -1,13 +1,15 @@
+#include "quern/formats/rankers/ranklib.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
-#include "quern/core/ascii_text.hpp"
+#include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
 #include "quern/formats/rankers/number_text.hpp"
-#include "quern/formats/rankers/ranklib_parts.hpp"
 #include "quern/formats/rankers/tree_collector.hpp"
 
 namespace quern {
@@ -115,6 +117,216 @@ const ModelFormat& ranklib_format() {
   static const ModelFormat format = {"ranklib", "RankLib's LambdaMART, MART, random forests and linear models",
                                      is_ranklib, read_ranklib};
   return format;
+}
+
+namespace {
+
+/// A tag of RankLib's XML, which has no entities and no elements but those of trees.
+struct RanklibTag {
+  std::string_view name, attributes;
+  bool closes = false;
+  std::size_t begin = 0;
+};
+
+class RanklibTreeReader {
+ public:
+  RanklibTreeReader(const ModelFile& file, bool averages) : file_(file), averages_(averages), trees_(file.name) {}
+
+  RankerModel read() {
+    for (RanklibTag tag; next_tag(tag);) {
+      tag_at_ = tag.begin;
+      tag.closes ? close(tag) : open(tag);
+    }
+    TreeEnsemble& trees = trees_.trees();
+    if (in_ensemble_) fail("ends within an ensemble");
+    if (trees.trees() == 0) fail("has no trees");
+    trees.sum = TreeSum::float32;
+    if (averages_) trees.group_ends = std::move(ends_);
+    return trees_.finish(ranklib_format().name);
+  }
+
+ private:
+  /// A split whose end has not come yet.
+  struct Split {
+    std::size_t number = 0;  ///< in loose_
+    bool has_feature = false, has_threshold = false, has_output = false;
+  };
+
+  [[noreturn]] void fail(std::string_view why) const {
+    fail_at(file_, std::min(tag_at_, file_.bytes.size()), fmt::format("tree {}: {}", trees_.trees().trees(), why));
+  }
+
+  /// Goes on to the next tag. Only spaces and comments are between tags, but in elements with a number.
+  bool next_tag(RanklibTag& tag) {
+    const std::string_view text = file_.bytes;
+    for (;;) {
+      while (at_ < text.size() && is_ascii_space(text[at_])) ++at_;
+      tag_at_ = at_;
+      if (at_ == text.size()) return false;
+      if (text[at_] == '#') {
+        at_ = std::min(text.find('\n', at_), text.size());
+      } else if (text.substr(at_, 4) == "<!--") {
+        skip_past("-->");
+      } else if (text.substr(at_, 2) == "<?") {
+        skip_past("?>");
+      } else if (text[at_] == '<') {
+        break;
+      } else {
+        fail("has text between its elements");
+      }
+    }
+    tag.begin = at_;
+    const std::size_t end = text.find('>', at_);
+    if (end == text.npos) fail("a tag does not end");
+    std::string_view inside = trim(text.substr(at_ + 1, end - at_ - 1));
+    at_ = end + 1;
+    tag.closes = inside.substr(0, 1) == "/";
+    if (tag.closes) inside = trim(inside.substr(1));
+    const std::size_t name = std::min(inside.find_first_of(" \t\r\n"), inside.size());
+    tag.name = inside.substr(0, name);
+    tag.attributes = trim(inside.substr(name));
+    return true;
+  }
+
+  void skip_past(std::string_view end) {
+    const std::size_t found = file_.bytes.find(end, at_);
+    if (found == file_.bytes.npos) fail("a comment does not end");
+    at_ = found + end.size();
+  }
+
+  void open(const RanklibTag& tag) {
+    if (tag.name == "ensemble") return open_ensemble();
+    if (!in_ensemble_) fail(fmt::format("<{:.20}> is outside of an ensemble", tag.name));
+    if (tag.name == "tree") return open_tree(tag);
+    if (!in_tree_) fail(fmt::format("<{:.20}> is outside of a tree", tag.name));
+    if (tag.name == "split") return open_split();
+    if (splits_.empty()) fail(fmt::format("<{:.20}> is outside of a split", tag.name));
+    if (tag.name == "feature")
+      read_feature();
+    else if (tag.name == "threshold")
+      read_threshold();
+    else if (tag.name == "output")
+      read_output();
+    else
+      fail(fmt::format("<{:.20}> is no element of RankLib's trees", tag.name));
+  }
+
+  void close(const RanklibTag& tag) {
+    if (tag.name == "split" && !splits_.empty()) return close_split();
+    if (tag.name == "tree" && in_tree_ && splits_.empty()) {
+      if (loose_.nodes.empty()) fail("has no splits");
+      trees_.add(loose_);
+      in_tree_ = false;
+    } else if (tag.name == "ensemble" && in_ensemble_ && !in_tree_) {
+      in_ensemble_ = false;
+      ends_.push_back(trees_.trees().trees());
+    } else {
+      fail(fmt::format("</{:.20}> ends what did not begin", tag.name));
+    }
+  }
+
+  void open_ensemble() {
+    if (in_ensemble_) fail("an ensemble is in an ensemble");
+    if (!averages_ && !ends_.empty())
+      fail("a second ensemble, which only random forests have: the first line says '## Random Forests' then");
+    in_ensemble_ = true;
+  }
+
+  void open_tree(const RanklibTag& tag) {
+    if (in_tree_) fail("a tree is in a tree");
+    in_tree_ = true;
+    loose_.nodes.clear();
+    weight_ = 0;
+    const std::size_t found = tag.attributes.find("weight=");
+    const std::string_view quoted = found == tag.attributes.npos ? "" : tag.attributes.substr(found + 7);
+    const char quote = quoted.empty() ? '\0' : quoted[0];
+    const std::size_t end = quote == '"' || quote == '\'' ? quoted.find(quote, 1) : quoted.npos;
+    if (end == quoted.npos || !read_number(trim(quoted.substr(1, end - 1)), weight_) || !std::isfinite(weight_))
+      fail("has no weight that is a finite number");
+  }
+
+  void open_split() {
+    if (splits_.empty() && !loose_.nodes.empty()) fail("has two roots");
+    if (!splits_.empty()) {
+      const Split& parent = splits_.back();
+      if (!parent.has_feature || !parent.has_threshold) fail("a split's parts come before its feature and threshold");
+      LooseTree::Node& node = loose_.nodes[parent.number];
+      if (node.right != -1) fail("a split has more than two parts");
+      (node.left == -1 ? node.left : node.right) = static_cast<std::int64_t>(loose_.nodes.size());
+    }
+    splits_.push_back({loose_.nodes.size()});
+    loose_.nodes.emplace_back();
+  }
+
+  void close_split() {
+    const Split& split = splits_.back();
+    const LooseTree::Node& node = loose_.nodes[split.number];
+    const bool is_inner = split.has_feature && split.has_threshold && node.right != -1;
+    if (split.has_output ? split.has_feature || split.has_threshold : !is_inner)
+      fail("a split has neither an output alone, nor a feature, a threshold and two parts");
+    splits_.pop_back();
+  }
+
+  /// The text up to the end of the element, which has no other elements.
+  std::string_view element_text(std::string_view name) {
+    const std::size_t end = file_.bytes.find('<', at_);
+    if (end == file_.bytes.npos) fail(fmt::format("{} does not end", name));
+    const std::string_view text = trim(file_.bytes.substr(at_, end - at_));
+    at_ = end;
+    RanklibTag tag;
+    if (!next_tag(tag) || !tag.closes || tag.name != name) fail(fmt::format("{} does not end", name));
+    return text;
+  }
+
+  void read_feature() {
+    const std::string_view text = element_text("feature");
+    std::uint32_t number = 0;
+    Split& split = splits_.back();
+    if (split.has_feature || !read_number(text, number) || number == 0 || number > most_feature)
+      fail(fmt::format("'{:.40}' is no number of a feature, or the split has another one", text));
+    split.has_feature = true;
+    const std::uint32_t feature = trees_.features().by_name(fmt::format("{}", number));
+    // RankLib takes values that are not there for 0.
+    loose_.nodes[split.number].input = trees_.input(feature, TreeInputKind::nan_is_zero);
+  }
+
+  void read_threshold() {
+    const std::string_view text = element_text("threshold");
+    Split& split = splits_.back();
+    float& threshold = loose_.nodes[split.number].threshold;
+    if (split.has_threshold || !read_number(text, threshold) || std::isnan(threshold))
+      fail(fmt::format("'{:.40}' is no threshold, or the split has another one", text));
+    split.has_threshold = true;
+  }
+
+  void read_output() {
+    const std::string_view text = element_text("output");
+    Split& split = splits_.back();
+    float output = 0;
+    if (split.has_output || !read_number(text, output) || !std::isfinite(output))
+      fail(fmt::format("'{:.40}' is no finite output, or the split has another one", text));
+    split.has_output = true;
+    // As RankLib multiplies: two float32 in double, which is exact.
+    loose_.nodes[split.number].leaf = static_cast<double>(output) * static_cast<double>(weight_);
+  }
+
+  static constexpr std::uint32_t most_feature = std::numeric_limits<std::int32_t>::max();
+
+  const ModelFile& file_;
+  bool averages_;
+  std::size_t at_ = 0, tag_at_ = 0;
+  bool in_ensemble_ = false, in_tree_ = false;
+  float weight_ = 0;
+  std::vector<Split> splits_;  ///< from the root of the tree at hand to the split at hand
+  LooseTree loose_;
+  std::vector<std::uint64_t> ends_;  ///< of ensembles
+  TreeCollector trees_;
+};
+
+}  // namespace
+
+RankerModel read_ranklib_trees(const ModelFile& file, bool averages) {
+  return RanklibTreeReader(file, averages).read();
 }
 
 }  // namespace quern

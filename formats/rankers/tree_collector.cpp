@@ -8,7 +8,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "quern/core/ascii_text.hpp"
+#include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
 #include "quern/formats/rankers/number_text.hpp"
 

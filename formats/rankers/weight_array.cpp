@@ -4,10 +4,13 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
+#include "quern/formats/rankers/json_events.hpp"
+#include "quern/formats/rankers/number_text.hpp"
 
 namespace quern {
 namespace {
@@ -70,6 +73,228 @@ WeightArray weights_of_bytes(std::string_view bytes, WeightType type, std::vecto
   }
   array.shape = std::move(shape);
   return array;
+}
+
+namespace {
+
+constexpr std::string_view npy_magic = "\x93NUMPY";
+constexpr std::size_t most_npy_dimensions = 32;
+
+/// The head of a NumPy file: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
+class NpyHead {
+ public:
+  NpyHead(std::string_view text, const std::string& name) : text_(text), name_(name) {
+    expect('{');
+    while (!take('}')) {
+      read_entry();
+      if (!take(',')) {
+        expect('}');
+        break;
+      }
+    }
+    if (!trim(text_).empty() || type_.empty() || !by_columns_ || !shape_) fail();
+  }
+
+  const std::string& type() const { return type_; }
+  bool by_columns() const { return *by_columns_; }
+  std::vector<std::uint64_t> shape() const { return *shape_; }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw CorruptFile(name_ + ": its head is no dictionary with descr, fortran_order and shape, as NumPy writes it");
+  }
+  bool take(char c) {
+    text_ = trim(text_);
+    if (text_.empty() || text_.front() != c) return false;
+    text_.remove_prefix(1);
+    return true;
+  }
+  void expect(char c) {
+    if (!take(c)) fail();
+  }
+  std::string_view take_string() {
+    text_ = trim(text_);
+    const char quote = text_.empty() ? '\0' : text_.front();
+    const std::size_t end = quote == '\'' || quote == '"' ? text_.find(quote, 1) : text_.npos;
+    if (end == text_.npos) fail();
+    const std::string_view string = text_.substr(1, end - 1);
+    text_.remove_prefix(end + 1);
+    return string;
+  }
+  std::string_view take_word() {
+    text_ = trim(text_);
+    std::size_t size = 0;
+    while (size < text_.size() && (is_ascii_letter(text_[size]) || is_ascii_digit(text_[size]))) ++size;
+    const std::string_view word = text_.substr(0, size);
+    text_.remove_prefix(size);
+    return word;
+  }
+
+  void read_entry() {
+    const std::string_view key = take_string();
+    expect(':');
+    if (key == "descr") {
+      type_ = take_string();
+    } else if (key == "fortran_order") {
+      const std::string_view word = take_word();
+      if (word != "True" && word != "False") fail();
+      by_columns_ = word == "True";
+    } else if (key == "shape") {
+      read_shape();
+    } else {
+      fail();
+    }
+  }
+
+  void read_shape() {
+    std::vector<std::uint64_t> shape;
+    expect('(');
+    while (!take(')')) {
+      std::uint64_t size = 0;
+      if (shape.size() == most_npy_dimensions || !read_number(take_word(), size)) fail();
+      shape.push_back(size);
+      if (!take(',')) {
+        expect(')');
+        break;
+      }
+    }
+    shape_ = std::move(shape);
+  }
+
+  std::string_view text_;
+  const std::string& name_;
+  std::string type_;
+  std::optional<bool> by_columns_;
+  std::optional<std::vector<std::uint64_t>> shape_;
+};
+
+WeightType npy_type(const std::string& type, const std::string& name) {
+  if (type == "<f4") return WeightType::float32;
+  if (type == "<f8") return WeightType::float64;
+  if (type == "<f2") return WeightType::float16;
+  throw InvalidArgument(
+      fmt::format("{}: has numbers of NumPy's type '{:.20}'; save float32 instead: array.astype('<f4')", name, type));
+}
+
+}  // namespace
+
+WeightArray read_npy(std::string_view bytes, const std::string& name) {
+  if (bytes.substr(0, npy_magic.size()) != npy_magic || bytes.size() < 10)
+    throw CorruptFile(name + ": is no NumPy file, which begin with \\x93NUMPY");
+  const auto version = static_cast<unsigned>(static_cast<unsigned char>(bytes[6]));
+  if (version < 1 || version > 3)
+    throw UnsupportedVersion(
+        fmt::format("{}: is a NumPy file of version {}, of which Quern reads 1 to 3", name, version));
+  const std::size_t length_bytes = version == 1 ? 2 : 4;
+  const std::size_t begin = 8 + length_bytes;
+  if (bytes.size() < begin) throw CorruptFile(name + ": ends within its head");
+  const std::uint64_t length =
+      version == 1 ? load_le<std::uint16_t>(bytes.data() + 8) : load_le<std::uint32_t>(bytes.data() + 8);
+  if (length > bytes.size() - begin) throw CorruptFile(name + ": ends within its head");
+  const NpyHead head(bytes.substr(begin, length), name);
+  const WeightType type = npy_type(head.type(), name);
+  return weights_of_bytes(bytes.substr(begin + length), type, head.shape(), head.by_columns(), name);
+}
+
+namespace {
+
+constexpr std::size_t most_tensor_dimensions = 32, most_names_in_message = 20;
+
+/// What a file's head says about the tensor that is looked for.
+struct TensorEntry {
+  std::string type;
+  std::vector<std::uint64_t> shape, offsets;
+};
+
+/// The head of a safetensors file: an object with an object for each tensor.
+class SafetensorsHead : public JsonEvents {
+ public:
+  SafetensorsHead(const std::string& name, std::string_view tensor) : name_(name), tensor_(tensor) {}
+
+  void begin_object() override {
+    if (++depth_ > 2 || in_list_) fail();
+    if (depth_ == 2) {
+      is_wanted_ = key_ == tensor_;
+      if (is_wanted_ && std::exchange(is_found_, true)) fail();
+      if (key_ != "__metadata__" && names_.size() < most_names_in_message) names_.push_back(key_);
+    }
+    key_.clear();
+  }
+  void end_object() override {
+    --depth_;
+    key_.clear();
+  }
+  void begin_array() override {
+    if (depth_ != 2 || in_list_) fail();
+    in_list_ = true;
+  }
+  void end_array() override { in_list_ = false; }
+  void key(std::string_view name) override { key_ = name; }
+  void text(std::string_view value) override {
+    if (depth_ != 2) fail();
+    if (is_wanted_ && key_ == "dtype") entry_.type = value;
+  }
+  void number(const JsonNumber& value) override {
+    if (!in_list_) fail();
+    if (!is_wanted_) return;
+    std::int64_t number = 0;
+    if (!value.get(number) || number < 0) fail();
+    std::vector<std::uint64_t>* const to = key_ == "shape"          ? &entry_.shape
+                                           : key_ == "data_offsets" ? &entry_.offsets
+                                                                    : nullptr;
+    if (to) to->push_back(static_cast<std::uint64_t>(number));
+    if (to && to->size() > most_tensor_dimensions) fail();
+  }
+  void boolean(bool) override { fail(); }
+
+  bool is_found() const { return is_found_; }
+  const TensorEntry& entry() const { return entry_; }
+  /// Those that there are, the first ones of them, for messages.
+  std::string names() const {
+    std::string text;
+    for (const std::string& name : names_) text += fmt::format("{}{:.60}", text.empty() ? "" : ", ", name);
+    return text;
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw CorruptFile(name_ + ": its head does not have the form of a safetensors file");
+  }
+
+  const std::string& name_;
+  std::string_view tensor_;
+  int depth_ = 0;
+  bool in_list_ = false, is_wanted_ = false, is_found_ = false;
+  std::string key_;
+  std::vector<std::string> names_;
+  TensorEntry entry_;
+};
+
+WeightType tensor_type(const std::string& type, const std::string& what) {
+  if (type == "F32") return WeightType::float32;
+  if (type == "F64") return WeightType::float64;
+  if (type == "F16") return WeightType::float16;
+  throw InvalidArgument(fmt::format("{}: has numbers of the type '{:.20}'; save float32 instead", what, type));
+}
+
+}  // namespace
+
+WeightArray read_safetensors(std::string_view bytes, const std::string& name, std::string_view tensor) {
+  constexpr std::size_t begin = 8;
+  if (bytes.size() < begin) throw CorruptFile(name + ": ends within its head");
+  const auto length = load_le<std::uint64_t>(bytes.data());
+  if (length > bytes.size() - begin) throw CorruptFile(name + ": ends within its head, or is no safetensors file");
+  SafetensorsHead head(name, tensor);
+  read_json(bytes.substr(begin, length), name, head);
+  if (!head.is_found())
+    throw InvalidArgument(fmt::format("{}: has no tensor '{:.60}', but {}", name, tensor, head.names()));
+  const std::string what = fmt::format("{}, tensor '{:.60}'", name, tensor);
+  const std::vector<std::uint64_t>& offsets = head.entry().offsets;
+  const std::string_view data = bytes.substr(begin + length);
+  if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > data.size())
+    throw CorruptFile(what + ": its data_offsets are not in the file");
+  return weights_of_bytes(data.substr(offsets[0], offsets[1] - offsets[0]), tensor_type(head.entry().type, what),
+                          head.entry().shape, false, what);
 }
 
 }  // namespace quern

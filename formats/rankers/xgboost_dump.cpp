@@ -6,7 +6,10 @@
 #include <limits>
 #include <utility>
 
+#include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
+#include "quern/formats/rankers/json_events.hpp"
+#include "quern/formats/rankers/model_format.hpp"
 #include "quern/formats/rankers/number_text.hpp"
 
 namespace quern {
@@ -65,6 +68,229 @@ RankerModel XgboostDump::finish(std::string_view format) {
   if (trees() == 0) throw CorruptFile(trees_.name() + ": has no trees");
   trees_.trees().sum = TreeSum::float32;
   return trees_.finish(format);
+}
+
+namespace {
+
+class XgboostTextDumpReader {
+ public:
+  explicit XgboostTextDumpReader(const ModelFile& file) : file_(file), dump_(file.name) {}
+
+  RankerModel read() {
+    const std::string_view text = file_.bytes;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = std::min(text.find('\n', at), text.size());
+      ++line_;
+      add_line(trim(text.substr(at, end - at)));
+      at = end + 1;
+    }
+    end_tree();
+    return dump_.finish(xgboost_text_dump_format().name);
+  }
+
+ private:
+  [[noreturn]] void fail(std::string_view why) const {
+    throw CorruptFile(fmt::format("{}, line {}: {}", file_.name, line_, why));
+  }
+  void end_tree() {
+    if (has_nodes_) dump_.end_tree();
+    has_nodes_ = false;
+  }
+
+  void add_line(std::string_view line) {
+    if (line.empty()) return;
+    if (line.substr(0, 8) == "booster[") return end_tree();
+    XgboostDumpNode node;
+    const std::size_t colon = line.find(':');
+    if (colon == line.npos || !read_number(line.substr(0, colon), node.id)) fail("is no node of a tree");
+    // Lists of trees without headings: each begins with its node 0.
+    if (node.id == 0) end_tree();
+    line.remove_prefix(colon + 1);
+    if (line.substr(0, 5) == "leaf=") {
+      node.is_leaf = true;
+      if (!read_number(line.substr(5, line.find(',') - 5), node.leaf)) fail("the leaf's value is no number");
+    } else {
+      read_split(line, node);
+    }
+    dump_.add(std::move(node));
+    has_nodes_ = true;
+  }
+
+  /// "[feature<threshold] yes=1,no=2,missing=1" or "[feature:{categories}] …".
+  void read_split(std::string_view line, XgboostDumpNode& node) const {
+    const std::size_t end = line.find("] ");
+    if (line.empty() || line.front() != '[' || end == line.npos) fail("is neither a leaf nor a split");
+    const std::string_view split = line.substr(1, end - 1);
+    if (const std::size_t below = split.rfind('<'); below != split.npos && split.back() != '}') {
+      node.feature = split.substr(0, below);
+      node.has_threshold = read_number(split.substr(below + 1), node.threshold);
+      if (!node.has_threshold) fail("the threshold is no number");
+    } else if (const std::size_t list = split.rfind(":{"); list != split.npos && split.back() == '}') {
+      node.feature = split.substr(0, list);
+      node.has_categories = true;
+      read_categories(split.substr(list + 2, split.size() - list - 3), node);
+    }
+    line.remove_prefix(end + 2);
+    for (std::size_t at = 0; at < line.size();) {
+      const std::size_t stop = std::min(line.find(',', at), line.size());
+      read_setting(line.substr(at, stop - at), node);
+      at = stop + 1;
+    }
+  }
+
+  void read_categories(std::string_view list, XgboostDumpNode& node) const {
+    for (std::size_t at = 0; at < list.size();) {
+      const std::size_t stop = std::min(list.find(',', at), list.size());
+      std::uint32_t category = 0;
+      if (!read_number(list.substr(at, stop - at), category) || category >= 1 << 24)
+        fail("a category is no such number");
+      node.categories.push_back(category);
+      at = stop + 1;
+    }
+  }
+
+  void read_setting(std::string_view setting, XgboostDumpNode& node) const {
+    const std::size_t equals = std::min(setting.find('='), setting.size());
+    const std::string_view key = setting.substr(0, equals);
+    std::int64_t* const to = key == "yes"       ? &node.yes
+                             : key == "no"      ? &node.no
+                             : key == "missing" ? &node.missing
+                                                : nullptr;
+    if (to && (equals == setting.size() || !read_number(setting.substr(equals + 1), *to)))
+      fail(fmt::format("{} is no number of a node", key));
+  }
+
+  const ModelFile& file_;
+  XgboostDump dump_;
+  std::size_t line_ = 0;
+  bool has_nodes_ = false;
+};
+
+bool is_xgboost_text_dump(std::string_view head) {
+  return head.substr(0, 10) == "booster[0]" || head.substr(0, 3) == "0:[" || head.substr(0, 7) == "0:leaf=";
+}
+
+RankerModel read_xgboost_text_dump(const ModelFile& file) { return XgboostTextDumpReader(file).read(); }
+
+}  // namespace
+
+const ModelFormat& xgboost_text_dump_format() {
+  static const ModelFormat format = {"xgboost-text-dump", "XGBoost's dumps of trees as text", is_xgboost_text_dump,
+                                     read_xgboost_text_dump};
+  return format;
+}
+
+namespace {
+
+/// An array of trees, each a node with its children in it.
+class XgboostJsonDumpReader : public JsonEvents {
+ public:
+  explicit XgboostJsonDumpReader(const std::string& name) : dump_(name) {}
+
+  void begin_object() override {
+    if (lists_ == 0) dump_.fail("a dump is a list of trees");
+    if (!nodes_.empty() && list_ != List::children) dump_.fail("has an object that is no child of a node");
+    nodes_.emplace_back();
+    list_ = List::none;
+    key_.clear();
+  }
+  void end_object() override {
+    dump_.add(std::move(nodes_.back()));
+    nodes_.pop_back();
+    if (nodes_.empty())
+      dump_.end_tree();
+    else
+      list_ = List::children;
+    key_.clear();
+  }
+  void begin_array() override {
+    ++lists_;
+    if (lists_ == 1) return;
+    if (nodes_.empty() || list_ != List::none) dump_.fail("has a list in a list");
+    if (key_ == "children") {
+      list_ = List::children;
+    } else if (key_ == "split_condition") {
+      list_ = List::categories;
+      nodes_.back().has_categories = true;
+    } else {
+      dump_.fail(fmt::format("has the list '{:.40}' in a node", key_));
+    }
+  }
+  void end_array() override {
+    --lists_;
+    list_ = List::none;
+    key_.clear();
+  }
+  void key(std::string_view name) override { key_ = name; }
+
+  void text(std::string_view value) override {
+    if (nodes_.empty() || list_ != List::none) dump_.fail("has a text where a node should be");
+    if (key_ == "split") nodes_.back().feature = value;
+  }
+
+  void number(const JsonNumber& value) override {
+    if (nodes_.empty() || list_ == List::children) dump_.fail("has a number where a node should be");
+    XgboostDumpNode& node = nodes_.back();
+    const auto get = [&](auto& to) {
+      if (!value.get(to)) dump_.fail(fmt::format("node {}: {} is no such number", node.id, key_));
+    };
+    if (list_ == List::categories) {
+      std::int64_t category = 0;
+      get(category);
+      if (category < 0 || category >= 1 << 24)
+        dump_.fail(fmt::format("a category of node {} is {}", node.id, category));
+      node.categories.push_back(static_cast<std::uint32_t>(category));
+    } else if (key_ == "nodeid") {
+      get(node.id);
+    } else if (key_ == "yes") {
+      get(node.yes);
+    } else if (key_ == "no") {
+      get(node.no);
+    } else if (key_ == "missing") {
+      get(node.missing);
+    } else if (key_ == "leaf") {
+      get(node.leaf);
+      node.is_leaf = true;
+    } else if (key_ == "split_condition") {
+      get(node.threshold);
+      node.has_threshold = true;
+    }
+  }
+  void boolean(bool) override { dump_.fail("has a truth value, which dumps do not have"); }
+
+  RankerModel finish() { return dump_.finish(xgboost_json_dump_format().name); }
+
+ private:
+  enum class List : std::uint8_t { none, children, categories };
+
+  XgboostDump dump_;
+  std::vector<XgboostDumpNode> nodes_;  ///< from the root of the tree at hand to the node at hand
+  std::size_t lists_ = 0;
+  List list_ = List::none;  ///< the list at hand, in the node at hand
+  std::string key_;
+};
+
+bool is_xgboost_json_dump(std::string_view head) {
+  for (const std::string_view token : {"[", "{", "\"nodeid\""}) {
+    head = trim(head);
+    if (head.substr(0, token.size()) != token) return false;
+    head.remove_prefix(token.size());
+  }
+  return true;
+}
+
+RankerModel read_xgboost_json_dump(const ModelFile& file) {
+  XgboostJsonDumpReader reader(file.name);
+  read_json(file.bytes, file.name, reader);
+  return reader.finish();
+}
+
+}  // namespace
+
+const ModelFormat& xgboost_json_dump_format() {
+  static const ModelFormat format = {"xgboost-json-dump", "XGBoost's dumps of trees in JSON", is_xgboost_json_dump,
+                                     read_xgboost_json_dump};
+  return format;
 }
 
 }  // namespace quern

@@ -7,7 +7,6 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/own_errors.hpp"
-#include "quern/formats/tables/tab_fields.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 
 namespace quern {

@@ -7,8 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/formats/tables/processor.hpp"
-#include "quern/formats/tables/times_origin.hpp"
+#include "quern/formats/tables/query_times.hpp"
 
 /// Files of costs: functions that predict how long a query takes on a device; see cost_file.md.
 namespace quern {

@@ -1,14 +1,54 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
-#include "quern/core/ascii_text.hpp"
-#include "quern/formats/tables/released_text.hpp"
+#include "quern/core/bytes.hpp"
 
-/// Lines and words of small text files: what the readers of queries, runs and judgements share.
 namespace quern {
+
+/// Called with text that a pass no longer needs: pieces from the front on, in order. Another pass may follow.
+using TextRelease = std::function<void(std::string_view piece)>;
+
+/// Reports the text that one pass over it no longer needs, in pieces.
+class ReleasedText {
+ public:
+  /// An empty `release` reports nothing.
+  ReleasedText(std::string_view text, TextRelease release) : text_(text), release_(std::move(release)) {}
+
+  /// The pass no longer needs the text before `place`.
+  void advance_to(const char* place) { advance_to(static_cast<std::size_t>(place - text_.data())); }
+  void advance_to(std::size_t passed) {
+    if (!release_ || passed < reported_ + piece_bytes) return;
+    release_(text_.substr(reported_, passed - reported_));
+    reported_ = passed;
+  }
+
+ private:
+  static constexpr std::size_t piece_bytes = std::size_t{8} << 20;
+
+  std::string_view text_;
+  TextRelease release_;
+  std::size_t reported_ = 0;
+};
+
+/// The number, from 1, of the line with the byte at `place`.
+inline std::uint64_t line_number_at(std::string_view text, std::size_t place, const TextRelease& release = {}) {
+  constexpr std::size_t at_once = std::size_t{1} << 20;
+  ReleasedText released(text, release);
+  std::uint64_t number = 1;
+  for (std::size_t from = 0; from < place; from += at_once) {
+    released.advance_to(from);
+    const std::string_view piece = text.substr(from, std::min(at_once, place - from));
+    number += static_cast<std::uint64_t>(std::count(piece.begin(), piece.end(), '\n'));
+  }
+  return number;
+}
+
+// Lines and words of small text files: what the readers of queries, runs and judgements share.
 
 /// `text` without the byte-order mark of UTF-8, which some editors put in front.
 inline std::string_view without_byte_order_mark(std::string_view text) {
@@ -58,5 +98,29 @@ std::string_view next_word(std::string_view& rest);
 
 /// Throws CorruptFile "NAME, line N: WHY".
 [[noreturn]] void fail_at_line(std::string_view name, std::uint64_t line, std::string_view why);
+
+/// Takes the fields of a line, one after the other. Throws CorruptFile, with file and line, if there is none or it is
+/// not what is asked for.
+class TabFields {
+ public:
+  /// `name`: what messages call the file; `number`: of the line. Both texts must outlive it.
+  TabFields(std::string_view line, std::string_view name, std::uint64_t number)
+      : rest_(line), name_(name), number_(number) {}
+
+  /// Never empty.
+  std::string_view text();
+  /// A whole number below 2^64.
+  std::uint64_t count();
+  /// A finite number.
+  double number();
+  /// Throws if there are further fields.
+  void end() const;
+  [[noreturn]] void fail(std::string_view why) const;
+
+ private:
+  std::string_view rest_, name_;
+  std::uint64_t number_;
+  bool at_end_ = false;
+};
 
 }  // namespace quern

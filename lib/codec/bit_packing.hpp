@@ -1,7 +1,11 @@
 #pragma once
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+
+#include "quern/codec/codec.hpp"
 
 /// Horizontal packing: values of one width b (0 to 32) one after another, low bits first, in little-endian 32-bit
 /// words. A run of values may begin at any bit. It is the one layout of slots in all codecs, on CPU and GPU.
@@ -50,5 +54,153 @@ class BitAppender {
 
 /// Packs the low `width` bits of each of n values from `bit_offset` on, as BitAppender does.
 void pack(const std::uint32_t* values, unsigned n, unsigned width, std::uint32_t* words, std::uint64_t bit_offset);
+
+// The high parts of a run's exceptions as NewPFD has them: an array that may have exceptions in its turn, and a mask
+// that marks whose they are.
+
+/// How many of the first n bits are ones. May read 7 bytes after them.
+inline std::uint32_t count_ones(const std::uint8_t* bytes, std::uint32_t n) {
+  std::uint32_t ones = 0;
+  std::uint64_t word;
+  for (; n >= 64; n -= 64, bytes += 8) {
+    std::memcpy(&word, bytes, sizeof word);
+    ones += static_cast<std::uint32_t>(std::popcount(word));
+  }
+  if (n == 0) return ones;
+  std::memcpy(&word, bytes, sizeof word);
+  return ones + static_cast<std::uint32_t>(std::popcount(word << (64 - n)));
+}
+
+/// A mask that begins at any bit, copied to where a byte does.
+class CopiedMask {
+ public:
+  /// Copies n bits, at most max_block_size, and zeros up to a multiple of 64, 64 bits at least. Returns how many are
+  /// ones. Reads up to 16 bytes after them.
+  std::uint32_t copy(const std::uint32_t* words, std::uint32_t bit, std::uint32_t n) {
+    constexpr std::uint32_t at_once = 57;  // of a word, whose first byte may have 7 bits before them
+    const char* from = reinterpret_cast<const char*>(words) + bit / 8;
+    std::memcpy(words_.data(), from, sizeof words_[0]);
+    words_[0] >>= bit % 8;
+    if (n > at_once) return copy_many(from, bit % 8, n);
+    words_[0] &= (std::uint64_t{1} << n) - 1;
+    return static_cast<std::uint32_t>(std::popcount(words_[0]));
+  }
+  const std::uint8_t* bytes() const { return reinterpret_cast<const std::uint8_t*>(words_.data()); }
+
+ private:
+  [[gnu::noinline]] std::uint32_t copy_many(const char* from, unsigned shift, std::uint32_t n) {
+    for (std::uint32_t i = 0; i < n; i += 64, from += 8) {
+      std::uint64_t low;
+      std::memcpy(&low, from, sizeof low);
+      const std::uint64_t high = static_cast<unsigned char>(from[8]);
+      words_[i / 64] = low >> shift | high << 1 << (63 - shift);
+    }
+    if (n % 64 != 0) words_[n / 64] &= (std::uint64_t{1} << n % 64) - 1;
+    return count_ones(bytes(), n);
+  }
+
+  std::array<std::uint64_t, max_block_size / 64> words_;
+};
+
+/// The arrays below a run of values.
+struct HighParts {
+  static constexpr unsigned max_arrays = 3;
+
+  struct Array {
+    /// Bytes with a bit for each of the values above, from the lowest on: which of them have a high part. After them,
+    /// up to a multiple of 64 bits, and 64 bits at least, come zeros; after 64 values and more, to a multiple of 32
+    /// suffices.
+    const std::uint8_t* mask;
+    std::uint32_t above;  ///< values of the run or array above
+    std::uint32_t size;   ///< values
+    std::uint32_t width;  ///< bits of their slots, at most 14
+    std::uint32_t slots_bit;
+
+    bool has(unsigned i) const { return (mask[i / 8] >> i % 8 & 1) != 0; }
+    /// How many of the values before value i above have a high part.
+    std::uint32_t rank(unsigned i) const { return count_ones(mask, i); }
+  };
+
+  /// All of them: those that aren't there are empty, but have a mask and a place. High parts are below 2^15.
+  std::array<Array, max_arrays> arrays;
+};
+
+/// Writes the high parts of the values above the first array to their places, 0 to the others: one by one.
+inline void place_each_high(const std::uint32_t* words, const HighParts& parts, std::uint16_t* placed) {
+  std::array<std::array<std::uint16_t, max_block_size>, HighParts::max_arrays> highs;
+  for (unsigned of = HighParts::max_arrays; of-- > 0;) {
+    const HighParts::Array& array = parts.arrays[of];
+    for (unsigned i = 0, taken = 0; i < array.size; ++i) {
+      std::uint32_t high = unpack_one(words, array.slots_bit + i * array.width, array.width) + 1;
+      if (of + 1 < HighParts::max_arrays && parts.arrays[of + 1].above > 0 && parts.arrays[of + 1].has(i))
+        high += std::uint32_t{highs[of + 1][taken++]} << array.width;
+      highs[of][i] = static_cast<std::uint16_t>(high);
+    }
+  }
+  const HighParts::Array& first = parts.arrays[0];
+  for (unsigned i = 0, taken = 0; i < first.above; ++i) placed[i] = first.has(i) ? highs[0][taken++] : std::uint16_t{0};
+}
+
+// What the kernels of all SIMD levels share.
+
+/// The bits from `bit` on, at least 57 of them.
+inline std::uint64_t bits_from(const std::uint32_t* words, std::uint64_t bit) {
+  std::uint64_t window;
+  std::memcpy(&window, reinterpret_cast<const char*>(words) + bit / 8, sizeof window);
+  return window >> bit % 8;
+}
+
+/// The bits of the mask for the 32 values from i on.
+inline std::uint32_t mask_of_32(const HighParts::Array& array, unsigned i) {
+  std::uint32_t mask;
+  std::memcpy(&mask, array.mask + i / 8, sizeof mask);
+  return mask;
+}
+
+/// Room for the high parts of each array, with what a register may read or write behind them.
+using HighBuffers = std::array<std::array<std::uint16_t, max_block_size + 32>, HighParts::max_arrays>;
+
+// Unary numbers in a bit string, low bits first: q ones, then a zero, the number's terminator.
+
+/// Positions after the n asked for that functions which find terminators may write.
+inline constexpr unsigned unary_slack = 72;
+
+/// Kernels::find_terminators one by one, for bit strings of any length.
+template <class Position>
+bool find_each_terminator(const std::uint32_t* words, std::uint64_t bit_offset, std::uint64_t bits, unsigned n,
+                          Position* positions) {
+  constexpr unsigned step = 32;
+  unsigned found = 0;
+  for (std::uint64_t at = 0; at < bits && found < n; at += step) {
+    auto terminators = static_cast<std::uint32_t>(~bits_from(words, bit_offset + at));
+    for (; terminators != 0; terminators &= terminators - 1)
+      positions[found++] = static_cast<Position>(at + static_cast<unsigned>(std::countr_zero(terminators)));
+  }
+  return found >= n && positions[n - 1] < bits;
+}
+
+/// The number before terminator i.
+template <class Position>
+std::uint32_t quotient_at(const Position* positions, unsigned i) {
+  return static_cast<Position>(positions[i] - positions[static_cast<int>(i) - 1] - 1);
+}
+
+/// The numbers before the terminators up to i: all bits before it but i are ones.
+template <class Position>
+std::uint32_t summed_quotient_at(const Position* positions, unsigned i) {
+  return static_cast<Position>(positions[i] - i);
+}
+
+/// Kernels::add_quotients for positions of any size.
+template <class Position>
+void add_each_quotient(const Position* positions, unsigned width, unsigned n, std::uint32_t* out) {
+  for (unsigned i = 0; i < n; ++i) out[i] += quotient_at(positions, i) << width;
+}
+
+/// Kernels::add_summed_quotients, likewise.
+template <class Position>
+void add_each_summed_quotient(const Position* positions, unsigned width, unsigned n, std::uint32_t* out) {
+  for (unsigned i = 0; i < n; ++i) out[i] += summed_quotient_at(positions, i) << width;
+}
 
 }  // namespace quern

@@ -10,7 +10,6 @@
 
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/exceptions.hpp"
-#include "quern/codec/kernel_parts.hpp"
 
 namespace quern {
 namespace {

@@ -11,7 +11,6 @@
 #include "quern/codec/avx512_tables.hpp"
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/exceptions.hpp"
-#include "quern/codec/kernel_parts.hpp"
 
 /// The kernels of kernels_avx2.cpp with registers twice as wide. They repeat its structure on purpose: the instructions
 /// differ, and code shared by template would be compiled for one level only.

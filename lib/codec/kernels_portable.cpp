@@ -1,8 +1,6 @@
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/exceptions.hpp"
-#include "quern/codec/kernel_parts.hpp"
 #include "quern/codec/kernels.hpp"
-#include "quern/codec/unary.hpp"
 
 namespace quern {
 namespace {

@@ -1,5 +1,5 @@
-#include "quern/codec/codecs.hpp"
-#include "quern/codec/high_parts.hpp"
+#include "quern/codec/bit_packing.hpp"
+#include "quern/codec/codec.hpp"
 #include "quern/codec/kernels.hpp"
 #include "quern/codec/newpfd_layout.hpp"
 #include "quern/core/error.hpp"

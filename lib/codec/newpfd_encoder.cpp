@@ -3,7 +3,6 @@
 #include <bit>
 
 #include "quern/codec/codec.hpp"
-#include "quern/codec/codecs.hpp"
 #include "quern/codec/newpfd_layout.hpp"
 #include "quern/codec/newpfd_widths.hpp"
 

@@ -1,7 +1,7 @@
 #include <numeric>
 #include <string>
 
-#include "quern/codec/codecs.hpp"
+#include "quern/codec/codec.hpp"
 #include "quern/codec/exceptions.hpp"
 #include "quern/codec/kernels.hpp"
 #include "quern/codec/old_newpfd_layout.hpp"

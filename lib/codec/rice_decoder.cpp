@@ -1,10 +1,10 @@
 #include <array>
 #include <string>
 
-#include "quern/codec/codecs.hpp"
+#include "quern/codec/bit_packing.hpp"
+#include "quern/codec/codec.hpp"
 #include "quern/codec/kernels.hpp"
 #include "quern/codec/rice_layout.hpp"
-#include "quern/codec/unary.hpp"
 #include "quern/core/error.hpp"
 
 namespace quern::rice {

@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "quern/codec/codec.hpp"
-#include "quern/codec/codecs.hpp"
 #include "quern/codec/rice_layout.hpp"
 
 namespace quern::rice {

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <string>
 
-#include "quern/codec/codecs.hpp"
+#include "quern/codec/codec.hpp"
 #include "quern/codec/exceptions.hpp"
 #include "quern/codec/kernels.hpp"
 #include "quern/codec/rpfd_layout.hpp"

@@ -2,7 +2,6 @@
 #include <vector>
 
 #include "quern/codec/codec.hpp"
-#include "quern/codec/codecs.hpp"
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/codec/rpfd_widths.hpp"
 

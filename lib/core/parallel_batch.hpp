@@ -1,12 +1,14 @@
 #pragma once
 #include <tbb/parallel_for.h>
 #include <tbb/partitioner.h>
+#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -199,6 +201,16 @@ void answer_in_batches(std::size_t count, unsigned threads, std::uint64_t held_b
     return true;
   };
   answer_or_put_off_in_batches<Answer>(count, threads, held_bytes, make, take);
+}
+
+/// work() with the mutex held, where work() may run parallel calls of oneTBB (as ExternalSort does when it sorts):
+/// while it waits for them, this thread takes no other task of the caller's, which could want the mutex.
+template <class Work>
+void with_isolated_lock(std::mutex& mutex, Work&& work) {
+  tbb::this_task_arena::isolate([&] {
+    const std::lock_guard lock(mutex);
+    work();
+  });
 }
 
 }  // namespace quern

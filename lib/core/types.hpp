@@ -20,4 +20,7 @@ inline constexpr docid_t end_docid = std::numeric_limits<docid_t>::max();
 using Bytes = std::vector<std::uint8_t>;
 using ByteView = std::span<const std::uint8_t>;
 
+/// The program's version, as the manifests of its files hold it.
+const char* version();
+
 }  // namespace quern

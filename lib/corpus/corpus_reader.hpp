@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -6,9 +7,10 @@
 #include <vector>
 
 #include "quern/core/resources.hpp"
+#include "quern/corpus/chunk_stream.hpp"
 #include "quern/corpus/corpus_files.hpp"
-#include "quern/corpus/file_bytes.hpp"
 #include "quern/formats/corpus/corpus_format.hpp"
+#include "quern/io/byte_source.hpp"
 
 namespace quern {
 
@@ -150,5 +152,12 @@ class CorpusReader : private LookAhead {
   std::optional<Spool> aside_;            ///< parts of a large record
   std::uint64_t aside_offset_ = 0;        ///< that record's place in the file
 };
+
+/// Cuts a file of a corpus, which is not compressed, into ranges of whole records, of about as many bytes: `count`, or
+/// fewer where there are fewer records. The documents of all ranges are those of the file, in their order. Reads the
+/// file once; what its records say is not looked at. `options`: as the ranges will be parsed with. Throws
+/// InvalidArgument if it is no such file, holds no record, or no format fits it; IoError.
+std::vector<FileRange> find_ranges(const std::string& path, std::size_t count, const CorpusOptions& options,
+                                   const Resources& resources);
 
 }  // namespace quern

@@ -3,10 +3,18 @@
 #include <span>
 #include <vector>
 
-#include "quern/corpus/posting.hpp"
+#include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"
 
 namespace quern {
+
+/// A posting on its way from the forward lists to its list.
+struct Posting {
+  term_t term = 0;
+  docid_t docid = 0;
+  freq_t freq = 0;
+  bool operator==(const Posting&) const = default;
+};
 
 /// Counts the terms of a collection's documents, in title and body together. Where the corpus gave weights, these are
 /// the counts. For one thread at a time.

@@ -10,7 +10,7 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/job_pipeline.hpp"
-#include "quern/core/memory_budget.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/corpus/chunk_builder.hpp"

@@ -6,8 +6,8 @@
 
 #include "quern/core/resources.hpp"
 #include "quern/corpus/chunk_builder.hpp"
+#include "quern/corpus/corpus_files.hpp"
 #include "quern/corpus/corpus_reader.hpp"
-#include "quern/corpus/file_list.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/io/file.hpp"
 #include "quern/text/analyzer.hpp"

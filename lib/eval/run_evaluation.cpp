@@ -13,7 +13,6 @@
 #include "quern/core/own_errors.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
-#include "quern/eval/query_results.hpp"
 #include "quern/formats/queries/qrels.hpp"
 #include "quern/formats/queries/run_file.hpp"
 

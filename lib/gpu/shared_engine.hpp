@@ -17,10 +17,9 @@
 
 #include "quern/gpu/failover.hpp"
 #include "quern/gpu/worker/gpu_statistics.hpp"
-#include "quern/plan/cost_correction.hpp"
 #include "quern/plan/cost_model.hpp"
-#include "quern/plan/predicted_query.hpp"
 #include "quern/plan/query_dispatcher.hpp"
+#include "quern/plan/query_features.hpp"
 #include "quern/search/query_engine.hpp"
 
 /// Answers queries on the CPU and on GPUs at the same time, each where a schedule sends it. Results are the same.

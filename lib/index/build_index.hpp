@@ -2,11 +2,11 @@
 #include <optional>
 #include <string>
 
-#include "quern/core/given_impacts.hpp"
+#include "quern/core/quantized.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/order_file.hpp"
-#include "quern/index/whole_of_shard.hpp"
+#include "quern/index/impact_sections.hpp"
 #include "quern/io/file.hpp"
 
 namespace quern {

@@ -25,4 +25,16 @@ void check_has_texts(const CollectionReader& collection);
 TextsReport build_texts(const CollectionReader& collection, const DocumentOrder& order, const std::string& index_hash,
                         const Resources& resources, File& out, std::optional<DocidRange> range = std::nullopt);
 
+/// The result of writing an index's kept fields.
+struct FieldsReport {
+  std::uint64_t fields = 0;
+  std::uint64_t file_bytes = 0;
+};
+
+/// Writes the kept fields of a collection's documents in docID order, within the memory budget, for the index with this
+/// hash (BuildReport::index_hash). The bytes written depend on collection, order and index alone. Throws
+/// InvalidArgument if the collection keeps no fields, and as check_build_memory() does.
+FieldsReport build_fields(const CollectionReader& collection, const DocumentOrder& order, const std::string& index_hash,
+                          const Resources& resources, File& out, std::optional<DocidRange> range = std::nullopt);
+
 }  // namespace quern

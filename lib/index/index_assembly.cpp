@@ -13,7 +13,6 @@
 #include "quern/index/impact_sections.hpp"
 #include "quern/index/list_encoder.hpp"
 #include "quern/index/piece_join.hpp"
-#include "quern/index/weight_sections.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/io/zstd_frame.hpp"
 

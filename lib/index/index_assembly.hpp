@@ -6,8 +6,8 @@
 
 #include "quern/formats/index_writer.hpp"
 #include "quern/index/build_index.hpp"
+#include "quern/index/impact_sections.hpp"
 #include "quern/index/list_source.hpp"
-#include "quern/index/whole_of_shard.hpp"
 #include "quern/io/external_sort.hpp"
 
 /// What every way to make an index shares: lists are encoded in parallel, documents sorted, and all is written within

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "quern/codec/codec.hpp"
-#include "quern/core/given_impacts.hpp"
+#include "quern/core/quantized.hpp"
 #include "quern/formats/index_writer.hpp"
 #include "quern/index/list_source.hpp"
 #include "quern/index/top_impacts.hpp"

@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "quern/corpus/posting.hpp"
+#include "quern/corpus/forward_postings.hpp"
 #include "quern/io/spool.hpp"
 
 /// Posting lists on their way from whatever makes them to the encoder: in batches, in the order of their terms.

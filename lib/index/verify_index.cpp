@@ -1,6 +1,7 @@
 #include "quern/index/verify_index.hpp"
 
 #include <fmt/format.h>
+#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
@@ -12,8 +13,15 @@
 #include "quern/codec/impact_packing.hpp"
 #include "quern/codec/short_list.hpp"
 #include "quern/core/run_stage.hpp"
+#include "quern/formats/container.hpp"
+#include "quern/formats/fields_file.hpp"
+#include "quern/formats/forward_file.hpp"
+#include "quern/formats/statistics_beside.hpp"
+#include "quern/formats/texts_file.hpp"
 #include "quern/index/list_scan.hpp"
+#include "quern/index/make_index.hpp"
 #include "quern/index/top_impacts.hpp"
+#include "quern/text/spooled_document.hpp"
 
 namespace quern {
 namespace {
@@ -265,6 +273,101 @@ class IndexCheck {
 
 void verify_index(const IndexReader& index, const Resources& resources) {
   return run_stage(resources, [&] { IndexCheck(index, resources).run(); });
+}
+
+namespace {
+
+void verify_texts_beside(const IndexReader& index, const Resources& resources) {
+  const TextsReader texts = TextsReader::open_beside(index);
+  texts.container().verify(resources);
+  resources.progress->start("check texts", texts.manifest().text_bytes, "bytes");
+  verify_texts(texts, index, resources);
+}
+
+}  // namespace
+
+void verify_forward(const std::string& path, const IndexReader& index, const Resources& resources) {
+  const ForwardReader forward(ContainerReader::open(path, FileKind::forward, forward_version));
+  forward.check_belongs_to(index);
+  forward.container().verify(resources);
+  resources.progress->start("check forward file", forward.num_documents(), "documents");
+  forward.verify_contents(index, resources);
+}
+
+void verify_fields(const FieldsReader& fields, const Resources& resources) {
+  fields.container().verify(resources);
+  resources.progress->start("check fields", fields.num_documents(), "documents");
+  fields.verify_contents(resources);
+}
+
+void verify_statistics(const StatisticsReader& statistics, const Resources& resources) {
+  statistics.container().verify(resources);
+  statistics.verify_contents();
+}
+
+void verify_index_files(const IndexReader& index, const Resources& resources) {
+  index.container().verify(resources);
+  resources.progress->start("check contents", index.manifest().postings, "postings");
+  verify_index(index, resources);
+  if (const std::string path = forward_path(index.name()); has_file(path)) verify_forward(path, index, resources);
+  if (has_file(texts_path(index.name()))) verify_texts_beside(index, resources);
+  if (has_file(statistics_path(index.name()))) verify_statistics(StatisticsBeside::open(index).statistics(), resources);
+  if (has_file(fields_path(index.name()))) verify_fields(FieldsReader::open_beside(index), resources);
+}
+
+namespace {
+
+/// What a thread needs to count tokens.
+struct TokenCounter {
+  TokenCounter(const AnalyzerOptions& options, const std::string& tmp_folder) : analyzer(options), text(tmp_folder) {}
+
+  std::uint64_t count(const TextsReader& texts, docid_t docid) {
+    text.clear();
+    texts.read(docid, buffers, [&](std::string_view piece) { text += piece; });
+    std::uint64_t tokens = 0;
+    analyzer.analyze(
+        *text.pieces(), [&](std::string_view) { ++tokens; }, [] {});
+    return tokens;
+  }
+
+  Analyzer analyzer;
+  TextBuffers buffers;
+  SpooledText text;
+};
+
+/// Whether this program cuts texts into the same tokens as the one that made the index.
+bool cuts_as(const IndexManifest& manifest) {
+  const TextLibraries ours = text_libraries(manifest.analyzer), &theirs = manifest.libraries;
+  return manifest.lengths == Lengths::exact && ours.analyzer == theirs.analyzer && ours.unicode == theirs.unicode &&
+         ours.utf8proc == theirs.utf8proc;
+}
+
+void check_tokens(const TextsReader& texts, const IndexReader& index, const Resources& resources) {
+  constexpr docid_t documents_per_step = 64;
+  tbb::enumerable_thread_specific<TokenCounter> counters(index.manifest().analyzer, resources.tmp_folder);
+  const docid_t documents = index.num_documents();
+  tbb::parallel_for(docid_t{0}, (documents + documents_per_step - 1) / documents_per_step, [&](docid_t step) {
+    TokenCounter& counter = counters.local();
+    const std::uint64_t from = std::uint64_t{step} * documents_per_step;
+    const std::uint64_t to = std::min<std::uint64_t>(from + documents_per_step, documents);
+    for (std::uint64_t each = from; each < to; ++each) {
+      const auto docid = static_cast<docid_t>(each);
+      if (counter.count(texts, docid) != index.length(docid))
+        texts.container().fail("texts", fmt::format("the text of docID {} has another number of tokens than its length "
+                                                    "in the index",
+                                                    docid));
+    }
+  });
+}
+
+}  // namespace
+
+void verify_texts(const TextsReader& texts, const IndexReader& index, const Resources& resources) {
+  return run_stage(resources, [&] {
+    texts.check_belongs_to(index);
+    texts.verify_contents(resources);
+    if (cuts_as(index.manifest())) check_tokens(texts, index, resources);
+  });
 }
 
 }  // namespace quern

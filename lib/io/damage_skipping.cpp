@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "quern/core/own_errors.hpp"
-#include "quern/io/raw_source.hpp"
+#include "quern/io/byte_source.hpp"
 
 namespace quern {
 namespace {

@@ -1,16 +1,22 @@
 #include "quern/io/file.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "quern/core/error.hpp"
+#include "quern/core/own_errors.hpp"
 #include "quern/core/size_text.hpp"
+#include "quern/io/byte_source.hpp"
 
 namespace quern {
 namespace {
@@ -170,6 +176,82 @@ void check_free_space(const std::string& folder, std::uint64_t needed_bytes, con
     throw IoError(folder + ": " + for_what + " may need " + size_text(needed_bytes) + ", but only " +
                   size_text(free_bytes) + " are free; free some space, or choose another folder with --tmp or -o");
   }
+}
+
+namespace {
+
+constexpr std::size_t step_bytes = 256 << 10;
+constexpr std::uint64_t max_in_memory = std::uint64_t{4} << 20;
+
+}  // namespace
+
+WholeFile::WholeFile(const std::string& path, const Resources& resources) {
+  with_own_errors([&] {
+    const std::unique_ptr<ByteSource> source = ByteSource::open(path, resources);
+    const std::uint64_t max_bytes = std::min(max_in_memory, resources.memory_bytes / 16);
+    resources.progress->start("read " + source->name(), 0, "bytes");
+    Bytes step(step_bytes);
+    std::optional<File> file;
+    std::uint64_t size = 0;
+    for (std::size_t got = source->read(step); got > 0; got = source->read(step)) {
+      const ByteView read = ByteView(step).first(got);
+      resources.progress->add(got);
+      if (!file && size + got > max_bytes) {
+        file = File::anonymous(resources.tmp_folder);
+        file->write_at(0, memory_);
+        memory_ = {};
+      }
+      if (file) {
+        file->write_at(size, read);
+      } else {
+        memory_.insert(memory_.end(), read.begin(), read.end());
+      }
+      size += got;
+    }
+    is_mapped_ = file.has_value();
+    if (file) mapped_ = MappedFile(*file);
+    resources.progress->finish();
+  });
+}
+
+MappedFile::MappedFile(const File& file) : size_(file.size()) {
+  if (size_ == 0) return;
+  void* at = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file.descriptor(), 0);
+  if (at == MAP_FAILED) throw_errno("can't map", file.name());
+  data_ = static_cast<const std::uint8_t*>(at);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (data_) ::munmap(const_cast<std::uint8_t*>(data_), size_);
+}
+
+void release_pages(ByteView mapped) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(mapped.data()), end = begin + mapped.size();
+  const std::uintptr_t first = (begin + page - 1) / page * page, last = end / page * page;
+  // The system may decline, which is not an error.
+  if (first < last) (void)::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
+std::uint64_t resident_file_bytes() {
+  // Pages: the whole size, those in memory, and those of them that are of files.
+  static const int descriptor = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  char text[128];
+  const ssize_t size = descriptor < 0 ? -1 : ::pread(descriptor, text, sizeof text - 1, 0);
+  if (size <= 0) return 0;
+  text[size] = '\0';
+  unsigned long long of_files = 0;
+  if (std::sscanf(text, "%*u %*u %llu", &of_files) != 1) return 0;
+  return of_files * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace quern

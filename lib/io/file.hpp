@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string>
 
+#include "quern/core/resources.hpp"
 #include "quern/core/types.hpp"
 
 namespace quern {
@@ -74,5 +75,48 @@ std::uint64_t free_space_bytes(const std::string& folder);
 
 /// Throws IoError, with both sizes, if `folder` has less than `needed_bytes` free.
 void check_free_space(const std::string& folder, std::uint64_t needed_bytes, const std::string& for_what);
+
+/// A file's bytes in memory, read-only, loaded by the system when they are touched.
+class MappedFile {
+ public:
+  MappedFile() = default;
+  explicit MappedFile(const File& file);
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  ~MappedFile();
+
+  ByteView bytes() const { return {data_, size_}; }
+
+ private:
+  const std::uint8_t* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// Releases the memory of the whole pages within `mapped`, a part of a file that is mapped for reading; the system
+/// reads them from the file again when they are touched. So one pass over a large file takes little memory.
+void release_pages(ByteView mapped);
+
+/// What this process holds in memory of mapped files, its own code included; 0 if the system does not say.
+std::uint64_t resident_file_bytes();
+
+/// The whole content of a (perhaps compressed) file of any size, for readers that need all of it at once. A small one
+/// is in memory; a larger one is in a work file, mapped, whose pages release_pages() gives back.
+class WholeFile {
+ public:
+  /// Reads `path`, "-" for standard input. The work file is in resources.tmp_folder; files of less than 4 MiB, or less
+  /// than a sixteenth of the memory, need none. Throws what ByteSource throws, and IoError if the folder has no space.
+  WholeFile(const std::string& path, const Resources& resources);
+
+  ByteView bytes() const { return is_mapped_ ? mapped_.bytes() : ByteView(memory_); }
+  /// Gives back the memory of a part of bytes() that is not needed now.
+  void release(ByteView part) const {
+    if (is_mapped_) release_pages(part);
+  }
+
+ private:
+  Bytes memory_;
+  bool is_mapped_ = false;
+  MappedFile mapped_;
+};
 
 }  // namespace quern

@@ -1,10 +1,12 @@
 #pragma once
+#include <array>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
 #include "quern/codec/codec.hpp"
 #include "quern/codec/kernels.hpp"
+#include "quern/core/bytes.hpp"
 #include "quern/lab/bench_lists.hpp"
 #include "quern/lab/peer_codec.hpp"
 
@@ -48,5 +50,74 @@ struct CodecBench {
 /// them. Blocks are decoded to one buffer, as in queries. Throws InvalidArgument without postings or repeats.
 CodecBench measure_codecs(const BenchLists& lists, const std::vector<CodecSetUp>& set_ups,
                           const std::vector<PeerSetUp>& peers, unsigned repeats);
+
+// What measure_codecs() measures: all lists, coded by one codec.
+
+/// All lists, coded by a codec of Quern, with the places of their blocks, as an index has them. Keeps a reference to
+/// the lists.
+class CodecSubject {
+ public:
+  CodecSubject(const BenchLists& lists, const CodecSetUp& set_up);
+
+  /// Measures one pass of each kind.
+  void measure();
+  void forget_times();
+  CodecFigures figures() const;
+
+ private:
+  struct Block {
+    std::size_t word;
+    unsigned n;
+    docid_t before;
+  };
+  struct List {
+    std::size_t word, first_block, end_block;
+  };
+
+  void encode();
+  void encode_list(ListEncoder& encoder, std::size_t first, std::size_t end);
+  template <class Decode>
+  void for_each_coded_block(Decode decode) const;
+  void decode_docids() const;
+  void decode_freqs() const;
+
+  const BenchLists& lists_;
+  CodecFigures figures_{};
+  Words words_;
+  std::vector<Block> blocks_;
+  std::vector<List> coded_;
+  std::vector<double> encode_;
+  std::array<std::vector<double>, 3> docids_, freqs_;  ///< by SIMD level
+};
+
+/// All lists, coded by a codec of another library in runs: blocks, or whole lists. Keeps a reference to the lists.
+class PeerSubject {
+ public:
+  PeerSubject(const BenchLists& lists, const PeerSetUp& set_up);
+
+  /// Measures one pass of each kind.
+  void measure();
+  void forget_times();
+  PeerFigures figures() const;
+
+ private:
+  struct Run {
+    std::size_t first, size;  ///< postings
+    docid_t before;
+    std::size_t docid_byte = 0, freq_byte = 0;
+  };
+
+  void encode();
+  void decode_docids();
+  void decode_freqs();
+
+  PeerFigures figures_{};
+  std::vector<docid_t> docids_;  ///< of all lists: what these codecs encode
+  std::vector<freq_t> freqs_;
+  std::vector<Run> runs_;
+  Bytes docid_bytes_, freq_bytes_;
+  std::vector<std::uint32_t> out_;
+  std::vector<double> encode_times_, docid_times_, freq_times_;
+};
 
 }  // namespace quern

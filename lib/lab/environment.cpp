@@ -8,10 +8,13 @@
 #include <ctime>
 #include <fstream>
 #include <iterator>
+#include <regex>
+#include <string>
+#include <system_error>
 #include <thread>
 
 #include "quern/codec/kernels.hpp"
-#include "quern/core/version.hpp"
+#include "quern/core/types.hpp"
 
 namespace quern {
 namespace {
@@ -79,6 +82,41 @@ Environment describe_environment() {
   std::array<double, 3> loads{};
   if (::getloadavg(loads.data(), 3) == 3) here.load_average = loads;
   return here;
+}
+
+namespace {
+
+std::optional<std::uint64_t> read_number(const std::filesystem::path& file) {
+  std::uint64_t number = 0;
+  if (std::ifstream in(file); in >> number) return number;
+  return std::nullopt;
+}
+
+}  // namespace
+
+CpuEnergyMeter::CpuEnergyMeter(const std::filesystem::path& counters) {
+  // Parts of a package have a second number, and count again what it counts.
+  static const std::regex package("intel-rapl:[0-9]+");
+  std::error_code missing;
+  for (const auto& zone : std::filesystem::directory_iterator(counters, missing)) {
+    if (!std::regex_match(zone.path().filename().string(), package)) continue;
+    packages_.push_back({zone.path() / "energy_uj", read_number(zone.path() / "max_energy_range_uj").value_or(0), {}});
+  }
+}
+
+void CpuEnergyMeter::start() {
+  for (Package& package : packages_) package.at_start_uj = read_number(package.counter);
+}
+
+std::optional<double> CpuEnergyMeter::joules() const {
+  if (packages_.empty()) return std::nullopt;
+  std::uint64_t sum_uj = 0;
+  for (const Package& package : packages_) {
+    const auto now_uj = read_number(package.counter);
+    if (!now_uj || !package.at_start_uj) return std::nullopt;
+    sum_uj += *now_uj - *package.at_start_uj + (*now_uj < *package.at_start_uj ? package.range_uj : 0);
+  }
+  return 1e-6 * static_cast<double>(sum_uj);
 }
 
 }  // namespace quern

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "quern/core/wall_clock.hpp"
-#include "quern/lab/wait_until.hpp"
+#include "quern/lab/measurement.hpp"
 #include "quern/plan/query_dispatcher.hpp"
 #include "quern/plan/schedule_simulation.hpp"
 

@@ -1,12 +1,16 @@
 #pragma once
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
 #include <optional>
+#include <thread>
 #include <unordered_map>
 #include <vector>
+
+#include "quern/core/wall_clock.hpp"
 
 /// What all benchmarks measure with: processor time, memory, medians and entropy.
 namespace quern {
@@ -63,5 +67,13 @@ bool reset_peak_memory();
 
 /// The most memory that this process has used since the last reset; nothing if the system does not report it.
 std::optional<std::uint64_t> peak_memory_bytes();
+
+/// Returns as soon after `time` as a thread can that keeps its core busy for the last 200 microseconds: sleeping alone
+/// is too coarse.
+inline void wait_until(WallClock::time_point time) {
+  constexpr auto coarse = std::chrono::microseconds(200);
+  if (time - WallClock::now() > coarse) std::this_thread::sleep_until(time - coarse);
+  while (WallClock::now() < time) std::this_thread::yield();
+}
 
 }  // namespace quern

@@ -1,15 +1,20 @@
 #include "quern/lab/rerank_bench.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <deque>
 #include <memory>
+#include <vector>
 
 #include "quern/core/error.hpp"
 #include "quern/core/wall_clock.hpp"
-#include "quern/lab/cpu_energy.hpp"
+#include "quern/lab/environment.hpp"
 #include "quern/lab/measurement.hpp"
-#include "quern/lab/rerank_queries.hpp"
-#include "quern/rank/models/parallel_score.hpp"
+#include "quern/rank/models/ranker.hpp"
 
 namespace quern {
 namespace {
@@ -118,6 +123,100 @@ std::vector<RerankFigures> measure_reranking(std::span<const RerankSubject> subj
   std::vector<RerankFigures> figures;
   for (const RerankCase& one : cases) figures.push_back(one.figures());
   return figures;
+}
+
+RerankQueries::RerankQueries(const FeatureColumns& features, std::size_t documents)
+    : features_(features), documents_(documents), count_(std::clamp<std::size_t>(4000 / documents, 1, 200)) {}
+
+void RerankQueries::for_each(const std::function<void(const FeatureColumns&)>& what) {
+  constexpr std::size_t unit = FeatureColumns::documents_per_group;
+  const std::size_t step = (documents_ + unit - 1) / unit * unit;
+  for (std::size_t query = 0; query < count_; ++query) {
+    if (first_ + documents_ > features_.documents) first_ = 0;
+    what({features_.values + first_, documents_, features_.stride});
+    first_ += step;
+  }
+}
+
+void check_scores(const std::string& name, const FeatureColumns& features, const ScoreDocuments& expected,
+                  const ScoreDocuments& score) {
+  std::vector<double> right(features.documents), found(features.documents);
+  expected(features, right);
+  score(features, found);
+  for (std::size_t d = 0; d < features.documents; ++d)
+    if (std::bit_cast<std::uint64_t>(right[d]) != std::bit_cast<std::uint64_t>(found[d]))
+      throw Error(fmt::format("{} gives document {} the score {} instead of {}; nothing was measured", name, d,
+                              found[d], right[d]));
+}
+
+double largest_difference(const FeatureColumns& features, const ScoreDocuments& expected, const ScoreDocuments& score) {
+  std::vector<double> right(features.documents), found(features.documents);
+  expected(features, right);
+  score(features, found);
+  double difference = 0, size = 0;
+  for (std::size_t d = 0; d < features.documents; ++d) {
+    difference = std::max(difference, std::fabs(found[d] - right[d]));
+    size = std::max(size, std::fabs(right[d]));
+  }
+  return size == 0 ? difference : difference / size;
+}
+
+namespace {
+
+/// The CPU's figures with as many documents, on one thread or on several; null if there are none.
+const RerankFigures* figures_like(const RerankFigures& like, std::span<const RerankFigures> on_cpu, bool one_thread) {
+  const auto found = std::find_if(on_cpu.begin(), on_cpu.end(), [&](const RerankFigures& each) {
+    return each.ranker == like.ranker && each.documents == like.documents && (each.threads == 1) == one_thread;
+  });
+  return found == on_cpu.end() ? nullptr : &*found;
+}
+
+RerankSummary summary_of(const std::vector<RerankFigures>& of_ranker, std::span<const RerankFigures> on_cpu) {
+  RerankSummary summary;
+  summary.ranker = of_ranker.front().ranker;
+  for (const RerankFigures& gpu : of_ranker) {
+    const RerankFigures* const core = figures_like(gpu, on_cpu, true);
+    if (core == nullptr) continue;
+    if (gpu.seconds >= core->seconds)
+      summary.fewest_documents.reset();
+    else if (!summary.fewest_documents)
+      summary.fewest_documents = gpu.documents;
+    summary.most_documents = gpu.documents;
+    summary.speedup = core->seconds / gpu.seconds;
+    summary.threads_speedup.reset();
+    if (const RerankFigures* const all = figures_like(gpu, on_cpu, false))
+      summary.threads_speedup = all->seconds / gpu.seconds;
+  }
+  return summary;
+}
+
+}  // namespace
+
+std::vector<RerankSummary> summarize_reranking(std::span<const RerankFigures> on_cpu,
+                                               std::span<const RerankFigures> on_gpu) {
+  std::vector<std::vector<RerankFigures>> rankers;
+  for (const RerankFigures& gpu : on_gpu) {
+    const auto same = std::find_if(rankers.begin(), rankers.end(),
+                                   [&](const auto& ranker) { return ranker.front().ranker == gpu.ranker; });
+    if (same == rankers.end())
+      rankers.push_back({gpu});
+    else
+      same->push_back(gpu);
+  }
+  std::vector<RerankSummary> summaries;
+  for (std::vector<RerankFigures>& ranker : rankers) {
+    std::stable_sort(ranker.begin(), ranker.end(),
+                     [](const RerankFigures& a, const RerankFigures& b) { return a.documents < b.documents; });
+    RerankSummary summary = summary_of(ranker, on_cpu);
+    if (summary.most_documents > 0) summaries.push_back(std::move(summary));
+  }
+  return summaries;
+}
+
+double mean_speedup(std::span<const RerankSummary> summaries) {
+  double sum = 0;
+  for (const RerankSummary& summary : summaries) sum += 1 / summary.speedup;
+  return summaries.empty() ? 0 : static_cast<double>(summaries.size()) / sum;
 }
 
 }  // namespace quern

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -52,5 +53,52 @@ void check_rerank_options(std::span<const RerankSubject> subjects, const Feature
 /// where there are enough. Throws what check_rerank_options() does.
 std::vector<RerankFigures> measure_reranking(std::span<const RerankSubject> subjects, const FeatureColumns& features,
                                              const RerankBenchOptions& options, Progress& progress);
+
+// What measurements of models share, whatever processor scores.
+
+/// Queries with so many documents each, enough for a time that clocks can measure. They have different documents where
+/// there are enough.
+class RerankQueries {
+ public:
+  /// `features` has as many documents as a query at least, and must outlive this.
+  RerankQueries(const FeatureColumns& features, std::size_t documents);
+
+  std::size_t count() const { return count_; }
+  /// Calls what(documents of a query) for each query; goes on where the last call ended.
+  void for_each(const std::function<void(const FeatureColumns&)>& what);
+
+ private:
+  const FeatureColumns& features_;
+  std::size_t documents_, count_;
+  std::size_t first_ = 0;  ///< document of the next query
+};
+
+/// Scores documents: what is compared.
+using ScoreDocuments = std::function<void(const FeatureColumns&, std::span<double>)>;
+
+/// Throws Error, naming the model and the document, if a score differs in a bit from what `expected` gives.
+void check_scores(const std::string& name, const FeatureColumns& features, const ScoreDocuments& expected,
+                  const ScoreDocuments& score);
+
+/// The largest difference of two scores, in relation to the largest score.
+double largest_difference(const FeatureColumns& features, const ScoreDocuments& expected, const ScoreDocuments& score);
+
+/// A model's times on a GPU beside those on the CPU.
+struct RerankSummary {
+  std::string ranker;
+  /// The fewest documents a query, of those measured, from which on the GPU is always ahead of one core; none if it is
+  /// not with the most.
+  std::optional<std::size_t> fewest_documents;
+  std::size_t most_documents = 0;         ///< a query
+  double speedup = 0;                     ///< with so many, against one core
+  std::optional<double> threads_speedup;  ///< against all threads, if that was measured
+};
+
+/// Summaries of the models that both have figures of, in the order of `on_gpu`.
+std::vector<RerankSummary> summarize_reranking(std::span<const RerankFigures> on_cpu,
+                                               std::span<const RerankFigures> on_gpu);
+
+/// The harmonic mean of the models' speedups against one core (Tadros 2015, section 5); 0 without models.
+double mean_speedup(std::span<const RerankSummary> summaries);
 
 }  // namespace quern

@@ -5,7 +5,6 @@
 
 #include "quern/core/resources.hpp"
 #include "quern/corpus/forward_postings.hpp"
-#include "quern/corpus/posting.hpp"
 #include "quern/formats/collection.hpp"
 
 namespace quern {

@@ -7,7 +7,7 @@
 
 #include "quern/core/run_stage.hpp"
 #include "quern/io/external_sort.hpp"
-#include "quern/order/order_memory.hpp"
+#include "quern/order/order.hpp"
 
 namespace quern {
 

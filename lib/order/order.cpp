@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "quern/core/bytes.hpp"
+#include "quern/core/error.hpp"
 #include "quern/core/job_pipeline.hpp"
 #include "quern/core/named.hpp"
 #include "quern/core/random.hpp"
 #include "quern/core/run_stage.hpp"
+#include "quern/core/size_text.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/io/spool.hpp"
 #include "quern/order/for_each_chunk.hpp"
@@ -194,6 +196,17 @@ DocumentOrder make_order(const CollectionReader& collection, const OrderOptions&
                      [&](docid_t document) { return found.ranks[document]; });
     return order;
   });
+}
+
+void check_order_memory(std::uint64_t num_documents, std::uint64_t document_bytes, const Resources& resources) {
+  check_order_memory(fmt::format("an order of {} documents", num_documents), num_documents * document_bytes, resources);
+}
+
+void check_order_memory(const std::string& what, std::uint64_t needed_bytes, const Resources& resources) {
+  if (needed_bytes > resources.memory_bytes) {
+    throw InvalidArgument(fmt::format("{} needs {} of memory, but --memory allows {}; raise it", what,
+                                      size_text(needed_bytes), size_text(resources.memory_bytes)));
+  }
 }
 
 }  // namespace quern

@@ -9,10 +9,22 @@
 #include "quern/formats/collection.hpp"
 #include "quern/formats/order_file.hpp"
 #include "quern/order/document_pagerank.hpp"
-#include "quern/order/order_memory.hpp"
 
-/// docID orders: which document of a collection gets which docID.
+/// What making an order needs in memory.
 namespace quern {
+
+/// Bytes per document of a permutation, and of a second one while it is computed or inverted.
+inline constexpr std::uint64_t permutation_bytes = 2 * sizeof(docid_t);
+
+/// Bytes per document of PageRank by the documents' numbers, and by their docIDs.
+inline constexpr std::uint64_t ranks_bytes = 2 * sizeof(float);
+
+/// Throws InvalidArgument if the memory budget can't hold `document_bytes` per document.
+void check_order_memory(std::uint64_t num_documents, std::uint64_t document_bytes, const Resources& resources);
+/// Throws InvalidArgument if the memory budget can't hold the `needed_bytes` of `what`.
+void check_order_memory(const std::string& what, std::uint64_t needed_bytes, const Resources& resources);
+
+// docID orders: which document of a collection gets which docID.
 
 /// What an order is computed from.
 struct OrderInput {

@@ -8,7 +8,6 @@
 #include "quern/core/run_stage.hpp"
 #include "quern/formats/tables/document_tables.hpp"
 #include "quern/io/byte_source.hpp"
-#include "quern/order/named_join.hpp"
 #include "quern/order/page_names.hpp"
 
 namespace quern {

@@ -1,5 +1,7 @@
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <string_view>
 
 #include "quern/core/resources.hpp"
 #include "quern/core/types.hpp"
@@ -37,5 +39,10 @@ LinkCounts spool_page_links(const CollectionReader& collection, const Resources&
 /// The same in one of its two ways, whatever the memory budget is.
 LinkCounts look_up_page_links(const CollectionReader& collection, const Resources& resources, EdgeSpool& edges);
 LinkCounts join_page_links(const CollectionReader& collection, const Resources& resources, EdgeSpool& edges);
+
+/// Calls visit(from, to) for each distinct link between the collection's documents, in their order, with their URLs as
+/// the collection stores them, or the docno of a page without a URL. Returns the counts.
+LinkCounts list_links(const CollectionReader& collection, const Resources& resources,
+                      const std::function<void(std::string_view, std::string_view)>& visit);
 
 }  // namespace quern

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "quern/core/resources.hpp"
-#include "quern/formats/list_front.hpp"
+#include "quern/formats/posting_reader.hpp"
 
 /// Caching blocks: the pieces of posting lists that a plan admits to GPU memory (Wang et al. 3.3.1).
 namespace quern {

@@ -2,7 +2,7 @@
 #include <deque>
 #include <numeric>
 
-#include "quern/plan/queries_at_once.hpp"
+#include "quern/plan/query_dispatcher.hpp"
 
 namespace quern {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/formats/tables/processor.hpp"
+#include "quern/formats/tables/query_times.hpp"
 
 /// How a CPU and GPUs share the queries of a stream.
 namespace quern {

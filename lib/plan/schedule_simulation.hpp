@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "quern/plan/batch_overhead.hpp"
+#include "quern/plan/query_features.hpp"
 #include "quern/plan/schedule_policy.hpp"
 #include "quern/search/query_statistics.hpp"
 

@@ -5,13 +5,20 @@
 #include <vector>
 
 #include "quern/formats/tables/measured_points.hpp"
-#include "quern/plan/transfer_link.hpp"
 
-/// How many queries per second a GPU answers if its memory is split between cached lists and the buffer of a batch
-/// (Wang et al. 4.2.1): TP = 1 / (c(n) + t(S_b) · dq(S_c)), for batches of n queries, a buffer of S_b bytes and a cache
-/// of S_c bytes. c: time a query takes on the GPU; t: time to transfer a byte; dq: bytes transferred for a query. Or,
-/// of a machine that works on several batches at a time, by the stage that takes longest; see README.md.
 namespace quern {
+
+/// What lists travel over from the host's memory to a GPU's.
+struct TransferLink {
+  double gigabytes_per_second = 0;  ///< of 10^9 bytes, above 0
+
+  double us_per_byte() const { return 1e-3 / gigabytes_per_second; }
+};
+
+// How many queries per second a GPU answers if its memory is split between cached lists and the buffer of a batch
+// (Wang et al. 4.2.1): TP = 1 / (c(n) + t(S_b) · dq(S_c)), for batches of n queries, a buffer of S_b bytes and a cache
+// of S_c bytes. c: time a query takes on the GPU; t: time to transfer a byte; dq: bytes transferred for a query. Or,
+// of a machine that works on several batches at a time, by the stage that takes longest; see README.md.
 
 /// y = base + over_x / x, both at least 0: a cost per query or byte, and a cost per batch or transfer. Fitted by least
 /// squares of distances relative to the points, whose y ranges over orders of magnitude.

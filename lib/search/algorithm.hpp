@@ -172,4 +172,8 @@ void run_and(const ScoringContext& context, std::span<const WeightedList> lists,
 /// The results of the intersection if there are k of them, else those of the union.
 void run_and_or(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
 
+/// Throws InvalidArgument if the index is one of several shards, and the algorithm's results depend on those of all:
+/// and-or needs to know how many documents of the others have all terms.
+void check_whole_results(const IndexReader& index, const QueryAlgorithm& algorithm);
+
 }  // namespace quern

@@ -9,7 +9,7 @@
 #include <bitset>
 #include <vector>
 
-#include "quern/core/ascii_text.hpp"
+#include "quern/core/bytes.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/formats/tables/source_bytes.hpp"

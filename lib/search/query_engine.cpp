@@ -13,8 +13,8 @@
 #include "quern/core/run_stage.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/formats/posting_reader.hpp"
-#include "quern/search/whole_results.hpp"
-#include "quern/text/quoted_start.hpp"
+#include "quern/search/algorithm.hpp"
+#include "quern/text/utf8.hpp"
 
 namespace quern {
 namespace {

@@ -12,7 +12,7 @@
 #include "quern/search/algorithm.hpp"
 #include "quern/search/found_terms.hpp"
 #include "quern/search/query_memory.hpp"
-#include "quern/search/scoring_options.hpp"
+#include "quern/search/scoring.hpp"
 #include "quern/text/analyzer.hpp"
 
 namespace quern {

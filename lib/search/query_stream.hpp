@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "quern/formats/queries/query_file.hpp"
+#include "quern/io/byte_source.hpp"
 #include "quern/io/file.hpp"
-#include "quern/io/read_interrupt.hpp"
 #include "quern/search/batch_collector.hpp"
 
 namespace quern {

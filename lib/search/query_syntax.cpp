@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "quern/core/ascii_text.hpp"
+#include "quern/core/bytes.hpp"
 
 namespace quern {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "quern/search/list_window.hpp"
 #include "quern/search/threshold.hpp"
-#include "quern/search/windows.hpp"
 
 namespace quern {
 

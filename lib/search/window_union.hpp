@@ -2,9 +2,9 @@
 #include <span>
 #include <vector>
 
+#include "quern/search/list_window.hpp"
 #include "quern/search/range_union.hpp"
 #include "quern/search/threshold.hpp"
-#include "quern/search/windows.hpp"
 
 namespace quern {
 

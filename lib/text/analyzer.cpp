@@ -9,7 +9,7 @@
 #include <array>
 #include <cstring>
 
-#include "quern/core/ascii_text.hpp"
+#include "quern/core/bytes.hpp"
 #include "quern/core/named.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/io/file.hpp"

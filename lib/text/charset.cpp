@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "quern/core/ascii_text.hpp"
+#include "quern/core/bytes.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {

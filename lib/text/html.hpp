@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "quern/io/piece_source.hpp"
-#include "quern/text/document_text.hpp"
+#include "quern/text/text_block.hpp"
 
 namespace quern {
 

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "quern/core/ascii_text.hpp"
 #include "quern/core/bytes.hpp"
-#include "quern/text/byte_search.hpp"
 #include "quern/text/references.hpp"
+#include "quern/text/text_lines.hpp"
 #include "quern/text/text_window.hpp"
 
 namespace quern {

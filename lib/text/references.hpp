@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -28,5 +29,15 @@ std::size_t decided_page_text_bytes(std::string_view text, std::size_t max_bytes
 /// Appends `text` with its references resolved, also the older "&blank;" and "&hyph;" of the Federal Register. Anything
 /// else stays as it is. Control characters become spaces.
 void append_without_references(std::string_view text, std::string& out);
+
+/// The code point of a named character reference, as in "&eacute;", by its name without & and ;. The names are those of
+/// HTML 4.01 (section 24) and "apos", in their case. 0 if there is no such name.
+std::uint32_t entity_value(std::string_view name);
+
+/// No name of HTML that goes without a semicolon is longer.
+inline constexpr std::size_t max_bare_name_bytes = 6;
+
+/// The same of the names that go without a semicolon, as in "&nbsp2": those of Latin-1 and of the characters of markup.
+std::uint32_t bare_entity_value(std::string_view name);
 
 }  // namespace quern

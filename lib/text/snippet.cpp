@@ -4,7 +4,7 @@
 #include <bit>
 #include <utility>
 
-#include "quern/core/ascii_text.hpp"
+#include "quern/core/bytes.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/text/utf8.hpp"
 

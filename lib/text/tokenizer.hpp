@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "quern/io/piece_source.hpp"
-#include "quern/text/document_text.hpp"
 #include "quern/text/text_block.hpp"
 #include "quern/text/utf8.hpp"
 

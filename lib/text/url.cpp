@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "quern/core/ascii_text.hpp"
+#include "quern/core/bytes.hpp"
 
 namespace quern {
 namespace {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "quern/search/method.hpp"
+#include "quern/search/intersect.hpp"
 
 #include "catch.hpp"
 #include "cli/mill_index.hpp"

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "quern/formats/tables/query_times.hpp"
-#include "quern/search/method.hpp"
+#include "quern/search/intersect.hpp"
 
 #include "catch.hpp"
 #include "cli/run_quern.hpp"

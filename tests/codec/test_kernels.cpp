@@ -2,7 +2,6 @@
 
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/exceptions.hpp"
-#include "quern/codec/high_parts.hpp"
 #include "quern/codec/kernels.hpp"
 #include "quern/core/error.hpp"
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "quern/codec/codecs.hpp"
+#include "quern/codec/codec.hpp"
 #include "quern/codec/newpfd_layout.hpp"
 #include "quern/codec/newpfd_widths.hpp"
 #include "quern/core/error.hpp"

@@ -1,4 +1,4 @@
-#include "quern/codec/codecs.hpp"
+#include "quern/codec/codec.hpp"
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/codec/rpfd_widths.hpp"
 #include "quern/core/error.hpp"

@@ -5,7 +5,6 @@
 #include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
 #include "quern/io/file.hpp"
-#include "quern/io/mapped_file.hpp"
 
 #include "catch.hpp"
 #include "corpus/temporary_folder.hpp"

@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "quern/core/spare_pool.hpp"
+#include "quern/core/scratch_memory.hpp"
 
 #include "catch.hpp"
 

@@ -3,7 +3,7 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
 #include "quern/io/byte_source.hpp"
-#include "quern/io/whole_file.hpp"
+#include "quern/io/file.hpp"
 
 #include "catch.hpp"
 #include "compressing.hpp"

@@ -1,7 +1,7 @@
 #include <set>
 
 #include "quern/core/random.hpp"
-#include "quern/corpus/digest_set.hpp"
+#include "quern/corpus/page_chooser.hpp"
 
 #include "catch.hpp"
 

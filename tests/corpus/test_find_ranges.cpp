@@ -1,6 +1,6 @@
 #include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
-#include "quern/corpus/find_ranges.hpp"
+#include "quern/corpus/corpus_reader.hpp"
 
 #include "catch.hpp"
 #include "compressing.hpp"

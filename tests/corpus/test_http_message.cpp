@@ -1,4 +1,4 @@
-#include "quern/formats/corpus/http_message.hpp"
+#include "quern/formats/corpus/http_body.hpp"
 
 #include "catch.hpp"
 

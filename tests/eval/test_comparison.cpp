@@ -6,8 +6,8 @@
 #include <random>
 
 #include "quern/core/error.hpp"
+#include "quern/eval/paired_tests.hpp"
 #include "quern/eval/run_comparison.hpp"
-#include "quern/eval/student_t.hpp"
 
 #include "catch.hpp"
 #include "eval/judged_run.hpp"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "quern/core/own_errors.hpp"
-#include "quern/corpus/find_ranges.hpp"
+#include "quern/corpus/corpus_reader.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/rankers/model_format.hpp"
 #include "quern/formats/texts_file.hpp"

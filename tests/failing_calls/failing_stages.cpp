@@ -6,7 +6,6 @@
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/order_file.hpp"
-#include "quern/index/build_fields.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/build_texts.hpp"
 #include "quern/index/exchange/import_index.hpp"

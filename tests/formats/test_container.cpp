@@ -14,7 +14,7 @@ using namespace quern::testing;
 namespace {
 
 constexpr FileKind kind = FileKind::order;
-constexpr FormatVersions version = {.written = 3, .oldest_read = 2};
+constexpr FormatVersions versions = {.written = 3, .oldest_read = 2};
 
 /// Opens bytes as a container; verifies it too.
 class Containers {
@@ -24,10 +24,10 @@ class Containers {
     file.write_at(0, bytes);
     return file;
   }
-  ContainerReader reader(ByteView bytes) const { return {testing::shared(file(bytes)), kind, version}; }
+  ContainerReader reader(ByteView bytes) const { return {testing::shared(file(bytes)), kind, versions}; }
   void verify(ByteView bytes) const { reader(bytes).verify(default_resources()); }
   Bytes bytes(const Sections& sections) const {
-    return bytes_of(container_file(folder_.path(""), kind, version, sections));
+    return bytes_of(container_file(folder_.path(""), kind, versions, sections));
   }
   /// The text of the error that opening or verifying ends with; empty where there is none.
   std::string complaint(ByteView bytes) const {
@@ -113,10 +113,10 @@ TEST_CASE("A container cut anywhere, or with bytes added, is found on opening", 
 TEST_CASE("Errors distinguish another kind, another version and another file", "[format]") {
   const Containers containers;
   const Bytes bytes = containers.bytes(small_sections());
-  const auto open = [&](FileKind wanted, FormatVersions versions) {
-    return ContainerReader(testing::shared(containers.file(bytes)), wanted, versions);
+  const auto open = [&](FileKind wanted, FormatVersions accepted) {
+    return ContainerReader(testing::shared(containers.file(bytes)), wanted, accepted);
   };
-  CHECK_THROWS_AS(open(FileKind::collection, version), InvalidArgument);
+  CHECK_THROWS_AS(open(FileKind::collection, versions), InvalidArgument);
   CHECK_THROWS_WITH(open(kind, {.written = 5, .oldest_read = 4}), Catch::Contains("reads versions from 4"));
   CHECK_THROWS_AS(open(kind, {.written = 5, .oldest_read = 4}), UnsupportedVersion);
   CHECK_THROWS_WITH(open(kind, {.written = 2, .oldest_read = 1}), Catch::Contains("reads versions up to 2"));
@@ -194,7 +194,7 @@ TEST_CASE("A section can be written in pieces, and copied from a work file", "[f
   RandomBits random(23);
   for (std::uint8_t& byte : large) byte = static_cast<std::uint8_t>(random.next());
   File file = File::anonymous(containers.folder().path(""));
-  ContainerWriter writer(file, kind, version);
+  ContainerWriter writer(file, kind, versions);
   writer.begin_section("one");
   for (ByteView left = large; !left.empty();) {
     const std::size_t size = std::min<std::size_t>(left.size(), 1 + random.below(300000));
@@ -213,7 +213,7 @@ TEST_CASE("A section can be written in pieces, and copied from a work file", "[f
 TEST_CASE("The writer refuses what a table can't hold", "[format]") {
   const Containers containers;
   File file = File::anonymous(containers.folder().path(""));
-  ContainerWriter writer(file, kind, version);
+  ContainerWriter writer(file, kind, versions);
   CHECK_THROWS_AS(writer.begin_section("a name of twenty-four by"), Error);
   CHECK_NOTHROW(writer.add_section("a name of twenty-three ", ByteView{}));
   writer.begin_section("open");

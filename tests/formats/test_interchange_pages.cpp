@@ -1,4 +1,4 @@
-#include "quern/core/version.hpp"
+#include "quern/core/types.hpp"
 
 #include "catch.hpp"
 #include "corpus/compressing.hpp"

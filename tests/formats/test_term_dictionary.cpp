@@ -6,7 +6,7 @@
 #include "quern/core/random.hpp"
 #include "quern/formats/order_file.hpp"
 #include "quern/formats/term_dictionary.hpp"
-#include "quern/io/mapped_file.hpp"
+#include "quern/io/file.hpp"
 
 #include "catch.hpp"
 #include "corpus/temporary_folder.hpp"

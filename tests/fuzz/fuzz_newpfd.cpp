@@ -1,4 +1,4 @@
-#include "quern/codec/codecs.hpp"
+#include "quern/codec/codec.hpp"
 
 #include "fuzz_block_decoder.hpp"
 

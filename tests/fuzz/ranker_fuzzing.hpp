@@ -3,8 +3,8 @@
 #include <string_view>
 
 #include "quern/core/error.hpp"
-#include "quern/formats/rankers/check_model.hpp"
 #include "quern/formats/rankers/model_format.hpp"
+#include "quern/formats/rankers/ranker_model.hpp"
 
 namespace quern::fuzz {
 

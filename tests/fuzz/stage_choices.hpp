@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-#include "quern/codec/codecs.hpp"
+#include "quern/codec/codec.hpp"
 #include "quern/core/bytes.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/order/order.hpp"

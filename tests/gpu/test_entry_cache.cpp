@@ -17,9 +17,9 @@ using gpu::EntryCache;
 using gpu::EntryPlace;
 
 /// Some coded lists of different lengths, of which batches use any, and their views.
-class Lists {
+class HostLists {
  public:
-  Lists(unsigned count, RandomBits& random) : rows_(64) {
+  HostLists(unsigned count, RandomBits& random) : rows_(64) {
     for (unsigned i = 0; i < count; ++i) {
       PostingList& list = lists_.emplace_back();
       list.number = i;
@@ -63,7 +63,7 @@ struct Batch {
   }
 };
 
-Batch random_batch(const Lists& lists, RandomBits& random) {
+Batch random_batch(const HostLists& lists, RandomBits& random) {
   Batch batch;
   std::set<std::size_t> chosen;
   for (std::uint64_t i = 1 + random.below(6); i > 0; --i)
@@ -140,7 +140,7 @@ TEST_CASE("decoded lists are there for as long as batches use them, and decoded 
   RandomBits random(101);
   std::uint64_t kept = 0, evicted = 0, refused = 0, beside = 0;
   for (unsigned turn = 0; turn < 60; ++turn) {
-    const Lists lists(30, random);
+    const HostLists lists(30, random);
     const std::uint64_t words = 600 + random.below(8000);
     EntryCache cache(words, num_test_ranges);
     Arena arena(words / 4 * 4);
@@ -199,7 +199,7 @@ TEST_CASE("decoded lists are there for as long as batches use them, and decoded 
 
 TEST_CASE("the decoded lists that were used least recently go first", "[gpu_entries]") {
   RandomBits random(3);
-  const Lists lists(3, random);
+  const HostLists lists(3, random);
   EntryCache cache(0, num_test_ranges);
   std::uint64_t words = 0;
   for (std::size_t i = 0; i < 2; ++i) words += cache.words_of(lists[i].df);
@@ -226,7 +226,7 @@ TEST_CASE("the decoded lists that were used least recently go first", "[gpu_entr
 
 TEST_CASE("batches with windows of documents have room of their own", "[gpu_entries]") {
   RandomBits random(7);
-  const Lists lists(20, random);
+  const HostLists lists(20, random);
   EntryCache cache(4000, num_test_ranges);
   for (std::size_t i = 0; i < lists.size(); ++i) {
     Batch batch;

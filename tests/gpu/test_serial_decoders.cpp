@@ -1,5 +1,4 @@
 #include "quern/codec/codec.hpp"
-#include "quern/codec/codecs.hpp"
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/gpu/decode/serial_decoder.hpp"
 

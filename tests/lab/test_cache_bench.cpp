@@ -2,7 +2,7 @@
 #include <fstream>
 
 #include "quern/core/error.hpp"
-#include "quern/lab/gpu/cache_bench_json.hpp"
+#include "quern/lab/gpu/cache_bench.hpp"
 #include "quern/lab/gpu/cache_model.hpp"
 
 #include "catch.hpp"

@@ -1,7 +1,7 @@
 #include <filesystem>
 #include <string>
 
-#include "quern/lab/cpu_energy.hpp"
+#include "quern/lab/environment.hpp"
 
 #include "catch.hpp"
 #include "corpus/temporary_folder.hpp"

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "quern/lab/gpu/gpu_bound.hpp"
+#include "quern/lab/gpu/gpu_bench.hpp"
 
 #include "catch.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/store/plan_room.hpp"
-#include "quern/lab/gpu/bench_plans.hpp"
+#include "quern/lab/gpu/gpu_cache_subject.hpp"
 #include "quern/lab/gpu/list_cache_bench.hpp"
 #include "quern/plan/cache_plan.hpp"
 

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "quern/core/error.hpp"
-#include "quern/lab/gpu/one_by_one.hpp"
+#include "quern/lab/gpu/gpu_bench.hpp"
 
 #include "catch.hpp"
 

@@ -1,6 +1,6 @@
 #include <vector>
 
-#include "quern/lab/rerank_summary.hpp"
+#include "quern/lab/rerank_bench.hpp"
 
 #include "catch.hpp"
 

@@ -2,8 +2,8 @@
 #include <set>
 
 #include "quern/core/random.hpp"
-#include "quern/order/link_list.hpp"
 #include "quern/order/page_graph.hpp"
+#include "quern/order/page_links.hpp"
 
 #include "catch.hpp"
 #include "order/linked_pages.hpp"

@@ -2,7 +2,6 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
-#include "quern/plan/cost_correction.hpp"
 #include "quern/plan/cost_model.hpp"
 
 #include "catch.hpp"

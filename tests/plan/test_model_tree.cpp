@@ -2,7 +2,6 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
-#include "quern/plan/linear_fit.hpp"
 #include "quern/plan/model_tree.hpp"
 
 #include "catch.hpp"

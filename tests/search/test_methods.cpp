@@ -3,7 +3,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
-#include "quern/search/method.hpp"
+#include "quern/search/intersect.hpp"
 
 #include "catch.hpp"
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "quern/text/document_text.hpp"
+#include "quern/text/text_block.hpp"
 
 namespace quern::testing {
 

@@ -1,7 +1,6 @@
 #include <random>
 #include <string>
 
-#include "quern/text/quoted_start.hpp"
 #include "quern/text/utf8.hpp"
 
 #include "catch.hpp"

@@ -8,7 +8,7 @@
 #include "quern/core/size_text.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/io/atomic_output.hpp"
-#include "quern/lab/gpu/cache_bench_json.hpp"
+#include "quern/lab/gpu/cache_bench.hpp"
 #include "quern/lab/gpu/gpu_cache_subject.hpp"
 #include "quern/plan/cache_policy.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "quern/formats/list_front.hpp"
+#include "quern/formats/posting_reader.hpp"
 #include "quern/lab/gpu/list_cache_bench.hpp"
 
 #include "bench/bench.hpp"

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "quern/gpu/device/device_info.hpp"
-#include "quern/lab/gpu/merge_find_bench.hpp"
+#include "quern/lab/gpu/decode_bench.hpp"
 
 #include "bench/bench.hpp"
 #include "figures.hpp"

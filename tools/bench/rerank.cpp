@@ -10,7 +10,6 @@
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/lab/gpu/gpu_rerank_bench.hpp"
 #include "quern/lab/rerank_bench.hpp"
-#include "quern/lab/rerank_summary.hpp"
 #include "quern/lab/synth/synth_ranker.hpp"
 
 #include "bench/bench.hpp"

@@ -7,9 +7,9 @@
 
 #include "quern/core/error.hpp"
 #include "quern/gpu/shared_engine.hpp"
-#include "quern/lab/cpu_energy.hpp"
+#include "quern/lab/environment.hpp"
 #include "quern/lab/gpu/energy_meter.hpp"
-#include "quern/lab/gpu/one_by_one.hpp"
+#include "quern/lab/gpu/gpu_bench.hpp"
 #include "quern/lab/gpu/shared_stream.hpp"
 #include "quern/lab/hand_over.hpp"
 #include "quern/plan/cost_model.hpp"

@@ -17,7 +17,7 @@
 #include "quern/index/index_figures.hpp"
 #include "quern/index/list_scan.hpp"
 #include "quern/io/atomic_output.hpp"
-#include "quern/order/link_list.hpp"
+#include "quern/order/page_links.hpp"
 #include "quern/text/analyzer.hpp"
 
 #include "beside_options.hpp"

@@ -5,7 +5,7 @@
 
 #include "quern/core/size_text.hpp"
 #include "quern/gpu/store/plan_room.hpp"
-#include "quern/plan/log_planner.hpp"
+#include "quern/plan/cache_plan.hpp"
 
 #include "cache_options.hpp"
 #include "figures.hpp"

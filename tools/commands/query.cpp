@@ -8,11 +8,11 @@
 #include "quern/core/wall_clock.hpp"
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/formats/queries/run_file.hpp"
+#include "quern/search/algorithm.hpp"
 #include "quern/search/index_pages.hpp"
 #include "quern/search/query_engine.hpp"
 #include "quern/search/query_stream.hpp"
 #include "quern/search/top_k.hpp"
-#include "quern/search/whole_results.hpp"
 
 #include "arriving_queries.hpp"
 #include "command.hpp"

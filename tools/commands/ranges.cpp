@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "quern/core/size_text.hpp"
-#include "quern/corpus/find_ranges.hpp"
+#include "quern/corpus/corpus_reader.hpp"
 
 #include "command.hpp"
 #include "stage_options.hpp"

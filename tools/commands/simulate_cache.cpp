@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "quern/core/size_text.hpp"
-#include "quern/plan/log_planner.hpp"
+#include "quern/plan/cache_plan.hpp"
 
 #include "bench/bench.hpp"
 #include "cache_options.hpp"

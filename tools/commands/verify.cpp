@@ -11,8 +11,8 @@
 #include "quern/formats/plan_file.hpp"
 #include "quern/formats/statistics_beside.hpp"
 #include "quern/formats/texts_file.hpp"
-#include "quern/index/beside_files.hpp"
-#include "quern/index/verify_index_files.hpp"
+#include "quern/index/make_index.hpp"
+#include "quern/index/verify_index.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/io/file.hpp"
 

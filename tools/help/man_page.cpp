@@ -5,7 +5,7 @@
 #include <cctype>
 #include <sstream>
 
-#include "quern/core/version.hpp"
+#include "quern/core/types.hpp"
 
 #include "help/render.hpp"
 

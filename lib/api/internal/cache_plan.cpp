@@ -15,8 +15,8 @@
 #include "quern/core/error.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/io/atomic_output.hpp"
-#include "quern/plan/log_planner.hpp"
-#include "quern/text/quoted_start.hpp"
+#include "quern/plan/cache_plan.hpp"
+#include "quern/text/utf8.hpp"
 
 namespace quern::api {
 namespace {

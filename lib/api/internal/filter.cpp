@@ -9,7 +9,7 @@
 #include "quern/api/internal/work_resources.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/queries/filter_expression.hpp"
-#include "quern/index/beside_files.hpp"
+#include "quern/index/make_index.hpp"
 #include "quern/search/document_filter.hpp"
 
 namespace quern::api {

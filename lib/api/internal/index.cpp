@@ -10,8 +10,8 @@
 #include "quern/core/error.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/posting_reader.hpp"
-#include "quern/index/beside_files.hpp"
-#include "quern/index/verify_index_files.hpp"
+#include "quern/index/make_index.hpp"
+#include "quern/index/verify_index.hpp"
 
 namespace quern::api {
 

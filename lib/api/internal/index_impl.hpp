@@ -4,7 +4,7 @@
 #include <string>
 
 #include "quern/api/index.hpp"
-#include "quern/core/spare_pool.hpp"
+#include "quern/core/scratch_memory.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/texts_file.hpp"
 #include "quern/text/analyzer.hpp"

@@ -14,7 +14,6 @@
 #include "quern/formats/rankers/model_format.hpp"
 #include "quern/gpu/rank/gpu_rerank_topics.hpp"
 #include "quern/gpu/rerank_device.hpp"
-#include "quern/rank/feature_binding.hpp"
 #include "quern/rank/features/feature_extractor.hpp"
 #include "quern/rank/features/feature_list.hpp"
 #include "quern/rank/features/feature_query.hpp"

@@ -1,6 +1,5 @@
-#include "quern/core/version.hpp"
-
 #include "quern/api/export.hpp"
+#include "quern/core/types.hpp"
 
 namespace quern::api {
 

@@ -1,6 +1,6 @@
 #include "quern/gpu/device/index_sizes.hpp"
 
-#include "quern/formats/list_front.hpp"
+#include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/device/tuning.hpp"
 
 namespace quern::gpu {

@@ -7,7 +7,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/size_text.hpp"
-#include "quern/formats/list_front.hpp"
+#include "quern/formats/posting_reader.hpp"
 
 namespace quern::gpu {
 namespace {

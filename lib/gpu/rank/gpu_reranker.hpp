@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "quern/core/resources.hpp"
-#include "quern/core/spare_pool.hpp"
+#include "quern/core/scratch_memory.hpp"
 #include "quern/gpu/rank/features/document_words.hpp"
 #include "quern/gpu/rank/models/ranker_cache.hpp"
 #include "quern/gpu/rank/rerank_flight.hpp"

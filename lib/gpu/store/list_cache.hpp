@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "quern/core/types.hpp"
-#include "quern/formats/list_front.hpp"
+#include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/device/index_view.hpp"
 #include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/store/eviction_order.hpp"

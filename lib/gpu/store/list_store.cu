@@ -2,7 +2,7 @@
 #include <string>
 
 #include "quern/core/size_text.hpp"
-#include "quern/formats/list_front.hpp"
+#include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/device/device_index_view.cuh"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/store/list_store_device.cuh"

@@ -17,7 +17,7 @@
 #include "quern/gpu/worker/helper_threads.hpp"
 #include "quern/gpu/worker/query_batch.hpp"
 #include "quern/gpu/worker/worker_pool.hpp"
-#include "quern/search/whole_results.hpp"
+#include "quern/search/algorithm.hpp"
 
 namespace quern {
 namespace {

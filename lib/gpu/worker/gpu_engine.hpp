@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "quern/core/resources.hpp"
-#include "quern/core/spare_pool.hpp"
+#include "quern/core/scratch_memory.hpp"
 #include "quern/gpu/worker/query_queue.hpp"
 #include "quern/gpu/worker/ranking_worker.hpp"
 #include "quern/gpu/worker/worker_pool.hpp"

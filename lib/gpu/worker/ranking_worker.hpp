@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "quern/core/spare_pool.hpp"
+#include "quern/core/scratch_memory.hpp"
 #include "quern/gpu/store/entry_store.hpp"
 #include "quern/gpu/worker/batch_runner.hpp"
 #include "quern/gpu/worker/fronts.hpp"

@@ -1,9 +1,16 @@
 #pragma once
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "quern/formats/exchange/inverted_sink.hpp"
 #include "quern/index/build_index.hpp"
+#include "quern/index/list_source.hpp"
+#include "quern/io/external_sort.hpp"
+#include "quern/io/spool.hpp"
 
 namespace quern {
 
@@ -20,5 +27,47 @@ struct ImportOptions {
 /// InvalidArgument as build_index() does.
 BuildReport import_index(const std::function<void(InvertedSink&)>& read, const ImportOptions& options,
                          const Resources& resources, File& out);
+
+/// Takes lists in the order of a foreign file and hands them out in the order of their terms, through work files: one
+/// with all postings, and one with a row per list that says where its postings are.
+class ListStore {
+ public:
+  /// `source`: the foreign file's name in messages.
+  ListStore(std::string source, const std::string& tmp_folder, std::uint64_t memory_bytes);
+
+  void add_posting(docid_t docid, freq_t freq) { postings_->add({docid, freq}); }
+  /// Ends a list; one without postings is dropped.
+  void end_list(std::string_view term);
+  /// Ends the input, and sorts. Throws CorruptFile if a term has two lists.
+  void sort();
+
+  std::uint64_t postings() const { return postings_->count(); }
+
+  /// The lists in the order of their terms, numbered from 0. The store must outlive it.
+  std::unique_ptr<ListSource> lists() const;
+  /// The term of a list; numbers must not fall from call to call. The view is valid until the next call.
+  std::string_view term_at(term_t number);
+
+ private:
+  /// A list in the order of terms.
+  struct Row {
+    std::uint64_t first_posting = 0;
+    std::uint64_t postings = 0;
+    std::uint64_t term_end = 0;  ///< in terms_
+  };
+  class Source;
+
+  std::string source_;
+  std::uint64_t max_list_postings_;
+  std::shared_ptr<RecordSpool<SpooledPosting>> postings_;
+  ExternalSort sorted_terms_;
+  RecordSpool<Row> rows_;
+  Spool terms_;  ///< in order, one after another
+  std::uint64_t list_begin_ = 0;
+  std::optional<RecordSpool<Row>::Reader> term_rows_;
+  std::uint64_t term_begin_ = 0;
+  std::string term_;
+  term_t next_term_ = 0;
+};
 
 }  // namespace quern

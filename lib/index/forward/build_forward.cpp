@@ -7,15 +7,14 @@
 #include <mutex>
 #include <optional>
 
-#include "quern/core/isolated_lock.hpp"
+#include "quern/core/parallel_batch.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/index/forward/index_terms.hpp"
-#include "quern/index/forward/shard_urls.hpp"
 #include "quern/index/forward/text_segments.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/order/for_each_chunk.hpp"
-#include "quern/order/link_questions.hpp"
+#include "quern/order/in_links.hpp"
 
 namespace quern {
 namespace {

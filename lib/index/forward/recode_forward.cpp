@@ -11,7 +11,7 @@
 #include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/formats/lexicon_cursor.hpp"
-#include "quern/index/forward/term_number_cache.hpp"
+#include "quern/index/forward/index_terms.hpp"
 #include "quern/io/checksum.hpp"
 
 namespace quern {

@@ -7,7 +7,6 @@
 #include "quern/formats/collection.hpp"
 #include "quern/formats/forward_segment.hpp"
 #include "quern/index/forward/index_terms.hpp"
-#include "quern/index/forward/term_number_cache.hpp"
 #include "quern/text/analyzer.hpp"
 
 namespace quern {

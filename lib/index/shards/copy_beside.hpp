@@ -6,7 +6,6 @@
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_shards.hpp"
 #include "quern/formats/order_file.hpp"
-#include "quern/index/build_fields.hpp"
 #include "quern/index/build_texts.hpp"
 #include "quern/index/forward/build_forward.hpp"
 

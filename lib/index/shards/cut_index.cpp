@@ -11,10 +11,10 @@
 #include "quern/formats/posting_reader.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/index/list_encoder.hpp"
-#include "quern/index/shards/index_documents.hpp"
 #include "quern/index/shards/joined_lists.hpp"
 #include "quern/index/shards/merge_indexes.hpp"
 #include "quern/index/shards/shard_cuts.hpp"
+#include "quern/index/shards/shard_source.hpp"
 #include "quern/io/external_sort.hpp"
 
 namespace quern {

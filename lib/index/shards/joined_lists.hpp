@@ -5,7 +5,7 @@
 
 #include "quern/formats/index_file.hpp"
 #include "quern/index/list_source.hpp"
-#include "quern/index/shards/term_names.hpp"
+#include "quern/index/shards/shard_source.hpp"
 
 namespace quern {
 

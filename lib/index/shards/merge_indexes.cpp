@@ -5,13 +5,13 @@
 #include <optional>
 
 #include "quern/core/run_stage.hpp"
+#include "quern/formats/joined_lexicon.hpp"
 #include "quern/formats/lexicon_cursor.hpp"
 #include "quern/formats/manifest_json.hpp"
-#include "quern/formats/term_tournament.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/index/list_encoder.hpp"
-#include "quern/index/shards/index_documents.hpp"
 #include "quern/index/shards/joined_lists.hpp"
+#include "quern/index/shards/shard_source.hpp"
 #include "quern/io/checksum.hpp"
 
 namespace quern {

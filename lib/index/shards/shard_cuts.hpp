@@ -4,10 +4,28 @@
 #include <span>
 #include <vector>
 
+#include "quern/core/resources.hpp"
 #include "quern/core/types.hpp"
-#include "quern/index/shards/posting_counts.hpp"
+#include "quern/formats/collection.hpp"
+#include "quern/formats/index_file.hpp"
 
+/// How many postings documents have, by which shards are cut. The counts do not depend on threads or memory.
 namespace quern {
+
+/// Of each document of a collection: its different terms in title and body, or its weights where the corpus gave them.
+/// Reads all forward lists, on as many threads as the memory is enough for; documents that lie in several chunks by
+/// one. Throws InvalidArgument if there is not even memory for the counts.
+std::vector<std::uint32_t> count_postings(const CollectionReader& collection, const Resources& resources);
+
+/// Postings of neighbouring documents of an index.
+struct RangeCounts {
+  std::vector<std::uint64_t> postings;  ///< of each range of docIDs, in their order
+  docid_t documents = 1;                ///< of a range, but maybe the last
+};
+
+/// Of an index, in at most 2^20 ranges. Decodes short lists; of long ones, the postings of a block count in the middle
+/// of the block's docIDs: a cut is off by less than half a block for each of them, to either side.
+RangeCounts count_postings(const IndexReader& index);
 
 /// Of an order. Each shard is a file or two; more are of no use, and their first docIDs are in the manifest.
 inline constexpr std::size_t most_shards = 65536;

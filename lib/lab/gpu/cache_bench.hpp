@@ -1,4 +1,6 @@
 #pragma once
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -138,5 +140,9 @@ struct CacheBenchFigures {
 /// a configuration's results are not those with all lists in the memory; InvalidArgument if the grid is wrong, or not
 /// all lists fit there; and what the subject throws.
 CacheBenchFigures measure_cache(CacheSubject& subject, const CacheGrid& grid, Progress& progress);
+
+/// The figures as `quern bench gpu-cache --json` prints them and scripts/plot reads them. Times are microseconds per
+/// query, rates queries per second.
+nlohmann::ordered_json cache_bench_json(const CacheBenchFigures& figures, const CacheGrid& grid);
 
 }  // namespace quern

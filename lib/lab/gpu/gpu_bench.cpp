@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -277,6 +278,56 @@ std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, Texts texts,
     }
   }
   return all;
+}
+
+namespace {
+
+constexpr double banks = 32;
+/// Average number of lanes at the busiest bank, if 32 lanes choose banks at random.
+constexpr double lanes_per_bank = 3.5;
+/// An addition reads and writes.
+constexpr double passes = 2;
+
+}  // namespace
+
+GpuLimits limits_of(const GpuInfo& gpu, unsigned number) {
+  GpuLimits limits;
+  limits.bytes_per_second = measure_copy_speed(number);
+  limits.additions_per_second = 1e6 * gpu.clock_mhz * gpu.multiprocessors * banks / lanes_per_bank / passes;
+  return limits;
+}
+
+std::optional<GpuBound> bound_of(const gpu::BatchCounts& counts, const GpuLimits& limits) {
+  if (counts.decoded == 0 && counts.added == 0) return std::nullopt;
+  constexpr double entry_bytes = 4;
+  const auto added = static_cast<double>(counts.added);
+  // Unions without pruning read all entries; what the others read depends on the results.
+  const double read = counts.added > 0 ? static_cast<double>(counts.entries) : 0;
+  const double bytes =
+      static_cast<double>(counts.list_bytes) + entry_bytes * (static_cast<double>(counts.decoded) + read);
+  const GpuBound memory{"device memory", bytes / limits.bytes_per_second};
+  const GpuBound additions{"shared memory", added / limits.additions_per_second};
+  return memory.seconds >= additions.seconds ? memory : additions;
+}
+
+LatencySummary measure_one_by_one(const StreamLog& log, unsigned repeats, const SingleSearch& search) {
+  std::vector<std::vector<double>> us(log.texts.size());
+  for (unsigned pass = 0; pass < repeats; ++pass) {
+    for (std::size_t i = 0; i < log.texts.size(); ++i) {
+      const auto begun = WallClock::now();
+      const std::vector<ScoredDocument> found = search(log.texts[i]);
+      us[i].push_back(us_since(begun));
+      if (const auto wrong = difference(log.answers[i], found))
+        throw Error(fmt::format("the answer to query {} is not that of the CPU alone: {}", i + 1, *wrong));
+    }
+  }
+  std::vector<double> medians_us;
+  for (std::vector<double>& of_query : us) {
+    const auto middle = of_query.begin() + static_cast<std::ptrdiff_t>(of_query.size() / 2);
+    std::nth_element(of_query.begin(), middle, of_query.end());
+    medians_us.push_back(*middle);
+  }
+  return summarize(std::move(medians_us));
 }
 
 }  // namespace quern

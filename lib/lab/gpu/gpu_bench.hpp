@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -6,13 +7,40 @@
 #include <vector>
 
 #include "quern/core/resources.hpp"
+#include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/worker/gpu_engine.hpp"
-#include "quern/lab/gpu/gpu_bound.hpp"
+#include "quern/gpu/worker/gpu_statistics.hpp"
+#include "quern/lab/gpu/shared_stream.hpp"
 #include "quern/lab/query_bench.hpp"
 #include "quern/search/query_statistics.hpp"
 
-/// Measures how fast GPUs answer queries beside the CPU of the same machine, in one run.
 namespace quern {
+
+/// What a GPU can do at best.
+struct GpuLimits {
+  double bytes_per_second = 0;      ///< of its memory, as measured by a copy
+  double additions_per_second = 0;  ///< to random places in shared memory
+};
+
+/// The bandwidth of a GPU's memory, in bytes per second, by copies of 512 MiB within it; read and written bytes both
+/// count. The median of several copies. Throws CudaError if the GPU fails or has too little memory.
+double measure_copy_speed(unsigned number);
+
+/// Measures the bandwidth of GPU `number`, and computes the throughput of its shared memory. Throws CudaError.
+GpuLimits limits_of(const GpuInfo& gpu, unsigned number);
+
+/// The minimum time that batches need, and the resource that determines it.
+struct GpuBound {
+  const char* name = "";
+  double seconds = 0;
+};
+
+/// The longer of two times: for the GPU's memory, to read the lists once and write their entries (and read these once,
+/// if all are added up); for shared memory, to do all additions. None if lists were not decoded as a whole, since then
+/// it is unknown what must be read.
+std::optional<GpuBound> bound_of(const gpu::BatchCounts& counts, const GpuLimits& limits);
+
+// Measures how fast GPUs answer queries beside the CPU of the same machine, in one run.
 
 /// What each GPU may take of its memory, and how tables name that.
 struct GpuMemoryCase {
@@ -67,5 +95,12 @@ std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, std::span<co
                                          std::span<const gpu::Strategy* const> strategies,
                                          std::span<const QueryAlgorithm* const> algorithms,
                                          const GpuBenchOptions& options, Progress& progress);
+
+/// Answers one query.
+using SingleSearch = std::function<std::vector<ScoredDocument>(std::string_view text)>;
+
+/// The times of a log's queries, each sent when the one before is answered: of each, the median of so many passes over
+/// the log, at least 1. Throws Error if an answer is not the log's, and what `search` throws.
+LatencySummary measure_one_by_one(const StreamLog& log, unsigned repeats, const SingleSearch& search);
 
 }  // namespace quern

@@ -12,7 +12,7 @@
 #include "quern/gpu/rank/models/ranker_flight.hpp"
 #include "quern/lab/gpu/energy_meter.hpp"
 #include "quern/lab/measurement.hpp"
-#include "quern/lab/rerank_queries.hpp"
+#include "quern/lab/rerank_bench.hpp"
 
 namespace quern {
 namespace {

@@ -1,7 +1,6 @@
 #include "quern/core/error.hpp"
 #include "quern/lab/gpu/decode_bench.hpp"
-#include "quern/lab/gpu/gpu_bound.hpp"
-#include "quern/lab/gpu/merge_find_bench.hpp"
+#include "quern/lab/gpu/gpu_bench.hpp"
 #include "quern/lab/gpu/transfer_bench.hpp"
 
 // The measurements in a build without CUDA; cmake/layers.cmake excludes this file from builds with it.

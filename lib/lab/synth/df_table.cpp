@@ -12,7 +12,7 @@
 #include "quern/core/size_text.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 #include "quern/index/index_assembly.hpp"
-#include "quern/io/whole_file.hpp"
+#include "quern/io/file.hpp"
 #include "quern/lab/synth/term_fields.hpp"
 #include "quern/text/tokenizer.hpp"
 #include "quern/text/utf8.hpp"

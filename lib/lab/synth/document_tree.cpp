@@ -10,7 +10,7 @@
 
 #include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
-#include "quern/lab/synth/seeded_noise.hpp"
+#include "quern/lab/synth/list_generator.hpp"
 
 namespace quern {
 

@@ -9,7 +9,6 @@
 
 #include "quern/lab/synth/link_graph.hpp"
 #include "quern/lab/synth/list_generator.hpp"
-#include "quern/lab/synth/seeded_noise.hpp"
 #include "quern/order/global_score.hpp"
 
 namespace quern {

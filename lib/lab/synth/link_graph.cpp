@@ -7,7 +7,7 @@
 #include "quern/core/check_range.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/lab/synth/document_tree.hpp"
-#include "quern/lab/synth/packed_text.hpp"
+#include "quern/lab/synth/term_fields.hpp"
 
 namespace quern {
 namespace {

@@ -8,7 +8,7 @@
 #include "quern/core/types.hpp"
 #include "quern/io/file.hpp"
 #include "quern/lab/synth/document_tree.hpp"
-#include "quern/lab/synth/seeded_noise.hpp"
+#include "quern/lab/synth/list_generator.hpp"
 
 namespace quern {
 

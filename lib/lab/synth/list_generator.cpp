@@ -5,8 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "quern/lab/synth/seeded_noise.hpp"
-
 namespace quern {
 
 FreqTables::FreqTables() {

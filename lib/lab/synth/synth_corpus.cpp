@@ -10,8 +10,8 @@
 
 #include "quern/core/check_range.hpp"
 #include "quern/core/run_stage.hpp"
-#include "quern/lab/synth/packed_text.hpp"
-#include "quern/lab/synth/seeded_noise.hpp"
+#include "quern/lab/synth/list_generator.hpp"
+#include "quern/lab/synth/term_fields.hpp"
 
 namespace quern {
 

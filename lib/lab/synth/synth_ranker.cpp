@@ -7,7 +7,7 @@
 #include "quern/core/check_range.hpp"
 #include "quern/core/natural_log.hpp"
 #include "quern/core/random.hpp"
-#include "quern/lab/synth/seeded_noise.hpp"
+#include "quern/lab/synth/list_generator.hpp"
 
 namespace quern {
 namespace {

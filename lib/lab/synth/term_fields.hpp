@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "quern/core/resources.hpp"
+#include "quern/io/file.hpp"
 #include "quern/lab/synth/df_table.hpp"
 
 namespace quern {
@@ -31,5 +32,12 @@ using VisitQueries = std::function<void(const std::function<void(const std::vect
 /// does not hold them.
 std::vector<TermField> term_fields(const DfTable& table, double clustering, std::uint64_t seed,
                                    const VisitQueries& for_each_query, const Resources& resources);
+
+/// Writes a text whose chunks are generated in parallel, in their order: plain, or, if `name` ends with .gz or .zst,
+/// each chunk as a gzip member or a zstd frame of its own. `put_chunk` appends the chunk's text; several threads call
+/// it. The bytes depend on the chunks alone.
+void write_packed_text(std::uint64_t chunks,
+                       const std::function<void(std::uint64_t chunk, std::string& text)>& put_chunk,
+                       const std::string& name, const Resources& resources, File& out);
 
 }  // namespace quern

@@ -3,11 +3,39 @@
 #include <cstdint>
 
 #include "quern/formats/forward_segment.hpp"
-#include "quern/rank/features/query_view.hpp"
+#include "quern/rank/features/feature_list.hpp"
 
-/// What the machines of features see of a document: its streams, and where the query's terms are in them (Tadros 2015,
-/// section 3.2: a document comes as streams, phrases and word hits). Plain arrays, for every device.
 namespace quern {
+
+/// A distinct term of a query, as features use it.
+struct FeatureTerm {
+  double count = 0;                 ///< n: how often the query has it
+  double idf = 0;                   ///< ln(1 + (M - df + 0.5) / (df + 0.5))
+  double collection_share = 0;      ///< max(cf, 0.5) / max(T, 1): the term's share of all tokens
+  double log_dirichlet_absent = 0;  ///< ln(mu · collection_share)
+  double log_jelinek_absent = 0;    ///< ln(lambda · collection_share)
+};
+
+/// A query as features use it, plain arrays: what machines read, on every device.
+struct FeatureQueryView {
+  const FeatureTerm* terms = nullptr;       ///< distinct, in the order in which they first occur in the query
+  std::uint32_t num_terms = 0;              ///< Q
+  const std::uint32_t* sequence = nullptr;  ///< places in `terms` of all the query's terms, in its order
+  std::uint32_t length = 0;                 ///< terms of the query, each as often as it occurs
+  /// The places in `terms` that follow that of term i somewhere in the sequence, rising, each once, are those from
+  /// followers[first_follower[i]] to followers[first_follower[i + 1]]. Null: only the sequence says it.
+  const std::uint32_t* first_follower = nullptr;
+  const std::uint32_t* followers = nullptr;
+};
+
+/// Parameters of features, the same for all indexes.
+struct FeatureParameters {
+  double mu = 2000;     ///< of Dirichlet smoothing
+  double lambda = 0.1;  ///< the collection's share in Jelinek-Mercer smoothing
+};
+
+// What the machines of features see of a document: its streams, and where the query's terms are in them (Tadros 2015,
+// section 3.2: a document comes as streams, phrases and word hits). Plain arrays, for every device.
 
 /// A token of a stream that is a term of the query.
 struct WordHit {
@@ -35,6 +63,31 @@ struct DocumentView {
   double first_stage_score = 0;
   double pagerank = 0;  ///< 0 if the index has none
   double url_bytes = 0, url_depth = 0, links = 0, out_links = 0, in_links = 0;
+};
+
+/// How many of the query's terms any stream of a document has.
+struct DocumentMatches {
+  static constexpr std::string_view group = "document";
+  static constexpr FeatureInfo features[] = {
+      {"matched", FeatureKind::dynamic, "distinct terms of the query with tf > 0 in any stream"},
+      {"matched_share", FeatureKind::dynamic, "the same / Q; 0 if Q = 0"},
+      {"matched_idf_share", FeatureKind::dependent, "Σ idf of these terms / Σ idf of all; 0 if that is 0"},
+  };
+  static constexpr void publish(const DocumentView& document, double* values) {
+    const FeatureQueryView& query = document.streams[0].query;
+    std::uint32_t matched = 0;
+    double idf_of_matched = 0, idf_of_all = 0;
+    for (std::uint32_t i = 0; i < query.num_terms; ++i) {
+      bool any = false;
+      for (std::size_t s = 0; s < num_document_streams; ++s) any = any || document.streams[s].tf[i] > 0;
+      matched += any;
+      idf_of_all += query.terms[i].idf;
+      if (any) idf_of_matched += query.terms[i].idf;
+    }
+    values[0] = matched;
+    values[1] = query.num_terms == 0 ? 0.0 : values[0] / query.num_terms;
+    values[2] = idf_of_all == 0 ? 0.0 : idf_of_matched / idf_of_all;
+  }
 };
 
 }  // namespace quern

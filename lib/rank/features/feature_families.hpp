@@ -3,22 +3,11 @@
 #include <tuple>
 #include <utility>
 
-#include "quern/rank/features/bm25f.hpp"
-#include "quern/rank/features/document_matches.hpp"
-#include "quern/rank/features/first_stage.hpp"
-#include "quern/rank/features/language_models.hpp"
-#include "quern/rank/features/least_span.hpp"
-#include "quern/rank/features/matched_terms.hpp"
-#include "quern/rank/features/ordered_pairs.hpp"
-#include "quern/rank/features/page_numbers.hpp"
-#include "quern/rank/features/phrase_match.hpp"
-#include "quern/rank/features/places.hpp"
-#include "quern/rank/features/query_numbers.hpp"
-#include "quern/rank/features/relative_frequencies.hpp"
-#include "quern/rank/features/stream_bm25.hpp"
-#include "quern/rank/features/stream_size.hpp"
-#include "quern/rank/features/term_frequencies.hpp"
-#include "quern/rank/features/tf_idf.hpp"
+#include "quern/rank/features/count_families.hpp"
+#include "quern/rank/features/document_view.hpp"
+#include "quern/rank/features/position_families.hpp"
+#include "quern/rank/features/score_families.hpp"
+#include "quern/rank/features/static_families.hpp"
 
 /// The one table of features. A family publishes some values, which it describes in its `features`: publish() gets a
 /// stream or a document and fills as many numbers, in double and in one order of operations, without anything but the

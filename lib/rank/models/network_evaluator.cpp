@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "quern/rank/models/tree_input.hpp"
+#include "quern/rank/models/tree_evaluator.hpp"
 
 namespace quern {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "quern/core/feature_columns.hpp"
-#include "quern/core/spare_pool.hpp"
+#include "quern/core/scratch_memory.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"
 #include "quern/rank/models/transformation.hpp"
 #include "quern/rank/models/tree_evaluator.hpp"

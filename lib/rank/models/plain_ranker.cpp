@@ -3,7 +3,7 @@
 #include "quern/rank/models/check_model.hpp"
 #include "quern/rank/models/ranker.hpp"
 #include "quern/rank/models/transformation.hpp"
-#include "quern/rank/models/tree_input.hpp"
+#include "quern/rank/models/tree_evaluator.hpp"
 
 namespace quern {
 namespace {

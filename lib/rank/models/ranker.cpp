@@ -6,9 +6,7 @@
 #include "quern/core/simd_level.hpp"
 #include "quern/rank/models/check_model.hpp"
 #include "quern/rank/models/network_evaluator.hpp"
-#include "quern/rank/models/stage_clock.hpp"
 #include "quern/rank/models/tree_evaluator.hpp"
-#include "quern/rank/models/tree_input.hpp"
 
 namespace quern {
 namespace {

@@ -1,8 +1,13 @@
 #pragma once
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <ctime>
 #include <memory>
 #include <span>
 
 #include "quern/core/feature_columns.hpp"
+#include "quern/core/run_stage.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"
 
 namespace quern {
@@ -32,5 +37,48 @@ std::unique_ptr<Ranker> make_ranker(const RankerModel& model);
 /// The same scores by following each tree from its root, document by document, for tests and benchmarks: what fast
 /// evaluation is compared with.
 std::unique_ptr<Ranker> make_plain_ranker(const RankerModel& model);
+
+/// Adds this thread's processor time since the last stage's end to a stage; does nothing without stages.
+class StageClock {
+ public:
+  explicit StageClock(RankerStages* stages) : stages_(stages), last_(stages == nullptr ? 0 : now()) {}
+
+  void end(double RankerStages::*stage) {
+    if (stages_ == nullptr) return;
+    const double time = now();
+    stages_->*stage += time - last_;
+    last_ = time;
+  }
+
+ private:
+  static double now() {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  }
+
+  RankerStages* stages_;
+  double last_;
+};
+
+/// Fewer documents than these are no work for a thread.
+inline constexpr std::size_t min_documents_per_thread = 64;
+
+/// Scores with documents divided among `threads` threads: the scores of one call.
+inline void score_on_threads(const Ranker& ranker, const FeatureColumns& features, std::span<double> scores,
+                             unsigned threads) {
+  // Parts begin where a thread's loads are whole groups of documents.
+  constexpr std::size_t unit = min_documents_per_thread;
+  static_assert(unit % FeatureColumns::documents_per_group == 0);
+  const std::size_t units = (features.documents + unit - 1) / unit;
+  const std::size_t step = (units + threads - 1) / threads * unit;
+  if (threads == 1 || units <= 1) return ranker.score(features, scores);
+  on_threads(threads, [&] {
+    tbb::parallel_for(std::size_t{0}, (features.documents + step - 1) / step, [&](std::size_t part) {
+      const std::size_t first = part * step, some = std::min(step, features.documents - first);
+      ranker.score({features.values + first, some, features.stride}, scores.subspan(first, some));
+    });
+  });
+}
 
 }  // namespace quern

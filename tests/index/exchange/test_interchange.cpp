@@ -2,7 +2,6 @@
 
 #include "quern/index/exchange/import_index.hpp"
 #include "quern/index/exchange/interchange_format.hpp"
-#include "quern/index/exchange/list_store.hpp"
 #include "quern/index/verify_index.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/io/zstd_frame.hpp"

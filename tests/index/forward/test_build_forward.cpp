@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <map>
 
-#include "quern/formats/forward_tokens.hpp"
+#include "quern/formats/forward_file.hpp"
 #include "quern/text/analyzer.hpp"
 #include "quern/text/url.hpp"
 

@@ -6,7 +6,6 @@
 #include "quern/corpus/parse_corpus.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/texts_file.hpp"
-#include "quern/index/build_fields.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/build_texts.hpp"
 #include "quern/order/order.hpp"

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "quern/codec/codecs.hpp"
+#include "quern/codec/codec.hpp"
 #include "quern/core/random.hpp"
 
 #include "catch.hpp"

@@ -2,7 +2,6 @@
 
 #include "quern/core/random.hpp"
 #include "quern/corpus/forward_postings.hpp"
-#include "quern/order/link_list.hpp"
 #include "quern/order/page_graph.hpp"
 #include "quern/order/page_links.hpp"
 #include "quern/order/pagerank.hpp"

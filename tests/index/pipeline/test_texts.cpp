@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "quern/core/random.hpp"
-#include "quern/index/verify_texts.hpp"
+#include "quern/index/verify_index.hpp"
 #include "quern/io/zstd_frame.hpp"
 
 #include "catch.hpp"

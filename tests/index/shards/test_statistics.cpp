@@ -2,9 +2,9 @@
 #include <map>
 
 #include "quern/core/random.hpp"
-#include "quern/formats/dictionary_merge.hpp"
+#include "quern/formats/joined_lexicon.hpp"
 #include "quern/formats/statistics_beside.hpp"
-#include "quern/index/shards/term_sums.hpp"
+#include "quern/index/shards/statistics.hpp"
 
 #include "catch.hpp"
 #include "index/shards/split_corpus.hpp"

@@ -1,6 +1,6 @@
 #include "quern/core/random.hpp"
 #include "quern/rank/features/feature_query.hpp"
-#include "quern/rank/features/ordered_pairs.hpp"
+#include "quern/rank/features/position_families.hpp"
 
 #include "catch.hpp"
 

@@ -1,7 +1,6 @@
 #pragma once
 #include <cstdint>
 
-#include "quern/formats/forward_coding.hpp"
 #include "quern/formats/forward_segment.hpp"
 
 /// Reading of the forward file's segments without exceptions, for host and device, so that host tests run what kernels

@@ -3,7 +3,6 @@
 
 #include "quern/formats/forward_segment.hpp"
 #include "quern/rank/features/document_view.hpp"
-#include "quern/rank/features/query_view.hpp"
 
 /// What kernels see of documents whose features are computed together: plain arrays. Documents are in groups of 32, the
 /// lanes of a warp; an array by stream and document has `stride` elements a stream, a multiple of 32.

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "quern/core/spare_pool.hpp"
+#include "quern/core/scratch_memory.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"
 #include "quern/gpu/device/memory_account.hpp"
 #include "quern/gpu/rank/models/ranker_cache.hpp"

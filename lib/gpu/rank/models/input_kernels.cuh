@@ -1,6 +1,6 @@
 #pragma once
 #include "quern/gpu/rank/models/chunk_view.cuh"
-#include "quern/rank/models/tree_input.hpp"
+#include "quern/rank/models/tree_evaluator.hpp"
 
 /// What networks and trees read, made of features.
 namespace quern::gpu {

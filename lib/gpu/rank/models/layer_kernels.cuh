@@ -1,6 +1,6 @@
 #pragma once
 #include "quern/gpu/rank/models/chunk_view.cuh"
-#include "quern/rank/models/tree_input.hpp"
+#include "quern/rank/models/tree_evaluator.hpp"
 
 /// Layers of networks: each neuron's sum begins with its bias, and products are added one by one in the order of the
 /// inputs, so that it has the CPU's bits.

@@ -1,6 +1,6 @@
 #pragma once
 #include "quern/gpu/rank/models/chunk_view.cuh"
-#include "quern/rank/models/tree_input.hpp"
+#include "quern/rank/models/tree_evaluator.hpp"
 
 /// Scores of trees and of linear models: sums in double, in the model's order.
 namespace quern::gpu {
