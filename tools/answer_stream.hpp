@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -17,29 +16,27 @@ namespace quern::tools {
 template <class Begun>
 struct StreamBatch {
   std::vector<Query> queries;
-  std::vector<std::string_view> texts;
   Begun begun;
 };
 
-/// Begins the batches of a stream as they arrive, in a thread of its own, so that several are worked on: begin(texts)
-/// returns a Begun. Calls finish(StreamBatch<Begun>&) for each in this thread, in their order. About `most_begun`
+/// Begins the batches of a stream as they arrive, in a thread of its own, so that several are worked on: begin(queries)
+/// returns a Begun. Calls finish(StreamBatch<Begun>&) for each in this thread, in their order. About `max_begun`
 /// batches, at least 1, are begun at a time. An error in the stream is thrown after all queries before it have been
 /// finished; what `finish` throws ends the reading.
 template <class Begun, class Begin, class Finish>
-void answer_stream(QueryStream& stream, std::size_t most_begun, Begin&& begin, Finish&& finish) {
+void answer_stream(QueryStream& stream, std::size_t max_begun, Begin&& begin, Finish&& finish) {
   using Batch = StreamBatch<Begun>;
   using BegunBatches = BatchCollector<std::unique_ptr<Batch>>;
   // It holds twice as many as it hands over at a time.
-  BegunBatches begun(std::max<std::size_t>(1, most_begun / 2), typename BegunBatches::Clock::duration(0));
+  BegunBatches begun(std::max<std::size_t>(1, max_begun / 2), typename BegunBatches::Clock::duration(0));
   std::exception_ptr error;
   std::jthread reader([&] {
     try {
       for (std::vector<Query> queries = stream.next(); !queries.empty(); queries = stream.next()) {
         auto batch = std::make_unique<Batch>();
         batch->queries = std::move(queries);
-        for (const Query& query : batch->queries) batch->texts.emplace_back(query.text);
-        batch->begun = begin(batch->texts);
-        // Nobody takes them any more.
+        batch->begun = begin(batch->queries);
+        // They are not taken any more.
         if (!begun.push(std::move(batch))) break;
       }
     } catch (...) {

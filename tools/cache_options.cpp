@@ -47,19 +47,17 @@ void add_cache_options(CLI::App& command, CacheArguments& arguments) {
   add_alpha_option(command, arguments.alpha);
 }
 
-ScoringOptions scoring_options(const CacheArguments& arguments, const IndexReader& index, QueryFormat format) {
+ScoringOptions scoring_options(const CacheArguments& arguments, const IndexReader& index) {
   ScoringArguments scoring;
   scoring.idf = arguments.idf;
   scoring.scores = arguments.scores;
   scoring.scorer = arguments.scorer.value_or(default_plan_scorer(index, arguments.scores));
   scoring.alpha = arguments.alpha;
-  ScoringOptions options = scoring_options(scoring, index);
-  options.text = query_text(format);
-  return options;
+  return scoring_options(scoring, index);
 }
 
-DemandOptions demand_options(const CacheArguments& arguments) {
-  return {arguments.k, arguments.round, arguments.count};
+DemandOptions demand_options(const CacheArguments& arguments, QueryFormat format) {
+  return {arguments.k, arguments.round, arguments.count, query_kind(format)};
 }
 
 void warn_of_full_visits(const CommonOptions& common, const QueryEngine& engine) {

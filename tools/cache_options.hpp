@@ -25,9 +25,10 @@ struct CacheArguments {
 /// -k, --round, --block, --count, --idf, --scores, --scorer and --alpha.
 void add_cache_options(CLI::App& command, CacheArguments& arguments);
 
-/// Queries run with algorithm `and`, and with early termination if possible. `format`: of their log.
-ScoringOptions scoring_options(const CacheArguments& arguments, const IndexReader& index, QueryFormat format);
-DemandOptions demand_options(const CacheArguments& arguments);
+/// Queries run with algorithm `and`, and with early termination if possible.
+ScoringOptions scoring_options(const CacheArguments& arguments, const IndexReader& index);
+/// `format`: of the log.
+DemandOptions demand_options(const CacheArguments& arguments, QueryFormat format);
 /// Warns if early termination is off, so that queries read all of their lists.
 void warn_of_full_visits(const CommonOptions& common, const QueryEngine& engine);
 

@@ -198,7 +198,6 @@ ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexRea
                                const QuerySource& queries) {
   check_query_scale(queries);
   ScoringOptions options = scoring_options(arguments, index);
-  options.text = query_text(queries.format);
   options.query_scale = queries.query_scale;
   return options;
 }

@@ -11,7 +11,7 @@
 #include "quern/io/file.hpp"
 #include "quern/search/query_engine.hpp"
 #include "quern/search/query_memory.hpp"
-#include "quern/search/query_text.hpp"
+#include "quern/search/query_terms.hpp"
 
 #include "command.hpp"
 
@@ -29,9 +29,9 @@ struct QuerySource {
 /// Which queries a command takes: text alone; also vectors, of which the terms matter alone; or with their weights.
 enum class QueryKinds { text, text_and_terms, text_and_vectors };
 
-/// How the text of queries of a format is read.
-constexpr QueryText query_text(QueryFormat format) {
-  return format == QueryFormat::vector ? QueryText::vector : QueryText::words;
+/// How queries of a format are written.
+constexpr QueryKind query_kind(QueryFormat format) {
+  return format == QueryFormat::vector ? QueryKind::vector : QueryKind::text;
 }
 
 /// -q/--queries, --query (one of the two is required) and --queries-format; --query-scale if weights matter.

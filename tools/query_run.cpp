@@ -25,35 +25,52 @@ void QueryRun::end() {
   parts_.out.write(text);
 }
 
-void QueryRun::answer(const std::vector<Query>& queries) {
-  GpuStatistics of_gpus;
-  parts_.processors.run(texts_of(queries), steps(queries), of_gpus, held_bytes(parts_.resources));
-  add(of_gpus);
+ParsedQueries QueryRun::read(const std::vector<Query>& queries) const {
+  return parts_.reader.read(texts_of(queries), parts_.resources.threads);
 }
 
-void QueryRun::answer(QueryStream& stream, std::size_t most_begun,
+void QueryRun::answer(const std::vector<Query>& queries) {
+  const ParsedQueries read_queries = read(queries);
+  SearchRequest request = parts_.request;
+  request.queries = read_queries.views();
+  run(parts_.backend, request, consumer(queries));
+}
+
+void QueryRun::answer(QueryStream& stream, std::size_t max_begun,
                       const std::function<void(const std::vector<Query>& queries)>& note) {
-  answer_stream<QueryProcessors::Begun>(
-      stream, most_begun, [&](std::span<const std::string_view> texts) { return parts_.processors.begin(texts); },
-      [&](StreamBatch<QueryProcessors::Begun>& batch) {
+  struct Begun {
+    ParsedQueries queries;
+    std::unique_ptr<PendingSearch> search;
+  };
+  answer_stream<Begun>(
+      stream, max_begun,
+      [&](const std::vector<Query>& queries) {
+        Begun begun{read(queries), nullptr};
+        SearchRequest request = parts_.request;
+        request.queries = begun.queries.views();
+        request.others_arrive = true;
+        begun.search = parts_.backend.begin(request);
+        return begun;
+      },
+      [&](StreamBatch<Begun>& batch) {
         note(batch.queries);
-        GpuStatistics of_gpus;
-        parts_.processors.finish(batch.begun, steps(batch.queries), of_gpus, held_bytes(parts_.resources));
-        add(of_gpus);
+        parts_.backend.finish(*batch.begun.search, consumer(batch.queries));
         parts_.out.show();
       });
 }
 
-BatchSteps QueryRun::steps(const std::vector<Query>& queries) {
-  BatchSteps steps;
-  steps.render = [&](std::size_t i, QueryAnswer& answer) {
+AnswerConsumer QueryRun::consumer(const std::vector<Query>& queries) {
+  AnswerConsumer consumer;
+  consumer.threads = parts_.resources.threads;
+  consumer.held_bytes = held_bytes(parts_.resources);
+  consumer.render = [&](std::size_t i, QueryAnswer& answer) {
     if (parts_.second_stage != nullptr)
       answer.time_us += parts_.second_stage->rerank(queries[i].text, answer.documents, parts_.k);
     if (is_short(answer))
       parts_.result_text.write(queries[i], answer.documents, [&](std::string text) { answer.text = std::move(text); });
-    parts_.pages.note_query();
+    parts_.shards.note_query();
   };
-  steps.take = [&](std::size_t i, const QueryAnswer& answer) {
+  consumer.take = [&](std::size_t i, const QueryAnswer& answer) {
     if (is_short(answer)) {
       parts_.out.write(answer.text);
     } else {
@@ -62,19 +79,14 @@ BatchSteps QueryRun::steps(const std::vector<Query>& queries) {
     statistics_.add(answer);
     parts_.resources.progress->add(1);
   };
-  return steps;
-}
-
-void QueryRun::add(const GpuStatistics& of_gpus) {
-  statistics_.add(of_gpus);
-  if (parts_.processors.shared() != nullptr) statistics_.set(*parts_.processors.shared());
+  return consumer;
 }
 
 void QueryRun::write_long(const Query& query, std::span<const ScoredDocument> documents) {
   // The text of many results takes more memory than they do: a piece is written before the next is made.
   parts_.result_text.write(query, documents, [&](const std::string& text) {
     parts_.out.write(text);
-    parts_.pages.note_query();
+    parts_.shards.note_query();
   });
 }
 

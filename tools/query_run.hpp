@@ -7,11 +7,11 @@
 #include "quern/core/resources.hpp"
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/formats/queries/run_file.hpp"
-#include "quern/search/index_pages.hpp"
 #include "quern/search/query_stream.hpp"
+#include "quern/search/search_backend.hpp"
 
 #include "query_options.hpp"
-#include "query_processors.hpp"
+#include "query_shards.hpp"
 #include "result_text.hpp"
 #include "run_statistics.hpp"
 #include "second_stage.hpp"
@@ -21,13 +21,15 @@ namespace quern::tools {
 /// What a run works with. All of it must outlive the run.
 struct QueryRunParts {
   const Resources& resources;
-  QueryProcessors& processors;
+  SearchBackend& backend;
+  const QueryReader& reader;
+  SearchRequest request;            ///< but for its queries
   const SecondStage* second_stage;  ///< null: there is none
   std::size_t k;                    ///< results of a query that are written
   const RunFormat& format;
   const ResultText& result_text;
   TextOutput& out;
-  IndexPages& pages;
+  QueryShards& shards;
 };
 
 /// Answers queries and writes their results.
@@ -40,16 +42,16 @@ class QueryRun {
   void end();
   /// Writes the answers to these queries, in their order.
   void answer(const std::vector<Query>& queries);
-  /// The same for queries as they arrive; `note` looks at each batch first. `most_begun`: as answer_stream().
-  void answer(QueryStream& stream, std::size_t most_begun,
+  /// The same for queries as they arrive; `note` looks at each batch first. `max_begun`: as answer_stream().
+  void answer(QueryStream& stream, std::size_t max_begun,
               const std::function<void(const std::vector<Query>& queries)>& note);
 
-  const RunStatistics& statistics() const { return statistics_; }
+  RunStatistics& statistics() { return statistics_; }
 
  private:
   /// What is done with the answers to these queries.
-  BatchSteps steps(const std::vector<Query>& queries);
-  void add(const GpuStatistics& of_gpus);
+  AnswerConsumer consumer(const std::vector<Query>& queries);
+  ParsedQueries read(const std::vector<Query>& queries) const;
   /// Writes many results.
   void write_long(const Query& query, std::span<const ScoredDocument> documents);
 

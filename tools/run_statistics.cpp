@@ -13,13 +13,13 @@
 namespace quern::tools {
 namespace {
 
-Json shared_json(const SharedFigures& figures) {
-  const auto counts = [](const SharedCounts& of) {
-    return Json{{"queries", of.queries()},
-                {"faster", of.faster},
-                {"together", of.together},
-                {"slower", of.slower},
-                {"taken_over", of.taken_over}};
+Json shared_json(const HybridFigures& figures) {
+  const auto counts = [](const HybridCounts& counted) {
+    return Json{{"queries", counted.queries()},
+                {"faster", counted.faster},
+                {"together", counted.together},
+                {"slower", counted.slower},
+                {"taken_over", counted.taken_over}};
   };
   return {{"on_cpu", counts(figures.on_cpu)},
           {"on_gpu", counts(figures.on_gpu)},
@@ -28,6 +28,14 @@ Json shared_json(const SharedFigures& figures) {
 }
 
 }  // namespace
+
+void RunStatistics::add(const QueryBackend& backend) {
+  const std::vector<GpuStatistics> gpus = backend.gpu_statistics();
+  for (const GpuStatistics& gpu : gpus) gpu_ += gpu;
+  shards_.resize(backend.cpu().engines().size());
+  std::copy(gpus.begin(), gpus.end(), shards_.begin());
+  if (backend.hybrid() != nullptr) hybrid_ = *backend.hybrid();
+}
 
 double RunStatistics::rate(double seconds) const { return static_cast<double>(queries()) / std::max(seconds, 1e-9); }
 
@@ -48,10 +56,12 @@ Json RunStatistics::json(const RunSettings& settings, const QueryEngine& engine,
                {"blocks_decoded", counts_.blocks_decoded},
                {"blocks_skipped", counts_.blocks - std::min(counts_.blocks, counts_.blocks_decoded)},
                {"early_termination", engine.ends_early()}});
-  json["device"] = shared_ ? name_of_value(all_query_devices, QueryDevice::both) : device_name(gpu_.queries > 0);
-  if (shared_) json["shared"] = shared_json(*shared_);
+  json["device"] = hybrid_ ? name_of_value(all_query_devices, QueryDevice::both) : device_name(gpu_.queries > 0);
+  if (hybrid_) json["shared"] = shared_json(*hybrid_);
   if (gpu_.queries > 0) json["gpu"] = gpu_json(gpu_);
   if (engine.ends_early()) json.update({{"stopped_early", counts_.stopped_early}, {"depths", depths_json(counts_)}});
+  if (shards_.size() > 1)
+    for (const GpuStatistics& gpu : shards_) json["shards"].push_back(gpu.queries > 0 ? gpu_json(gpu) : Json::object());
   if (reranker != nullptr) json["rerank_on_gpu"] = gpu_rerank_json(reranker->counts());
   return json;
 }
@@ -63,13 +73,13 @@ std::vector<std::string> RunStatistics::lines(const QueryEngine& engine, unsigne
       "percentile; {} of {} postings scored, {} of {} blocks decoded",
       count_text(queries(), "query", "queries"), rate(seconds), count_text(threads, "thread"), times.mean_us,
       times.p50_us, times.p99_us, counts_.postings_scored, counts_.postings, counts_.blocks_decoded, counts_.blocks)};
-  if (shared_)
+  if (hybrid_)
     lines.push_back(
         fmt::format("{} on the CPU and {} on GPUs, of which {} and {} would take less time on the other if it were "
                     "idle; GPUs were predicted to answer {} sooner alone; {} after the deadline",
-                    count_text(shared_->on_cpu.queries(), "query", "queries"), shared_->on_gpu.queries(),
-                    shared_->on_cpu.slower + shared_->on_cpu.taken_over, shared_->on_gpu.slower,
-                    shared_->on_gpu.together, shared_->missed));
+                    count_text(hybrid_->on_cpu.queries(), "query", "queries"), hybrid_->on_gpu.queries(),
+                    hybrid_->on_cpu.slower + hybrid_->on_cpu.taken_over, hybrid_->on_gpu.slower,
+                    hybrid_->on_gpu.together, hybrid_->missed));
   if (engine.ends_early())
     lines.push_back(fmt::format("{} ended early after reading {:.1f} % of their shortest lists",
                                 count_text(counts_.stopped_early, "query", "queries"),

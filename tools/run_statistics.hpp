@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/gpu/query_backend.hpp"
 #include "quern/gpu/rank/gpu_reranker.hpp"
-#include "quern/gpu/shared_engine.hpp"
 #include "quern/gpu/worker/gpu_statistics.hpp"
 #include "quern/search/query_engine.hpp"
 #include "quern/search/query_statistics.hpp"
@@ -32,8 +32,8 @@ class RunStatistics {
     counts_ += answer.statistics;
     times_us_.add(answer.time_us);
   }
-  void add(const GpuStatistics& gpu) { gpu_ += gpu; }
-  void set(const SharedFigures& shared) { shared_ = shared; }
+  /// What GPUs did, for each shard, and how queries were shared with the CPU.
+  void add(const QueryBackend& backend);
 
   std::uint64_t queries() const { return times_us_.count(); }
   /// Settings, times, counts, and the work of GPUs if there were any. `reranker`: null if no GPU reranked. `seconds` is
@@ -49,7 +49,8 @@ class RunStatistics {
   QueryStatistics counts_;
   LatencyLog times_us_;
   GpuStatistics gpu_;
-  std::optional<SharedFigures> shared_;
+  std::vector<GpuStatistics> shards_;  ///< of each
+  std::optional<HybridFigures> hybrid_;
 };
 
 }  // namespace quern::tools

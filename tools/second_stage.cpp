@@ -23,15 +23,26 @@ void add_second_stage_options(CLI::App& command, SecondStageArguments& arguments
   add_gpu_rerank_options(command, arguments.gpu);
 }
 
-SecondStage::SecondStage(const RankerArguments& arguments, const IndexReader& index)
-    : forward_(ForwardReader::open(index)),
-      reranker_(make_reranker(arguments, index, forward_, memory_)),
-      spaces_([&index] { return Reranker::Space(index); }) {}
+namespace {
+
+std::vector<ForwardReader> open_forwards(const IndexShards& shards) {
+  std::vector<ForwardReader> forwards;
+  for (const IndexReader& shard : shards) forwards.push_back(ForwardReader::open(shard));
+  return forwards;
+}
+
+}  // namespace
+
+SecondStage::SecondStage(const RankerArguments& arguments, const IndexShards& shards)
+    : forwards_(open_forwards(shards)),
+      memory_(shards.size()),
+      reranker_(shards, forwards_, bind_model(arguments), arguments.ranker, memory_),
+      spaces_([&shards] { return ShardedReranker::Space(shards); }) {}
 
 void SecondStage::use_gpu(QueryDevice device, unsigned gpu, const GpuRerankArguments& arguments, GpuRerankMemory memory,
                           Progress& progress, const FailoverNotice& notice) {
   memory.parts = gpu_memory_parts;
-  on_gpu_ = make_gpu_reranker(reranker_, device, gpu, arguments, memory, progress, notice);
+  on_gpu_ = make_gpu_reranker(reranker_.of_shard(0), device, gpu, arguments, memory, progress, notice);
 }
 
 void SecondStage::reserve_gpu_memory(unsigned gpu, gpu::GpuMemoryOptions& options) const {
@@ -47,7 +58,7 @@ double SecondStage::rerank(std::string_view query, std::vector<ScoredDocument>& 
   const auto begun = WallClock::now();
   if (on_gpu_ != nullptr) {
     const gpu::RerankJob job = {query, &documents};
-    on_gpu_->rerank({&job, 1}, k, spaces_.local());
+    on_gpu_->rerank({&job, 1}, k, spaces_.local().of_shard);
   } else {
     reranker_.rerank(query, documents, k, spaces_.local());
   }

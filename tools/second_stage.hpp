@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "quern/formats/forward_file.hpp"
-#include "quern/formats/index_file.hpp"
+#include "quern/formats/index_shards.hpp"
 #include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/rank/gpu_reranker.hpp"
 #include "quern/rank/features/feature_memory.hpp"
-#include "quern/rank/reranker.hpp"
+#include "quern/rank/sharded_reranker.hpp"
 #include "quern/search/index_pages.hpp"
 #include "quern/search/top_k.hpp"
 
@@ -29,22 +29,25 @@ struct SecondStageArguments {
   bool is_set = false;        ///< --rerank or --features is given
 
   bool wanted() const { return !ranker.ranker.empty(); }
-  /// Throws wrong usage for options that nothing heeds, and if fewer documents are reranked than the k that are wanted.
+  /// Throws wrong usage for options that have no effect, and if fewer documents are reranked than the k that are
+  /// wanted.
   void check(std::size_t k) const;
 };
 void add_second_stage_options(CLI::App& command, SecondStageArguments& arguments);
 
-/// Reranks results of queries of one index. Many threads may use it at once.
+/// Reranks results of queries of an index, or of all its shards. Many threads may use it at once.
 class SecondStage {
  public:
-  /// The index must stay. Throws as ForwardReader::open() and make_reranker() do.
-  SecondStage(const RankerArguments& arguments, const IndexReader& index);
+  /// The shards must stay. Throws as ForwardReader::open() and ShardedReranker do.
+  SecondStage(const RankerArguments& arguments, const IndexShards& shards);
 
   /// What it takes of a command's memory.
   static constexpr std::uint64_t memory_share = 4;
-  /// Limits what it takes; `pages`, which must stay, is told what is read. To be called before rerank().
-  void limit_memory(std::uint64_t bytes, unsigned threads, IndexPages& pages) { memory_ = {bytes, threads, pages}; }
-  const ForwardReader& forward() const { return forward_; }
+  /// Limits what it takes of a shard; `pages`, which must stay, is told what is read. To be called before rerank().
+  void limit_memory(std::size_t shard, std::uint64_t bytes, unsigned threads, IndexPages& pages) {
+    memory_[shard] = {bytes, threads, pages};
+  }
+  const ForwardReader& forward(std::size_t shard) const { return forwards_[shard]; }
 
   /// Reranks on a GPU from now on, as make_gpu_reranker() says. `memory`: of the whole command, but for what is pinned,
   /// which is not of limit_memory()'s bytes. To be called before a query engine takes the GPU's memory.
@@ -58,15 +61,15 @@ class SecondStage {
   /// Null: on the CPU.
   const gpu::GpuReranker* on_gpu() const { return on_gpu_.get(); }
 
-  /// As Reranker::rerank(); returns how long it took, in microseconds.
+  /// As ShardedReranker::rerank(); returns how long it took, in microseconds.
   double rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k) const;
 
  private:
-  ForwardReader forward_;
-  FeatureMemory memory_;
-  Reranker reranker_;
+  std::vector<ForwardReader> forwards_;
+  std::vector<FeatureMemory> memory_;
+  ShardedReranker reranker_;
   std::unique_ptr<gpu::GpuReranker> on_gpu_;
-  mutable tbb::enumerable_thread_specific<Reranker::Space> spaces_;
+  mutable tbb::enumerable_thread_specific<ShardedReranker::Space> spaces_;
 };
 
 }  // namespace quern::tools

@@ -34,8 +34,6 @@ struct Scoring {
   /// With quantized scores and given weights: weights of queries are multiplied by it and rounded; none: they are
   /// whole.
   std::optional<double> query_scale;
-  /// Queries are vectors, not texts. Needed for vectors on GPUs alone: the CPU answers both.
-  bool vectors = false;
 };
 
 /// Where queries run. The results are the same everywhere, bit by bit.
@@ -75,6 +73,27 @@ struct BatchResults {
   SearchStatistics statistics;
 };
 
+/// A query as a program has it: a text, which the index's analyzer makes terms of, or terms as the index has them,
+/// whose weights take the place of their occurrences in a text; those of a term that comes several times are added up.
+/// Refers to what it was made of.
+class Query {
+ public:
+  Query(std::string_view text) : text_(text) {}
+  Query(const std::string& text) : text_(text) {}
+  Query(const char* text) : text_(text) {}
+  Query(std::span<const WeightedTerm> terms) : terms_(terms), is_vector_(true) {}
+  Query(const std::vector<WeightedTerm>& terms) : terms_(terms), is_vector_(true) {}
+
+  bool is_vector() const { return is_vector_; }
+  std::string_view text() const { return text_; }
+  std::span<const WeightedTerm> terms() const { return terms_; }
+
+ private:
+  std::string_view text_;
+  std::span<const WeightedTerm> terms_;
+  bool is_vector_ = false;
+};
+
 /// What is asked of a batch.
 struct BatchOptions {
   std::size_t k = 10;     ///< documents per query, at least 1
@@ -103,23 +122,15 @@ class QUERN_API Searcher {
   ~Searcher();
 
   const Index& index() const noexcept;
-  /// The k best documents for a query's text, best first, ties in docID order, found by the calling thread on the CPU.
+  /// The k best documents for a query, best first, ties in docID order, found by the calling thread on the CPU.
   /// `algorithm` and `filter`: as in BatchOptions. Adds to *statistics unless it is null. Throws Error:
-  /// invalid_argument if k is 0 or the memory does not hold the query, corrupt_file if postings don't decode.
-  std::vector<Hit> search(std::string_view text, std::size_t k = 10, std::string_view algorithm = {},
-                          SearchStatistics* statistics = nullptr, const Filter* filter = nullptr) const;
-  /// The same for terms as the index has them, whose weights take the place of their occurrences in a text; those of a
-  /// term that comes several times are added up. Throws Error: invalid_argument for weights that are negative, not
-  /// finite, or not whole where scores are sums of integers.
-  std::vector<Hit> search(std::span<const WeightedTerm> terms, std::size_t k = 10, std::string_view algorithm = {},
+  /// invalid_argument if k is 0, the memory does not hold the query, or a weight is negative, not finite, or not whole
+  /// where scores are sums of integers; corrupt_file if postings don't decode.
+  std::vector<Hit> search(const Query& query, std::size_t k = 10, std::string_view algorithm = {},
                           SearchStatistics* statistics = nullptr, const Filter* filter = nullptr) const;
   /// Answers many queries, on the searcher's device. `work`: its threads, or 0 for those of the constructor; progress
   /// counts queries. Throws as search() does, and what GPUs fail with.
-  BatchResults batch(std::span<const std::string_view> texts, const BatchOptions& options = {},
-                     const Work& work = {}) const;
-  /// The same for vectors.
-  BatchResults batch(std::span<const std::vector<WeightedTerm>> queries, const BatchOptions& options = {},
-                     const Work& work = {}) const;
+  BatchResults batch(std::span<const Query> queries, const BatchOptions& options = {}, const Work& work = {}) const;
 
   struct QUERN_INTERNAL Impl;
 

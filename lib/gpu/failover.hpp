@@ -3,21 +3,20 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <future>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "quern/core/named.hpp"
+#include "quern/gpu/gpu_search.hpp"
 #include "quern/gpu/intersect/gpu_intersection.hpp"
-#include "quern/gpu/worker/gpu_engine.hpp"
+#include "quern/search/cpu_backend.hpp"
 
 /// Answers queries on GPUs as long as they work, and on the CPU otherwise. Results are the same on both.
 namespace quern {
 
-/// Where queries run. `automatic`: on a GPU if one can answer, else on the CPU. `both`: see SharedEngine.
+/// Where queries run. `automatic`: on a GPU if one can answer, else on the CPU. `both`: see HybridBackend.
 enum class QueryDevice : std::uint8_t { cpu, gpu, automatic, both };
 
 /// All devices, by their names in options; `both` is the last.
@@ -32,82 +31,41 @@ inline constexpr std::span<const NamedValue<QueryDevice>> devices_one_at_a_time(
 /// Throws CudaError if this machine, or this build, has no GPU; InvalidArgument if it has none of that number.
 void require_gpu(unsigned gpu);
 
-/// Receives a sentence for the user when queries move from a GPU to the CPU, or to fewer GPUs.
-using FailoverNotice = std::function<void(const std::string& text)>;
+/// What make() returns, a pointer, if queries are to run on a GPU; else null. With `automatic`, errors become notices.
+template <class Make>
+auto make_unless_on_cpu(QueryDevice device, const FailoverNotice& notice, Make&& make) -> decltype(make()) {
+  if (device == QueryDevice::cpu) return nullptr;
+  try {
+    return make();
+  } catch (const Error& error) {
+    if (device != QueryDevice::automatic) throw;
+    notice(std::string("queries run on the CPU: ") + error.what());
+    return nullptr;
+  }
+}
 
-/// Answers queries with scores.
-class FailoverEngine {
+/// Answers queries on GPUs and, where a CPU may take over, on that once they have failed.
+class FailoverBackend final : public SearchBackend {
  public:
-  /// Copies the index to the GPUs unless `device` is the CPU. Throws as GpuEngine does if `device` is a GPU. With
-  /// `automatic` it calls `notice` and answers on the CPU instead, except that GPU numbers which don't exist beside
-  /// GPUs that do are errors (InvalidArgument). `engine` must outlive the object.
-  FailoverEngine(const QueryEngine& engine, QueryDevice device, const GpuOptions& options, Progress& progress,
-                 FailoverNotice notice);
+  /// `cpu` answers queries that GPUs can't: after a failure, or with a filter where the strategy knows none; a notice
+  /// says so. Null: such queries fail. All must outlive the object.
+  FailoverBackend(FallibleGpus& gpus, CpuBackend* cpu, FailoverNotice notice);
 
-  /// Queries that GPUs work on already, unless the CPU answers all. It waits for them when it ends.
-  class Begun;
-
-  /// Hands queries to GPUs, and returns. `passing`: the documents that may be results; null: all. If the strategy knows
-  /// no filters, throws InvalidArgument if the device is a GPU, else the CPU answers, and a notice says so. What is
-  /// passed must outlive what is returned. Thread-safe.
-  std::unique_ptr<Begun> begin(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k,
-                               const DocumentSet* passing = nullptr);
-  /// As run_batch(), of queries that were begun. Adds to `statistics` what GPUs did; the time of a query that they
-  /// answer is its share of the time of all queries that were begun together. If the last GPU fails, throws CudaError
-  /// if the device is a GPU, else the CPU answers these queries, and all later ones. For one thread at a time.
-  void finish(Begun& begun, unsigned threads, const BatchSteps& steps, GpuStatistics& statistics,
-              std::uint64_t held_bytes = default_held_bytes);
-  /// The same, but returns the answers, of all queries at once.
-  std::vector<QueryAnswer> answers(Begun& begun, unsigned threads, GpuStatistics& statistics);
-  /// Begins and finishes any number of queries, some at a time: GPUs work on the next ones while answers are handed
-  /// over. Throws as finish() does.
-  void run(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k, unsigned threads,
-           const BatchSteps& steps, GpuStatistics& statistics, std::uint64_t held_bytes = default_held_bytes,
-           const DocumentSet* passing = nullptr);
-
-  /// Whether GPUs answer queries with this filter, as far as it is known now. Throws as begin() does.
-  bool on_gpus(const DocumentSet* passing);
-  /// How many queries GPUs are best asked for at a time by who has several searches under way: fewer take longer, and
-  /// more leave less to do meanwhile.
-  std::size_t queries_per_search() const { return gpu_ ? gpu_->queries_per_search() : scored_queries_per_call; }
+  /// Throws InvalidArgument for a filter that GPUs don't know, if there is no CPU.
+  std::unique_ptr<PendingSearch> begin(const SearchRequest& request) override;
+  void finish(PendingSearch& search, const AnswerConsumer& consumer) override;
+  SearchDivision division(const SearchRequest& request, std::uint64_t held_bytes) override;
 
  private:
-  /// Queries whose results are kept at a time: k scored documents each.
-  static constexpr std::size_t scored_queries_per_call = std::size_t{1} << 16;
+  class Pending;
 
-  /// Waits for what GPUs answered. False if the CPU must answer these queries.
-  bool wait_for_gpus(Begun& begun, GpuStatistics& statistics);
+  /// Whether GPUs answer queries with this filter, as far as it is known now.
+  bool on_gpus(ShardFilters passing);
 
-  const QueryEngine& engine_;
-  QueryDevice device_;
-  const gpu::Strategy& strategy_;
+  FallibleGpus& gpus_;
+  CpuBackend* const cpu_;
   FailoverNotice notice_;
-  std::unique_ptr<GpuEngine> gpu_;      ///< null: the CPU answers
-  std::atomic<bool> gpu_lost_ = false;  ///< the CPU answers
-  std::atomic<bool> told_ = false;      ///< that it answers queries with a filter
-};
-
-class FailoverEngine::Begun {
- private:
-  friend FailoverEngine;
-  struct Answers {
-    std::vector<std::vector<ScoredDocument>> results;
-    GpuStatistics statistics;
-    double us = 0;
-
-    double us_per_query() const { return us / static_cast<double>(results.size()); }
-  };
-
-  Begun(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k,
-        const DocumentSet* passing)
-      : texts_(texts), algorithm_(algorithm), k_(k), passing_(passing) {}
-
-  const std::span<const std::string_view> texts_;
-  const QueryAlgorithm& algorithm_;
-  const std::size_t k_;
-  const DocumentSet* const passing_;
-  std::future<Answers> future_;  ///< of GPUs; not valid: the CPU answers
-  Answers answers_;              ///< once they are there
+  std::atomic<bool> filter_reported_ = false;
 };
 
 /// What is done with the answers of a FailoverIntersection, all in the calling thread.
@@ -131,14 +89,14 @@ class FailoverIntersection {
 
   /// Answers all queries, on `threads` threads if the CPU does it. If the GPU fails, throws CudaError if the device is
   /// a GPU, else the CPU answers what is left.
-  void run(std::span<const std::string_view> texts, unsigned threads, const IntersectionSteps& steps,
+  void run(std::span<const QueryView> queries, unsigned threads, const IntersectionSteps& steps,
            std::uint64_t held_bytes = default_held_bytes);
   /// The method that answers, or answered first if the GPU failed.
   std::string_view method_name() const;
 
  private:
   /// Returns the number of queries answered; fewer than all if the CPU must answer the others.
-  std::size_t run_on_gpu(std::span<const std::string_view> texts, const IntersectionSteps& steps);
+  std::size_t run_on_gpu(std::span<const QueryView> queries, const IntersectionSteps& steps);
 
   const Intersection& cpu_;
   QueryDevice device_;

@@ -11,23 +11,24 @@
 namespace quern {
 namespace {
 
-using Texts = std::span<const std::string_view>;
+using Queries = std::span<const QueryView>;
 
 /// One method, and its measurements.
 class IntersectionSubject {
  public:
-  IntersectionSubject(const Intersection& intersection, Texts texts)
-      : intersection_(intersection), space_(intersection), texts_(texts), samples_(texts.size()) {}
+  IntersectionSubject(const Intersection& intersection, Queries queries)
+      : intersection_(intersection), queries_(queries), samples_(queries.size()) {}
 
   const std::vector<docid_t>& documents(std::size_t query) {
-    intersection_.answer(texts_[query], space_, answer_);
+    intersection_.answer(queries_[query], space_, answer_);
     return answer_.documents;
   }
 
   void check(std::size_t query, const std::vector<docid_t>& expected) {
     if (documents(query) != expected) {
       throw Error(fmt::format("{}: {} finds other documents for \"{}\" than the first method; nothing was measured",
-                              intersection_.index().name(), intersection_.method().name, texts_[query]));
+                              intersection_.index().name(), intersection_.method().name,
+                              text_of_terms(queries_[query])));
     }
     counts_ += answer_.statistics.counts;
     results_ += expected.size();
@@ -37,8 +38,8 @@ class IntersectionSubject {
   bool reads_nothing() const { return counts_.postings == 0; }
 
   void measure() {
-    for (std::size_t query = 0; query < texts_.size(); ++query) {
-      intersection_.answer(texts_[query], space_, answer_);
+    for (std::size_t query = 0; query < queries_.size(); ++query) {
+      intersection_.answer(queries_[query], space_, answer_);
       samples_[query].whole.push_back(answer_.statistics.time_us);
       samples_[query].decode.push_back(answer_.statistics.decode_us);
       samples_[query].intersect.push_back(answer_.statistics.intersect_us);
@@ -48,7 +49,7 @@ class IntersectionSubject {
   IntersectionFigures figures() const {
     IntersectionFigures figures;
     figures.intersection = &intersection_;
-    figures.queries = texts_.size();
+    figures.queries = queries_.size();
     figures.results = results_;
     figures.counts = counts_;
     std::vector<double> times;
@@ -69,7 +70,7 @@ class IntersectionSubject {
 
   const Intersection& intersection_;
   Intersection::WorkSpace space_;
-  Texts texts_;
+  Queries queries_;
   IntersectionAnswer answer_;
   std::vector<Samples> samples_;
   QueryStatistics counts_;
@@ -78,15 +79,15 @@ class IntersectionSubject {
 
 }  // namespace
 
-std::vector<IntersectionFigures> measure_intersections(Texts texts, std::span<const Intersection> intersections,
+std::vector<IntersectionFigures> measure_intersections(Queries queries, std::span<const Intersection> intersections,
                                                        unsigned repeats, Progress& progress) {
-  if (texts.empty() || intersections.empty() || repeats == 0)
+  if (queries.empty() || intersections.empty() || repeats == 0)
     throw InvalidArgument("a benchmark needs queries, methods and repeats");
   std::deque<IntersectionSubject> subjects;
-  for (const Intersection& intersection : intersections) subjects.emplace_back(intersection, texts);
+  for (const Intersection& intersection : intersections) subjects.emplace_back(intersection, queries);
   progress.start("measure", std::uint64_t{repeats} + 1, "repeats");
   // This warms up as well.
-  for (std::size_t query = 0; query < texts.size(); ++query) {
+  for (std::size_t query = 0; query < queries.size(); ++query) {
     const std::vector<docid_t> expected = subjects.front().documents(query);
     for (IntersectionSubject& subject : subjects) subject.check(query, expected);
   }
@@ -94,7 +95,7 @@ std::vector<IntersectionFigures> measure_intersections(Texts texts, std::span<co
     throw InvalidArgument(
         fmt::format("{}: none of the {} queries has all of its terms in this index, so that there is nothing to "
                     "intersect; use queries for its collection",
-                    intersections.front().index().name(), texts.size()));
+                    intersections.front().index().name(), queries.size()));
   progress.add(1);
   for (unsigned i = 0; i < repeats; ++i) {
     if (i % 2 == 0) {

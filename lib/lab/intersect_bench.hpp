@@ -15,12 +15,12 @@ struct IntersectionFigures {
   std::size_t queries = 0;
   std::uint64_t results = 0;
   QueryStatistics counts;  ///< of one pass
-  LatencySummary times;    ///< from text to documents, decoding included
+  LatencySummary times;    ///< from terms to documents, decoding included
   double decode_us = 0;    ///< for decoding whole lists
   double intersect_us = 0;
 
   double postings_per_us(double us) const { return us > 0 ? static_cast<double>(counts.postings) / us : 0; }
-  /// Postings in the queries' lists per second of the time from text to documents: the effective rate.
+  /// Postings in the queries' lists per second of the time from terms to documents: the effective rate.
   double postings_per_second() const { return 1e6 * postings_per_us(times.mean_us * static_cast<double>(queries)); }
   /// The same for the time to intersect alone, as in papers whose lists are decoded in memory.
   double intersected_per_second() const { return 1e6 * postings_per_us(intersect_us); }
@@ -29,7 +29,7 @@ struct IntersectionFigures {
 /// First checks that all find the same documents, which also warms up; then measures all `repeats` times in turn,
 /// forwards and backwards, on one thread. Throws Error, with the query, if they find different documents, and
 /// InvalidArgument without queries, methods or repeats.
-std::vector<IntersectionFigures> measure_intersections(std::span<const std::string_view> texts,
+std::vector<IntersectionFigures> measure_intersections(std::span<const QueryView> queries,
                                                        std::span<const Intersection> intersections, unsigned repeats,
                                                        Progress& progress);
 

@@ -154,7 +154,7 @@ std::uint64_t count_common(const IndexReader& index, const PostingList& a, const
 }
 
 void add_pairs(const IndexReader& index, const std::string& query, Analyzer& analyzer, std::vector<double>& ratios) {
-  std::vector<std::string> terms = analyzer.terms(query);
+  const QueryTerms terms = terms_of_text(query, analyzer);
   std::vector<PostingList> lists;
   find_lists(index, terms, false, [&](const PostingList& list, double) { lists.push_back(list); });
   std::sort(lists.begin(), lists.end(), [](const auto& a, const auto& b) { return a.df < b.df; });

@@ -13,7 +13,7 @@
 #include "quern/core/wall_clock.hpp"
 #include "quern/lab/measurement.hpp"
 #include "quern/plan/query_features.hpp"
-#include "quern/search/query_text.hpp"
+#include "quern/search/cpu_backend.hpp"
 
 namespace quern {
 namespace {
@@ -30,46 +30,46 @@ class ExpectedAnswers {
     for (const QuerySetUp& set_up : set_ups) engines_.try_emplace(set_up.family, set_up.engine);
   }
 
-  void start_query(std::string_view text) {
-    text_ = text;
-    answers_.clear();
-  }
+  void start_query() { answers_.clear(); }
 
-  const std::vector<ScoredDocument>& answer(const QuerySetUp& set_up, Analyzer& analyzer) {
-    return answer(set_up.family, set_up.k, set_up.algorithm->matching, analyzer);
+  const std::vector<ScoredDocument>& answer(const QuerySetUp& set_up, QueryView query) {
+    return answer(set_up.family, set_up.k, set_up.algorithm->matching, query);
   }
 
  private:
   using Key = std::tuple<std::size_t, std::size_t, Matching>;
 
-  const std::vector<ScoredDocument>& answer(std::size_t family, std::size_t k, Matching matching, Analyzer& analyzer) {
+  const std::vector<ScoredDocument>& answer(std::size_t family, std::size_t k, Matching matching, QueryView query) {
     if (matching == Matching::all_else_any) {
-      const auto& all = answer(family, k, Matching::all, analyzer);
-      return all.size() == k ? all : answer(family, k, Matching::any, analyzer);
+      const auto& all = answer(family, k, Matching::all, query);
+      return all.size() == k ? all : answer(family, k, Matching::any, query);
     }
     const auto [place, is_new] = answers_.try_emplace(Key{family, k, matching});
     if (is_new) {
       const QueryAlgorithm& baseline = algorithm_named(matching == Matching::all ? "and" : "or");
-      place->second = engines_.at(family)->search(text_, baseline, k, analyzer);
+      place->second = engines_.at(family)->search(query, baseline, k);
     }
     return place->second;
   }
 
   std::map<std::size_t, const QueryEngine*> engines_;
-  std::string_view text_;
   std::map<Key, std::vector<ScoredDocument>> answers_;
 };
 
 /// One set-up, and its measurements.
 class QuerySubject {
  public:
-  QuerySubject(const QuerySetUp& set_up, Texts texts, unsigned repeats)
-      : set_up_(set_up), texts_(texts), analyzer_(set_up.engine->make_analyzer()), times_us_(texts.size()) {
-    for (auto& times : times_us_) times.reserve(repeats);
+  QuerySubject(const QuerySetUp& set_up, Texts texts, const QueryBenchOptions& options)
+      : set_up_(set_up),
+        texts_(texts),
+        reader_(set_up.engine->reader(options.kind)),
+        queries_(reader_.read(texts, options.threads)),
+        times_us_(texts.size()) {
+    for (auto& times : times_us_) times.reserve(options.repeats);
     // All lists of a query, whatever the algorithm reads of them.
     lists_.reserve(texts.size());
-    for (const std::string_view text : texts)
-      lists_.push_back(features_of(set_up.engine->index(), terms_of(text), Matching::any));
+    for (const QueryView query : queries_.views())
+      lists_.push_back(features_of(set_up.engine->index(), query, Matching::any));
   }
 
   bool finds_terms() const {
@@ -77,8 +77,8 @@ class QuerySubject {
   }
 
   void check(std::size_t query, ExpectedAnswers& expected) {
-    const auto found = set_up_.engine->search(texts_[query], *set_up_.algorithm, set_up_.k, analyzer_, &counts_);
-    if (const auto what = difference(expected.answer(set_up_, analyzer_), found))
+    const auto found = set_up_.engine->search(queries_.views()[query], *set_up_.algorithm, set_up_.k, &counts_);
+    if (const auto what = difference(expected.answer(set_up_, queries_.views()[query]), found))
       throw Error(fmt::format("{}: {} with k = {} answers \"{}\" wrongly: {}; nothing was measured",
                               set_up_.engine->index().name(), set_up_.algorithm->name, set_up_.k, texts_[query],
                               *what));
@@ -98,8 +98,10 @@ class QuerySubject {
 
   void measure_batch(unsigned threads) {
     const auto begun = WallClock::now();
-    run_batch(*set_up_.engine, texts_, *set_up_.algorithm, set_up_.k, threads,
-              {{}, [](std::size_t, const QueryAnswer&) {}});
+    CpuBackend backend({set_up_.engine});
+    const ParsedQueries queries = reader_.read(texts_, threads);
+    run(backend, {queries.views(), set_up_.algorithm, set_up_.k},
+        {{}, [](std::size_t, const QueryAnswer&) {}, threads});
     batch_seconds_[threads].push_back(seconds_since(begun));
   }
 
@@ -109,7 +111,7 @@ class QuerySubject {
     each.reserve(texts_.size());
     for (std::size_t i = 0; i < texts_.size(); ++i)
       each.push_back({median(times_us_[i]),
-                      features_of(set_up_.engine->index(), terms_of(texts_[i]), set_up_.algorithm->matching)});
+                      features_of(set_up_.engine->index(), queries_.views()[i], set_up_.algorithm->matching)});
     return each;
   }
 
@@ -135,17 +137,16 @@ class QuerySubject {
   }
 
  private:
-  std::vector<std::string> terms_of(std::string_view text) {
-    return terms_of_query(text, set_up_.engine->options().text, analyzer_);
-  }
+  /// From the text on.
   void search(std::string_view text) {
-    const auto documents = set_up_.engine->search(text, *set_up_.algorithm, set_up_.k, analyzer_);
+    const auto documents = set_up_.engine->search(reader_.read(text), *set_up_.algorithm, set_up_.k);
     keep(documents.data());
   }
 
   QuerySetUp set_up_;
   Texts texts_;
-  Analyzer analyzer_;
+  QueryReader reader_;
+  ParsedQueries queries_;
   std::vector<QueryFeatures> lists_;
   std::vector<std::vector<double>> times_us_;  ///< for each query, in each repeat
   std::map<unsigned, std::vector<double>> batch_seconds_;
@@ -157,7 +158,7 @@ void check_answers(std::deque<QuerySubject>& subjects, std::span<const QuerySetU
   progress.start("check answers", texts.size(), "queries");
   ExpectedAnswers expected(set_ups);
   for (std::size_t query = 0; query < texts.size(); ++query) {
-    expected.start_query(texts[query]);
+    expected.start_query();
     for (QuerySubject& subject : subjects) subject.check(query, expected);
     if ((query + 1) % progress_step == 0) progress.add(progress_step);
   }
@@ -182,9 +183,9 @@ std::vector<QueryFigures> measure_queries(Texts texts, std::span<const QuerySetU
                                           const QueryBenchOptions& options, Progress& progress) {
   if (texts.empty() || set_ups.empty() || options.repeats == 0)
     throw InvalidArgument("a benchmark needs queries, algorithms and repeats");
-  std::deque<QuerySubject> subjects;  // a deque, because analyzers cannot move
+  std::deque<QuerySubject> subjects;  // a deque, because readers cannot move
   for (const QuerySetUp& set_up : set_ups) {
-    subjects.emplace_back(set_up, texts, options.repeats);
+    subjects.emplace_back(set_up, texts, options);
     if (!subjects.back().finds_terms())
       throw InvalidArgument(
           fmt::format("{}: none of the terms of the {} queries is in this index; use queries for its collection",

@@ -25,9 +25,10 @@ struct QuerySetUp {
 
 struct QueryBenchOptions {
   unsigned repeats = 5;
-  unsigned warm_up = 1;     ///< passes over all queries before the first that is measured
-  unsigned threads = 1;     ///< of batches, which also run on one thread for comparison; no batches if 1
-  bool each_query = false;  ///< whether figures have the times of single queries
+  unsigned warm_up = 1;              ///< passes over all queries before the first that is measured
+  unsigned threads = 1;              ///< of batches, which also run on one thread for comparison; no batches if 1
+  bool each_query = false;           ///< whether figures have the times of single queries
+  QueryKind kind = QueryKind::text;  ///< of the queries
 };
 
 /// Queries of 6 to 9 terms, and longer ones, share a row of figures: the least number of terms in the row.

@@ -58,7 +58,7 @@ TerminationFigures measure_termination(const QueryEngine& engine, std::span<cons
       texts.size(), resources.threads, resources.memory_bytes / 8,
       [&](std::size_t i, VisitAnswer& answer) {
         answer.visits =
-            engine.visits(analyzers.local().terms(texts[i]), k, engine.index().block_size(), &answer.counts);
+            engine.visits(terms_of_text(texts[i], analyzers.local()), k, engine.index().block_size(), &answer.counts);
       },
       [](const VisitAnswer& answer) { return visit_bytes(answer.visits); },
       [&](std::size_t, const VisitAnswer& answer) {

@@ -27,8 +27,9 @@ ScoringOptions scoring_of(const PlanManifest& manifest) {
 
 /// run(LogQueries&) with all queries of a log, which take memory until it returns.
 template <class Run>
-auto with_queries(const ReadQueries& log, const QueryEngine& engine, const Resources& resources, Run&& run) {
-  LogQueries queries(engine.index().manifest().analyzer, resources, engine.options().text);
+auto with_queries(const ReadQueries& log, QueryKind kind, const QueryEngine& engine, const Resources& resources,
+                  Run&& run) {
+  LogQueries queries(engine.index().manifest().analyzer, resources, kind);
   log([&](std::string_view text) { queries.add(text); });
   return run(queries);
 }
@@ -115,10 +116,10 @@ std::vector<SimulatedCache> sweep_policies(const QueryEngine& engine, const Cach
     std::vector<SimulatedCache> caches;
     for (const std::uint64_t budget_bytes : options.budgets_bytes) check_plan_memory(blocks, budget_bytes, resources);
     for (const std::size_t k : options.ks) {
-      const LogDemand demand = with_queries(train, engine, resources, [&](LogQueries& queries) {
+      const LogDemand demand = with_queries(train, options.queries, engine, resources, [&](LogQueries& queries) {
         return measure_demand(engine, blocks, queries, {k, options.round, options.kind}, resources);
       });
-      const CacheTrace trace = with_queries(log, engine, resources, [&](LogQueries& queries) {
+      const CacheTrace trace = with_queries(log, options.queries, engine, resources, [&](LogQueries& queries) {
         return CacheTrace(engine, queries, k, options.round, resources);
       });
       for (const std::string& policy : options.policies) {
@@ -157,7 +158,7 @@ PlanManifest LogPlanner::write(const PlanOptions& options, const ReadQueries& lo
   return run_stage(resources_, [&] {
     check_plan_memory(blocks_, options.budget_bytes, resources_);
     AtomicOutput out = AtomicOutput::file(path, overwrite);
-    LogQueries queries(engine_.index().manifest().analyzer, resources_, engine_.options().text);
+    LogQueries queries(engine_.index().manifest().analyzer, resources_, options.demand.queries);
     log([&](std::string_view text) { queries.add(text); });
     const LogDemand demand = measure_demand(engine_, blocks_, queries, options.demand, resources_);
     const CachePlan plan = make_plan(engine_, blocks_, demand, options);

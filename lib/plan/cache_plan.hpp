@@ -53,15 +53,15 @@ struct SweepOptions {
   std::vector<double> max_admissions;  ///< lambda, as in CacheAdmission
   std::uint64_t round = 256;           ///< as in DemandOptions
   VisitKind kind = VisitKind::visited;
-  std::uint64_t batch = 1024;  ///< queries that are transferred together
+  std::uint64_t batch = 1024;           ///< queries that are transferred together
+  QueryKind queries = QueryKind::text;  ///< of both logs
 };
 
 /// Calls its argument with the text of each query of a log, in their order.
 using ReadQueries = std::function<void(const std::function<void(std::string_view text)>& take)>;
 
 /// Plans caches for the queries that `train` reads, and simulates them for those that `log` reads; ordered by k,
-/// policy, budget and max_admission, the first slowest. Texts are read as the engine's options say; of vectors, each
-/// term counts once, as LogQueries says. Reads and runs both logs once for each k. Throws as
+/// policy, budget and max_admission, the first slowest. Reads and runs both logs once for each k. Throws as
 /// measure_demand() and CacheAdmission do, and InvalidArgument for an unknown policy.
 std::vector<SimulatedCache> sweep_policies(const QueryEngine& engine, const CacheBlocks& blocks,
                                            const ReadQueries& train, const ReadQueries& log,

@@ -33,12 +33,17 @@ void append_term(std::string& key, std::string_view term) {
   key += end_of_term;
 }
 
-std::vector<std::string> terms_of(std::string_view key) {
-  std::vector<std::string> terms;
+/// Those that a key has; one that it has several times weighs as much.
+QueryTerms terms_of(std::string_view key) {
+  QueryTerms terms;
   std::string term;
   for (std::size_t i = 0; i < key.size(); ++i) {
     if (key[i] == end_of_term) {
-      terms.push_back(std::exchange(term, {}));
+      if (!terms.empty() && terms.back().term == term)
+        terms.back().weight += 1;
+      else
+        terms.push_back({term, 1});
+      term.clear();
     } else {
       term += key[i] == escape ? static_cast<char>(key[++i] - 1) : key[i];
     }
@@ -126,9 +131,8 @@ class VisitCounts {
 
 }  // namespace
 
-LogQueries::LogQueries(const AnalyzerOptions& analyzer, const Resources& resources, QueryText text) try
-    : analyzer_(analyzer),
-      text_(text),
+LogQueries::LogQueries(const AnalyzerOptions& analyzer, const Resources& resources, QueryKind kind) try
+    : reader_(analyzer, kind),
       threads_(resources.threads),
       max_group_bytes_(resources.memory_bytes / 16),
       sorted_(resources.tmp_folder, resources.memory_bytes / 8 * 3) {
@@ -141,11 +145,11 @@ void LogQueries::add(std::string_view text) {
     const std::uint64_t place = queries_++;
     hash_.add(as_bytes(text));
     hash_.add(end_of_text);
-    std::vector<std::string> terms = terms_of_query(text, text_, analyzer_);
+    const QueryTerms terms = reader_.read(text);
     if (terms.empty()) return;
-    std::sort(terms.begin(), terms.end());
     std::string key;
-    for (const std::string& term : terms) append_term(key, term);
+    for (const QueryTerm& term : terms)
+      for (double occurrence = 0; occurrence < term.weight; ++occurrence) append_term(key, term.term);
     Bytes payload;
     put_varint(payload, place);
     on_threads(threads_, [&] { sorted_.add(key, payload); });
@@ -167,7 +171,7 @@ std::uint64_t LogQueries::for_each(const std::function<void(std::span<const LogQ
       const bool is_new = distinct == 0 || key != last;
       if (is_new || group.empty()) {
         LogQuery query{terms_of(key), {}};
-        const std::uint64_t bytes = key.size() + query.terms.size() * (sizeof(std::string) + sizeof(ListVisit));
+        const std::uint64_t bytes = key.size() + query.terms.size() * (sizeof(QueryTerm) + sizeof(ListVisit));
         if (group.size() == queries_per_visit || group_bytes + bytes > max_group_bytes_) end_group();
         group.push_back(std::move(query));
         group_bytes += bytes;

@@ -13,8 +13,7 @@
 #include "quern/plan/cache_blocks.hpp"
 #include "quern/search/query_engine.hpp"
 #include "quern/search/query_memory.hpp"
-#include "quern/search/query_text.hpp"
-#include "quern/text/analyzer.hpp"
+#include "quern/search/query_terms.hpp"
 
 /// What the queries of a log read: its distinct queries, and their visits of each list.
 namespace quern {
@@ -26,7 +25,7 @@ inline QueryMemory memory_of_log_queries(const Resources& resources) {
 
 /// A distinct query of a log, and where it occurs.
 struct LogQuery {
-  std::vector<std::string> terms;     ///< sorted; a term that occurs twice in the query is there twice
+  QueryTerms terms;                   ///< weights are whole
   std::vector<std::uint64_t> places;  ///< in the log, from 0, rising
 };
 
@@ -34,9 +33,8 @@ struct LogQuery {
 /// Sorted on disk if the memory budget is too small for them.
 class LogQueries {
  public:
-  /// `text`: how the texts of queries are read. Of vectors each term counts once, whatever its weight is, unless that
-  /// is 0.
-  LogQueries(const AnalyzerOptions& analyzer, const Resources& resources, QueryText text = QueryText::words);
+  /// Of vectors each term counts once, whatever its weight is, unless that is 0.
+  LogQueries(const AnalyzerOptions& analyzer, const Resources& resources, QueryKind kind = QueryKind::text);
 
   /// Adds a query's text. Throws InvalidArgument if it is to be a vector and is none.
   void add(std::string_view text);
@@ -50,8 +48,7 @@ class LogQueries {
   std::uint64_t for_each(const std::function<void(std::span<const LogQuery>)>& visit);
 
  private:
-  Analyzer analyzer_;
-  QueryText text_;
+  QueryReader reader_;
   unsigned threads_;
   std::uint64_t max_group_bytes_;  ///< of queries that are visited together, with what they visit
   ExternalSort sorted_;
@@ -107,6 +104,7 @@ struct DemandOptions {
   std::size_t k = 10;
   std::uint64_t round = 256;  ///< postings of l(0) between two tests for early termination
   VisitKind kind = VisitKind::visited;
+  QueryKind queries = QueryKind::text;  ///< of the log
 };
 
 /// Counts the visits of a log's queries as visit_log() finds them, each as often as its query occurs. What it returns

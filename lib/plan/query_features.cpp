@@ -1,36 +1,44 @@
 #include "quern/plan/query_features.hpp"
 
-#include <algorithm>
-
 namespace quern {
 
-void add_list(QueryFeatures& of, const PostingList& list, std::uint32_t block_size) {
-  const std::uint64_t length = list.df;
-  if (of.terms == 0 || length < of.shortest) {
-    of.second = of.shortest;
-    of.shortest = length;
-  } else if (of.terms == 1 || length < of.second) {
-    of.second = length;
+void add_list(QueryFeatures& features, std::uint64_t postings, std::uint64_t blocks) {
+  if (features.terms == 0 || postings < features.shortest) {
+    features.second = features.shortest;
+    features.shortest = postings;
+  } else if (features.terms == 1 || postings < features.second) {
+    features.second = postings;
   }
-  ++of.terms;
-  of.postings += length;
-  of.blocks += list.num_blocks(block_size);
+  ++features.terms;
+  features.postings += postings;
+  features.blocks += blocks;
 }
 
-QueryFeatures features_of(std::span<const WeightedList> lists, bool all_found, std::uint32_t block_size,
-                          Matching matching) {
-  QueryFeatures features;
-  if (matching == Matching::all && !all_found) return features;
-  for (const WeightedList& list : lists) add_list(features, list.list, block_size);
-  return features;
-}
-
-QueryFeatures features_of(const IndexReader& index, std::vector<std::string> terms, Matching matching) {
+QueryFeatures features_of(const IndexReader& index, QueryView query, Matching matching) {
   const bool all_needed = matching == Matching::all;
   QueryFeatures features;
-  const bool all_found = find_lists(
-      index, terms, all_needed, [&](const PostingList& list, double) { add_list(features, list, index.block_size()); });
+  const bool all_found = find_lists(index, query, all_needed, [&](const PostingList& list, double) {
+    add_list(features, list.df, list.num_blocks(index.block_size()));
+  });
   return all_needed && !all_found ? QueryFeatures{} : features;
+}
+
+QueryFeatures features_of(std::span<const QueryEngine* const> engines, QueryView query, Matching matching) {
+  QueryFeatures features;
+  for (const QueryTerm& term : query) {
+    std::uint64_t postings = 0, blocks = 0;
+    for (const QueryEngine* engine : engines) {
+      const auto list = engine->find(term.term);
+      if (!list) continue;
+      postings += list->df;
+      blocks += list->num_blocks(engine->index().block_size());
+    }
+    if (postings > 0)
+      add_list(features, postings, blocks);
+    else if (matching == Matching::all)
+      return {};
+  }
+  return features;
 }
 
 namespace {

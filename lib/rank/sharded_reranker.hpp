@@ -29,6 +29,8 @@ class ShardedReranker {
   /// As Reranker::rerank(), with docIDs of the whole.
   void rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k, Space& space) const;
 
+  const Reranker& of_shard(std::size_t shard) const { return rerankers_[shard]; }
+
  private:
   const IndexShards& shards_;
   std::vector<const IndexReader*> indexes_;

@@ -2,14 +2,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "quern/formats/index_file.hpp"
-#include "quern/formats/queries/query_vector.hpp"
 #include "quern/search/document_set.hpp"
 #include "quern/search/query_statistics.hpp"
+#include "quern/search/query_terms.hpp"
 #include "quern/search/top_k.hpp"
 
 /// Query algorithms: functions from the posting lists of a query to its best documents.
@@ -30,35 +29,19 @@ inline bool summed_before(const PostingList& a, const PostingList& b) {
   return a.whole_df != b.whole_df ? a.whole_df < b.whole_df : a.number < b.number;
 }
 
-/// A term of a query that find_lists() takes: text, each occurrence of which weighs 1, or with a weight.
-inline const std::string& name_of(const std::string& term) { return term; }
-inline const std::string& name_of(const QueryTerm& term) { return term.term; }
-inline double weight_of(const std::string&) { return 1; }
-inline double weight_of(const QueryTerm& term) { return term.weight; }
-inline bool found_before(const std::string& a, const std::string& b) { return a < b; }
-/// Sums of weights must not depend on the order in which the query has them.
-inline bool found_before(const QueryTerm& a, const QueryTerm& b) {
-  return a.term != b.term ? a.term < b.term : a.weight < b.weight;
-}
-
-/// Calls add(list, n_t) for each distinct term that the index contains, in the order of the terms, which it sorts: n_t
-/// is the sum of the weights that the term has. Returns whether the index contains all of them; with `all_needed` it
-/// stops at the first that it doesn't. `index`: an IndexReader, or its FoundTerms; `terms`: as name_of() takes them.
-template <class Index, class Term, class Add>
-bool find_lists(Index& index, std::vector<Term>& terms, bool all_needed, Add&& add) {
-  std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return found_before(a, b); });
+/// Calls add(list, n_t) for each of the query's terms that the index contains, in their order. Returns whether the
+/// index contains all of them; with `all_needed` it stops at the first that it doesn't. `index`: an IndexReader, or its
+/// FoundTerms.
+template <class Index, class Add>
+bool find_lists(Index& index, QueryView query, bool all_needed, Add&& add) {
   bool all_found = true;
-  for (std::size_t i = 0; i < terms.size() && (all_found || !all_needed);) {
-    const std::string& term = name_of(terms[i]);
-    double weight = weight_of(terms[i]);
-    std::size_t end = i + 1;
-    for (; end < terms.size() && name_of(terms[end]) == term; ++end) weight += weight_of(terms[end]);
-    if (const auto list = index.find(term)) {
-      add(*list, weight);
+  for (const QueryTerm& term : query) {
+    if (const auto list = index.find(term.term)) {
+      add(*list, term.weight);
     } else {
       all_found = false;
+      if (all_needed) break;
     }
-    i = end;
   }
   return all_found;
 }

@@ -10,7 +10,6 @@
 #include "quern/core/parallel_batch.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/search/algorithm.hpp"
-#include "quern/search/query_text.hpp"
 
 namespace quern {
 namespace {
@@ -30,11 +29,10 @@ class ScopedTimer {
 
 }  // namespace
 
-bool Intersection::find_lists(std::string_view text, WorkSpace& space, FoundTerms* remembered) const {
-  std::vector<std::string> terms = terms_of_query(text, options_.text, space.analyzer);
+bool Intersection::find_lists(QueryView query, WorkSpace& space, FoundTerms* remembered) const {
   space.lists.clear();
-  const auto add = [&](const PostingList& list, std::uint32_t) { space.lists.push_back(list); };
-  if (!(remembered ? quern::find_lists(*remembered, terms, true, add) : quern::find_lists(index_, terms, true, add)))
+  const auto add = [&](const PostingList& list, double) { space.lists.push_back(list); };
+  if (!(remembered ? quern::find_lists(*remembered, query, true, add) : quern::find_lists(index_, query, true, add)))
     return false;
   std::sort(space.lists.begin(), space.lists.end(), summed_before);
   return !space.lists.empty();
@@ -49,21 +47,20 @@ void Intersection::decode(const PostingList& list, QueryStatistics& statistics, 
   for_each_block(index_, list, append, &statistics.blocks_decoded);
 }
 
-void Intersection::answer(std::string_view text, WorkSpace& space, IntersectionAnswer& answer) const {
+void Intersection::answer(QueryView query, WorkSpace& space, IntersectionAnswer& answer) const {
   HeldTotal total(default_held_bytes);
   HeldAnswer alone(total);
-  answer_unless_full(text, space, answer, alone);
+  answer_unless_full(query, space, answer, alone);
 }
 
-bool Intersection::answer_unless_full(std::string_view text, WorkSpace& space, IntersectionAnswer& answer,
+bool Intersection::answer_unless_full(QueryView query, WorkSpace& space, IntersectionAnswer& answer,
                                       HeldAnswer& held) const {
   return with_own_errors([&] {
     answer.documents.clear();
     IntersectionStatistics& statistics = answer.statistics = {};
     const ScopedTimer whole(statistics.time_us);
     QueryMemory::Claim claim(memory_);
-    claim.raise_to_words_of(text);
-    if (!find_lists(text, space)) return true;
+    if (!find_lists(query, space)) return true;
     const std::uint64_t decoded = method_.intersect_coded || space.lists.size() == 1 ? 0 : space.lists.back().df;
     claim.raise_to((space.lists.front().df + decoded) * sizeof(docid_t));
     // It may have waited for others that are as large.
@@ -103,16 +100,15 @@ bool Intersection::answer_unless_full(std::string_view text, WorkSpace& space, I
   });
 }
 
-void intersect_batch(const Intersection& intersection, std::span<const std::string_view> texts, unsigned threads,
+void intersect_batch(const Intersection& intersection, std::span<const QueryView> queries, unsigned threads,
                      const std::function<void(std::size_t, const IntersectionAnswer&)>& take,
                      std::uint64_t held_bytes) {
   return with_own_errors([&] {
-    tbb::enumerable_thread_specific<Intersection::WorkSpace> spaces(
-        [&] { return Intersection::WorkSpace(intersection); });
+    tbb::enumerable_thread_specific<Intersection::WorkSpace> spaces;
     answer_or_put_off_in_batches<IntersectionAnswer>(
-        texts.size(), threads, held_bytes,
+        queries.size(), threads, held_bytes,
         [&](std::size_t i, IntersectionAnswer& answer, HeldAnswer& held) {
-          return intersection.answer_unless_full(texts[i], spaces.local(), answer, held);
+          return intersection.answer_unless_full(queries[i], spaces.local(), answer, held);
         },
         take);
   });

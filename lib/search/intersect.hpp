@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -14,8 +15,7 @@
 #include "quern/search/found_terms.hpp"
 #include "quern/search/query_memory.hpp"
 #include "quern/search/query_statistics.hpp"
-#include "quern/search/query_text.hpp"
-#include "quern/text/analyzer.hpp"
+#include "quern/search/query_terms.hpp"
 
 /// Methods to intersect posting lists without scores: the documents of the shortest list are intersected with one
 /// longer list after another.
@@ -24,7 +24,6 @@ namespace quern {
 struct IntersectionOptions {
   /// For stride alone: docIDs per segment. Wu et al. give no length.
   unsigned segment = 32;
-  QueryText text = QueryText::words;  ///< of vectors, weights don't matter, but that they are not 0
 };
 
 /// Keeps in `common`, whose docIDs ascend, those that are also in `list`. Exactly one of the two functions is set.
@@ -67,7 +66,7 @@ void intersect_by_merging(std::vector<docid_t>& common, std::span<const docid_t>
 /// The cost of intersecting a query's lists. Nothing is scored.
 struct IntersectionStatistics {
   QueryStatistics counts;   ///< postings and blocks of all lists, if no term is missing; blocks decoded
-  double time_us = 0;       ///< from text to documents
+  double time_us = 0;       ///< from terms to documents
   double decode_us = 0;     ///< of it, for decoding whole lists: the shortest, and all if the method needs them
   double intersect_us = 0;  ///< of it, for intersecting, including decoding block by block
 };
@@ -80,10 +79,8 @@ struct IntersectionAnswer {
 /// Finds the documents that contain all terms of a query. Threads may share one, each with its own WorkSpace.
 class Intersection {
  public:
-  /// An analyzer and buffers for one thread, which keep their memory from query to query.
+  /// Buffers for one thread, which keep their memory from query to query.
   struct WorkSpace {
-    explicit WorkSpace(const Intersection& intersection) : analyzer(intersection.index_.manifest().analyzer) {}
-    Analyzer analyzer;
     std::vector<PostingList> lists;
     std::vector<docid_t> decoded;
   };
@@ -99,23 +96,27 @@ class Intersection {
   const IndexReader& index() const { return index_; }
   const IntersectionMethod& method() const { return method_; }
   const IntersectionOptions& options() const { return options_; }
+  /// What reads queries for it. It must outlive the reader.
+  QueryReader reader(QueryKind kind = QueryKind::text) const {
+    return {index_.manifest().analyzer, kind, std::nullopt, &memory_};
+  }
 
-  /// Puts the lists of the query's distinct terms in space.lists, by ascending df. False if a term is not in the index,
+  /// Puts the lists of the query's terms in space.lists, by ascending df. False if a term is not in the index,
   /// or if there are no terms. Engines that answer many queries may remember the terms of earlier ones.
-  bool find_lists(std::string_view text, WorkSpace& space, FoundTerms* remembered = nullptr) const;
+  bool find_lists(QueryView query, WorkSpace& space, FoundTerms* remembered = nullptr) const;
 
-  /// Replaces `answer` by the query's: no documents if a term is not in the index, or if there are no terms. Each
-  /// distinct term counts once. Reads lists by ascending df, and stops once no document is left. Throws InvalidArgument
+  /// Replaces `answer` by the query's: no documents if a term is not in the index, or if there are no terms.
+  /// Reads lists by ascending df, and stops once no document is left. Throws InvalidArgument
   /// if the memory for queries is too small.
-  void answer(std::string_view text, WorkSpace& space, IntersectionAnswer& answer) const;
+  void answer(QueryView query, WorkSpace& space, IntersectionAnswer& answer) const;
 
  private:
-  friend void intersect_batch(const Intersection&, std::span<const std::string_view>, unsigned,
+  friend void intersect_batch(const Intersection&, std::span<const QueryView>, unsigned,
                               const std::function<void(std::size_t, const IntersectionAnswer&)>&, std::uint64_t);
 
   /// The same, and adds its bytes to those that are held; false, without an answer, if it is too large to run beside
   /// others and they are full.
-  bool answer_unless_full(std::string_view text, WorkSpace& space, IntersectionAnswer& answer, HeldAnswer& held) const;
+  bool answer_unless_full(QueryView query, WorkSpace& space, IntersectionAnswer& answer, HeldAnswer& held) const;
   void decode(const PostingList& list, QueryStatistics& statistics, std::vector<docid_t>& docids) const;
 
   const IndexReader& index_;
@@ -126,7 +127,7 @@ class Intersection {
 
 /// Answers queries on `threads` threads and passes the answers to `take` in the order of the queries, in this thread.
 /// Answers that wait for their turn take about `held_bytes` at most.
-void intersect_batch(const Intersection& intersection, std::span<const std::string_view> texts, unsigned threads,
+void intersect_batch(const Intersection& intersection, std::span<const QueryView> queries, unsigned threads,
                      const std::function<void(std::size_t, const IntersectionAnswer&)>& take,
                      std::uint64_t held_bytes = default_held_bytes);
 

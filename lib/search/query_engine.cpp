@@ -1,26 +1,18 @@
 #include "quern/search/query_engine.hpp"
 
 #include <fmt/format.h>
-#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "quern/core/check_range.hpp"
 #include "quern/core/own_errors.hpp"
-#include "quern/core/parallel_batch.hpp"
 #include "quern/core/run_stage.hpp"
-#include "quern/core/wall_clock.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/search/algorithm.hpp"
-#include "quern/text/utf8.hpp"
 
 namespace quern {
 namespace {
-
-/// Integers up to it are exact in float32.
-constexpr double max_exact_sum = 0x1p24;
 
 void check_quantized(const IndexReader& index, const ScoringOptions& options) {
   const IndexManifest& manifest = index.manifest();
@@ -46,23 +38,6 @@ void check_given(const IndexReader& index, const ScoringOptions& options) {
   if (options.scorer != Scorer::bm25) refuse("--scorer");
 }
 
-/// The number that takes the place of a term's occurrences. The weight is not 0.
-double usable_weight(const QueryTerm& term, bool is_quantized, const ScoringOptions& options) {
-  const auto refuse = [&](const std::string& why) -> double {
-    throw InvalidArgument(
-        fmt::format("the weight {} of the query's term {} {}", term.weight, quoted_start(term.term), why));
-  };
-  if (!(term.weight >= min_query_weight && term.weight <= max_query_weight))
-    return refuse(
-        fmt::format("is not from {} to {}; scale the query, or drop the term", min_query_weight, max_query_weight));
-  if (!is_quantized) return term.weight;
-  const double weight =
-      options.query_scale ? std::max(1.0, std::floor(term.weight * *options.query_scale + 0.5)) : term.weight;
-  if (weight != std::floor(weight)) return refuse("is not whole, as sums of integers need it; give --query-scale");
-  if (weight >= max_exact_sum) return refuse(fmt::format("is too large: scores must stay below {}", max_exact_sum));
-  return weight;
-}
-
 /// What find_lists() calls for each list of a query.
 auto appending_to(std::vector<WeightedList>& lists) {
   return [&lists](const PostingList& list, double count) { lists.push_back({list, static_cast<float>(count), count}); };
@@ -82,6 +57,10 @@ QueryEngine::QueryEngine(const IndexReader& index, const ScoringOptions& options
       memory_(std::move(memory)),
       found_terms_(index, memory_.for_terms() / FoundTerms::term_bytes) {
   with_own_errors([&] { on_threads(threads, [&] { prepare(); }); });
+}
+
+QueryReader QueryEngine::reader(QueryKind kind) const {
+  return {index_.manifest().analyzer, kind, QueryWeights{quantizer_.has_value(), options_.query_scale}, &memory_};
 }
 
 void QueryEngine::prepare() {
@@ -158,20 +137,15 @@ double QueryEngine::idf_of(std::uint64_t df) const {
   return inverse_document_frequency(options_.idf, index_.manifest().statistics.documents, df);
 }
 
-template <class Term>
-std::optional<double> QueryEngine::idf_sum_of_whole(std::span<const Term> terms) const {
+std::optional<double> QueryEngine::idf_sum_of_whole(QueryView query) const {
   if (!whole_) return std::nullopt;
   struct Summand {
     std::uint64_t df;
     double weight;
   };
   std::vector<Summand> summands;
-  for (std::size_t i = 0; i < terms.size();) {
-    double weight = 0;
-    const std::string& term = name_of(terms[i]);
-    for (; i < terms.size() && name_of(terms[i]) == term; ++i) weight += weight_of(terms[i]);
-    if (const auto counts = whole_->find(term)) summands.push_back({counts->df, weight});
-  }
+  for (const QueryTerm& term : query)
+    if (const auto counts = whole_->find(term.term)) summands.push_back({counts->df, term.weight});
   // Terms are sorted, and so are the numbers of lists.
   std::stable_sort(summands.begin(), summands.end(), [](const Summand& a, const Summand& b) { return a.df < b.df; });
   double sum = 0;
@@ -205,16 +179,6 @@ void QueryEngine::count_depths(std::span<const WeightedList> lists, QueryStatist
   }
 }
 
-std::vector<QueryTerm> QueryEngine::weighted(std::span<const QueryTerm> terms) const {
-  return with_own_errors([&] {
-    std::vector<QueryTerm> weighted;
-    weighted.reserve(terms.size());
-    for (const QueryTerm& term : terms)
-      if (term.weight != 0) weighted.push_back({term.term, usable_weight(term, quantizer_.has_value(), options_)});
-    return weighted;
-  });
-}
-
 void QueryEngine::check_sums(std::span<const WeightedList> lists) const {
   double sum = 0;
   for (const WeightedList& list : lists) {
@@ -234,45 +198,25 @@ void QueryEngine::check_sums(std::span<const WeightedList> lists) const {
                   lists.size(), sum, max_exact_sum, quantizer_->bits()));
 }
 
-template <class Term>
-void QueryEngine::append_lists(std::vector<Term> terms, bool& all_found, FoundTerms* remembered,
-                               std::vector<WeightedList>& lists) const {
-  const std::size_t others = lists.size();
-  const auto add = appending_to(lists);
-  all_found = remembered ? find_lists(*remembered, terms, false, add) : find_lists(index_, terms, false, add);
-  order_and_weigh(std::span<const Term>(terms), std::span(lists).subspan(others));
-}
-
-std::vector<WeightedList> QueryEngine::lists_of(std::vector<std::string> terms, bool& all_found,
-                                                FoundTerms* remembered) const {
-  return with_own_errors([&] {
-    std::vector<WeightedList> lists;
-    lists.reserve(terms.size());
-    append_lists(std::move(terms), all_found, remembered, lists);
-    return lists;
+void QueryEngine::append_lists(QueryView query, bool& all_found, std::vector<WeightedList>& lists) const {
+  with_own_errors([&] {
+    const std::size_t others = lists.size();
+    all_found = find_lists(found_terms_, query, false, appending_to(lists));
+    order_and_weigh(query, std::span(lists).subspan(others));
   });
 }
 
-std::vector<WeightedList> QueryEngine::lists_of(std::string_view text, Analyzer& analyzer, bool& all_found,
-                                                FoundTerms* remembered) const {
+std::vector<WeightedList> QueryEngine::lists_of(QueryView query, bool& all_found) const {
   std::vector<WeightedList> lists;
-  append_lists_of(text, analyzer, all_found, remembered, lists);
+  lists.reserve(query.size());
+  append_lists(query, all_found, lists);
   return lists;
 }
 
-void QueryEngine::append_lists_of(std::string_view text, Analyzer& analyzer, bool& all_found, FoundTerms* remembered,
-                                  std::vector<WeightedList>& lists) const {
-  with_own_errors([&] {
-    if (options_.text == QueryText::vector) return append_lists(terms_of_vector(text), all_found, remembered, lists);
-    append_lists(analyzer.terms(text), all_found, remembered, lists);
-  });
-}
-
-template <class Term>
-void QueryEngine::order_and_weigh(std::span<const Term> terms, std::span<WeightedList> lists) const {
+void QueryEngine::order_and_weigh(QueryView query, std::span<WeightedList> lists) const {
   std::sort(lists.begin(), lists.end(),
             [](const WeightedList& a, const WeightedList& b) { return summed_before(a.list, b.list); });
-  set_weights(lists, idf_sum_of_whole(terms));
+  set_weights(lists, idf_sum_of_whole(query));
 }
 
 std::uint64_t QueryEngine::max_matches(std::span<const WeightedList> lists) const {
@@ -281,89 +225,29 @@ std::uint64_t QueryEngine::max_matches(std::span<const WeightedList> lists) cons
   return std::min<std::uint64_t>(postings, index_.num_documents());
 }
 
-std::vector<ScoredDocument> QueryEngine::search(std::string_view text, const QueryAlgorithm& algorithm, std::size_t k,
-                                                Analyzer& analyzer, QueryStatistics* statistics,
-                                                const DocumentSet* passing) const {
-  ReadQuery query = read(text, analyzer);
-  return search(query, algorithm, k, ScoringContext().above, statistics, passing);
-}
-
-QueryEngine::ReadQuery QueryEngine::read(std::string_view text, Analyzer& analyzer) const {
-  return with_own_errors([&] {
-    ReadQuery query(*this);
-    query.claim_.raise_to_words_of(text);
-    if (options_.text == QueryText::vector)
-      query.terms_ = terms_of_vector(text);
-    else
-      query.terms_ = analyzer.terms(text);
-    return query;
-  });
-}
-
-std::vector<ScoredDocument> QueryEngine::search(ReadQuery& query, const QueryAlgorithm& algorithm, std::size_t k,
-                                                float above, QueryStatistics* statistics,
-                                                const DocumentSet* passing) const {
-  return with_own_errors([&] {
+std::vector<ScoredDocument> QueryEngine::search(QueryView query, const QueryAlgorithm& algorithm, std::size_t k,
+                                                QueryStatistics* statistics, const DocumentSet* passing,
+                                                float above) const {
+  return with_own_errors([&]() -> std::vector<ScoredDocument> {
     check_range("k", k, 1, end_docid);
-    Wanted wanted{algorithm, k, statistics, passing};
+    check_passing(passing);
+    check_whole_results(index_, algorithm);
+    std::vector<WeightedList> lists;
+    lists.reserve(query.size());
+    const bool all_needed = algorithm.matching == Matching::all;
+    const bool all_found = find_lists(found_terms_, query, all_needed, appending_to(lists));
+    if (lists.empty() || (all_needed && !all_found)) return {};
+    order_and_weigh(query, lists);
+    QueryMemory::Claim claim(memory_);
+    TopK top = claimed_top(claim, lists.size(), k, max_matches(lists));
+    ScoringContext context = scoring_context();
+    context.all_terms_found = all_found;
+    context.passing = passing;
     // Whether there are k documents with all terms can't be said if some are left out.
-    if (algorithm.matching != Matching::all_else_any) wanted.above = above;
-    // Twice from one engine, a thread could wait for itself.
-    if (&query.reader_ == this)
-      return std::visit([&](auto& terms) { return search_terms(terms, wanted, query.claim_); }, query.terms_);
-    QueryMemory::Claim claim(memory_);
-    return std::visit([&](auto& terms) { return search_terms(terms, wanted, claim); }, query.terms_);
+    if (algorithm.matching != Matching::all_else_any) context.above = above;
+    run(algorithm, lists, context, top, statistics);
+    return top.take();
   });
-}
-
-std::vector<ScoredDocument> QueryEngine::search(std::span<const QueryTerm> terms, const QueryAlgorithm& algorithm,
-                                                std::size_t k, QueryStatistics* statistics,
-                                                const DocumentSet* passing) const {
-  return with_own_errors([&] {
-    check_range("k", k, 1, end_docid);
-    QueryMemory::Claim claim(memory_);
-    std::uint64_t bytes = terms.size_bytes();
-    for (const QueryTerm& term : terms) bytes += term.term.size();
-    claim.raise_to(bytes);
-    std::vector<QueryTerm> used = weighted(terms);
-    return search_terms(used, {algorithm, k, statistics, passing}, claim);
-  });
-}
-
-template <class Term>
-std::vector<ScoredDocument> QueryEngine::search_terms(std::vector<Term>& terms, const Wanted& wanted,
-                                                      QueryMemory::Claim& claim) const {
-  std::vector<WeightedList> lists;
-  lists.reserve(terms.size());
-  const bool all_needed = wanted.algorithm.matching == Matching::all;
-  const bool all_found = find_lists(found_terms_, terms, all_needed, appending_to(lists));
-  if (all_needed && !all_found) return {};
-  order_and_weigh(std::span<const Term>(terms), lists);
-  return search_lists(lists, all_found, wanted, claim);
-}
-
-std::vector<ScoredDocument> QueryEngine::search(std::span<const WeightedList> lists, bool all_found,
-                                                const QueryAlgorithm& algorithm, std::size_t k,
-                                                QueryStatistics* statistics, const DocumentSet* passing) const {
-  return with_own_errors([&] {
-    check_range("k", k, 1, end_docid);
-    QueryMemory::Claim claim(memory_);
-    return search_lists(lists, all_found, {algorithm, k, statistics, passing}, claim);
-  });
-}
-
-std::vector<ScoredDocument> QueryEngine::search_lists(std::span<const WeightedList> lists, bool all_found,
-                                                      const Wanted& wanted, QueryMemory::Claim& claim) const {
-  check_passing(wanted.passing);
-  check_whole_results(index_, wanted.algorithm);
-  if (lists.empty() || (wanted.algorithm.matching == Matching::all && !all_found)) return {};
-  TopK top = claimed_top(claim, lists.size(), wanted.k, max_matches(lists));
-  ScoringContext context = scoring_context();
-  context.all_terms_found = all_found;
-  context.passing = wanted.passing;
-  context.above = wanted.above;
-  run(wanted.algorithm, lists, context, top, wanted.statistics);
-  return top.take();
 }
 
 void QueryEngine::check_passing(const DocumentSet* passing) const {
@@ -391,7 +275,7 @@ std::vector<ScoredDocument> QueryEngine::resume(std::span<const WeightedList> li
   });
 }
 
-std::vector<ListVisit> QueryEngine::visits(std::vector<std::string> terms, std::size_t k, std::uint64_t round,
+std::vector<ListVisit> QueryEngine::visits(QueryView query, std::size_t k, std::uint64_t round,
                                            QueryStatistics* statistics) const {
   return with_own_errors([&]() -> std::vector<ListVisit> {
     check_range("k", k, 1, end_docid);
@@ -399,7 +283,7 @@ std::vector<ListVisit> QueryEngine::visits(std::vector<std::string> terms, std::
       throw InvalidArgument(fmt::format("a round of {} postings is not a multiple of the index's block size, {}", round,
                                         index_.block_size()));
     bool all_found = false;
-    const std::vector<WeightedList> lists = lists_of(std::move(terms), all_found);
+    const std::vector<WeightedList> lists = lists_of(query, all_found);
     if (lists.empty() || !all_found) return {};
     QueryMemory::Claim claim(memory_);
     TopK top = claimed_top(claim, lists.size(), k, max_matches(lists));
@@ -437,44 +321,6 @@ void QueryEngine::run(const QueryAlgorithm& algorithm, std::span<const WeightedL
   algorithm.run(context, lists, top);
   if (ends_early()) count_depths(lists, counted);
   if (statistics) *statistics += counted;
-}
-
-namespace {
-
-/// search(i, answer) answers the i-th of `count` queries.
-template <class Search>
-void run_queries(std::size_t count, unsigned threads, const BatchSteps& steps, std::uint64_t held_bytes,
-                 Search&& search) {
-  const auto answer = [&](std::size_t i, QueryAnswer& out) {
-    const auto begun = WallClock::now();
-    search(i, out);
-    out.time_us = us_since(begun);
-    if (steps.render) steps.render(i, out);
-  };
-  answer_in_batches<QueryAnswer>(count, threads, held_bytes, answer, answer_bytes, steps.take);
-}
-
-}  // namespace
-
-void run_batch(const QueryEngine& engine, std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
-               std::size_t k, unsigned threads, const BatchSteps& steps, std::uint64_t held_bytes,
-               const DocumentSet* passing) {
-  return with_own_errors([&] {
-    tbb::enumerable_thread_specific<Analyzer> analyzers([&] { return engine.make_analyzer(); });
-    run_queries(texts.size(), threads, steps, held_bytes, [&](std::size_t i, QueryAnswer& out) {
-      out.documents = engine.search(texts[i], algorithm, k, analyzers.local(), &out.statistics, passing);
-    });
-  });
-}
-
-void run_batch(const QueryEngine& engine, std::span<const std::vector<QueryTerm>> queries,
-               const QueryAlgorithm& algorithm, std::size_t k, unsigned threads, const BatchSteps& steps,
-               std::uint64_t held_bytes, const DocumentSet* passing) {
-  return with_own_errors([&] {
-    run_queries(queries.size(), threads, steps, held_bytes, [&](std::size_t i, QueryAnswer& out) {
-      out.documents = engine.search(queries[i], algorithm, k, &out.statistics, passing);
-    });
-  });
 }
 
 }  // namespace quern

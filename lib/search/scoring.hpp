@@ -9,7 +9,7 @@
 #include "quern/formats/posting_reader.hpp"
 #include "quern/search/algorithm.hpp"
 #include "quern/search/kernels.hpp"
-#include "quern/search/query_text.hpp"
+#include "quern/search/query_terms.hpp"
 
 /// Term scores of the postings of one list, and upper bounds of them.
 namespace quern {
@@ -126,10 +126,6 @@ inline constexpr NamedValue<Scorer> scorer_names[] = {
     {"bm25+pagerank", Scorer::bm25_pagerank, "A * PageRank + (1 - A) * BM25, both from 0 to 1, for --alpha A"},
 };
 
-/// The range of weights of terms in queries, and of scales. With them, no number on the way to a score leaves the range
-/// of normal float32 numbers.
-inline constexpr double min_query_weight = 1e-9, max_query_weight = 1e9;
-
 /// How documents are scored.
 struct ScoringOptions {
   Bm25Parameters bm25;
@@ -138,8 +134,7 @@ struct ScoringOptions {
   Scorer scorer = Scorer::bm25;
   double alpha = 0.3;             ///< of bm25_pagerank, 0 to 1
   bool early_termination = true;  ///< if it is possible: see QueryEngine::why_not_early()
-  QueryText text = QueryText::words;
-  /// With quantized scores: weights of QueryTerms are multiplied by it and rounded, but not to 0.
+  /// With quantized scores: see QueryWeights.
   std::optional<double> query_scale = std::nullopt;
 };
 

@@ -106,7 +106,8 @@ TEST_CASE("searches of a program are the command line's, one by one, in batches 
     const RunOutcome run = run_quern({"query", path, "-q", query_file, "--queries-format", "lines", "-a", algorithm,
                                       "-k", "20", "--output-format", "json"});
     REQUIRE(run.exit_status == 0);
-    const api::BatchResults batch = searcher.batch(queries, {20, algorithm});
+    const api::BatchResults batch =
+        searcher.batch(std::vector<api::Query>(queries.begin(), queries.end()), {20, algorithm});
     REQUIRE(batch.offsets.size() == queries.size() + 1);
     CHECK(batch.statistics.queries == queries.size());
     std::size_t query = 0;

@@ -80,7 +80,7 @@ TEST_CASE("a program indexes given weights, and searches with weights among some
   for (const char* algorithm : {"or", "maxscore", "bmw", "wand", "auto"})
     for (const bool only_odd : {false, true}) {
       api::BatchOptions options{25, algorithm, only_odd ? &filter : nullptr};
-      const api::BatchResults batch = searcher.batch(asked, options);
+      const api::BatchResults batch = searcher.batch(std::vector<api::Query>(asked.begin(), asked.end()), options);
       for (std::size_t query = 0; query < queries.size(); ++query) {
         const auto expected = best_of(vectors, queries[query], 25, only_odd);
         CHECK(searcher.search(asked[query], 25, algorithm, nullptr, options.filter) == expected);
@@ -103,9 +103,7 @@ TEST_CASE("a term that a program names several times has the sum of its weights,
   const auto vectors = random_vectors(300);
   build(folder.path("index.quern"), vectors);
   const api::Index index = api::Index::open(folder.path("index.quern"));
-  using Queries = std::vector<std::vector<api::WeightedTerm>>;
-  api::Scoring scoring;
-  scoring.vectors = true;
+  using Queries = std::vector<api::Query>;
   const std::vector<api::WeightedTerm> repeated = {{"t0", 1}, {"t1", 5}, {"t0", 2}, {"t3", 0}, {"t0", 1}};
   const std::vector<api::WeightedTerm> once = {{"t0", 4}, {"t1", 5}};
   const auto expected = best_of(vectors, {{"t0", 4}, {"t1", 5}}, 25, false);
@@ -113,7 +111,7 @@ TEST_CASE("a term that a program names several times has the sum of its weights,
     INFO("device " << static_cast<int>(device));
     api::Placement placement;
     placement.device = device;
-    const api::Searcher searcher(index, scoring, placement);
+    const api::Searcher searcher(index, {}, placement);
     CHECK(searcher.search(repeated, 25) == expected);
     const api::BatchResults found = searcher.batch(Queries{repeated}, {25, "or", nullptr});
     CHECK(found.docids == searcher.batch(Queries{once}, {25, "or", nullptr}).docids);

@@ -17,9 +17,9 @@
 #include "quern/plan/cache_plan.hpp"
 #include "quern/rank/features/feature_list.hpp"
 #include "quern/rank/rerank_topics.hpp"
+#include "quern/search/cpu_backend.hpp"
 #include "quern/search/document_filter.hpp"
 #include "quern/search/intersect.hpp"
-#include "quern/search/query_engine.hpp"
 #include "quern/text/snippet.hpp"
 
 #include "failing_calls/failing_entry_points.hpp"
@@ -94,17 +94,21 @@ void rerank(const Workplace& place) {
 void search(const Workplace& place) {
   const IndexReader reader = place.index();
   const QueryEngine engine(reader, {}, place.resources.threads);
-  BatchSteps steps;
-  steps.take = [](std::size_t, const QueryAnswer&) {};
-  for (const QueryAlgorithm& algorithm : all_algorithms())
-    run_batch(engine, queries, algorithm, 3, place.resources.threads, steps);
+  AnswerConsumer consumer;
+  consumer.threads = place.resources.threads;
+  consumer.take = [](std::size_t, const QueryAnswer&) {};
+  const ParsedQueries read = engine.reader().read(queries, place.resources.threads);
+  CpuBackend backend({&engine});
+  for (const QueryAlgorithm& algorithm : all_algorithms()) run(backend, {read.views(), &algorithm, 3}, consumer);
 }
 
 void intersect(const Workplace& place) {
   const IndexReader reader = place.index();
-  for (const IntersectionMethod& method : all_intersection_methods())
-    intersect_batch(Intersection(reader, method, {}), queries, place.resources.threads,
-                    [](std::size_t, const IntersectionAnswer&) {});
+  for (const IntersectionMethod& method : all_intersection_methods()) {
+    const Intersection intersection(reader, method, {});
+    const ParsedQueries read = intersection.reader().read(queries, place.resources.threads);
+    intersect_batch(intersection, read.views(), place.resources.threads, [](std::size_t, const IntersectionAnswer&) {});
+  }
 }
 
 /// What quern query shows of results: fields, and snippets of the texts.
@@ -124,13 +128,16 @@ void show_results(const Workplace& place) {
   with_own_errors([&] {
     const tools::ResultFields fields(names, shards);
     const tools::ResultText texts(shards, run_format_named("json"), long_name, &fields, false);
-    BatchSteps steps;
-    steps.render = [&](std::size_t i, QueryAnswer& answer) {
+    AnswerConsumer consumer;
+    consumer.threads = place.resources.threads;
+    consumer.render = [&](std::size_t i, QueryAnswer& answer) {
       texts.write(asked[i], answer.documents, [&](std::string text) { answer.text = std::move(text); });
     };
-    steps.take = [](std::size_t, const QueryAnswer&) {};
-    run_batch(QueryEngine(reader, {}, place.resources.threads), queries, algorithm_named("or"), 3,
-              place.resources.threads, steps);
+    consumer.take = [](std::size_t, const QueryAnswer&) {};
+    const QueryEngine engine(reader, {}, place.resources.threads);
+    const ParsedQueries read = engine.reader().read(queries, place.resources.threads);
+    CpuBackend backend({&engine});
+    run(backend, {read.views(), &algorithm_named("or"), 3}, consumer);
   });
 }
 

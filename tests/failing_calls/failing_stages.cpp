@@ -16,7 +16,7 @@
 #include "quern/lab/synth/synth_corpus.hpp"
 #include "quern/lab/synth/synth_index.hpp"
 #include "quern/order/order.hpp"
-#include "quern/search/query_engine.hpp"
+#include "quern/search/cpu_backend.hpp"
 
 #include "failing_calls/failing_entry_points.hpp"
 #include "failing_calls/failing_new.hpp"
@@ -118,10 +118,13 @@ void use_weights(const Workplace& place) {
   const IndexReader reader = IndexReader::open("impacts");
   verify_index(reader, place.resources);
   const QueryEngine engine(reader, {}, place.resources.threads);
-  BatchSteps steps;
-  steps.take = [](std::size_t, const QueryAnswer&) {};
-  run_batch(engine, std::span<const std::vector<QueryTerm>>(&query, 1), algorithm_named("maxscore"), 3,
-            place.resources.threads, steps);
+  AnswerConsumer consumer;
+  consumer.threads = place.resources.threads;
+  consumer.take = [](std::size_t, const QueryAnswer&) {};
+  const QueryTerms terms = engine.reader().use(query);
+  const QueryView view = terms;
+  CpuBackend backend({&engine});
+  run(backend, {{&view, 1}, &algorithm_named("maxscore"), 3}, consumer);
 }
 
 void exchange(const Workplace& place, const char* name) {

@@ -60,9 +60,9 @@ void query(const IndexReader& index) {
   const QueryEngine engine(index, {});
   Analyzer analyzer = engine.make_analyzer();
   const std::string text = some_terms(index);
-  const auto expected = engine.search(text, algorithm_named("or"), 3, analyzer);
+  const auto expected = engine.search(terms_of_text(text, analyzer), algorithm_named("or"), 3);
   for (const QueryAlgorithm& algorithm : all_algorithms()) {
-    const auto found = engine.search(text, algorithm, 3, analyzer);
+    const auto found = engine.search(terms_of_text(text, analyzer), algorithm, 3);
     if (algorithm.matching == Matching::any && found != expected) std::abort();
   }
 }

@@ -66,8 +66,8 @@ class CutBatch {
         ++ends.resumed;
         results = engine.resume(lists, k_, end.from_cpu, results, nullptr, asked_.passing);
       }
-      require_same(results,
-                   engine.search(asked_.texts[i], algorithm_named("and"), k_, analyzer, nullptr, asked_.passing));
+      require_same(results, engine.search(terms_of_text(asked_.texts[i], analyzer), algorithm_named("and"), k_, nullptr,
+                                          asked_.passing));
     }
   }
 

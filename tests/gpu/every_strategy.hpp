@@ -17,13 +17,13 @@
 /// and random bits.
 namespace quern::testing {
 
-using QueryTerms = std::vector<std::vector<std::string>>;
+using QueryWords = std::vector<std::vector<std::string>>;
 
 /// Over every codec and several sizes of blocks, with exact scores and some with quantized ones.
 template <class Check>
 void check_every_codec(const Check& check) {
   IndexedCorpus corpus(31, {700, 90, 24, false});
-  const QueryTerms queries = draw_queries(3, corpus.model, 9);
+  const QueryWords queries = draw_queries(3, corpus.model, 9);
   RandomBits random(5);
   for (const Codec* codec : all_codecs()) {
     for (const CodecOptions& coding : {CodecOptions{8, 1}, CodecOptions{64, 2}, CodecOptions{256, 1}}) {
@@ -45,7 +45,7 @@ void check_fronts_by_global_scores(std::uint64_t seed, const Check& check) {
   RankedPages pages(seed, {400, 60, 14, false});
   for (const double alpha : {0.3, 1.0}) {
     const DocumentOrder order = pages.order(OrderBy::score, alpha);
-    const QueryTerms queries = draw_queries(17, ModelIndex(pages.documents, order.documents), 20);
+    const QueryWords queries = draw_queries(17, ModelIndex(pages.documents, order.documents), 20);
     const IndexReader index = pages.index(order, alpha, blocks_of(8));
     for (unsigned turn = 0; turn < 4; ++turn) check(QueryEngine(index, with_pagerank(alpha)), queries);
   }
@@ -55,7 +55,7 @@ void check_fronts_by_global_scores(std::uint64_t seed, const Check& check) {
 template <class Check>
 void check_thread_orders(std::size_t num_queries, std::uint64_t seeds, const Check& check) {
   IndexedCorpus corpus(33, {600, 80, 20, false});
-  const QueryTerms queries = draw_queries(5, corpus.model, num_queries);
+  const QueryWords queries = draw_queries(5, corpus.model, num_queries);
   RandomBits random(7);
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     const emulated::RandomOrder order(seed);
@@ -69,7 +69,7 @@ void check_thread_orders(std::size_t num_queries, std::uint64_t seeds, const Che
 template <class Check>
 void check_three_ranges(std::size_t num_queries, const Check& check) {
   IndexedCorpus corpus(59, {33000, 40, 4, false});
-  const QueryTerms queries = draw_queries(7, corpus.model, num_queries);
+  const QueryWords queries = draw_queries(7, corpus.model, num_queries);
   RandomBits random(53);
   bool quantized = false;
   for (const Codec* codec : all_codecs()) {
@@ -88,7 +88,7 @@ template <class Check>
 auto check_global_scores(std::size_t num_queries, const Check& check) {
   RankedPages pages(29, {33000, 60, 4, false});
   const DocumentOrder order = pages.order(OrderBy::score, 0.9);
-  const QueryTerms queries = draw_queries(3, ModelIndex(pages.documents, order.documents), num_queries);
+  const QueryWords queries = draw_queries(3, ModelIndex(pages.documents, order.documents), num_queries);
   const IndexReader index = pages.index(order, 0.9, blocks_of(64));
   RandomBits random(5);
   return check(QueryEngine(index, with_pagerank(0.9)), queries, random);
@@ -99,7 +99,7 @@ auto check_global_scores(std::size_t num_queries, const Check& check) {
 template <class Ways, class FindFor>
 void check_damaged(std::size_t num_queries, const Ways& ways, const FindFor& find_for) {
   IndexedCorpus corpus(57, {33000, 30, 4, false});
-  const QueryTerms queries = draw_queries(9, corpus.model, num_queries);
+  const QueryWords queries = draw_queries(9, corpus.model, num_queries);
   RandomBits random(51);
   std::uint32_t found = 0;
   for (const Codec* codec : all_codecs()) {

@@ -220,7 +220,7 @@ inline gpu::QueryBatch batch_of(const QueryEngine& engine, const std::vector<std
   gpu::QueryBatch batch(engine);
   for (const auto& terms : queries) {
     bool all_found = false;
-    auto lists_of_query = engine.lists_of(analyzer.terms(text_of(terms)), all_found);
+    auto lists_of_query = engine.lists_of(terms_of_text(text_of(terms), analyzer), all_found);
     if (lists_of_query.empty() || (conjunctive && !all_found)) continue;
     asked.texts.push_back(text_of(terms));
     const auto& lists = asked.lists.emplace_back(std::move(lists_of_query));

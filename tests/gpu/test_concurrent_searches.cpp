@@ -12,6 +12,7 @@
 #include "gpu/skip_without_gpu.hpp"
 #include "index/pipeline/index_sections.hpp"
 #include "index/pipeline/query_checks.hpp"
+#include "search/read_queries.hpp"
 
 /// Threads that search one engine at the same time: each gets the CPU's results, whatever the others do.
 namespace quern {
@@ -41,21 +42,22 @@ std::vector<Question> questions(const QueryEngine& engine, const std::vector<std
     for (std::uint64_t left = 1 + random.below(random.below(2) == 0 ? 4 : texts.size()); left > 0; --left) {
       const std::string& text = texts[random.below(texts.size())];
       one.texts.push_back(text);
-      one.expected.push_back(engine.search(text, algorithm, one.k, analyzer));
+      one.expected.push_back(engine.search(terms_of_text(text, analyzer), algorithm, one.k));
     }
   }
   return all;
 }
 
 /// Each thread asks all, each from another one on.
-void ask_at_the_same_time(GpuEngine& gpu, const std::vector<Question>& all, unsigned num_threads) {
+void ask_at_the_same_time(GpuEngine& gpu, const QueryEngine& engine, const std::vector<Question>& all,
+                          unsigned num_threads) {
   std::atomic<unsigned> wrong = 0;
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < num_threads; ++t)
     threads.emplace_back([&, t] {
       for (std::size_t i = 0; i < all.size(); ++i) {
         const Question& one = all[(i + t * all.size() / num_threads) % all.size()];
-        if (!are_same(gpu.search(one.texts, *one.algorithm, one.k), one.expected)) ++wrong;
+        if (!are_same(search_texts(gpu, engine, one.texts, *one.algorithm, one.k), one.expected)) ++wrong;
       }
     });
   for (std::thread& thread : threads) thread.join();
@@ -85,7 +87,7 @@ TEST_CASE("threads that search at the same time get the CPU's results", "[gpu][g
         INFO(strategy.name << ", " << bits << " bits, lists " << list_share);
         // With intersections of coded lists, and of decoded ones.
         gpu.set_strategy(strategy, {.decodes_always = bits == 0}, progress);
-        ask_at_the_same_time(gpu, questions(engine, texts, strategy, random), 5);
+        ask_at_the_same_time(gpu, engine, questions(engine, texts, strategy, random), 5);
       }
     }
   }
@@ -101,20 +103,21 @@ TEST_CASE("many queries are answered in portions, at the same time as others", "
   Question many{&algorithm_named("or"), 10, {}, {}}, few{&algorithm_named("and"), 3, {}, {}};
   for (unsigned i = 0; i < 30000; ++i) {
     many.texts.push_back(drawn[i * 7919 % drawn.size()]);
-    many.expected.push_back(i < drawn.size() ? engine.search(many.texts.back(), *many.algorithm, many.k, analyzer)
-                                             : many.expected[i - drawn.size()]);
+    many.expected.push_back(i < drawn.size()
+                                ? engine.search(terms_of_text(many.texts.back(), analyzer), *many.algorithm, many.k)
+                                : many.expected[i - drawn.size()]);
   }
   for (unsigned i = 0; i < 20; ++i) {
     few.texts.push_back(drawn[i]);
-    few.expected.push_back(engine.search(drawn[i], *few.algorithm, few.k, analyzer));
+    few.expected.push_back(engine.search(terms_of_text(drawn[i], analyzer), *few.algorithm, few.k));
   }
   NoProgress progress;
   GpuEngine gpu(engine, {}, progress);
   GpuStatistics statistics;
-  CHECK(are_same(gpu.search(many.texts, *many.algorithm, many.k, &statistics), many.expected));
+  CHECK(are_same(search_texts(gpu, engine, many.texts, *many.algorithm, many.k, &statistics), many.expected));
   CHECK(statistics.queries == many.texts.size());
   CHECK(statistics.batches > 1);
-  ask_at_the_same_time(gpu, {many, few, few, many, few}, 3);
+  ask_at_the_same_time(gpu, engine, {many, few, few, many, few}, 3);
 }
 
 TEST_CASE("a thread that finds damaged lists does not spoil the results of others", "[gpu][gpu_concurrent][damage]") {
@@ -135,7 +138,7 @@ TEST_CASE("a thread that finds damaged lists does not spoil the results of other
   const QueryAlgorithm& algorithm = algorithm_named("or");
   const std::vector<std::string_view> with_damage(20, "everywhere often"), without(20, "often");
   Analyzer analyzer = engine.make_analyzer();
-  const auto expected = engine.search("often", algorithm, 10, analyzer);
+  const auto expected = engine.search(terms_of_text("often", analyzer), algorithm, 10);
   std::atomic<unsigned> wrong = 0, refused = 0, sound_answers = 0;
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < 4; ++t)
@@ -143,7 +146,7 @@ TEST_CASE("a thread that finds damaged lists does not spoil the results of other
       for (unsigned i = 0; i < 100; ++i) {
         const bool is_damaged = (t + i) % 2 == 0;
         try {
-          const Results found = gpu.search(is_damaged ? with_damage : without, algorithm, 10);
+          const Results found = search_texts(gpu, engine, is_damaged ? with_damage : without, algorithm, 10);
           if (is_damaged || !are_same(found, Results(found.size(), expected))) ++wrong;
           ++sound_answers;
         } catch (const CorruptFile&) {

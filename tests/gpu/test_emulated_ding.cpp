@@ -90,11 +90,12 @@ void check_results(const HostBatchView& host, const QueryEngine& engine, const s
   Analyzer analyzer = engine.make_analyzer();
   for (std::size_t i = 0; i < texts.size(); ++i) {
     INFO((intersect ? "and" : "or") << ", k " << k << ", query " << texts[i]);
-    require_same(host.results(i), engine.search(texts[i], algorithm_named(intersect ? "and" : "or"), k, analyzer));
+    require_same(host.results(i),
+                 engine.search(terms_of_text(texts[i], analyzer), algorithm_named(intersect ? "and" : "or"), k));
   }
 }
 
-void check_ding(const QueryEngine& engine, const QueryTerms& queries, RandomBits& random) {
+void check_ding(const QueryEngine& engine, const QueryWords& queries, RandomBits& random) {
   for (const bool intersect : {false, true}) {
     for (const std::size_t k : {1, 50}) {
       HostIndex index(engine);
@@ -110,7 +111,7 @@ void check_ding(const QueryEngine& engine, const QueryTerms& queries, RandomBits
 }
 
 /// Window by window; returns how many queries ended early.
-std::size_t check_windows(const QueryEngine& engine, const QueryTerms& queries, std::size_t k, RandomBits& random) {
+std::size_t check_windows(const QueryEngine& engine, const QueryWords& queries, std::size_t k, RandomBits& random) {
   std::size_t ended = 0;
   for (const bool intersect : {false, true}) {
     HostIndex index(engine);
@@ -138,14 +139,14 @@ TEST_CASE("emulated waves give the CPU's results whatever the order of threads",
 }
 
 TEST_CASE("emulated waves give the CPU's results window by window", "[gpu_emulated][gpu_store][ding][property]") {
-  check_three_ranges(5, [](const QueryEngine& engine, const QueryTerms& queries, RandomBits& random) {
+  check_three_ranges(5, [](const QueryEngine& engine, const QueryWords& queries, RandomBits& random) {
     check_windows(engine, queries, 20, random);
   });
 }
 
 TEST_CASE("emulated waves give the CPU's results with PageRank, and end with a window",
           "[gpu_emulated][gpu_store][ding]") {
-  const auto check = [](const QueryEngine& engine, const QueryTerms& queries, RandomBits& random) {
+  const auto check = [](const QueryEngine& engine, const QueryWords& queries, RandomBits& random) {
     return check_windows(engine, queries, 1, random);
   };
   CHECK(check_global_scores(5, check) > 0);

@@ -17,6 +17,7 @@
 
 #include "catch.hpp"
 #include "index/pipeline/query_checks.hpp"
+#include "search/read_queries.hpp"
 
 /// The kernels of every method of intersection, run by an emulated GPU, find what the CPU finds, in whole lists and by
 /// windows of documents.
@@ -31,12 +32,12 @@ using Documents = std::vector<std::vector<docid_t>>;
 struct Asked {
   Asked(const IndexReader& index, const std::vector<std::vector<std::string>>& queries) {
     const Intersection cpu(index, intersection_method_named("merge"), {});
-    Intersection::WorkSpace space(cpu);
+    Intersection::WorkSpace space;
     for (const auto& terms : queries) {
-      if (!cpu.find_lists(text_of(terms), space)) continue;
+      if (!cpu.find_lists(query_of(terms), space)) continue;
       lists.push_back(space.lists);
       IntersectionAnswer answer;
-      cpu.answer(text_of(terms), space, answer);
+      cpu.answer(query_of(terms), space, answer);
       documents.push_back(answer.documents);
     }
   }

@@ -64,11 +64,11 @@ void check_results(const HostBatchView& host, const QueryEngine& engine, const s
   Analyzer analyzer = engine.make_analyzer();
   for (std::size_t i = 0; i < texts.size(); ++i) {
     INFO(way.algorithm << ", k " << k << ", query " << texts[i]);
-    require_same(host.results(i), engine.search(texts[i], algorithm_named(way.algorithm), k, analyzer));
+    require_same(host.results(i), engine.search(terms_of_text(texts[i], analyzer), algorithm_named(way.algorithm), k));
   }
 }
 
-void check_partition(const QueryEngine& engine, const QueryTerms& queries, RandomBits& random) {
+void check_partition(const QueryEngine& engine, const QueryWords& queries, RandomBits& random) {
   for (const Way& way : all_ways) {
     for (const std::size_t k : {1, 7, 300}) {
       HostIndex index(engine);
@@ -84,7 +84,7 @@ void check_partition(const QueryEngine& engine, const QueryTerms& queries, Rando
 }
 
 /// Window by window; returns how many queries ended early.
-std::size_t check_windows(const QueryEngine& engine, const QueryTerms& queries, std::size_t k, RandomBits& random,
+std::size_t check_windows(const QueryEngine& engine, const QueryWords& queries, std::size_t k, RandomBits& random,
                           std::span<const Way> ways = all_ways) {
   std::size_t ended = 0;
   for (const Way& way : ways) {
@@ -115,7 +115,7 @@ TEST_CASE("emulated partitions give the CPU's results whatever the order of thre
 
 TEST_CASE("emulated partitions give the CPU's results window by window",
           "[gpu_emulated][gpu_store][partition][property]") {
-  check_three_ranges(6, [](const QueryEngine& engine, const QueryTerms& queries, RandomBits& random) {
+  check_three_ranges(6, [](const QueryEngine& engine, const QueryWords& queries, RandomBits& random) {
     check_windows(engine, queries, engine.quantizer() == nullptr ? 7 : 300, random);
   });
 }
@@ -133,7 +133,7 @@ TEST_CASE("emulated partitions intersect windows of which lists have few blocks"
 
 TEST_CASE("emulated partitions give the CPU's results with PageRank, and end with a window",
           "[gpu_emulated][gpu_store][partition]") {
-  const auto check = [](const QueryEngine& engine, const QueryTerms& queries, RandomBits& random) {
+  const auto check = [](const QueryEngine& engine, const QueryWords& queries, RandomBits& random) {
     return check_windows(engine, queries, 1, random);
   };
   CHECK(check_global_scores(6, check) > 0);

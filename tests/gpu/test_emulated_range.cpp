@@ -33,7 +33,7 @@ void check_way(HostIndex& index, const std::vector<std::vector<std::string>>& qu
   for (std::size_t i = 0; i < texts.size(); ++i) {
     INFO(algorithm.name << ", k " << k << ", from lists " << way.from_lists << ", scored first " << way.score_first
                         << ", query " << texts[i]);
-    require_same(host.results(i), engine.search(texts[i], algorithm, k, analyzer, nullptr, way.passing));
+    require_same(host.results(i), engine.search(terms_of_text(texts[i], analyzer), algorithm, k, nullptr, way.passing));
   }
 }
 
@@ -56,7 +56,7 @@ void check_moved_lists(const QueryEngine& engine, const std::vector<std::vector<
     for (std::size_t i = 0; i < texts.size(); ++i) {
       INFO("intersect " << way.intersect << ", from lists " << way.from_lists << ", query " << texts[i]);
       require_same(host.results(i),
-                   engine.search(texts[i], algorithm_named(way.intersect ? "and" : "or"), 10, analyzer));
+                   engine.search(terms_of_text(texts[i], analyzer), algorithm_named(way.intersect ? "and" : "or"), 10));
     }
   }
 }

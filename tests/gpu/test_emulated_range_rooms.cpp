@@ -65,8 +65,8 @@ void check_way(const QueryEngine& engine, const Queries& queries, const Way& way
       continue;
     }
     ++ends.answered;
-    require_same(host.results(i),
-                 engine.search(asked.texts[i], algorithm_named(way.intersect ? "and" : "or"), k, analyzer));
+    require_same(host.results(i), engine.search(terms_of_text(asked.texts[i], analyzer),
+                                                algorithm_named(way.intersect ? "and" : "or"), k));
   }
   ends.most_spare = std::max(ends.most_spare, host.view.num_candidates[asked.texts.size()]);
 }

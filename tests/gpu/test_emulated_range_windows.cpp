@@ -59,8 +59,9 @@ void check_windows(const QueryEngine& engine, const std::vector<std::vector<std:
           ++left_to_cpu;
           continue;
         }
-        require_same(host.results(i), engine.search(asked.texts[i], algorithm_named(of.intersect ? "and" : "or"), 10,
-                                                    analyzer, nullptr, passing));
+        require_same(host.results(i),
+                     engine.search(terms_of_text(asked.texts[i], analyzer),
+                                   algorithm_named(of.intersect ? "and" : "or"), 10, nullptr, passing));
       }
     }
     CHECK(left_to_cpu * 2 <= queries.size());
@@ -156,7 +157,7 @@ TEST_CASE("emulated kernels over fronts of lists give the CPU's results once it 
   CHECK(plain.run_again == 0);
 
   QueryEnds early;
-  check_fronts_by_global_scores(67, [&](const QueryEngine& engine, const QueryTerms& of_pages) {
+  check_fronts_by_global_scores(67, [&](const QueryEngine& engine, const QueryWords& of_pages) {
     check_fronts(engine, of_pages, random, early);
   });
   QueryEnds filtered;

@@ -57,18 +57,18 @@ void check_batch(const HostIndex& index, const gpu::QueryBatch& batch, const std
   Analyzer analyzer = engine.make_analyzer();
   for (std::size_t i = 0; i < texts.size(); ++i) {
     INFO("k " << k << ", query " << texts[i]);
-    require_same(host.results(i), engine.search(texts[i], algorithm_named("and"), k, analyzer));
+    require_same(host.results(i), engine.search(terms_of_text(texts[i], analyzer), algorithm_named("and"), k));
   }
 }
 
-void check_k(const HostIndex& index, const QueryTerms& queries, std::size_t k, const RunWang& run = run_wang) {
+void check_k(const HostIndex& index, const QueryWords& queries, std::size_t k, const RunWang& run = run_wang) {
   BatchQueries asked;
   const gpu::QueryBatch batch = batch_of(index.engine(), queries, true, k, asked);
   check_batch(index, batch, asked.texts, k, run);
 }
 
 /// The same with lists in arenas and in parts.
-void check_moved_lists(const QueryEngine& engine, const QueryTerms& queries, RandomBits& random) {
+void check_moved_lists(const QueryEngine& engine, const QueryWords& queries, RandomBits& random) {
   HostIndex index(engine);
   BatchQueries asked;
   gpu::QueryBatch batch = batch_of(engine, queries, true, 10, asked);
@@ -77,7 +77,7 @@ void check_moved_lists(const QueryEngine& engine, const QueryTerms& queries, Ran
 }
 
 /// The same with no more of most lists than random fronts, after which the CPU goes on.
-void check_fronts(const QueryEngine& engine, const QueryTerms& queries, RandomBits& random, QueryEnds& ends) {
+void check_fronts(const QueryEngine& engine, const QueryWords& queries, RandomBits& random, QueryEnds& ends) {
   for (const std::size_t k : {1, 7, 300}) {
     HostIndex index(engine);
     CutBatch cut(index, queries, k, random);
@@ -88,7 +88,7 @@ void check_fronts(const QueryEngine& engine, const QueryTerms& queries, RandomBi
   }
 }
 
-void check_wang(const QueryEngine& engine, const QueryTerms& queries) {
+void check_wang(const QueryEngine& engine, const QueryWords& queries) {
   const HostIndex index(engine);
   for (const std::size_t k : {1, 7, 300}) check_k(index, queries, k);
   RandomBits random(queries.size());
@@ -100,7 +100,7 @@ void find_in_window(const HostIndex& index, const gpu::BatchView& view, std::spa
 }
 
 /// Window by window; returns how many queries ended early.
-std::size_t check_windows(const QueryEngine& engine, const QueryTerms& queries, std::size_t k, RandomBits& random) {
+std::size_t check_windows(const QueryEngine& engine, const QueryWords& queries, std::size_t k, RandomBits& random) {
   HostIndex index(engine);
   BatchQueries asked;
   const gpu::QueryBatch batch = batch_of(engine, queries, true, k, asked);
@@ -190,7 +190,7 @@ TEST_CASE("emulated rounds over fronts of lists give the CPU's results once it h
   CHECK(plain.resumed > 100);
 
   QueryEnds early;
-  check_fronts_by_global_scores(89, [&](const QueryEngine& engine, const QueryTerms& of_pages) {
+  check_fronts_by_global_scores(89, [&](const QueryEngine& engine, const QueryWords& of_pages) {
     check_fronts(engine, of_pages, random, early);
   });
   CHECK(early.ended_on_front > 50);
@@ -199,7 +199,7 @@ TEST_CASE("emulated rounds over fronts of lists give the CPU's results once it h
 
 TEST_CASE("emulated rounds give the CPU's results whatever the order of threads", "[gpu_emulated][wang][property]") {
   check_thread_orders(
-      8, 3, [](const QueryEngine& engine, const QueryTerms& queries, RandomBits&) { check_wang(engine, queries); });
+      8, 3, [](const QueryEngine& engine, const QueryWords& queries, RandomBits&) { check_wang(engine, queries); });
 }
 
 TEST_CASE("emulated rounds of as many documents as on a GPU give the CPU's results", "[gpu_emulated][wang]") {
@@ -221,7 +221,7 @@ TEST_CASE("emulated rounds answer queries of 64 terms", "[gpu_emulated][wang]") 
   const std::vector<std::string> terms = corpus.terms(64);
   REQUIRE(terms.size() == 64);
   Analyzer analyzer = engine.make_analyzer();
-  CHECK(engine.search(text_of(terms), algorithm_named("and"), 10, analyzer).size() == 10);
+  CHECK(engine.search(terms_of_text(text_of(terms), analyzer), algorithm_named("and"), 10).size() == 10);
   check_wang(engine, {terms, {terms.begin(), terms.begin() + 20}});
 }
 
@@ -259,8 +259,9 @@ TEST_CASE("emulated rounds end where the upper bound of the next document of the
       const gpu::QueryBatch batch = batch_of(engine, {terms}, true, k, asked);
       if (batch.queries.empty()) continue;
       bool all_found = false, early = false;
-      const auto lists = engine.lists_of(analyzer.terms(text_of(terms)), all_found);
-      const auto all = engine.search(text_of(terms), algorithm_named("and"), index.num_documents(), analyzer);
+      const auto lists = engine.lists_of(terms_of_text(text_of(terms), analyzer), all_found);
+      const auto all =
+          engine.search(terms_of_text(text_of(terms), analyzer), algorithm_named("and"), index.num_documents());
       const std::vector<float> bounds = falling_bounds(all, index.num_documents(), random);
       HostIndex host(engine);
       host.view.upper_bounds = bounds.data();
@@ -306,13 +307,13 @@ TEST_CASE("emulated rounds stay within bounds over damaged lists", "[gpu_emulate
 }
 
 TEST_CASE("emulated rounds give the CPU's results window by window", "[gpu_emulated][gpu_store][wang][property]") {
-  check_three_ranges(8, [](const QueryEngine& engine, const QueryTerms& queries, RandomBits& random) {
+  check_three_ranges(8, [](const QueryEngine& engine, const QueryWords& queries, RandomBits& random) {
     check_windows(engine, queries, engine.quantizer() == nullptr ? 7 : 300, random);
   });
 }
 
 TEST_CASE("queries end with a window if no later document can be a result", "[gpu_emulated][gpu_store][wang]") {
-  const auto check = [](const QueryEngine& engine, const QueryTerms& queries, RandomBits& random) {
+  const auto check = [](const QueryEngine& engine, const QueryWords& queries, RandomBits& random) {
     std::size_t ended = 0;
     for (unsigned i = 0; i < 3; ++i) ended += check_windows(engine, queries, 1, random);
     return ended;

@@ -15,7 +15,7 @@ using namespace testing;
 
 std::vector<WeightedList> lists_of(const QueryEngine& engine, const std::vector<std::string>& terms, bool& all_found) {
   Analyzer analyzer = engine.make_analyzer();
-  return engine.lists_of(analyzer.terms(text_of(terms)), all_found);
+  return engine.lists_of(terms_of_text(text_of(terms), analyzer), all_found);
 }
 
 /// Room for all lists of a query, and fronts of some.

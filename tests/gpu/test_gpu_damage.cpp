@@ -9,6 +9,7 @@
 #include "gpu/skip_without_gpu.hpp"
 #include "index/pipeline/index_sections.hpp"
 #include "index/pipeline/query_checks.hpp"
+#include "search/read_queries.hpp"
 
 /// Damage that checksums don't find, since those of large sections aren't checked before queries run: kernels check
 /// every number that they index with. compute-sanitizer runs these tests.
@@ -50,7 +51,7 @@ int ask_all(const IndexReader& index, const std::vector<std::string>& texts, Sco
       for (const QueryAlgorithm& algorithm : all_algorithms()) {
         if (!gpu::answers(strategy, algorithm)) continue;
         try {
-          gpu.search(many, algorithm, 10);
+          search_texts(gpu, engine, many, algorithm, 10);
         } catch (const CorruptFile&) {
           ++found;
         }
@@ -131,10 +132,10 @@ TEST_CASE("after damaged lists, an engine still answers queries with sound lists
   Analyzer analyzer = engine.make_analyzer();
   for (unsigned i = 0; i < 3; ++i) {
     const std::vector<std::string_view> with_damage(20, "everywhere often");
-    CHECK_THROWS_AS(gpu.search(with_damage, algorithm_named("or"), 10), CorruptFile);
+    CHECK_THROWS_AS(search_texts(gpu, engine, with_damage, algorithm_named("or"), 10), CorruptFile);
     const std::vector<std::string_view> sound(20, "often");
-    for (const auto& answer : gpu.search(sound, algorithm_named("or"), 10))
-      require_same(answer, engine.search("often", algorithm_named("or"), 10, analyzer));
+    for (const auto& answer : search_texts(gpu, engine, sound, algorithm_named("or"), 10))
+      require_same(answer, engine.search(terms_of_text("often", analyzer), algorithm_named("or"), 10));
   }
 }
 

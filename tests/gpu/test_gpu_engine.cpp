@@ -8,6 +8,7 @@
 #include "index/pipeline/random_documents.hpp"
 #include "index/pipeline/ranked_pages.hpp"
 #include "index/pipeline/weighted_corpus.hpp"
+#include "search/read_queries.hpp"
 
 /// The GPU finds what the CPU finds: the same documents, the same bits of scores.
 namespace quern {
@@ -32,15 +33,15 @@ void check_filter(const QueryEngine& engine, GpuEngine& gpu, const gpu::Strategy
   for (const std::uint64_t one_in : {1, 3, 40}) {
     const DocumentSet passing = random_documents(engine.index().num_documents(), one_in, random);
     if (!strategy.filters) {
-      CHECK_THROWS_AS(gpu.search(views, algorithm, 3, nullptr, &passing), InvalidArgument);
+      CHECK_THROWS_AS(search_texts(gpu, engine, views, algorithm, 3, nullptr, &passing), InvalidArgument);
       return;
     }
     GpuStatistics statistics;
-    const auto answers = gpu.search(views, algorithm, 3, &statistics, &passing);
+    const auto answers = search_texts(gpu, engine, views, algorithm, 3, &statistics, &passing);
     CHECK(statistics.on_cpu == 0);
     for (std::size_t i = 0; i < texts.size(); ++i) {
       INFO(algorithm.name << ", a filter of one document in " << one_in << ", query " << i << ": " << texts[i]);
-      require_same(answers[i], engine.search(texts[i], algorithm, 3, analyzer, nullptr, &passing));
+      require_same(answers[i], engine.search(terms_of_text(texts[i], analyzer), algorithm, 3, nullptr, &passing));
     }
   }
 }
@@ -61,18 +62,18 @@ void check_gpu(const QueryEngine& engine, const std::vector<std::vector<std::str
       gpu.set_strategy(strategy, strategy_options, progress);
       for (const QueryAlgorithm& algorithm : all_algorithms()) {
         if (!gpu::answers(strategy, algorithm)) {
-          CHECK_THROWS_AS(gpu.search(views, algorithm, 3), InvalidArgument);
+          CHECK_THROWS_AS(search_texts(gpu, engine, views, algorithm, 3), InvalidArgument);
           continue;
         }
         for (const std::size_t k : {1, 3, 1000}) {
           GpuStatistics statistics;
-          const auto answers = gpu.search(views, algorithm, k, &statistics);
+          const auto answers = search_texts(gpu, engine, views, algorithm, k, &statistics);
           REQUIRE(answers.size() == texts.size());
           CHECK(statistics.on_cpu == 0);
           for (std::size_t i = 0; i < texts.size(); ++i) {
             INFO(strategy.name << ", " << algorithm.name << ", k " << k << ", batches of " << batch << ", query " << i
                                << ": " << texts[i]);
-            require_same(answers[i], engine.search(texts[i], algorithm, k, analyzer));
+            require_same(answers[i], engine.search(terms_of_text(texts[i], analyzer), algorithm, k));
           }
         }
         check_filter(engine, gpu, strategy, algorithm, texts);
@@ -185,8 +186,8 @@ TEST_CASE("the GPU answers queries with up to 64 terms, the CPU those with more"
   Analyzer analyzer = engine.make_analyzer();
   const std::string_view view = text;
   const QueryAlgorithm& algorithm = all_algorithms().front();
-  require_same(gpu.search({&view, 1}, algorithm, 10, &statistics).front(),
-               engine.search(text, algorithm, 10, analyzer));
+  require_same(search_texts(gpu, engine, {&view, 1}, algorithm, 10, &statistics).front(),
+               engine.search(terms_of_text(text, analyzer), algorithm, 10));
   CHECK(statistics.on_cpu == 1);
 }
 
@@ -201,9 +202,9 @@ TEST_CASE("an engine made with a strategy refuses algorithms that it does not an
   GpuEngine gpu(engine, options, progress);
   Analyzer analyzer = engine.make_analyzer();
   const std::string_view text = "everywhere often";
-  CHECK_THROWS_AS(gpu.search({&text, 1}, algorithm_named("and-or"), 10), InvalidArgument);
-  require_same(gpu.search({&text, 1}, algorithm_named("and"), 2048).front(),
-               engine.search(text, algorithm_named("and"), 2048, analyzer));
+  CHECK_THROWS_AS(search_texts(gpu, engine, {&text, 1}, algorithm_named("and-or"), 10), InvalidArgument);
+  require_same(search_texts(gpu, engine, {&text, 1}, algorithm_named("and"), 2048).front(),
+               engine.search(terms_of_text(text, analyzer), algorithm_named("and"), 2048));
 }
 
 }  // namespace quern

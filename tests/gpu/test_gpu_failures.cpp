@@ -10,6 +10,7 @@
 #include "gpu/skip_without_gpu.hpp"
 #include "index/pipeline/pipeline.hpp"
 #include "index/pipeline/query_checks.hpp"
+#include "search/read_queries.hpp"
 
 /// What happens when a GPU fails: an error names the call that failed, or the other GPUs do its work.
 namespace quern {
@@ -55,9 +56,9 @@ TEST_CASE("several GPUs give the results of one", "[gpu][query]") {
   for (const std::size_t used : {gpu.gpus(), std::size_t{1}}) {
     gpu.use_gpus(used);
     for (const QueryAlgorithm& algorithm : all_algorithms()) {
-      const auto answers = gpu.search(texts, algorithm, 10);
+      const auto answers = search_texts(gpu, small.engine, texts, algorithm, 10);
       for (std::size_t i = 0; i < texts.size(); ++i)
-        require_same(answers[i], small.engine.search(texts[i], algorithm, 10, analyzer));
+        require_same(answers[i], small.engine.search(terms_of_text(texts[i], analyzer), algorithm, 10));
     }
   }
 }
@@ -71,18 +72,20 @@ TEST_CASE("if a GPU runs out of memory, batches shrink or go to the CPU, and lat
   const std::vector<std::string_view> texts(2 * gpu::first_portion_queries - 1, "often everywhere");
   const QueryAlgorithm& algorithm = algorithm_named("or");
   Analyzer analyzer = small.engine.make_analyzer();
-  const auto expected = small.engine.search(texts.front(), algorithm, 1000, analyzer);
+  const auto expected = small.engine.search(terms_of_text(texts.front(), analyzer), algorithm, 1000);
   GpuEngine gpu(small.engine, {}, small.progress);
   GpuStatistics statistics;
   {
     const MemoryHog hog;
-    for (const auto& answer : gpu.search(texts, algorithm, 1000, &statistics)) require_same(answer, expected);
+    for (const auto& answer : search_texts(gpu, small.engine, texts, algorithm, 1000, &statistics))
+      require_same(answer, expected);
     CHECK((statistics.on_cpu > 0 || statistics.batches > 1));
     CHECK(gpu.gpus() == 1);
   }
   // Batches grow again, to twice the queries each time.
   for (unsigned turn = 0; turn < 4; ++turn) {
-    for (const auto& answer : gpu.search(texts, algorithm, 1000, &statistics)) require_same(answer, expected);
+    for (const auto& answer : search_texts(gpu, small.engine, texts, algorithm, 1000, &statistics))
+      require_same(answer, expected);
     CHECK(statistics.on_cpu == 0);
   }
   CHECK(statistics.batches == 1);
@@ -94,25 +97,26 @@ TEST_CASE("if calls for one of several GPUs fail, it is left out and the others 
   const std::vector<std::string_view> texts(20000, "often everywhere");
   const QueryAlgorithm& algorithm = algorithm_named("or");
   Analyzer analyzer = small.engine.make_analyzer();
-  const auto expected = small.engine.search(texts.front(), algorithm, 100, analyzer);
+  const auto expected = small.engine.search(terms_of_text(texts.front(), analyzer), algorithm, 100);
   const gpu::Strategy failing = failing_on_first_gpu();
   const auto count = static_cast<unsigned>(list_gpus().size());
   GpuEngine gpu(small.engine, {0, 1000, count, &failing}, small.progress);
   for (unsigned turn = 0; count > 1 && turn < 3; ++turn) {
     GpuStatistics statistics;
-    for (const auto& answer : gpu.search(texts, algorithm, 100, &statistics)) require_same(answer, expected);
+    for (const auto& answer : search_texts(gpu, small.engine, texts, algorithm, 100, &statistics))
+      require_same(answer, expected);
     CHECK(gpu.gpus() == count - 1);
     REQUIRE(statistics.failed_gpus.size() == (turn == 0 ? 1u : 0u));
     if (turn == 0) CHECK_THAT(statistics.failed_gpus[0], Catch::Contains("GPU 0 is left out: cudaMemsetAsync"));
     CHECK(statistics.on_cpu == 0);
   }
   if (count == 1) {
-    CHECK_THROWS_WITH(gpu.search(texts, algorithm, 100), Catch::Contains("cudaMemsetAsync"));
-    CHECK_THROWS_WITH(gpu.search(texts, algorithm, 100), Catch::Contains("no GPU is left"));
+    CHECK_THROWS_WITH(search_texts(gpu, small.engine, texts, algorithm, 100), Catch::Contains("cudaMemsetAsync"));
+    CHECK_THROWS_WITH(search_texts(gpu, small.engine, texts, algorithm, 100), Catch::Contains("no GPU is left"));
   }
   // The same thread can use all of them again.
   GpuEngine another(small.engine, {0, 1000, count}, small.progress);
-  for (const auto& answer : another.search(texts, algorithm, 100)) require_same(answer, expected);
+  for (const auto& answer : search_texts(another, small.engine, texts, algorithm, 100)) require_same(answer, expected);
   CHECK(another.gpus() == count);
 }
 
@@ -125,10 +129,12 @@ TEST_CASE("a lost GPU is reported with the call that failed, and nothing waits f
   const QueryAlgorithm& algorithm = algorithm_named("or");
   GpuEngine gpu(small.engine, {0, 10, 0}, small.progress);
   Analyzer analyzer = small.engine.make_analyzer();
-  require_same(gpu.search(texts, algorithm, 10).back(), small.engine.search(texts.back(), algorithm, 10, analyzer));
+  require_same(search_texts(gpu, small.engine, texts, algorithm, 10).back(),
+               small.engine.search(terms_of_text(texts.back(), analyzer), algorithm, 10));
   lose_gpu();
-  CHECK_THROWS_WITH(gpu.search(texts, algorithm, 10), Catch::Contains("cuda") && Catch::Contains(" failed at "));
-  CHECK_THROWS_WITH(gpu.search(texts, algorithm, 10), Catch::Contains("no GPU is left"));
+  CHECK_THROWS_WITH(search_texts(gpu, small.engine, texts, algorithm, 10),
+                    Catch::Contains("cuda") && Catch::Contains(" failed at "));
+  CHECK_THROWS_WITH(search_texts(gpu, small.engine, texts, algorithm, 10), Catch::Contains("no GPU is left"));
   CHECK_THROWS_AS(GpuEngine(small.engine, {0, 10, 0}, small.progress), CudaError);
 }
 #endif

@@ -6,6 +6,7 @@
 #include "gpu/skip_without_gpu.hpp"
 #include "index/pipeline/index_sections.hpp"
 #include "index/pipeline/query_checks.hpp"
+#include "search/read_queries.hpp"
 
 /// Every GPU method finds the documents that the CPU finds by merging.
 namespace quern {
@@ -17,16 +18,16 @@ using Documents = std::vector<std::vector<docid_t>>;
 struct Queries {
   explicit Queries(const std::vector<std::vector<std::string>>& terms) {
     for (const auto& query : terms) texts.push_back(text_of(query));
-    views.assign(texts.begin(), texts.end());
+    read = ParsedQueries(texts.size(), 1, [&](std::size_t i) { return query_of(terms[i]); });
   }
   std::vector<std::string> texts;
-  std::vector<std::string_view> views;
+  ParsedQueries read;
 };
 
 Documents merged(const IndexReader& index, const Queries& queries) {
   const Intersection cpu(index, intersection_method_named("merge"), {});
   Documents documents;
-  intersect_batch(cpu, queries.views, 2,
+  intersect_batch(cpu, queries.read.views(), 2,
                   [&](std::size_t, const IntersectionAnswer& answer) { documents.push_back(answer.documents); });
   return documents;
 }
@@ -52,10 +53,10 @@ std::vector<GpuIntersectionOptions> ways_of(const GpuIntersectionMethod& method)
 
 void check_run(GpuIntersection& gpu, const Queries& queries, const Documents& expected,
                GpuIntersectionStatistics& statistics) {
-  Documents found(queries.views.size());
+  Documents found(queries.read.size());
   std::size_t answers = 0, next = 0;
   gpu.run(
-      queries.views,
+      queries.read.views(),
       [&](std::size_t i, std::span<const docid_t> documents) {
         if (!gpu.bucketing()) REQUIRE(i == next++);
         found[i].assign(documents.begin(), documents.end());
@@ -138,7 +139,7 @@ TEST_CASE("several GPUs find the documents that one finds, in the same order", "
       CHECK(gpu.gpus() == (gpus == 0 ? list_gpus().size() : gpus));
       std::vector<std::pair<std::size_t, std::vector<docid_t>>> answers;
       for (int i = 0; i < 2; ++i)
-        gpu.run(queries.views, [&](std::size_t query, std::span<const docid_t> documents) {
+        gpu.run(queries.read.views(), [&](std::size_t query, std::span<const docid_t> documents) {
           answers.emplace_back(query, std::vector<docid_t>(documents.begin(), documents.end()));
         });
       return answers;
@@ -198,7 +199,7 @@ TEST_CASE("intersections of a damaged index end with an error, or stay within bo
           try {
             const IndexReader index = damaged(corpus.pipeline, sound, section, seed);
             GpuIntersection gpu(index, method, {}, progress);
-            for (int i = 0; i < 2; ++i) gpu.run(queries.views, [](std::size_t, std::span<const docid_t>) {});
+            for (int i = 0; i < 2; ++i) gpu.run(queries.read.views(), [](std::size_t, std::span<const docid_t>) {});
           } catch (const CorruptFile&) {
             ++refused;
           }

@@ -22,8 +22,8 @@ struct IntersectSubject {
     cpu.emplace(*index, all_intersection_methods().front(), IntersectionOptions{});
   }
   std::vector<PostingList> lists_of(const std::string& text) const {
-    Intersection::WorkSpace space(*cpu);
-    REQUIRE(cpu->find_lists(text, space));
+    Intersection::WorkSpace space;
+    REQUIRE(cpu->find_lists(cpu->reader().read(text), space));
     return space.lists;
   }
 

@@ -13,6 +13,7 @@
 #include "gpu/indexed_corpus.hpp"
 #include "index/pipeline/pipeline.hpp"
 #include "index/pipeline/query_checks.hpp"
+#include "search/read_queries.hpp"
 
 /// The items into which intersections from entries are cut.
 namespace quern {
@@ -27,7 +28,7 @@ class Pairs {
     for (std::size_t a = 0; a < terms.size(); ++a) {
       for (std::size_t b = a + 1; b < terms.size(); ++b) {
         bool all_found = false;
-        std::vector<WeightedList> of = engine.lists_of({terms[a], terms[b]}, all_found);
+        std::vector<WeightedList> of = engine.lists_of(query_of({terms[a], terms[b]}), all_found);
         if (all_found) lists_.push_back(std::move(of));
       }
     }

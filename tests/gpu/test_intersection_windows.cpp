@@ -7,6 +7,7 @@
 #include "gpu/skip_without_gpu.hpp"
 #include "index/pipeline/index_sections.hpp"
 #include "index/pipeline/query_checks.hpp"
+#include "search/read_queries.hpp"
 
 /// Every method of intersection finds what the CPU finds where the GPU's memory is so small that batches go by windows
 /// of documents.
@@ -18,17 +19,18 @@ using namespace testing;
 /// Queries, and the CPU's documents.
 struct WindowedQueries {
   WindowedQueries(const IndexReader& index, const std::vector<std::vector<std::string>>& queries)
-      : texts(texts_of_queries(queries)), views(texts.begin(), texts.end()) {
+      : texts(texts_of_queries(queries)) {
     const Intersection cpu(index, all_intersection_methods().front(), {});
-    Intersection::WorkSpace space(cpu);
-    for (const std::string& text : texts) {
+    read = read_all(cpu, texts);
+    Intersection::WorkSpace space;
+    for (const QueryView query : read.views()) {
       IntersectionAnswer answer;
-      cpu.answer(text, space, answer);
+      cpu.answer(query, space, answer);
       documents.push_back(answer.documents);
     }
   }
   std::vector<std::string> texts;
-  std::vector<std::string_view> views;
+  ParsedQueries read;
   std::vector<std::vector<docid_t>> documents;
 };
 
@@ -42,7 +44,7 @@ GpuIntersectionStatistics check_twice(const IndexReader& index, const WindowedQu
     GpuIntersectionStatistics statistics;
     std::size_t answers = 0;
     gpu.run(
-        queries.views,
+        queries.read.views(),
         [&](std::size_t i, std::span<const docid_t> documents) {
           ++answers;
           INFO("turn " << turn << ", query " << queries.texts[i]);
@@ -166,7 +168,7 @@ TEST_CASE("intersections by windows of a damaged index end with an error, or sta
         GpuIntersectionOptions options;
         options.memory.list_share = 0.8;
         GpuIntersection gpu(index, method, options, progress);
-        gpu.run(queries.views, [](std::size_t, std::span<const docid_t>) {});
+        gpu.run(queries.read.views(), [](std::size_t, std::span<const docid_t>) {});
       } catch (const CorruptFile&) {
         ++refused;
       }

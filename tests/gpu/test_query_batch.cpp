@@ -69,7 +69,7 @@ void check_units(const QueryEngine& engine, const ModelIndex& model) {
   Analyzer analyzer = engine.make_analyzer();
   for (const auto& terms : draw_queries(19, model, 60)) {
     bool all_found = false;
-    const auto lists = engine.lists_of(analyzer.terms(text_of(terms)), all_found);
+    const auto lists = engine.lists_of(terms_of_text(text_of(terms), analyzer), all_found);
     if (lists.empty()) continue;
     INFO(text_of(terms));
     gpu::QueryBatch batch(engine);
@@ -80,7 +80,7 @@ void check_units(const QueryEngine& engine, const ModelIndex& model) {
     for (const gpu::BatchTerm& term : batch.terms) most += term.max_units;
     REQUIRE(most <= gpu::max_units);
     const auto sums = sums_of(engine, lists, batch, query);
-    const auto all = engine.search(text_of(terms), algorithm_named("or"), 100000, analyzer);
+    const auto all = engine.search(terms_of_text(text_of(terms), analyzer), algorithm_named("or"), 100000);
     REQUIRE(all.size() == sums.size());
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
       const std::uint64_t units = sums.at(all[rank].docid);
@@ -125,7 +125,7 @@ TEST_CASE("a batch contains each list once, and cuts its queries into chunks", "
   Analyzer analyzer = engine.make_analyzer();
   gpu::QueryBatch batch(engine);
   bool all_found = false;
-  const auto lists = engine.lists_of(analyzer.terms("often everywhere"), all_found);
+  const auto lists = engine.lists_of(terms_of_text("often everywhere", analyzer), all_found);
   REQUIRE(lists.size() == 2);
   CHECK(batch.add(std::vector<gpu::WaitingQuery>(99, {lists}), {}) == 99);
   CHECK(batch.add(std::vector<gpu::WaitingQuery>(5, {lists}), {}, [&] { return batch.queries.size() < 100; }) == 1);
@@ -152,7 +152,7 @@ TEST_CASE("queries added together make the same batch as one by one", "[gpu_batc
     std::vector<std::vector<WeightedList>> lists;
     for (const auto& terms : draw_queries(23, subject.corpus.model, 400)) {
       bool all_found = false;
-      lists.push_back(engine.lists_of(analyzer.terms(text_of(terms)), all_found));
+      lists.push_back(engine.lists_of(terms_of_text(text_of(terms), analyzer), all_found));
       if (lists.back().empty()) lists.pop_back();
     }
     gpu::QueryBatch together(engine), one_by_one(engine);

@@ -33,10 +33,11 @@ TEST_CASE("the pool goes on with queries of several threads, and passes errors o
   for (const auto& terms : draw_queries(13, corpus.model, 400)) {
     bool all_found = false;
     PoolQuery query;
-    query.lists = engine.lists_of(analyzer.terms(text_of(terms)), all_found);
+    query.lists = engine.lists_of(terms_of_text(text_of(terms), analyzer), all_found);
     if (query.lists.empty() || !all_found) continue;
-    query.expected = engine.search(text_of(terms), algorithm_named("and"), 5, analyzer);
-    for (const ScoredDocument& document : engine.search(text_of(terms), algorithm_named("and"), 300, analyzer))
+    query.expected = engine.search(terms_of_text(text_of(terms), analyzer), algorithm_named("and"), 5);
+    for (const ScoredDocument& document :
+         engine.search(terms_of_text(text_of(terms), analyzer), algorithm_named("and"), 300))
       if (document.docid < first && query.before.size() < 5) query.before.push_back(document);
     queries.push_back(std::move(query));
   }

@@ -9,6 +9,7 @@
 #include "index/pipeline/query_checks.hpp"
 #include "index/pipeline/random_documents.hpp"
 #include "index/pipeline/ranked_pages.hpp"
+#include "search/read_queries.hpp"
 
 /// GPUs with less memory than the index gives the CPU's results, whatever is there, comes and goes.
 namespace quern {
@@ -51,7 +52,7 @@ void check_ranking(const QueryEngine& engine, const std::vector<std::string_view
       const DocumentSet some = random_documents(engine.index().num_documents(), 1 + random.below(6), random);
       const DocumentSet* passing = filtered ? &some : nullptr;
       GpuStatistics statistics;
-      const auto answers = gpu.search(texts, algorithm, 10, &statistics, passing);
+      const auto answers = search_texts(gpu, engine, texts, algorithm, 10, &statistics, passing);
       all += statistics;
       for (std::size_t i = 0; i < texts.size(); ++i) {
         INFO(strategy.name << ", " << algorithm.name << ", batches of " << options.batch_queries << ", lists "
@@ -60,7 +61,7 @@ void check_ranking(const QueryEngine& engine, const std::vector<std::string_view
                            << name_of_value(gpu::list_tails, options.memory.tails) << ", transfers "
                            << name_of_value(gpu::list_transfers, options.memory.transfers) << ", filtered " << filtered
                            << ", query " << texts[i]);
-        require_same(answers[i], engine.search(texts[i], algorithm, 10, analyzer, nullptr, passing));
+        require_same(answers[i], engine.search(terms_of_text(texts[i], analyzer), algorithm, 10, nullptr, passing));
       }
     }
   }
@@ -180,9 +181,9 @@ TEST_CASE("GPUs read lists where the index's file is mapped", "[gpu][gpu_store]"
     Analyzer analyzer = engine.make_analyzer();
     GpuStatistics first, last;
     for (unsigned turn = 0; turn < 30; ++turn) {
-      const auto answers = gpu.search(texts, algorithm_named("or"), 10, turn == 0 ? &first : &last);
+      const auto answers = search_texts(gpu, engine, texts, algorithm_named("or"), 10, turn == 0 ? &first : &last);
       for (std::size_t i = 0; i < texts.size(); ++i)
-        require_same(answers[i], engine.search(texts[i], algorithm_named("or"), 10, analyzer));
+        require_same(answers[i], engine.search(terms_of_text(texts[i], analyzer), algorithm_named("or"), 10));
     }
     CHECK(first.lists.copied_bytes > 0);
     CHECK(first.lists.direct_bytes == 0);
@@ -211,9 +212,10 @@ TEST_CASE("copies pin no more host memory than they may", "[gpu][gpu_store]") {
   GpuOptions options;
   options.memory.pinned_bytes = 8 << 20;
   GpuStatistics of_ranking;
-  const auto answers = GpuEngine(engine, options, progress).search(texts, algorithm_named("or"), 1000, &of_ranking);
+  GpuEngine ranking(engine, options, progress);
+  const auto answers = search_texts(ranking, engine, texts, algorithm_named("or"), 1000, &of_ranking);
   for (std::size_t i = 0; i < texts.size(); i += 97)
-    require_same(answers[i], engine.search(texts[i], algorithm_named("or"), 1000, analyzer));
+    require_same(answers[i], engine.search(terms_of_text(texts[i], analyzer), algorithm_named("or"), 1000));
   const auto pinned = static_cast<std::size_t>(gpu::MemoryUse::pinned);
   CHECK(of_ranking.memory[pinned] > 0);
   CHECK(of_ranking.memory[pinned] <= *options.memory.pinned_bytes);
@@ -223,15 +225,16 @@ TEST_CASE("copies pin no more host memory than they may", "[gpu][gpu_store]") {
   of_method.memory = options.memory;
   GpuIntersection gpu(index, all_gpu_intersection_methods().front(), of_method, progress);
   const Intersection cpu(index, all_intersection_methods().front(), {});
-  Intersection::WorkSpace space(cpu);
+  const ParsedQueries read = read_all(cpu, texts);
+  Intersection::WorkSpace space;
   GpuIntersectionStatistics of_intersections;
   std::size_t next = 0;
   gpu.run(
-      texts,
+      read.views(),
       [&](std::size_t i, std::span<const docid_t> documents) {
         REQUIRE(i == next++);
         IntersectionAnswer answer;
-        cpu.answer(texts[i], space, answer);
+        cpu.answer(read.views()[i], space, answer);
         REQUIRE(std::vector<docid_t>(documents.begin(), documents.end()) == answer.documents);
       },
       &of_intersections);
@@ -254,7 +257,8 @@ TEST_CASE("with memory for a part of the lists, GPUs intersect as the CPU does",
     const IndexReader index = corpus.index(coded(*codec, {64, 2}));
     const CachePlan plan = random_plan(index, random);
     const Intersection cpu(index, all_intersection_methods().front(), {});
-    Intersection::WorkSpace space(cpu);
+    const ParsedQueries read = read_all(cpu, texts);
+    Intersection::WorkSpace space;
     for (const GpuIntersectionMethod& method : all_gpu_intersection_methods()) {
       for (const std::size_t batch : {std::size_t{5}, std::size_t{4096}}) {
         GpuIntersectionOptions options;
@@ -264,12 +268,12 @@ TEST_CASE("with memory for a part of the lists, GPUs intersect as the CPU does",
         for (unsigned turn = 0; turn < 2; ++turn) {
           GpuIntersectionStatistics statistics;
           gpu.run(
-              texts,
+              read.views(),
               [&](std::size_t i, std::span<const docid_t> documents) {
                 INFO(method.name << ", batches of " << batch << ", lists " << *options.memory.list_share << ", plan "
                                  << (options.memory.plan != nullptr) << ", query " << texts[i]);
                 IntersectionAnswer answer;
-                cpu.answer(texts[i], space, answer);
+                cpu.answer(read.views()[i], space, answer);
                 REQUIRE(std::vector<docid_t>(documents.begin(), documents.end()) == answer.documents);
               },
               &statistics);

@@ -3,6 +3,7 @@
 
 #include "catch.hpp"
 #include "index/pipeline/pipeline.hpp"
+#include "search/read_queries.hpp"
 
 namespace quern {
 namespace {
@@ -22,9 +23,9 @@ TEST_CASE("intersections are measured only if all methods find the same document
   std::vector<Intersection> intersections;
   for (const IntersectionMethod& method : all_intersection_methods())
     intersections.emplace_back(index, method, IntersectionOptions{});
-  const std::vector<std::string_view> texts = {"mill water", "mill"};
+  const ParsedQueries read = read_all(intersections.front(), std::vector<std::string_view>{"mill water", "mill"});
   NoProgress progress;
-  const auto figures = measure_intersections(texts, intersections, 3, progress);
+  const auto figures = measure_intersections(read.views(), intersections, 3, progress);
   REQUIRE(figures.size() == intersections.size());
   for (std::size_t i = 0; i < figures.size(); ++i) {
     CHECK(figures[i].intersection == &intersections[i]);
@@ -35,11 +36,11 @@ TEST_CASE("intersections are measured only if all methods find the same document
     CHECK(figures[i].postings_per_second() > 0);
   }
   CHECK_THROWS_AS(measure_intersections({}, intersections, 3, progress), InvalidArgument);
-  CHECK_THROWS_AS(measure_intersections(texts, intersections, 0, progress), InvalidArgument);
+  CHECK_THROWS_AS(measure_intersections(read.views(), intersections, 0, progress), InvalidArgument);
 
   const IntersectionMethod broken = {"broken", "", lose_all, nullptr};
   intersections.emplace_back(index, broken, IntersectionOptions{});
-  CHECK_THROWS_WITH(measure_intersections(texts, intersections, 3, progress),
+  CHECK_THROWS_WITH(measure_intersections(read.views(), intersections, 3, progress),
                     Catch::Contains("broken finds other documents for \"mill water\""));
 }
 

@@ -9,6 +9,7 @@
 
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"
+#include "search/read_queries.hpp"
 
 /// Replays of a log through the engine's list cache, with the plans of `bench gpu-cache`.
 namespace quern {
@@ -20,7 +21,7 @@ struct ReplaySubject {
   explicit ReplaySubject(std::size_t documents = 1500) : corpus(29, {documents, 200, 60, false}) {
     for (const std::string& term : corpus.terms(60)) texts.push_back("often " + term);
     for (const std::string& text : texts) views.push_back(text);
-    lists = find_log_lists(engine, views, Matching::all);
+    lists = find_log_lists(engine, read_all(engine, texts).views(), Matching::all);
     for (const auto& of_query : lists.queries) queries.push_back(&of_query);
   }
 
@@ -72,7 +73,7 @@ TEST_CASE("a replay with memory for all lists copies each once", "[measure][cach
 TEST_CASE("batches that go through windows bring all but the plan's fronts", "[measure][cache][plan]") {
   const ReplaySubject subject(6 * gpu::range_documents);  // of which each may be a window
   Resources resources = subject.corpus.pipeline.resources;
-  BenchPlans plans(subject.engine, subject.views, resources);
+  BenchPlans plans(subject.engine, subject.views, QueryKind::text, resources);
   gpu::GpuMemoryOptions memory;
   memory.list_share = 0.25;
   const CacheSetting setting{"25%", "vfb", 1, 10, 64};
@@ -140,7 +141,7 @@ TEST_CASE("batches that go through windows bring all but the plan's fronts", "[m
 TEST_CASE("there is no plan without a policy, nor where all lists fit", "[measure][cache][plan]") {
   const ReplaySubject subject;
   Resources resources = subject.corpus.pipeline.resources;
-  BenchPlans plans(subject.engine, subject.views, resources);
+  BenchPlans plans(subject.engine, subject.views, QueryKind::text, resources);
   gpu::GpuMemoryOptions memory;
   memory.list_share = 0.5;
   CHECK(plans.plan({"50%", std::string(no_policy), 1, 10, 64}, memory) == nullptr);
@@ -150,12 +151,13 @@ TEST_CASE("there is no plan without a policy, nor where all lists fit", "[measur
 
 TEST_CASE("queries that need no lists have none", "[measure]") {
   const ReplaySubject subject;
-  const std::vector<std::string_view> texts = {"often zzunknown", "zzunknown", "often"};
-  const LogLists all = find_log_lists(subject.engine, texts, Matching::all);
+  const ParsedQueries read =
+      read_all(subject.engine, std::vector<std::string_view>{"often zzunknown", "zzunknown", "often"});
+  const LogLists all = find_log_lists(subject.engine, read.views(), Matching::all);
   CHECK(all.queries[0].empty());
   CHECK(all.queries[1].empty());
   CHECK(all.queries[2].size() == 1);
-  CHECK(find_log_lists(subject.engine, texts, Matching::any).queries[0].size() == 1);
+  CHECK(find_log_lists(subject.engine, read.views(), Matching::any).queries[0].size() == 1);
   CHECK(all.find_us > 0);
 }
 

@@ -2,6 +2,7 @@
 
 #include "catch.hpp"
 #include "plan/cached_pages.hpp"
+#include "search/read_queries.hpp"
 
 /// What queries visit of their lists, against a plain AND in rounds.
 namespace quern {
@@ -15,7 +16,7 @@ TEST_CASE("a query ends where a plain AND in rounds does", "[cache][property]") 
       for (const auto& terms : pages.log) {
         INFO("k " << k << ", rounds of " << round << ", query " << text_of(terms));
         const PlainQuery wanted = run_plainly(pages, terms, k, round);
-        const auto found = pages.engine.visits(terms, k, round);
+        const auto found = pages.engine.visits(query_of(terms), k, round);
         REQUIRE(found.size() == (wanted.known ? wanted.ends.size() : 0));
         for (std::size_t i = 0; i < found.size(); ++i) {
           REQUIRE(pages.index.term(found[i].term) == wanted.terms[i]);

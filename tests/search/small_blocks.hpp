@@ -8,6 +8,7 @@
 #include "catch.hpp"
 #include "index/pipeline/pipeline.hpp"
 #include "index/pipeline/query_checks.hpp"
+#include "search/read_queries.hpp"
 
 namespace quern::testing {
 
@@ -41,7 +42,7 @@ class SmallBlocks {
   /// The term's list in the index, and what its postings add to scores by the model.
   WeightedList list(const QueryEngine& engine, const std::string& term, TermScores& scores) const {
     bool all_found = false;
-    const auto lists = engine.lists_of({term}, all_found);
+    const auto lists = engine.lists_of(query_of({term}), all_found);
     REQUIRE(all_found);
     const auto& postings = model.lists().at(term);
     const float weight = model.weight(postings.size(), 1);

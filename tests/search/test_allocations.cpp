@@ -49,9 +49,9 @@ std::size_t allocations_of(const IndexReader& index, Scores scores, const QueryA
   const QueryEngine engine(index, {{}, Idf::lucene, scores});
   Analyzer analyzer = engine.make_analyzer();
   const std::string_view text = "everywhere often w0 w1 w2 w3";
-  engine.search(text, algorithm, 10, analyzer);
+  engine.search(terms_of_text(text, analyzer), algorithm, 10);
   const std::size_t before = allocations;
-  engine.search(text, algorithm, 10, analyzer);
+  engine.search(terms_of_text(text, analyzer), algorithm, 10);
   return allocations - before;
 }
 

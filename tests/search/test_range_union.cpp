@@ -5,6 +5,7 @@
 
 #include "catch.hpp"
 #include "index/pipeline/modelled_corpus.hpp"
+#include "search/read_queries.hpp"
 #include "search/small_blocks.hpp"
 
 /// Ranges of documents scored together, with few and with many postings, and what `wand` and `bmw` make of them.
@@ -31,7 +32,7 @@ struct QueryLists {
   QueryLists(const QueryEngine& engine, const ScoringContext& context, const std::vector<std::string>& query,
              bool by_block) {
     bool all_found = false;
-    weighted = engine.lists_of(query, all_found);
+    weighted = engine.lists_of(query_of(query), all_found);
     windows.reserve(weighted.size());
     for (const WeightedList& list : weighted) {
       windows.emplace_back(context, list, by_block);
@@ -80,7 +81,7 @@ std::uint64_t blocks_decoded(const QueryEngine& engine, std::string_view text, s
                              QueryStatistics& statistics) {
   Analyzer analyzer = engine.make_analyzer();
   statistics = {};
-  engine.search(text, algorithm_named(algorithm), 1, analyzer, &statistics);
+  engine.search(terms_of_text(text, analyzer), algorithm_named(algorithm), 1, &statistics);
   return statistics.blocks_decoded;
 }
 
@@ -143,7 +144,7 @@ TEST_CASE("wand and bmw find the results, whatever k and the size of blocks", "[
     for (const auto& query : queries) {
       INFO("query " << text_of(query));
       bool all_found = false;
-      const auto lists = engine.lists_of(query, all_found);
+      const auto lists = engine.lists_of(query_of(query), all_found);
       if (lists.empty()) continue;
       for (const std::size_t k : {1, 2, 10, 70, 1000}) {
         INFO("k " << k);
@@ -178,7 +179,7 @@ TEST_CASE("wand and bmw find the results of a collection of many windows", "[que
       INFO("query " << text_of(query) << ", blocks of " << block_size);
       for (const std::size_t k : {1, 10, 1000})
         for (const std::string_view algorithm : {"wand", "bmw"})
-          require_same(engine.search(text_of(query), algorithm_named(algorithm), k, analyzer),
+          require_same(engine.search(terms_of_text(text_of(query), analyzer), algorithm_named(algorithm), k),
                        corpus.model.search(query, false, k));
     }
   }

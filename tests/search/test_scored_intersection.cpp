@@ -7,6 +7,7 @@
 #include "quern/search/scored_intersection.hpp"
 
 #include "catch.hpp"
+#include "search/read_queries.hpp"
 #include "search/small_blocks.hpp"
 
 /// Lists that are intersected block by block, against a model of the index; blocks of 2 to 8 postings.
@@ -146,7 +147,7 @@ TEST_CASE("lists are not opened once no document is left", "[query][intersection
       std::vector<std::string> drawn;
       for (int i = 0; i < 8; ++i) drawn.push_back(terms[random.below(terms.size())]);
       bool all_found = false;
-      const auto lists = engine.lists_of(drawn, all_found);
+      const auto lists = engine.lists_of(query_of(drawn), all_found);
       TopK top(1, engine.index().num_documents());
       const auto first_two = std::span(lists).first(2);
       ScoredIntersection(context, first_two, top).run();
@@ -165,7 +166,7 @@ TEST_CASE("intersections with tiny blocks are those of the model", "[query][inte
     for (const auto& query : queries) {
       INFO("query " << text_of(query));
       bool all_found = false;
-      const auto lists = engine.lists_of(query, all_found);
+      const auto lists = engine.lists_of(query_of(query), all_found);
       if (lists.empty() || !all_found) continue;
       for (const std::size_t k : {1, 3, 10, 200}) {
         TopK top(k, engine.index().num_documents());

@@ -4,6 +4,7 @@
 #include "quern/search/window_union.hpp"
 
 #include "catch.hpp"
+#include "search/read_queries.hpp"
 #include "search/small_blocks.hpp"
 
 /// Lists walked in windows, and their unions, against a model of the index; blocks of 2 to 8 postings, so that windows
@@ -155,7 +156,7 @@ TEST_CASE("windows bound their documents' scores, and probed ones are done", "[q
     for (const auto& query : queries) {
       INFO("query " << text_of(query));
       bool all_found = false;
-      const auto lists = engine.lists_of(query, all_found);
+      const auto lists = engine.lists_of(query_of(query), all_found);
       if (lists.empty()) continue;
       const auto all = small.model.search(query, false, engine.index().num_documents());
       for (const std::size_t k : {1, 10, 200}) {

@@ -139,12 +139,13 @@ void run(const BenchGpuArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   const IndexReader index = IndexReader::open(arguments.index);
   const std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
-  const std::vector<std::string_view> texts = texts_of(queries);
   std::vector<const QueryAlgorithm*> algorithms;
   for (const std::string& name : arguments.algorithms) algorithms.push_back(&algorithm_named(name));
   std::vector<const gpu::Strategy*> strategies;
   for (const std::string& name : arguments.strategies) strategies.push_back(&gpu::strategy_named(name));
   const QueryEngine engine(index, scoring_options(arguments.scoring, index, arguments.queries));
+  const ParsedQueries read =
+      engine.reader(query_kind(arguments.queries.format)).read(texts_of(queries), resources.threads);
   GpuBenchOptions options = arguments.bench;
   options.threads = resources.threads;
   options.cpu = !arguments.no_cpu;
@@ -158,7 +159,7 @@ void run(const BenchGpuArguments& arguments) {
                {"scores", name_of_value(scores_names, arguments.scoring.scores)}};
   for (const GpuInfo& gpu : list_gpus()) json["gpus"].push_back(gpu.name);
   for (const GpuBenchFigures& figures :
-       measure_gpu(engine, texts, strategies, algorithms, options, *resources.progress)) {
+       measure_gpu(engine, read.views(), strategies, algorithms, options, *resources.progress)) {
     json["set_ups"].push_back(figures_json(figures));
     if (times) add_times(*times, figures);
   }

@@ -127,7 +127,6 @@ void run(BenchGpuCacheArguments arguments) {
   const std::vector<Query> train = read_query_file(arguments.train, arguments.queries.format, arguments.common);
   const std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
   const std::vector<std::string_view> train_texts = texts_of(train);
-  const std::vector<std::string_view> texts = texts_of(queries);
   const QueryEngine engine(index, scoring_options(arguments.scoring, index, arguments.queries), resources.threads,
                            memory_of_log_queries(resources));
   arguments.gpu.algorithm = &algorithm_named(arguments.algorithm);
@@ -136,7 +135,9 @@ void run(BenchGpuCacheArguments arguments) {
     for (const std::string& memory : *memories) arguments.gpu.memories[memory] = gpu_memory_limit(memory);
   arguments.gpu.memories[arguments.grid.base.memory] = gpu_memory_limit(arguments.grid.base.memory);
   check_cache_grid(arguments.grid);
-  GpuCacheSubject subject(engine, train_texts, texts, arguments.gpu, resources);
+  arguments.gpu.kind = query_kind(arguments.queries.format);
+  const ParsedQueries read = engine.reader(arguments.gpu.kind).read(texts_of(queries), resources.threads);
+  GpuCacheSubject subject(engine, train_texts, read.views(), arguments.gpu, resources);
   const CacheBenchFigures figures = measure_cache(subject, arguments.grid, *resources.progress);
   if (!arguments.points.empty()) write_points(arguments, figures);
   Json json = {{"bench", "gpu-cache"},

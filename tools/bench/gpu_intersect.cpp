@@ -51,7 +51,6 @@ std::vector<GpuIntersectSetUp> set_ups_of(const BenchGpuIntersectArguments& argu
               options.levels = level;
               options.bucketing = order == switch_on;
               options.transfer = transfer_named(transfer);
-              options.text = query_text(arguments.queries.format);
               all.push_back({&method, options});
             }
   }
@@ -122,14 +121,14 @@ void run(const BenchGpuIntersectArguments& arguments) {
   require_gpu(arguments.gpu);
   Json json = {{"bench", "gpu-intersect"}, {"environment", environment_json()}};  // its load is that before the work
   const std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
-  std::vector<std::string_view> texts;
-  for (const Query& query : queries) texts.push_back(query.text);
   const IndexReader index = IndexReader::open(arguments.index);
+  const ParsedQueries read = QueryReader(index.manifest().analyzer, query_kind(arguments.queries.format))
+                                 .read(texts_of(queries), resources.threads);
   const GpuMemoryPlan gpu_memory(arguments.gpu_memory, index);
   std::vector<const IntersectionMethod*> cpu_methods;
   for (const std::string& name : arguments.cpu_methods) cpu_methods.push_back(&intersection_method_named(name));
   const GpuIntersectReport report =
-      measure_gpu_intersections(index, texts, cpu_methods, set_ups_of(arguments, gpu_memory.options()),
+      measure_gpu_intersections(index, read.views(), cpu_methods, set_ups_of(arguments, gpu_memory.options()),
                                 resources.threads, arguments.repeats, *resources.progress);
   json["index"] = index_json(index);
   for (const GpuInfo& gpu : list_gpus()) json["gpus"].push_back(gpu.name);

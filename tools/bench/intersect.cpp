@@ -26,7 +26,7 @@ std::vector<Intersection> intersections(const BenchIntersectArguments& arguments
     const IntersectionMethod& method = intersection_method_named(name);
     for (const unsigned segment : arguments.segments) {
       if (!method.uses_segment && segment != arguments.segments.front()) continue;
-      all.emplace_back(index, method, IntersectionOptions{segment, query_text(arguments.queries.format)});
+      all.emplace_back(index, method, IntersectionOptions{segment});
     }
   }
   return all;
@@ -78,10 +78,11 @@ void run(BenchIntersectArguments arguments) {
   if (arguments.methods.empty()) arguments.methods = names_of(all_intersection_methods());
   Json json = {{"bench", "intersect"}, {"environment", environment_json()}};  // its load is that before the work
   const std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
-  const std::vector<std::string_view> texts = texts_of(queries);
   const IndexReader index = IndexReader::open(arguments.index);
   const std::vector<Intersection> chosen = intersections(arguments, index);
-  const auto measured = measure_intersections(texts, chosen, arguments.repeats, *resources.progress);
+  const ParsedQueries read =
+      chosen.front().reader(query_kind(arguments.queries.format)).read(texts_of(queries), resources.threads);
+  const auto measured = measure_intersections(read.views(), chosen, arguments.repeats, *resources.progress);
   json["index"] = index_json(index);
   json["repeats"] = arguments.repeats;
   json["postings"] = measured.front().counts.postings;

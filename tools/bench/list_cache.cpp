@@ -41,9 +41,9 @@ void print_case(const Json& row) {
 
 void run(const BenchListCacheArguments& arguments) {
   const std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
-  const std::vector<std::string_view> texts = texts_of(queries);
   const IndexReader index = IndexReader::open(arguments.index);
   const QueryEngine engine(index, scoring_options(ScoringArguments(), index, arguments.queries));
+  const ParsedQueries read = engine.reader(query_kind(arguments.queries.format)).read(texts_of(queries), 1);
   Json json = {{"bench", "list-cache"}, {"environment", environment_json()}, {"index", index_json(index)}};
   if (!arguments.common.json)
     print(fmt::format("{:>10}{:>9}{:>8}{:>12}{:>12}{:>13}{:>10}\n", "memory", "batch", "cache", "needed MB",
@@ -55,7 +55,7 @@ void run(const BenchListCacheArguments& arguments) {
         of.arenas.words = parse_budget(memory, coded_list_bytes(index, false)) / sizeof(std::uint32_t);
         of.batch = batch;
         of.retention = retention.value;
-        json["results"].push_back(case_json(memory, of, replay_queries(engine, texts, of)));
+        json["results"].push_back(case_json(memory, of, replay_queries(engine, read.views(), of)));
         if (!arguments.common.json) print_case(json["results"].back());
       }
   if (arguments.common.json) print(json.dump(1) + "\n");

@@ -246,9 +246,10 @@ void run(BenchQueryArguments arguments) {
   const Subjects subjects(arguments);
   const std::unique_ptr<TimesOutput> times = times_output(arguments, subjects);
 
-  const std::vector<QueryFigures> measured =
-      measure_queries(texts, set_ups(arguments, subjects),
-                      {arguments.repeats, arguments.warm_up, resources.threads, times != nullptr}, *resources.progress);
+  const std::vector<QueryFigures> measured = measure_queries(
+      texts, set_ups(arguments, subjects),
+      {arguments.repeats, arguments.warm_up, resources.threads, times != nullptr, query_kind(arguments.queries.format)},
+      *resources.progress);
   for (const auto& reader : subjects.readers) json["indexes"].push_back(index_json(*reader));
   json["queries"] = {{"file", arguments.queries.file}, {"count", queries.size()}};
   json["repeats"] = arguments.repeats;

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "quern/core/error.hpp"
-#include "quern/gpu/shared_engine.hpp"
+#include "quern/gpu/query_backend.hpp"
 #include "quern/lab/environment.hpp"
 #include "quern/lab/gpu/energy_meter.hpp"
 #include "quern/lab/gpu/gpu_bench.hpp"
@@ -82,13 +82,13 @@ class StreamBench {
         index_(IndexReader::open(arguments.index)),
         engine_(index_, scoring_options(arguments.scoring, index_, arguments.queries)),
         algorithm_(algorithm_named(arguments.algorithm)),
-        queries_(read_queries(arguments.queries, arguments.common)) {
+        queries_(engine_.reader(query_kind(arguments.queries.format))
+                     .read(texts_of(read_queries(arguments.queries, arguments.common)), resources.threads)) {
     const std::vector<QueryTimeTable> times = read_times(arguments.times);
     check_times(times);
     if (!arguments.costs.empty()) costs_ = CostModel(read_costs(arguments.costs, origin()));
-    const std::vector<std::string_view> texts = texts_of(queries_);
-    log_ = make_stream_log(engine_, texts, algorithm_, arguments.k, resources.threads, costs_, arguments.strategy,
-                           arguments.stream.max_batch);
+    log_ = make_stream_log(engine_, queries_.views(), algorithm_, arguments.k, resources.threads, costs_,
+                           arguments.strategy, arguments.stream.max_batch);
     if (!times.empty()) simulate_with(times);
     if (uses_gpu()) open_gpu(resources);
   }
@@ -104,7 +104,7 @@ class StreamBench {
     options.gpu_threads = gpu_threads(set_up.device);
     options.schedule_options.gpus = set_up.device == StreamDevice::cpu ? 0 : 1;
     options.schedule_options.gpu_batch_us = measured_ ? measured_->expected_batch_us() : built_in_batch_us;
-    GpuEngine* const gpu = set_up.device == StreamDevice::cpu ? nullptr : &*gpu_;
+    GpuEngine* const gpu = set_up.device == StreamDevice::cpu ? nullptr : &gpus_->engine(0);
     cpu_energy_.start();
     const std::optional<double> before = gpu_joules();
     const SharedStreamFigures figures = measure_shared_stream(engine_, gpu, log_, algorithm_, arguments_.k, options);
@@ -174,31 +174,23 @@ class StreamBench {
   /// That the GPU has consumed so far; none if there is none, or it can't be read.
   std::optional<double> gpu_joules() const { return gpu_energy_ ? gpu_energy_->joules(1) : std::nullopt; }
   SingleSearch single_search(const StreamSetUp& set_up) {
-    if (set_up.device == StreamDevice::cpu) {
-      const auto analyzer = std::shared_ptr<Analyzer>(new Analyzer(engine_.make_analyzer()));
-      return
-          [this, analyzer](std::string_view text) { return engine_.search(text, algorithm_, arguments_.k, *analyzer); };
-    }
+    if (set_up.device == StreamDevice::cpu)
+      return [this](QueryView query) { return engine_.search(query, algorithm_, arguments_.k); };
     if (set_up.device == StreamDevice::gpu) {
-      return [this](std::string_view text) {
-        return std::move(gpu_->search({&text, 1}, algorithm_, arguments_.k).front());
+      return [this](QueryView query) {
+        return std::move(gpus_->engine(0).search({&query, 1}, algorithm_, arguments_.k).front());
       };
     }
-    const auto by_gpu = [this](std::span<const std::string_view> texts, GpuStatistics& statistics) {
-      return gpu_->search(texts, algorithm_, arguments_.k, &statistics);
-    };
-    SharedEngineOptions options;
+    HybridOptions options;
     options.schedule = set_up.schedule;
     options.schedule_options.cpu_threads = cpu_threads(set_up.device);
     options.strategy = arguments_.strategy;
-    const auto both = std::make_shared<SharedEngine>(engine_, algorithm_, arguments_.k, by_gpu, costs_, options,
-                                                     [](const std::string& failure) { throw CudaError(failure); });
-    return [both](std::string_view text) {
+    const auto both = std::make_shared<HybridBackend>(cpu_, *fallible_gpus_, costs_, options);
+    return [this, both](QueryView query) {
       std::vector<ScoredDocument> found;
-      BatchSteps steps;
-      steps.take = [&](std::size_t, const QueryAnswer& answer) { found = answer.documents; };
-      GpuStatistics statistics;
-      both->run({&text, 1}, steps, statistics);
+      AnswerConsumer consumer;
+      consumer.take = [&](std::size_t, const QueryAnswer& answer) { found = answer.documents; };
+      quern::run(*both, {{&query, 1}, &algorithm_, arguments_.k}, consumer);
       return found;
     };
   }
@@ -208,16 +200,18 @@ class StreamBench {
     GpuOptions options = arguments_.gpu;
     options.strategy = &gpu::strategy_named(arguments_.strategy);
     options.memory = memory_->options();
-    gpu_ = std::make_unique<GpuEngine>(engine_, options, *resources.progress);
+    gpus_ = std::make_unique<GpuShards>(cpu_.engines(), options, std::span(&options.memory, 1), *resources.progress);
+    fallible_gpus_ =
+        std::make_unique<FallibleGpus>(*gpus_, [](const std::string& failure) { throw CudaError(failure); });
     const std::vector<GpuInfo> gpus = list_gpus();
     gpu_energy_ = std::make_unique<EnergyMeter>(std::span(gpus).subspan(options.gpu, 1));
   }
 
   void simulate_with(const std::vector<QueryTimeTable>& times) {
     measured_ = measured_stream(times, {arguments_.algorithm, arguments_.strategy, arguments_.k}, nullptr);
-    if (measured_->queries.size() != log_.texts.size())
+    if (measured_->queries.size() != log_.queries.size())
       throw InvalidArgument(fmt::format("--times has {} queries and the log {}; give the times of this log",
-                                        measured_->queries.size(), log_.texts.size()));
+                                        measured_->queries.size(), log_.queries.size()));
     for (std::size_t i = 0; i < log_.expected.size(); ++i)
       log_.expected[i].missing_bytes = measured_->queries[i].waiting.missing_bytes;
   }
@@ -226,7 +220,7 @@ class StreamBench {
                            double hand_over_us) const {
     std::vector<SimulatedQuery> queries;
     for (const double arrival_us : arrivals_us) {
-      const std::size_t place = queries.size() % log_.texts.size();
+      const std::size_t place = queries.size() % log_.queries.size();
       SimulatedQuery& query = queries.emplace_back(measured_->queries[place]);
       query.waiting = log_.expected[place];
       query.waiting.arrival_us = arrival_us;
@@ -245,13 +239,15 @@ class StreamBench {
   const BenchStreamArguments& arguments_;
   IndexReader index_;
   QueryEngine engine_;
+  const CpuBackend cpu_{{&engine_}};
   const QueryAlgorithm& algorithm_;
-  std::vector<Query> queries_;
+  ParsedQueries queries_;
   CostModel costs_;
   StreamLog log_;
   std::optional<MeasuredStream> measured_;
   std::unique_ptr<GpuMemoryPlan> memory_;
-  std::unique_ptr<GpuEngine> gpu_;
+  std::unique_ptr<GpuShards> gpus_;
+  std::unique_ptr<FallibleGpus> fallible_gpus_;
   CpuEnergyMeter cpu_energy_;
   std::unique_ptr<EnergyMeter> gpu_energy_;
 };

@@ -187,10 +187,9 @@ void run(const IntersectArguments& arguments) {
   TextOutput out(arguments.output, arguments.common.force);
   StatisticsFile statistics_file(arguments.stats);
   const QueryGroups queries(arguments.queries, arguments.common, resources);
-  IntersectionOptions options = arguments.options;
-  options.text = query_text(arguments.queries.format);
-  const Intersection intersection(index, cpu_method(arguments), options,
+  const Intersection intersection(index, cpu_method(arguments), arguments.options,
                                   query_memory(resources.memory_bytes, resources.threads));
+  const QueryReader reader = intersection.reader(query_kind(arguments.queries.format));
   GpuIntersectionOptions gpu_options = arguments.gpu;
   gpu_options.memory = gpu_memory.options();
   FailoverIntersection intersections(intersection, arguments.device, arguments.method, gpu_options, *resources.progress,
@@ -213,7 +212,8 @@ void run(const IntersectArguments& arguments) {
   steps.count_gpu = [&](const GpuIntersectionStatistics& counted, double time_us) { statistics.add(counted, time_us); };
   queries.for_each([&](const std::vector<Query>& some) {
     group = &some;
-    intersections.run(texts_of(some), resources.threads, steps, resources.memory_bytes / 16);
+    const ParsedQueries read = reader.read(texts_of(some), resources.threads);
+    intersections.run(read.views(), resources.threads, steps, resources.memory_bytes / 16);
   });
   const double seconds = seconds_since(begun);
   out.finish();

@@ -58,9 +58,8 @@ void set_budget(PlanArguments& arguments, const QueryEngine& engine, const Cache
 void run(PlanArguments arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
-  const LogPlanner planner(index, scoring_options(arguments.cache, index, arguments.format), arguments.cache.block,
-                           resources);
-  arguments.plan.demand = demand_options(arguments.cache);
+  const LogPlanner planner(index, scoring_options(arguments.cache, index), arguments.cache.block, resources);
+  arguments.plan.demand = demand_options(arguments.cache, arguments.format);
   set_budget(arguments, planner.engine(), planner.blocks());
   const auto read_log = [&](const std::function<void(std::string_view)>& take) {
     warn_of_full_visits(arguments.common, planner.engine());

@@ -9,26 +9,23 @@
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/search/algorithm.hpp"
-#include "quern/search/index_pages.hpp"
 #include "quern/search/query_engine.hpp"
 #include "quern/search/query_stream.hpp"
 #include "quern/search/top_k.hpp"
 
 #include "arriving_queries.hpp"
+#include "backend_options.hpp"
 #include "command.hpp"
 #include "docno_check.hpp"
-#include "filter_option.hpp"
 #include "gpu_options.hpp"
 #include "output_files.hpp"
-#include "query_budget.hpp"
 #include "query_options.hpp"
-#include "query_processors.hpp"
 #include "query_run.hpp"
+#include "query_shards.hpp"
 #include "result_fields.hpp"
 #include "result_text.hpp"
 #include "run_statistics.hpp"
 #include "second_stage.hpp"
-#include "sharded_query.hpp"
 
 namespace quern::tools {
 namespace {
@@ -66,21 +63,12 @@ const RunFormat& output_format(const QueryArguments& arguments) {
   return for_people ? run_format_named("text") : *all_run_formats().front();
 }
 
-GpuOptions options_for_gpus(const QueryArguments& arguments, const GpuMemoryPlan& memory,
-                            const SecondStage* second_stage) {
-  GpuOptions options = arguments.gpu;
-  options.strategy = &gpu::strategy_named(arguments.strategy);
-  options.memory = memory.options();
-  if (second_stage != nullptr) second_stage->reserve_gpu_memory(options.gpu, options.memory);
-  return options;
-}
-
 /// Batches of a stream that are begun at a time. With both, each query that arrives may be one.
-std::size_t most_begun_batches(const QueryArguments& arguments, const Resources& resources) {
-  constexpr std::size_t for_gpus = 3, most = 16384;
+std::size_t max_begun_batches(const QueryArguments& arguments, const Resources& resources) {
+  constexpr std::size_t for_gpus = 3, max = 16384;
   if (arguments.device != QueryDevice::both) return for_gpus;
   return static_cast<std::size_t>(std::clamp<std::uint64_t>(
-      held_bytes(resources) / bytes_for_query(arguments.first_k() * sizeof(ScoredDocument)), 1, most));
+      held_bytes(resources) / bytes_for_query(arguments.first_k() * sizeof(ScoredDocument)), 1, max));
 }
 
 void write_statistics(StatisticsFile& file, const QueryArguments& arguments, const RunStatistics& statistics,
@@ -90,17 +78,18 @@ void write_statistics(StatisticsFile& file, const QueryArguments& arguments, con
   for (const std::string& line : statistics.lines(engine, threads, seconds)) say(arguments.common, "quern: " + line);
 }
 
-/// Moves the second stage to the GPU, if that is to answer queries; half of `bytes`, which it has of the memory, is
-/// then for copies.
-void use_gpu(const QueryArguments& arguments, SecondStage& second_stage, std::uint64_t bytes,
-             const Resources& resources, IndexPages& pages) {
+/// Moves the second stage to the GPU, if that is to answer queries; half of the memory that it has is then for copies.
+void use_gpu(const QueryArguments& arguments, SecondStage& second_stage, const Resources& resources,
+             QueryShards& shards) {
+  const std::uint64_t bytes = shards.second_stage_bytes(0);
   GpuRerankMemory memory;
   memory.on_gpu = gpu_memory_limit(arguments.gpu_memory.limit).bytes;
   memory.pinned = bytes / 2;
   memory.threads = resources.threads;
   second_stage.use_gpu(arguments.device, arguments.gpu.gpu, arguments.second_stage.gpu, memory, *resources.progress,
                        [&](const std::string& text) { say(arguments.common, "quern: " + text); });
-  if (second_stage.on_gpu() != nullptr) second_stage.limit_memory(bytes - memory.pinned, resources.threads, pages);
+  if (second_stage.on_gpu() != nullptr)
+    second_stage.limit_memory(0, bytes - memory.pinned, resources.threads, shards.pages(0));
 }
 
 /// Refuses options that queries of this kind can't heed.
@@ -134,30 +123,41 @@ std::optional<ResultFields> result_fields(const QueryArguments& arguments, const
 
 /// Answers queries as they arrive, with remarks on them.
 void answer_arriving(const QueryArguments& arguments, const Resources& resources, QueryRun& query_run) {
-  // With both, whoever is free takes what has arrived.
+  // With both, each processor that is free takes what has arrived.
   const unsigned wait_ms = arguments.device == QueryDevice::both ? 0 : *arguments.batch_wait_ms;
   ArrivingQueries arriving(arguments.queries, arguments.common, arguments.gpu.batch_queries, wait_ms,
                            resources.memory_bytes / 8);
-  query_run.answer(arriving.stream(), most_begun_batches(arguments, resources),
+  query_run.answer(arriving.stream(), max_begun_batches(arguments, resources),
                    [&](const std::vector<Query>& batch) { arriving.look_at(batch); });
 }
 
-/// Over shards, some options would need what one index has.
-void run_over_shards(const QueryArguments& arguments) {
+/// The processors that answer queries.
+std::unique_ptr<QueryBackend> make_backend(const QueryArguments& arguments, const QueryShards& shards,
+                                           const SecondStage* second_stage, const Resources& resources) {
+  GpuOptions gpu = arguments.gpu;
+  gpu.strategy = &gpu::strategy_named(arguments.strategy);
+  BackendOptions options =
+      backend_options(arguments.device, gpu, arguments.sharing, resources.threads, shards.engines().front()->index(),
+                      [&](const std::string& text) { say(arguments.common, "quern: " + text); });
+  options.shard_memory = shards.gpu_memory();
+  if (second_stage != nullptr) second_stage->reserve_gpu_memory(gpu.gpu, options.shard_memory.front());
+  std::vector<std::future<void>> docnos;
+  if (arguments.device != QueryDevice::cpu)
+    for (const QueryEngine* engine : shards.engines()) docnos.push_back(check_docnos(engine->index()));
+  auto backend = std::make_unique<QueryBackend>(shards.engines(), std::move(options), *resources.progress);
+  for (std::future<void>& checked : docnos) checked.get();
+  return backend;
+}
+
+/// Over several shards, some options would need what one index has.
+void check_shards(const QueryArguments& arguments, const IndexShards& shards) {
+  if (shards.size() == 1) return check_whole_results(shards[0], algorithm_named(arguments.algorithm));
   const auto refuse = [](bool is_given, const char* option) {
     if (is_given)
       throw usage_error(fmt::format("{} needs an index that is not in shards; merge them with quern merge", option));
   };
   refuse(arguments.second_stage.gpu.is_set(), "a second stage on GPUs");
-  refuse(arguments.device == QueryDevice::both, "--device both");
   refuse(!arguments.gpu_memory.plan.empty(), "--plan");
-  const IndexShards shards = IndexShards::open(arguments.indexes);
-  const std::optional<ResultFields> fields = result_fields(arguments, shards);
-  run_sharded_query({arguments.common, shards, arguments.queries, arguments.scoring, arguments.filter, arguments.device,
-                     arguments.gpu, arguments.gpu_memory, arguments.strategy, arguments.algorithm, arguments.k,
-                     arguments.second_stage, arguments.batch_wait_ms, output_format(arguments),
-                     fields ? &*fields : nullptr, is_on_terminal(arguments), arguments.tag, arguments.output,
-                     arguments.stats});
 }
 
 void run(const QueryArguments& arguments) {
@@ -168,49 +168,44 @@ void run(const QueryArguments& arguments) {
   check_vectors(arguments);
   const bool streams = arguments.batch_wait_ms.has_value();
   if (streams) check_stream(arguments.queries);
-  if (arguments.indexes.size() > 1) return run_over_shards(arguments);
   Resources resources = make_resources(arguments.common, arguments.output);
   const IndexShards indexes = IndexShards::open(arguments.indexes);
-  const IndexReader& index = indexes[0];
-  check_whole_results(index, algorithm_named(arguments.algorithm));
+  check_shards(arguments, indexes);
   std::optional<SecondStage> second_stage;
-  if (arguments.second_stage.wanted()) second_stage.emplace(arguments.second_stage.ranker, index);
+  if (arguments.second_stage.wanted()) second_stage.emplace(arguments.second_stage.ranker, indexes);
+  SecondStage* const stage = second_stage ? &*second_stage : nullptr;
   const std::optional<ResultFields> fields = result_fields(arguments, indexes);
-  const std::optional<DocumentSet> passing = passing_documents(
-      arguments.filter, {arguments.queries.file, arguments.output}, index, resources, arguments.common);
-  GpuMemoryPlan gpu_memory(arguments.gpu_memory, index);
+  QueryShards shards(indexes,
+                     {arguments.common,
+                      arguments.first_k(),
+                      arguments.scoring.scorer,
+                      arguments.device,
+                      arguments.gpu_memory,
+                      arguments.filter,
+                      {arguments.queries.file, arguments.output}},
+                     stage, resources);
   if (!arguments.gpu_memory.plan.empty() && arguments.device == QueryDevice::cpu)
     say(arguments.common, fmt::format("quern: {}: the plan fits this index but is not used: queries run on the CPU",
                                       arguments.gpu_memory.plan));
-  const QueryBudget budget =
-      query_budget({arguments.first_k(), arguments.scoring.scorer, arguments.device, second_stage.has_value()}, index,
-                   resources, gpu_memory);
-  resources.memory_bytes = budget.for_queries;
-  IndexPages pages(index, resources.memory_bytes / 2, second_stage ? &second_stage->forward() : nullptr);
-  if (second_stage) second_stage->limit_memory(budget.for_second_stage, resources.threads, pages);
   // Before the queries, which may take long to come.
   TextOutput out(arguments.output, arguments.common.force);
   StatisticsFile statistics(arguments.stats);
-  if (second_stage) use_gpu(arguments, *second_stage, budget.for_second_stage, resources, pages);
+  if (stage != nullptr && indexes.size() == 1) use_gpu(arguments, *stage, resources, shards);
   std::optional<QueryGroups> queries;
   if (!streams) queries.emplace(arguments.queries, arguments.common, resources);
 
-  const QueryEngine engine(index, scoring_options(arguments.scoring, index, arguments.queries), resources.threads,
-                           query_memory(resources.memory_bytes, resources.threads));
+  shards.open_engines(arguments.scoring, arguments.queries);
+  const QueryEngine& engine = *shards.engines().front();
   if (arguments.scoring.scorer == Scorer::bm25_pagerank && !engine.ends_early())
     say(arguments.common, "quern: early termination is off: " + engine.why_not_early());
-  const SecondStage* const stage = second_stage ? &*second_stage : nullptr;
-  std::future<void> docnos;
-  if (arguments.device != QueryDevice::cpu) docnos = check_docnos(index);
-  QueryProcessors processors(
-      engine, arguments.device, options_for_gpus(arguments, gpu_memory, stage), arguments.sharing,
-      {algorithm_named(arguments.algorithm), arguments.first_k(), resources.threads, passing ? &*passing : nullptr},
-      *resources.progress, [&](const std::string& text) { say(arguments.common, "quern: " + text); });
+  const auto backend = make_backend(arguments, shards, stage, resources);
   const RunFormat& format = output_format(arguments);
   const ResultText result_text(indexes, format, arguments.tag, fields ? &*fields : nullptr, is_on_terminal(arguments));
-  if (docnos.valid()) docnos.get();
-  pages.trim();
-  QueryRun query_run({resources, processors, stage, arguments.k, format, result_text, out, pages});
+  shards.trim();
+  const QueryReader reader = engine.reader(query_kind(arguments.queries.format));
+  const SearchRequest request{{}, &algorithm_named(arguments.algorithm), arguments.first_k(), shards.passing()};
+  QueryRun query_run(
+      {resources, backend->backend(), reader, request, stage, arguments.k, format, result_text, out, shards});
   resources.progress->start("query", queries ? queries->count() : 0, "queries");
   const auto begun = WallClock::now();
   query_run.begin();
@@ -223,9 +218,10 @@ void run(const QueryArguments& arguments) {
   const double seconds = seconds_since(begun);
   out.finish();
   resources.progress->finish();
-  if (statistics)
-    write_statistics(statistics, arguments, query_run.statistics(), engine, stage ? stage->on_gpu() : nullptr,
-                     resources.threads, seconds);
+  if (!statistics) return;
+  query_run.statistics().add(*backend);
+  write_statistics(statistics, arguments, query_run.statistics(), engine, stage != nullptr ? stage->on_gpu() : nullptr,
+                   resources.threads, seconds);
 }
 
 }  // namespace

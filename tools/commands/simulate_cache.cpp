@@ -98,13 +98,14 @@ class Log {
 std::vector<SimulatedCache> sweep(const SimulateCacheArguments& arguments, const QueryEngine& engine, Log& log,
                                   const Resources& resources) {
   const CacheBlocks blocks = cache_blocks_for(engine, arguments.cache.block, resources);
-  const DemandOptions demand = demand_options(arguments.cache);
+  const DemandOptions demand = demand_options(arguments.cache, arguments.format);
   SweepOptions options;
   options.ks = arguments.ks;
   options.policies = arguments.policies;
   options.max_admissions = arguments.max_admissions;
   options.round = demand.round;
   options.kind = demand.kind;
+  options.queries = demand.queries;
   options.batch = arguments.batch;
   const std::uint64_t index_bytes = blocks.index_bytes();
   for (const std::string& budget : arguments.budgets)
@@ -160,13 +161,13 @@ void run(const SimulateCacheArguments& arguments) {
   const IndexReader index = IndexReader::open(arguments.index);
   if (!arguments.plan.empty()) {
     const CachePlan plan = PlanReader::open(arguments.plan).load_for(index);
-    LogQueries queries(index.manifest().analyzer, resources, query_text(arguments.format));
+    LogQueries queries(index.manifest().analyzer, resources, query_kind(arguments.format));
     Log(arguments, resources).for_each([&](std::string_view text) { queries.add(text); });
     const SimulatedCache simulated = simulate_plan(plan, index, queries, arguments.batch, resources);
     if (arguments.common.json) return print(figures_json(simulated, arguments.link).dump(1) + "\n");
     return arguments.csv ? print_csv({simulated}, arguments.link) : print_table({simulated}, arguments.link);
   }
-  const QueryEngine engine(index, scoring_options(arguments.cache, index, arguments.format), resources.threads,
+  const QueryEngine engine(index, scoring_options(arguments.cache, index), resources.threads,
                            memory_of_log_queries(resources));
   warn_of_full_visits(arguments.common, engine);
   Log log(arguments, resources);

@@ -30,22 +30,22 @@ std::uint64_t budget_bytes(const PlanOptions& options, const CacheBlocks& blocks
       1, static_cast<std::uint64_t>(options.budget_share * static_cast<double>(blocks.index_bytes())));
 }
 
-ScoringOptions scoring_for(const PlanOptions& options, const IndexReader& index, QueryText text) {
+ScoringOptions scoring_for(const PlanOptions& options, const IndexReader& index) {
   Scoring scoring;
   scoring.scores = options.scores;
   if (options.scorer) scoring.scorer = *options.scorer;
   ScoringOptions out = scoring_options(scoring, index);
   if (!options.scorer) out.scorer = default_plan_scorer(index, out.scores);
-  out.text = text;
   return out;
 }
 
-quern::PlanOptions plan_options(const PlanOptions& options, const CacheBlocks& blocks) {
+quern::PlanOptions plan_options(const PlanOptions& options, const CacheBlocks& blocks, QueryKind kind) {
   quern::PlanOptions out;
   if (!options.policy.empty()) out.policy = options.policy;
   out.budget_bytes = budget_bytes(options, blocks);
   out.max_admission = options.max_admission;
   out.demand.k = options.k;
+  out.demand.queries = kind;
   return out;
 }
 
@@ -63,7 +63,7 @@ PlanReport report_of(const PlanManifest& manifest) {
 }
 
 /// A vector's terms as the text of a query, with weights of 1 and 0.
-std::string text_of_terms(const std::vector<WeightedTerm>& query) {
+std::string json_of_terms(const std::vector<WeightedTerm>& query) {
   std::vector<QueryTerm> terms = query_terms(query);
   for (QueryTerm& term : terms) {
     if (!(term.weight >= 0) || !std::isfinite(term.weight))
@@ -75,13 +75,13 @@ std::string text_of_terms(const std::vector<WeightedTerm>& query) {
 }
 
 /// `log` hands the texts of queries over, one after another.
-PlanReport plan_log(const Index& index, QueryText text, const ReadQueries& log, const std::string& path,
+PlanReport plan_log(const Index& index, QueryKind kind, const ReadQueries& log, const std::string& path,
                     const PlanOptions& options, const Work& work) {
   const WorkResources resources(work, folder_of(path));
   const IndexReader& reader = index.impl()->reader;
   check_range("k", options.k, 1, end_docid);
-  const LogPlanner planner(reader, scoring_for(options, reader, text), options.caching_block, resources);
-  return report_of(planner.write(plan_options(options, planner.blocks()), log, path, options.overwrite));
+  const LogPlanner planner(reader, scoring_for(options, reader), options.caching_block, resources);
+  return report_of(planner.write(plan_options(options, planner.blocks(), kind), log, path, options.overwrite));
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ PlanReport plan_cache(const Index& index, std::span<const std::string_view> quer
     const auto log = [&](const std::function<void(std::string_view)>& take) {
       for (const std::string_view query : queries) take(query);
     };
-    return plan_log(index, QueryText::words, log, path, options, work);
+    return plan_log(index, QueryKind::text, log, path, options, work);
   });
 }
 
@@ -104,9 +104,9 @@ PlanReport plan_cache(const Index& index, std::span<const std::vector<WeightedTe
                       const PlanOptions& options, const Work& work) {
   return with_api_errors([&] {
     const auto log = [&](const std::function<void(std::string_view)>& take) {
-      for (const std::vector<WeightedTerm>& query : queries) take(text_of_terms(query));
+      for (const std::vector<WeightedTerm>& query : queries) take(json_of_terms(query));
     };
-    return plan_log(index, QueryText::vector, log, path, options, work);
+    return plan_log(index, QueryKind::vector, log, path, options, work);
   });
 }
 

@@ -9,7 +9,6 @@ ScoringOptions scoring_options(const Scoring& scoring, const IndexReader& index)
   options.scorer = scoring.scorer == Scorer::bm25 ? quern::Scorer::bm25 : quern::Scorer::bm25_pagerank;
   options.early_termination = scoring.early_termination;
   options.query_scale = scoring.query_scale;
-  if (scoring.vectors) options.text = QueryText::vector;
   return options;
 }
 

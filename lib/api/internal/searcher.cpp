@@ -12,15 +12,13 @@
 #include "quern/api/internal/filter_impl.hpp"
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/query_device.hpp"
-#include "quern/api/internal/query_terms.hpp"
 #include "quern/api/internal/scoring_options.hpp"
 #include "quern/api/internal/work_resources.hpp"
 #include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
 #include "quern/formats/plan_file.hpp"
-#include "quern/gpu/failover.hpp"
+#include "quern/gpu/query_backend.hpp"
 #include "quern/search/algorithm.hpp"
-#include "quern/search/query_engine.hpp"
 
 namespace quern::api {
 namespace {
@@ -54,7 +52,17 @@ QueryMemory query_memory(const Work& work, unsigned threads) {
   return work.memory_bytes == 0 ? QueryMemory() : QueryMemory(work.memory_bytes / 8 * 3, threads);
 }
 
-const DocumentSet* passing_of(const Filter* filter) { return filter == nullptr ? nullptr : &filter->impl()->passing; }
+/// The documents of a filter, for the only shard; none: all.
+std::vector<const DocumentSet*> passing_of(const Filter* filter) {
+  if (filter == nullptr) return {};
+  return {&filter->impl()->passing};
+}
+
+std::uint64_t queries_on_gpu(const QueryBackend& backend) {
+  std::uint64_t queries = 0;
+  for (const GpuStatistics& gpu : backend.gpu_statistics()) queries += gpu.queries;
+  return queries;
+}
 
 std::vector<Hit> hits_of(std::span<const ScoredDocument> documents) {
   std::vector<Hit> hits;
@@ -64,7 +72,7 @@ std::vector<Hit> hits_of(std::span<const ScoredDocument> documents) {
 }
 
 /// What the results of a batch may take of the machine's memory: they may be copied as they grow.
-std::uint64_t most_result_bytes() {
+std::uint64_t max_result_bytes() {
   return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) /
          4;
 }
@@ -73,31 +81,27 @@ std::uint64_t most_result_bytes() {
 class BatchCollection {
  public:
   BatchCollection(std::size_t queries, std::size_t k, WorkProgress& progress)
-      : progress_(progress), most_results_(most_result_bytes() / sizeof(Hit)) {
+      : progress_(progress), max_results_(max_result_bytes() / sizeof(Hit)) {
     results_.offsets.reserve(queries + 1);
     results_.offsets.push_back(0);
-    constexpr std::size_t most_reserved = std::size_t{1} << 24;
-    const std::size_t expected = std::min(queries * std::min(k, most_reserved), most_reserved);
+    constexpr std::size_t max_reserved = std::size_t{1} << 24;
+    const std::size_t expected = std::min(queries * std::min(k, max_reserved), max_reserved);
     results_.docids.reserve(expected);
     results_.scores.reserve(expected);
   }
 
-  BatchSteps steps() {
-    BatchSteps steps;
-    steps.take = [this](std::size_t query, const QueryAnswer& answer) {
-      if (answer.documents.size() > most_results_ - results_.docids.size())
-        throw quern::InvalidArgument(
-            fmt::format("the results of {} queries fill a quarter of this machine's memory; ask for fewer queries at a "
-                        "time, or a smaller k",
-                        query));
-      append(answer.documents);
-      add(results_.statistics, answer.statistics);
-      progress_.add(1);
-    };
-    return steps;
+  void add(std::size_t query, const QueryAnswer& answer) {
+    if (answer.documents.size() > max_results_ - results_.docids.size())
+      throw quern::InvalidArgument(
+          fmt::format("the results of {} queries fill a quarter of this machine's memory; ask for fewer queries at a "
+                      "time, or a smaller k",
+                      query));
+    append(answer.documents);
+    api::add(results_.statistics, answer.statistics);
+    progress_.add(1);
   }
-  BatchResults take(const GpuStatistics& of_gpus) {
-    results_.statistics.on_gpu = of_gpus.queries;
+  BatchResults take(std::uint64_t on_gpu) {
+    results_.statistics.on_gpu = on_gpu;
     return std::move(results_);
   }
 
@@ -114,7 +118,7 @@ class BatchCollection {
   }
 
   WorkProgress& progress_;
-  std::uint64_t most_results_;
+  std::uint64_t max_results_;
   BatchResults results_;
 };
 
@@ -132,35 +136,49 @@ struct Searcher::Impl {
   Impl(const Index& searched, const Scoring& scoring, const Placement& placement, const Work& work)
       : index(searched),
         resources(work, {}),
-        device(query_device(placement.device)),
         engine(index.impl()->reader, scoring_options(scoring, index.impl()->reader), resources->threads,
-               query_memory(work, resources->threads)) {
-    if (!placement.plan.empty()) {
-      plan.emplace(PlanReader::open(placement.plan).load_for(index.impl()->reader));
-    }
-    FailoverNotice notice = placement.notice;
-    if (!notice) notice = [](const std::string&) {};
-    batches.emplace(engine, device, gpu_options(placement, plan), *resources->progress, std::move(notice));
+               query_memory(work, resources->threads)),
+        reader(engine.reader()) {
+    if (!placement.plan.empty()) plan.emplace(PlanReader::open(placement.plan).load_for(index.impl()->reader));
+    BackendOptions options;
+    options.device = query_device(placement.device);
+    options.gpu = gpu_options(placement, plan);
+    if (placement.notice) options.notice = placement.notice;
+    backend.emplace(std::vector{&std::as_const(engine)}, std::move(options), *resources->progress);
   }
 
-  /// The collected answers of run(steps, threads), which returns what GPUs did.
-  template <class Run>
-  BatchResults answer(std::size_t queries, const BatchOptions& options, const Work& work, Run&& run) const {
+  QueryTerms read(const Query& query) const {
+    if (!query.is_vector()) return reader.read(query.text());
+    QueryTerms terms;
+    terms.reserve(query.terms().size());
+    for (const WeightedTerm& term : query.terms()) terms.push_back({std::string(term.term), term.weight});
+    return reader.use(std::move(terms));
+  }
+
+  BatchResults answer(std::span<const Query> queries, const BatchOptions& options, const Work& work) {
     check_k(options.k);
     WorkResources own(work, {});
-    own.progress().start("query", queries, "queries");
-    BatchCollection collection(queries, options.k, own.progress());
-    const GpuStatistics of_gpus = run(collection.steps(), work.threads != 0 ? own->threads : resources->threads);
+    own.progress().start("query", queries.size(), "queries");
+    BatchCollection collection(queries.size(), options.k, own.progress());
+    AnswerConsumer consumer;
+    consumer.threads = work.threads != 0 ? own->threads : resources->threads;
+    consumer.take = [&](std::size_t query, const QueryAnswer& found) { collection.add(query, found); };
+    const ParsedQueries parsed(queries.size(), consumer.threads, [&](std::size_t i) { return read(queries[i]); });
+    const auto passing = passing_of(options.filter);
+    std::unique_lock lock(gpu_mutex, std::defer_lock);
+    if (&backend->backend() != &backend->cpu()) lock.lock();
+    const std::uint64_t before = queries_on_gpu(*backend);
+    run(backend->backend(), {parsed.views(), &algorithm_of(options.algorithm), options.k, passing}, consumer);
     own.progress().finish();
-    return collection.take(of_gpus);
+    return collection.take(queries_on_gpu(*backend) - before);
   }
 
   const Index index;
   WorkResources resources;
-  QueryDevice device;
   QueryEngine engine;
+  QueryReader reader;
   std::optional<CachePlan> plan;
-  std::optional<FailoverEngine> batches;
+  std::optional<QueryBackend> backend;
   std::mutex gpu_mutex;  ///< held by a batch that GPUs answer
 };
 
@@ -172,68 +190,20 @@ Searcher::~Searcher() = default;
 
 const Index& Searcher::index() const noexcept { return impl_->index; }
 
-std::vector<Hit> Searcher::search(std::string_view text, std::size_t k, std::string_view algorithm,
-                                  SearchStatistics* statistics, const Filter* filter) const {
-  return with_api_errors([&] {
-    check_k(k);
-    const auto analyzer = impl_->index.impl()->analyzers.borrow();
-    QueryStatistics counted;
-    const auto documents =
-        impl_->engine.search(text, algorithm_of(algorithm), k, *analyzer, &counted, passing_of(filter));
-    if (statistics != nullptr) add(*statistics, counted);
-    return hits_of(documents);
-  });
-}
-
-std::vector<Hit> Searcher::search(std::span<const WeightedTerm> terms, std::size_t k, std::string_view algorithm,
+std::vector<Hit> Searcher::search(const Query& query, std::size_t k, std::string_view algorithm,
                                   SearchStatistics* statistics, const Filter* filter) const {
   return with_api_errors([&] {
     check_k(k);
     QueryStatistics counted;
     const auto documents =
-        impl_->engine.search(query_terms(terms), algorithm_of(algorithm), k, &counted, passing_of(filter));
+        impl_->backend->cpu().search(impl_->read(query), algorithm_of(algorithm), k, &counted, passing_of(filter));
     if (statistics != nullptr) add(*statistics, counted);
     return hits_of(documents);
   });
 }
 
-BatchResults Searcher::batch(std::span<const std::string_view> texts, const BatchOptions& options,
-                             const Work& work) const {
-  return with_api_errors([&] {
-    return impl_->answer(texts.size(), options, work, [&](const BatchSteps& steps, unsigned threads) {
-      GpuStatistics of_gpus;
-      std::unique_lock lock(impl_->gpu_mutex, std::defer_lock);
-      if (impl_->device != QueryDevice::cpu) lock.lock();
-      impl_->batches->run(texts, algorithm_of(options.algorithm), options.k, threads, steps, of_gpus,
-                          default_held_bytes, passing_of(options.filter));
-      return of_gpus;
-    });
-  });
-}
-
-BatchResults Searcher::batch(std::span<const std::vector<WeightedTerm>> queries, const BatchOptions& options,
-                             const Work& work) const {
-  return with_api_errors([&] {
-    std::vector<std::vector<QueryTerm>> vectors;
-    vectors.reserve(queries.size());
-    for (const std::vector<WeightedTerm>& query : queries) vectors.push_back(query_terms(query));
-    if (impl_->device == QueryDevice::cpu)
-      return impl_->answer(vectors.size(), options, work, [&](const BatchSteps& steps, unsigned threads) {
-        run_batch(impl_->engine, vectors, algorithm_of(options.algorithm), options.k, threads, steps,
-                  default_held_bytes, passing_of(options.filter));
-        return GpuStatistics();
-      });
-    if (impl_->engine.options().text != QueryText::vector)
-      throw InvalidArgument("this searcher's GPUs read queries as texts; make one for vectors");
-    std::vector<std::string> texts;
-    std::vector<std::string_view> views;
-    for (const std::vector<QueryTerm>& vector : vectors) {
-      static_cast<void>(impl_->engine.weighted(vector));  // throws for weights that can't be
-      texts.push_back(query_vector_text(vector));
-    }
-    views.assign(texts.begin(), texts.end());
-    return batch(views, options, work);
-  });
+BatchResults Searcher::batch(std::span<const Query> queries, const BatchOptions& options, const Work& work) const {
+  return with_api_errors([&] { return impl_->answer(queries, options, work); });
 }
 
 }  // namespace quern::api

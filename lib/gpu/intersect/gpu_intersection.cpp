@@ -35,12 +35,11 @@ void GpuIntersection::use(const GpuIntersectionMethod& method, const GpuIntersec
   workers_.for_each([&](IntersectWorker& worker) { worker.prepare_method(keep); });
 }
 
-void GpuIntersection::run(std::span<const std::string_view> texts, const Take& take,
-                          GpuIntersectionStatistics* statistics) {
+void GpuIntersection::run(std::span<const QueryView> asked, const Take& take, GpuIntersectionStatistics* statistics) {
   with_own_errors([&] {
     GpuIntersectionStatistics counted;
-    counted.queries = texts.size();
-    const std::vector<IntersectionQuery*> queries = in_order(texts, counted.prepare_us);
+    counted.queries = asked.size();
+    const std::vector<IntersectionQuery*> queries = in_order(asked, counted.prepare_us);
     const std::size_t gpus =
         context_.options.gpus == 0 ? workers_.size() : std::min<std::size_t>(context_.options.gpus, workers_.size());
     std::size_t batch = context_.options.batch_queries;
@@ -56,12 +55,12 @@ void GpuIntersection::run(std::span<const std::string_view> texts, const Take& t
   });
 }
 
-std::vector<IntersectionQuery*> GpuIntersection::in_order(std::span<const std::string_view> texts, double& prepare_us) {
-  if (queries_.size() < texts.size()) queries_.resize(texts.size());
+std::vector<IntersectionQuery*> GpuIntersection::in_order(std::span<const QueryView> asked, double& prepare_us) {
+  if (queries_.size() < asked.size()) queries_.resize(asked.size());
   std::vector<IntersectionQuery*> order;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
+  for (std::size_t i = 0; i < asked.size(); ++i) {
     queries_[i].number = i;
-    queries_[i].text = texts[i];
+    queries_[i].terms = asked[i];
     queries_[i].found_lists = false;
     queries_[i].is_taken = false;
     order.push_back(&queries_[i]);

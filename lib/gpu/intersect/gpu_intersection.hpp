@@ -17,8 +17,7 @@ class GpuIntersection {
                   Progress& progress);
 
   /// Changes the method; the index stays on the GPUs. If the options have fewer GPUs, the last ones stay idle. Drops
-  /// unpacked lists unless `keep_unpacked` is set and the new method unpacks lists in the same way. Texts are read as
-  /// before.
+  /// unpacked lists unless `keep_unpacked` is set and the new method unpacks lists in the same way.
   void use(const GpuIntersectionMethod& method, const GpuIntersectionOptions& options, bool keep_unpacked = false);
   const GpuIntersectionMethod& method() const { return *context_.method; }
   bool bucketing() const { return context_.bucketing(); }
@@ -27,7 +26,7 @@ class GpuIntersection {
   /// The order is that of the queries or, with bucketing(), that of their buckets; it does not depend on the number of
   /// GPUs. With several GPUs, answers that come early wait in memory. Throws CudaError if no GPU is left, after the
   /// answers that were found before; CorruptFile if lists don't decode.
-  void run(std::span<const std::string_view> texts, const Take& take, GpuIntersectionStatistics* statistics = nullptr);
+  void run(std::span<const QueryView> queries, const Take& take, GpuIntersectionStatistics* statistics = nullptr);
 
   /// GPUs that have not failed.
   std::size_t gpus() const { return workers_.size(); }
@@ -38,7 +37,7 @@ class GpuIntersection {
   using Queue = gpu::WorkQueue<IntersectionQuery>;
 
   /// The queries in the order of their answers. Adds the time that this takes to `prepare_us`.
-  std::vector<IntersectionQuery*> in_order(std::span<const std::string_view> texts, double& prepare_us);
+  std::vector<IntersectionQuery*> in_order(std::span<const QueryView> asked, double& prepare_us);
   /// Answers on one GPU, in this thread; take() gets spans of its runner's memory.
   void run_here(Queue& queue, const Take& take, GpuIntersectionStatistics& counted);
   /// Answers on several GPUs, each with its own thread.

@@ -6,7 +6,6 @@
 
 #include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/intersect/merge_find.hpp"
-#include "quern/search/query_text.hpp"
 
 /// Methods of intersecting posting lists on a GPU, without scores: Quern's own, and methods of papers for comparison.
 namespace quern {
@@ -59,7 +58,6 @@ struct GpuIntersectionOptions {
   std::optional<gpu::ResultTransfer> transfer;  ///< default: the method's own
   std::uint64_t unpacked_bytes = 0;             ///< limit of GPU memory for unpacked lists; 0: half of what batches get
   gpu::GpuMemoryOptions memory = {};            ///< of each GPU
-  QueryText text = QueryText::words;            ///< as in IntersectionOptions; use() keeps it
 };
 
 /// All methods, in the order in which help texts show them; the first is the default. The one place to add one.

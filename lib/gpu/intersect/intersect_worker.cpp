@@ -34,7 +34,7 @@ void IntersectionContext::find_lists(std::span<IntersectionQuery* const> queries
     IntersectionQuery& query = *queries[i];
     if (query.found_lists) return;
     Intersection::WorkSpace& space = spaces.local();
-    if (cpu.find_lists(query.text, space, &found_terms))
+    if (cpu.find_lists(query.terms, space, &found_terms))
       query.lists = space.lists;
     else
       query.lists.clear();
@@ -294,7 +294,7 @@ void IntersectWorker::take_answers(Flight& flight, Items queries, const Take& ta
 
 void IntersectWorker::answer_on_cpu(IntersectionQuery& query, const Take& take, GpuIntersectionStatistics& statistics) {
   IntersectionAnswer answer;
-  context_.cpu.answer(query.text, context_.spaces.local(), answer);
+  context_.cpu.answer(query.terms, context_.spaces.local(), answer);
   ++statistics.on_cpu;
   statistics.postings += answer.statistics.counts.postings;
   take(query, answer.documents);

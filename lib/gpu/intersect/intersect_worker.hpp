@@ -5,7 +5,6 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "quern/core/wall_clock.hpp"
@@ -21,7 +20,7 @@ struct GpuIntersectionStatistics : GpuWorkStatistics {
   std::uint64_t postings = 0;  ///< in the lists of all queries without a missing term
   std::uint64_t unpacked_lists = 0, unpacked_postings = 0;
   std::uint64_t unpacked_bytes = 0;  ///< of unpacked lists, with directories
-  double response_us = 0;            ///< from texts to documents, summed over all batches
+  double response_us = 0;            ///< from terms to documents, summed over all batches
   double longest_response_us = 0;    ///< maximum of all batches
   gpu::IntersectTimes device;        ///< of all batches
 
@@ -30,9 +29,9 @@ struct GpuIntersectionStatistics : GpuWorkStatistics {
 
 /// A query on its way to a GPU and back.
 struct IntersectionQuery {
-  std::size_t number = 0;  ///< in the order of the texts
+  std::size_t number = 0;  ///< in the order of the queries
   std::size_t place = 0;   ///< in the order of answers
-  std::string_view text;
+  QueryView terms;
   std::vector<PostingList> lists;  ///< if found_lists; empty if no document can match
   bool found_lists = false;
   bool in_batch = false, on_cpu = false;
@@ -43,10 +42,9 @@ struct IntersectionQuery {
 struct IntersectionContext {
   IntersectionContext(const IndexReader& reader, const GpuIntersectionMethod& used, const GpuIntersectionOptions& how)
       : index(reader),
-        cpu(reader, all_intersection_methods().front(), {.text = how.text}),
+        cpu(reader, all_intersection_methods().front(), {}),
         method(&used),
         options(how),
-        spaces([this] { return Intersection::WorkSpace(cpu); }),
         found_terms(reader) {}
 
   /// Finds the lists of the queries without found_lists, in many threads.

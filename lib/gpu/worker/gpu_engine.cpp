@@ -55,13 +55,13 @@ void check_partitions(const gpu::StrategyOptions& options) {
 
 /// Queries that are searched for together, in portions. Thread-safe functions.
 struct GpuEngine::Search {
-  Search(std::span<const std::string_view> of, const QueryAlgorithm& by, std::size_t most, const DocumentSet* among,
+  Search(std::span<const QueryView> asked, const QueryAlgorithm& by, std::size_t most, const DocumentSet* among,
          std::uint64_t number)
-      : texts(of), algorithm(by), k(most), passing(among), passing_number(number), results(of.size()) {
-    counted.queries = of.size();
+      : queries(asked), algorithm(by), k(most), passing(among), passing_number(number), results(asked.size()) {
+    counted.queries = asked.size();
   }
 
-  const std::span<const std::string_view> texts;
+  const std::span<const QueryView> queries;
   const QueryAlgorithm& algorithm;
   const std::size_t k;
   const DocumentSet* const passing;
@@ -103,8 +103,6 @@ void check_gpu_options(const GpuOptions& options) {
 GpuEngine::GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progress& progress) try
     : engine_(engine),
       options_(checked(options)),
-      analyzers_([&engine] { return std::unique_ptr<Analyzer>(new Analyzer(engine.make_analyzer())); }),
-      found_terms_(engine.index()),
       lists_([] { return std::make_unique<QueryLists>(); }),
       workers_(gpu::make_workers<RankingWorker>(
           gpu::gpu_numbers(options.gpu, options.gpus), progress,
@@ -132,28 +130,27 @@ void GpuEngine::set_strategy(const gpu::Strategy& strategy, const gpu::StrategyO
   if (workers_.size() > 0) keeps_all_ = workers_.front().keeps_all();
 }
 
-void GpuEngine::find_lists(std::span<GpuQuery> queries, std::span<const std::string_view> texts,
-                           std::vector<WeightedList>& lists) {
-  const auto analyzer = analyzers_.borrow();
+void GpuEngine::find_lists(std::span<GpuQuery> queries, std::span<const QueryView> asked,
+                           std::vector<WeightedList>& lists) const {
   lists.clear();
   std::array<std::size_t, queries_at_once + 1> first_lists{};
   for (std::size_t i = 0; i < queries.size(); ++i) {
-    engine_.append_lists_of(texts[i], *analyzer, queries[i].all_found, &found_terms_, lists);
+    engine_.append_lists(asked[i], queries[i].all_found, lists);
     first_lists[i + 1] = lists.size();
   }
   for (std::size_t i = 0; i < queries.size(); ++i)
     queries[i].lists = std::span(lists).subspan(first_lists[i], first_lists[i + 1] - first_lists[i]);
 }
 
-std::vector<GpuQuery> GpuEngine::prepare(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm,
-                                         std::size_t k, QueryLists& parts) {
-  std::vector<GpuQuery> queries(texts.size());
-  const std::size_t count = (texts.size() + queries_at_once - 1) / queries_at_once;
+std::vector<GpuQuery> GpuEngine::prepare(std::span<const QueryView> asked, const QueryAlgorithm& algorithm,
+                                         std::size_t k, QueryLists& parts) const {
+  std::vector<GpuQuery> queries(asked.size());
+  const std::size_t count = (asked.size() + queries_at_once - 1) / queries_at_once;
   if (parts.size() < count) parts.resize(count);
   tbb::parallel_for(std::size_t{0}, count, [&](std::size_t part) {
-    const std::size_t first = part * queries_at_once, some = std::min(queries_at_once, texts.size() - first);
+    const std::size_t first = part * queries_at_once, some = std::min(queries_at_once, asked.size() - first);
     const auto own = std::span(queries).subspan(first, some);
-    find_lists(own, texts.subspan(first, some), parts[part]);
+    find_lists(own, asked.subspan(first, some), parts[part]);
     for (std::size_t i = 0; i < some; ++i) {
       GpuQuery& query = own[i];
       query.number = first + i;
@@ -166,7 +163,7 @@ std::vector<GpuQuery> GpuEngine::prepare(std::span<const std::string_view> texts
   return queries;
 }
 
-std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const std::string_view> texts,
+std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const QueryView> queries,
                                                            const QueryAlgorithm& algorithm, std::size_t k,
                                                            GpuStatistics* statistics, const DocumentSet* passing) {
   check_range("k", k, 1, end_docid);
@@ -176,8 +173,8 @@ std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const std::
   const QueryAlgorithm* const algorithms[] = {&algorithm};
   gpu::check_answers(*options_.strategy, algorithms);
   return with_own_errors([&] {
-    Search search(texts, algorithm, k, passing, passing == nullptr ? 0 : ++filtered_searches_);
-    search.portion_sizes = keeps_all_ ? portion_sizes(texts.size()) : std::vector<std::size_t>{texts.size()};
+    Search search(queries, algorithm, k, passing, passing == nullptr ? 0 : ++filtered_searches_);
+    search.portion_sizes = keeps_all_ ? portion_sizes(queries.size()) : std::vector<std::size_t>{queries.size()};
     const auto answer_portions = [&] {
       for (auto portion = search.next(); portion; portion = search.next()) {
         GpuStatistics counted;
@@ -218,12 +215,12 @@ std::uint64_t GpuEngine::missing_bytes(std::span<const WeightedList> lists) {
 }
 
 void GpuEngine::answer_portion(Search& search, std::size_t first, std::size_t count, GpuStatistics& statistics) {
-  const auto texts = search.texts.subspan(first, count);
+  const auto asked = search.queries.subspan(first, count);
   const QueryAlgorithm& algorithm = search.algorithm;
   const std::size_t k = search.k;
   const auto lists = lists_.borrow();
   const auto started = WallClock::now();
-  std::vector<GpuQuery> queries = prepare(texts, algorithm, k, *lists);
+  std::vector<GpuQuery> queries = prepare(asked, algorithm, k, *lists);
   statistics.prepare_us += us_since(started);
 
   if (algorithm.matching == Matching::all_else_any) {
@@ -237,19 +234,18 @@ void GpuEngine::answer_portion(Search& search, std::size_t first, std::size_t co
            statistics);
   }
 
-  answer_on_cpu(search, texts, queries);
+  answer_on_cpu(search, asked, queries);
   for (const GpuQuery& query : queries) statistics.on_cpu += query.on_cpu;
   gpu::in_parallel(count, [&](std::size_t i) { search.results[first + i] = std::move(queries[i].documents); });
 }
 
-void GpuEngine::answer_on_cpu(const Search& search, std::span<const std::string_view> texts,
-                              std::span<GpuQuery> queries) {
+void GpuEngine::answer_on_cpu(const Search& search, std::span<const QueryView> asked,
+                              std::span<GpuQuery> queries) const {
   if (std::none_of(queries.begin(), queries.end(), [](const GpuQuery& query) { return query.on_cpu; })) return;
   tbb::parallel_for(std::size_t{0}, queries.size(), [&](std::size_t i) {
     GpuQuery& query = queries[i];
     if (query.on_cpu)
-      query.documents = engine_.search(texts[query.number], search.algorithm, search.k, *analyzers_.borrow(), nullptr,
-                                       search.passing);
+      query.documents = engine_.search(asked[query.number], search.algorithm, search.k, nullptr, search.passing);
   });
 }
 

@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "quern/core/resources.hpp"
@@ -47,9 +46,8 @@ class GpuEngine {
   /// CudaError if no GPU is left, CorruptFile if lists don't decode, InvalidArgument if k is 0, if the strategy does
   /// not answer queries by this algorithm or knows no filters, or if `passing` is a set of another number of documents
   /// than the index's.
-  std::vector<std::vector<ScoredDocument>> search(std::span<const std::string_view> texts,
-                                                  const QueryAlgorithm& algorithm, std::size_t k,
-                                                  GpuStatistics* statistics = nullptr,
+  std::vector<std::vector<ScoredDocument>> search(std::span<const QueryView> queries, const QueryAlgorithm& algorithm,
+                                                  std::size_t k, GpuStatistics* statistics = nullptr,
                                                   const DocumentSet* passing = nullptr);
   /// Bytes of a query's lists that are not in the memory of the GPU that has least to do. 0 if no GPU is left.
   std::uint64_t missing_bytes(std::span<const WeightedList> lists);
@@ -78,11 +76,11 @@ class GpuEngine {
   /// Answers some of a search's queries, from the finding of their lists to their results. Adds to `statistics`.
   void answer_portion(Search& search, std::size_t first, std::size_t count, GpuStatistics& statistics);
   /// The queries' lists are in `parts`.
-  std::vector<GpuQuery> prepare(std::span<const std::string_view> texts, const QueryAlgorithm& algorithm, std::size_t k,
-                                QueryLists& parts);
+  std::vector<GpuQuery> prepare(std::span<const QueryView> asked, const QueryAlgorithm& algorithm, std::size_t k,
+                                QueryLists& parts) const;
   /// Finds the lists of some of the queries, and puts them into `lists`.
-  void find_lists(std::span<GpuQuery> queries, std::span<const std::string_view> texts,
-                  std::vector<WeightedList>& lists);
+  void find_lists(std::span<GpuQuery> queries, std::span<const QueryView> asked,
+                  std::vector<WeightedList>& lists) const;
   void answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuStatistics& statistics);
   /// Answers the queries in the queue on all GPUs. Returns the queries that must run again.
   std::vector<GpuQuery*> process(QueryQueue& queue, const RankingWork& work, GpuStatistics& statistics);
@@ -92,12 +90,10 @@ class GpuEngine {
   /// Batches that all GPUs work on at a time.
   std::size_t flights() const { return gpu::batches_in_flight * gpus_in_use(); }
   std::size_t gpus_in_use() const { return std::max<std::size_t>(1, std::min(used_, workers_.size())); }
-  void answer_on_cpu(const Search& search, std::span<const std::string_view> texts, std::span<GpuQuery> queries);
+  void answer_on_cpu(const Search& search, std::span<const QueryView> asked, std::span<GpuQuery> queries) const;
 
   const QueryEngine& engine_;
   GpuOptions options_;
-  SparePool<Analyzer> analyzers_;
-  FoundTerms found_terms_;
   SparePool<QueryLists> lists_;
   bool keeps_all_ = false;  ///< no batch brings lists: batches more cost little
   gpu::WorkerPool<RankingWorker> workers_;

@@ -14,7 +14,7 @@ namespace quern {
 
 /// A query on its way to a GPU and back. Owned by the thread that took it from a QueryQueue.
 struct GpuQuery {
-  std::size_t number = 0;  ///< in the order of the texts
+  std::size_t number = 0;  ///< in the order of the queries
   std::span<const WeightedList> lists;
   std::vector<ScoredDocument> documents;
   std::uint64_t postings = 0;   ///< in its lists

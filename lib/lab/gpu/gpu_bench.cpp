@@ -17,13 +17,13 @@
 #include "quern/lab/measurement.hpp"
 #include "quern/lab/query_bench.hpp"
 #include "quern/plan/query_features.hpp"
-#include "quern/search/query_text.hpp"
+#include "quern/search/cpu_backend.hpp"
 
 namespace quern {
 namespace {
 
 using Results = std::vector<std::vector<ScoredDocument>>;
-using Texts = std::span<const std::string_view>;
+using Queries = std::span<const QueryView>;
 
 /// Energy counters change about ten times per second: the work between two readings takes at least this long.
 constexpr double min_energy_seconds = 0.5;
@@ -41,14 +41,16 @@ struct Reference {
   }
 };
 
-Reference answer_on_cpu(const QueryEngine& engine, Texts texts, const QueryAlgorithm& algorithm, std::size_t k,
+Reference answer_on_cpu(const QueryEngine& engine, Queries queries, const QueryAlgorithm& algorithm, std::size_t k,
                         const GpuBenchOptions& options, Progress& progress) {
   // All algorithms with the same way of matching have the same results; maxscore is the fastest.
   const QueryAlgorithm& reference =
       algorithm.matching == Matching::any && !options.cpu ? algorithm_named("maxscore") : algorithm;
-  Reference out{Results(texts.size()), std::vector<std::uint64_t>(texts.size()), 0};
-  BatchSteps steps;
-  steps.take = [&](std::size_t i, const QueryAnswer& answer) {
+  Reference out{Results(queries.size()), std::vector<std::uint64_t>(queries.size()), 0};
+  CpuBackend backend({&engine});
+  AnswerConsumer consumer;
+  consumer.threads = options.threads;
+  consumer.take = [&](std::size_t i, const QueryAnswer& answer) {
     out.results[i] = answer.documents;
     out.postings[i] = answer.statistics.postings;
   };
@@ -56,7 +58,7 @@ Reference answer_on_cpu(const QueryEngine& engine, Texts texts, const QueryAlgor
   std::vector<double> seconds;
   progress.start(fmt::format("{} on the CPU, k {}", reference.name, k), passes, "passes");
   for (unsigned i = 0; i < passes; ++i, progress.add(1))
-    seconds.push_back(wall_seconds([&] { run_batch(engine, texts, reference, k, options.threads, steps); }));
+    seconds.push_back(wall_seconds([&] { run(backend, {queries, &reference, k}, consumer); }));
   progress.finish();
   if (options.cpu) out.seconds = median(seconds);
   return out;
@@ -65,10 +67,10 @@ Reference answer_on_cpu(const QueryEngine& engine, Texts texts, const QueryAlgor
 /// Measures one configuration after another.
 class GpuBench {
  public:
-  GpuBench(const QueryEngine& engine, Texts texts, const GpuBenchOptions& options, const GpuMemoryCase& memory,
+  GpuBench(const QueryEngine& engine, Queries queries, const GpuBenchOptions& options, const GpuMemoryCase& memory,
            Progress& progress)
       : cpu_engine_(engine),
-        texts_(texts),
+        queries_(queries),
         options_(options),
         memory_(memory),
         progress_(progress),
@@ -93,9 +95,10 @@ class GpuBench {
     figures.k = k;
     figures.gpus = gpus == 0 ? engine_.gpus() : gpus;
     figures.batch_queries = batch;
-    figures.queries = batch == 1 ? std::min(texts_.size(), max_single_queries) : texts_.size();
+    figures.queries = batch == 1 ? std::min(queries_.size(), max_single_queries) : queries_.size();
     figures.postings = reference.postings_of(figures.queries);
-    figures.cpu_seconds = reference.seconds * static_cast<double>(figures.queries) / static_cast<double>(texts_.size());
+    figures.cpu_seconds =
+        reference.seconds * static_cast<double>(figures.queries) / static_cast<double>(queries_.size());
     engine_.set_batch_queries(batch);
     engine_.use_gpus(figures.gpus);
     progress_.start(fmt::format("{} by {} on {} GPUs, k {}, batches of {}", algorithm.name, strategy_->name,
@@ -127,18 +130,19 @@ class GpuBench {
   }
 
   void compare(const GpuBenchFigures& figures, const Results& expected) {
-    const Results found = engine_.search(texts_.first(figures.queries), *figures.algorithm, figures.k);
+    const Results found = engine_.search(queries_.first(figures.queries), *figures.algorithm, figures.k);
     for (std::size_t i = 0; i < found.size(); ++i)
       if (const auto what = difference(expected[i], found[i]))
         throw Error(fmt::format("the GPU's results differ from the CPU's for query {} \"{}\", {} by {}, k {}: {}",
-                                i + 1, texts_[i], figures.algorithm->name, strategy_->name, figures.k, *what));
+                                i + 1, text_of_terms(queries_[i]), figures.algorithm->name, strategy_->name, figures.k,
+                                *what));
   }
 
   void ask_together(GpuBenchFigures& figures) {
     std::vector<double> seconds, kernels;
     const auto pass = [&] {
       seconds.push_back(
-          wall_seconds([&] { engine_.search(texts_, *figures.algorithm, figures.k, &figures.statistics); }));
+          wall_seconds([&] { engine_.search(queries_, *figures.algorithm, figures.k, &figures.statistics); }));
     };
     pass();
     seconds.clear();  // that was the warm-up
@@ -164,10 +168,10 @@ class GpuBench {
     const double all_seconds = wall_seconds([&] {
       for (unsigned repeat = 0; repeat < options_.repeats; ++repeat, progress_.add(1)) {
         figures.statistics = {};
-        for (const std::string_view& text : texts_.first(figures.queries)) {
+        for (const QueryView& query : queries_.first(figures.queries)) {
           GpuStatistics counted;
           wall_us.push_back(1e6 * wall_seconds([&] {
-                              engine_.search({&text, 1}, *figures.algorithm, figures.k, &counted);
+                              engine_.search({&query, 1}, *figures.algorithm, figures.k, &counted);
                             }));
           // A query without posting lists is never sent to a GPU.
           if (counted.batches > 0) device_us.push_back(counted.device.total_us);
@@ -186,11 +190,8 @@ class GpuBench {
   /// Times batches of queries that are alike, so that an even share of a batch's time is what such a query adds to one.
   void time_each_query(GpuBenchFigures& figures) {
     std::vector<MeasuredQuery>& each = figures.each_query;
-    Analyzer analyzer = cpu_engine_.make_analyzer();
-    for (const std::string_view text : texts_.first(figures.queries)) {
-      std::vector<std::string> terms = terms_of_query(text, cpu_engine_.options().text, analyzer);
-      each.push_back({0, features_of(cpu_engine_.index(), std::move(terms), figures.algorithm->matching)});
-    }
+    for (const QueryView query : queries_.first(figures.queries))
+      each.push_back({0, features_of(cpu_engine_.index(), query, figures.algorithm->matching)});
     std::vector<std::size_t> order(each.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -205,16 +206,16 @@ class GpuBench {
     progress_.finish();
   }
 
-  void time_batch(GpuBenchFigures& figures, std::span<const std::size_t> queries) {
-    std::vector<std::string_view> texts;
-    for (const std::size_t query : queries) texts.push_back(texts_[query]);
+  void time_batch(GpuBenchFigures& figures, std::span<const std::size_t> places) {
+    std::vector<QueryView> queries;
+    for (const std::size_t place : places) queries.push_back(queries_[place]);
     const auto share = 1 / static_cast<double>(queries.size());
     GpuStatistics counted;
     std::vector<double> seconds;
     for (unsigned repeat = 0; repeat <= options_.repeats; ++repeat)
-      seconds.push_back(wall_seconds([&] { engine_.search(texts, *figures.algorithm, figures.k, &counted); }));
+      seconds.push_back(wall_seconds([&] { engine_.search(queries, *figures.algorithm, figures.k, &counted); }));
     seconds.erase(seconds.begin());  // that was the warm-up
-    for (const std::size_t query : queries) {
+    for (const std::size_t query : places) {
       figures.each_query[query].us = 1e6 * share * median(seconds);
       figures.each_query[query].features.missing_bytes =
           static_cast<std::uint64_t>(share * static_cast<double>(counted.lists.copied_bytes));
@@ -222,7 +223,7 @@ class GpuBench {
   }
 
   const QueryEngine& cpu_engine_;
-  const Texts texts_;
+  const Queries queries_;
   const GpuBenchOptions& options_;
   const GpuMemoryCase& memory_;
   Progress& progress_;
@@ -248,22 +249,22 @@ void check_gpu_bench_options(const GpuBenchOptions& options) {
   check_range("repeats", options.repeats, 1, 1000);
 }
 
-std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, Texts texts,
+std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, Queries queries,
                                          std::span<const gpu::Strategy* const> strategies,
                                          std::span<const QueryAlgorithm* const> algorithms,
                                          const GpuBenchOptions& options, Progress& progress) {
   check_gpu_bench_options(options);
-  if (texts.empty()) throw InvalidArgument("a benchmark needs at least one query");
+  if (queries.empty()) throw InvalidArgument("a benchmark needs at least one query");
   for (const gpu::Strategy* strategy : strategies) gpu::check_answers(*strategy, algorithms);
   std::map<std::pair<const QueryAlgorithm*, std::size_t>, Reference> references;
   const auto reference_of = [&](const QueryAlgorithm& algorithm, std::size_t k) -> const Reference& {
     const auto [known, is_new] = references.try_emplace({&algorithm, k});
-    if (is_new) known->second = answer_on_cpu(engine, texts, algorithm, k, options, progress);
+    if (is_new) known->second = answer_on_cpu(engine, queries, algorithm, k, options, progress);
     return known->second;
   };
   std::vector<GpuBenchFigures> all;
   for (const GpuMemoryCase& memory : options.memories) {
-    GpuBench bench(engine, texts, options, memory, progress);
+    GpuBench bench(engine, queries, options, memory, progress);
     for (const QueryAlgorithm* algorithm : algorithms) {
       for (const std::size_t k : options.ks) {
         const Reference& reference = reference_of(*algorithm, k);
@@ -311,11 +312,11 @@ std::optional<GpuBound> bound_of(const gpu::BatchCounts& counts, const GpuLimits
 }
 
 LatencySummary measure_one_by_one(const StreamLog& log, unsigned repeats, const SingleSearch& search) {
-  std::vector<std::vector<double>> us(log.texts.size());
+  std::vector<std::vector<double>> us(log.queries.size());
   for (unsigned pass = 0; pass < repeats; ++pass) {
-    for (std::size_t i = 0; i < log.texts.size(); ++i) {
+    for (std::size_t i = 0; i < log.queries.size(); ++i) {
       const auto begun = WallClock::now();
-      const std::vector<ScoredDocument> found = search(log.texts[i]);
+      const std::vector<ScoredDocument> found = search(log.queries[i]);
       us[i].push_back(us_since(begun));
       if (const auto wrong = difference(log.answers[i], found))
         throw Error(fmt::format("the answer to query {} is not that of the CPU alone: {}", i + 1, *wrong));

@@ -91,13 +91,13 @@ struct GpuBenchFigures {
 /// who wait for each answer. Leaves out algorithms by which a strategy does not answer queries, but throws
 /// InvalidArgument if these are all. Throws Error, naming query, algorithm and strategy, if results differ; otherwise
 /// what GpuEngine throws.
-std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, std::span<const std::string_view> texts,
+std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, std::span<const QueryView> queries,
                                          std::span<const gpu::Strategy* const> strategies,
                                          std::span<const QueryAlgorithm* const> algorithms,
                                          const GpuBenchOptions& options, Progress& progress);
 
 /// Answers one query.
-using SingleSearch = std::function<std::vector<ScoredDocument>(std::string_view text)>;
+using SingleSearch = std::function<std::vector<ScoredDocument>(QueryView query)>;
 
 /// The times of a log's queries, each sent when the one before is answered: of each, the median of so many passes over
 /// the log, at least 1. Throws Error if an answer is not the log's, and what `search` throws.

@@ -64,18 +64,21 @@ const GpuCacheOptions& checked(const GpuCacheOptions& options) {
 }  // namespace
 
 GpuCacheSubject::GpuCacheSubject(const QueryEngine& engine, std::span<const std::string_view> train,
-                                 std::span<const std::string_view> texts, const GpuCacheOptions& options,
+                                 std::span<const QueryView> queries, const GpuCacheOptions& options,
                                  const Resources& resources)
-    : engine_(engine), options_(checked(options)), resources_(resources), plans_(engine, train, resources) {
-  keep_queries_with_results(texts);
-  lists_ = find_log_lists(engine, texts_, options.algorithm->matching);
+    : engine_(engine),
+      options_(checked(options)),
+      resources_(resources),
+      plans_(engine, train, options.kind, resources) {
+  keep_queries_with_results(queries);
+  lists_ = find_log_lists(engine, queries_, options.algorithm->matching);
 }
 
-void GpuCacheSubject::keep_queries_with_results(std::span<const std::string_view> texts) {
-  const Results results = engine_for({}).search(texts, *options_.algorithm, 1);
-  for (std::size_t i = 0; i < texts.size(); ++i)
-    if (!results[i].empty()) texts_.push_back(texts[i]);
-  if (texts_.empty()) throw InvalidArgument(fmt::format("none of the {} queries has results", texts.size()));
+void GpuCacheSubject::keep_queries_with_results(std::span<const QueryView> queries) {
+  const Results results = engine_for({}).search(queries, *options_.algorithm, 1);
+  for (std::size_t i = 0; i < queries.size(); ++i)
+    if (!results[i].empty()) queries_.push_back(queries[i]);
+  if (queries_.empty()) throw InvalidArgument(fmt::format("none of the {} queries has results", queries.size()));
 }
 
 gpu::GpuMemoryOptions GpuCacheSubject::memory_of(const CacheSetting& setting) {
@@ -115,13 +118,13 @@ EngineRun GpuCacheSubject::run(const CacheSetting& setting) {
 
 EngineRun GpuCacheSubject::run_together(GpuEngine& gpu, const CacheSetting& setting) const {
   EngineRun run;
-  run.queries = texts_.size();
-  run.results_hash = hash_of(gpu.search(texts_, *options_.algorithm, setting.k));  // the warm-up
+  run.queries = queries_.size();
+  run.results_hash = hash_of(gpu.search(queries_, *options_.algorithm, setting.k));  // the warm-up
   std::vector<double> seconds;
   for (unsigned repeat = 0; repeat < options_.repeats; ++repeat) {
     Results results;
     seconds.push_back(
-        wall_seconds([&] { results = gpu.search(texts_, *options_.algorithm, setting.k, &run.statistics); }));
+        wall_seconds([&] { results = gpu.search(queries_, *options_.algorithm, setting.k, &run.statistics); }));
     if (hash_of(results) != run.results_hash) throw Error("the GPU gives different results each time");
   }
   run.seconds = median(std::move(seconds));
@@ -130,17 +133,17 @@ EngineRun GpuCacheSubject::run_together(GpuEngine& gpu, const CacheSetting& sett
 
 EngineRun GpuCacheSubject::run_singly(GpuEngine& gpu, const CacheSetting& setting) const {
   EngineRun run;
-  run.queries = std::min(texts_.size(), max_single_queries);
+  run.queries = std::min(queries_.size(), max_single_queries);
   std::vector<double> seconds;
   for (unsigned pass = 0; pass <= options_.repeats; ++pass) {
     StreamHash hash;
     double all_seconds = 0;
     run.statistics = {};
-    for (const std::string_view& text : std::span(texts_).first(run.queries)) {
+    for (const QueryView& query : std::span(queries_).first(run.queries)) {
       GpuStatistics counted;
       Results results;
       all_seconds +=
-          wall_seconds([&] { results = gpu.search(std::span(&text, 1), *options_.algorithm, setting.k, &counted); });
+          wall_seconds([&] { results = gpu.search(std::span(&query, 1), *options_.algorithm, setting.k, &counted); });
       run.statistics += counted;
       add_results(results.front(), hash);
     }
@@ -227,16 +230,18 @@ TransferTime GpuCacheSubject::copy_pinned(std::uint64_t bytes) {
   return measure_pinned_copy(options_.gpu, bytes, options_.repeats);
 }
 
-BenchPlans::BenchPlans(const QueryEngine& engine, std::span<const std::string_view> train, const Resources& resources)
+BenchPlans::BenchPlans(const QueryEngine& engine, std::span<const std::string_view> train, QueryKind kind,
+                       const Resources& resources)
     : engine_(engine),
       train_(train),
+      kind_(kind),
       resources_(resources),
       blocks_(engine.index(), CacheBlocks::default_size(engine.index()), resources, engine.quantizer() != nullptr) {}
 
 const LogDemand& BenchPlans::demand(std::size_t k) {
   const auto known = demands_.find(k);
   if (known != demands_.end()) return known->second;
-  LogQueries log(engine_.index().manifest().analyzer, resources_, engine_.options().text);
+  LogQueries log(engine_.index().manifest().analyzer, resources_, kind_);
   for (const std::string_view text : train_) log.add(text);
   return demands_.emplace(k, measure_demand(engine_, blocks_, log, {.k = k}, resources_)).first->second;
 }

@@ -20,7 +20,8 @@ namespace quern {
 class BenchPlans {
  public:
   /// All arguments must outlive the plans. `train`: texts of queries.
-  BenchPlans(const QueryEngine& engine, std::span<const std::string_view> train, const Resources& resources);
+  BenchPlans(const QueryEngine& engine, std::span<const std::string_view> train, QueryKind kind,
+             const Resources& resources);
 
   /// The setting's plan, which fills what the engine leaves to plans of `memory`; null without a policy, or if all
   /// lists fit. Valid as long as this object. Throws as plan_room(), measure_demand() and make_plan() do.
@@ -31,6 +32,7 @@ class BenchPlans {
 
   const QueryEngine& engine_;
   std::span<const std::string_view> train_;
+  QueryKind kind_;
   const Resources& resources_;
   CacheBlocks blocks_;
   std::map<std::size_t, LogDemand> demands_;  ///< by k
@@ -46,6 +48,7 @@ struct GpuCacheOptions {
   gpu::ListTransfers transfers = gpu::ListTransfers::automatic;
   std::map<std::string, gpu::GpuMemoryOptions> memories;  ///< that settings name
   unsigned repeats = 3;
+  QueryKind kind = QueryKind::text;  ///< of the logs
 };
 
 /// A GPU of this machine with an index and two logs: one to make plans from, one to answer. Queries without results are
@@ -55,10 +58,10 @@ class GpuCacheSubject final : public CacheSubject {
   /// All arguments must outlive it. Throws CudaError if there is no GPU, InvalidArgument if no query has results or the
   /// strategy does not answer queries by the algorithm, and what GpuEngine throws.
   GpuCacheSubject(const QueryEngine& engine, std::span<const std::string_view> train,
-                  std::span<const std::string_view> texts, const GpuCacheOptions& options, const Resources& resources);
+                  std::span<const QueryView> queries, const GpuCacheOptions& options, const Resources& resources);
 
   /// The queries that are answered.
-  std::size_t queries() const { return texts_.size(); }
+  std::size_t queries() const { return queries_.size(); }
   EngineRun run(const CacheSetting& setting) override;
   CopyDemand demand(const CacheSetting& setting) override;
   double find_us() override { return lists_.find_us; }
@@ -68,7 +71,7 @@ class GpuCacheSubject final : public CacheSubject {
  private:
   using Lists = std::vector<const std::vector<WeightedList>*>;
 
-  void keep_queries_with_results(std::span<const std::string_view> texts);
+  void keep_queries_with_results(std::span<const QueryView> queries);
   gpu::GpuMemoryOptions memory_of(const CacheSetting& setting);
   /// Makes the engine that the setting needs, if it is another than the last.
   GpuEngine& engine_for(const CacheSetting& setting);
@@ -81,7 +84,7 @@ class GpuCacheSubject final : public CacheSubject {
   const GpuCacheOptions& options_;
   const Resources& resources_;
   BenchPlans plans_;
-  std::vector<std::string_view> texts_;
+  std::vector<QueryView> queries_;
   LogLists lists_;
   std::unique_ptr<TransferBench> transfers_;  ///< only one of these takes GPU memory at a time
   std::unique_ptr<GpuEngine> gpu_;

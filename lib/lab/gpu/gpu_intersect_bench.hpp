@@ -18,7 +18,7 @@ struct GpuIntersectSetUp {
 struct GpuIntersectFigures {
   GpuIntersectSetUp set_up;
   std::size_t gpus = 1;       ///< that answered
-  double seconds = 0;         ///< for all queries, from text to documents; the median over the repeats, like the next
+  double seconds = 0;         ///< for all queries, from terms to documents; the median over the repeats, like the next
   double kernel_seconds = 0;  ///< of these in kernels, the mean over the GPUs
   double first_seconds = 0;   ///< of the first pass, in which lists are unpacked
   GpuIntersectionStatistics first, last;  ///< of the first pass, and of the last repeat
@@ -37,10 +37,9 @@ struct GpuIntersectReport {
 };
 
 /// Answers all queries by each CPU method on `threads` threads and by each set-up on the GPUs. Before it measures, it
-/// compares all documents with those of the first CPU method, which are kept in memory. All set-ups read texts in the
-/// same way. Throws Error, naming query and
+/// compares all documents with those of the first CPU method, which are kept in memory. Throws Error, naming query and
 /// method, if they differ; InvalidArgument if there is nothing to measure.
-GpuIntersectReport measure_gpu_intersections(const IndexReader& index, std::span<const std::string_view> texts,
+GpuIntersectReport measure_gpu_intersections(const IndexReader& index, std::span<const QueryView> queries,
                                              std::span<const IntersectionMethod* const> cpu_methods,
                                              std::span<const GpuIntersectSetUp> set_ups, unsigned threads,
                                              unsigned repeats, Progress& progress);

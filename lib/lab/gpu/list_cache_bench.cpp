@@ -191,18 +191,17 @@ class Replay {
 
 }  // namespace
 
-LogLists find_log_lists(const QueryEngine& engine, std::span<const std::string_view> texts, Matching matching) {
+LogLists find_log_lists(const QueryEngine& engine, std::span<const QueryView> queries, Matching matching) {
   LogLists found;
-  tbb::enumerable_thread_specific<Analyzer> analyzers([&engine] { return engine.make_analyzer(); });
   const double seconds = wall_seconds([&] {
-    found.queries.resize(texts.size());
-    gpu::in_parallel(texts.size(), [&](std::size_t i) {
+    found.queries.resize(queries.size());
+    gpu::in_parallel(queries.size(), [&](std::size_t i) {
       bool all_found = false;
-      std::vector<WeightedList> lists = engine.lists_of(texts[i], analyzers.local(), all_found);
+      std::vector<WeightedList> lists = engine.lists_of(queries[i], all_found);
       if (all_found || matching == Matching::any) found.queries[i] = std::move(lists);
     });
   });
-  if (!texts.empty()) found.find_us = 1e6 * seconds / static_cast<double>(texts.size());
+  if (!queries.empty()) found.find_us = 1e6 * seconds / static_cast<double>(queries.size());
   return found;
 }
 
@@ -218,15 +217,15 @@ ListCacheFigures replay_lists(const IndexReader& index, std::span<const std::vec
   return figures;
 }
 
-ListCacheFigures replay_queries(const QueryEngine& engine, std::span<const std::string_view> texts,
+ListCacheFigures replay_queries(const QueryEngine& engine, std::span<const QueryView> queries,
                                 const ListCacheCase& of) {
-  const LogLists found = find_log_lists(engine, texts, Matching::all);
-  std::vector<const std::vector<WeightedList>*> queries;
-  for (const std::vector<WeightedList>& lists : found.queries) queries.push_back(&lists);
-  const ListCacheFigures figures = replay_lists(engine.index(), queries, of);
+  const LogLists found = find_log_lists(engine, queries, Matching::all);
+  std::vector<const std::vector<WeightedList>*> lists_of_queries;
+  for (const std::vector<WeightedList>& lists : found.queries) lists_of_queries.push_back(&lists);
+  const ListCacheFigures figures = replay_lists(engine.index(), lists_of_queries, of);
   if (figures.queries == 0)
     throw InvalidArgument(
-        fmt::format("none of the {} queries has all of its terms in {}", texts.size(), engine.index().name()));
+        fmt::format("none of the {} queries has all of its terms in {}", queries.size(), engine.index().name()));
   return figures;
 }
 

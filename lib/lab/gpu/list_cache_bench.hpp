@@ -41,7 +41,7 @@ struct LogLists {
   std::vector<std::vector<WeightedList>> queries;
   double find_us = 0;  ///< per query, to find them in many threads as GpuEngine does
 };
-LogLists find_log_lists(const QueryEngine& engine, std::span<const std::string_view> texts, Matching matching);
+LogLists find_log_lists(const QueryEngine& engine, std::span<const QueryView> queries, Matching matching);
 
 /// Runs queries through an empty cache, in their order; those without lists are not counted.
 ListCacheFigures replay_lists(const IndexReader& index, std::span<const std::vector<WeightedList>* const> queries,
@@ -49,7 +49,6 @@ ListCacheFigures replay_lists(const IndexReader& index, std::span<const std::vec
 
 /// Runs the queries with all of their terms in the index through an empty cache, in their order. Throws InvalidArgument
 /// if there is none.
-ListCacheFigures replay_queries(const QueryEngine& engine, std::span<const std::string_view> texts,
-                                const ListCacheCase& of);
+ListCacheFigures replay_queries(const QueryEngine& engine, std::span<const QueryView> queries, const ListCacheCase& of);
 
 }  // namespace quern

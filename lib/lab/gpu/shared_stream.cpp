@@ -19,7 +19,7 @@
 #include "quern/plan/cost_model.hpp"
 #include "quern/plan/query_dispatcher.hpp"
 #include "quern/plan/query_features.hpp"
-#include "quern/search/query_text.hpp"
+#include "quern/search/cpu_backend.hpp"
 
 namespace quern {
 namespace {
@@ -43,10 +43,8 @@ class StreamWork {
   std::vector<DispatchWorker> workers(const SharedStreamOptions& options) {
     std::vector<DispatchWorker> workers;
     for (unsigned i = 0; i < options.schedule_options.cpu_threads; ++i) {
-      const auto analyzer = std::shared_ptr<Analyzer>(new Analyzer(engine_.make_analyzer()));
-      workers.push_back({Processor::cpu, most_for_thread, [this, analyzer](std::span<const WaitingQuery> queries) {
-                           answer_on_cpu(queries.front(), *analyzer);
-                         }});
+      workers.push_back({Processor::cpu, most_for_thread,
+                         [this](std::span<const WaitingQuery> queries) { answer_on_cpu(queries.front()); }});
     }
     if (gpu_ == nullptr) return workers;
     // All of TBB's threads would take the CPU's cores. Each worker has its place.
@@ -61,24 +59,24 @@ class StreamWork {
   }
 
   void set_clock(const QueryDispatcher& dispatcher) { dispatcher_ = &dispatcher; }
-  /// By which what is predicted for the CPU is to be multiplied, as SharedEngine does.
+  /// By which what is predicted for the CPU is to be multiplied, as HybridBackend does.
   double cpu_factor() const { return cpu_correction_.factor(); }
-  std::size_t place(std::uint64_t number) const { return number % log_.texts.size(); }
+  std::size_t place(std::uint64_t number) const { return number % log_.queries.size(); }
   std::uint64_t wrong() const { return wrong_; }
   std::vector<double> take_responses() { return std::move(responses_us_); }
 
  private:
-  void answer_on_cpu(const WaitingQuery& query, Analyzer& analyzer) {
+  void answer_on_cpu(const WaitingQuery& query) {
     const auto begun = WallClock::now();
-    const auto found = engine_.search(log_.texts[place(query.number)], algorithm_, k_, analyzer);
+    const auto found = engine_.search(log_.queries[place(query.number)], algorithm_, k_);
     const double predicted_us = log_.expected[place(query.number)].expected_cpu_us;
     if (predicted_us > 0) cpu_correction_.learn(predicted_us, us_since(begun));
     note(query.number, found);
   }
   void answer_on_gpu(std::span<const WaitingQuery> queries) {
-    std::vector<std::string_view> texts;
-    for (const WaitingQuery& query : queries) texts.push_back(log_.texts[place(query.number)]);
-    const auto found = gpu_->search(texts, algorithm_, k_);
+    std::vector<QueryView> asked;
+    for (const WaitingQuery& query : queries) asked.push_back(log_.queries[place(query.number)]);
+    const auto found = gpu_->search(asked, algorithm_, k_);
     for (std::size_t i = 0; i < found.size(); ++i) note(queries[i].number, found[i]);
   }
   void note(std::uint64_t number, const std::vector<ScoredDocument>& found) {
@@ -112,7 +110,7 @@ void check_stream_options(const SharedStreamOptions& options) {
 SharedStreamFigures measure_shared_stream(const QueryEngine& engine, GpuEngine* gpu, const StreamLog& log,
                                           const QueryAlgorithm& algorithm, std::size_t k,
                                           const SharedStreamOptions& options) {
-  if (log.texts.empty()) throw InvalidArgument("a benchmark needs at least one query");
+  if (log.queries.empty()) throw InvalidArgument("a benchmark needs at least one query");
   check_stream_options(options);
   const auto count = static_cast<std::size_t>(std::max(1.0, options.queries_per_second * options.seconds));
   SharedStreamFigures figures;
@@ -158,21 +156,20 @@ SharedStreamFigures measure_shared_stream(const QueryEngine& engine, GpuEngine* 
   return figures;
 }
 
-StreamLog make_stream_log(const QueryEngine& engine, std::span<const std::string_view> texts,
+StreamLog make_stream_log(const QueryEngine& engine, std::span<const QueryView> queries,
                           const QueryAlgorithm& algorithm, std::size_t k, unsigned threads, const CostModel& costs,
                           std::string_view strategy, std::size_t max_batch) {
   StreamLog log;
-  log.texts.assign(texts.begin(), texts.end());
-  log.answers.resize(texts.size());
-  BatchSteps steps;
-  steps.take = [&](std::size_t i, const QueryAnswer& answer) { log.answers[i] = answer.documents; };
-  run_batch(engine, texts, algorithm, k, threads, steps);
-  Analyzer analyzer = engine.make_analyzer();
+  log.queries.assign(queries.begin(), queries.end());
+  log.answers.resize(queries.size());
+  AnswerConsumer consumer;
+  consumer.threads = threads;
+  consumer.take = [&](std::size_t i, const QueryAnswer& answer) { log.answers[i] = answer.documents; };
+  CpuBackend backend({&engine});
+  run(backend, {queries, &algorithm, k}, consumer);
   const QueryPredictor predictor(costs, {algorithm.name, strategy, k, max_batch});
-  for (const std::string_view text : texts) {
-    std::vector<std::string> terms = terms_of_query(text, engine.options().text, analyzer);
-    log.expected.push_back(predictor.predict(features_of(engine.index(), std::move(terms), algorithm.matching)));
-  }
+  for (const QueryView query : queries)
+    log.expected.push_back(predictor.predict(features_of(engine.index(), query, algorithm.matching)));
   return log;
 }
 

@@ -32,9 +32,9 @@ struct SharedStreamFigures {
   std::vector<std::string> failures;  ///< of processors
 };
 
-/// The queries of a log: texts, their right answers, and what is known of each before it runs.
+/// The queries of a log, their right answers, and what is known of each before it runs.
 struct StreamLog {
-  std::vector<std::string_view> texts;
+  std::vector<QueryView> queries;
   std::vector<std::vector<ScoredDocument>> answers;
   std::vector<WaitingQuery> expected;
 };
@@ -49,7 +49,7 @@ SharedStreamFigures measure_shared_stream(const QueryEngine& engine, GpuEngine* 
                                           const SharedStreamOptions& options);
 
 /// The answers by the CPU, and predictions by `costs`.
-StreamLog make_stream_log(const QueryEngine& engine, std::span<const std::string_view> texts,
+StreamLog make_stream_log(const QueryEngine& engine, std::span<const QueryView> queries,
                           const QueryAlgorithm& algorithm, std::size_t k, unsigned threads, const CostModel& costs,
                           std::string_view strategy, std::size_t max_batch);
 

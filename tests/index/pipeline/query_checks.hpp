@@ -80,7 +80,7 @@ inline void check_engine(const QueryEngine& engine, const ModelIndex& model,
       INFO(algorithm.name);
       for (const std::size_t k : {1, 3, 1000}) {
         INFO("k " << k);
-        require_same(engine.search(text, algorithm, k, analyzer, statistics),
+        require_same(engine.search(terms_of_text(text, analyzer), algorithm, k, statistics),
                      expected_results(model, terms, algorithm.matching, k, scoring));
       }
     }

@@ -65,7 +65,7 @@ void check_filtered(const QueryEngine& engine, const ModelIndex& model,
           INFO(algorithm.name << ", k " << k);
           const bool needs_all = algorithm.matching == Matching::all ||
                                  (algorithm.matching == Matching::all_else_any && best_of_all.size() == k);
-          require_same(engine.search(text, algorithm, k, analyzer, nullptr, &set),
+          require_same(engine.search(terms_of_text(text, analyzer), algorithm, k, nullptr, &set),
                        needs_all ? best_of_all : best_of_any);
         }
       }
@@ -123,7 +123,8 @@ TEST_CASE("a set of another number of documents is refused as a filter", "[query
   const QueryEngine engine(index, {});
   Analyzer analyzer = engine.make_analyzer();
   const DocumentSet set(49);
-  CHECK_THROWS_AS(engine.search("often", all_algorithms().front(), 3, analyzer, nullptr, &set), InvalidArgument);
+  CHECK_THROWS_AS(engine.search(terms_of_text("often", analyzer), all_algorithms().front(), 3, nullptr, &set),
+                  InvalidArgument);
 }
 
 }  // namespace quern

@@ -15,6 +15,7 @@
 #include "index/pipeline/query_checks.hpp"
 #include "index/pipeline/weighted_corpus.hpp"
 #include "sanitized.hpp"
+#include "search/read_queries.hpp"
 
 /// Indexes of weights that the corpus gives, and queries of terms with weights.
 namespace quern {
@@ -76,8 +77,10 @@ void check_queries(const IndexReader& index, const WeightedCorpus& corpus, std::
     for (const QueryAlgorithm& algorithm : all_algorithms()) {
       INFO(algorithm.name);
       for (const std::size_t k : {1, 4, 2000}) {
-        require_same(engine.search(query, algorithm, k), expected_of(corpus, query, algorithm.matching, k));
-        require_same(engine.search(text, algorithm, k, analyzer), expected_of(corpus, ones, algorithm.matching, k));
+        require_same(engine.search(engine.reader().use(query), algorithm, k),
+                     expected_of(corpus, query, algorithm.matching, k));
+        require_same(engine.search(terms_of_text(text, analyzer), algorithm, k),
+                     expected_of(corpus, ones, algorithm.matching, k));
       }
     }
   }
@@ -258,7 +261,7 @@ TEST_CASE("integer scores take whole weights of queries, or scale them", "[query
   const QueryAlgorithm& any = algorithm_named("or");
   const QueryEngine engine(index, {});
   const auto search = [&](double weight) {
-    return [&, weight] { engine.search(std::vector<QueryTerm>{{"everywhere", weight}}, any, 5); };
+    return [&, weight] { engine.search(engine.reader().use({{"everywhere", weight}}), any, 5); };
   };
   CHECK_NOTHROW(search(3)());
   CHECK_THROWS_WITH(search(0.5)(), Contains("'everywhere' is not whole") && Contains("--query-scale"));
@@ -267,30 +270,53 @@ TEST_CASE("integer scores take whole weights of queries, or scale them", "[query
   CHECK_THROWS_WITH(search(std::numeric_limits<double>::infinity())(), Contains("weight inf"));
   CHECK_THROWS_WITH(search(1 << 24)(), Contains("too large"));
   CHECK_THROWS_WITH(search(1000)(), Contains("could score"));
-  CHECK(engine.search(std::vector<QueryTerm>{{"everywhere", 0}}, any, 5).empty());
+  CHECK(engine.search(engine.reader().use({{"everywhere", 0}}), any, 5).empty());
   // A long term is cut between characters.
   std::string letters;
   for (int i = 0; i < 30; ++i) letters += "\u00e9";
   const std::vector<QueryTerm> long_term = {{"a" + letters, 0.5}};
-  CHECK_THROWS_WITH(engine.weighted(long_term), Contains("'a" + letters.substr(0, 38) + "...' is not whole"));
+  CHECK_THROWS_WITH(engine.reader().use(long_term), Contains("'a" + letters.substr(0, 38) + "...' is not whole"));
 
   ScoringOptions options;
   options.query_scale = 100;
   const QueryEngine scaled(index, options);
   const std::vector<QueryTerm> query = {{"everywhere", 0.014}, {"T1", 1e-5}, {"T2", 0.115}};
-  require_same(scaled.search(query, any, 50),
+  require_same(scaled.search(scaled.reader().use(query), any, 50),
                expected_of(corpus, {{"everywhere", 1}, {"T1", 1}, {"T2", 12}}, Matching::any, 50));
-  options.text = QueryText::vector;
-  const QueryEngine of_text(index, options);
-  Analyzer analyzer = of_text.make_analyzer();
-  require_same(of_text.search(query_vector_text(query), any, 50, analyzer), scaled.search(query, any, 50));
-  CHECK_THROWS_WITH(of_text.search("water mill", any, 50, analyzer), Contains("the query: is not a JSON object"));
-  std::vector<std::vector<QueryTerm>> batch = {query, {}, {{"T3", 2}}};
+  const QueryReader reader = scaled.reader(QueryKind::vector);
+  CHECK(reader.read(query_vector_text(query)) == scaled.reader().use(query));
+  CHECK_THROWS_WITH(reader.read("water mill"), Contains("the query: is not a JSON object"));
+  const std::vector<QueryTerms> batch = {scaled.reader().use(query), {}, {{"T3", 200}}};
+  const std::vector<QueryView> views(batch.begin(), batch.end());
   std::vector<std::vector<ScoredDocument>> found;
-  run_batch(scaled, batch, any, 7, 2,
-            {{}, [&](std::size_t, const QueryAnswer& answer) { found.push_back(answer.documents); }});
+  CpuBackend backend({&scaled});
+  run(backend, {views, &any, 7},
+      {{}, [&](std::size_t, const QueryAnswer& answer) { found.push_back(answer.documents); }, 2});
   REQUIRE(found.size() == 3);
   for (std::size_t i = 0; i < batch.size(); ++i) require_same(found[i], scaled.search(batch[i], any, 7));
+}
+
+TEST_CASE("a query's terms are read once each, in rising order, with the sums of their weights", "[query]") {
+  const QueryReader exact({}, QueryKind::text, QueryWeights{});
+  CHECK(exact.read("b a, b. A b") == QueryTerms{{"a", 2}, {"b", 3}});
+  CHECK(exact.read("").empty());
+  CHECK(exact.use({{"b", 0.5}, {"a", 0}, {"b", 2}, {"c", 1}}) == QueryTerms{{"b", 2.5}, {"c", 1}});
+  CHECK_THROWS_AS(exact.use({{"b", 2}, {"b", -1}}), InvalidArgument);
+  const QueryReader scaled({}, QueryKind::vector, QueryWeights{true, 10});
+  CHECK(scaled.read(R"({"b": 0.26, "a": 0.001})") == QueryTerms{{"a", 1}, {"b", 3}});
+  CHECK(scaled.use({{"b", 0.26}, {"b", 0.26}}) == QueryTerms{{"b", 5}});
+  const QueryReader unweighted({}, QueryKind::vector);
+  CHECK(unweighted.read(R"({"b": 0.26, "a": 0, "c": 7})") == QueryTerms{{"b", 1}, {"c", 1}});
+  // Of many, in several threads, each is where it was.
+  std::vector<std::string> texts;
+  for (int i = 0; i < 1000; ++i) texts.push_back(i % 7 == 0 ? "" : "t" + std::to_string(i));
+  ParsedQueries read = exact.read(std::vector<std::string_view>(texts.begin(), texts.end()), 3);
+  const ParsedQueries moved = std::move(read);
+  REQUIRE(moved.size() == texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const QueryView query = moved.views()[i];
+    REQUIRE(QueryTerms(query.begin(), query.end()) == (texts[i].empty() ? QueryTerms{} : QueryTerms{{texts[i], 1}}));
+  }
 }
 
 TEST_CASE("exact scores take real weights of queries in the place of occurrences", "[query][impacts][property]") {
@@ -337,7 +363,7 @@ TEST_CASE("exact scores take real weights of queries in the place of occurrences
       std::stable_sort(expected.begin(), expected.end(),
                        [](const ScoredDocument& a, const ScoredDocument& b) { return a.score > b.score; });
       expected.resize(std::min<std::size_t>(expected.size(), 20));
-      require_same(engine.search(query, algorithm, 20), expected);
+      require_same(engine.search(engine.reader().use(query), algorithm, 20), expected);
     }
   }
   ScoringOptions options;

@@ -8,6 +8,7 @@
 #include "index/pipeline/model_index.hpp"
 #include "index/pipeline/modelled_corpus.hpp"
 #include "index/pipeline/pipeline.hpp"
+#include "search/read_queries.hpp"
 
 /// Intersections of whole queries, by every method, against sets.
 namespace quern {
@@ -78,11 +79,11 @@ TEST_CASE("every method finds the documents that have all terms, for any codec a
       const IndexReader index = Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, options));
       for (const IntersectionMethod& method : all_intersection_methods()) {
         const Intersection intersection(index, method, {3});
-        Intersection::WorkSpace space(intersection);
+        Intersection::WorkSpace space;
         IntersectionAnswer answer;
         for (std::size_t i = 0; i < queries.size(); ++i) {
           INFO(method.name << ", '" << joined(queries[i]) << "', " << coding_text(options));
-          intersection.answer(joined(queries[i]), space, answer);
+          intersection.answer(query_of(queries[i]), space, answer);
           REQUIRE(answer.documents == wanted[i]);
         }
       }
@@ -104,10 +105,11 @@ TEST_CASE("batches give the same answers over any number of threads, in the orde
   for (const unsigned threads : {1u, 3u}) {
     const Intersection intersection(index, all_intersection_methods().front(), {});
     std::size_t next = 0, wrong = 0;
-    intersect_batch(intersection, texts, threads, [&](std::size_t i, const IntersectionAnswer& answer) {
-      REQUIRE(i == next++);
-      wrong += answer.documents != wanted[i];
-    });
+    intersect_batch(intersection, read_all(intersection, texts).views(), threads,
+                    [&](std::size_t i, const IntersectionAnswer& answer) {
+                      REQUIRE(i == next++);
+                      wrong += answer.documents != wanted[i];
+                    });
     CHECK(next == queries.size());
     CHECK(wrong == 0);
   }
@@ -125,9 +127,9 @@ TEST_CASE("block-skipping skips blocks that cannot contain a result, and other m
   for (const IntersectionMethod& method : all_intersection_methods()) {
     INFO(method.name);
     const Intersection intersection(index, method, {});
-    Intersection::WorkSpace space(intersection);
+    Intersection::WorkSpace space;
     IntersectionAnswer answer;
-    intersection.answer("often seldom", space, answer);
+    intersection.answer(intersection.reader().read("often seldom"), space, answer);
     CHECK(answer.documents == std::vector<docid_t>{7, 1507, 3007});
     CHECK(answer.statistics.counts.postings == 4003);
     CHECK(answer.statistics.counts.blocks == 33);
@@ -136,7 +138,7 @@ TEST_CASE("block-skipping skips blocks that cannot contain a result, and other m
     } else {
       CHECK(answer.statistics.counts.blocks_decoded == 33);
     }
-    intersection.answer("often unknown", space, answer);
+    intersection.answer(intersection.reader().read("often unknown"), space, answer);
     CHECK(answer.documents.empty());
     CHECK(answer.statistics.counts.blocks_decoded == 0);
   }

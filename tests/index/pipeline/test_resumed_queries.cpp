@@ -13,8 +13,8 @@ using namespace testing;
 struct Found {
   Found(const QueryEngine& engine, const std::vector<std::string>& terms) : text(text_of(terms)) {
     Analyzer analyzer = engine.make_analyzer();
-    lists = engine.lists_of(analyzer.terms(text), all_found);
-    all = engine.search(text, algorithm_named("and"), engine.index().num_documents() + 1, analyzer);
+    lists = engine.lists_of(terms_of_text(text, analyzer), all_found);
+    all = engine.search(terms_of_text(text, analyzer), algorithm_named("and"), engine.index().num_documents() + 1);
   }
   std::vector<ScoredDocument> best(std::size_t k) const {
     return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(k, all.size()))};

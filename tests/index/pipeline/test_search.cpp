@@ -13,6 +13,7 @@
 #include "index/pipeline/pipeline.hpp"
 #include "index/pipeline/query_checks.hpp"
 #include "sanitized.hpp"
+#include "search/read_queries.hpp"
 
 /// Results against a scorer that was written from the description of the scores alone: the same bits.
 namespace quern {
@@ -107,7 +108,8 @@ TEST_CASE("quantized scores are refused without quantized impacts, or if they co
   for (const auto& [term, postings] : corpus.model.lists())
     if (postings.size() <= 16 && terms.size() < 257) terms.push_back(term);
   REQUIRE(terms.size() == 257);
-  CHECK_THROWS_AS(engine.search(text_of(terms), all_algorithms().front(), 10, analyzer), InvalidArgument);
+  CHECK_THROWS_AS(engine.search(terms_of_text(text_of(terms), analyzer), all_algorithms().front(), 10),
+                  InvalidArgument);
   terms.pop_back();
   ModelScoring scoring;
   scoring.quantize_bits = 16;
@@ -158,10 +160,10 @@ TEST_CASE("ties go to the lower docID, whatever k cuts", "[query]") {
   Analyzer analyzer = engine.make_analyzer();
   for (std::size_t k = 1; k <= 201; ++k) {
     for (const QueryAlgorithm& algorithm : all_algorithms())
-      require_same(engine.search("same", algorithm, k, analyzer),
+      require_same(engine.search(terms_of_text("same", analyzer), algorithm, k),
                    expected_results(model, {"same"}, algorithm.matching, k));
   }
-  CHECK(engine.search("same", all_algorithms().front(), 2, analyzer)[1].docid == 3);
+  CHECK(engine.search(terms_of_text("same", analyzer), all_algorithms().front(), 2)[1].docid == 3);
 }
 
 TEST_CASE("a document's score is the same bits in every docID order", "[query][order][property]") {
@@ -175,7 +177,8 @@ TEST_CASE("a document's score is the same bits in every docID order", "[query][o
     const QueryEngine engine(index, {});
     Analyzer analyzer = engine.make_analyzer();
     auto& found = scores.emplace_back();
-    for (const auto& document : engine.search("everywhere w0 w1 often w2", all_algorithms().front(), 1000, analyzer))
+    for (const auto& document :
+         engine.search(terms_of_text("everywhere w0 w1 often w2", analyzer), all_algorithms().front(), 1000))
       found[std::string(index.docno(document.docid))] = document.score;
   }
   CHECK(scores[0].size() > 200);
@@ -194,14 +197,17 @@ TEST_CASE("a batch gives each query's results in order, for any number of thread
   for (const unsigned threads : {1u, 2u, 4u}) {
     const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
     std::size_t next = 0;
-    BatchSteps steps;
-    steps.render = [](std::size_t i, QueryAnswer& answer) { answer.text = std::to_string(i); };
-    steps.take = [&](std::size_t i, const QueryAnswer& answer) {
+    AnswerConsumer consumer;
+    consumer.threads = threads;
+    consumer.render = [](std::size_t i, QueryAnswer& answer) { answer.text = std::to_string(i); };
+    consumer.take = [&](std::size_t i, const QueryAnswer& answer) {
       REQUIRE(i == next++);
       REQUIRE(answer.text == std::to_string(i));
       if (i % 10 == 0) require_same(answer.documents, corpus.model.search(queries[i], false, 5));
     };
-    run_batch(engine, views, all_algorithms().front(), 5, threads, steps);
+    CpuBackend backend({&engine});
+    const ParsedQueries read = engine.reader().read(views, threads);
+    run(backend, {read.views(), &all_algorithms().front(), 5}, consumer);
     CHECK(next == queries.size());
   }
 }

@@ -52,13 +52,14 @@ inline void search_all_ways(const IndexReader& index, const ScoringOptions& opti
     for (const QueryAlgorithm& algorithm : all_algorithms())
       for (const std::string_view query : queries)
         for (const std::size_t k : {1, 100})
-          allow_errors_of(
-              index, [&] { require_documents(index, engine.search(query, algorithm, k, analyzer, &statistics), k); });
+          allow_errors_of(index, [&] {
+            require_documents(index, engine.search(terms_of_text(query, analyzer), algorithm, k, &statistics), k);
+          });
     for (const std::string_view query : queries)
       for (const docid_t first : {docid_t{0}, index.num_documents() / 2, end_docid}) {
         allow_errors_of(index, [&] {
           bool all_found = false;
-          const auto lists = engine.lists_of(analyzer.terms(query), all_found);
+          const auto lists = engine.lists_of(terms_of_text(query, analyzer), all_found);
           require_documents(index, engine.resume(lists, 10, first, {}, &statistics), 10);
         });
       }
@@ -68,11 +69,11 @@ inline void search_all_ways(const IndexReader& index, const ScoringOptions& opti
 inline void intersect_all_ways(const IndexReader& index, std::span<const std::string_view> queries) {
   for (const IntersectionMethod& method : all_intersection_methods()) {
     const Intersection intersection(index, method, {});
-    Intersection::WorkSpace space(intersection);
+    Intersection::WorkSpace space;
     IntersectionAnswer answer;
     for (const std::string_view query : queries)
       allow_errors_of(index, [&] {
-        intersection.answer(query, space, answer);
+        intersection.answer(intersection.reader().read(query), space, answer);
         for (std::size_t i = 0; i < answer.documents.size(); ++i)
           if (answer.documents[i] >= index.num_documents() || (i > 0 && answer.documents[i] <= answer.documents[i - 1]))
             std::abort();

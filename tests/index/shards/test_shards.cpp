@@ -48,9 +48,9 @@ void check_results(const IndexShards& shards, const IndexReader& whole, const Sc
       for (const std::size_t k : {1, 7, 1000}) {
         std::vector<ScoredDocument> best;
         for (std::size_t shard = 0; shard < shards.size(); ++shard)
-          add_results_of_shard(best, engines[shard]->search(text, algorithm, k, analyzer), shards.first_docid(shard),
-                               k);
-        require_same(best, engine.search(text, algorithm, k, analyzer));
+          add_results_of_shard(best, engines[shard]->search(terms_of_text(text, analyzer), algorithm, k),
+                               shards.first_docid(shard), k);
+        require_same(best, engine.search(terms_of_text(text, analyzer), algorithm, k));
       }
     }
   }
@@ -166,7 +166,7 @@ TEST_CASE("shards that do not belong together are refused", "[shards]") {
   const IndexReader alone = shard(1);
   const QueryEngine engine(alone, {});
   Analyzer analyzer = engine.make_analyzer();
-  CHECK_THROWS_WITH(engine.search("everywhere", algorithm_named("and-or"), 10, analyzer),
+  CHECK_THROWS_WITH(engine.search(terms_of_text("everywhere", analyzer), algorithm_named("and-or"), 10),
                     Catch::Contains("name all shards"));
   // Statistics and collections that do not fit.
   ShardSource lacking({1, 3}, order_file, corpus.statistics({0, 1}), std::nullopt);

@@ -64,6 +64,7 @@ TEST_CASE("shards of given weights score as the whole and merge to its bytes", "
       std::vector<QueryTerm> query = {{"everywhere", static_cast<double>(1 + random.below(5))}};
       for (std::uint64_t terms = random.below(5); terms > 0; --terms)
         query.push_back({"T" + std::to_string(random.below(40)), static_cast<double>(1 + random.below(9))});
+      query = engine.reader().use(query);
       for (const QueryAlgorithm& algorithm : all_algorithms()) {
         if (algorithm.matching == Matching::all_else_any) continue;
         INFO(algorithm.name);

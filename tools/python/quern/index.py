@@ -123,8 +123,6 @@ class Index(_quern.Index):
         """
         qids, texts = texts_of(queries)
         are_vectors = bool(texts) and all(isinstance(text, dict) for text in texts)
-        if are_vectors and options.get("device", "cpu") != "cpu":
-            options["vectors"] = True
         searcher = self.searcher(**options)
         if filter is not None:
             filter = self.filter(filter, threads=threads)

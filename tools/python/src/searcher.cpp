@@ -30,7 +30,7 @@ constexpr std::pair<const char*, api::Scorer> scorers[] = {{"bm25", api::Scorer:
 
 void make_searcher(api::Searcher* self, const api::Index& index, std::optional<double> k1, std::optional<double> b,
                    const std::string& idf, const std::string& scores, const std::string& scorer,
-                   std::optional<double> alpha, bool early_termination, std::optional<double> query_scale, bool vectors,
+                   std::optional<double> alpha, bool early_termination, std::optional<double> query_scale,
                    const std::string& device, unsigned gpu, unsigned gpus, const std::string& strategy,
                    std::uint64_t gpu_memory, const std::string& plan, unsigned threads, std::uint64_t memory,
                    const nb::object& warn) {
@@ -43,7 +43,6 @@ void make_searcher(api::Searcher* self, const api::Index& index, std::optional<d
   scoring.alpha = alpha;
   scoring.early_termination = early_termination;
   scoring.query_scale = query_scale;
-  scoring.vectors = vectors;
   api::Placement placement;
   placement.device = named(devices, device, "device");
   placement.gpu = gpu;
@@ -62,12 +61,11 @@ void make_searcher(api::Searcher* self, const api::Index& index, std::optional<d
   new (self) api::Searcher(index, scoring, placement, work);
 }
 
-/// Results of one query, as find(statistics) returns them.
-template <class Find>
-Results found_by(const api::Searcher& searcher, Find&& find) {
+Results found_for(const api::Searcher& searcher, const api::Query& query, std::size_t k, std::string_view algorithm,
+                  const api::Filter* filter) {
   const nb::gil_scoped_release without_gil;
   Results results{searcher.index(), {}};
-  const std::vector<api::Hit> hits = find(&results.found.statistics);
+  const std::vector<api::Hit> hits = searcher.search(query, k, algorithm, &results.found.statistics, filter);
   results.found.offsets = {0, hits.size()};
   results.found.docids.reserve(hits.size());
   results.found.scores.reserve(hits.size());
@@ -80,33 +78,35 @@ Results found_by(const api::Searcher& searcher, Find&& find) {
 
 Results search(const api::Searcher& searcher, std::string_view text, std::size_t k, std::string_view algorithm,
                const api::Filter* filter) {
-  return found_by(searcher, [&](auto* statistics) { return searcher.search(text, k, algorithm, statistics, filter); });
+  return found_for(searcher, text, k, algorithm, filter);
 }
 
 Results search_vector(const api::Searcher& searcher, const nb::dict& vector, std::size_t k, std::string_view algorithm,
                       const api::Filter* filter) {
   const TermVector terms(vector);
-  return found_by(searcher,
-                  [&](auto* statistics) { return searcher.search(terms.view(), k, algorithm, statistics, filter); });
+  return found_for(searcher, terms.view(), k, algorithm, filter);
+}
+
+/// Results of many queries: texts, or terms with weights.
+template <class Queries>
+Results batch_of(const api::Searcher& searcher, const Queries& queries, const api::BatchOptions& options,
+                 unsigned threads, const nb::object& progress) {
+  const std::vector<api::Query> asked(queries.begin(), queries.end());
+  DirectWork work({threads, 0, progress, nb::none()});
+  return {searcher.index(), work.finish([&] { return searcher.batch(asked, options, work.work()); })};
 }
 
 Results batch(const api::Searcher& searcher, const nb::object& texts, std::size_t k, const std::string& algorithm,
               unsigned threads, const nb::object& progress, const api::Filter* filter) {
   const TextList list(texts, "a query");
-  DirectWork work({threads, 0, progress, nb::none()});
-  return {searcher.index(), work.finish([&] {
-            return searcher.batch(list.views(), {k, algorithm, filter}, work.work());
-          })};
+  return batch_of(searcher, list.views(), {k, algorithm, filter}, threads, progress);
 }
 
 Results batch_vectors(const api::Searcher& searcher, const nb::list& vectors, std::size_t k,
                       const std::string& algorithm, unsigned threads, const nb::object& progress,
                       const api::Filter* filter) {
   const TermVectors read(vectors);
-  DirectWork work({threads, 0, progress, nb::none()});
-  return {searcher.index(), work.finish([&] {
-            return searcher.batch(read.terms(), {k, algorithm, filter}, work.work());
-          })};
+  return batch_of(searcher, read.terms(), {k, algorithm, filter}, threads, progress);
 }
 
 api::Filter filter_matching(const api::Index& index, const std::string& expression, unsigned threads) {
@@ -124,9 +124,8 @@ void bind_searcher(nb::module_& module) {
   nb::class_<api::Searcher>(module, "Searcher", "Answers queries over an index in one way. Many threads may search.")
       .def("__init__", &make_searcher, "index"_a, nb::kw_only(), "k1"_a = nb::none(), "b"_a = nb::none(),
            "idf"_a = "lucene", "scores"_a = "exact", "scorer"_a = "bm25", "alpha"_a = nb::none(),
-           "early_termination"_a = true, "query_scale"_a = nb::none(), "vectors"_a = false, "device"_a = "cpu",
-           "gpu"_a = 0, "gpus"_a = 1, "strategy"_a = "", "gpu_memory"_a = 0, "plan"_a = "", "threads"_a = 0,
-           "memory"_a = 0, "warn"_a = nb::none())
+           "early_termination"_a = true, "query_scale"_a = nb::none(), "device"_a = "cpu", "gpu"_a = 0, "gpus"_a = 1,
+           "strategy"_a = "", "gpu_memory"_a = 0, "plan"_a = "", "threads"_a = 0, "memory"_a = 0, "warn"_a = nb::none())
       .def("search", &search, "text"_a, "k"_a = 10, "algorithm"_a = "", "filter"_a = nb::none(),
            "The k best documents for a query's text, found by this thread on the CPU.")
       .def("search_vector", &search_vector, "vector"_a, "k"_a = 10, "algorithm"_a = "", "filter"_a = nb::none(),

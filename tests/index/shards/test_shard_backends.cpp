@@ -1,12 +1,15 @@
-#include "quern/gpu/sharded_engine.hpp"
+#include "quern/gpu/query_backend.hpp"
+#include "quern/plan/query_features.hpp"
 
 #include "catch.hpp"
 #ifdef QUERN_HAS_CUDA
 #include "gpu/failing_strategy.hpp"
 #endif
+#include "gpu/fake_gpus.hpp"
 #include "gpu/skip_without_gpu.hpp"
 #include "index/pipeline/query_checks.hpp"
 #include "index/shards/split_corpus.hpp"
+#include "search/read_queries.hpp"
 
 /// Queries over all shards have the results of the whole, whoever answers them, however many at a time.
 namespace quern {
@@ -26,7 +29,10 @@ class ShardedIndex {
         shards(open(count)),
         engine_(whole, {}),
         random_(seed) {
-    for (const IndexReader& shard : shards) engines.push_back(std::make_unique<QueryEngine>(shard, ScoringOptions()));
+    for (const IndexReader& shard : shards) {
+      owned_engines_.push_back(std::make_unique<QueryEngine>(shard, ScoringOptions()));
+      engines.push_back(owned_engines_.back().get());
+    }
     std::vector<std::string> terms;
     for (std::uint64_t block = 0; block < whole.num_lexicon_blocks(); ++block)
       whole.for_each_list(block, [&](std::string_view term, const PostingList&) { terms.emplace_back(term); });
@@ -34,29 +40,30 @@ class ShardedIndex {
     owned_[7] = "";
     owned_[8] = "notinanyofthem";
     texts.assign(owned_.begin(), owned_.end());
+    read = read_all(engine_, texts);
   }
 
   /// The whole's results.
   std::vector<ScoredDocument> expected(std::size_t query, const QueryAlgorithm& algorithm, std::size_t k,
                                        const DocumentSet* passing = nullptr) {
-    Analyzer analyzer = engine_.make_analyzer();
-    return engine_.search(texts[query], algorithm, k, analyzer, nullptr, passing);
+    return engine_.search(read.views()[query], algorithm, k, nullptr, passing);
   }
   /// Every algorithm has the whole's results, in the queries' order, each rendered before it is taken.
-  void check(ShardedEngine& engine, unsigned threads, std::uint64_t held_bytes) {
+  void check(SearchBackend& backend, unsigned threads, std::uint64_t held_bytes) {
     for (const QueryAlgorithm& algorithm : all_algorithms()) {
       for (const std::size_t k : {std::size_t{1}, std::size_t{6}, std::size_t{1000}}) {
         INFO(algorithm.name << ", k = " << k << ", " << threads << " threads, " << held_bytes << " bytes held");
         std::vector<QueryAnswer> answers;
-        BatchSteps steps;
-        steps.render = [](std::size_t i, QueryAnswer& answer) { answer.text = std::to_string(i); };
-        steps.take = [&](std::size_t i, const QueryAnswer& answer) {
+        AnswerConsumer consumer;
+        consumer.threads = threads;
+        consumer.held_bytes = held_bytes;
+        consumer.render = [](std::size_t i, QueryAnswer& answer) { answer.text = std::to_string(i); };
+        consumer.take = [&](std::size_t i, const QueryAnswer& answer) {
           REQUIRE(i == answers.size());
           REQUIRE(answer.text == std::to_string(i));
           answers.push_back(answer);
         };
-        std::vector<GpuStatistics> statistics(shards.size());
-        engine.run(texts, algorithm, k, threads, steps, statistics, held_bytes);
+        run(backend, {read.views(), &algorithm, k}, consumer);
         REQUIRE(answers.size() == texts.size());
         for (std::size_t i = 0; i < answers.size(); ++i) require_same(answers[i].documents, expected(i, algorithm, k));
       }
@@ -79,38 +86,39 @@ class ShardedIndex {
  public:
   const IndexReader whole;
   const IndexShards shards;
-  std::vector<std::unique_ptr<QueryEngine>> engines;
+  std::vector<const QueryEngine*> engines;
   std::vector<std::string_view> texts;
+  ParsedQueries read;
 
  private:
   const QueryEngine engine_;
+  std::vector<std::unique_ptr<QueryEngine>> owned_engines_;
   RandomBits random_;
   std::vector<std::string> owned_;
 };
 
-GpuOptions gpu_options(std::size_t batch_queries) {
-  GpuOptions options;
-  options.batch_queries = batch_queries;
-  options.gpus = 0;
+BackendOptions backend_options(QueryDevice device, std::size_t batch_queries) {
+  BackendOptions options;
+  options.device = device;
+  options.gpu.batch_queries = batch_queries;
+  options.gpu.gpus = 0;
   return options;
 }
 
 }  // namespace
 
 TEST_CASE("the CPU answers queries over shards as over the whole", "[shards][query][property]") {
-  NoProgress progress;
   for (const std::uint32_t count : {1u, 2u, 5u}) {
     ShardedIndex index(60 + count, count);
-    ShardedEngine engine(index.shards, index.engines, QueryDevice::cpu, {}, progress, {});
+    CpuBackend backend(index.engines);
     // So little that most answers wait to be begun.
-    for (const unsigned threads : {1u, 8u}) index.check(engine, threads, threads == 1 ? default_held_bytes : 100);
+    for (const unsigned threads : {1u, 8u}) index.check(backend, threads, threads == 1 ? default_held_bytes : 100);
   }
 }
 
 TEST_CASE("queries over shards pass filters of each shard", "[shards][query]") {
-  NoProgress progress;
   ShardedIndex index(71, 3);
-  ShardedEngine engine(index.shards, index.engines, QueryDevice::cpu, {}, progress, {});
+  CpuBackend backend(index.engines);
   DocumentSet of_whole(index.whole.num_documents());
   std::vector<DocumentSet> sets;
   for (const IndexReader& shard : index.shards) sets.emplace_back(shard.num_documents());
@@ -119,38 +127,33 @@ TEST_CASE("queries over shards pass filters of each shard", "[shards][query]") {
     of_whole.add(docid);
     sets[place.shard].add(place.docid);
   }
-  ShardFilters passing;
+  std::vector<const DocumentSet*> passing;
   for (const DocumentSet& set : sets) passing.push_back(&set);
   for (const QueryAlgorithm& algorithm : all_algorithms()) {
-    BatchSteps steps;
-    steps.take = [&](std::size_t i, const QueryAnswer& answer) {
+    AnswerConsumer consumer;
+    consumer.threads = 4;
+    consumer.take = [&](std::size_t i, const QueryAnswer& answer) {
       require_same(answer.documents, index.expected(i, algorithm, 5, &of_whole));
     };
-    std::vector<GpuStatistics> statistics(index.shards.size());
-    engine.run(index.texts, algorithm, 5, 4, steps, statistics, default_held_bytes, passing);
+    run(backend, {index.read.views(), &algorithm, 5, passing}, consumer);
   }
 }
 
 TEST_CASE("an error in one shard ends a query over shards, and the next one runs", "[shards][query]") {
-  NoProgress progress;
   ShardedIndex index(72, 3);
-  ShardedEngine engine(index.shards, index.engines, QueryDevice::cpu, {}, progress, {});
+  CpuBackend backend(index.engines);
   const DocumentSet all_but_last(index.shards[0].num_documents()), of_second(index.shards[1].num_documents());
   const DocumentSet wrong(index.shards[2].num_documents() + 1);
-  const ShardFilters passing{&all_but_last, &of_second, &wrong};
-  BatchSteps steps;
-  steps.take = [](std::size_t, const QueryAnswer&) {};
-  std::vector<GpuStatistics> statistics(index.shards.size());
-  CHECK_THROWS_WITH(
-      engine.run(index.texts, algorithm_named("or"), 5, 8, steps, statistics, default_held_bytes, passing),
-      Catch::Contains("the filter is a set of"));
-  index.check(engine, 8, default_held_bytes);
+  const std::vector<const DocumentSet*> passing{&all_but_last, &of_second, &wrong};
+  const AnswerConsumer consumer{{}, [](std::size_t, const QueryAnswer&) {}, 8};
+  CHECK_THROWS_WITH(run(backend, {index.read.views(), &algorithm_named("or"), 5, passing}, consumer),
+                    Catch::Contains("the filter is a set of"));
+  index.check(backend, 8, default_held_bytes);
 }
 
 TEST_CASE("what scores no more than a given score may be left out, and nothing else", "[query][property]") {
   ShardedIndex index(73, 1);
   const QueryEngine engine(index.whole, {});
-  Analyzer analyzer = engine.make_analyzer();
   std::uint64_t scored = 0, scored_above = 0;
   for (std::size_t i = 0; i < queries; ++i) {
     for (const QueryAlgorithm& algorithm : all_algorithms()) {
@@ -159,9 +162,9 @@ TEST_CASE("what scores no more than a given score may be left out, and nothing e
       INFO("query " << index.texts[i] << " by " << algorithm.name);
       const float above = all[i % 8].score;
       QueryStatistics statistics, statistics_of_all;
-      QueryEngine::ReadQuery query = engine.read(index.texts[i], analyzer);
-      auto found = engine.search(query, algorithm, 20, above, &statistics);
-      engine.search(query, algorithm, 20, -1, &statistics_of_all);
+      const QueryView query = index.read.views()[i];
+      auto found = engine.search(query, algorithm, 20, &statistics, nullptr, above);
+      engine.search(query, algorithm, 20, &statistics_of_all);
       scored += statistics_of_all.postings_scored;
       scored_above += statistics.postings_scored;
       const auto is_above = [&](const ScoredDocument& document) { return document.score > above; };
@@ -179,34 +182,59 @@ TEST_CASE("GPUs answer queries over shards as the CPU does over the whole, in gr
   for (const std::uint32_t count : {1u, 2u, 5u}) {
     ShardedIndex index(80 + count, count);
     for (const std::size_t batch : {std::size_t{1}, std::size_t{7}, std::size_t{16384}}) {
-      ShardedEngine engine(index.shards, index.engines, QueryDevice::gpu, gpu_options(batch), progress, {});
-      for (const unsigned threads : {1u, 8u}) index.check(engine, threads, threads == 1 ? default_held_bytes : 100);
+      QueryBackend backend(index.engines, backend_options(QueryDevice::gpu, batch), progress);
+      for (const unsigned threads : {1u, 8u})
+        index.check(backend.backend(), threads, threads == 1 ? default_held_bytes : 100);
     }
   }
 }
 
 #ifdef QUERN_HAS_CUDA
-TEST_CASE("the CPU answers for a shard whose GPU fails", "[gpu][shards]") {
+TEST_CASE("the CPU answers for shards of which a GPU fails", "[gpu][shards]") {
   SKIP_WITHOUT_GPU();
   NoProgress progress;
   ShardedIndex index(90, 3);
   const gpu::Strategy failing = failing_on_first_gpu();
-  GpuOptions options = gpu_options(5);
-  options.strategy = &failing;
+  BackendOptions options = backend_options(QueryDevice::automatic, 5);
+  options.gpu.strategy = &failing;
   std::vector<std::string> notices;
-  ShardedEngine engine(index.shards, index.engines, QueryDevice::automatic, options, progress,
-                       [&](const std::string& text) { notices.push_back(text); });
-  index.check(engine, 4, default_held_bytes);
-  // Once for each shard of the first GPU.
-  CHECK_FALSE(notices.empty());
-  CHECK(notices.size() <= index.shards.size());
-  ShardedEngine strict(index.shards, index.engines, QueryDevice::gpu, options, progress, {});
-  BatchSteps steps;
-  steps.take = [](std::size_t, const QueryAnswer&) {};
-  std::vector<GpuStatistics> statistics(index.shards.size());
-  CHECK_THROWS_AS(strict.run(index.texts, algorithm_named("or"), 5, 4, steps, statistics, default_held_bytes),
-                  CudaError);
+  options.notice = [&](const std::string& text) { notices.push_back(text); };
+  QueryBackend backend(index.engines, options, progress);
+  index.check(backend.backend(), 4, default_held_bytes);
+  CHECK(notices.size() == 1);
+  options.device = QueryDevice::gpu;
+  QueryBackend strict(index.engines, options, progress);
+  const AnswerConsumer consumer{{}, [](std::size_t, const QueryAnswer&) {}, 4};
+  CHECK_THROWS_AS(run(strict.backend(), {index.read.views(), &algorithm_named("or"), 5}, consumer), CudaError);
 }
 #endif
+
+TEST_CASE("a CPU and GPUs share queries over shards, with the whole's results", "[gpu_shared][shards]") {
+  for (const std::uint32_t count : {1u, 3u}) {
+    ShardedIndex index(100 + count, count);
+    const CpuBackend cpu(index.engines);
+    FakeGpus fake(cpu, 9);
+    FallibleGpus gpus(fake, [](const std::string&) {});
+    HybridOptions options;
+    options.schedule_options.cpu_threads = 2;
+    options.max_batch = 20;
+    HybridBackend hybrid(cpu, gpus, {}, options);
+    index.check(hybrid, 2, 10000);
+    CHECK(hybrid.figures().on_cpu.queries() > 0);
+  }
+}
+
+TEST_CASE("features over shards are those of the whole", "[gpu_shared][shards]") {
+  ShardedIndex index(110, 4);
+  for (const QueryView query : index.read.views())
+    for (const Matching matching : {Matching::any, Matching::all}) {
+      QueryFeatures whole = features_of(index.whole, query, matching);
+      QueryFeatures found = features_of(index.engines, query, matching);
+      // Lists are cut into blocks shard by shard.
+      CHECK(found.blocks >= whole.blocks);
+      found.blocks = whole.blocks;
+      CHECK(found == whole);
+    }
+}
 
 }  // namespace quern

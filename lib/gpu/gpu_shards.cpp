@@ -1,0 +1,107 @@
+#include "quern/gpu/gpu_shards.hpp"
+
+#include <algorithm>
+#include <future>
+#include <utility>
+
+#include "quern/core/own_errors.hpp"
+#include "quern/gpu/device/device_info.hpp"
+#include "quern/gpu/device/in_parallel.hpp"
+#include "quern/search/best_of_shards.hpp"
+#include "quern/search/cpu_backend.hpp"
+
+namespace quern {
+
+GpuShards::GpuShards(std::span<const QueryEngine* const> engines, const GpuOptions& options,
+                     std::span<const gpu::GpuMemoryOptions> memory, Progress& progress)
+    : engines_(engines.begin(), engines.end()), strategy_(*options.strategy) {
+  // Numbers that don't exist beside GPUs that do are wrong.
+  const std::vector<unsigned> gpus = gpu::gpu_numbers(options.gpu, options.gpus);
+  for (std::size_t shard = 0; shard < engines_.size(); ++shard) {
+    GpuOptions own = options;
+    own.memory = memory[shard];
+    if (engines_.size() > 1) {
+      own.gpu = gpus[shard % gpus.size()];
+      own.gpus = 1;
+    }
+    gpus_.push_back(std::make_unique<GpuEngine>(*engines_[shard], own, progress));
+  }
+}
+
+std::uint64_t GpuShards::documents() const {
+  std::uint64_t sum = 0;
+  for (const QueryEngine* engine : engines_) sum += engine->index().num_documents();
+  return sum;
+}
+
+void GpuShards::check_filters() const { gpu::check_filters(strategy_); }
+
+SearchDivision GpuShards::division() const {
+  if (gpus_.size() == 1) return GpuSearch::division();
+  // One whose answers are merged, one that GPUs work on, and one that is made ready for them.
+  SearchDivision division{gpus_.front()->queries_per_search(), 3};
+  for (const auto& gpu : gpus_) division.queries = std::min(division.queries, gpu->queries_per_search());
+  return division;
+}
+
+bool GpuShards::lacks_lists() const {
+  return std::any_of(gpus_.begin(), gpus_.end(), [](const auto& gpu) { return !gpu->keeps_all(); });
+}
+
+std::uint64_t GpuShards::missing_bytes(QueryView query) {
+  std::uint64_t bytes = 0;
+  for (std::size_t shard = 0; shard < gpus_.size(); ++shard) {
+    bool all_found = false;
+    if (!gpus_[shard]->keeps_all()) bytes += gpus_[shard]->missing_bytes(engines_[shard]->lists_of(query, all_found));
+  }
+  return bytes;
+}
+
+FoundDocuments GpuShards::search(const SearchRequest& request, std::span<GpuStatistics> counted) {
+  return with_own_errors([&] {
+    if (gpus_.size() == 1) return search_shard(0, request, counted.front());
+    if (request.algorithm->matching != Matching::all_else_any) return search_all(request, counted);
+    SearchRequest all = request;
+    all.algorithm = &algorithm_named("and");
+    FoundDocuments results = search_all(all, counted);
+    std::vector<std::size_t> few;
+    std::vector<QueryView> queries;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (results[i].size() >= request.k) continue;
+      few.push_back(i);
+      queries.push_back(request.queries[i]);
+    }
+    if (few.empty()) return results;
+    SearchRequest any = request;
+    any.algorithm = &algorithm_named("auto");
+    any.queries = queries;
+    FoundDocuments found = search_all(any, counted);
+    for (std::size_t i = 0; i < few.size(); ++i) results[few[i]] = std::move(found[i]);
+    return results;
+  });
+}
+
+FoundDocuments GpuShards::search_shard(std::size_t shard, const SearchRequest& request, GpuStatistics& counted) {
+  GpuStatistics own;
+  FoundDocuments results =
+      gpus_[shard]->search(request.queries, *request.algorithm, request.k, &own, passing_of(request.passing, shard));
+  counted += own;
+  return results;
+}
+
+FoundDocuments GpuShards::search_all(const SearchRequest& request, std::span<GpuStatistics> counted) {
+  std::vector<std::future<FoundDocuments>> searches;
+  for (std::size_t shard = 0; shard < gpus_.size(); ++shard)
+    searches.push_back(std::async(std::launch::async, [this, shard, &request, &counted] {
+      return search_shard(shard, request, counted[shard]);
+    }));
+  FoundDocuments best(request.queries.size());
+  for (std::size_t shard = 0; shard < gpus_.size(); ++shard) {
+    const FoundDocuments found = searches[shard].get();
+    const docid_t first = first_docid(*engines_[shard], engines_.size());
+    gpu::in_parallel(best.size(), [&](std::size_t i) { add_results_of_shard(best[i], found[i], first, request.k); });
+  }
+  return best;
+}
+
+}  // namespace quern

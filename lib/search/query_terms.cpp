@@ -1,0 +1,128 @@
+#include "quern/search/query_terms.hpp"
+
+#include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "quern/core/error.hpp"
+#include "quern/core/run_stage.hpp"
+#include "quern/text/utf8.hpp"
+
+namespace quern {
+namespace {
+
+/// Queries that a thread reads at a time.
+constexpr std::size_t queries_per_reading = 64;
+
+[[noreturn]] void refuse_weight(const QueryTerm& term, std::string_view why) {
+  throw InvalidArgument(
+      fmt::format("the weight {} of the query's term {} {}", term.weight, quoted_start(term.term), why));
+}
+
+void check_weight(const QueryTerm& term, double min) {
+  if (!(term.weight >= min && term.weight <= max_query_weight))
+    refuse_weight(term, fmt::format("is not from {} to {}; scale the query, or drop the term", min_query_weight,
+                                    max_query_weight));
+}
+
+/// Sorts terms, and adds up the weights of those that come several times, in an order that does not depend on theirs.
+void merge_repeated(QueryTerms& terms) {
+  std::sort(terms.begin(), terms.end(), [](const QueryTerm& a, const QueryTerm& b) {
+    return a.term != b.term ? a.term < b.term : a.weight < b.weight;
+  });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (kept > 0 && terms[kept - 1].term == terms[i].term)
+      terms[kept - 1].weight += terms[i].weight;
+    else if (kept++ != i)
+      terms[kept - 1] = std::move(terms[i]);
+  }
+  terms.resize(kept);
+}
+
+}  // namespace
+
+QueryTerms terms_of_text(std::string_view text, Analyzer& analyzer) {
+  std::vector<std::string> words = analyzer.terms(text);
+  std::sort(words.begin(), words.end());
+  QueryTerms terms;
+  terms.reserve(words.size());
+  for (std::string& word : words) {
+    if (!terms.empty() && terms.back().term == word)
+      terms.back().weight += 1;
+    else
+      terms.push_back({std::move(word), 1});
+  }
+  return terms;
+}
+
+std::string text_of_terms(QueryView query) {
+  std::string text;
+  for (const QueryTerm& term : query) text += (text.empty() ? "" : " ") + term.term;
+  return text;
+}
+
+ParsedQueries::ParsedQueries(std::size_t count, unsigned threads,
+                             const std::function<QueryTerms(std::size_t)>& read_one)
+    : terms_(count), views_(count) {
+  const auto read_some = [&](std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i) views_[i] = terms_[i] = read_one(i);
+  };
+  // Waking other threads would take longer than to read a few.
+  if (count <= queries_per_reading)
+    read_some(0, count);
+  else
+    on_threads(threads, [&] {
+      tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, queries_per_reading),
+                        [&](const auto& range) { read_some(range.begin(), range.end()); });
+    });
+}
+
+QueryReader::QueryReader(const AnalyzerOptions& analyzer, QueryKind kind, std::optional<QueryWeights> weights,
+                         const QueryMemory* memory)
+    : kind_(kind),
+      weights_(weights),
+      memory_(memory),
+      analyzers_([analyzer] { return std::unique_ptr<Analyzer>(new Analyzer(analyzer)); }) {}
+
+double QueryReader::usable(const QueryTerm& term) const {
+  check_weight(term, min_query_weight);
+  if (!weights_->whole) return term.weight;
+  const double weight = weights_->scale ? std::max(1.0, std::floor(term.weight * *weights_->scale + 0.5)) : term.weight;
+  if (weight != std::floor(weight))
+    refuse_weight(term, "is not whole, as sums of integers need it; give --query-scale");
+  if (weight >= max_exact_sum)
+    refuse_weight(term, fmt::format("is too large: scores must stay below {}", max_exact_sum));
+  return weight;
+}
+
+QueryTerms QueryReader::use(QueryTerms terms) const {
+  return with_own_errors([&] {
+    for (const QueryTerm& term : terms) check_weight(term, 0);
+    merge_repeated(terms);
+    std::erase_if(terms, [](const QueryTerm& term) { return term.weight == 0; });
+    for (QueryTerm& term : terms) term.weight = weights_ ? usable(term) : 1;
+    return std::move(terms);
+  });
+}
+
+QueryTerms QueryReader::read(std::string_view text) const {
+  return with_own_errors([&] {
+    std::optional<QueryMemory::Claim> claim;
+    if (memory_ != nullptr) claim.emplace(*memory_).raise_to_words_of(text);
+    if (kind_ == QueryKind::vector) return use(parse_query_vector(text, "the query"));
+    return terms_of_text(text, *analyzers_.borrow());
+  });
+}
+
+ParsedQueries QueryReader::read(std::span<const std::string_view> texts, unsigned threads) const {
+  return with_own_errors(
+      [&] { return ParsedQueries(texts.size(), threads, [&](std::size_t i) { return read(texts[i]); }); });
+}
+
+}  // namespace quern

@@ -1,0 +1,50 @@
+#include "backend_options.hpp"
+
+#include <utility>
+
+#include "schedule_options.hpp"
+#include "times_files.hpp"
+
+namespace quern::tools {
+
+void add_sharing_options(CLI::App& command, SharingArguments& arguments) {
+  add_name_option(command, "--schedule", arguments.schedule, all_schedule_policies(),
+                  with_choices("With --device both, who answers which query:", all_schedule_policies()))
+      ->capture_default_str();
+  add_deadline_option(command, arguments.deadline_ms);
+  command
+      .add_option("--costs", arguments.costs,
+                  "With --device both, predict how long queries take by the functions that quern bench cost wrote "
+                  "(default: built in)")
+      ->type_name("FILE");
+  add_policy_options(command, arguments.options);
+}
+
+void check_sharing(const SharingArguments& arguments, QueryDevice device) {
+  if (device == QueryDevice::both) return;
+  if (!arguments.costs.empty()) throw usage_error("--costs needs --device both");
+  if (arguments.deadline_ms > 0) throw usage_error("--deadline needs --device both");
+}
+
+BackendOptions backend_options(QueryDevice device, const GpuOptions& gpu, const SharingArguments& sharing,
+                               unsigned threads, const IndexReader& index, FailoverNotice notice) {
+  BackendOptions options;
+  options.device = device;
+  options.gpu = gpu;
+  options.notice = std::move(notice);
+  if (device != QueryDevice::both) return options;
+  HybridOptions& hybrid = options.hybrid;
+  hybrid.schedule = sharing.schedule;
+  hybrid.schedule_options = sharing.options;
+  // The others prepare batches and work with the GPUs.
+  const unsigned for_gpus = hybrid.gpu_threads + 1;
+  hybrid.schedule_options.cpu_threads = threads > for_gpus ? threads - for_gpus : 1;
+  hybrid.schedule_options.gpus = 1;  // all of them answer a batch together
+  hybrid.deadline_us = 1000 * sharing.deadline_ms;
+  // Asking takes the lock under which batches are made.
+  hybrid.counts_missing = sharing.schedule == "share" || !sharing.costs.empty();
+  if (!sharing.costs.empty()) options.costs = CostModel(read_costs(sharing.costs, origin_here(index, gpu.gpu)));
+  return options;
+}
+
+}  // namespace quern::tools

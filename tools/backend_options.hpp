@@ -1,0 +1,28 @@
+#pragma once
+#include <string>
+
+#include "quern/gpu/query_backend.hpp"
+
+#include "command.hpp"
+
+/// Which processors answer the queries of a command: the CPU, GPUs, or both.
+namespace quern::tools {
+
+/// --schedule, --deadline, --costs and what some schedules look at, for --device both.
+struct SharingArguments {
+  std::string schedule = "first", costs;
+  double deadline_ms = 0;
+  ScheduleOptions options;
+};
+
+void add_sharing_options(CLI::App& command, SharingArguments& arguments);
+
+/// Options that another device than both would ignore are usage errors.
+void check_sharing(const SharingArguments& arguments, QueryDevice device);
+
+/// A backend's options; with `both`, where `threads` of the CPU are shared with what works for GPUs. `index`: the first
+/// shard. Throws as read_costs() does.
+BackendOptions backend_options(QueryDevice device, const GpuOptions& gpu, const SharingArguments& sharing,
+                               unsigned threads, const IndexReader& index, FailoverNotice notice);
+
+}  // namespace quern::tools
