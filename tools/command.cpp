@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/io/atomic_output.hpp"
@@ -204,8 +205,20 @@ void flush_output() {
   if (std::fflush(stdout) != 0) fail_to_print();
 }
 
+std::string with_option_names(std::string_view message) {
+  return spell_options(message, [](std::string_view command, std::string_view name) {
+    return command.empty() ? fmt::format("--{}", name) : fmt::format("quern {} --{}", command, name);
+  });
+}
+
+std::vector<std::string> with_option_names(std::vector<std::string> messages) {
+  for (std::string& message : messages) message = with_option_names(message);
+  return messages;
+}
+
 void print_message(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  const std::string message = with_option_names(text);
+  std::fwrite(message.data(), 1, message.size(), stderr);
   std::fflush(stderr);
 }
 

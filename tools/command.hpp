@@ -203,7 +203,11 @@ void add_throughput_simulation(CLI::App& simulate);
 void print(std::string_view text);
 /// Makes sure that all of stdout is written; throws IoError.
 void flush_output();
-/// Writes to stderr; what can't be written (a full disk, a closed terminal) is lost, and changes nothing else.
+/// A message of the library with its options spelled as on the command line: --gpu-memory, quern index --forward.
+std::string with_option_names(std::string_view message);
+std::vector<std::string> with_option_names(std::vector<std::string> messages);
+/// Writes with_option_names() of a message to stderr; what can't be written (a full disk, a closed terminal) is lost,
+/// and changes nothing else.
 void print_message(std::string_view text);
 /// Shows progress on standard error: a bar that is redrawn on a terminal, else a line every few seconds. Quiet: only
 /// warnings.

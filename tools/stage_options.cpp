@@ -300,7 +300,7 @@ Json to_json(const ParseReport& report) {
           {"links", report.links},
           {"text_bytes", report.text_bytes},
           {"formats", report.formats},
-          {"bad_documents", report.bad_documents},
+          {"bad_documents", with_option_names(report.bad_documents)},
           {"num_skipped_files", report.num_skipped_files},
           {"skipped_files", report.skipped_files},
           {"num_passed_over", report.num_passed_over},

@@ -11,6 +11,7 @@
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/filter_impl.hpp"
 #include "quern/api/internal/index_impl.hpp"
+#include "quern/api/internal/option_names.hpp"
 #include "quern/api/internal/query_device.hpp"
 #include "quern/api/internal/query_terms.hpp"
 #include "quern/api/internal/scoring_options.hpp"
@@ -138,9 +139,8 @@ struct Searcher::Impl {
     if (!placement.plan.empty()) {
       plan.emplace(PlanReader::open(placement.plan).load_for(index.impl()->reader));
     }
-    FailoverNotice notice = placement.notice;
-    if (!notice) notice = [](const std::string&) {};
-    batches.emplace(engine, device, gpu_options(placement, plan), *resources->progress, std::move(notice));
+    batches.emplace(engine, device, gpu_options(placement, plan), *resources->progress,
+                    with_program_names(placement.notice));
   }
 
   /// The collected answers of run(steps, threads), which returns what GPUs did.
