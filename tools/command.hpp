@@ -189,6 +189,7 @@ void add_rerank_bench(CLI::App& bench);
 void add_list_cache_bench(CLI::App& bench);
 void add_lists_bench(CLI::App& bench);
 void add_merge_find_bench(CLI::App& bench);
+void add_order_bench(CLI::App& bench);
 void add_pagerank_bench(CLI::App& bench);
 void add_query_bench(CLI::App& bench);
 void add_stream_bench(CLI::App& bench);

@@ -10,9 +10,9 @@
 #include "quern/lab/query_bench.hpp"
 
 #include "bench/bench.hpp"
+#include "bench/times_output.hpp"
 #include "figures.hpp"
 #include "query_options.hpp"
-#include "query_times_output.hpp"
 
 namespace quern::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "query_times_output.hpp"
+#include "bench/times_output.hpp"
 
 #include "quern/io/checksum.hpp"
 
