@@ -38,11 +38,11 @@ struct ShownOption {
 std::vector<ShownOption> options_with_value(const CommandLine& command) {
   static const std::regex shape("^ +(?:-[a-z], )?(--?[a-z0-9-]+) ([^ ]+)(?:  .*)?$");
   CommandLine words = command;
-  words.push_back("--help");
+  words.push_back("--help-all");
   std::vector<ShownOption> options;
   bool among_options = false;
   for (const std::string& line : lines_of(run_quern(words).out)) {
-    if (!line.empty() && line.front() != ' ') among_options = line == "Options:";
+    if (!line.empty() && line.front() != ' ') among_options = line.ends_with(':') && line != "Examples:";
     std::smatch parts;
     if (among_options && std::regex_match(line, parts, shape)) options.push_back({parts[1], parts[2]});
   }

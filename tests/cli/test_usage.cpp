@@ -16,6 +16,14 @@ std::size_t longest_line(const std::string& text) {
   return longest;
 }
 
+/// Lines that begin with an option's names.
+std::size_t count_options(const std::string& help) {
+  std::size_t options = 0;
+  for (const std::string& line : lines_of(help.substr(0, help.find("\nExamples:"))))
+    if (line.starts_with("  -") || line.starts_with("      --")) ++options;
+  return options;
+}
+
 }  // namespace
 
 TEST_CASE("every command has a help text with an example, and the program lists them all", "[cli][help]") {
@@ -45,6 +53,20 @@ TEST_CASE("every command has a help text with an example, and the program lists 
       CHECK(contains(help.out.substr(help.out.find("Examples:")), name));
     }
     if (contains(help.out, "--threads")) CHECK(contains(help.out, "--quiet"));
+  }
+}
+
+TEST_CASE("help shows at most 20 options under headings, and says where the others are", "[cli][help]") {
+  for (CommandLine command : all_commands()) {
+    INFO(command.back());
+    command.push_back("--help");
+    const std::string help = run_quern(command).out;
+    command.back() = "--help-all";
+    const std::string whole = run_quern(command).out;
+    CHECK(count_options(help) <= 20);
+    CHECK(contains(help, "\nResources:\n") == contains(help, "--threads N"));
+    CHECK(contains(help, " --help-all\n") == (count_options(help) < count_options(whole)));
+    CHECK_FALSE(contains(whole, " more options: "));
   }
 }
 

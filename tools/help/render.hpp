@@ -10,8 +10,11 @@ namespace quern::tools {
 /// Columns to fold text at: $COLUMNS, else the width of the terminal on standard output, else 80; from 40 to 120.
 std::size_t terminal_width();
 
-/// What --help prints, folded at `width` columns.
-std::string help_text(const CommandText& command, std::size_t width);
+/// Which options a help text shows.
+enum class HelpExtent { main_options, all_options };
+
+/// What --help or --help-all prints, folded at `width` columns.
+std::string help_text(const CommandText& command, HelpExtent extent, std::size_t width);
 /// Has CLI11 print help_text().
 std::shared_ptr<CLI::FormatterBase> make_help_formatter();
 
