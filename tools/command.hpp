@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <charconv>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -55,6 +56,11 @@ void add_answer_options(CLI::App& command, CommonOptions& options, std::string& 
 /// threads of the whole process.
 Resources make_resources(const CommonOptions& options, const std::string& output = ".");
 
+/// An option that takes settings, KEY=VALUE,..., for what few people need. `add` adds each of them to the App that it
+/// gets, as options of a command; a setting's key is the long name of its option.
+void add_settings_option(CLI::App& command, const std::string& option, const std::string& help,
+                         const std::function<void(CLI::App& settings)>& add);
+
 /// A size such as 64M, from `min` to `max` bytes: a wrong one is a usage error.
 CLI::Validator size_validator(std::uint64_t min = 0, std::uint64_t max = std::numeric_limits<std::uint64_t>::max());
 /// One of a registry's names, which help and completions list: another one is a usage error.
@@ -92,7 +98,7 @@ CLI::Option* add_value_option(CLI::App& command, const std::string& option, Valu
       ->default_str(std::string(name_of_value(table, value)));
 }
 
-/// The same for several values, separated by commas.
+/// An option that takes several values of such a table, separated by commas.
 template <class Table, class Value>
 CLI::Option* add_value_option(CLI::App& command, const std::string& option, std::vector<Value>& values,
                               const Table& table, const std::string& help) {

@@ -45,7 +45,6 @@ void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments) {
       ->type_name("SIZE|P%")
       ->check(budget_validator());
   command.add_option("--plan", arguments.plan, std::string(plan_help))->type_name("FILE");
-  add_list_options(command, arguments.retention, arguments.transfers);
 }
 
 void add_tails_option(CLI::App& command, GpuMemoryArguments& arguments) {

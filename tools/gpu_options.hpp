@@ -48,7 +48,7 @@ struct GpuMemoryArguments {
   gpu::ListTransfers transfers = gpu::ListTransfers::automatic;
 };
 
-/// --gpu-memory, --plan, --cache and --transfers.
+/// --gpu-memory and --plan.
 void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments);
 
 /// --cache and --transfers.

@@ -80,8 +80,8 @@ bool answers(const Strategy& strategy, const QueryAlgorithm& algorithm) {
 void check_answers(const Strategy& strategy, std::span<const QueryAlgorithm* const> algorithms) {
   const auto answered = [&](const QueryAlgorithm* algorithm) { return answers(strategy, *algorithm); };
   if (std::none_of(algorithms.begin(), algorithms.end(), answered))
-    throw InvalidArgument(fmt::format("the strategy {} answers `and` only; choose another {} or {} and", strategy.name,
-                                      option_name<"strategy">, option_name<"algorithm">));
+    throw InvalidArgument(fmt::format("the strategy {} answers `and` only; choose another strategy, or {} and",
+                                      strategy.name, option_name<"algorithm">));
 }
 
 void check_filters(const Strategy& strategy) {

@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <filesystem>
+#include <regex>
+#include <set>
 
 #include "catch.hpp"
 #include "cli/run_quern.hpp"
@@ -24,7 +27,50 @@ std::size_t count_options(const std::string& help) {
   return options;
 }
 
+/// The options of each command, as "quern index --forward" and as "--forward".
+std::set<std::string> all_options() {
+  static const std::regex shape("\\n {2,6}(?:-[a-z], )?--([a-z0-9-]+)");
+  std::set<std::string> options;
+  for (CommandLine command : all_commands()) {
+    std::string name = "quern";
+    for (const std::string& word : command) name += " " + word;
+    command.push_back("--help-all");
+    const std::string help = run_quern(command).out;
+    for (std::sregex_iterator found(help.begin(), help.end(), shape), end; found != end; ++found)
+      options.insert({name + " --" + found->str(1), "--" + found->str(1)});
+  }
+  return options;
+}
+
+/// As the command line spells the options that the library's messages name.
+std::set<std::string> options_in_messages() {
+  static const std::regex shape("option_name<\"([a-z0-9 -]+)\">");
+  std::set<std::string> options;
+  for (const char* folder : {"/lib", "/formats"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(QUERN_SOURCE_DIR) + folder)) {
+      if (!entry.is_regular_file() || entry.path().filename() == "option_name.hpp") continue;
+      const std::string text = read_file(entry.path());
+      for (std::sregex_iterator found(text.begin(), text.end(), shape), end; found != end; ++found) {
+        const std::string words = found->str(1);
+        const std::size_t space = words.rfind(' ');
+        options.insert(space == words.npos ? "--" + words
+                                           : "quern " + words.substr(0, space) + " --" + words.substr(space + 1));
+      }
+    }
+  }
+  return options;
+}
+
 }  // namespace
+
+TEST_CASE("options that the library's messages name exist", "[cli][help]") {
+  const std::set<std::string> named = options_in_messages(), known = all_options();
+  CHECK(named.size() > 40);
+  for (const std::string& option : named) {
+    INFO(option);
+    CHECK(known.count(option) == 1);
+  }
+}
 
 TEST_CASE("every command has a help text with an example, and the program lists them all", "[cli][help]") {
   const RunOutcome program = run_quern({"--help"});

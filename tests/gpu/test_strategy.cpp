@@ -33,8 +33,8 @@ TEST_CASE("strategies refuse algorithms that they do not answer, by name and wit
         CHECK_NOTHROW(gpu::check_answers(strategy, one));
       else
         CHECK_THROWS_WITH(gpu::check_answers(strategy, one),
-                          std::string("the strategy wang answers `and` only; choose another ") +
-                              option_name<"strategy"> + " or " + option_name<"algorithm"> + " and");
+                          std::string("the strategy wang answers `and` only; choose another strategy, or ") +
+                              option_name<"algorithm"> + " and");
     }
   }
   CHECK_NOTHROW(gpu::check_answers(wang, all));

@@ -179,6 +179,7 @@ void add_gpu_intersect_bench(CLI::App& bench) {
       "For batched and hash-segments: how results are transferred (default: whole for batched, else packed)");
   add_gpu_option(*command, arguments->gpu);
   add_gpu_memory_options(*command, arguments->gpu_memory);
+  add_list_options(*command, arguments->gpu_memory.retention, arguments->gpu_memory.transfers);
   command
       ->add_option("--gpus", arguments->gpus,
                    "Numbers of GPUs to measure with, starting with --gpu, or all; a row for each")
@@ -186,7 +187,7 @@ void add_gpu_intersect_bench(CLI::App& bench) {
       ->delimiter(',')
       ->transform(gpus_validator())
       ->capture_default_str();
-  add_repeats_option(*command, arguments->repeats, "Passes, of which the median time counts");
+  add_repeats_option(*command, arguments->repeats, "Passes; the median time counts");
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
   set_notes(*command,

@@ -34,7 +34,7 @@ constexpr Heading headings[] = {
     {"Scoring", {"scorer", "scores", "k1 b idf alpha no-early-termination early-termination"}},
     {"Second stage", {"ranker rerank run", "features qrels", "ranker-memory gpu-from fast-math list"}},
     {"GPU",
-     {"device gpu-memory strategies", "gpus plan",
+     {"device gpu-memory strategies", "gpus plan gpu-options",
       "gpu strategy partitions batch batches cache transfers transfer tails bucketing one-by-one limits"}},
     {"Cache plans",
      {"policy policies budget", "lambdas points",

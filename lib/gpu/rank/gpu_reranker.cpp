@@ -37,9 +37,9 @@ FeatureBatchLimits limits_of(const GpuRerankOptions& options) {
 std::uint64_t ranker_bytes_of(const GpuRerankOptions& options, std::uint64_t memory) {
   const std::uint64_t bytes = options.ranker_bytes.value_or(memory / 8);
   if (bytes >= memory)
-    throw GpuOutOfMemory(
-        fmt::format("models may take {} of GPU memory, but the second stage has {}; lower {}, or ask for {} cpu",
-                    size_text(bytes), size_text(memory), option_name<"ranker-memory">, option_name<"device">));
+    throw GpuOutOfMemory(fmt::format(
+        "models may take {} of GPU memory, but the second stage has {}; lower ranker-memory, or ask for {} cpu",
+        size_text(bytes), size_text(memory), option_name<"device">));
   return bytes;
 }
 

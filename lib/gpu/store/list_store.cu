@@ -144,14 +144,13 @@ void ListStore::pin_lists() {
   // Batches and their results need pinned memory, too.
   if (const std::uint64_t most = index_.pinned().left() / 4 * 3; bytes > most)
     throw OutOfMemory(index.name() + ": direct transfers pin " + size_text(bytes) + " of host memory, but may take " +
-                      size_text(most) + "; raise " + option_name<"memory"> + ", or ask for " +
-                      option_name<"transfers"> + " staged");
+                      size_text(most) + "; raise " + option_name<"memory"> + ", or ask for staged transfers");
   std::vector<std::shared_ptr<const PinnedWords>> pinned;
   for (const auto& section : sections) {
     pinned.push_back(PinnedWords::pin(section));
     if (!pinned.back())
       throw CudaError(index.name() + ": the GPU can't read the file where it is mapped, or the system does not let " +
-                      size_text(bytes) + " of it be pinned; ask for " + option_name<"transfers"> + " staged");
+                      size_text(bytes) + " of it be pinned; ask for staged transfers");
   }
   index_.pinned().take(MemoryUse::pinned, bytes);
   device_->mover->read_directly(std::move(pinned));
