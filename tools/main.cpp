@@ -17,7 +17,6 @@
 
 #include "command.hpp"
 #include "help/render.hpp"
-#include "help/usage_error.hpp"
 #include "output_files.hpp"
 #include "process.hpp"
 

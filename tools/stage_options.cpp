@@ -71,7 +71,7 @@ void add_page_options(CLI::App& command, ParseArguments& arguments) {
       ->check(CLI::Validator(
           [](const std::string& code) {
             return is_language_code(code) ? std::string()
-                                          : "'" + code + "' is no code of ISO 639-3, such as eng or deu";
+                                          : "'" + code + "' is not a code of ISO 639-3, such as eng or deu";
           },
           ""));
   command.add_flag("--drop-copies", arguments.drop_copies,
@@ -377,11 +377,11 @@ void say_report(const CommonOptions& options, const ParseReport& report) {
                   report.skipped, report.bad, count_text(report.terms, "term"), count_text(report.tokens, "token")));
 }
 
-void say_links(const CommonOptions& options, const LinkCounts& counts, bool of_file) {
-  const std::string nowhere = of_file ? fmt::format("{} with an unknown document", counts.unknown)
-                                      : fmt::format("{} leave the collection", counts.leaving);
+void say_links(const CommonOptions& options, const LinkCounts& counts, bool from_file) {
+  const std::string nowhere = from_file ? fmt::format("{} with an unknown document", counts.unknown)
+                                        : fmt::format("{} leave the collection", counts.leaving);
   say(options, fmt::format("quern: {}{}: {} distinct between documents, {}, {} to their own page, {} repeated",
-                           count_text(counts.links, "link"), of_file ? " in the file" : "", counts.edges, nowhere,
+                           count_text(counts.links, "link"), from_file ? " in the file" : "", counts.edges, nowhere,
                            counts.self, counts.duplicates));
 }
 

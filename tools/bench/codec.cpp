@@ -212,7 +212,7 @@ void add_codec_bench(CLI::App& bench) {
       ->type_name("N")
       ->check(number_validator<std::uint64_t>())
       ->capture_default_str();
-  add_repeats_option(*command, arguments->repeats, "Repetitions, of which the median time counts");
+  add_repeats_option(*command, arguments->repeats, "Repetitions; the median time counts");
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
   set_notes(*command, {},

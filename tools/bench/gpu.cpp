@@ -257,7 +257,7 @@ void add_gpu_bench(CLI::App& bench) {
       ->delimiter(',')
       ->transform(gpus_validator())
       ->capture_default_str();
-  add_repeats_option(*command, arguments->bench.repeats, "Passes, of which the median time counts");
+  add_repeats_option(*command, arguments->bench.repeats, "Passes; the median time counts");
   command->add_flag("--no-cpu", arguments->no_cpu, "Don't measure the CPU, but still compare results with it");
   add_times_options(*command, arguments->times);
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");

@@ -257,7 +257,7 @@ void add_gpu_cache_bench(CLI::App& bench) {
   add_list_options(*command, arguments->gpu.retention, arguments->gpu.transfers);
   add_scoring_options(*command, arguments->scoring);
   add_gpu_option(*command, arguments->gpu.gpu);
-  add_repeats_option(*command, arguments->gpu.repeats, "Passes, of which the median time counts");
+  add_repeats_option(*command, arguments->gpu.repeats, "Passes; the median time counts");
   command->add_flag("--json", arguments->common.json, "Print figures as JSON, which scripts/plot draws");
   add_resource_options(*command, arguments->common);
   add_common_options(*command, arguments->common);

@@ -94,7 +94,7 @@ void add_gpu_decode_bench(CLI::App& bench) {
       ->check(number_validator<std::uint64_t>())
       ->capture_default_str();
   add_gpu_option(*command, arguments->bench.gpu);
-  add_repeats_option(*command, arguments->bench.repeats, "Passes, of which the median time counts");
+  add_repeats_option(*command, arguments->bench.repeats, "Passes; the median time counts");
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
   set_notes(*command,

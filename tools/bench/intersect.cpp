@@ -104,7 +104,7 @@ void add_intersect_bench(CLI::App& bench) {
       ->type_name("N")
       ->check(range_validator(1u, 1u << 30))
       ->delimiter(',');
-  add_repeats_option(*command, arguments->repeats, "Repetitions of each query, of which the median time counts");
+  add_repeats_option(*command, arguments->repeats, "Repetitions of each query; the median time counts");
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
   set_notes(

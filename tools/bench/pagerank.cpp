@@ -78,7 +78,7 @@ void add_pagerank_bench(CLI::App& bench) {
       ->check(range_validator<docid_t>(1, end_docid - 1))
       ->excludes(collection)
       ->needs(links);
-  add_repeats_option(*command, arguments->repeats, "Repetitions, of which the median time counts");
+  add_repeats_option(*command, arguments->repeats, "Repetitions; the median time counts");
   add_resource_options(*command, arguments->common);
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);

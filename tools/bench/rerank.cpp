@@ -223,7 +223,7 @@ void print_rerank(const Json& json) {
 /// Before anything is measured.
 void check_gpu(const BenchRerankArguments& arguments) {
   if (!arguments.measures("gpu")) {
-    if (arguments.fast_math) throw InvalidArgument("--fast-math is of GPUs; name one with --device gpu");
+    if (arguments.fast_math) throw InvalidArgument("--fast-math works on GPUs alone; give --device gpu");
     return;
   }
   const std::size_t gpus = list_gpus().size();
@@ -264,7 +264,7 @@ void add_synth_options(CLI::App& command, BenchRerankArguments& arguments) {
   add_name_option(command, "--ranker", arguments.rankers, all_synth_rankers,
                   with_choices("Rankers of Tadros (default: all, unless --trees is given)", all_synth_rankers))
       ->delimiter(',');
-  command.add_option("--trees", arguments.trees, "Measure the sum of so many trees, without a network")
+  command.add_option("--trees", arguments.trees, "Measure the sum of N trees, without a network")
       ->type_name("N")
       ->check(range_validator(1u, 100000u));
   command.add_option("--leaves", arguments.synth.leaves, "Leaves of each tree")
@@ -311,7 +311,7 @@ void add_rerank_bench(CLI::App& bench) {
       ->check(range_validator(std::size_t{1}, std::size_t{100000}))
       ->delimiter(',')
       ->capture_default_str();
-  add_repeats_option(*command, arguments->repeats, "Repetitions, of which the median time counts");
+  add_repeats_option(*command, arguments->repeats, "Repetitions; the median time counts");
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_device_options(*command, *arguments);
   add_common_options(*command, arguments->common);

@@ -26,8 +26,8 @@ struct OrderArguments {
 std::vector<docid_t> shard_cuts(const OrderArguments& arguments, const CollectionReader& collection,
                                 const DocumentOrder& order, Resources resources) {
   if (arguments.shards == 0) return {};
-  const std::uint64_t of_order = order.documents.size() * sizeof(docid_t);
-  resources.memory_bytes -= std::min(resources.memory_bytes, of_order);
+  const std::uint64_t order_bytes = order.documents.size() * sizeof(docid_t);
+  resources.memory_bytes -= std::min(resources.memory_bytes, order_bytes);
   return cut_into_shards(count_postings(collection, resources), order.documents, arguments.shards);
 }
 
@@ -63,10 +63,9 @@ void add_order_command(CLI::App& program) {
   add_value_option(*command, "--by", arguments->order.by, order_names, with_choices("The order:", all_orders()));
   add_order_options(*command, arguments->order);
   command
-      ->add_option(
-          "--shards", arguments->shards,
-          "Cut the order into so many shards, ranges of docIDs with about as many postings each, for quern build "
-          "--shard")
+      ->add_option("--shards", arguments->shards,
+                   "Cut the order into N shards, ranges of docIDs with about as many postings each, for quern build "
+                   "--shard")
       ->type_name("N")
       ->check(range_validator(std::size_t{1}, most_shards));
   add_pagerank_options(*command, arguments->pagerank);

@@ -34,7 +34,7 @@ struct SimulateCacheArguments {
 /// behind the link answers more queries per second.
 struct LinkFigures {
   double us_per_batch = 0;
-  double most_queries_per_second = 0;  ///< infinite without transfers
+  double max_queries_per_second = 0;  ///< infinite without transfers
 };
 
 LinkFigures link_figures(const TransferLink& link, const CacheFigures& figures) {
@@ -66,7 +66,7 @@ Json figures_json(const SimulatedCache& simulated, const std::optional<TransferL
     const LinkFigures over_link = link_figures(*link, figures);
     json["link_gb_per_second"] = link->gigabytes_per_second;
     json["transfer_us_per_batch"] = over_link.us_per_batch;
-    json["most_queries_per_second"] = over_link.most_queries_per_second;
+    json["most_queries_per_second"] = over_link.max_queries_per_second;
   }
   return json;
 }
@@ -131,9 +131,9 @@ void print_csv(const std::vector<SimulatedCache>& rows, const std::optional<Tran
 }
 
 std::string link_columns(const LinkFigures& figures) {
-  const bool is_limited = std::isfinite(figures.most_queries_per_second);
+  const bool is_limited = std::isfinite(figures.max_queries_per_second);
   return fmt::format("{:>10.2f}{:>16}\n", figures.us_per_batch / 1000,
-                     is_limited ? fmt::format("{:.0f}", figures.most_queries_per_second) : "no limit");
+                     is_limited ? fmt::format("{:.0f}", figures.max_queries_per_second) : "no limit");
 }
 
 void print_table(const std::vector<SimulatedCache>& rows, const std::optional<TransferLink>& link) {
