@@ -72,9 +72,8 @@ void add_collections_argument(CLI::App& command, std::vector<std::string>& paths
 }
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
-  command.add_option("-j,--threads", options.threads, "Number of threads (default: all cores)")
-      ->type_name("N")
-      ->check(range_validator(1u, max_threads));
+  add_number_option(command, "-j,--threads", options.threads, "N", "Number of threads (default: all cores)", 1u,
+                    max_threads);
   command.add_flag("--quiet", options.quiet, "Print no progress and no remarks");
 }
 

@@ -139,11 +139,35 @@ CLI::Validator range_validator(Number min, Number max) {
       },
       "");
 }
-/// Any number that a Number can hold, such as a seed.
-template <class Number>
-CLI::Validator number_validator() {
-  return range_validator(std::numeric_limits<Number>::min(), std::numeric_limits<Number>::max());
+/// The numbers of an option: of a number, an optional number or a vector of numbers.
+template <class Value>
+struct NumbersOf {
+  using Type = Value;
+};
+template <class Value>
+requires requires { typename Value::value_type; }
+struct NumbersOf<Value> {
+  using Type = typename Value::value_type;
+};
+/// An option with a number from `min` to `max`, or with several of them, separated by commas, if `value` is a vector.
+/// Help shows the default if it is one of these numbers.
+template <class Value, class Number = typename NumbersOf<Value>::Type>
+CLI::Option* add_number_option(CLI::App& command, const std::string& option, Value& value, const std::string& type,
+                               const std::string& help,
+                               std::type_identity_t<Number> min = std::numeric_limits<Number>::lowest(),
+                               std::type_identity_t<Number> max = std::numeric_limits<Number>::max()) {
+  CLI::Option* const added =
+      command.add_option(option, value, help)->type_name(type)->check(range_validator<Number>(min, max));
+  if constexpr (std::is_same_v<Value, std::vector<Number>>) {
+    added->delimiter(',');
+    return value.empty() ? added : added->capture_default_str();
+  } else if constexpr (std::is_same_v<Value, Number>) {
+    return value < min || value > max ? added : added->capture_default_str();
+  } else {
+    return added;
+  }
 }
+
 /// A block size that codecs take.
 CLI::Validator block_size_validator();
 /// --block-size: postings per block.

@@ -136,10 +136,8 @@ void check_filters(const std::string& strategy, QueryDevice device) {
 }
 
 void add_gpu_option(CLI::App& command, unsigned& gpu) {
-  command.add_option("--gpu", gpu, "Number of the (first) GPU, counted from 0 in the list of quern --version")
-      ->type_name("N")
-      ->check(range_validator(0u, gpu::max_gpus))
-      ->capture_default_str();
+  add_number_option(command, "--gpu", gpu, "N",
+                    "Number of the (first) GPU, counted from 0 in the list of quern --version", 0u, gpu::max_gpus);
 }
 
 CLI::Validator gpus_validator() {
@@ -163,10 +161,8 @@ void add_gpus_option(CLI::App& command, unsigned& gpus) {
 }
 
 void add_batch_option(CLI::App& command, std::size_t& queries) {
-  command.add_option("--batch", queries, "Largest batch of queries that a GPU answers together")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, gpu::max_batch_queries))
-      ->capture_default_str();
+  add_number_option(command, "--batch", queries, "N", "Largest batch of queries that a GPU answers together", 1,
+                    gpu::max_batch_queries);
 }
 
 }  // namespace quern::tools

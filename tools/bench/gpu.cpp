@@ -237,18 +237,10 @@ void add_gpu_bench(CLI::App& bench) {
       ->delimiter(',')
       ->capture_default_str();
   add_strategy_options(*command, arguments->strategies, arguments->bench.strategy_options);
-  command->add_option("-k", arguments->bench.ks, "Results per query")
-      ->type_name("N")
-      ->delimiter(',')
-      ->check(range_validator(std::size_t{1}, gpu::max_results))
-      ->capture_default_str();
-  command
-      ->add_option("--batches", arguments->bench.batches,
-                   "Sizes of batches; 1 answers queries one at a time and gives percentiles of their times")
-      ->type_name("N")
-      ->delimiter(',')
-      ->check(range_validator(std::size_t{1}, gpu::max_batch_queries))
-      ->capture_default_str();
+  add_number_option(*command, "-k", arguments->bench.ks, "N", "Results per query", 1, gpu::max_results);
+  add_number_option(*command, "--batches", arguments->bench.batches, "N",
+                    "Sizes of batches; 1 answers queries one at a time and gives percentiles of their times", 1,
+                    gpu::max_batch_queries);
   add_scoring_options(*command, arguments->scoring);
   add_gpu_option(*command, arguments->bench.gpu);
   add_gpu_memory_options(*command, arguments->gpu_memory);

@@ -162,16 +162,10 @@ void add_gpu_intersect_bench(CLI::App& bench) {
                   "CPU methods, on all threads")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--batches", arguments->batches, "Sizes of batches; a row for each")
-      ->type_name("N")
-      ->delimiter(',')
-      ->check(range_validator(std::size_t{1}, gpu::max_batch_queries))
-      ->capture_default_str();
-  command->add_option("--levels", arguments->levels, "For merge-find: levels of splitters; a row for each")
-      ->type_name("N")
-      ->delimiter(',')
-      ->check(range_validator(0u, gpu::max_merge_find_levels))
-      ->capture_default_str();
+  add_number_option(*command, "--batches", arguments->batches, "N", "Sizes of batches; a row for each", 1,
+                    gpu::max_batch_queries);
+  add_number_option(*command, "--levels", arguments->levels, "N", "For merge-find: levels of splitters; a row for each",
+                    0u, gpu::max_merge_find_levels);
   add_value_option(*command, "--bucketing", arguments->bucketing, switches,
                    "Group queries into batches by the length of their shortest lists (default: on for batched)");
   add_value_option(

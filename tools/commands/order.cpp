@@ -62,12 +62,10 @@ void add_order_command(CLI::App& program) {
   add_collections_argument(*command, arguments->collections);
   add_value_option(*command, "--by", arguments->order.by, order_names, with_choices("The order:", all_orders()));
   add_order_options(*command, arguments->order);
-  command
-      ->add_option("--shards", arguments->shards,
-                   "Cut the order into N shards, ranges of docIDs with about as many postings each, for quern build "
-                   "--shard")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, most_shards));
+  add_number_option(*command, "--shards", arguments->shards, "N",
+                    "Cut the order into N shards, ranges of docIDs with about as many postings each, for quern build "
+                    "--shard",
+                    1, most_shards);
   add_pagerank_options(*command, arguments->pagerank);
   add_bm25_options(*command, arguments->order.scores.bm25, "global scores");
   add_output_options(*command, arguments->common, arguments->output, "order");

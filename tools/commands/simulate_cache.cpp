@@ -209,20 +209,15 @@ void add_cache_simulation(CLI::App& simulate) {
       ->type_name("L")
       ->check(max_admission_validator())
       ->delimiter(',');
-  command->add_option("--batch", arguments->batch, "Queries per batch, whose lists are transferred together")
-      ->type_name("N")
-      ->check(range_validator<std::uint64_t>(1, std::uint64_t{1} << 32))
-      ->capture_default_str();
+  add_number_option(*command, "--batch", arguments->batch, "N",
+                    "Queries per batch, whose lists are transferred together", 1, std::uint64_t{1} << 32);
   add_link_option(
       *command, arguments->link,
       "Also print how long transfers take over a link of this speed, in 10^9 bytes per second, and how many "
       "queries per second it allows");
   add_cache_options(*command, arguments->cache);
   command->remove_option(command->get_option("-k"));
-  command->add_option("-k", arguments->ks, "Results per query, for a sweep (default: 10)")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
-      ->delimiter(',');
+  add_number_option(*command, "-k", arguments->ks, "N", "Results per query, for a sweep (default: 10)", 1, end_docid);
   command->add_flag("--csv", arguments->csv, "Print figures as comma-separated values");
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
