@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/formats/manifest_json.hpp"
@@ -349,7 +350,8 @@ std::span<const ForwardRow> CollectionReader::forward(std::size_t chunk, ChunkBu
 
 std::span<const std::string_view> CollectionReader::texts(std::size_t chunk, ChunkBuffers& buffers) const {
   return with_own_errors([&]() -> std::span<const std::string_view> {
-    if (!has_texts()) throw InvalidArgument(name() + ": keeps no texts; parse the corpus with --store-text");
+    if (!has_texts())
+      throw InvalidArgument(name() + ": keeps no texts; parse the corpus with " + option_name<"store-text">);
     load_texts(chunk, buffers);
     const std::string what = place(chunk, "the texts");
     ByteReader reader(buffers.raw, what);
@@ -365,7 +367,8 @@ std::span<const std::string_view> CollectionReader::texts(std::size_t chunk, Chu
 
 std::span<const ByteView> CollectionReader::fields(std::size_t chunk, ChunkBuffers& buffers) const {
   return with_own_errors([&]() -> std::span<const ByteView> {
-    if (!has_fields()) throw InvalidArgument(name() + ": keeps no fields; parse the corpus with --keep-fields");
+    if (!has_fields())
+      throw InvalidArgument(name() + ": keeps no fields; parse the corpus with " + option_name<"keep-fields">);
     load_fields(chunk, buffers);
     const std::string what = place(chunk, "the kept fields");
     ByteReader reader(buffers.raw, what);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "quern/core/option_name.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/formats/fields_file.hpp"
@@ -26,8 +27,8 @@ FieldsReader FieldsReader::open_beside(const IndexReader& index) {
     const std::string path = fields_path(index.name());
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored))
-      throw InvalidArgument(fmt::format("{}: there is no file {} beside it; build the index with --keep-fields",
-                                        index.name(), fields_member));
+      throw InvalidArgument(fmt::format("{}: there is no file {} beside it; build the index with {}", index.name(),
+                                        fields_member, option_name<"keep-fields">));
     FieldsReader fields = open(path);
     fields.check_belongs_to(index);
     return fields;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "quern/codec/kernels.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/core/types.hpp"
@@ -88,9 +89,8 @@ ForwardReader ForwardReader::open(const IndexReader& index) {
   return with_own_errors([&] {
     const std::string path = forward_path(index.name());
     if (!std::filesystem::exists(path)) {
-      throw InvalidArgument(fmt::format(
-          "{}: the index has no forward file; build it with one: quern index --forward, or quern build --forward",
-          path));
+      throw InvalidArgument(fmt::format("{}: the index has no forward file; build it with one: {}, or {}", path,
+                                        option_name<"index forward">, option_name<"build forward">));
     }
     ForwardReader reader(ContainerReader::open(path, FileKind::forward, forward_version));
     reader.check_belongs_to(index);
@@ -117,9 +117,9 @@ void ForwardReader::check_belongs_to(const IndexReader& index) const {
   if (manifest_.index_hash == hash_text(index.container().content_hash()) &&
       manifest_.documents == index.manifest().documents && manifest_.index_terms == index.manifest().terms)
     return;
-  throw InvalidArgument(fmt::format(
-      "{}: is the forward file of another index; build index and forward file together, with quern index --forward",
-      name()));
+  throw InvalidArgument(
+      fmt::format("{}: is the forward file of another index; build index and forward file together, with {}", name(),
+                  option_name<"index forward">));
 }
 
 std::string ForwardReader::place(docid_t docid) const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "quern/core/option_name.hpp"
 #include "quern/core/own_errors.hpp"
 
 namespace quern {
@@ -51,7 +52,7 @@ IndexShards::IndexShards(std::vector<IndexReader> indexes) : shards_(std::move(i
   if (shards_.size() == 1 && (!only || only->count != 1)) return;
   for (const IndexReader& index : shards_)
     if (!index.manifest().shard)
-      throw InvalidArgument(index.name() + ": is no shard; build shards with quern build --shard");
+      throw InvalidArgument(index.name() + ": is no shard; build shards with " + option_name<"build shard">);
   std::sort(shards_.begin(), shards_.end(), [](const IndexReader& a, const IndexReader& b) {
     return a.manifest().shard->number < b.manifest().shard->number;
   });

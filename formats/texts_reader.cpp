@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "quern/core/bytes.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/formats/texts_file.hpp"
@@ -32,8 +33,8 @@ TextsReader TextsReader::open_beside(const IndexReader& index) {
     const std::string path = texts_path(index.name());
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored))
-      throw InvalidArgument(fmt::format("{}: there is no file {} beside it; build the index with --store-text",
-                                        index.name(), texts_member));
+      throw InvalidArgument(fmt::format("{}: there is no file {} beside it; build the index with {}", index.name(),
+                                        texts_member, option_name<"store-text">));
     TextsReader texts = open(path);
     texts.check_belongs_to(index);
     return texts;
@@ -56,9 +57,8 @@ void TextsReader::check_belongs_to(const IndexReader& index) const {
   if (manifest_.index_hash == hash_text(index.container().content_hash()) &&
       manifest_.documents == index.num_documents())
     return;
-  throw InvalidArgument(
-      fmt::format("{}: holds the texts of another index, not of {}; build the index again with --store-text", name(),
-                  index.name()));
+  throw InvalidArgument(fmt::format("{}: holds the texts of another index, not of {}; build the index again with {}",
+                                    name(), index.name(), option_name<"store-text">));
 }
 
 void TextsReader::fail_at(std::uint64_t i, std::string_view why) const {

@@ -17,7 +17,6 @@ void add_sharing_options(CLI::App& command, SharingArguments& arguments) {
                   "With --device both, predict how long queries take by the functions that quern bench cost wrote "
                   "(default: built in)")
       ->type_name("FILE");
-  add_policy_options(command, arguments.options);
 }
 
 void check_sharing(const SharingArguments& arguments, QueryDevice device) {

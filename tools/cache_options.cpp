@@ -20,22 +20,14 @@ std::optional<double> percentage(const std::string& text) {
 }
 
 void add_cache_options(CLI::App& command, CacheArguments& arguments) {
-  command.add_option("-k", arguments.k, "Results per query")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
-      ->capture_default_str();
-  command
-      .add_option("--round", arguments.round,
-                  "Postings of a query's shortest list between two checks for early termination")
-      ->type_name("N")
-      ->check(range_validator<std::uint64_t>(1, std::uint64_t{1} << 32))
-      ->capture_default_str();
-  command
-      .add_option("--block", arguments.block,
-                  "Postings per caching block, a multiple of the index's block size (default: 256, or the index's "
-                  "block size if larger)")
-      ->type_name("N")
-      ->check(range_validator<std::uint64_t>(1, std::uint64_t{1} << 32));
+  add_number_option(command, "-k", arguments.k, "N", "Results per query", 1, end_docid);
+  add_number_option(command, "--round", arguments.round, "N",
+                    "Postings of a query's shortest list between two checks for early termination", 1,
+                    std::uint64_t{1} << 32);
+  add_number_option(command, "--block", arguments.block, "N",
+                    "Postings per caching block, a multiple of the index's block size (default: 256, or the index's "
+                    "block size if larger)",
+                    1, std::uint64_t{1} << 32);
   add_value_option(command, "--count", arguments.count, visit_kinds,
                    with_choices("Which blocks of a list count as used:", visit_kinds));
   add_idf_and_scores_options(command, arguments.idf, arguments.scores);

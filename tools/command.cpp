@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/io/atomic_output.hpp"
@@ -71,9 +72,8 @@ void add_collections_argument(CLI::App& command, std::vector<std::string>& paths
 }
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
-  command.add_option("-j,--threads", options.threads, "Number of threads (default: all cores)")
-      ->type_name("N")
-      ->check(range_validator(1u, max_threads));
+  add_number_option(command, "-j,--threads", options.threads, "N", "Number of threads (default: all cores)", 1u,
+                    max_threads);
   command.add_flag("--quiet", options.quiet, "Print no progress and no remarks");
 }
 
@@ -103,7 +103,7 @@ void add_answer_options(CLI::App& command, CommonOptions& options, std::string& 
       command.add_option("-o,--output", output, "Write to a file instead of standard output")->type_name("FILE"));
   command.add_flag("--force", options.force, "Overwrite existing output");
   mark_output(
-      command.add_option("--stats", stats, "Write times and counts to a file as JSON, in place of what is there")
+      command.add_option("--stats", stats, "Write times and counts to a file as JSON; it replaces an existing file")
           ->type_name("FILE"));
 }
 
@@ -135,6 +135,62 @@ Resources make_resources(const CommonOptions& options, const std::string& output
   static std::unique_ptr<tbb::global_control> limit;
   limit = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism, resources.threads);
   return resources;
+}
+
+namespace {
+
+/// "  cache=NAME: Lists that stay: lfu, lru (default: lfu)"
+std::string setting_help(const OptionText& setting) {
+  std::string text = "\n  " + setting.names.back().substr(2);
+  if (!setting.value.empty()) text += "=" + setting.value_text();
+  std::string what = setting.description.substr(0, setting.description.find('\n'));
+  if (what.ends_with(':')) what.pop_back();
+  text += ": " + what;
+  if (!setting.choices.empty()) text += ": " + joined(setting.choices);
+  return setting.default_value.empty() ? text : text + fmt::format(" (default: {})", setting.default_value);
+}
+
+/// Has `settings` take what an option's value says. Throws CLI::ValidationError that names the option.
+void take_settings(CLI::App& settings, const std::string& option, const CLI::results_t& values) {
+  std::vector<std::string> names;
+  for (const CLI::Option* setting : settings.get_options()) names.push_back(setting->get_name().substr(2));
+  std::vector<std::string> words;
+  for (const std::string& value : values) {
+    const std::string key = value.substr(0, value.find('='));
+    if (const std::string wrong = name_validator(names)(std::string(key)); !wrong.empty())
+      throw CLI::ValidationError(option, wrong);
+    words.insert(words.begin(), "--" + value);  // CLI11 takes them from the end
+  }
+  try {
+    settings.parse(std::move(words));
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string text = error.what();
+    throw CLI::ValidationError(option, text.substr(2, text.find(':') - 2) + " needs a value");
+  } catch (const CLI::ParseError& error) {
+    const std::string text = error.what();
+    throw CLI::ValidationError(option, text.substr(text.starts_with("--") ? 2 : 0));
+  }
+}
+
+}  // namespace
+
+void add_settings_option(CLI::App& command, const std::string& option, const std::string& help,
+                         const std::function<void(CLI::App& settings)>& add) {
+  const auto settings = std::make_shared<CLI::App>();
+  settings->set_help_flag();
+  add(*settings);
+  std::string text = help + ":";
+  for (const CLI::Option* setting : settings->get_options()) text += setting_help(describe(*setting));
+  const auto take = [settings, option](const CLI::results_t& values) {
+    take_settings(*settings, option, values);
+    return true;
+  };
+  command.add_option(option, take, text)
+      ->type_name("KEY=VALUE")
+      ->type_size(1)
+      ->expected(1, CLI::detail::expected_max_vector_size)
+      ->delimiter(',')
+      ->allow_extra_args(false);
 }
 
 CLI::Validator size_validator(std::uint64_t min, std::uint64_t max) {
@@ -204,8 +260,20 @@ void flush_output() {
   if (std::fflush(stdout) != 0) fail_to_print();
 }
 
+std::string with_option_names(std::string_view message) {
+  return spell_options(message, [](std::string_view command, std::string_view name) {
+    return command.empty() ? fmt::format("--{}", name) : fmt::format("quern {} --{}", command, name);
+  });
+}
+
+std::vector<std::string> with_option_names(std::vector<std::string> messages) {
+  for (std::string& message : messages) message = with_option_names(message);
+  return messages;
+}
+
 void print_message(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  const std::string message = with_option_names(text);
+  std::fwrite(message.data(), 1, message.size(), stderr);
   std::fflush(stderr);
 }
 

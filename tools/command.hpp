@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <charconv>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -55,6 +56,11 @@ void add_answer_options(CLI::App& command, CommonOptions& options, std::string& 
 /// threads of the whole process.
 Resources make_resources(const CommonOptions& options, const std::string& output = ".");
 
+/// An option that takes settings, KEY=VALUE,..., for what few people need. `add` adds each of them to the App that it
+/// gets, as options of a command; a setting's key is the long name of its option.
+void add_settings_option(CLI::App& command, const std::string& option, const std::string& help,
+                         const std::function<void(CLI::App& settings)>& add);
+
 /// A size such as 64M, from `min` to `max` bytes: a wrong one is a usage error.
 CLI::Validator size_validator(std::uint64_t min = 0, std::uint64_t max = std::numeric_limits<std::uint64_t>::max());
 /// One of a registry's names, which help and completions list: another one is a usage error.
@@ -92,7 +98,7 @@ CLI::Option* add_value_option(CLI::App& command, const std::string& option, Valu
       ->default_str(std::string(name_of_value(table, value)));
 }
 
-/// The same for several values, separated by commas.
+/// An option that takes several values of such a table, separated by commas.
 template <class Table, class Value>
 CLI::Option* add_value_option(CLI::App& command, const std::string& option, std::vector<Value>& values,
                               const Table& table, const std::string& help) {
@@ -133,11 +139,35 @@ CLI::Validator range_validator(Number min, Number max) {
       },
       "");
 }
-/// Any number that a Number can hold, such as a seed.
-template <class Number>
-CLI::Validator number_validator() {
-  return range_validator(std::numeric_limits<Number>::min(), std::numeric_limits<Number>::max());
+/// The numbers of an option: of a number, an optional number or a vector of numbers.
+template <class Value>
+struct NumbersOf {
+  using Type = Value;
+};
+template <class Value>
+requires requires { typename Value::value_type; }
+struct NumbersOf<Value> {
+  using Type = typename Value::value_type;
+};
+/// An option with a number from `min` to `max`, or with several of them, separated by commas, if `value` is a vector.
+/// Help shows the default if it is one of these numbers.
+template <class Value, class Number = typename NumbersOf<Value>::Type>
+CLI::Option* add_number_option(CLI::App& command, const std::string& option, Value& value, const std::string& type,
+                               const std::string& help,
+                               std::type_identity_t<Number> min = std::numeric_limits<Number>::lowest(),
+                               std::type_identity_t<Number> max = std::numeric_limits<Number>::max()) {
+  CLI::Option* const added =
+      command.add_option(option, value, help)->type_name(type)->check(range_validator<Number>(min, max));
+  if constexpr (std::is_same_v<Value, std::vector<Number>>) {
+    added->delimiter(',');
+    return value.empty() ? added : added->capture_default_str();
+  } else if constexpr (std::is_same_v<Value, Number>) {
+    return value < min || value > max ? added : added->capture_default_str();
+  } else {
+    return added;
+  }
 }
+
 /// A block size that codecs take.
 CLI::Validator block_size_validator();
 /// --block-size: postings per block.
@@ -189,6 +219,7 @@ void add_rerank_bench(CLI::App& bench);
 void add_list_cache_bench(CLI::App& bench);
 void add_lists_bench(CLI::App& bench);
 void add_merge_find_bench(CLI::App& bench);
+void add_order_bench(CLI::App& bench);
 void add_pagerank_bench(CLI::App& bench);
 void add_query_bench(CLI::App& bench);
 void add_stream_bench(CLI::App& bench);
@@ -203,7 +234,11 @@ void add_throughput_simulation(CLI::App& simulate);
 void print(std::string_view text);
 /// Makes sure that all of stdout is written; throws IoError.
 void flush_output();
-/// Writes to stderr; what can't be written (a full disk, a closed terminal) is lost, and changes nothing else.
+/// A message of the library with its options spelled as on the command line: --gpu-memory, quern index --forward.
+std::string with_option_names(std::string_view message);
+std::vector<std::string> with_option_names(std::vector<std::string> messages);
+/// Writes with_option_names() of a message to stderr; what can't be written (a full disk, a closed terminal) is lost,
+/// and changes nothing else.
 void print_message(std::string_view text);
 /// Shows progress on standard error: a bar that is redrawn on a terminal, else a line every few seconds. Quiet: only
 /// warnings.

@@ -3,7 +3,7 @@
 namespace quern::tools {
 namespace {
 
-/// A docno is compared together with its neighbours in the file, far more than so many.
+/// A docno is compared together with its neighbours in the file, many more than this.
 constexpr std::uint64_t documents_per_read = 256;
 
 }  // namespace

@@ -18,7 +18,7 @@ struct OtherFiles {
 };
 
 /// The documents of the index that pass a filter, which is an expression, or @FILE for a list of docnos; nothing if
-/// there is no filter. Says what is odd about it: docnos that the index lacks, or that no document passes. Takes what
+/// there is no filter. Warns of docnos that the index lacks, and if no document passes. Takes what
 /// the set needs from the memory of `resources`. A list can't be standard input if the queries are, nor the output.
 std::optional<DocumentSet> passing_documents(const std::optional<std::string>& filter, const OtherFiles& others,
                                              const IndexReader& index, Resources& resources,

@@ -7,6 +7,7 @@
 #include "quern/core/size_text.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/formats/posting_reader.hpp"
+#include "quern/gpu/device/device_info.hpp"
 
 #include "cache_options.hpp"
 
@@ -28,32 +29,6 @@ void add_partitions_option(CLI::App& command, gpu::StrategyOptions& options) {
       ->capture_default_str();
 }
 
-using gpu::ResultTransfer;
-
-constexpr NamedValue<ResultTransfer> transfers[] = {
-    {"packed", ResultTransfer::packed}, {"whole", ResultTransfer::whole}, {"single", ResultTransfer::single}};
-
-constexpr std::string_view limit_help =
-    "GPU memory that may be taken: a size, of all that queries need there, or a percentage of the coded lists, which "
-    "is "
-    "what lists may take while the rest comes on top. If the index does not fit, lists are copied when batches need "
-    "them";
-constexpr std::string_view plan_help =
-    "What quern plan wrote for this index: the parts of lists that stay in GPU memory if the index does not fit";
-
-void add_tails(CLI::App& command, gpu::ListTails& tails) {
-  add_value_option(command, "--tails", tails, gpu::list_tails,
-                   with_choices("What becomes of a list's rest where GPU memory has only the part that the plan keeps, "
-                                "in queries by and:",
-                                gpu::list_tails));
-}
-
-/// A limit of --gpu-memory, or "all".
-CLI::Validator limit_or_all() {
-  CLI::Validator budget = budget_validator();
-  return CLI::Validator([budget](std::string& text) { return text == "all" ? std::string() : budget(text); }, "");
-}
-
 }  // namespace
 
 void add_list_options(CLI::App& command, gpu::ListRetention& retention, gpu::ListTransfers& transfers) {
@@ -63,50 +38,21 @@ void add_list_options(CLI::App& command, gpu::ListRetention& retention, gpu::Lis
                    with_choices("How lists come to a GPU that does not keep them:", gpu::list_transfers));
 }
 
-void add_gpu_memory_options(CLI::App& command, GpuMemoryCases& arguments) {
-  command
-      .add_option("--gpu-memory", arguments.limits,
-                  std::string(limit_help) + "; all: what is free, less a margin. A row for each")
-      ->type_name("SIZE|P%|all")
-      ->delimiter(',')
-      ->check(limit_or_all())
-      ->capture_default_str();
-  command.add_option("--plan", arguments.plans, std::string(plan_help) + "; none: no plan. A row for each")
-      ->type_name("FILE|none")
-      ->delimiter(',')
-      ->capture_default_str();
-  add_list_options(command, arguments.retention, arguments.transfers);
-}
-
-GpuMemoryPlans::GpuMemoryPlans(const GpuMemoryCases& arguments, const IndexReader& index) {
-  std::vector<const CachePlan*> plans;
-  for (const std::string& plan : arguments.plans)
-    plans.push_back(plan == "none" ? nullptr : &plans_.emplace_back(PlanReader::open(plan).load_for(index)));
-  for (const std::string& limit : arguments.limits) {
-    for (std::size_t i = 0; i < plans.size(); ++i) {
-      GpuMemoryCase& of = cases_.emplace_back();
-      of.limit = limit;
-      of.plan = arguments.plans[i];
-      of.memory = gpu_memory_limit(limit == "all" ? "" : limit);
-      of.memory.plan = plans[i];
-      of.memory.retention = arguments.retention;
-      of.memory.tails = arguments.tails;
-      of.memory.transfers = arguments.transfers;
-    }
-  }
-}
-
 void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments) {
   command
-      .add_option("--gpu-memory", arguments.limit, std::string(limit_help) + " (default: what is free, less a margin)")
+      .add_option("--gpu-memory", arguments.limit,
+                  std::string(gpu_memory_help) + " (default: what is free, less a margin)")
       ->type_name("SIZE|P%")
       ->check(budget_validator());
   command.add_option("--plan", arguments.plan, std::string(plan_help))->type_name("FILE");
-  add_list_options(command, arguments.retention, arguments.transfers);
 }
 
-void add_tails_option(CLI::App& command, GpuMemoryArguments& arguments) { add_tails(command, arguments.tails); }
-void add_tails_option(CLI::App& command, GpuMemoryCases& arguments) { add_tails(command, arguments.tails); }
+void add_tails_option(CLI::App& command, GpuMemoryArguments& arguments) {
+  add_value_option(command, "--tails", arguments.tails, gpu::list_tails,
+                   with_choices("What becomes of a list's rest where GPU memory has only the part that the plan keeps, "
+                                "in queries by and:",
+                                gpu::list_tails));
+}
 
 gpu::GpuMemoryOptions gpu_memory_limit(const std::string& text) {
   gpu::GpuMemoryOptions options;
@@ -189,23 +135,9 @@ void check_filters(const std::string& strategy, QueryDevice device) {
   }
 }
 
-std::vector<std::string> gpu_method_names() { return names_of(all_gpu_intersection_methods()); }
-
-std::string gpu_method_help() { return with_choices("", all_gpu_intersection_methods()); }
-
-std::vector<std::string> transfer_names() { return names_of(transfers); }
-
-std::string transfer_name(ResultTransfer transfer) { return std::string(name_of_value(transfers, transfer)); }
-
-ResultTransfer transfer_named(const std::string& name) {
-  return find_named(transfers, name, "transfer of results").value;
-}
-
 void add_gpu_option(CLI::App& command, unsigned& gpu) {
-  command.add_option("--gpu", gpu, "Number of the (first) GPU, counted from 0 in the list of quern --version")
-      ->type_name("N")
-      ->check(range_validator(0u, gpu::max_gpus))
-      ->capture_default_str();
+  add_number_option(command, "--gpu", gpu, "N",
+                    "Number of the (first) GPU, counted from 0 in the list of quern --version", 0u, gpu::max_gpus);
 }
 
 CLI::Validator gpus_validator() {
@@ -229,10 +161,8 @@ void add_gpus_option(CLI::App& command, unsigned& gpus) {
 }
 
 void add_batch_option(CLI::App& command, std::size_t& queries) {
-  command.add_option("--batch", queries, "Largest batch of queries that a GPU answers together")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, gpu::max_batch_queries))
-      ->capture_default_str();
+  add_number_option(command, "--batch", queries, "N", "Largest batch of queries that a GPU answers together", 1,
+                    gpu::max_batch_queries);
 }
 
 }  // namespace quern::tools

@@ -1,5 +1,4 @@
 #pragma once
-#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,7 +8,6 @@
 #include "quern/gpu/failover.hpp"
 #include "quern/gpu/intersect/gpu_intersection.hpp"
 #include "quern/gpu/worker/strategy.hpp"
-#include "quern/lab/gpu/gpu_bench.hpp"
 
 #include "command.hpp"
 
@@ -50,41 +48,23 @@ struct GpuMemoryArguments {
   gpu::ListTransfers transfers = gpu::ListTransfers::automatic;
 };
 
-/// --gpu-memory, --plan, --cache and --transfers.
+/// --gpu-memory and --plan.
 void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments);
-
-/// Several of them, for a command that compares them: each limit, or "all", with each plan, or "none".
-struct GpuMemoryCases {
-  std::vector<std::string> limits = {"all"}, plans = {"none"};
-  gpu::ListRetention retention = gpu::ListRetention::lfu;
-  gpu::ListTails tails = gpu::ListTails::automatic;
-  gpu::ListTransfers transfers = gpu::ListTransfers::automatic;
-};
-
-/// --gpu-memory and --plan, which take several values, --cache and --transfers.
-void add_gpu_memory_options(CLI::App& command, GpuMemoryCases& arguments);
 
 /// --cache and --transfers.
 void add_list_options(CLI::App& command, gpu::ListRetention& retention, gpu::ListTransfers& transfers);
 
+/// What --gpu-memory and --plan mean.
+inline constexpr std::string_view gpu_memory_help =
+    "GPU memory that may be taken: a size, of all that queries need there, or a percentage of the coded lists, which "
+    "is "
+    "what lists may take while the rest comes on top. If the index does not fit, lists are copied when batches need "
+    "them";
+inline constexpr std::string_view plan_help =
+    "What quern plan wrote for this index: the parts of lists that stay in GPU memory if the index does not fit";
+
 /// --tails, for commands whose queries have scores.
 void add_tails_option(CLI::App& command, GpuMemoryArguments& arguments);
-void add_tails_option(CLI::App& command, GpuMemoryCases& arguments);
-
-/// All combinations, with the plans that they name, which are read when this is made.
-class GpuMemoryPlans {
- public:
-  /// Throws as GpuMemoryPlan does.
-  GpuMemoryPlans(const GpuMemoryCases& arguments, const IndexReader& index);
-  GpuMemoryPlans(const GpuMemoryPlans&) = delete;
-  GpuMemoryPlans& operator=(const GpuMemoryPlans&) = delete;
-  /// Valid as long as this object.
-  const std::vector<GpuMemoryCase>& cases() const { return cases_; }
-
- private:
-  std::deque<CachePlan> plans_;
-  std::vector<GpuMemoryCase> cases_;
-};
 
 /// The options with the plan that they name, which is read when this is made.
 class GpuMemoryPlan {
@@ -103,16 +83,5 @@ class GpuMemoryPlan {
   std::optional<CachePlan> plan_;
   std::optional<std::uint64_t> pinned_bytes_;
 };
-
-inline constexpr const char* switch_on = "on";
-inline constexpr const char* switch_off = "off";
-
-/// The names of GPU methods, and a help text with a line for each.
-std::vector<std::string> gpu_method_names();
-std::string gpu_method_help();
-/// packed, whole, single.
-std::vector<std::string> transfer_names();
-std::string transfer_name(gpu::ResultTransfer transfer);
-gpu::ResultTransfer transfer_named(const std::string& name);
 
 }  // namespace quern::tools

@@ -16,11 +16,9 @@ void add_gpu_rerank_options(CLI::App& command, GpuRerankArguments& arguments) {
                   "Of a GPU's memory, the part for models (default: an eighth); with a larger model the CPU reranks")
       ->type_name("SIZE")
       ->check(size_validator());
-  command
-      .add_option("--gpu-from", arguments.fewest_documents,
-                  "Fewest documents that a GPU reranks together; fewer are the CPU's (default: by the model's size)")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, std::numeric_limits<std::size_t>::max()));
+  add_number_option(command, "--gpu-from", arguments.fewest_documents, "N",
+                    "Fewest documents that a GPU reranks together; fewer are the CPU's (default: by the model's size)",
+                    1, std::numeric_limits<std::size_t>::max());
   command.add_flag(
       "--fast-math", arguments.fast_math,
       "On a GPU, compute wide layers of networks by tensor cores: faster, but scores differ from the CPU's");

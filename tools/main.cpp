@@ -17,7 +17,6 @@
 
 #include "command.hpp"
 #include "help/render.hpp"
-#include "help/usage_error.hpp"
 #include "output_files.hpp"
 #include "process.hpp"
 
@@ -94,10 +93,11 @@ void add_commands(CLI::App& program) {
   add_group(program, "simulate", "Simulate GPU caches, memory splits and schedules, without a GPU",
             {add_cache_simulation, add_throughput_simulation, add_schedule_simulation});
   add_synth_command(program);
-  add_group(program, "bench", "Measure speed and sizes on this machine",
-            {add_codec_bench, add_query_bench, add_cost_bench, add_stream_bench, add_intersect_bench, add_lists_bench,
-             add_pagerank_bench, add_termination_bench, add_rerank_bench, add_gpu_bench, add_gpu_cache_bench,
-             add_gpu_decode_bench, add_gpu_intersect_bench, add_merge_find_bench, add_list_cache_bench});
+  add_group(
+      program, "bench", "Measure speed and sizes on this machine",
+      {add_codec_bench, add_query_bench, add_cost_bench, add_stream_bench, add_intersect_bench, add_lists_bench,
+       add_order_bench, add_pagerank_bench, add_termination_bench, add_rerank_bench, add_gpu_bench, add_gpu_cache_bench,
+       add_gpu_decode_bench, add_gpu_intersect_bench, add_merge_find_bench, add_list_cache_bench});
   add_completion_command(program);
   add_help_command(program);
 }
@@ -116,6 +116,7 @@ int main(int argc, char** argv) {
   CLI::App program("Build block-max inverted indexes and answer top-k queries over them", "quern");
   program.formatter(make_help_formatter());
   program.set_help_flag("-h,--help", "Print this help and exit");
+  program.set_help_all_flag("--help-all", "Print all options and exit");
   program.set_version_flag("--version", version_text, "Print the version and the GPUs, and exit");
   program.require_subcommand(1);
   add_commands(program);

@@ -40,14 +40,14 @@ struct NamedFile {
 /// Device and inode.
 std::string identity_of(const struct stat& status) { return fmt::format("{} {}", status.st_dev, status.st_ino); }
 
-/// Of what is there.
+/// Of an existing file.
 std::optional<std::string> identity_of(const std::string& path) {
   struct stat status;
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
   return identity_of(status);
 }
 
-/// The same of what is there; else that of the deepest folder that is, with the rest of the path.
+/// The identity of an existing file; of another path, the identity of its deepest existing folder and the rest.
 std::string identity_or_place(const std::string& path) {
   if (const auto identity = identity_of(path)) return *identity;
   const fs::path target = target_of_links(path);
@@ -89,8 +89,8 @@ void refuse_long_name(const NamedFile& file, const FileEndings& endings) {
   for (const char* ending : endings) added = std::max(added, added_by_temporary + std::strlen(ending));
   const std::size_t size = fs::path(target_of_links(without_end_slashes(file.path))).filename().native().size();
   if (size + added > NAME_MAX)
-    throw usage_error(fmt::format("{} {}: the name has {} bytes, of which there may be {}; choose a shorter one",
-                                  file.option, file.path, size, NAME_MAX - added));
+    throw usage_error(fmt::format("{} {}: the name is {} bytes; the limit is {}; choose a shorter one", file.option,
+                                  file.path, size, NAME_MAX - added));
 }
 
 bool are_same(const NamedFile& a, const NamedFile& b) {

@@ -105,7 +105,7 @@ void check_threads(unsigned threads) {
 }
 
 void end_cleanly_on_signals() {
-  // Writing fails instead, and who writes knows what to do: messages may get lost, files may not.
+  // A write fails instead, and its caller decides: messages may get lost, files may not.
   for (const int signal : {SIGPIPE, SIGXFSZ}) ::signal(signal, SIG_IGN);
   struct sigaction action = {};
   action.sa_handler = report_bus_error;

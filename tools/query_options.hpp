@@ -36,14 +36,14 @@ constexpr QueryKind query_kind(QueryFormat format) {
 
 /// -q/--queries, --query (one of the two is required) and --queries-format; --query-scale if weights matter.
 void add_query_source_options(CLI::App& command, QuerySource& source, QueryKinds kinds = QueryKinds::text);
-/// Throws wrong usage if --query-scale is given and queries are no vectors.
+/// Throws wrong usage if --query-scale is given and queries are not vectors.
 void check_query_scale(const QuerySource& source);
 /// --queries-format alone.
 void add_query_format_option(CLI::App& command, QueryFormat& format, const std::string& help,
                              QueryKinds kinds = QueryKinds::text);
 /// All queries, with remarks as QueryGroups makes them.
 std::vector<Query> read_queries(const QuerySource& source, const CommonOptions& options);
-/// The same of a file, "-" for standard input.
+/// All queries of a file, "-" for standard input, with remarks.
 std::vector<Query> read_query_file(const std::string& path, QueryFormat format, const CommonOptions& options);
 /// Views of the queries' texts.
 std::vector<std::string_view> texts_of(const std::vector<Query>& queries);
@@ -81,7 +81,7 @@ class QueryGroups {
   void for_each(const std::function<void(const std::vector<Query>&)>& visit) const;
 
  private:
-  /// More at once serve nobody.
+  /// Larger groups don't help.
   static constexpr std::size_t max_group = std::size_t{1} << 16;
 
   std::optional<QueryLogFile> file_;  ///< none: `text_` is the only query
@@ -106,7 +106,7 @@ class TextOutput {
 };
 
 /// The file of --stats: opened before the work, so that a place that can't be written is known by then, and written
-/// after it. It replaces what is there.
+/// after it. It replaces an existing file.
 class StatisticsFile {
  public:
   /// An empty path: none.
@@ -141,7 +141,7 @@ void add_alpha_option(CLI::App& command, std::optional<double>& alpha);
 /// The default of k1, b and alpha is the index's. Throws CLI::ValidationError if alpha is given with a scorer that has
 /// none, and exact scores with an index that has none.
 ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexReader& index);
-/// The same for queries from there, whose texts are read and whose weights are scaled as it says. Also throws what
+/// Also sets how the texts of these queries are read and how their weights are scaled. Also throws what
 /// check_query_scale() does.
 ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexReader& index, const QuerySource& queries);
 

@@ -5,7 +5,8 @@
 namespace quern::tools {
 void SecondStageArguments::check(std::size_t k) const {
   if (!wanted() && is_set) throw usage_error("--rerank and --features need --ranker");
-  if (!wanted() && gpu.is_set()) throw usage_error("--ranker-memory, --gpu-from and --fast-math need --ranker");
+  if (!wanted() && gpu.is_set())
+    throw usage_error("--gpu-options: ranker-memory, gpu-from and fast-math need --ranker");
   if (wanted() && rerank < k)
     throw usage_error(fmt::format("--rerank {} is fewer than the -k {} that are wanted", rerank, k));
 }
@@ -20,7 +21,6 @@ void add_second_stage_options(CLI::App& command, SecondStageArguments& arguments
       ->capture_default_str();
   for (const char* const option : {"--rerank", "--features"})
     command.get_option(option)->each([&arguments](const std::string&) { arguments.is_set = true; });
-  add_gpu_rerank_options(command, arguments.gpu);
 }
 
 namespace {

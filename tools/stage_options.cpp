@@ -27,9 +27,7 @@ void add_analyzer_options(CLI::App& command, AnalyzerArguments& arguments) {
 }
 
 void add_impacts_option(CLI::App& command, unsigned& bits, const std::string& help) {
-  command.add_option("--impacts", bits, help)
-      ->type_name("N")
-      ->check(range_validator(min_quantize_bits, max_quantize_bits));
+  add_number_option(command, "--impacts", bits, "N", help, min_quantize_bits, max_quantize_bits);
 }
 
 std::optional<ImpactSettings> impact_settings(const ImpactArguments& arguments) {
@@ -71,7 +69,7 @@ void add_page_options(CLI::App& command, ParseArguments& arguments) {
       ->check(CLI::Validator(
           [](const std::string& code) {
             return is_language_code(code) ? std::string()
-                                          : "'" + code + "' is no code of ISO 639-3, such as eng or deu";
+                                          : "'" + code + "' is not a code of ISO 639-3, such as eng or deu";
           },
           ""));
   command.add_flag("--drop-copies", arguments.drop_copies,
@@ -147,20 +145,15 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
       command, arguments.impacts.bits,
       "The corpus gives the weights of terms, under the key vector (or --vector-field) of JSON objects: store "
       "them as integers of N bits, which scores are sums of, and analyze no text");
-  command
-      .add_option("--impact-scale", arguments.impacts.scale,
-                  "With --impacts, multiply weights by X and round them (default: they must be whole)")
-      ->type_name("X")
-      ->check(range_validator(min_impact_scale, max_impact_scale));
+  add_number_option(command, "--impact-scale", arguments.impacts.scale, "X",
+                    "With --impacts, multiply weights by X and round them (default: they must be whole)",
+                    min_impact_scale, max_impact_scale);
   add_value_option(command, "--duplicates", arguments.duplicates, duplicates_names,
                    "What to do with a document whose docno occurred before");
   command.add_flag("--store-text", arguments.store_text,
                    "Keep the documents' texts, compressed, for quern inspect INDEX --text DOCNO");
   CLI::Option* max_errors =
-      command.add_option("--max-errors", arguments.max_errors, "Bad documents to skip before giving up")
-          ->type_name("N")
-          ->check(number_validator<std::uint64_t>())
-          ->capture_default_str();
+      add_number_option(command, "--max-errors", arguments.max_errors, "N", "Bad documents to skip before giving up");
   command
       .add_flag("--skip-bad", arguments.skip_bad,
                 "Skip bad documents, however many; also damaged members of gzip files, and files of no known format")
@@ -241,44 +234,27 @@ void add_pagerank_scale_option(CLI::App& command, PagerankScale& scale) {
 }
 
 void add_bm25_options(CLI::App& command, Bm25Parameters& bm25, const std::string& purpose) {
-  command.add_option("--k1", bm25.k1, "BM25's k1, for " + purpose)
-      ->check(range_validator(0.0, 1000.0))
-      ->type_name("X")
-      ->capture_default_str();
-  command.add_option("--b", bm25.b, "BM25's b, for " + purpose)
-      ->check(range_validator(0.0, 1.0))
-      ->type_name("X")
-      ->capture_default_str();
+  add_number_option(command, "--k1", bm25.k1, "X", "BM25's k1, for " + purpose, 0.0, 1000.0);
+  add_number_option(command, "--b", bm25.b, "X", "BM25's b, for " + purpose, 0.0, 1.0);
 }
 
 void add_order_options(CLI::App& command, OrderOptions& options) {
-  command.add_option("--alpha", options.scores.alpha, "Weight of PageRank in global scores, for the order score")
-      ->type_name("A")
-      ->check(range_validator(0.0, 1.0))
-      ->capture_default_str();
+  add_number_option(command, "--alpha", options.scores.alpha, "A",
+                    "Weight of PageRank in global scores, for the order score", 0.0, 1.0);
   add_pagerank_scale_option(command, options.scores.pagerank_scale);
-  command.add_option("--seed", options.seed, "Seed of the random order")
-      ->type_name("N")
-      ->check(number_validator<std::uint64_t>())
-      ->capture_default_str();
+  add_number_option(command, "--seed", options.seed, "N", "Seed of the random order");
 }
 
 void add_build_options(CLI::App& command, BuildOptions& options) {
   add_name_option(command, "--codec", options.codec, all_codecs(), with_choices("Posting-list codec:", all_codecs()))
       ->capture_default_str();
   add_block_size_option(command, options.codec_options.block_size, "Postings per block");
-  command
-      .add_option("--recursion", options.codec_options.recursion,
-                  "For rpfd: how many times exceptions are themselves compressed")
-      ->type_name("N")
-      ->check(range_validator(0, 4))
-      ->capture_default_str();
+  add_number_option(command, "--recursion", options.codec_options.recursion, "N",
+                    "For rpfd: how many times exceptions are themselves compressed", 0, 4);
   add_bm25_options(command, options.bm25, "block maxima and global scores");
-  command
-      .add_option("--quantize", options.quantize_bits,
-                  "Also store quantized impacts of N bits, for queries with --scores quantized")
-      ->type_name("N")
-      ->check(range_validator(min_quantize_bits, max_quantize_bits));
+  add_number_option(command, "--quantize", options.quantize_bits, "N",
+                    "Also store quantized impacts of N bits, for queries with --scores quantized", min_quantize_bits,
+                    max_quantize_bits);
 }
 
 Json to_json(const ParseReport& report) {
@@ -300,7 +276,7 @@ Json to_json(const ParseReport& report) {
           {"links", report.links},
           {"text_bytes", report.text_bytes},
           {"formats", report.formats},
-          {"bad_documents", report.bad_documents},
+          {"bad_documents", with_option_names(report.bad_documents)},
           {"num_skipped_files", report.num_skipped_files},
           {"skipped_files", report.skipped_files},
           {"num_passed_over", report.num_passed_over},
@@ -377,11 +353,11 @@ void say_report(const CommonOptions& options, const ParseReport& report) {
                   report.skipped, report.bad, count_text(report.terms, "term"), count_text(report.tokens, "token")));
 }
 
-void say_links(const CommonOptions& options, const LinkCounts& counts, bool of_file) {
-  const std::string nowhere = of_file ? fmt::format("{} with an unknown document", counts.unknown)
-                                      : fmt::format("{} leave the collection", counts.leaving);
+void say_links(const CommonOptions& options, const LinkCounts& counts, bool from_file) {
+  const std::string nowhere = from_file ? fmt::format("{} with an unknown document", counts.unknown)
+                                        : fmt::format("{} leave the collection", counts.leaving);
   say(options, fmt::format("quern: {}{}: {} distinct between documents, {}, {} to their own page, {} repeated",
-                           count_text(counts.links, "link"), of_file ? " in the file" : "", counts.edges, nowhere,
+                           count_text(counts.links, "link"), from_file ? " in the file" : "", counts.edges, nowhere,
                            counts.self, counts.duplicates));
 }
 

@@ -85,7 +85,7 @@ Json to_json(const TextsReport& report);
 /// Remarks for people: counts, and the bad documents.
 void say_report(const CommonOptions& options, const ParseReport& report);
 /// What became of the links of pages, or of a file.
-void say_links(const CommonOptions& options, const LinkCounts& counts, bool of_file);
+void say_links(const CommonOptions& options, const LinkCounts& counts, bool from_file);
 void say_report(const CommonOptions& options, const PagerankReport& report);
 void say_report(const CommonOptions& options, const BuildReport& report, const std::string& output);
 void say_report(const CommonOptions& options, const TextsReport& report);

@@ -1,10 +1,10 @@
 #include "times_files.hpp"
 
+#include "quern/core/simd_level.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/failover.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/io/checksum.hpp"
-#include "quern/lab/environment.hpp"
 #include "quern/plan/cost_model.hpp"
 
 namespace quern::tools {
@@ -40,7 +40,7 @@ TimesOrigin origin_here(const IndexReader& index, std::optional<unsigned> gpu) {
   TimesOrigin here;
   here.name = index.name();
   here.index_hash = hash_text(index.container().content_hash());
-  here.cpu = describe_environment().processor;
+  here.cpu = processor_name();
   if (!gpu) return here;
   require_gpu(*gpu);
   here.gpu = list_gpus().at(*gpu).name;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "quern/core/named.hpp"
+#include "quern/core/option_name.hpp"
 
 namespace quern {
 namespace {
@@ -49,9 +50,8 @@ const CorpusFormat& detect_corpus_format(std::string_view head, const std::strin
       throw InvalidArgument(fmt::format("{} is {}", file_name, format.message));
   }
   throw InvalidArgument(
-      fmt::format("{}: unknown corpus format: it looks like none of {}; name its format with --format, "
-                  "or leave the file out",
-                  file_name, fmt::join(names_of(all_corpus_formats()), ", ")));
+      fmt::format("{}: unknown corpus format: it looks like none of {}; name its format with {}, or leave the file out",
+                  file_name, fmt::join(names_of(all_corpus_formats()), ", "), option_name<"format">));
 }
 
 }  // namespace quern

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "quern/core/bytes.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/quantized.hpp"
 #include "quern/text/charset.hpp"
 #include "quern/text/field_value.hpp"
@@ -243,12 +244,13 @@ std::uint32_t DocumentWeights::whole_weight(std::string_view term, double weight
   if (!(weight > 0)) return refuse("weights can't be negative", false);
   const double scaled = settings_.scale ? std::max(1.0, std::floor(weight * *settings_.scale + 0.5)) : weight;
   if (scaled > settings_.max_weight())
-    return refuse(
-        fmt::format("with --impacts {} the largest is {}; allow more bits, up to {}, or give a{} --impact-scale",
-                    settings_.bits, settings_.max_weight(), max_quantize_bits, settings_.scale ? " smaller" : "n"),
-        true);
+    return refuse(fmt::format("with {} {} the largest is {}; allow more bits, up to {}, or give a{} {}",
+                              option_name<"impacts">, settings_.bits, settings_.max_weight(), max_quantize_bits,
+                              settings_.scale ? " smaller" : "n", option_name<"impact-scale">),
+                  true);
   if (scaled != std::floor(scaled))
-    return refuse("is not whole; give --impact-scale X to store weight * X, rounded", true);
+    return refuse(fmt::format("is not whole; give {} X to store weight * X, rounded", option_name<"impact-scale">),
+                  true);
   return static_cast<std::uint32_t>(scaled);
 }
 

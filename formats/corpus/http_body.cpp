@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "quern/core/bytes.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/core/types.hpp"
 
@@ -141,7 +142,8 @@ class InflatedPieces final : public PieceSource {
     const std::size_t size = buffer_bytes - stream_.avail_out;
     size_ += size;
     if (size_ > max_bytes_) {
-      end("its content has more than " + size_text(max_bytes_) + " once decompressed; see --max-document");
+      end("its content has more than " + size_text(max_bytes_) + " once decompressed; see " +
+          option_name<"max-document">);
       return 0;
     }
     if (status == Z_OK) return size;

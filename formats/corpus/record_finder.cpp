@@ -1,8 +1,19 @@
 #include "quern/formats/corpus/record_finder.hpp"
 
 #include <algorithm>
+#include <string>
+
+#include "quern/core/option_name.hpp"
 
 namespace quern {
+namespace {
+
+const char* too_large() {
+  static const std::string reason = std::string("a record is larger than ") + option_name<"max-document"> + " allows";
+  return reason.c_str();
+}
+
+}  // namespace
 
 RecordFinder::Found RecordFinder::next(std::string_view window, std::uint64_t window_offset, bool last,
                                        LookAhead& ahead) {
@@ -32,12 +43,10 @@ RecordFinder::Found RecordFinder::next(std::string_view window, std::uint64_t wi
 }
 
 RecordFinder::Found RecordFinder::finish(std::uint64_t end) {
-  const bool too_large = skipping_ || window_offset_ + end - record_offset_ > limits_.max_record_bytes;
+  const bool is_too_large = skipping_ || window_offset_ + end - record_offset_ > limits_.max_record_bytes;
   in_record_ = skipping_ = false;
   scanned_ = 0;
-  if (too_large) {
-    return {Found::bad, 0, 0, end, record_offset_, "a record is larger than --max-document allows"};
-  }
+  if (is_too_large) return {Found::bad, 0, 0, end, record_offset_, too_large()};
   return {Found::record, begin_, end - begin_, end, record_offset_, nullptr};
 }
 

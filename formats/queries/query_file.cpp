@@ -7,6 +7,7 @@
 #include <new>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/formats/queries/query_vector.hpp"
@@ -141,8 +142,8 @@ const LineFormat& detect_line_format(std::string_view text, std::string_view nam
     if (!nearly_all(fitting[i], num_lines)) continue;
     throw InvalidArgument(std::string(name) + ", line " + std::to_string(first_misfit[i]) + ": is not " +
                           std::string(line_formats[i].wanted) +
-                          ", as nearly all other lines are; correct the line, or " +
-                          "name the file's format with --queries-format");
+                          ", as nearly all other lines are; correct the line, or " + "name the file's format with " +
+                          option_name<"queries-format">);
   }
   return line_formats[i];
 }
@@ -170,9 +171,10 @@ class JsonQueries {
     std::string_view text;
     if (first_of(object, {"text", "query", "title"}).get(text)) {
       const bool has_vector = object.at_key("vector").error() == simdjson::SUCCESS;
-      fail_at_line(
-          name_, number,
-          has_vector ? "has no \"text\", but a \"vector\"; read it with --queries-format vector" : "has no \"text\"");
+      std::string problem = "has no \"text\"";
+      if (has_vector)
+        problem += fmt::format(", but a \"vector\"; read it with {} vector", option_name<"queries-format">);
+      fail_at_line(name_, number, problem);
     }
     query.text = trim(text);
     return query;
@@ -327,8 +329,8 @@ QueryFormat for_each_query(std::string_view bytes, QueryFormat format, std::stri
                             (text.empty() ? "" : ", or blank"));
     if (queries == 0) {
       throw InvalidArgument(std::string(name) + ": contains no queries (read as " +
-                            std::string(name_of_value(query_formats, found)) +
-                            "); name another format with --queries-format");
+                            std::string(name_of_value(query_formats, found)) + "); name another format with " +
+                            option_name<"queries-format">);
     }
     return found;
   });
@@ -357,7 +359,7 @@ QueryLineParser::QueryLineParser(QueryFormat format, std::string name) {
   if (line_format == nullptr) {
     std::string message = name + ": queries that arrive over time need a format with one query per line; use one of";
     for (const LineFormat& known : line_formats)
-      message.append(" --queries-format ").append(name_of_value(query_formats, known.format)).append(",");
+      message += fmt::format(" {} {},", option_name<"queries-format">, name_of_value(query_formats, known.format));
     message.back() = ' ';
     throw InvalidArgument(message + "(not " + std::string(name_of_value(query_formats, format)) + ")");
   }

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "quern/core/option_name.hpp"
+
 namespace quern {
 
 /// Base of the library's exceptions. The text says what is wrong, in which file and where, and what to do.
@@ -70,7 +72,9 @@ class GpuOutOfMemory : public CudaError {
 [[noreturn]] inline void throw_errno(const std::string& doing, const std::string& name) {
   const int code = errno;
   std::string text = doing + " " + name + ": " + std::strerror(code);
-  if (code == ENOSPC) text += "; free some space, or choose another folder with --tmp or -o";
+  if (code == ENOSPC)
+    text += std::string("; free some space, or choose another folder with ") + option_name<"tmp"> + " or " +
+            option_name<"output">;
   throw IoError(text);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <fstream>
 #include <string>
 
 #include "quern/core/error.hpp"
@@ -49,6 +50,16 @@ void set_simd_level(SimdLevel level) {
   if (std::find(simd_levels().begin(), simd_levels().end(), level) == simd_levels().end())
     throw InvalidArgument("this processor has no " + std::string(name_of(level)));
   current_level().store(level, std::memory_order_relaxed);
+}
+
+std::string processor_name() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("model name")) continue;
+    const std::size_t value = line.find_first_not_of(" \t", line.find(':') + 1);
+    return value == std::string::npos ? std::string() : line.substr(value);
+  }
+  return {};
 }
 
 }  // namespace quern

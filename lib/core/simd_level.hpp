@@ -1,4 +1,5 @@
 #pragma once
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,5 +24,8 @@ SimdLevel simd_level();
 
 /// For tests and benchmarks. Throws InvalidArgument if the level isn't among simd_levels().
 void set_simd_level(SimdLevel level);
+
+/// The processor's model, as the system names it; empty if it names none.
+std::string processor_name();
 
 }  // namespace quern

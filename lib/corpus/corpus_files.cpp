@@ -16,6 +16,7 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 #include "quern/io/external_sort.hpp"
 
@@ -38,7 +39,7 @@ struct stat status_of(const std::string& path) {
   const bool leads_nowhere = code == ENOENT && ::lstat(path.c_str(), &link) == 0;
   throw IoError("can't read " + path + ": " +
                 (leads_nowhere ? "it is a link to something that does not exist" : std::strerror(code)) +
-                "; mend or remove it, or leave it out with --exclude");
+                "; mend or remove it, or leave it out with " + option_name<"exclude">);
 }
 
 /// Calls visit(name) for the entries of a folder that are not hidden.
@@ -85,7 +86,8 @@ class FileFinder {
       throw InvalidArgument(path + ": the folder has no files to read, only pipes, sockets or devices, such as " +
                             special_ + "; name those themselves, or another folder");
     if (!choice_.include.empty() || !choice_.exclude.empty())
-      throw InvalidArgument(path + ": --include and --exclude leave no file of the folder; check their patterns");
+      throw InvalidArgument(path + ": " + option_name<"include"> + " and " + option_name<"exclude"> +
+                            " leave no file of the folder; check their patterns");
     throw InvalidArgument(path + ": the folder has no files that are not hidden; name a folder or file with documents");
   }
 

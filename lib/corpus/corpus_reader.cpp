@@ -5,6 +5,7 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/io/file.hpp"
@@ -37,12 +38,14 @@ CorpusReader::CorpusReader(CorpusFiles files, CorpusOptions options, const Resou
     : options_(std::move(options)), tmp_folder_(resources.tmp_folder), files_(std::move(files)) {
   if (options_.format != "auto") given_format_ = &corpus_format_named(options_.format);
   if (given_format_ != nullptr && given_format_ != &jsonl_format() && options_.field_names != FieldNames())
-    throw InvalidArgument("--format " + options_.format + " has no keys; fields have names in JSON objects only");
+    throw InvalidArgument(std::string(option_name<"format">) + " " + options_.format +
+                          " has no keys; fields have names in JSON objects only");
   if (options_.batch_bytes == 0 || options_.batch_records == 0)
     throw InvalidArgument("a batch of 0 bytes or records can't be read; use at least 1");
-  if (options_.max_document_bytes == 0) throw InvalidArgument("--max-document 0 allows no document; use at least 1");
+  if (options_.max_document_bytes == 0)
+    throw InvalidArgument(std::string(option_name<"max-document">) + " 0 allows no document; use at least 1");
   if (options_.max_document_bytes > CorpusOptions::largest_max_document) {
-    throw InvalidArgument("--max-document is at most 4G");
+    throw InvalidArgument(std::string(option_name<"max-document">) + " is at most 4G");
   }
   file_bytes_ = std::make_unique<FileBytes>(files_, ByteSource::max_window_bytes(resources),
                                             options_.skip_bad ? Damage::skip : Damage::refuse, tmp_folder_);
@@ -254,7 +257,8 @@ std::vector<FileRange> find_ranges(const std::string& path, std::size_t count, c
       }
       resources.progress->add(batch.compressed_bytes);
     }
-    if (ranges.empty()) throw InvalidArgument(path + ": has no record; name another file, or give its --format");
+    if (ranges.empty())
+      throw InvalidArgument(path + ": has no record; name another file, or give its " + option_name<"format">);
     // Without the bracket that ends an array of JSON objects, since the one that begins it is in the first range.
     if (last.format == &jsonl_format()) ranges.back().to = last.file_offset + last.size;
     resources.progress->finish();

@@ -10,6 +10,7 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/job_pipeline.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
@@ -146,10 +147,11 @@ class CorpusParser {
     const double share =
         total_bytes > read_bytes_ ? static_cast<double>(read_bytes_) / static_cast<double>(total_bytes) : 1;
     const auto expected = static_cast<std::uint64_t>(static_cast<double>(payloads) / std::max(share, 1e-6));
-    throw InvalidArgument(fmt::format(
-        "--drop-copies: the digests of {} different pages, with which {:.0f} % of the corpus is read, fill the quarter "
-        "of --memory that is theirs; the whole takes a --memory of some {}",
-        payloads, 100 * share, size_text(4 * DigestSet::bytes_for(expected))));
+    throw InvalidArgument(
+        fmt::format("{}: the digests of {} different pages, with which {:.0f} % of the corpus is read, fill the "
+                    "quarter of {} that is theirs; the whole takes a {} of some {}",
+                    option_name<"drop-copies">, payloads, 100 * share, option_name<"memory">, option_name<"memory">,
+                    size_text(4 * DigestSet::bytes_for(expected))));
   }
 
   /// Builds a batch's chunks to wait in memory for their turn. A batch of large documents may make more of them than
@@ -231,9 +233,8 @@ class CorpusParser {
     if (bad.needs_options) throw InvalidArgument(line);
     if (++report_.bad > options_.max_errors && !options_.reader.skip_bad) {
       throw InvalidArgument(fmt::format(
-          "more than {} bad documents, the last in {}; mend the corpus, raise --max-errors, or skip all bad "
-          "ones with --skip-bad",
-          options_.max_errors, line));
+          "more than {} bad documents, the last in {}; mend the corpus, raise {}, or skip all bad ones with {}",
+          options_.max_errors, line, option_name<"max-errors">, option_name<"skip-bad">));
     }
     if (report_.bad_documents.size() < max_reported_bad) report_.bad_documents.push_back(std::move(line));
   }
@@ -244,12 +245,12 @@ class CorpusParser {
                                    empty.empty() ? reader_.files().file(0).path : empty.front(), report_.read,
                                    report_.skipped, report_.bad);
     if (report_.other_language + report_.no_language > 0)
-      text += fmt::format("; {} left out by --languages, of which {} say no language",
-                          report_.other_language + report_.no_language, report_.no_language);
+      text += fmt::format("; {} left out by {}, of which {} say no language",
+                          report_.other_language + report_.no_language, option_name<"languages">, report_.no_language);
     if (!empty.empty()) text += "; the file is empty";
     if (!skipped.empty()) text += fmt::format("; {}: unknown corpus format", skipped.front());
     if (!report_.bad_documents.empty()) text += "; the first bad one: " + report_.bad_documents.front();
-    throw InvalidArgument(text + "; name another corpus, or give its --format");
+    throw InvalidArgument(text + "; name another corpus, or give its " + option_name<"format">);
   }
 
   /// Counts documents whose docno an earlier one has; returns some of them.
@@ -277,10 +278,9 @@ class CorpusParser {
         names += fmt::format(" '{}'", collection.documents(chunk, buffers)[document - first].docno);
       }
     }
-    throw InvalidArgument(
-        fmt::format("{}: {} documents have the docno of an earlier one, such as{}; mend the corpus, or "
-                    "allow them with --duplicates keep",
-                    reader_.files().file(0).path, report_.duplicates, names));
+    throw InvalidArgument(fmt::format(
+        "{}: {} documents have the docno of an earlier one, such as{}; mend the corpus, or allow them with {} keep",
+        reader_.files().file(0).path, report_.duplicates, names, option_name<"duplicates">));
   }
 
   CollectionManifest manifest() const {
@@ -338,15 +338,18 @@ namespace {
 void check_impacts(const ParseOptions& options) {
   if (!options.impacts) {
     if (!options.reader.field_names.vector.empty())
-      throw InvalidArgument("--vector-field names the key of weights, which are read with --impacts alone");
+      throw InvalidArgument(fmt::format("{} names the key of weights, which are read with {} alone",
+                                        option_name<"vector-field">, option_name<"impacts">));
     return;
   }
   check_impact_settings(*options.impacts);
   const std::string& format = options.reader.format;
   if (format != "auto" && !corpus_format_named(format).gives_weights())
-    throw InvalidArgument(fmt::format("the format {} gives no weights of terms; --impacts needs jsonl", format));
+    throw InvalidArgument(
+        fmt::format("the format {} gives no weights of terms; {} needs jsonl", format, option_name<"impacts">));
   if (options.analyzer != AnalyzerOptions())
-    throw InvalidArgument("terms with weights are taken as they are: --impacts goes without stemmer and stop words");
+    throw InvalidArgument(fmt::format(
+        "terms with weights are taken as they are: {} goes without stemmer and stop words", option_name<"impacts">));
 }
 
 /// Languages are said by some formats only.
@@ -354,12 +357,14 @@ void check_pages(const ParseOptions& options) {
   const std::vector<std::string>& languages = options.pages.languages;
   for (const std::string& language : languages)
     if (!is_language_code(language))
-      throw InvalidArgument(fmt::format("--languages: '{}' is no code of ISO 639-3, such as eng or deu", language));
+      throw InvalidArgument(
+          fmt::format("{}: '{}' is no code of ISO 639-3, such as eng or deu", option_name<"languages">, language));
   if (std::adjacent_find(languages.begin(), languages.end(), std::greater_equal<>()) != languages.end())
-    throw InvalidArgument("--languages must be sorted, each once");
+    throw InvalidArgument(fmt::format("{} must be sorted, each once", option_name<"languages">));
   const std::string& format = options.reader.format;
   if (!languages.empty() && format != "auto" && !corpus_format_named(format).states_languages())
-    throw InvalidArgument(fmt::format("the format {} states no languages; --languages needs warc", format));
+    throw InvalidArgument(
+        fmt::format("the format {} states no languages; {} needs warc", format, option_name<"languages">));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
@@ -214,15 +215,15 @@ class RunEvaluator::Join {
   void take_values_bytes() {
     values_bytes_ += sizeof(std::string) + qid_.size() + results_.size() * evaluation_.measures.size() * sizeof(double);
     if (values_bytes_ > max_values_bytes_)
-      throw InvalidArgument(fmt::format(
-          "the values of the first {} queries of {} fill the memory; give a larger --memory, or fewer --measures",
-          evaluation_.qids.size(), of_.qrels_name_));
+      throw InvalidArgument(
+          fmt::format("the values of the first {} queries of {} fill the memory; give a larger {}, or fewer {}",
+                      evaluation_.qids.size(), of_.qrels_name_, option_name<"memory">, option_name<"measures">));
   }
 
   void check_fits() const {
     if (num_results_ <= max_results_) return;
-    throw InvalidArgument(fmt::format("query {} has {} results and judgements, which need --memory {} or more", qid_,
-                                      num_results_,
+    throw InvalidArgument(fmt::format("query {} has {} results and judgements, which need {} {} or more", qid_,
+                                      num_results_, option_name<"memory">,
                                       size_text(num_results_ * QueryResults::bytes_per_result * results_share)));
   }
 

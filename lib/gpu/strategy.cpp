@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "quern/core/named.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/gpu/range/range_batch.hpp"
 
 namespace quern::gpu {
@@ -79,8 +80,8 @@ bool answers(const Strategy& strategy, const QueryAlgorithm& algorithm) {
 void check_answers(const Strategy& strategy, std::span<const QueryAlgorithm* const> algorithms) {
   const auto answered = [&](const QueryAlgorithm* algorithm) { return answers(strategy, *algorithm); };
   if (std::none_of(algorithms.begin(), algorithms.end(), answered))
-    throw InvalidArgument(
-        fmt::format("the strategy {} answers `and` only; choose another --strategy or -a and", strategy.name));
+    throw InvalidArgument(fmt::format("the strategy {} answers `and` only; choose another strategy, or {} and",
+                                      strategy.name, option_name<"algorithm">));
 }
 
 void check_filters(const Strategy& strategy) {

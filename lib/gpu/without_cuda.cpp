@@ -1,3 +1,4 @@
+#include "quern/core/option_name.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/intersect/intersect_runner.hpp"
 #include "quern/gpu/rank/features/document_words.hpp"
@@ -20,7 +21,8 @@ namespace gpu {
 namespace {
 
 [[noreturn]] void fail() {
-  throw CudaError("this program was built without CUDA; build it with QUERN_CUDA=ON, or ask for --device cpu");
+  throw CudaError(std::string("this program was built without CUDA; build it with QUERN_CUDA=ON, or ask for ") +
+                  option_name<"device"> + " cpu");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "quern/core/check_range.hpp"
 #include "quern/core/job_pipeline.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/corpus/forward_postings.hpp"
 #include "quern/formats/documents_hash.hpp"
@@ -239,9 +240,11 @@ void check_build_options(const BuildOptions& options) {
   if (!options.impacts) return;
   check_impact_settings(*options.impacts);
   if (options.quantize_bits != 0)
-    throw InvalidArgument("impacts that the corpus gives are integers already; leave out --quantize");
+    throw InvalidArgument(std::string("impacts that the corpus gives are integers already; leave out ") +
+                          option_name<"quantize">);
   if (options.bm25 != Bm25Parameters())
-    throw InvalidArgument("impacts that the corpus gives depend on neither k1 nor b; leave out --k1 and --b");
+    throw InvalidArgument(std::string("impacts that the corpus gives depend on neither k1 nor b; leave out ") +
+                          option_name<"k1"> + " and " + option_name<"b">);
 }
 
 void check_build_memory(const CollectionReader& collection, unsigned scores, const Resources& resources) {

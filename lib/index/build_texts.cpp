@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "quern/core/bytes.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/texts_file.hpp"
@@ -90,7 +91,7 @@ class TextsBuilder {
 void check_has_texts(const CollectionReader& collection) {
   if (!collection.has_texts())
     throw InvalidArgument(collection.name() +
-                          ": the collection keeps no texts; make it with: quern parse --store-text");
+                          ": the collection keeps no texts; make it with: " + option_name<"parse store-text">);
 }
 
 TextsReport build_texts(const CollectionReader& collection, const DocumentOrder& order, const std::string& index_hash,
@@ -154,7 +155,7 @@ FieldsReport build_fields(const CollectionReader& collection, const DocumentOrde
       throw InvalidArgument(collection.name() + ": has another number of documents than the order");
     if (!collection.has_fields())
       throw InvalidArgument(collection.name() +
-                            ": the collection keeps no fields; make it with: quern parse --keep-fields");
+                            ": the collection keeps no fields; make it with: " + option_name<"parse keep-fields">);
     return FieldsBuilder(collection, order, range.value_or(DocidRange{0, collection.num_documents()}), resources)
         .run(index_hash, out);
   });

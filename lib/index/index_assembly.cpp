@@ -8,6 +8,7 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/job_pipeline.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/index/docno_order.hpp"
 #include "quern/index/impact_sections.hpp"
@@ -134,9 +135,9 @@ struct PackRowsJob {
 void IndexTables::check(const std::string& source, const Resources& resources) const {
   const std::uint64_t needed = bytes() + min_working_bytes;
   if (needed > resources.memory_bytes) {
-    throw InvalidArgument(
-        fmt::format("{}{}an index of {} documents needs {} of memory, but --memory allows {}; raise it", source,
-                    source.empty() ? "" : ": ", documents, size_text(needed), size_text(resources.memory_bytes)));
+    throw InvalidArgument(fmt::format("{}{}an index of {} documents needs {} of memory, but {} allows {}; raise it",
+                                      source, source.empty() ? "" : ": ", documents, size_text(needed),
+                                      option_name<"memory">, size_text(resources.memory_bytes)));
   }
 }
 

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/own_errors.hpp"
 
 namespace quern {
@@ -113,7 +114,7 @@ void refuse_existing(const std::string& path, const std::vector<std::string>& me
         path + (fs::is_directory(status) ? ": is a folder with other files" : ": is a file that quern did not write") +
         "; choose another name, or remove it");
   }
-  if (!force) throw InvalidArgument(path + ": exists already; --force overwrites it");
+  if (!force) throw InvalidArgument(path + ": exists already; " + option_name<"force"> + " overwrites it");
 }
 
 /// Swaps two paths atomically. False if the file system can't.

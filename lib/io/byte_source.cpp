@@ -20,6 +20,7 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/core/size_text.hpp"
 
@@ -324,10 +325,12 @@ class ZstdSource : public CompressedSource {
  private:
   [[noreturn]] void refuse_window() const {
     const bool is_largest = window_log_ == max_window_log;
-    throw InvalidArgument(name() + ": its zstd data takes a window of more than " +
-                          size_text(std::uint64_t{1} << window_log_) + " of memory; " +
-                          (is_largest ? "" : "raise --memory (1G is enough for any window that is read), or ") +
-                          "compress it again without --long");
+    throw InvalidArgument(
+        name() + ": its zstd data takes a window of more than " + size_text(std::uint64_t{1} << window_log_) +
+        " of memory; " +
+        (is_largest ? ""
+                    : fmt::format("raise {} (1G is enough for any window that is read), or ", option_name<"memory">)) +
+        "compress it again with a smaller window");
   }
 
   static constexpr int min_window_log = 10, max_window_log = 27;

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/io/byte_source.hpp"
@@ -174,7 +175,8 @@ void check_free_space(const std::string& folder, std::uint64_t needed_bytes, con
   const std::uint64_t free_bytes = free_space_bytes(folder);
   if (free_bytes < needed_bytes) {
     throw IoError(folder + ": " + for_what + " may need " + size_text(needed_bytes) + ", but only " +
-                  size_text(free_bytes) + " are free; free some space, or choose another folder with --tmp or -o");
+                  size_text(free_bytes) + " are free; free some space, or choose another folder with " +
+                  option_name<"tmp"> + " or " + option_name<"output">);
   }
 }
 

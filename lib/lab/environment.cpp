@@ -13,21 +13,11 @@
 #include <system_error>
 #include <thread>
 
-#include "quern/codec/kernels.hpp"
 #include "quern/core/types.hpp"
+#include "quern/core/simd_level.hpp"
 
 namespace quern {
 namespace {
-
-std::string processor_name() {
-  std::ifstream in("/proc/cpuinfo");
-  for (std::string line; std::getline(in, line);) {
-    if (!line.starts_with("model name")) continue;
-    const std::size_t value = line.find_first_not_of(" \t", line.find(':') + 1);
-    return value == std::string::npos ? std::string() : line.substr(value);
-  }
-  return {};
-}
 
 std::string system_name() {
   utsname name{};

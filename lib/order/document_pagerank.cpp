@@ -7,6 +7,7 @@
 #include <optional>
 #include <variant>
 
+#include "quern/core/option_name.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/formats/tables/document_tables.hpp"
 #include "quern/formats/tables/text_lines.hpp"
@@ -149,7 +150,8 @@ DocumentPagerank pagerank_of(const CollectionReader& collection, const PagerankI
 PagerankInput pagerank_input(const std::string& pagerank, const std::string& links) {
   if (!links.empty()) {
     if (!pagerank.empty() && pagerank != "links")
-      throw InvalidArgument("--links: implies --pagerank links; give it without --pagerank " + pagerank);
+      throw InvalidArgument(std::string(option_name<"links">) + ": implies " + option_name<"pagerank"> +
+                            " links; give it without " + option_name<"pagerank"> + " " + pagerank);
     return {PagerankFrom::link_file, links};
   }
   if (pagerank.empty()) return {};

@@ -11,6 +11,7 @@
 #include "quern/core/error.hpp"
 #include "quern/core/job_pipeline.hpp"
 #include "quern/core/named.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
@@ -42,7 +43,7 @@ class NaturalOrder : public OrderMethod {
 class RandomOrder : public OrderMethod {
  public:
   OrderBy by() const override { return OrderBy::random; }
-  std::string_view description() const override { return "a random permutation from --seed, for comparison"; }
+  std::string_view description() const override { return "a random permutation, for comparison"; }
   std::uint64_t needed_bytes(const CollectionManifest& collection) const override {
     return collection.documents * permutation_bytes;
   }
@@ -157,7 +158,8 @@ namespace {
 PagerankInput pagerank_for(const OrderMethod& method, const PagerankInput& input) {
   if (!method.needs_pagerank()) return input;
   if (input.from == PagerankFrom::nothing)
-    throw InvalidArgument(fmt::format("the order {} needs PageRank: take --pagerank links, or a file", method.name()));
+    throw InvalidArgument(
+        fmt::format("the order {} needs PageRank: take {} links, or a file", method.name(), option_name<"pagerank">));
   return input.from == PagerankFrom::if_needed ? PagerankInput{PagerankFrom::links, {}} : input;
 }
 
@@ -169,10 +171,9 @@ void check_order(const std::string& name, const CollectionManifest& collection, 
   const PagerankInput input = pagerank_for(method, pagerank);
   const bool has_ranks = input.from != PagerankFrom::if_needed && input.from != PagerankFrom::nothing;
   if (has_ranks && collection.impacts)
-    throw InvalidArgument(
-        fmt::format("{}: scores of given impacts include no PageRank; leave out --pagerank and --links, "
-                    "and take another order than score",
-                    name));
+    throw InvalidArgument(fmt::format(
+        "{}: scores of given impacts include no PageRank; leave out {} and {}, and take another order than score", name,
+        option_name<"pagerank">, option_name<"links">));
   check_order_memory(fmt::format("{}: the order {} of {} documents{}", name, method.name(), collection.documents,
                                  has_ranks ? " with PageRank" : ""),
                      method.needed_bytes(collection) + (has_ranks ? collection.documents * ranks_bytes : 0), resources);
@@ -204,8 +205,9 @@ void check_order_memory(std::uint64_t num_documents, std::uint64_t document_byte
 
 void check_order_memory(const std::string& what, std::uint64_t needed_bytes, const Resources& resources) {
   if (needed_bytes > resources.memory_bytes) {
-    throw InvalidArgument(fmt::format("{} needs {} of memory, but --memory allows {}; raise it", what,
-                                      size_text(needed_bytes), size_text(resources.memory_bytes)));
+    throw InvalidArgument(fmt::format("{} needs {} of memory, but {} allows {}; raise it", what,
+                                      size_text(needed_bytes), option_name<"memory">,
+                                      size_text(resources.memory_bytes)));
   }
 }
 

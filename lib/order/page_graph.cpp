@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/formats/tables/document_tables.hpp"
 #include "quern/io/byte_source.hpp"
@@ -141,8 +142,8 @@ ReadGraph graph_of_link_file(const std::string& path, docid_t documents, const R
         const std::uint64_t max_names =
             std::min<std::uint64_t>(resources.memory_bytes / NameTable::growing_name_bytes, end_docid);
         if (names.size() + 1 >= max_names)
-          throw InvalidArgument(fmt::format("{}: has more than {} names, the most that fit in --memory; raise it",
-                                            source.name(), max_names));
+          throw InvalidArgument(fmt::format("{}: has more than {} names, the most that fit in {}; raise it",
+                                            source.name(), max_names, option_name<"memory">));
         return names.add(name, static_cast<docid_t>(names.size()));
       };
       counts = look_up_links(source, number, edges, resources);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
@@ -47,9 +48,10 @@ void check_plan_memory(const CacheBlocks& blocks, std::uint64_t budget_bytes, co
       terms * sizeof(std::uint32_t) + std::max(sorted * sizeof(LengthOfList), lists * 2 * sizeof(CachedList));
   if (needed > resources.memory_bytes / 2)
     throw InvalidArgument(
-        fmt::format("{}: a plan of up to {} of {} lists needs {} of memory, and half of --memory, {}, "
-                    "is for that: raise it, or lower --budget or --gpu-memory",
-                    blocks.index().name(), lists, terms, size_text(needed), size_text(resources.memory_bytes)));
+        fmt::format("{}: a plan of up to {} of {} lists needs {} of memory, and half of {}, {}, is for that: raise it, "
+                    "or lower {} or {}",
+                    blocks.index().name(), lists, terms, size_text(needed), option_name<"memory">,
+                    size_text(resources.memory_bytes), option_name<"budget">, option_name<"gpu-memory">));
 }
 
 CachePlan make_plan(const QueryEngine& engine, const CacheBlocks& blocks, const LogDemand& demand,
@@ -163,10 +165,9 @@ PlanManifest LogPlanner::write(const PlanOptions& options, const ReadQueries& lo
     const LogDemand demand = measure_demand(engine_, blocks_, queries, options.demand, resources_);
     const CachePlan plan = make_plan(engine_, blocks_, demand, options);
     if (plan.lists.empty() && options.budget_bytes > 0 && blocks_.kept_bytes() > 0)
-      throw InvalidArgument(fmt::format(
-          "a budget of {} holds no block of any list; give more by --budget or --gpu-memory, or a share such "
-          "as 20%",
-          size_text(options.budget_bytes)));
+      throw InvalidArgument(
+          fmt::format("a budget of {} holds no block of any list; give more by {} or {}, or a share such as 20%",
+                      size_text(options.budget_bytes), option_name<"budget">, option_name<"gpu-memory">));
     write_plan(out.file(), plan);
     out.commit();
     return PlanReader::open(path).manifest();

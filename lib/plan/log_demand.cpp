@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "quern/core/option_name.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/core/parallel_batch.hpp"
 #include "quern/core/run_stage.hpp"
@@ -117,10 +118,11 @@ class VisitCounts {
     constexpr std::uint64_t per_list = sizeof(ListDemand) + sizeof(std::uint64_t), per_block = 24;
     const std::uint64_t needed = lists * per_list + blocks * per_block;
     if (needed > resources_.memory_bytes / 4)
-      throw InvalidArgument(fmt::format(
-          "{}: the log reads {} lists with {} caching blocks; to count their visits takes {} of memory, and a quarter "
-          "of --memory, {}, is for that: raise it",
-          blocks_.index().name(), lists, blocks, size_text(needed), size_text(resources_.memory_bytes)));
+      throw InvalidArgument(
+          fmt::format("{}: the log reads {} lists with {} caching blocks; to count their visits takes {} of memory, "
+                      "and a quarter of {}, {}, is for that: raise it",
+                      blocks_.index().name(), lists, blocks, size_text(needed), option_name<"memory">,
+                      size_text(resources_.memory_bytes)));
   }
 
   const CacheBlocks& blocks_;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 
 namespace quern {
 namespace {
@@ -118,10 +119,8 @@ MeasuredStream measured_stream(std::span<const QueryTimeTable> times, const Stre
   const ChosenRows rows(times, choice);
   const Rows &cpu = rows.cpu, &gpu = rows.joined();
   if (cpu.empty() && gpu.empty())
-    throw InvalidArgument(
-        fmt::format("there are no times of {} with k = {}; quern bench query --times and quern bench gpu --times "
-                    "measure them",
-                    choice.algorithm, choice.k));
+    throw InvalidArgument(fmt::format("there are no times of {} with k = {}; {} and {} measure them", choice.algorithm,
+                                      choice.k, option_name<"bench query times">, option_name<"bench gpu times">));
   check_same_queries(cpu, gpu);
   MeasuredStream stream;
   stream.has_cpu = !cpu.empty();

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/rank/features/feature_list.hpp"
 
@@ -125,17 +126,15 @@ class Binding {
     if (const auto named = by_name_.find(feature.name); named != by_name_.end()) return named->second;
     if (feature.number == ModelFeature::no_number)
       throw InvalidArgument(
-          fmt::format("{}: the model reads a feature '{}', which Quern does not have; quern features "
-                      "--list prints those that it has",
-                      name_, feature.name));
+          fmt::format("{}: the model reads a feature '{}', which Quern does not have; {} prints those that it has",
+                      name_, feature.name, option_name<"features list">));
     check_columns();
     const std::uint64_t number = std::uint64_t{feature.number} + (model_.columns == list_.size() ? 1 : 0);
     if (number == 0 || number > list_.size())
       throw InvalidArgument(
           fmt::format("{}: the model reads feature {}, but the list of features has {}, numbered from 1; name those "
-                      "that it was trained "
-                      "with by --features",
-                      name_, feature.number, list_.size()));
+                      "that it was trained with by {}",
+                      name_, feature.number, list_.size(), option_name<"features">));
     return list_[number - 1];
   }
 
@@ -144,9 +143,8 @@ class Binding {
     if (model_.columns == 0 || model_.columns == list_.size() || model_.columns == list_.size() + 1) return;
     throw InvalidArgument(
         fmt::format("{}: the model was trained with {} columns, but the list of features has {}; name those that it "
-                    "was trained with "
-                    "by --features, or give the columns Quern's names when it is trained",
-                    name_, model_.columns, list_.size()));
+                    "was trained with by {}, or give the columns Quern's names when it is trained",
+                    name_, model_.columns, list_.size(), option_name<"features">));
   }
 
   const RankerModel& model_;

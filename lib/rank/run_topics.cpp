@@ -8,6 +8,7 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/core/size_text.hpp"
 
@@ -232,11 +233,11 @@ class RunTopics::Visits {
     // A copy of the docIDs finds those that are there twice, before there are relevances.
     const std::uint64_t bytes = documents * (sizeof(ScoredDocument) + sizeof(docid_t)) + judgements * sizeof(Judged);
     if (bytes > of_.memory_bytes_ / topic_share)
-      throw InvalidArgument(fmt::format(
-          "{}: topic {} has {} results and {} judgements, which take {} of memory; with --memory {} they may take {}: "
-          "raise it",
-          of_.names_.run, topic_.qid, documents, judgements, size_text(bytes), size_text(of_.memory_bytes_),
-          size_text(of_.memory_bytes_ / topic_share)));
+      throw InvalidArgument(
+          fmt::format("{}: topic {} has {} results and {} judgements, which take {} of memory; with {} {} they may "
+                      "take {}: raise it",
+                      of_.names_.run, topic_.qid, documents, judgements, size_text(bytes), option_name<"memory">,
+                      size_text(of_.memory_bytes_), size_text(of_.memory_bytes_ / topic_share)));
     topic_.documents.reserve(documents);
     judged_.reserve(judgements);
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "quern/core/bytes.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/formats/tables/source_bytes.hpp"
@@ -111,9 +112,8 @@ class Evaluation {
     if (fields_ != nullptr)
       for (const std::string& name : fields_->manifest().names) known += ", " + name;
     throw InvalidArgument(
-        fmt::format("filter, at byte {}: {} has no field '{}', but {}; quern index --keep-fields keeps fields of "
-                    "JSON objects",
-                    comparison.position, index_.name(), comparison.field, known));
+        fmt::format("filter, at byte {}: {} has no field '{}', but {}; {} keeps fields of JSON objects",
+                    comparison.position, index_.name(), comparison.field, known, option_name<"index keep-fields">));
   }
 
   Outcomes compare(std::uint32_t number, docid_t begin, docid_t end) {
@@ -144,9 +144,9 @@ class Evaluation {
 DocumentSet empty_set(const IndexReader& index, const Resources& resources) {
   const std::uint64_t bytes = DocumentSet::bytes(index.num_documents());
   if (bytes > resources.memory_bytes)
-    throw InvalidArgument(
-        fmt::format("{}: a filter needs {} of memory for its {} documents; {} are allowed: raise --memory",
-                    index.name(), size_text(bytes), index.num_documents(), size_text(resources.memory_bytes)));
+    throw InvalidArgument(fmt::format("{}: a filter needs {} of memory for its {} documents; {} are allowed: raise {}",
+                                      index.name(), size_text(bytes), index.num_documents(),
+                                      size_text(resources.memory_bytes), option_name<"memory">));
   return DocumentSet(index.num_documents());
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "quern/core/check_range.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/formats/posting_reader.hpp"
@@ -17,25 +18,24 @@ namespace {
 void check_quantized(const IndexReader& index, const ScoringOptions& options) {
   const IndexManifest& manifest = index.manifest();
   if (!index.quantizer())
-    throw InvalidArgument(fmt::format(
-        "{}: has no quantized impacts; build it with --quantize BITS, or use --scores exact", index.name()));
+    throw InvalidArgument(fmt::format("{}: has no quantized impacts; build it with {} BITS, or use {} exact",
+                                      index.name(), option_name<"quantize">, option_name<"scores">));
   if (options.bm25 != manifest.bm25 || options.idf != Idf::lucene)
-    throw InvalidArgument(
-        fmt::format("{}: its quantized impacts were made with k1 {}, b {} and the lucene IDF; use these, build the "
-                    "index with other "
-                    "--k1 and --b, or use --scores exact",
-                    index.name(), manifest.bm25.k1, manifest.bm25.b));
+    throw InvalidArgument(fmt::format(
+        "{}: its quantized impacts were made with k1 {}, b {} and the lucene IDF; use these, build the index with "
+        "other {} and {}, or use {} exact",
+        index.name(), manifest.bm25.k1, manifest.bm25.b, option_name<"k1">, option_name<"b">, option_name<"scores">));
 }
 
 /// Scores are sums of given impacts, whatever the options say; those that would change them are refused.
 void check_given(const IndexReader& index, const ScoringOptions& options) {
-  const auto refuse = [&](const char* option) {
+  const auto refuse = [&](const std::string& named) {
     throw InvalidArgument(
-        fmt::format("{}: scores are sums of the weights that its corpus gave; leave out {}", index.name(), option));
+        fmt::format("{}: scores are sums of the weights that its corpus gave; leave out {}", index.name(), named));
   };
-  if (options.bm25 != index.manifest().bm25) refuse("--k1 and --b");
-  if (options.idf != Idf::lucene) refuse("--idf");
-  if (options.scorer != Scorer::bm25) refuse("--scorer");
+  if (options.bm25 != index.manifest().bm25) refuse(fmt::format("{} and {}", option_name<"k1">, option_name<"b">));
+  if (options.idf != Idf::lucene) refuse(option_name<"idf">);
+  if (options.scorer != Scorer::bm25) refuse(option_name<"scorer">);
 }
 
 /// What find_lists() calls for each list of a query.
@@ -76,7 +76,9 @@ void QueryEngine::prepare() {
   check_range("alpha", options_.alpha, 0, 1);
   if (options_.query_scale) {
     check_range("the scale of query weights", *options_.query_scale, min_query_weight, max_query_weight);
-    if (!quantizer_) throw InvalidArgument("exact scores use weights as they are; leave out --query-scale");
+    if (!quantizer_)
+      throw InvalidArgument(
+          fmt::format("exact scores use weights as they are; leave out {}", option_name<"query-scale">));
   }
   index_.container().check_section("lengths");
   const double average = index_.manifest().statistics.average_length();
@@ -100,12 +102,12 @@ std::uint64_t QueryEngine::table_bytes(const IndexReader& index, Scorer scorer) 
 
 void QueryEngine::use_pagerank() {
   const auto pagerank = index_.pagerank();
-  if (quantizer_) throw InvalidArgument("quantized scores cannot include PageRank; use --scores exact");
+  if (quantizer_)
+    throw InvalidArgument(fmt::format("quantized scores cannot include PageRank; use {} exact", option_name<"scores">));
   if (pagerank.empty() && index_.num_documents() > 0)
     throw InvalidArgument(fmt::format(
-        "{}: has no PageRank; make the index with 'quern index --pagerank links' (or a file of scores), or of an order "
-        "by 'quern order --pagerank links'",
-        index_.name()));
+        "{}: has no PageRank; make the index with '{} links' (or a file of scores), or of an order by '{} links'",
+        index_.name(), option_name<"index pagerank">, option_name<"order pagerank">));
   index_.check_document_scores();
   if (index_.manifest().shard) whole_.emplace(StatisticsBeside::open(index_));
   const auto alpha = static_cast<float>(options_.alpha);
@@ -122,7 +124,7 @@ void QueryEngine::use_global_scores() {
   const auto scores = index_.global_scores();
   const auto& made_with = index_.manifest().scores;
   if (scores.empty() || !made_with) {
-    why_not_early_ = "the index is not ordered by global score (quern index --order score)";
+    why_not_early_ = fmt::format("the index is not ordered by global score ({} score)", option_name<"index order">);
   } else if (made_with->alpha != options_.alpha || made_with->bm25 != options_.bm25) {
     why_not_early_ = fmt::format("the index's global scores were made with alpha {}, k1 {} and b {}", made_with->alpha,
                                  made_with->bm25.k1, made_with->bm25.b);
@@ -192,10 +194,10 @@ void QueryEngine::check_sums(std::span<const WeightedList> lists) const {
     throw InvalidArgument(fmt::format(
         "a query of {} terms could score {}, but scores must stay below {}; shorten it, or scale its weights down",
         lists.size(), sum, max_exact_sum));
-  throw InvalidArgument(
-      fmt::format("a query of {} terms could score {}, but quantized scores must stay below {}; shorten it, build the "
-                  "index with fewer bits than --quantize {}, or use --scores exact",
-                  lists.size(), sum, max_exact_sum, quantizer_->bits()));
+  throw InvalidArgument(fmt::format(
+      "a query of {} terms could score {}, but quantized scores must stay below {}; shorten it, build the index with "
+      "fewer bits than {} {}, or use {} exact",
+      lists.size(), sum, max_exact_sum, option_name<"quantize">, quantizer_->bits(), option_name<"scores">));
 }
 
 void QueryEngine::append_lists(QueryView query, bool& all_found, std::vector<WeightedList>& lists) const {

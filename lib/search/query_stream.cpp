@@ -7,6 +7,7 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/io/byte_source.hpp"
 
 namespace quern {
@@ -69,9 +70,9 @@ void QueryStream::read_all() {
 
 void QueryStream::refuse_compressed(std::string_view head) const {
   if (is_compressed(as_bytes(head)))
-    throw InvalidArgument(name_ +
-                          ": is compressed, which queries that arrive over time can't be; decompress it first, "
-                          "or leave out --batch-wait");
+    throw InvalidArgument(
+        name_ + ": is compressed, which queries that arrive over time can't be; decompress it first, or leave out " +
+        option_name<"batch-wait">);
 }
 
 void QueryStream::take_line(std::string_view line) {

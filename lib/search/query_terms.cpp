@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/text/utf8.hpp"
 
@@ -95,7 +96,7 @@ double QueryReader::usable(const QueryTerm& term) const {
   if (!weights_->whole) return term.weight;
   const double weight = weights_->scale ? std::max(1.0, std::floor(term.weight * *weights_->scale + 0.5)) : term.weight;
   if (weight != std::floor(weight))
-    refuse_weight(term, "is not whole, as sums of integers need it; give --query-scale");
+    refuse_weight(term, fmt::format("is not whole, as sums of integers need it; give {}", option_name<"query-scale">));
   if (weight >= max_exact_sum)
     refuse_weight(term, fmt::format("is too large: scores must stay below {}", max_exact_sum));
   return weight;

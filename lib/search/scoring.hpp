@@ -110,7 +110,7 @@ enum class Scores { exact, quantized };
 
 inline constexpr NamedValue<Scores> scores_names[] = {
     {"exact", Scores::exact, "32-bit floating point"},
-    {"quantized", Scores::quantized, "sums of the integers that --quantize stored in the index"},
+    {"quantized", Scores::quantized, "sums of the quantized impacts in the index"},
 };
 
 inline constexpr NamedValue<Idf> idf_names[] = {{"lucene", Idf::lucene}, {"robertson", Idf::robertson}};
@@ -123,7 +123,7 @@ enum class Scorer { bm25, bm25_pagerank };
 /// Scorers as command lines and plans name them.
 inline constexpr NamedValue<Scorer> scorer_names[] = {
     {"bm25", Scorer::bm25, "BM25 alone"},
-    {"bm25+pagerank", Scorer::bm25_pagerank, "A * PageRank + (1 - A) * BM25, both from 0 to 1, for --alpha A"},
+    {"bm25+pagerank", Scorer::bm25_pagerank, "A * PageRank + (1 - A) * BM25, both from 0 to 1; A is alpha"},
 };
 
 /// How documents are scored.

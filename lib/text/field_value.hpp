@@ -106,6 +106,6 @@ inline constexpr NamedField named_fields[] = {{"id", &FieldNames::docno, "id"},
                                               {"title", &FieldNames::title, "title"},
                                               {"text", &FieldNames::text, "text"},
                                               {"url", &FieldNames::url, "url"},
-                                              {"vector", &FieldNames::vector, "weights of terms, with --impacts"}};
+                                              {"vector", &FieldNames::vector, "weights of terms"}};
 
 }  // namespace quern

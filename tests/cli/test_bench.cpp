@@ -374,16 +374,16 @@ TEST_CASE("bench query refuses what it can't measure", "[cli][measure]") {
         1);
 }
 
-TEST_CASE("order --report measures all orders, or the named ones", "[cli][order][measure]") {
+TEST_CASE("bench order measures all orders, or the named ones", "[cli][order][measure]") {
   const TemporaryFolder folder;
   const std::string collection = folder.path("collection");
   REQUIRE(run_quern({"parse", sample_folder + "/corpus", "-o", collection}).exit_status == 0);
-  const RunOutcome all = run_quern({"order", collection, "--report", "--json", "--quiet"});
+  const RunOutcome all = run_quern({"bench", "order", collection, "--json", "--quiet"});
   INFO(all.err);
   REQUIRE(all.exit_status == 0);
   const auto json = all.json();
   CHECK(json["bench"] == "order");
-  check_environment(json["environment"], "order");
+  check_environment(json["environment"], "bench order");
   CHECK(json["block_size"] == 128);
   REQUIRE(json["orders"].size() >= 4);
   double random = 0, bisection = 0;
@@ -400,21 +400,20 @@ TEST_CASE("order --report measures all orders, or the named ones", "[cli][order]
   }
   CHECK(bisection < random);
 
-  const RunOutcome two = run_quern({"order", "--by", "url,random", collection, "--report", "--block-size", "64"});
+  const RunOutcome two = run_quern({"bench", "order", "--by", "url,random", collection, "--block-size", "64"});
   REQUIRE(two.exit_status == 0);
   CHECK(contains(two.out, "\nurl "));
   CHECK(contains(two.out, "\nrandom "));
   CHECK_FALSE(contains(two.out, "natural"));
 }
 
-TEST_CASE("order needs either an output or --report, and one order to write", "[cli][order]") {
+TEST_CASE("order writes one order to an output", "[cli][order]") {
   const TemporaryFolder folder;
   const std::string collection = folder.path("collection"), out = folder.path("order");
   REQUIRE(run_quern({"parse", sample_folder + "/corpus", "-o", collection}).exit_status == 0);
   for (const CommandLine& more :
-       {CommandLine{}, CommandLine{"--report", "-o", out}, CommandLine{"--by", "url,natural", "-o", out},
-        CommandLine{"--by", "best", "-o", out}, CommandLine{"--block-size", "64", "-o", out},
-        CommandLine{"--report", "--block-size", "65"}}) {
+       {CommandLine{}, CommandLine{"--by", "url,natural", "-o", out}, CommandLine{"--by", "best", "-o", out},
+        CommandLine{"--block-size", "64", "-o", out}}) {
     CommandLine arguments = {"order", collection};
     arguments.insert(arguments.end(), more.begin(), more.end());
     CHECK(run_quern(arguments).exit_status == 2);

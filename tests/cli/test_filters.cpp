@@ -64,7 +64,7 @@ TEST_CASE("filters that are wrong are refused by name and place", "[cli][filter]
   check_failure(query("@" + files.folder.path("missing")), {"missing"});
   for (const char* device : {"gpu", "both"}) {
     CommandLine on_gpu = query("lang=en");
-    on_gpu.insert(on_gpu.end(), {"--device", device, "--strategy", "partition"});
+    on_gpu.insert(on_gpu.end(), {"--device", device, "--gpu-options", "strategy=partition"});
     const RunOutcome refused = run_quern(on_gpu);
     CHECK(refused.exit_status == 2);
     CHECK(contains(refused.err, "the strategy partition answers no queries with a filter; choose range"));

@@ -109,7 +109,7 @@ TEST_CASE("intersections run on the CPU without a GPU, unless a GPU is required"
   };
   const std::string documents = "1\t0\tM-2\n1\t3\tM-1\n";
   for (const std::string method : {"adaptive", "merge-find", "block-skipping", "stride"}) {
-    const RunOutcome on_any = ask({"--device", "auto", "--method", method, "--levels", "2", "--bucketing", "off"});
+    const RunOutcome on_any = ask({"--device", "auto", "--method", method, "--gpu-options", "levels=2,bucketing=off"});
     CHECK(on_any.exit_status == 0);
     CHECK(on_any.out == documents);
     CHECK(contains(on_any.err, "queries run on the CPU"));
@@ -119,14 +119,14 @@ TEST_CASE("intersections run on the CPU without a GPU, unless a GPU is required"
   CHECK(on_gpu.out.empty());
   CHECK(contains(on_gpu.err, "--device cpu"));
   CHECK(contains(ask({"--method", "merge-find"}).err, "--method merge-find needs --device gpu"));
-  CHECK(ask({"--levels", "5"}).exit_status == 2);
+  CHECK(ask({"--gpu-options", "levels=5"}).exit_status == 2);
   for (const std::string gpus : {"1", "2", "all"}) {
     const RunOutcome on_any = ask({"--device", "auto", "--gpus", gpus});
     CHECK(on_any.exit_status == 0);
     CHECK(on_any.out == documents);
   }
   CHECK(ask({"--gpus", "some"}).exit_status == 2);
-  CHECK(ask({"--bucketing", "perhaps"}).exit_status == 2);
+  CHECK(ask({"--gpu-options", "bucketing=perhaps"}).exit_status == 2);
 }
 
 TEST_CASE("GPU benchmarks of intersections fail without a GPU, and say so", "[cli][intersect][measure]") {

@@ -309,7 +309,7 @@ TEST_CASE("the name of an output that is too long is wrong usage, and a long one
   for (const char* command : {"parse", "index"}) {
     const RunOutcome refused = run_quern({command, corpus, "-o", folder.path(long_name + "x")});
     CHECK(refused.exit_status == 2);
-    CHECK(contains(refused.err, "the name has 224 bytes, of which there may be 223"));
+    CHECK(contains(refused.err, "the name is 224 bytes; the limit is 223"));
     const RunOutcome done = run_quern({command, corpus, "-o", folder.path(long_name)});
     INFO(done.err);
     CHECK(done.exit_status == 0);

@@ -345,24 +345,29 @@ TEST_CASE("queries run on the CPU without a GPU, unless a GPU is required", "[cl
   CHECK(on_gpu.out.empty());
   CHECK(on_gpu.err.find("--device cpu") != std::string::npos);
   CHECK(mill.query({"--query", "mill", "--device", "tpu"}).exit_status == 2);
-  CHECK(mill.query({"--query", "mill wheel", "--strategy", "ding", "--partitions", "64"}).out == on_cpu.out);
-  CHECK(mill.query({"--query", "mill wheel", "--strategy", "wang", "-a", "and"}).exit_status == 0);
+  CHECK(mill.query({"--query", "mill wheel", "--gpu-options", "strategy=ding,partitions=64"}).out == on_cpu.out);
+  CHECK(mill.query({"--query", "mill wheel", "--gpu-options", "strategy=wang", "-a", "and"}).exit_status == 0);
   for (const char* algorithm : {"or", "and-or", "maxscore"}) {
-    const RunOutcome refused = mill.query({"--query", "mill", "--strategy", "wang", "-a", algorithm});
+    const RunOutcome refused = mill.query({"--query", "mill", "--gpu-options", "strategy=wang", "-a", algorithm});
     CHECK(refused.exit_status == 2);
-    CHECK(refused.err.find("the strategy wang answers `and` only; choose another --strategy or -a and") !=
+    CHECK(refused.err.find("the strategy wang answers `and` only; choose another strategy, or --algorithm and") !=
           std::string::npos);
   }
-  const RunOutcome unknown = mill.query({"--query", "mill", "--strategy", "none"});
+  const RunOutcome unknown = mill.query({"--query", "mill", "--gpu-options", "strategy=none"});
   CHECK(unknown.exit_status == 2);
   CHECK(unknown.err.find("range, ding, partition") != std::string::npos);
   for (const char* partitions : {"0", "33", "1024", "many"})
-    CHECK(mill.query({"--query", "mill", "--partitions", partitions}).exit_status == 2);
+    CHECK(mill.query({"--query", "mill", "--gpu-options", std::string("partitions=") + partitions}).exit_status == 2);
   for (const char* tails : {"auto", "copy", "cpu"})
-    CHECK(mill.query({"--query", "mill wheel", "--tails", tails}).out == on_cpu.out);
-  const RunOutcome tails = mill.query({"--query", "mill", "--tails", "gpu"});
+    CHECK(mill.query({"--query", "mill wheel", "--gpu-options", std::string("tails=") + tails}).out == on_cpu.out);
+  const RunOutcome tails = mill.query({"--query", "mill", "--gpu-options", "tails=gpu"});
   CHECK(tails.exit_status == 2);
-  CHECK(tails.err.find("auto, copy, cpu") != std::string::npos);
+  CHECK(tails.err.find("--gpu-options: tails: 'gpu' is not one of auto, copy, cpu") != std::string::npos);
+  CHECK(mill.query({"--query", "mill", "--gpu-options", "wheels=2"}).err.find("'wheels' is not one of strategy,") !=
+        std::string::npos);
+  CHECK(mill.query({"--query", "mill", "--gpu-options", "partitions"}).exit_status == 2);
+  CHECK(mill.query({"--gpu-options", "seed=2", "--gpu-options", "fast-math,tails=cpu", "--query", "mill"})
+            .err.find("fast-math need --ranker") != std::string::npos);
 }
 
 }  // namespace quern

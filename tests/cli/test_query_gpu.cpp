@@ -55,7 +55,8 @@ TEST_CASE("one GPU and all of them write what the CPU writes, and --stats has th
   const std::string filter = "docno!=M-1";
   CHECK(run(index, {"--device", "gpu", "--filter", filter}, queries).out ==
         run(index, {"--filter", filter}, queries).out);
-  const RunOutcome moved = run(index, {"--device", "auto", "--strategy", "ding", "--filter", filter}, queries);
+  const RunOutcome moved =
+      run(index, {"--device", "auto", "--gpu-options", "strategy=ding", "--filter", filter}, queries);
   CHECK(moved.out == run(index, {"--filter", filter}, queries).out);
   CHECK(contains(moved.err, "queries run on the CPU: the strategy ding answers no queries with a filter"));
 }

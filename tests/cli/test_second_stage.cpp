@@ -272,7 +272,7 @@ TEST_CASE("results are reranked on the CPU without a GPU, unless a GPU is requir
       words.insert(words.end(), more.begin(), more.end());
       return run_quern(words, no_gpu);
     };
-    const RunOutcome on_any = with({"--device", "auto", "--ranker-memory", "1M", "--gpu-from", "1"});
+    const RunOutcome on_any = with({"--device", "auto", "--gpu-options", "ranker-memory=1M,gpu-from=1"});
     CHECK(on_any.exit_status == 0);
     CHECK(on_any.out == on_cpu);
     CHECK(contains(on_any.err, "results are reranked on the CPU"));
@@ -280,9 +280,9 @@ TEST_CASE("results are reranked on the CPU without a GPU, unless a GPU is requir
     CHECK(on_gpu.exit_status == 1);
     CHECK(on_gpu.out.empty());
     CHECK(contains(on_gpu.err, "--device cpu"));
-    CHECK(with({"--device", "gpu", "--ranker-memory", "lots"}).exit_status == 2);
+    CHECK(with({"--device", "gpu", "--gpu-options", "ranker-memory=lots"}).exit_status == 2);
   }
-  CHECK(run_quern({"query", sample.index, "--query", "mill", "--fast-math"}).exit_status == 2);
+  CHECK(run_quern({"query", sample.index, "--query", "mill", "--gpu-options", "fast-math"}).exit_status == 2);
 }
 
 TEST_CASE("a GPU reranks as the CPU does", "[cli][second_stage][gpu]") {
@@ -295,7 +295,7 @@ TEST_CASE("a GPU reranks as the CPU does", "[cli][second_stage][gpu]") {
     const std::string on_cpu = run_well(command).out;
     for (const char* const device : {"gpu", "auto"}) {
       CommandLine words = command;
-      words.insert(words.end(), {"--device", device, "--gpu-from", "1", "--stats", stats, "--force"});
+      words.insert(words.end(), {"--device", device, "--gpu-options", "gpu-from=1", "--stats", stats, "--force"});
       CHECK(run_well(words).out == on_cpu);
       const auto counts = nlohmann::json::parse(read_file(stats))["rerank_on_gpu"];
       CHECK(counts["documents_on_gpu"] > 0);

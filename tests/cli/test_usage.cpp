@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <filesystem>
+#include <regex>
+#include <set>
 
 #include "catch.hpp"
 #include "cli/run_quern.hpp"
@@ -16,7 +19,58 @@ std::size_t longest_line(const std::string& text) {
   return longest;
 }
 
+/// Lines that begin with an option's names.
+std::size_t count_options(const std::string& help) {
+  std::size_t options = 0;
+  for (const std::string& line : lines_of(help.substr(0, help.find("\nExamples:"))))
+    if (line.starts_with("  -") || line.starts_with("      --")) ++options;
+  return options;
+}
+
+/// The options of each command, as "quern index --forward" and as "--forward".
+std::set<std::string> all_options() {
+  static const std::regex shape("\\n {2,6}(?:-[a-z], )?--([a-z0-9-]+)");
+  std::set<std::string> options;
+  for (CommandLine command : all_commands()) {
+    std::string name = "quern";
+    for (const std::string& word : command) name += " " + word;
+    command.push_back("--help-all");
+    const std::string help = run_quern(command).out;
+    for (std::sregex_iterator found(help.begin(), help.end(), shape), end; found != end; ++found)
+      options.insert({name + " --" + found->str(1), "--" + found->str(1)});
+  }
+  return options;
+}
+
+/// As the command line spells the options that the library's messages name.
+std::set<std::string> options_in_messages() {
+  static const std::regex shape("option_name<\"([a-z0-9 -]+)\">");
+  std::set<std::string> options;
+  for (const char* folder : {"/lib", "/formats"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(QUERN_SOURCE_DIR) + folder)) {
+      if (!entry.is_regular_file() || entry.path().filename() == "option_name.hpp") continue;
+      const std::string text = read_file(entry.path());
+      for (std::sregex_iterator found(text.begin(), text.end(), shape), end; found != end; ++found) {
+        const std::string words = found->str(1);
+        const std::size_t space = words.rfind(' ');
+        options.insert(space == words.npos ? "--" + words
+                                           : "quern " + words.substr(0, space) + " --" + words.substr(space + 1));
+      }
+    }
+  }
+  return options;
+}
+
 }  // namespace
+
+TEST_CASE("options that the library's messages name exist", "[cli][help]") {
+  const std::set<std::string> named = options_in_messages(), known = all_options();
+  CHECK(named.size() > 40);
+  for (const std::string& option : named) {
+    INFO(option);
+    CHECK(known.count(option) == 1);
+  }
+}
 
 TEST_CASE("every command has a help text with an example, and the program lists them all", "[cli][help]") {
   const RunOutcome program = run_quern({"--help"});
@@ -45,6 +99,20 @@ TEST_CASE("every command has a help text with an example, and the program lists 
       CHECK(contains(help.out.substr(help.out.find("Examples:")), name));
     }
     if (contains(help.out, "--threads")) CHECK(contains(help.out, "--quiet"));
+  }
+}
+
+TEST_CASE("help shows at most 20 options under headings, and says where the others are", "[cli][help]") {
+  for (CommandLine command : all_commands()) {
+    INFO(command.back());
+    command.push_back("--help");
+    const std::string help = run_quern(command).out;
+    command.back() = "--help-all";
+    const std::string whole = run_quern(command).out;
+    CHECK(count_options(help) <= 20);
+    CHECK(contains(help, "\nResources:\n") == contains(help, "--threads N"));
+    CHECK(contains(help, " --help-all\n") == (count_options(help) < count_options(whole)));
+    CHECK_FALSE(contains(whole, " more options: "));
   }
 }
 

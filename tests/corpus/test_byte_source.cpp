@@ -2,6 +2,7 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/io/file.hpp"
 
@@ -124,7 +125,7 @@ TEST_CASE("A zstd frame whose window is larger than allowed is refused, with the
     FAIL("a large window was taken");
   } catch (const InvalidArgument& error) {
     CHECK(std::string(error.what()).find(path + ": its zstd data takes a window of more than 16M") == 0);
-    CHECK(std::string(error.what()).find("--memory") != std::string::npos);
+    CHECK(std::string(error.what()).find(option_name<"memory">) != std::string::npos);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
 #include "quern/corpus/corpus_files.hpp"
 
@@ -121,7 +122,7 @@ TEST_CASE("A link of a folder to nothing is an error with its name and remedy, u
   std::filesystem::create_symlink(folder.path("nowhere"), folder.path("link.txt"));
   const std::string top = folder.path("");
   CHECK_THROWS_WITH(find_files({top}), Catch::Contains(folder.path("link.txt") + ": it is a link to something that") &&
-                                           Catch::Contains("--exclude"));
+                                           Catch::Contains(option_name<"exclude">));
   CHECK_THROWS_AS(find_files({top}), IoError);
   CHECK(find_corpus_files({top}, {{}, {"link.*"}}, default_resources()).size() == 1);
   CHECK(find_corpus_files({top}, {{"a.*"}, {}}, default_resources()).size() == 1);

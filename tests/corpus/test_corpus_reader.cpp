@@ -1,6 +1,7 @@
 #include <string>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
 #include "quern/corpus/corpus_reader.hpp"
 
@@ -119,7 +120,7 @@ TEST_CASE("A record beyond the limit is skipped and counted with its place, and 
   CHECK(read.records.size() == 2);
   REQUIRE(read.bad.size() == 1);
   CHECK(read.bad[0].file_offset == before.size());
-  CHECK(std::string(read.bad[0].reason).find("--max-document") != std::string::npos);
+  CHECK(std::string(read.bad[0].reason).find(option_name<"max-document">) != std::string::npos);
   CHECK(read.places[1] == "0:" + std::to_string(text.size() - trec_document(2, 10).size()) + ":trectext");
 }
 
@@ -209,10 +210,10 @@ TEST_CASE("What is of no known form is refused by name, with the remedy", "[corp
   };
   const std::string unknown = complaint("\x01\x02 some bytes");
   CHECK(unknown.find(folder.path("noise")) == 0);
-  CHECK(unknown.find("--format") != std::string::npos);
+  CHECK(unknown.find(option_name<"format">) != std::string::npos);
   CHECK(unknown.find("trectext") != std::string::npos);
   CHECK(complaint("filedesc://x.arc 0 0 text/plain 1\n").find("ARC") != std::string::npos);
-  CHECK(complaint("<html><head></head></html>").find("--format") != std::string::npos);
+  CHECK(complaint("<html><head></head></html>").find(option_name<"format">) != std::string::npos);
 }
 
 TEST_CASE("A given format is used without detection", "[corpus]") {

@@ -1,3 +1,4 @@
+#include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
 #include "quern/formats/corpus/http_body.hpp"
 
@@ -79,7 +80,7 @@ TEST_CASE("Encodings that are unknown, damaged or too large are problems, cut on
   damaged[12] = '\xff';
   CHECK_FALSE(decoded(damaged, "gzip").problem.empty());
   const std::string bomb = gzipped(std::string(3000000, 'a'));
-  CHECK(decoded(bomb, "gzip", 1000000).problem.find("--max-document") != std::string::npos);
+  CHECK(decoded(bomb, "gzip", 1000000).problem.find(option_name<"max-document">) != std::string::npos);
   CHECK(decoded(bomb, "gzip", 3000000).body.size() == 3000000);
   const Decoded cut = decoded(bomb.substr(0, bomb.size() / 2), "gzip", 3000000);
   CHECK(cut.problem.empty());
@@ -113,5 +114,5 @@ TEST_CASE("What is wrong with an inner encoding is noticed behind the end of the
   std::string damaged = gzipped(inner);
   damaged[damaged.size() - 5] ^= 1;  // in the checksum
   CHECK(decoded(damaged, "deflate, gzip").problem == "its gzip content is damaged");
-  CHECK(decoded(gzipped(inner), "deflate, gzip", 4000).problem.find("--max-document") != std::string::npos);
+  CHECK(decoded(gzipped(inner), "deflate, gzip", 4000).problem.find(option_name<"max-document">) != std::string::npos);
 }

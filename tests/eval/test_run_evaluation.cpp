@@ -6,6 +6,7 @@
 #include <set>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 
 #include "catch.hpp"
 #include "eval/judged_run.hpp"
@@ -192,10 +193,12 @@ TEST_CASE("A query or values that do not fit in the memory are refused with a re
   for (int i = 0; i < 20'000; ++i) run += fmt::format("1 Q0 d{} 1 {} t\n", i, i % 7);
   CHECK_NOTHROW(evaluate_texts({run}, qrels, {}, 4 << 20));
   CHECK_THROWS_WITH(evaluate_texts({run}, qrels, {}, 1 << 20),
-                    Catch::Contains("query 1 has 20001 results and judgements, which need --memory 2.4M or more"));
+                    Catch::Contains(std::string("query 1 has 20001 results and judgements, which need ") +
+                                    option_name<"memory"> + " 2.4M or more"));
   for (int i = 0; i < 2000; ++i) many_qrels += fmt::format("{} 0 d 1\n", i);
   CHECK_NOTHROW(evaluate_texts({"1 Q0 d 1 1 t\n"}, many_qrels, {}, 8 << 20));
-  CHECK_THROWS_WITH(evaluate_texts({"1 Q0 d 1 1 t\n"}, many_qrels, {}, 1 << 20), Catch::Contains("--measures"));
+  CHECK_THROWS_WITH(evaluate_texts({"1 Q0 d 1 1 t\n"}, many_qrels, {}, 1 << 20),
+                    Catch::Contains(option_name<"measures">));
 }
 
 }  // namespace quern

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/formats/queries/query_vector.hpp"
 
@@ -117,7 +118,8 @@ TEST_CASE("The text of a query of terms with weights is their JSON object", "[fo
   refused("{\"id\": 1, \"vector\": {\"" + one + letters + "\": -1}}", "'a" + letters.substr(0, 38) + "...'");
   refused("{\"id\": 1, \"vector\": {\"" + letters + "\": {}}}", "'" + letters.substr(0, 40) + "...'");
   // Named, not found.
-  CHECK_THROWS_WITH(automatic("{\"id\": 1, \"vector\": {\"a\": 1}}\n"), Contains("--queries-format vector"));
+  CHECK_THROWS_WITH(automatic("{\"id\": 1, \"vector\": {\"a\": 1}}\n"),
+                    Contains(std::string(option_name<"queries-format">) + " vector"));
 }
 
 TEST_CASE("All lines decide the format, not the first alone", "[format][query_file]") {
@@ -154,7 +156,8 @@ TEST_CASE("All lines decide the format, not the first alone", "[format][query_fi
 
 TEST_CASE("A log with one odd line in a hundred is refused, with the line", "[format][query_file]") {
   CHECK(complaint(log_with_odd_line(200, 150, "no id here\n")).find("line 150") != std::string::npos);
-  CHECK(complaint(log_with_odd_line(200, 150, "no id here\n")).find("--queries-format") != std::string::npos);
+  CHECK(complaint(log_with_odd_line(200, 150, "no id here\n")).find(option_name<"queries-format">) !=
+        std::string::npos);
   // Few lines say too little: the file is read as it stands.
   CHECK(automatic(log_with_odd_line(99, 50, "no id here\n")).format == QueryFormat::lines);
   CHECK(automatic(log_with_odd_line(100, 101, "")).format == QueryFormat::colon);

@@ -1,5 +1,6 @@
 #include <string>
 
+#include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
 #include "quern/formats/corpus/corpus_format.hpp"
 
@@ -125,7 +126,7 @@ TEST_CASE("Encoded bodies are decoded within the limit", "[format]") {
   CHECK(parse_record(warc, record).document.title == "packed");
   const Parsed limited = parse_record(warc, record, 100000);
   CHECK(limited.result.kind == RecordKind::bad);
-  CHECK(limited.result.reason.find("--max-document") != std::string::npos);
+  CHECK(limited.result.reason.find(option_name<"max-document">) != std::string::npos);
   CHECK(kind_of(response("HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\nx")) == RecordKind::bad);
 }
 

@@ -1,4 +1,5 @@
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
 #include "quern/gpu/device/memory_account.hpp"
 #include "quern/gpu/device/memory_division.hpp"
@@ -75,7 +76,8 @@ TEST_CASE("pinned memory is divided so that batches have most of it", "[gpu_stor
     const std::uint64_t limit = random.below(std::uint64_t{1} << random.below(40));
     INFO("limit " << limit);
     if (limit < 8 * megabyte) {
-      CHECK_THROWS_WITH(gpu::divide_pinned(limit), Catch::Contains("need at least 8") && Catch::Contains("--memory"));
+      CHECK_THROWS_WITH(gpu::divide_pinned(limit),
+                        Catch::Contains("need at least 8") && Catch::Contains(option_name<"memory">));
       CHECK_THROWS_AS(gpu::divide_pinned(limit), OutOfMemory);
       continue;
     }

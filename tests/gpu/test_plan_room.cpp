@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/store/list_cache.hpp"
@@ -152,7 +153,7 @@ TEST_CASE("a plan's room is three quarters of what the engine has for lists", "[
   CHECK(gpu::plan_room(engine, memory).bytes == sizes.lists);
   memory.list_share.reset();
   memory.bytes = 1 << 20;
-  CHECK_THROWS_WITH(gpu::plan_room(engine, memory), Catch::Contains("raise --gpu-memory"));
+  CHECK_THROWS_WITH(gpu::plan_room(engine, memory), Catch::Contains(std::string("raise ") + option_name<"gpu-memory">));
   memory.bytes = 64 << 20;
   CHECK(gpu::plan_room(engine, memory).whole_index);
 }

@@ -1,6 +1,7 @@
 #include <set>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/gpu/worker/strategy.hpp"
 
 #include "catch.hpp"
@@ -32,7 +33,8 @@ TEST_CASE("strategies refuse algorithms that they do not answer, by name and wit
         CHECK_NOTHROW(gpu::check_answers(strategy, one));
       else
         CHECK_THROWS_WITH(gpu::check_answers(strategy, one),
-                          "the strategy wang answers `and` only; choose another --strategy or -a and");
+                          std::string("the strategy wang answers `and` only; choose another strategy, or ") +
+                              option_name<"algorithm"> + " and");
     }
   }
   CHECK_NOTHROW(gpu::check_answers(wang, all));

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
 #include "quern/order/bisection.hpp"
 #include "quern/order/order.hpp"
@@ -280,7 +281,7 @@ TEST_CASE("Bisection that does not fit the memory says how much it needs", "[ord
   const TemporaryFolder folder;
   RandomBits random(103);
   const CollectionReader collection = testing::collection_of(folder, pages_of(random_documents(700, 20, 25, random)));
-  CHECK_THROWS_WITH(
-      bisection_of(collection, folder, 1, 40000),
-      Catch::Contains("the order bisection of 700 documents needs") && Catch::Contains("--memory allows 39.1K"));
+  CHECK_THROWS_WITH(bisection_of(collection, folder, 1, 40000),
+                    Catch::Contains("the order bisection of 700 documents needs") &&
+                        Catch::Contains(std::string(option_name<"memory">) + " allows 39.1K"));
 }

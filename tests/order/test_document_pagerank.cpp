@@ -1,3 +1,4 @@
+#include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
 #include "quern/order/order.hpp"
 #include "quern/order/pagerank.hpp"
@@ -83,7 +84,8 @@ TEST_CASE("what PageRank comes from is none, links or a file, and a file of link
   CHECK(is(pagerank_input("", "file"), PagerankFrom::link_file, "file"));
   CHECK(is(pagerank_input("links", "file"), PagerankFrom::link_file, "file"));
   CHECK_THROWS_AS(pagerank_input("none", "file"), InvalidArgument);
-  CHECK_THROWS_WITH(pagerank_input("scores", "file"), Catch::Contains("without --pagerank scores"));
+  CHECK_THROWS_WITH(pagerank_input("scores", "file"),
+                    Catch::Contains(std::string("without ") + option_name<"pagerank"> + " scores"));
 }
 
 TEST_CASE("PageRank of pages without links is the same for all", "[order][pagerank]") {

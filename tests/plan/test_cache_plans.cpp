@@ -3,6 +3,7 @@
 #include <set>
 #include <tuple>
 
+#include "quern/core/option_name.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/plan/cache_plan.hpp"
 #include "quern/plan/cache_policy.hpp"
@@ -258,10 +259,12 @@ TEST_CASE("a plan that does not fit in the memory is refused, with what it needs
   CHECK_NOTHROW(check_plan_memory(blocks, budget, resources));
   CHECK_NOTHROW(check_plan_memory(blocks, ~std::uint64_t{0}, resources));
   resources.memory_bytes -= 2;
-  CHECK_THROWS_WITH(check_plan_memory(blocks, budget, resources), Catch::Contains("raise it, or lower --budget"));
+  CHECK_THROWS_WITH(check_plan_memory(blocks, budget, resources),
+                    Catch::Contains(std::string("raise it, or lower ") + option_name<"budget">));
   CHECK_NOTHROW(check_plan_memory(blocks, 4 * (most_lists - 1), resources));
   resources.memory_bytes = 2 * (4 * terms + 8 * most_lists) - 2;
-  CHECK_THROWS_WITH(check_plan_memory(blocks, 4, resources), Catch::Contains("raise it, or lower --budget"));
+  CHECK_THROWS_WITH(check_plan_memory(blocks, 4, resources),
+                    Catch::Contains(std::string("raise it, or lower ") + option_name<"budget">));
 }
 
 TEST_CASE("visited blocks come first, ties go to the term with more queries", "[cache]") {

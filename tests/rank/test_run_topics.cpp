@@ -2,6 +2,7 @@
 #include <map>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
 #include "quern/rank/run_topics.hpp"
 
@@ -128,8 +129,8 @@ TEST_CASE("what does not fit together, or not in the memory, is refused", "[rera
   };
   // 300 documents take 3,600 bytes, and a topic may take an eighth of the memory.
   CHECK(run_of(28800, pages)->all().size() == 1);
-  CHECK_THROWS_WITH(run_of(28799, pages)->all(),
-                    Catch::Contains("my.run: topic 1 has 300 results and 0 judgements") && Catch::Contains("--memory"));
+  CHECK_THROWS_WITH(run_of(28799, pages)->all(), Catch::Contains("my.run: topic 1 has 300 results and 0 judgements") &&
+                                                     Catch::Contains(option_name<"memory">));
   CHECK_THROWS_WITH(run_of(1 << 20, pages + 1)->all(), Catch::Contains("topic 1 has 301 results, more than"));
   const auto twice = run_of(1 << 20, 3);
   twice->add({"1", 2, 1}, 4);

@@ -3,6 +3,7 @@
 #include <optional>
 #include <variant>
 
+#include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
 #include "quern/search/document_filter.hpp"
 
@@ -162,7 +163,7 @@ TEST_CASE("filters that name an unknown field are refused, with those that there
                                                            Catch::Contains("no field 'size'") &&
                                                            Catch::Contains("docno, url, lang, date, open"));
   CHECK_THROWS_WITH(evaluate_filter(parse_filter("lang=en"), *all.index, nullptr, all.pipeline.resources),
-                    Catch::Contains("--keep-fields"));
+                    Catch::Contains(option_name<"index keep-fields">));
   Resources little = all.pipeline.resources;
   little.memory_bytes = 4;
   CHECK_THROWS_AS(evaluate_filter(parse_filter("lang=en"), *all.index, &*all.fields, little), InvalidArgument);

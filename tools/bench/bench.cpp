@@ -47,10 +47,7 @@ Json index_json(const IndexReader& index) {
 }
 
 void add_repeats_option(CLI::App& command, unsigned& repeats, const char* help) {
-  command.add_option("--repeats", repeats, help)
-      ->type_name("N")
-      ->check(range_validator(1u, 1000u))
-      ->capture_default_str();
+  add_number_option(command, "--repeats", repeats, "N", help, 1u, 1000u);
 }
 
 }  // namespace quern::tools

@@ -12,7 +12,7 @@ class IndexReader;
 
 namespace quern::tools {
 
-/// --repeats: the number of measurements, of which the median counts.
+/// --repeats: the number of measurements; the median counts.
 void add_repeats_option(CLI::App& command, unsigned& repeats, const char* help);
 
 /// Machine, build, date and command line, as every benchmark's JSON has them under "environment".

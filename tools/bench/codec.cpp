@@ -189,30 +189,19 @@ void add_codec_bench(CLI::App& bench) {
       ->type_name("N")
       ->check(block_size_validator())
       ->delimiter(',');
-  command
-      ->add_option("--recursion", arguments->recursions,
-                   "For rpfd: how many times exceptions are themselves compressed, from 0 to 4 (default: 1)")
-      ->type_name("N")
-      ->check(range_validator(0u, 4u))
-      ->delimiter(',');
+  add_number_option(*command, "--recursion", arguments->recursions, "N",
+                    "For rpfd: how many times exceptions are themselves compressed, from 0 to 4 (default: 1)", 0u, 4u);
   command->add_option("--lengths", arguments->groupings, "How lists are grouped by length (default: classes)")
       ->type_name("NAME")
       ->check(name_validator(length_groupings()))
       ->delimiter(',');
   command->add_flag("--no-peers", arguments->without_peers, "Leave out third-party codecs");
-  command->add_option("--postings", arguments->postings, "Most postings to measure for each group of lengths")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(range_validator<std::uint64_t>(1, 1'000'000'000));
-  command->add_option("--mean-gap", arguments->mean_gap, "Mean gap between docIDs in synthetic lists")
-      ->type_name("X")
-      ->capture_default_str()
-      ->check(range_validator(0.0, 1e6));
-  command->add_option("--seed", arguments->seed, "Seed of synthetic lists")
-      ->type_name("N")
-      ->check(number_validator<std::uint64_t>())
-      ->capture_default_str();
-  add_repeats_option(*command, arguments->repeats, "Repetitions, of which the median time counts");
+  add_number_option(*command, "--postings", arguments->postings, "N",
+                    "Most postings to measure for each group of lengths", 1, 1'000'000'000);
+  add_number_option(*command, "--mean-gap", arguments->mean_gap, "X", "Mean gap between docIDs in synthetic lists", 0.0,
+                    1e6);
+  add_number_option(*command, "--seed", arguments->seed, "N", "Seed of synthetic lists");
+  add_repeats_option(*command, arguments->repeats, "Repetitions; the median time counts");
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
   set_notes(*command, {},

@@ -1,21 +1,30 @@
 #include <fmt/format.h>
 
+#include <deque>
 #include <filesystem>
 #include <memory>
 
 #include "quern/core/size_text.hpp"
+#include "quern/formats/plan_file.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/lab/environment.hpp"
 #include "quern/lab/gpu/gpu_bench.hpp"
 
 #include "bench/bench.hpp"
+#include "bench/times_output.hpp"
+#include "cache_options.hpp"
 #include "figures.hpp"
 #include "gpu_options.hpp"
 #include "query_options.hpp"
-#include "query_times_output.hpp"
 
 namespace quern::tools {
 namespace {
+
+/// What is measured one after another: each limit of memory, or "all", with each plan, or "none".
+struct GpuMemoryCases {
+  std::vector<std::string> limits = {"all"}, plans = {"none"};
+  GpuMemoryArguments lists;  ///< how GPUs keep them and get them
+};
 
 struct BenchGpuArguments {
   CommonOptions common;
@@ -29,6 +38,56 @@ struct BenchGpuArguments {
   bool no_cpu = false;
   TimesOptions times;
 };
+
+/// All cases, with the plans that they name, which are read when this is made.
+class GpuMemoryPlans {
+ public:
+  /// Throws as GpuMemoryPlan does.
+  GpuMemoryPlans(const GpuMemoryCases& arguments, const IndexReader& index) {
+    std::vector<const CachePlan*> plans;
+    for (const std::string& plan : arguments.plans)
+      plans.push_back(plan == "none" ? nullptr : &plans_.emplace_back(PlanReader::open(plan).load_for(index)));
+    for (const std::string& limit : arguments.limits)
+      for (std::size_t i = 0; i < plans.size(); ++i)
+        cases_.push_back({limit, arguments.plans[i], memory_options(limit, plans[i], arguments.lists)});
+  }
+  GpuMemoryPlans(const GpuMemoryPlans&) = delete;
+  GpuMemoryPlans& operator=(const GpuMemoryPlans&) = delete;
+  /// Valid as long as this object.
+  const std::vector<GpuMemoryCase>& cases() const { return cases_; }
+
+ private:
+  static gpu::GpuMemoryOptions memory_options(const std::string& limit, const CachePlan* plan,
+                                              const GpuMemoryArguments& lists) {
+    gpu::GpuMemoryOptions options = gpu_memory_limit(limit == "all" ? "" : limit);
+    options.plan = plan;
+    options.retention = lists.retention;
+    options.tails = lists.tails;
+    options.transfers = lists.transfers;
+    return options;
+  }
+
+  std::deque<CachePlan> plans_;
+  std::vector<GpuMemoryCase> cases_;
+};
+
+/// --gpu-memory and --plan, which take several values, --cache, --transfers and --tails.
+void add_gpu_memory_options(CLI::App& command, GpuMemoryCases& arguments) {
+  CLI::Validator budget = budget_validator();
+  command
+      .add_option("--gpu-memory", arguments.limits,
+                  std::string(gpu_memory_help) + "; all: what is free, less a margin. A row for each")
+      ->type_name("SIZE|P%|all")
+      ->delimiter(',')
+      ->check(CLI::Validator([budget](std::string& text) { return text == "all" ? std::string() : budget(text); }, ""))
+      ->capture_default_str();
+  command.add_option("--plan", arguments.plans, std::string(plan_help) + "; none: no plan. A row for each")
+      ->type_name("FILE|none")
+      ->delimiter(',')
+      ->capture_default_str();
+  add_list_options(command, arguments.lists.retention, arguments.lists.transfers);
+  add_tails_option(command, arguments.lists);
+}
 
 Json figures_json(const GpuBenchFigures& figures) {
   const auto queries = static_cast<double>(figures.queries);
@@ -179,28 +238,19 @@ void add_gpu_bench(CLI::App& bench) {
       ->delimiter(',')
       ->capture_default_str();
   add_strategy_options(*command, arguments->strategies, arguments->bench.strategy_options);
-  command->add_option("-k", arguments->bench.ks, "Results per query")
-      ->type_name("N")
-      ->delimiter(',')
-      ->check(range_validator(std::size_t{1}, gpu::max_results))
-      ->capture_default_str();
-  command
-      ->add_option("--batches", arguments->bench.batches,
-                   "Sizes of batches; 1 answers queries one at a time and gives percentiles of their times")
-      ->type_name("N")
-      ->delimiter(',')
-      ->check(range_validator(std::size_t{1}, gpu::max_batch_queries))
-      ->capture_default_str();
+  add_number_option(*command, "-k", arguments->bench.ks, "N", "Results per query", 1, gpu::max_results);
+  add_number_option(*command, "--batches", arguments->bench.batches, "N",
+                    "Sizes of batches; 1 answers queries one at a time and gives percentiles of their times", 1,
+                    gpu::max_batch_queries);
   add_scoring_options(*command, arguments->scoring);
   add_gpu_option(*command, arguments->bench.gpu);
   add_gpu_memory_options(*command, arguments->gpu_memory);
-  add_tails_option(*command, arguments->gpu_memory);
   command->add_option("--gpus", arguments->bench.gpus, "Numbers of GPUs to measure with, or all")
       ->type_name("N")
       ->delimiter(',')
       ->transform(gpus_validator())
       ->capture_default_str();
-  add_repeats_option(*command, arguments->bench.repeats, "Passes, of which the median time counts");
+  add_repeats_option(*command, arguments->bench.repeats, "Passes; the median time counts");
   command->add_flag("--no-cpu", arguments->no_cpu, "Don't measure the CPU, but still compare results with it");
   add_times_options(*command, arguments->times);
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");

@@ -198,33 +198,20 @@ void add_grid_options(CLI::App& command, CacheGrid& grid) {
       ->check(budget_validator())
       ->delimiter(',')
       ->capture_default_str();
-  command.add_option("--batches", grid.batches, "Sizes of batches")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, gpu::max_batch_queries))
-      ->delimiter(',')
-      ->capture_default_str();
+  add_number_option(command, "--batches", grid.batches, "N", "Sizes of batches", 1, gpu::max_batch_queries);
   command.add_option("--lambdas", grid.max_admissions, "Largest shares of a list that plans keep")
       ->type_name("L")
       ->check(max_admission_validator())
       ->delimiter(',')
       ->capture_default_str();
-  command.add_option("--ks", grid.ks, "Results per query")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, gpu::max_results))
-      ->delimiter(',')
-      ->capture_default_str();
-  command.add_option("-k", grid.base.k, "Results per query, where they do not vary")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, gpu::max_results))
-      ->capture_default_str();
+  add_number_option(command, "--ks", grid.ks, "N", "Results per query", 1, gpu::max_results);
+  add_number_option(command, "-k", grid.base.k, "N", "Results per query, where they do not vary", 1, gpu::max_results);
   command.add_option("--base-memory", grid.base.memory, "GPU memory for lists, where it does not vary")
       ->type_name("SIZE|P%")
       ->check(budget_validator())
       ->capture_default_str();
-  command.add_option("--base-batch", grid.base.batch, "Size of batches, where it does not vary")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, gpu::max_batch_queries))
-      ->capture_default_str();
+  add_number_option(command, "--base-batch", grid.base.batch, "N", "Size of batches, where it does not vary", 1,
+                    gpu::max_batch_queries);
   command
       .add_option("--limits", grid.limits_ms,
                   "Response times in milliseconds, or none, for which the best splits of the memories are computed")
@@ -258,7 +245,7 @@ void add_gpu_cache_bench(CLI::App& bench) {
   add_list_options(*command, arguments->gpu.retention, arguments->gpu.transfers);
   add_scoring_options(*command, arguments->scoring);
   add_gpu_option(*command, arguments->gpu.gpu);
-  add_repeats_option(*command, arguments->gpu.repeats, "Passes, of which the median time counts");
+  add_repeats_option(*command, arguments->gpu.repeats, "Passes; the median time counts");
   command->add_flag("--json", arguments->common.json, "Print figures as JSON, which scripts/plot draws");
   add_resource_options(*command, arguments->common);
   add_common_options(*command, arguments->common);

@@ -79,22 +79,16 @@ void add_gpu_decode_bench(CLI::App& bench) {
   CLI::App* command =
       bench.add_subcommand("gpu-decode", "Measure how fast a GPU decodes posting lists into its memory");
   add_index_argument(*command, arguments->index);
-  CLI::Option* least = command->add_option("--least-postings", arguments->min_postings, "Shortest list to decode")
-                           ->type_name("N")
-                           ->check(number_validator<std::uint64_t>())
-                           ->capture_default_str();
+  CLI::Option* least =
+      add_number_option(*command, "--least-postings", arguments->min_postings, "N", "Shortest list to decode");
   command->add_option("--lengths", arguments->lengths, "Decode lists of similar length together, group by group")
       ->type_name("NAME")
       ->check(name_validator(length_groupings()))
       ->excludes(least);
-  command
-      ->add_option("--most-postings", arguments->bench.max_postings,
-                   "Most postings per group; further lists are left out")
-      ->type_name("N")
-      ->check(number_validator<std::uint64_t>())
-      ->capture_default_str();
+  add_number_option(*command, "--most-postings", arguments->bench.max_postings, "N",
+                    "Most postings per group; further lists are left out");
   add_gpu_option(*command, arguments->bench.gpu);
-  add_repeats_option(*command, arguments->bench.repeats, "Passes, of which the median time counts");
+  add_repeats_option(*command, arguments->bench.repeats, "Passes; the median time counts");
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
   set_notes(*command,

@@ -13,13 +13,19 @@
 namespace quern::tools {
 namespace {
 
+using gpu::ResultTransfer;
+
+constexpr NamedValue<ResultTransfer> transfers_of_results[] = {
+    {"packed", ResultTransfer::packed}, {"whole", ResultTransfer::whole}, {"single", ResultTransfer::single}};
+
 struct BenchGpuIntersectArguments {
   CommonOptions common;
   QuerySource queries;
   std::string index;
-  std::vector<std::string> methods = gpu_method_names();
+  std::vector<std::string> methods = names_of(all_gpu_intersection_methods());
   std::vector<std::string> cpu_methods = {std::string(all_intersection_methods().front().name)};
-  std::vector<std::string> bucketing, transfers;
+  std::vector<bool> bucketing;
+  std::vector<ResultTransfer> transfers;
   std::vector<std::size_t> batches = {GpuIntersectionOptions().batch_queries};
   std::vector<unsigned> levels = {GpuIntersectionOptions().levels};
   std::vector<unsigned> gpus = {1};
@@ -35,22 +41,23 @@ std::vector<GpuIntersectSetUp> set_ups_of(const BenchGpuIntersectArguments& argu
     const GpuIntersectionMethod& method = gpu_intersection_method_named(name);
     std::vector<unsigned> levels = arguments.levels;
     if (!method.uses_levels) levels.resize(1);
-    std::vector<std::string> orders = arguments.bucketing, transfers = arguments.transfers;
-    if (orders.empty()) orders = {method.bucketing ? switch_on : switch_off};
-    if (transfers.empty() || !method.any_transfer) transfers = {transfer_name(method.transfer)};
+    std::vector<bool> bucketing = arguments.bucketing;
+    if (bucketing.empty()) bucketing = {method.bucketing};
+    std::vector<ResultTransfer> transfers = arguments.transfers;
+    if (transfers.empty() || !method.any_transfer) transfers = {method.transfer};
     for (const unsigned gpus : arguments.gpus)
       for (const std::size_t batch : arguments.batches)
         for (const unsigned level : levels)
-          for (const std::string& order : orders)
-            for (const std::string& transfer : transfers) {
+          for (const bool is_bucketed : bucketing)
+            for (const ResultTransfer transfer : transfers) {
               GpuIntersectionOptions options;
               options.gpu = arguments.gpu;
               options.memory = memory;
               options.gpus = gpus;
               options.batch_queries = batch;
               options.levels = level;
-              options.bucketing = order == switch_on;
-              options.transfer = transfer_named(transfer);
+              options.bucketing = is_bucketed;
+              options.transfer = transfer;
               all.push_back({&method, options});
             }
   }
@@ -64,7 +71,7 @@ Json set_up_json(const GpuIntersectFigures& figures, const GpuIntersectReport& r
                {"gpus", figures.gpus},
                {"batch_queries", options.batch_queries},
                {"bucketing", *options.bucketing},
-               {"transfer", transfer_name(*options.transfer)},
+               {"transfer", name_of_value(transfers_of_results, *options.transfer)},
                {"queries_per_second", queries / figures.seconds},
                {"kernel_queries_per_second", queries / figures.kernel_seconds},
                {"kernel_postings_per_second", postings / figures.kernel_seconds},
@@ -147,42 +154,25 @@ void add_gpu_intersect_bench(CLI::App& bench) {
       ->type_name("")
       ->required();
   add_query_source_options(*command, arguments->queries, QueryKinds::text_and_terms);
-  command->add_option("--methods", arguments->methods, "GPU methods (default: all):" + gpu_method_help())
-      ->type_name("NAME")
-      ->check(name_validator(gpu_method_names()))
+  add_name_option(*command, "--methods", arguments->methods, all_gpu_intersection_methods(),
+                  with_choices("GPU methods (default: all):", all_gpu_intersection_methods()))
       ->delimiter(',');
-  std::vector<std::string> cpu_methods;
-  for (const IntersectionMethod& method : all_intersection_methods()) cpu_methods.emplace_back(method.name);
-  command->add_option("--cpu-methods", arguments->cpu_methods, "CPU methods, on all threads")
-      ->type_name("NAME")
-      ->check(name_validator(cpu_methods))
+  add_name_option(*command, "--cpu-methods", arguments->cpu_methods, all_intersection_methods(),
+                  "CPU methods, on all threads")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--batches", arguments->batches, "Sizes of batches; a row for each")
-      ->type_name("N")
-      ->delimiter(',')
-      ->check(range_validator(std::size_t{1}, gpu::max_batch_queries))
-      ->capture_default_str();
-  command->add_option("--levels", arguments->levels, "For merge-find: levels of splitters; a row for each")
-      ->type_name("N")
-      ->delimiter(',')
-      ->check(range_validator(0u, gpu::max_merge_find_levels))
-      ->capture_default_str();
-  command
-      ->add_option("--bucketing", arguments->bucketing,
-                   "Group queries into batches by the length of their shortest lists (default: on for batched)")
-      ->type_name("NAME")
-      ->delimiter(',')
-      ->check(name_validator({switch_on, switch_off}));
-  command
-      ->add_option(
-          "--transfer", arguments->transfers,
-          "For batched and hash-segments: how results are transferred (default: whole for batched, else packed)")
-      ->type_name("NAME")
-      ->delimiter(',')
-      ->check(name_validator(transfer_names()));
+  add_number_option(*command, "--batches", arguments->batches, "N", "Sizes of batches; a row for each", 1,
+                    gpu::max_batch_queries);
+  add_number_option(*command, "--levels", arguments->levels, "N", "For merge-find: levels of splitters; a row for each",
+                    0u, gpu::max_merge_find_levels);
+  add_value_option(*command, "--bucketing", arguments->bucketing, switches,
+                   "Group queries into batches by the length of their shortest lists (default: on for batched)");
+  add_value_option(
+      *command, "--transfer", arguments->transfers, transfers_of_results,
+      "For batched and hash-segments: how results are transferred (default: whole for batched, else packed)");
   add_gpu_option(*command, arguments->gpu);
   add_gpu_memory_options(*command, arguments->gpu_memory);
+  add_list_options(*command, arguments->gpu_memory.retention, arguments->gpu_memory.transfers);
   command
       ->add_option("--gpus", arguments->gpus,
                    "Numbers of GPUs to measure with, starting with --gpu, or all; a row for each")
@@ -190,7 +180,7 @@ void add_gpu_intersect_bench(CLI::App& bench) {
       ->delimiter(',')
       ->transform(gpus_validator())
       ->capture_default_str();
-  add_repeats_option(*command, arguments->repeats, "Passes, of which the median time counts");
+  add_repeats_option(*command, arguments->repeats, "Passes; the median time counts");
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
   set_notes(*command,

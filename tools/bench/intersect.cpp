@@ -101,11 +101,9 @@ void add_intersect_bench(CLI::App& bench) {
   add_query_source_options(*command, arguments->queries, QueryKinds::text_and_terms);
   add_name_option(*command, "--method", arguments->methods, all_intersection_methods(), "Methods (default: all)")
       ->delimiter(',');
-  command->add_option("--segment", arguments->segments, "For stride: docIDs per segment; a row for each")
-      ->type_name("N")
-      ->check(range_validator(1u, 1u << 30))
-      ->delimiter(',');
-  add_repeats_option(*command, arguments->repeats, "Repetitions of each query, of which the median time counts");
+  add_number_option(*command, "--segment", arguments->segments, "N", "For stride: docIDs per segment; a row for each",
+                    1u, 1u << 30);
+  add_repeats_option(*command, arguments->repeats, "Repetitions of each query; the median time counts");
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
   set_notes(

@@ -76,11 +76,8 @@ void add_list_cache_bench(CLI::App& bench) {
       ->check(budget_validator())
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--batch", arguments->batches, "Maximum queries per batch; a row for each")
-      ->type_name("N")
-      ->check(range_validator(std::uint64_t{1}, std::uint64_t{1} << 32))
-      ->delimiter(',')
-      ->capture_default_str();
+  add_number_option(*command, "--batch", arguments->batches, "N", "Maximum queries per batch; a row for each", 1,
+                    std::uint64_t{1} << 32);
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
   set_notes(

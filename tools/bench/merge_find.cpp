@@ -59,22 +59,13 @@ void add_merge_find_bench(CLI::App& bench) {
   auto arguments = std::make_shared<BenchMergeFindArguments>();
   CLI::App* command = bench.add_subcommand(
       "merge-find", "Measure how fast a GPU looks up docIDs in a decoded list, by levels of splitters");
-  command->add_option("--lengths", arguments->lengths, "Numbers of docIDs to look up; rows for each")
-      ->type_name("N")
-      ->delimiter(',')
-      ->check(range_validator(1u, 1u << 27))
-      ->capture_default_str();
-  command->add_option("--longer", arguments->longer, "How many times longer the other list is; a row for each")
-      ->type_name("N")
-      ->delimiter(',')
-      ->check(range_validator(1u, 1000u))
-      ->capture_default_str();
-  command->add_option("--seed", arguments->bench.seed, "Seed of the lists")
-      ->type_name("N")
-      ->check(number_validator<std::uint64_t>())
-      ->capture_default_str();
+  add_number_option(*command, "--lengths", arguments->lengths, "N", "Numbers of docIDs to look up; rows for each", 1u,
+                    1u << 27);
+  add_number_option(*command, "--longer", arguments->longer, "N",
+                    "How many times longer the other list is; a row for each", 1u, 1000u);
+  add_number_option(*command, "--seed", arguments->bench.seed, "N", "Seed of the lists");
   add_gpu_option(*command, arguments->bench.gpu);
-  add_repeats_option(*command, arguments->bench.repeats, "Passes, of which the median time counts");
+  add_repeats_option(*command, arguments->bench.repeats, "Passes; the median time counts");
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
   set_notes(*command, {"The docIDs found are compared with the CPU's before anything is measured."},

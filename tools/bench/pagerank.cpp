@@ -71,14 +71,11 @@ void add_pagerank_bench(CLI::App& bench) {
                            ->add_option("--links", arguments->links,
                                         "Use these links instead: lines from<TAB>to; without a collection, any names")
                            ->type_name("FILE");
-  command
-      ->add_option("--docs", arguments->documents,
-                   "Number of documents without a collection, including those without links")
-      ->type_name("N")
-      ->check(range_validator<docid_t>(1, end_docid - 1))
+  add_number_option(*command, "--docs", arguments->documents, "N",
+                    "Number of documents without a collection, including those without links", 1, end_docid - 1)
       ->excludes(collection)
       ->needs(links);
-  add_repeats_option(*command, arguments->repeats, "Repetitions, of which the median time counts");
+  add_repeats_option(*command, arguments->repeats, "Repetitions; the median time counts");
   add_resource_options(*command, arguments->common);
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);

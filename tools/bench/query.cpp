@@ -10,9 +10,9 @@
 #include "quern/lab/query_bench.hpp"
 
 #include "bench/bench.hpp"
+#include "bench/times_output.hpp"
 #include "figures.hpp"
 #include "query_options.hpp"
-#include "query_times_output.hpp"
 
 namespace quern::tools {
 namespace {
@@ -43,7 +43,7 @@ struct ScoredIndex {
   std::string text() const {
     if (!with_pagerank()) return scores_name() + " scores";
     return fmt::format("bm25+pagerank with alpha {}, early termination {}", options.alpha,
-                       engine.ends_early() ? "on" : "off: " + engine.why_not_early());
+                       engine.ends_early() ? "on" : "off: " + with_option_names(engine.why_not_early()));
   }
   /// Names the family of indexes, of the same documents in the same order and scored in the same way, that must give
   /// the same results.

@@ -223,7 +223,7 @@ void print_rerank(const Json& json) {
 /// Before anything is measured.
 void check_gpu(const BenchRerankArguments& arguments) {
   if (!arguments.measures("gpu")) {
-    if (arguments.fast_math) throw InvalidArgument("--fast-math is of GPUs; name one with --device gpu");
+    if (arguments.fast_math) throw InvalidArgument("--fast-math works on GPUs alone; give --device gpu");
     return;
   }
   const std::size_t gpus = list_gpus().size();
@@ -264,25 +264,12 @@ void add_synth_options(CLI::App& command, BenchRerankArguments& arguments) {
   add_name_option(command, "--ranker", arguments.rankers, all_synth_rankers,
                   with_choices("Rankers of Tadros (default: all, unless --trees is given)", all_synth_rankers))
       ->delimiter(',');
-  command.add_option("--trees", arguments.trees, "Measure the sum of so many trees, without a network")
-      ->type_name("N")
-      ->check(range_validator(1u, 100000u));
-  command.add_option("--leaves", arguments.synth.leaves, "Leaves of each tree")
-      ->type_name("N")
-      ->check(range_validator(1u, 16384u))
-      ->capture_default_str();
-  command.add_option("--features", arguments.synth.features, "Features of a document")
-      ->type_name("N")
-      ->check(range_validator(1u, 10000u))
-      ->capture_default_str();
-  command.add_option("--hidden", arguments.synth.hidden, "Neurons between two layers")
-      ->type_name("N")
-      ->check(range_validator(1u, 10000u))
-      ->capture_default_str();
-  command.add_option("--seed", arguments.synth.seed, "Seed of models and features")
-      ->type_name("N")
-      ->check(number_validator<std::uint64_t>())
-      ->capture_default_str();
+  add_number_option(command, "--trees", arguments.trees, "N", "Measure the sum of N trees, without a network", 1u,
+                    100000u);
+  add_number_option(command, "--leaves", arguments.synth.leaves, "N", "Leaves of each tree", 1u, 16384u);
+  add_number_option(command, "--features", arguments.synth.features, "N", "Features of a document", 1u, 10000u);
+  add_number_option(command, "--hidden", arguments.synth.hidden, "N", "Neurons between two layers", 1u, 10000u);
+  add_number_option(command, "--seed", arguments.synth.seed, "N", "Seed of models and features");
 }
 
 void add_device_options(CLI::App& command, BenchRerankArguments& arguments) {
@@ -306,12 +293,9 @@ void add_rerank_bench(CLI::App& bench) {
   auto arguments = std::make_shared<BenchRerankArguments>();
   CLI::App* command = bench.add_subcommand("rerank", "Measure how fast learned models score documents");
   add_synth_options(*command, *arguments);
-  command->add_option("--docs", arguments->documents, "Documents a query: a row for each number")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, std::size_t{100000}))
-      ->delimiter(',')
-      ->capture_default_str();
-  add_repeats_option(*command, arguments->repeats, "Repetitions, of which the median time counts");
+  add_number_option(*command, "--docs", arguments->documents, "N", "Documents a query: a row for each number", 1,
+                    100000);
+  add_repeats_option(*command, arguments->repeats, "Repetitions; the median time counts");
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_device_options(*command, *arguments);
   add_common_options(*command, arguments->common);

@@ -117,7 +117,7 @@ class StreamBench {
                  {"rate", rate},
                  {"measured", measured},
                  {"simulated", nullptr},
-                 {"failures", figures.failures}};
+                 {"failures", with_option_names(figures.failures)}};
     if (measured_) {
       const double hand_over_us = measure_hand_over_us(std::max(1u, options.schedule_options.cpu_threads), rate);
       json["hand_over_us"] = hand_over_us;
@@ -380,6 +380,7 @@ void add_stream_bench(CLI::App& bench) {
   add_gpu_option(*command, arguments->gpu.gpu);
   add_strategy_options(*command, arguments->strategy, arguments->gpu.strategy_options);
   add_gpu_memory_options(*command, arguments->gpu_memory);
+  add_list_options(*command, arguments->gpu_memory.retention, arguments->gpu_memory.transfers);
   add_tails_option(*command, arguments->gpu_memory);
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);

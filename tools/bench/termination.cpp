@@ -95,10 +95,7 @@ void add_termination_bench(CLI::App& bench) {
       ->type_name("")
       ->required();
   add_query_source_options(*command, arguments->queries);
-  command->add_option("-k", arguments->ks, "Results per query (default: 10)")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
-      ->delimiter(',');
+  add_number_option(*command, "-k", arguments->ks, "N", "Results per query (default: 10)", 1, end_docid);
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
   set_notes(*command,

@@ -4,7 +4,7 @@
 #include "quern/formats/statistics_beside.hpp"
 #include "quern/io/atomic_output.hpp"
 
-#include "beside_options.hpp"
+#include "beside_files.hpp"
 #include "command.hpp"
 #include "shard_options.hpp"
 #include "stage_options.hpp"
@@ -64,8 +64,8 @@ BesideReports write_beside(const BuildArguments& arguments, const CollectionRead
   if (shard == nullptr) return arguments.beside.write(collection, order, report.index_hash, resources, out);
   const IndexReader index = IndexReader::open(out.file());
   const StatisticsBeside statistics(StatisticsReader::open(arguments.shard.statistics));
-  const ForwardShard of_shard{shard->docids(), index, statistics};
-  return arguments.beside.write(collection, order, report.index_hash, resources, out, &of_shard);
+  const ForwardShard forward_shard{shard->docids(), index, statistics};
+  return arguments.beside.write(collection, order, report.index_hash, resources, out, &forward_shard);
 }
 
 void run(const BuildArguments& arguments) {

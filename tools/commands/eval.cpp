@@ -243,15 +243,10 @@ void add_measure_options(CLI::App& command, EvalArguments& arguments) {
       ->check(measure_validator())
       ->delimiter(',')
       ->allow_extra_args(false);
-  command
-      .add_option("--relevance-level", arguments.options.relevance_level,
-                  "The lowest relevance that counts as relevant")
-      ->type_name("N")
-      ->check(range_validator(std::int32_t{1}, std::numeric_limits<std::int32_t>::max()))
-      ->capture_default_str();
-  command.add_option("--depth", arguments.options.depth, "Results of each query that count (default: all)")
-      ->type_name("N")
-      ->check(range_validator(std::uint64_t{1}, std::uint64_t{1} << 40));
+  add_number_option(command, "--relevance-level", arguments.options.relevance_level, "N",
+                    "The lowest relevance that counts as relevant", 1, std::numeric_limits<std::int32_t>::max());
+  add_number_option(command, "--depth", arguments.options.depth, "N", "Results of each query that count (default: all)",
+                    1, std::uint64_t{1} << 40);
   command.add_flag("--complete", arguments.comparison.complete,
                    "Count queries that have judgements but no results as 0, instead of leaving them out");
 }
@@ -259,17 +254,11 @@ void add_measure_options(CLI::App& command, EvalArguments& arguments) {
 void add_comparison_options(CLI::App& command, EvalArguments& arguments) {
   CLI::Option* compare = command.add_flag("--compare", arguments.compare,
                                           "Compare the first of several runs with each of the others, by tests");
-  command
-      .add_option("--samples", arguments.comparison.randomization.samples,
-                  "Random choices of signs of the randomization test, where there are too many to try all")
-      ->type_name("N")
-      ->check(range_validator(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
-      ->capture_default_str()
+  add_number_option(command, "--samples", arguments.comparison.randomization.samples, "N",
+                    "Random choices of signs of the randomization test, where there are too many to try all", 1,
+                    std::uint64_t{1'000'000'000})
       ->needs(compare);
-  command.add_option("--seed", arguments.comparison.randomization.seed, "Seed of these choices")
-      ->type_name("N")
-      ->check(number_validator<std::uint64_t>())
-      ->capture_default_str()
+  add_number_option(command, "--seed", arguments.comparison.randomization.seed, "N", "Seed of these choices")
       ->needs(compare);
   command.add_flag("--per-query", arguments.per_query, "Print the values of each query, too")->excludes(compare);
 }

@@ -20,13 +20,12 @@
 #include "quern/order/page_links.hpp"
 #include "quern/text/analyzer.hpp"
 
-#include "beside_options.hpp"
+#include "beside_files.hpp"
 #include "command.hpp"
+#include "commands/inspect_contents.hpp"
 #include "config_file.hpp"
 #include "figures.hpp"
-#include "model_figures.hpp"
 #include "stage_options.hpp"
-#include "token_text.hpp"
 
 namespace quern::tools {
 namespace {
@@ -338,7 +337,7 @@ void inspect_links(const InspectArguments& arguments, const Resources& resources
 void inspect_model(const InspectArguments& arguments) {
   if (arguments.config || arguments.documents || arguments.links || arguments.lists || !arguments.terms.empty() ||
       !arguments.tokens_of.empty() || !arguments.texts_of.empty())
-    throw InvalidArgument(arguments.path + ": is a learned model, of which inspect prints nothing but figures");
+    throw InvalidArgument(arguments.path + ": is a learned model; inspect prints its figures alone");
   print_json_or_figures(arguments, model_json(read_ranker(arguments.path), !arguments.common.json));
 }
 
@@ -424,13 +423,13 @@ void add_inspect_command(CLI::App& program) {
       ->type_name("DOCNO")
       ->allow_extra_args(false);
   command->add_flag("--json", arguments->common.json, "Print JSON");
-  for (const char* of_all : {"--docs", "--lists", "--links", "--tokens", "--text"})
-    command->get_option("--config")->excludes(of_all);
+  for (const char* other : {"--docs", "--lists", "--links", "--tokens", "--text"})
+    command->get_option("--config")->excludes(other);
   for (const char* other : {"--config", "--docs", "--lists", "--links", "--tokens", "--text"})
     command->get_option("TERM")->excludes(other);
-  const char* const of_documents[] = {"--docs", "--lists", "--links", "--tokens", "--text"};
-  for (const char* const one : of_documents)
-    for (const char* const other : of_documents)
+  const char* const document_options[] = {"--docs", "--lists", "--links", "--tokens", "--text"};
+  for (const char* const one : document_options)
+    for (const char* const other : document_options)
       if (one != other) command->get_option(one)->excludes(other);
   add_common_options(*command, arguments->common);
   set_notes(*command, {},

@@ -250,13 +250,18 @@ void add_intersect_command(CLI::App& program) {
   add_gpus_option(*command, arguments->gpu.gpus);
   add_batch_option(*command, arguments->gpu.batch_queries);
   add_gpu_memory_options(*command, arguments->gpu_memory);
-  command->add_option("--levels", arguments->gpu.levels, "For merge-find: levels of splitters; 0 is binary search")
-      ->type_name("N")
-      ->check(range_validator(0u, gpu::max_merge_find_levels))
-      ->capture_default_str();
-  add_value_option(
-      *command, "--bucketing", arguments->gpu.bucketing, switches,
-      "Group queries on a GPU into batches by the length of their shortest lists (default: on for batched)");
+  add_settings_option(
+      *command, "--gpu-options", "How GPUs work; quern bench gpu-intersect --help-all says more",
+      [&](CLI::App& settings) {
+        settings
+            .add_option("--levels", arguments->gpu.levels, "For merge-find: levels of splitters; 0 is binary search")
+            ->type_name("N")
+            ->check(range_validator(0u, gpu::max_merge_find_levels))
+            ->capture_default_str();
+        add_value_option(settings, "--bucketing", arguments->gpu.bucketing, switches,
+                         "Group queries into batches by the length of their shortest lists (default: on for batched)");
+        add_list_options(settings, arguments->gpu_memory.retention, arguments->gpu_memory.transfers);
+      });
   command->add_flag("--count", arguments->count, "Print only the number of documents of each query");
   command->add_flag("--json", arguments->common.json, "Print a line of JSON for each query");
   add_answer_options(*command, arguments->common, arguments->output, arguments->stats);
@@ -270,7 +275,7 @@ void add_intersect_command(CLI::App& program) {
        "intersecting them."},
       {{"quern intersect my.quern --query \"water mill\""},
        {"quern intersect my.quern -q log.txt --count --method stride --segment 64 --stats stride.json -o counts.txt"},
-       {"quern intersect my.quern -q log.txt --device auto --method merge-find --levels 2 -o found.txt"}});
+       {"quern intersect my.quern -q log.txt --device auto --method merge-find --gpu-options levels=2 -o found.txt"}});
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -40,10 +40,9 @@ void add_merge_runs_command(CLI::App& program) {
   command->add_option("RUN", arguments->runs, "TREC runs of all shards, in the order of the shards")
       ->type_name("")
       ->required();
-  command->add_option("-k", arguments->options.k, "Results per query: as many as each shard was asked for")
-      ->type_name("N")
-      ->required()
-      ->check(range_validator(std::size_t{1}, std::size_t{1} << 32));
+  add_number_option(*command, "-k", arguments->options.k, "N", "Results per query: as many as each shard was asked for",
+                    1, std::uint64_t{1} << 32)
+      ->required();
   command->add_option("--tag", arguments->options.tag, "Name of the run (default: that of the first run)")
       ->type_name("TAG");
   command

@@ -51,7 +51,7 @@ void add_parse_command(CLI::App& program) {
       ->type_name("FROM-TO")
       ->check(CLI::Validator(
           [](const std::string& text) {
-            return file_range(text) ? std::string() : fmt::format("'{}' is no range such as 0-4096", text);
+            return file_range(text) ? std::string() : fmt::format("'{}' is not a range such as 0-4096", text);
           },
           ""))
       ->excludes("--files-from");

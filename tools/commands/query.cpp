@@ -25,6 +25,7 @@
 #include "result_fields.hpp"
 #include "result_text.hpp"
 #include "run_statistics.hpp"
+#include "schedule_options.hpp"
 #include "second_stage.hpp"
 
 namespace quern::tools {
@@ -246,7 +247,6 @@ void add_query_command(CLI::App& program) {
   add_device_option(*command, arguments->device, all_query_devices);
   add_sharing_options(*command, arguments->sharing);
   add_gpu_option(*command, arguments->gpu.gpu);
-  add_strategy_options(*command, arguments->strategy, arguments->gpu.strategy_options);
   add_gpus_option(*command, arguments->gpu.gpus);
   add_batch_option(*command, arguments->gpu.batch_queries);
   command
@@ -258,7 +258,14 @@ void add_query_command(CLI::App& program) {
       ->type_name("MS")
       ->check(range_validator(0u, 3600000u));
   add_gpu_memory_options(*command, arguments->gpu_memory);
-  add_tails_option(*command, arguments->gpu_memory);
+  add_settings_option(*command, "--gpu-options", "How GPUs work; quern bench gpu --help-all says more",
+                      [&](CLI::App& settings) {
+                        add_strategy_options(settings, arguments->strategy, arguments->gpu.strategy_options);
+                        add_list_options(settings, arguments->gpu_memory.retention, arguments->gpu_memory.transfers);
+                        add_tails_option(settings, arguments->gpu_memory);
+                        add_policy_options(settings, arguments->sharing.options);
+                        add_gpu_rerank_options(settings, arguments->second_stage.gpu);
+                      });
   add_name_option(
       *command, "--output-format", arguments->output_format, all_run_formats(),
       with_choices("Format of the results (default: trec; text for --query on a terminal):", all_run_formats()));

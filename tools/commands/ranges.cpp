@@ -38,10 +38,8 @@ void add_ranges_command(CLI::App& program) {
   auto arguments = std::make_shared<RangesArguments>();
   CLI::App* command = program.add_subcommand("ranges", "Find ranges of a corpus file that can be parsed on their own");
   command->add_option("FILE", arguments->file, "The file, not compressed")->type_name("")->required();
-  command->add_option("-n,--count", arguments->count, "So many ranges, of about as many bytes")
-      ->type_name("N")
-      ->required()
-      ->check(range_validator(std::size_t{1}, std::size_t{1} << 20));
+  add_number_option(*command, "-n,--count", arguments->count, "N", "So many ranges, of about as many bytes", 1, 1 << 20)
+      ->required();
   add_corpus_format_option(*command, arguments->format);
   add_max_document_option(*command, arguments->max_document);
   add_resource_options(*command, arguments->common);

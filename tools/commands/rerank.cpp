@@ -158,7 +158,8 @@ void add_rerank_command(CLI::App& program) {
                    "Of the GPU's memory, what may be taken (default: what is free, less a margin)")
       ->type_name("SIZE")
       ->check(size_validator());
-  add_gpu_rerank_options(*command, arguments->on_gpu);
+  add_settings_option(*command, "--gpu-options", "How GPUs work",
+                      [&](CLI::App& settings) { add_gpu_rerank_options(settings, arguments->on_gpu); });
   command->add_option("--tag", arguments->tag, "Name of the new run")->type_name("NAME")->capture_default_str();
   add_answer_options(*command, arguments->common, arguments->output, arguments->stats);
   add_resource_options(*command, arguments->common);

@@ -34,7 +34,7 @@ struct SimulateCacheArguments {
 /// behind the link answers more queries per second.
 struct LinkFigures {
   double us_per_batch = 0;
-  double most_queries_per_second = 0;  ///< infinite without transfers
+  double max_queries_per_second = 0;  ///< infinite without transfers
 };
 
 LinkFigures link_figures(const TransferLink& link, const CacheFigures& figures) {
@@ -66,7 +66,7 @@ Json figures_json(const SimulatedCache& simulated, const std::optional<TransferL
     const LinkFigures over_link = link_figures(*link, figures);
     json["link_gb_per_second"] = link->gigabytes_per_second;
     json["transfer_us_per_batch"] = over_link.us_per_batch;
-    json["most_queries_per_second"] = over_link.most_queries_per_second;
+    json["most_queries_per_second"] = over_link.max_queries_per_second;
   }
   return json;
 }
@@ -132,9 +132,9 @@ void print_csv(const std::vector<SimulatedCache>& rows, const std::optional<Tran
 }
 
 std::string link_columns(const LinkFigures& figures) {
-  const bool is_limited = std::isfinite(figures.most_queries_per_second);
+  const bool is_limited = std::isfinite(figures.max_queries_per_second);
   return fmt::format("{:>10.2f}{:>16}\n", figures.us_per_batch / 1000,
-                     is_limited ? fmt::format("{:.0f}", figures.most_queries_per_second) : "no limit");
+                     is_limited ? fmt::format("{:.0f}", figures.max_queries_per_second) : "no limit");
 }
 
 void print_table(const std::vector<SimulatedCache>& rows, const std::optional<TransferLink>& link) {
@@ -210,20 +210,15 @@ void add_cache_simulation(CLI::App& simulate) {
       ->type_name("L")
       ->check(max_admission_validator())
       ->delimiter(',');
-  command->add_option("--batch", arguments->batch, "Queries per batch, whose lists are transferred together")
-      ->type_name("N")
-      ->check(range_validator<std::uint64_t>(1, std::uint64_t{1} << 32))
-      ->capture_default_str();
+  add_number_option(*command, "--batch", arguments->batch, "N",
+                    "Queries per batch, whose lists are transferred together", 1, std::uint64_t{1} << 32);
   add_link_option(
       *command, arguments->link,
       "Also print how long transfers take over a link of this speed, in 10^9 bytes per second, and how many "
       "queries per second it allows");
   add_cache_options(*command, arguments->cache);
   command->remove_option(command->get_option("-k"));
-  command->add_option("-k", arguments->ks, "Results per query, for a sweep (default: 10)")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
-      ->delimiter(',');
+  add_number_option(*command, "-k", arguments->ks, "N", "Results per query, for a sweep (default: 10)", 1, end_docid);
   command->add_flag("--csv", arguments->csv, "Print figures as comma-separated values");
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);

@@ -159,26 +159,16 @@ void run(const SimulateScheduleArguments& arguments) {
 }
 
 void add_machine_options(CLI::App& command, SimulateScheduleArguments& arguments) {
-  command.add_option("--cpu-threads", arguments.options.cpu_threads, "Threads of the CPU that answer queries")
-      ->type_name("N")
-      ->check(range_validator(0u, max_threads))
-      ->capture_default_str();
-  command.add_option("--gpus", arguments.options.gpus, "GPUs")
-      ->type_name("N")
-      ->check(range_validator(0u, 64u))
-      ->capture_default_str();
-  command
-      .add_option("--hand-over", arguments.hand_over_us,
-                  "Microseconds from a query's arrival until an idle processor begins with it; quern bench stream "
-                  "measures it")
-      ->type_name("US")
-      ->check(range_validator(0.0, 1e6))
-      ->capture_default_str();
+  add_number_option(command, "--cpu-threads", arguments.options.cpu_threads, "N",
+                    "Threads of the CPU that answer queries", 0u, max_threads);
+  add_number_option(command, "--gpus", arguments.options.gpus, "N", "GPUs", 0u, 64u);
+  add_number_option(command, "--hand-over", arguments.hand_over_us, "US",
+                    "Microseconds from a query's arrival until an idle processor begins with it; quern bench stream "
+                    "measures it",
+                    0.0, 1e6);
   add_gpu_batches_option(command, arguments.options);
-  command.add_option("--max-batch", arguments.max_batch, "Queries that a GPU answers together, at most")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, std::size_t{65535}))
-      ->capture_default_str();
+  add_number_option(command, "--max-batch", arguments.max_batch, "N", "Queries that a GPU answers together, at most", 1,
+                    65535);
 }
 
 }  // namespace
@@ -198,40 +188,29 @@ void add_schedule_simulation(CLI::App& simulate) {
   command->add_option("--strategy", arguments->choice.strategy, "Strategy of the GPU's times")
       ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("-k", arguments->choice.k, "Results per query of the times")
-      ->type_name("N")
-      ->check(range_validator(std::uint64_t{1}, std::uint64_t{1} << 32))
-      ->capture_default_str();
+  add_number_option(*command, "-k", arguments->choice.k, "N", "Results per query of the times", 1,
+                    std::uint64_t{1} << 32);
   command
       ->add_option("--schedule", arguments->schedules, with_choices("Who takes which query:", all_schedule_policies()))
       ->type_name("NAME")
       ->check(name_validator(names_of(all_schedule_policies())))
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--rate", arguments->rates, "Queries that arrive per second, at random times (Poisson)")
-      ->type_name("N")
-      ->delimiter(',')
-      ->check(range_validator(1e-3, 1e9));
+  add_number_option(*command, "--rate", arguments->rates, "N",
+                    "Queries that arrive per second, at random times (Poisson)", 1e-3, 1e9);
   add_deadline_option(*command, arguments->deadline_ms);
-  command
-      ->add_option("--allow-missed", arguments->allowed_missed,
-                   "Share of queries that may miss it, for the highest rate")
-      ->type_name("X")
-      ->check(range_validator(0.0, 1.0))
-      ->capture_default_str();
+  add_number_option(*command, "--allow-missed", arguments->allowed_missed, "X",
+                    "Share of queries that may miss it, for the highest rate", 0.0, 1.0);
   command
       ->add_option("--costs", arguments->costs,
                    "Predict by the functions that quern bench cost wrote (default: the times are known beforehand)")
       ->type_name("FILE");
   add_machine_options(*command, *arguments);
   add_policy_options(*command, arguments->options);
-  command
-      ->add_option("--queries", arguments->queries,
-                   "Queries that arrive, or as many as ten deadlines last, up to 2 million; the log begins anew where "
-                   "it ends")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, std::size_t{10000000}))
-      ->capture_default_str();
+  add_number_option(*command, "--queries", arguments->queries, "N",
+                    "Queries that arrive, or as many as ten deadlines last, up to 2 million; the log begins anew where "
+                    "it ends",
+                    1, 10000000);
   command->add_flag("--json", arguments->common.json, "Print figures as JSON, which scripts/plot draws");
   add_common_options(*command, arguments->common);
   set_notes(

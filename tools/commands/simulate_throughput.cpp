@@ -110,13 +110,9 @@ void add_throughput_simulation(CLI::App& simulate) {
   command->add_flag("--overlap", arguments->overlap,
                     "Predict for a GPU that works while the next batch is made and copied: by the stage that takes "
                     "longest; needs points of c_host and c_gpu");
-  command->add_option("--limit", arguments->limit_ms, "Longest time for a batch, in milliseconds (default: no limit)")
-      ->type_name("MS")
-      ->check(range_validator(0.0, 1e9));
-  command->add_option("--steps", arguments->steps, "Number of cache sizes to try")
-      ->type_name("N")
-      ->check(range_validator(1u, 100000u))
-      ->capture_default_str();
+  add_number_option(*command, "--limit", arguments->limit_ms, "MS",
+                    "Longest time for a batch, in milliseconds (default: no limit)", 0.0, 1e9);
+  add_number_option(*command, "--steps", arguments->steps, "N", "Number of cache sizes to try", 1u, 100000u);
   command->add_flag("--json", arguments->common.json, "Print the fits and the curve as JSON");
   add_common_options(*command, arguments->common);
   set_notes(*command,

@@ -52,7 +52,7 @@ Inputs open_inputs(const StatisticsArguments& arguments, const Resources& resour
       inputs.scales.push_back(read_scales(ContainerReader::open(path, FileKind::scales, scales_version)));
       inputs.scale_names.push_back(path);
     } else {
-      throw InvalidArgument(fmt::format("{}: is a Quern {}; collections and {} are wanted here", path, kind_name(kind),
+      throw InvalidArgument(fmt::format("{}: is a Quern {}; give collections and {}", path, kind_name(kind),
                                         wants_scales ? "scale files" : "statistics files"));
     }
   }
@@ -83,13 +83,13 @@ void run_scales(const StatisticsArguments& arguments, const Resources& resources
 void note_duplicates(const StatisticsArguments& arguments, const Inputs& inputs, const StatisticsReader& merged) {
   const std::uint64_t duplicates = merged.manifest().duplicates;
   if (duplicates == 0) return;
-  constexpr std::size_t most_examples = 3;
+  constexpr std::size_t max_examples = 3;
   std::string text = fmt::format("{} the docno of another",
                                  duplicates == 1 ? "1 document has" : fmt::format("{} documents have", duplicates));
-  const std::vector<std::string> examples = repeated_docnos(merged, inputs.collections, most_examples);
+  const std::vector<std::string> examples = repeated_docnos(merged, inputs.collections, max_examples);
   for (const std::string& docno : examples) text += (docno == examples.front() ? ", such as '" : ", '") + docno + "'";
   if (arguments.duplicates == Duplicates::refuse)
-    throw InvalidArgument(text + "; mend the corpus, or allow them with --duplicates keep");
+    throw InvalidArgument(text + "; fix the corpus, or allow them with --duplicates keep");
   say(arguments.common, "quern: " + text);
 }
 

@@ -14,6 +14,8 @@ struct OptionText {
   std::string default_value;         ///< empty: none, or in the description
   std::vector<std::string> choices;  ///< the values it takes, if they are known
   std::string description;           ///< lines after the first are "  VALUE: what it means"
+  std::string heading;               ///< under which help texts show it
+  std::size_t level = 0;             ///< how rarely it is needed, from 0
   bool required = false;
   bool is_list = false;   ///< one word of values with commas between
   bool repeats = false;   ///< an argument that takes all words that follow
@@ -45,6 +47,15 @@ struct CommandText {
   /// "quern query [OPTIONS] INDEX"
   std::string usage() const;
 };
+
+/// Sets the heading and level of each option, and sorts them by heading. Throws std::logic_error for an option that no
+/// heading has.
+void put_under_headings(std::vector<OptionText>& options);
+
+/// What --help shows at most; --help-all shows all.
+inline constexpr std::size_t max_main_options = 20;
+/// All options of a command, or if these are too many, those of the lowest levels.
+std::vector<OptionText> main_options(const CommandText& command);
 
 /// Notes, in paragraphs, and examples of a command, to be shown after its options.
 void set_notes(CLI::App& command, const std::vector<std::string>& notes, const std::vector<Example>& examples);

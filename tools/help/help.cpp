@@ -12,7 +12,7 @@ namespace {
 
 struct HelpArguments {
   std::vector<std::string> words;
-  bool man = false, commands = false;
+  bool man = false, commands = false, all = false;
 };
 
 /// The command that words such as "bench gpu" name.
@@ -35,7 +35,8 @@ void run_help(const CLI::App& program, const HelpArguments& arguments) {
     return;
   }
   const CommandText& command = command_at(text, arguments.words);
-  print(arguments.man ? man_page(command, text) : help_text(command, terminal_width()));
+  const HelpExtent extent = arguments.all ? HelpExtent::all_options : HelpExtent::main_options;
+  print(arguments.man ? man_page(command, text) : help_text(command, extent, terminal_width()));
 }
 
 }  // namespace
@@ -51,6 +52,7 @@ void add_help_command(CLI::App& program) {
   command->add_option("COMMAND", arguments->words, "The command, in one or two words (default: quern itself)")
       ->type_name(fmt::format("COMMAND:{{{}}}", fmt::join(names, ",")));
   CLI::Option* man = command->add_flag("--man", arguments->man, "Print the manual page, in roff");
+  command->add_flag("--all", arguments->all, "Print all options")->excludes(man);
   command->add_flag("--commands", arguments->commands, "Print the names of all commands")->excludes(man);
   set_notes(*command, {}, {{"quern help index"}, {"quern help bench gpu"}, {"quern help --man query | man -l -"}});
   command->callback([&program, arguments] { run_help(program, *arguments); });

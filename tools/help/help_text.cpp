@@ -77,19 +77,19 @@ void fold_command(std::string& out, const std::string& line, std::size_t width) 
 }
 
 /// "-o, --output FILE", or "INDEX".
-std::string heading_of(const OptionText& option) {
+std::string shown_names(const OptionText& option) {
   std::string text = fmt::format("{}", fmt::join(option.names, ", "));
   if (!option.names.front().starts_with('-')) return text + (option.repeats ? "..." : "");
   if (!option.names.front().starts_with("--")) return text + (option.value.empty() ? "" : " " + option.value_text());
   return "    " + text + (option.value.empty() ? "" : " " + option.value_text());
 }
 
-void append_entry(std::string& out, const std::string& heading, const std::string& description, std::size_t width) {
+void append_entry(std::string& out, const std::string& names, const std::string& description, std::size_t width) {
   std::istringstream lines(description);
   std::string line;
   std::getline(lines, line);
-  out += std::string(names_column, ' ') + heading;
-  const std::size_t end = names_column + heading.size();
+  out += std::string(names_column, ' ') + names;
+  const std::size_t end = names_column + names.size();
   if (end + 2 <= description_column) {
     out += std::string(description_column - end, ' ');
   } else {
@@ -102,10 +102,25 @@ void append_entry(std::string& out, const std::string& heading, const std::strin
   }
 }
 
+void append_options(std::string& out, const CommandText& command, HelpExtent extent, std::size_t width) {
+  const std::vector<OptionText> shown = extent == HelpExtent::all_options ? command.options : main_options(command);
+  std::string heading;
+  for (const OptionText& option : shown) {
+    if (option.heading != heading) out += "\n" + option.heading + ":\n";
+    heading = option.heading;
+    append_entry(out, shown_names(option), option.full_description(), width);
+  }
+  if (shown.size() == command.options.size()) return;
+  out += "\n";
+  fold(out, fmt::format("{} more options: {} --help-all", command.options.size() - shown.size(), command.full_name()),
+       0, 0, width);
+}
+
 class FoldingFormatter : public CLI::FormatterBase {
  public:
-  std::string make_help(const CLI::App* command, std::string, CLI::AppFormatMode) const override {
-    return help_text(describe(*command), terminal_width());
+  std::string make_help(const CLI::App* command, std::string, CLI::AppFormatMode mode) const override {
+    const HelpExtent extent = mode == CLI::AppFormatMode::All ? HelpExtent::all_options : HelpExtent::main_options;
+    return help_text(describe(*command), extent, terminal_width());
   }
 };
 
@@ -120,7 +135,7 @@ std::size_t terminal_width() {
   return columns == 0 ? unknown : std::clamp(columns, narrowest, widest);
 }
 
-std::string help_text(const CommandText& command, std::size_t width) {
+std::string help_text(const CommandText& command, HelpExtent extent, std::size_t width) {
   std::string out;
   fold(out, command.summary, 0, 0, width);
   out += "\n";
@@ -129,10 +144,8 @@ std::string help_text(const CommandText& command, std::size_t width) {
   for (const CommandText& below : command.commands) append_entry(out, below.name(), below.summary, width);
   if (!command.arguments.empty()) out += "\nArguments:\n";
   for (const OptionText& argument : command.arguments)
-    append_entry(out, heading_of(argument), argument.full_description(), width);
-  out += "\nOptions:\n";
-  for (const OptionText& option : command.options)
-    append_entry(out, heading_of(option), option.full_description(), width);
+    append_entry(out, shown_names(argument), argument.full_description(), width);
+  append_options(out, command, extent, width);
   for (const std::string& note : command.notes) {
     out += "\n";
     fold(out, note, 0, 0, width);

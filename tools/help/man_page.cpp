@@ -163,7 +163,11 @@ std::string man_page(const CommandText& command, const CommandText& program) {
   for (const CommandText& below : command.commands) out += ".TP\n" + bold(below.name()) + "\n" + prose(below.summary);
   out += ".SH OPTIONS\n";
   for (const OptionText& argument : command.arguments) append_option(out, argument);
-  for (const OptionText& option : command.options) append_option(out, option);
+  for (std::size_t i = 0; i < command.options.size(); ++i) {
+    const OptionText& option = command.options[i];
+    if (i == 0 || option.heading != command.options[i - 1].heading) out += ".SS " + roff(option.heading) + "\n";
+    append_option(out, option);
+  }
   append_examples(out, command);
   out += ".SH EXIT STATUS\n";
   for (const auto& [status, meaning] : exit_statuses) out += fmt::format(".TP\n{}\n{}\n", status, meaning);

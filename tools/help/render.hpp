@@ -4,14 +4,17 @@
 
 #include "help/command_text.hpp"
 
-/// Texts and scripts that are made from the command line's definitions.
+/// Texts, scripts and messages that are made from the command line's definitions.
 namespace quern::tools {
 
 /// Columns to fold text at: $COLUMNS, else the width of the terminal on standard output, else 80; from 40 to 120.
 std::size_t terminal_width();
 
-/// What --help prints, folded at `width` columns.
-std::string help_text(const CommandText& command, std::size_t width);
+/// Which options a help text shows.
+enum class HelpExtent { main_options, all_options };
+
+/// What --help or --help-all prints, folded at `width` columns.
+std::string help_text(const CommandText& command, HelpExtent extent, std::size_t width);
 /// Has CLI11 print help_text().
 std::shared_ptr<CLI::FormatterBase> make_help_formatter();
 
@@ -21,6 +24,12 @@ std::string man_page(const CommandText& command, const CommandText& program);
 /// Scripts that complete commands, options, their values, and files.
 std::string bash_completion(const CommandText& program);
 std::string zsh_completion(const CommandText& program);
+
+/// The command that the command line names, as deep as it does: `quern bench gpu`.
+const CLI::App& named_command(const CLI::App& program);
+
+/// What is wrong with a command line and how to fix it, in one line, instead of CLI11's own words.
+std::string usage_message(const CLI::App& program, const CLI::ParseError& error);
 
 /// What exit statuses mean, in pairs of number and meaning.
 inline constexpr std::pair<const char*, const char*> exit_statuses[] = {

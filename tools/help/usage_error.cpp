@@ -1,12 +1,10 @@
-#include "help/usage_error.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "help/command_text.hpp"
+#include "help/render.hpp"
 
 namespace quern::tools {
 namespace {

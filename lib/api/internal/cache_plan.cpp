@@ -13,6 +13,7 @@
 #include "quern/api/internal/work_resources.hpp"
 #include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/plan/cache_plan.hpp"
@@ -24,7 +25,7 @@ namespace {
 std::uint64_t budget_bytes(const PlanOptions& options, const CacheBlocks& blocks) {
   if (options.budget_bytes != 0) return options.budget_bytes;
   check_range("budget", options.budget_share, 0, 1);
-  if (options.budget_share == 0) throw InvalidArgument("a plan needs a --budget");
+  if (options.budget_share == 0) throw InvalidArgument(fmt::format("a plan needs a {}", option_name<"budget">));
   // A byte is left, so that a small share is refused as too small.
   return std::max<std::uint64_t>(
       1, static_cast<std::uint64_t>(options.budget_share * static_cast<double>(blocks.index_bytes())));

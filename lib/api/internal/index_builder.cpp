@@ -14,6 +14,7 @@
 #include "quern/api/internal/json_line.hpp"
 #include "quern/api/internal/work_resources.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/text/field_value.hpp"
@@ -43,7 +44,8 @@ void check_field(const NewDocument& document, const KeptField& field, const std:
   const auto refuse = [&](std::string_view why) {
     throw InvalidArgument(fmt::format("document {}: the field '{}' {}", document.docno, field.name, why));
   };
-  if (std::find(kept.begin(), kept.end(), field.name) == kept.end()) refuse("is not among those of --keep-fields");
+  if (std::find(kept.begin(), kept.end(), field.name) == kept.end())
+    refuse(fmt::format("is not among those of {}", option_name<"keep-fields">));
   if (const auto* text = std::get_if<std::string_view>(&field.value); text && text->size() > max_kept_text_bytes)
     refuse(fmt::format("has a text of more than {} bytes", max_kept_text_bytes));
   if (const auto* number = std::get_if<double>(&field.value); number && !std::isfinite(*number))

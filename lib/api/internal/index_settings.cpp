@@ -1,7 +1,9 @@
 #include "quern/api/internal/index_settings.hpp"
 
+#include "quern/api/internal/option_names.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/named.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/text/analyzer.hpp"
 
 namespace quern::api {
@@ -25,7 +27,7 @@ IndexSettings index_settings(const IndexOptions& options) {
     settings.parse.impacts = ImpactSettings{options.impact_bits, options.impact_scale};
     settings.build.impacts = settings.parse.impacts;
   } else if (options.impact_scale) {
-    throw InvalidArgument("--impact-scale needs --impacts");
+    throw InvalidArgument(std::string(option_name<"impact-scale">) + " needs " + option_name<"impacts">);
   }
   settings.forward = options.forward;
   check_build_options(settings.build);
@@ -44,7 +46,7 @@ IndexReport index_report(const IndexReports& reports) {
   out.tokens = reports.parse.tokens;
   out.postings = reports.parse.postings;
   out.index_bytes = reports.build.index_bytes;
-  out.bad_documents = reports.parse.bad_documents;
+  for (const std::string& bad : reports.parse.bad_documents) out.bad_documents.push_back(with_program_names(bad));
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/filter_impl.hpp"
 #include "quern/api/internal/index_impl.hpp"
+#include "quern/api/internal/option_names.hpp"
 #include "quern/api/internal/query_device.hpp"
 #include "quern/api/internal/scoring_options.hpp"
 #include "quern/api/internal/work_resources.hpp"
@@ -143,7 +144,7 @@ struct Searcher::Impl {
     BackendOptions options;
     options.device = query_device(placement.device);
     options.gpu = gpu_options(placement, plan);
-    if (placement.notice) options.notice = placement.notice;
+    if (placement.notice) options.notice = with_program_names(placement.notice);
     backend.emplace(std::vector{&std::as_const(engine)}, std::move(options), *resources->progress);
   }
 

@@ -7,6 +7,7 @@
 
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/index_impl.hpp"
+#include "quern/api/internal/option_names.hpp"
 #include "quern/api/internal/query_device.hpp"
 #include "quern/api/internal/work_resources.hpp"
 #include "quern/core/error.hpp"
@@ -82,7 +83,7 @@ struct Reranker::Impl {
     if (placement.gpu_memory_bytes != 0) options.memory_bytes = placement.gpu_memory_bytes;
     if (work.memory_bytes != 0) options.pinned_bytes = work.memory_bytes / 2;
     options.threads = resources->threads;
-    if (placement.notice) options.notice = placement.notice;
+    options.notice = with_program_names(placement.notice);
     on_gpu = gpu::make_gpu_reranker(reranker, query_device(placement.device), std::move(options), *resources->progress);
   }
 

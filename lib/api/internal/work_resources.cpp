@@ -2,8 +2,10 @@
 
 #include <filesystem>
 
+#include "quern/api/internal/option_names.hpp"
 #include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
 
@@ -43,7 +45,7 @@ void WorkProgress::warn(const std::string& message) {
   check_stop();
   if (!work_.warn) return;
   const std::lock_guard lock(mutex_);
-  work_.warn(message);
+  work_.warn(with_program_names(message));
 }
 
 void WorkProgress::tell() {
@@ -60,7 +62,8 @@ WorkResources::WorkResources(const Work& work, const std::string& folder)
   }
   if (work.memory_bytes != 0) {
     if (work.memory_bytes < least_memory)
-      throw InvalidArgument("--memory must be at least 32M, not " + size_text(work.memory_bytes));
+      throw InvalidArgument(std::string(option_name<"memory">) + " must be at least 32M, not " +
+                            size_text(work.memory_bytes));
     resources_.memory_bytes = work.memory_bytes;
   }
   resources_.tmp_folder = !work.tmp_folder.empty() ? work.tmp_folder

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "quern/codec/rpfd_layout.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/gpu/device/device_index_view.cuh"
 #include "quern/gpu/device/device_info.hpp"
@@ -21,7 +22,7 @@ Coding coding_of(const IndexReader& index) {
   if (index.manifest().codec_options.old_newpfd)
     throw InvalidArgument(index.name() +
                           ": lists of codec newpfd that were written before version 4 of the index can't " +
-                          "be decoded on GPUs; build the index again, or use --device cpu");
+                          "be decoded on GPUs; build the index again, or use " + option_name<"device"> + " cpu");
   if (codec == "rpfd" && index.manifest().codec_options.recursion == 1) return Coding::rpfd_once;
 #define QUERN_GPU_CODING(name) \
   if (codec == #name) return Coding::name;
@@ -91,8 +92,8 @@ std::uint64_t limit_of(const IndexReader& index, const GpuMemoryOptions& memory,
   if (!memory.bytes) return free_bytes - margin;
   if (*memory.bytes > free_bytes)
     throw GpuOutOfMemory(index.name() + ": may take " + size_text(*memory.bytes) + " of GPU memory, but only " +
-                         size_text(free_bytes) + " are free on the " + gpu.name +
-                         "; lower --gpu-memory, or ask for --device cpu");
+                         size_text(free_bytes) + " are free on the " + gpu.name + "; lower " +
+                         option_name<"gpu-memory"> + ", or ask for " + option_name<"device"> + " cpu");
   return *memory.bytes;
 }
 
@@ -100,7 +101,8 @@ std::uint64_t limit_of(const IndexReader& index, const GpuMemoryOptions& memory,
 void check_capability(const cudaDeviceProp& gpu) {
   if (gpu.major < 8)
     throw CudaError(std::string("the ") + gpu.name + " has compute capability " + std::to_string(gpu.major) + "." +
-                    std::to_string(gpu.minor) + ", but 8.0 is needed; use another GPU, or ask for --device cpu");
+                    std::to_string(gpu.minor) + ", but 8.0 is needed; use another GPU, or ask for " +
+                    option_name<"device"> + " cpu");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/size_text.hpp"
 
 namespace quern::gpu {
@@ -20,8 +21,8 @@ void MemoryAccount::take(MemoryUse use, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (taken_ > limit_ || more > limit_ - taken_)
     throw GpuOutOfMemory(use == MemoryUse::pinned
-                             ? fmt::format("{} more of pinned host memory: {} of {} are taken; --memory limits it",
-                                           size_text(more), size_text(taken_), size_text(limit_))
+                             ? fmt::format("{} more of pinned host memory: {} of {} are taken; {} limits it",
+                                           size_text(more), size_text(taken_), size_text(limit_), option_name<"memory">)
                              : fmt::format("{} more of GPU memory for {}: {} of {} are taken", size_text(more),
                                            name_of_value(memory_uses, use), size_text(taken_), size_text(limit_)));
   taken_ += more;

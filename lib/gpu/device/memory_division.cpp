@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/formats/posting_reader.hpp"
 
@@ -38,8 +39,8 @@ PinnedDivision divide_pinned(std::optional<std::uint64_t> limit) {
   if (limit && *limit < min_pinned)
     throw OutOfMemory(
         fmt::format("copies to and from a GPU need at least {} of host memory, which they pin, but may take {}; raise "
-                    "--memory, or run queries with --device cpu",
-                    size_text(min_pinned), size_text(*limit)));
+                    "{}, or run queries with {} cpu",
+                    size_text(min_pinned), size_text(*limit), option_name<"memory">, option_name<"device">));
   PinnedDivision division;
   division.limit = limit.value_or(std::numeric_limits<std::uint64_t>::max());
   const std::uint64_t share = division.limit / 8;
@@ -60,9 +61,10 @@ MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, std::
   const std::uint64_t lists = list_share ? share_of(sizes.lists, std::min(*list_share, 1.0)) : min_lists;
   if (const std::uint64_t least = least_of(sizes, lists); least > limit)
     throw GpuOutOfMemory(
-        fmt::format("{}: queries on a GPU need at least {} of its memory, {} of that for numbers per "
-                    "document, but may take {}; raise --gpu-memory, or run them with --device cpu",
-                    name, size_text(least), size_text(sizes.tables), size_text(limit)));
+        fmt::format("{}: queries on a GPU need at least {} of its memory, {} of that for numbers per document, but may "
+                    "take {}; raise {}, or run them with {} cpu",
+                    name, size_text(least), size_text(sizes.tables), size_text(limit), option_name<"gpu-memory">,
+                    option_name<"device">));
   std::uint64_t left = limit - sizes.tables;
   division.staging = std::clamp(left / 64, min_staging, max_staging);
   left -= staging_pieces * division.staging;

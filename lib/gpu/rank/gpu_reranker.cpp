@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/gpu/device/device_info.hpp"
@@ -36,10 +37,9 @@ FeatureBatchLimits limits_of(const GpuRerankOptions& options) {
 std::uint64_t ranker_bytes_of(const GpuRerankOptions& options, std::uint64_t memory) {
   const std::uint64_t bytes = options.ranker_bytes.value_or(memory / 8);
   if (bytes >= memory)
-    throw GpuOutOfMemory(
-        fmt::format("models may take {} of GPU memory, but the second stage has {}; lower "
-                    "--ranker-memory, or ask for --device cpu",
-                    size_text(bytes), size_text(memory)));
+    throw GpuOutOfMemory(fmt::format(
+        "models may take {} of GPU memory, but the second stage has {}; lower ranker-memory, or ask for {} cpu",
+        size_text(bytes), size_text(memory), option_name<"device">));
   return bytes;
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 
+#include "quern/core/option_name.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/device/device_index_view.cuh"
@@ -80,7 +81,7 @@ void ListStore::keep_plan(const CachePlan& plan, Progress& progress) {
     progress.warn(std::to_string(left_out) + " of the plan's " + std::to_string(plan.lists.size()) +
                   " lists do not fit into the " +
                   size_text(arenas_of(index_.division()).for_fronts().words * sizeof(std::uint32_t)) +
-                  " that a plan may take of the GPU's memory; plan for it with quern plan --gpu-memory");
+                  " that a plan may take of the GPU's memory; plan for it with " + option_name<"plan gpu-memory">);
 }
 
 void ListStore::Device::set(IndexView& view) const {
@@ -143,13 +144,13 @@ void ListStore::pin_lists() {
   // Batches and their results need pinned memory, too.
   if (const std::uint64_t most = index_.pinned().left() / 4 * 3; bytes > most)
     throw OutOfMemory(index.name() + ": direct transfers pin " + size_text(bytes) + " of host memory, but may take " +
-                      size_text(most) + "; raise --memory, or ask for --transfers staged");
+                      size_text(most) + "; raise " + option_name<"memory"> + ", or ask for staged transfers");
   std::vector<std::shared_ptr<const PinnedWords>> pinned;
   for (const auto& section : sections) {
     pinned.push_back(PinnedWords::pin(section));
     if (!pinned.back())
       throw CudaError(index.name() + ": the GPU can't read the file where it is mapped, or the system does not let " +
-                      size_text(bytes) + " of it be pinned; ask for --transfers staged");
+                      size_text(bytes) + " of it be pinned; ask for staged transfers");
   }
   index_.pinned().take(MemoryUse::pinned, bytes);
   device_->mover->read_directly(std::move(pinned));

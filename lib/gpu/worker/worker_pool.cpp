@@ -4,15 +4,18 @@
 
 #include <algorithm>
 
+#include "quern/core/option_name.hpp"
 #include "quern/gpu/device/device_info.hpp"
 
 namespace quern::gpu {
 
 std::vector<unsigned> gpu_numbers(unsigned first, unsigned count) {
   if (!built_with_cuda())
-    throw CudaError("this program was built without CUDA; build it with QUERN_CUDA=ON, or ask for --device cpu");
+    throw CudaError(fmt::format("this program was built without CUDA; build it with QUERN_CUDA=ON, or ask for {} cpu",
+                                option_name<"device">));
   const std::size_t present = list_gpus().size();
-  if (present == 0) throw CudaError("this machine has no GPU that CUDA can use; ask for --device cpu");
+  if (present == 0)
+    throw CudaError(fmt::format("this machine has no GPU that CUDA can use; ask for {} cpu", option_name<"device">));
   const std::size_t end = count == 0 ? present : std::size_t{first} + count;
   if (first >= present || end > present)
     throw InvalidArgument(fmt::format("there is no GPU {}: this machine has {}, counted from 0",

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/resources.hpp"
 
 /// The workers of several GPUs, and the threads that make and use them. Host code.
@@ -106,7 +107,8 @@ class WorkerPool {
   std::shared_ptr<Worker> take(std::size_t most) {
     const std::lock_guard lock(mutex_);
     if (members_.empty())
-      throw CudaError("no GPU is left that has not failed; ask for --device cpu (the last one: " + last_failure_ + ")");
+      throw CudaError(std::string("no GPU is left that has not failed; ask for ") + option_name<"device"> +
+                      " cpu (the last one: " + last_failure_ + ")");
     const auto end = members_.begin() + static_cast<std::ptrdiff_t>(std::clamp<std::size_t>(most, 1, members_.size()));
     const auto least =
         std::min_element(members_.begin(), end, [](const Member& a, const Member& b) { return a.users < b.users; });

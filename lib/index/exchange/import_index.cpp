@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "quern/core/bytes.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/corpus/parse_corpus.hpp"
 #include "quern/index/index_assembly.hpp"
@@ -63,10 +64,10 @@ class IndexImport : public InvertedSink {
   void add_posting(docid_t docid, freq_t freq) override {
     const auto& impacts = options_.build.impacts;
     if (impacts && freq > impacts->max_weight())
-      throw InvalidArgument(fmt::format(
-          "{}: document {} has the frequency {} in a list, but as a weight of {} bits it can be {} at most; "
-          "allow more with --impacts, up to 16",
-          options_.source, docid, freq, impacts->bits, impacts->max_weight()));
+      throw InvalidArgument(
+          fmt::format("{}: document {} has the frequency {} in a list, but as a weight of {} bits it can be {} at "
+                      "most; allow more with {}, up to 16",
+                      options_.source, docid, freq, impacts->bits, impacts->max_weight(), option_name<"impacts">));
     lists_->add_posting(docid, freq);
     std::uint32_t& sum = sums_[docid];
     exact_ = exact_ && freq <= UINT32_MAX - sum;

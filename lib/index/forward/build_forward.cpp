@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 
+#include "quern/core/option_name.hpp"
 #include "quern/core/parallel_batch.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
@@ -280,13 +281,13 @@ class ForwardBuilder {
 
 void check_forward_memory(const CollectionReader& collection, const Resources& resources) {
   if (collection.manifest().impacts)
-    throw InvalidArgument(collection.name() +
-                          ": has the weights of terms, not the texts that --forward would write; leave it out");
+    throw InvalidArgument(collection.name() + ": has the weights of terms, not the texts that " +
+                          option_name<"forward"> + " would write; leave it out");
   const std::uint64_t needed = forward_table_bytes(collection) + min_forward_bytes;
   if (needed > resources.memory_bytes) {
     throw InvalidArgument(fmt::format(
-        "{}: the forward file of {} documents needs {} of memory, but --memory allows {}; raise it", collection.name(),
-        collection.num_documents(), size_text(needed), size_text(resources.memory_bytes)));
+        "{}: the forward file of {} documents needs {} of memory, but {} allows {}; raise it", collection.name(),
+        collection.num_documents(), size_text(needed), option_name<"memory">, size_text(resources.memory_bytes)));
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "quern/codec/kernels.hpp"
 #include "quern/core/job_pipeline.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
@@ -114,8 +115,8 @@ void ForwardRecoder::add(const IndexReader& from, const ForwardReader& forward, 
     // A job has its documents, their terms and places, and what they are coded as.
     constexpr std::uint64_t bytes_per_job = 4 * large_document_bytes;
     if (table_bytes + bytes_per_job > resources_.memory_bytes)
-      throw InvalidArgument(fmt::format("{}: needs {} of memory for terms and links, but --memory allows {}; raise it",
-                                        forward.name(), size_text(table_bytes + bytes_per_job),
+      throw InvalidArgument(fmt::format("{}: needs {} of memory for terms and links, but {} allows {}; raise it",
+                                        forward.name(), size_text(table_bytes + bytes_per_job), option_name<"memory">,
                                         size_text(resources_.memory_bytes)));
     const Terms terms(from, to_);
     from.container().release();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "quern/core/option_name.hpp"
 #include "quern/core/own_errors.hpp"
 
 namespace quern {
@@ -11,8 +12,8 @@ ShardSource::ShardSource(const ShardChoice& choice, const OrderReader& order, St
     : statistics_(std::move(statistics)), scales_(std::move(scales)) {
   const OrderManifest& manifest = order.manifest();
   if (manifest.shards.size() != choice.count)
-    throw InvalidArgument(fmt::format("{}: is cut into {} shards, not {}; make one with: quern order --shards {}",
-                                      order.name(), manifest.shards.size(), choice.count, choice.count));
+    throw InvalidArgument(fmt::format("{}: is cut into {} shards, not {}; make one with: {} {}", order.name(),
+                                      manifest.shards.size(), choice.count, option_name<"order shards">, choice.count));
   whole_.docids = manifest.shard(choice.number - 1);
   if (whole_.docids.size() == 0)
     throw InvalidArgument(fmt::format("{}: shard {} of {} has no document; cut the order into fewer", order.name(),
@@ -34,8 +35,8 @@ void ShardSource::check(const CollectionReader& collection, const BuildOptions& 
   if (options.quantize_bits == 0) return;
   if (!scales_)
     throw InvalidArgument(
-        "quantized impacts of a shard need the scale of all: make it with quern statistics --scales, and name it with "
-        "--scales");
+        fmt::format("quantized impacts of a shard need the scale of all: make it with {}, and name it with {}",
+                    option_name<"statistics scales">, option_name<"scales">));
   if (scales_->statistics_hash != whole_.manifest.statistics_hash)
     throw InvalidArgument("the scales were made with other statistics; make them anew");
   if (scales_->bm25 != options.bm25)

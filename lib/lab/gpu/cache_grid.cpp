@@ -6,6 +6,7 @@
 
 #include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/worker/batch_runner.hpp"
 #include "quern/plan/cache_policy.hpp"
@@ -82,7 +83,8 @@ void check_cache_grid(const CacheGrid& grid) {
     if (std::find(grid.calibrating.begin(), grid.calibrating.end(), setting.memory) != grid.calibrating.end())
       throw InvalidArgument(
           "a memory of " + setting.memory +
-          " is to be measured, so that its prediction can't be calibrated with it; name others with --calibrate");
+          " is to be measured, so that its prediction can't be calibrated with it; name others with " +
+          option_name<"calibrate">);
 }
 
 std::vector<CacheSetting> settings_of(const CacheGrid& grid) {

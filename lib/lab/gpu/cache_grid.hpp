@@ -30,7 +30,7 @@ enum class GridPart { memories, lambdas, ks, single };
 
 inline constexpr NamedValue<GridPart> grid_parts[] = {
     {"memories", GridPart::memories, "all memories, policies and sizes of batches"},
-    {"lambdas", GridPart::lambdas, "all lambdas and policies at --base-memory, in batches of --base-batch"},
+    {"lambdas", GridPart::lambdas, "all lambdas and policies at the base memory and batch"},
     {"ks", GridPart::ks, "all k and policies there"},
     {"single", GridPart::single, "all policies there, queries one at a time"},
 };

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/rank/models/pinned_features.hpp"
@@ -167,7 +168,7 @@ GpuRerankResult measure_gpu_reranking(std::span<const RerankSubject> subjects, c
   const std::vector<GpuInfo> gpus = list_gpus();
   if (on_gpu.gpu >= gpus.size())
     throw InvalidArgument("there is no GPU " + std::to_string(on_gpu.gpu) + "; this machine has " +
-                          std::to_string(gpus.size()) + "; measure with --device cpu");
+                          std::to_string(gpus.size()) + "; measure with " + option_name<"device"> + " cpu");
   gpu::MemoryAccount working, pinned;
   gpu::RankerCache cache(on_gpu.gpu, on_gpu.ranker_bytes, {on_gpu.fast_math});
   gpu::RankerFlight flight(on_gpu.gpu, working, pinned);

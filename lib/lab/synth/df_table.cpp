@@ -9,6 +9,7 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 #include "quern/index/index_assembly.hpp"
@@ -43,8 +44,8 @@ class TableMemory {
     ++terms_;
     bytes_ += bytes_of_term(term_size);
     if (bytes_ > max_bytes_)
-      throw InvalidArgument(fmt::format("{}: the first {} terms need {} of memory; raise --memory", name_, terms_,
-                                        size_text(bytes_ + min_working_bytes)));
+      throw InvalidArgument(fmt::format("{}: the first {} terms need {} of memory; raise {}", name_, terms_,
+                                        size_text(bytes_ + min_working_bytes), option_name<"memory">));
   }
   std::uint64_t terms() const { return terms_; }
 
@@ -141,9 +142,8 @@ DfTable scaled_to(DfTable table, std::uint64_t documents) {
   for (DfEntry& entry : table.terms) {
     if (entry.df > own)
       throw InvalidArgument(
-          fmt::format("{}: the df of '{}' is {}, more than the {} documents of the table's collection "
-                      "(--df-docs)",
-                      table.name, entry.term, entry.df, own));
+          fmt::format("{}: the df of '{}' is {}, more than the {} documents of the table's collection ({})", table.name,
+                      entry.term, entry.df, own, option_name<"df-docs">));
     if (own == documents) continue;
     const double scaled =
         std::round(static_cast<double>(entry.df) * static_cast<double>(documents) / static_cast<double>(own));

@@ -10,6 +10,7 @@
 
 #include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/lab/synth/list_generator.hpp"
 
 namespace quern {
@@ -177,7 +178,8 @@ class DocumentTree::Builder {
 };
 
 void check_tree_options(const DocumentTreeOptions& options) {
-  if (options.documents == 0) throw InvalidArgument("a collection needs at least one document; raise --docs");
+  if (options.documents == 0)
+    throw InvalidArgument(fmt::format("a collection needs at least one document; raise {}", option_name<"docs">));
   if (options.documents >= end_docid)
     throw InvalidArgument(fmt::format("{} documents are more than an index can hold", options.documents));
   check_range("clustering", options.clustering, 0, 1);

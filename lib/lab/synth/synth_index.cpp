@@ -9,6 +9,7 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/run_stage.hpp"
 #include "quern/corpus/parse_corpus.hpp"
 #include "quern/index/index_assembly.hpp"
@@ -172,9 +173,10 @@ void check_options(const SynthOptions& options) {
   check_build_options(options.build);
   if (options.mean_length == 0 && mean_length(options) > max_mean_length)
     throw InvalidArgument(
-        fmt::format("{}: its terms would give {} documents {:.0f} tokens each; give --mean-length, of "
-                    "at most {:.0f}, or more documents with --docs",
-                    options.table.name, options.table.documents, mean_length(options), max_mean_length));
+        fmt::format("{}: its terms would give {} documents {:.0f} tokens each; give {}, of at most {:.0f}, or more "
+                    "documents with {}",
+                    options.table.name, options.table.documents, mean_length(options), option_name<"mean-length">,
+                    max_mean_length, option_name<"docs">));
   check_tree_options(tree_options(options));
   check_range("alpha", options.scores.alpha, 0, 1);
   if (options.mean_length != 0) check_range("mean length", options.mean_length, 1, max_mean_length);

@@ -8,6 +8,7 @@
 
 #include "quern/codec/kernels.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/size_text.hpp"
 
 #if defined(__AVX2__)
@@ -68,10 +69,9 @@ std::uint64_t places_of(const ForwardReader& forward, docid_t docid) {
 void claim_bytes(std::uint64_t bytes, const ForwardReader& forward, docid_t docid, const FeatureMemory& memory,
                  QueryMemory::Claim& claim) {
   if (bytes > memory.hits().most())
-    throw InvalidArgument(
-        fmt::format("{}: the places of the query's terms take {} of memory and may take {}; raise "
-                    "--memory, or shorten the query",
-                    forward.place(docid), size_text(bytes), size_text(memory.hits().most())));
+    throw InvalidArgument(fmt::format(
+        "{}: the places of the query's terms take {} of memory and may take {}; raise {}, or shorten the query",
+        forward.place(docid), size_text(bytes), size_text(memory.hits().most()), option_name<"memory">));
   claim.raise_to(bytes);
 }
 

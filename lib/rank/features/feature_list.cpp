@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/own_errors.hpp"
 #include "quern/rank/features/feature_families.hpp"
 
@@ -97,9 +98,9 @@ std::vector<std::uint32_t> select_features(std::string_view choice) try {
       is_selected[i] = true;
     }
     if (!found) {
-      throw InvalidArgument(fmt::format(
-          "no feature is called '{}'; quern features --list prints all of them, and * stands for any characters",
-          pattern));
+      throw InvalidArgument(
+          fmt::format("no feature is called '{}'; {} prints all of them, and * stands for any characters", pattern,
+                      option_name<"features list">));
     }
   }
   return selected;

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "quern/core/option_name.hpp"
 #include "quern/index/exchange/import_index.hpp"
 #include "quern/index/exchange/interchange_format.hpp"
 #include "quern/index/forward/build_forward.hpp"
@@ -199,10 +200,10 @@ TEST_CASE("weights are whole numbers of so many bits, or become that by a scale"
   CHECK(parse("{\"a\": 1.5, \"b\": 0.001, \"c\": 0.0}", {8, 100.0}) == "151");
   CHECK_THAT(parse("{\"a\": 256}", {8}), Contains("refused: ") &&
                                              Contains("byte 0: document D1: its term 'a' has the weight 256") &&
-                                             Contains("--impacts 8") && Contains("255"));
+                                             Contains(std::string(option_name<"impacts">) + " 8") && Contains("255"));
   CHECK_THAT(parse("{\"a\": 65536}", {16}), Contains("65535"));
-  CHECK_THAT(parse("{\"a\": 3}", {8, 100.0}), Contains("a smaller --impact-scale"));
-  CHECK_THAT(parse("{\"a\": 0.5}", {8}), Contains("is not whole; give --impact-scale"));
+  CHECK_THAT(parse("{\"a\": 3}", {8, 100.0}), Contains(std::string("a smaller ") + option_name<"impact-scale">));
+  CHECK_THAT(parse("{\"a\": 0.5}", {8}), Contains(std::string("is not whole; give ") + option_name<"impact-scale">));
   CHECK_THAT(parse("{\"a\": -1}", {8}), Contains("can't be negative"));
   CHECK_THAT(parse("{\"a\": 1e300}", {8}), Contains("the largest is 255"));
   CHECK_THAT(parse("{\"a\": \"1\"}", {8}), Contains("has no number as weight"));
@@ -223,12 +224,12 @@ TEST_CASE("what can't be heeded with given impacts is refused by name", "[impact
   };
   BuildOptions build;
   build.quantize_bits = 8;
-  CHECK_THROWS_WITH(refused_build(build)(), Contains("--quantize"));
+  CHECK_THROWS_WITH(refused_build(build)(), Contains(option_name<"quantize">));
   build = {};
   build.bm25.b = 0.5;
-  CHECK_THROWS_WITH(refused_build(build)(), Contains("--k1 and --b"));
+  CHECK_THROWS_WITH(refused_build(build)(), Contains(std::string(option_name<"k1">) + " and " + option_name<"b">));
   CHECK_THROWS_WITH(pipeline.order(corpus.collection, OrderBy::score), Contains("score"));
-  CHECK_THROWS_WITH(check_forward_memory(corpus.collection, pipeline.resources), Contains("--forward"));
+  CHECK_THROWS_WITH(check_forward_memory(corpus.collection, pipeline.resources), Contains(option_name<"forward">));
   ParseOptions parse;
   parse.corpus = {pipeline.folder.write("c.jsonl", "{}")};
   parse.impacts = ImpactSettings{8};
@@ -244,13 +245,13 @@ TEST_CASE("what can't be heeded with given impacts is refused by name", "[impact
   const IndexReader index = Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, {}));
   ScoringOptions options;
   options.bm25.k1 = 2;
-  CHECK_THROWS_WITH(QueryEngine(index, options), Contains("--k1"));
+  CHECK_THROWS_WITH(QueryEngine(index, options), Contains(option_name<"k1">));
   options = {};
   options.idf = Idf::robertson;
-  CHECK_THROWS_WITH(QueryEngine(index, options), Contains("--idf"));
+  CHECK_THROWS_WITH(QueryEngine(index, options), Contains(option_name<"idf">));
   options = {};
   options.scorer = Scorer::bm25_pagerank;
-  CHECK_THROWS_WITH(QueryEngine(index, options), Contains("--scorer"));
+  CHECK_THROWS_WITH(QueryEngine(index, options), Contains(option_name<"scorer">));
 }
 
 TEST_CASE("integer scores take whole weights of queries, or scale them", "[query][impacts]") {
@@ -264,7 +265,7 @@ TEST_CASE("integer scores take whole weights of queries, or scale them", "[query
     return [&, weight] { engine.search(engine.reader().use({{"everywhere", weight}}), any, 5); };
   };
   CHECK_NOTHROW(search(3)());
-  CHECK_THROWS_WITH(search(0.5)(), Contains("'everywhere' is not whole") && Contains("--query-scale"));
+  CHECK_THROWS_WITH(search(0.5)(), Contains("'everywhere' is not whole") && Contains(option_name<"query-scale">));
   CHECK_THROWS_WITH(search(-1)(), Contains("the weight -1"));
   CHECK_THROWS_WITH(search(std::numeric_limits<double>::quiet_NaN())(), Contains("weight nan"));
   CHECK_THROWS_WITH(search(std::numeric_limits<double>::infinity())(), Contains("weight inf"));
@@ -368,7 +369,7 @@ TEST_CASE("exact scores take real weights of queries in the place of occurrences
   }
   ScoringOptions options;
   options.query_scale = 2;
-  CHECK_THROWS_WITH(QueryEngine(index, options), Catch::Contains("--query-scale"));
+  CHECK_THROWS_WITH(QueryEngine(index, options), Catch::Contains(option_name<"query-scale">));
 }
 
 TEST_CASE("an inverted file whose frequencies are weights becomes an index of them, and back",
@@ -396,7 +397,7 @@ TEST_CASE("an inverted file whose frequencies are weights becomes an index of th
   options.build.impacts = ImpactSettings{8};
   CHECK_THROWS_WITH(
       import_index([&](InvertedSink& sink) { model.play(sink); }, options, pipeline.resources, *pipeline.new_file()),
-      Catch::Contains("--impacts"));
+      Catch::Contains(option_name<"impacts">));
 }
 
 TEST_CASE("texts that a corpus gives beside weights are kept on request", "[impacts][texts]") {

@@ -1,4 +1,5 @@
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
 #include "quern/corpus/parse_corpus.hpp"
 #include "quern/formats/collection.hpp"
@@ -109,7 +110,8 @@ TEST_CASE("Payloads that don't fit into the memory are an error that says what t
   for (int i = 0; i < 30000; ++i) crawl += crawled_page(std::to_string(i), "x", "sha1:" + std::to_string(i));
   CHECK(parse_crawl(crawl, {{}, true}, 2 << 20, 1, 4 << 20).report.indexed == 30000);
   CHECK_THROWS_WITH(parse_crawl(crawl, {{}, true}, 1 << 16, 1, 1 << 20),
-                    Catch::Contains("--drop-copies") && Catch::Contains("takes a --memory of some 2"));
+                    Catch::Contains(option_name<"drop-copies">) &&
+                        Catch::Contains(std::string("takes a ") + option_name<"memory"> + " of some 2"));
 }
 
 TEST_CASE("Languages that are no codes, or that a format can't state, are refused", "[pipeline][crawl]") {

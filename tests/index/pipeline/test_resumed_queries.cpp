@@ -1,3 +1,5 @@
+#include "quern/core/option_name.hpp"
+
 #include "catch.hpp"
 #include "index/pipeline/modelled_corpus.hpp"
 #include "index/pipeline/query_checks.hpp"
@@ -102,7 +104,7 @@ TEST_CASE("resumed queries are refused as others are", "[query]") {
   const Found query(engine, {"everywhere", "often"});
   CHECK_THROWS_AS(engine.resume(query.lists, 0, 7, {}), InvalidArgument);
   const std::vector<WeightedList> many(64, query.lists.front());
-  CHECK_THROWS_WITH(engine.resume(many, 10, 7, {}), Catch::Contains("raise --memory"));
+  CHECK_THROWS_WITH(engine.resume(many, 10, 7, {}), Catch::Contains(std::string("raise ") + option_name<"memory">));
   CHECK(engine.resume({}, 10, 7, {}).empty());
 }
 

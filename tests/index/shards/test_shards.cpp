@@ -1,3 +1,4 @@
+#include "quern/core/option_name.hpp"
 #include "quern/index/verify_index.hpp"
 #include "quern/search/best_of_shards.hpp"
 
@@ -175,7 +176,7 @@ TEST_CASE("shards that do not belong together are refused", "[shards]") {
   BuildOptions quantized;
   quantized.quantize_bits = 8;
   ShardSource unscaled({1, 3}, order_file, corpus.statistics(), std::nullopt);
-  CHECK_THROWS_WITH(unscaled.check(corpus.joined, quantized), Catch::Contains("--scales"));
+  CHECK_THROWS_WITH(unscaled.check(corpus.joined, quantized), Catch::Contains(option_name<"scales">));
   Scales of_some = find_scales(CollectionReader(corpus.split(0)), corpus.statistics(), {}, corpus.pipeline.resources);
   ShardSource scaled({1, 3}, order_file, corpus.statistics(), of_some);
   CHECK_THROWS_WITH(scaled.check(corpus.joined, quantized), Catch::Contains("of 1 splits"));

@@ -1,4 +1,5 @@
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/lab/synth/df_table.hpp"
 
 #include "catch.hpp"
@@ -67,7 +68,7 @@ TEST_CASE("a df table that exceeds the memory is refused before it is in memory"
     FAIL("not refused");
   } catch (const InvalidArgument& error) {
     CHECK(std::string(error.what()).find(path) == 0);
-    CHECK(std::string(error.what()).find("raise --memory") != std::string::npos);
+    CHECK(std::string(error.what()).find(std::string("raise ") + option_name<"memory">) != std::string::npos);
   }
   resources.memory_bytes = 64 << 20;
   CHECK(read_df_table(path, resources).terms.size() == 200000);

@@ -1,4 +1,5 @@
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
 #include "quern/index/forward/build_forward.hpp"
 #include "quern/io/checksum.hpp"
@@ -52,8 +53,9 @@ TEST_CASE("hits are the same within any budget that has room for them", "[featur
         for (const auto& stream : expected.streams()) hit_bytes += stream.hits.size() * sizeof(WordHit);
         QueryMemory::Claim claim(memory.hits());
         if (hit_bytes > memory.hits().most()) {
-          CHECK_THROWS_WITH(found.read(forward, docid, query, memory, claim),
-                            Catch::Contains("docID " + std::to_string(docid)) && Catch::Contains("--memory"));
+          CHECK_THROWS_WITH(
+              found.read(forward, docid, query, memory, claim),
+              Catch::Contains("docID " + std::to_string(docid)) && Catch::Contains(option_name<"memory">));
           was_refused = true;
           continue;
         }

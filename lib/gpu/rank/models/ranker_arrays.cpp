@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/gpu/rank/models/device_ranker.hpp"
 #include "quern/gpu/rank/models/tree_groups.hpp"
 #include "quern/rank/models/check_model.hpp"
@@ -17,7 +18,8 @@ namespace {
 /// A number as kernels count.
 std::uint32_t counted(std::uint64_t number, const char* what) {
   if (number > std::numeric_limits<std::uint32_t>::max())
-    throw InvalidArgument(fmt::format("a ranker of {} {} is too large for GPUs; use --device cpu", number, what));
+    throw InvalidArgument(
+        fmt::format("a ranker of {} {} is too large for GPUs; use {} cpu", number, what, option_name<"device">));
   return static_cast<std::uint32_t>(number);
 }
 

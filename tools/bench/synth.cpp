@@ -140,36 +140,22 @@ void add_synth_command(CLI::App& program) {
       ->add_option("--df", arguments->df,
                    "Document frequencies: lines term<TAB>df, plain, gzip or zstd; or an index to imitate")
       ->type_name("FILE|INDEX");
-  command->add_option("--docs", arguments->documents, "Documents to generate; document frequencies are scaled to them")
-      ->type_name("N")
-      ->check(range_validator<std::uint64_t>(1, end_docid - 1));
-  command
-      ->add_option("--df-docs", arguments->df_documents,
-                   "Documents in the collection that --df counts (default: --docs)")
-      ->type_name("N")
-      ->check(range_validator<std::uint64_t>(1, end_docid - 1));
-  command
-      ->add_option("--clustering", synth.clustering, "How strongly terms cluster in sites and directories, from 0 to 1")
-      ->type_name("C")
-      ->check(range_validator(0.0, 1.0))
-      ->capture_default_str();
+  add_number_option(*command, "--docs", arguments->documents, "N",
+                    "Documents to generate; document frequencies are scaled to them", 1, end_docid - 1);
+  add_number_option(*command, "--df-docs", arguments->df_documents, "N",
+                    "Documents in the collection that --df counts (default: --docs)", 1, end_docid - 1);
+  add_number_option(*command, "--clustering", synth.clustering, "C",
+                    "How strongly terms cluster in sites and directories, from 0 to 1", 0.0, 1.0);
   command->add_option("-q,--queries", arguments->queries, "Queries whose terms occur together in documents")
       ->type_name("FILE");
   add_query_format_option(*command, arguments->format, "Format of the queries");
-  command->add_option("--mean-length", synth.mean_length, "Mean tokens per document (default: estimated from --df)")
-      ->type_name("X")
-      ->check(range_validator(1.0, max_mean_length));
-  command->add_option("--seed", synth.seed, "Seed of the random numbers")
-      ->type_name("N")
-      ->check(number_validator<std::uint64_t>())
-      ->capture_default_str();
+  add_number_option(*command, "--mean-length", synth.mean_length, "X",
+                    "Mean tokens per document (default: estimated from --df)", 1.0, max_mean_length);
+  add_number_option(*command, "--seed", synth.seed, "N", "Seed of the random numbers");
   add_value_option(*command, "--order", synth.order_by_score, synth_orders,
                    with_choices("Order of docIDs:", synth_orders));
   command->add_flag("--pagerank", synth.pagerank, "Store a synthetic PageRank");
-  command->add_option("--alpha", synth.scores.alpha, "Weight of PageRank in global scores")
-      ->type_name("X")
-      ->check(range_validator(0.0, 1.0))
-      ->capture_default_str();
+  add_number_option(*command, "--alpha", synth.scores.alpha, "X", "Weight of PageRank in global scores", 0.0, 1.0);
   add_pagerank_scale_option(*command, synth.scores.pagerank_scale);
   add_analyzer_options(*command, arguments->analyzer);
   add_build_options(*command, synth.build);
@@ -181,10 +167,7 @@ void add_synth_command(CLI::App& program) {
                        "Write links between the documents: lines from<TAB>to of docnos, compressed if the name ends in "
                        ".gz or .zst")
           ->type_name("FILE"));
-  command->add_option("--mean-links", arguments->mean_links, "Mean links per document")
-      ->type_name("X")
-      ->check(range_validator(0.0, 1e4))
-      ->capture_default_str();
+  add_number_option(*command, "--mean-links", arguments->mean_links, "X", "Mean links per document", 0.0, 1e4);
   mark_output(
       command->add_option("--corpus", arguments->corpus, "Write TREC web documents of synthetic words, with links")
           ->type_name("FOLDER"));

@@ -1,4 +1,4 @@
-#include "query_times_output.hpp"
+#include "bench/times_output.hpp"
 
 #include "quern/io/checksum.hpp"
 
@@ -10,7 +10,7 @@ void add_times_options(CLI::App& command, TimesOptions& options) {
   CLI::Option* times = mark_output(command.add_option(
       "--times", options.path, "Write the time of each query, and what it could be predicted from, to this file"));
   times->type_name("FILE");
-  command.add_flag("--force", options.force, "Replace a file of times that is there")->needs(times);
+  command.add_flag("--force", options.force, "Replace an existing file of times")->needs(times);
 }
 
 TimesOutput::TimesOutput(const TimesOptions& options, const IndexReader& index, std::string scoring)

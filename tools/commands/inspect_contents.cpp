@@ -1,4 +1,4 @@
-#include "model_figures.hpp"
+#include "commands/inspect_contents.hpp"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ namespace quern::tools {
 namespace {
 
 /// Features and layers that are listed for people; of more, only the number is shown.
-constexpr std::size_t most_listed = 1000;
+constexpr std::size_t max_listed = 1000;
 
 /// Inner nodes on the longest way of a tree. Children come after their parents.
 std::uint64_t depth_of(const TreeEnsemble& trees, std::uint64_t tree, std::vector<std::uint32_t>& depths) {
@@ -33,14 +33,14 @@ std::uint64_t depth_of(const TreeEnsemble& trees, std::uint64_t tree, std::vecto
 }
 
 Json tree_figures(const TreeEnsemble& trees) {
-  std::uint64_t greatest_depth = 0, most_leaves = 0;
+  std::uint64_t greatest_depth = 0, max_leaves = 0;
   std::vector<std::uint32_t> depths;
   for (std::uint64_t tree = 0; tree < trees.trees(); ++tree) {
     greatest_depth = std::max(greatest_depth, depth_of(trees, tree, depths));
-    most_leaves = std::max(most_leaves, trees.first_leaf[tree + 1] - trees.first_leaf[tree]);
+    max_leaves = std::max(max_leaves, trees.first_leaf[tree + 1] - trees.first_leaf[tree]);
   }
-  return {{"trees", trees.trees()},     {"nodes", trees.nodes.size()},      {"leaves", trees.leaves.size()},
-          {"most_leaves", most_leaves}, {"greatest_depth", greatest_depth}, {"tree_inputs", trees.inputs.size()}};
+  return {{"trees", trees.trees()},    {"nodes", trees.nodes.size()},      {"leaves", trees.leaves.size()},
+          {"most_leaves", max_leaves}, {"greatest_depth", greatest_depth}, {"tree_inputs", trees.inputs.size()}};
 }
 
 Json function_json(const TreeEnsemble& trees, bool) {
@@ -60,7 +60,7 @@ Json function_json(const NetworkModel& network, bool as_lines) {
   for (const auto& kind : transformation_names)
     json[std::string(kind.name)] = std::count_if(network.transformations.begin(), network.transformations.end(),
                                                  [&](const Transformation& each) { return each.kind == kind.value; });
-  if (as_lines && network.layers.size() > most_listed) {
+  if (as_lines && network.layers.size() > max_listed) {
     json["layers"] = network.layers.size();
     return json;
   }
@@ -78,7 +78,7 @@ Json function_json(const NetworkModel& network, bool as_lines) {
 }
 
 Json features_json(const std::vector<ModelFeature>& features, bool as_lines) {
-  if (as_lines && features.size() > most_listed) return features.size();
+  if (as_lines && features.size() > max_listed) return features.size();
   Json json = as_lines ? Json::object() : Json::array();
   for (const ModelFeature& feature : features) {
     std::string name;
@@ -91,6 +91,60 @@ Json features_json(const std::vector<ModelFeature>& features, bool as_lines) {
   }
   return json;
 }
+
+/// Writes the phrases of a document as they come.
+class PhrasePrinter {
+ public:
+  explicit PhrasePrinter(bool json) : json_(json) {}
+
+  void add(DocumentStream stream, std::string_view term) {
+    if (!has_stream_ || stream != stream_) begin_stream(stream);
+    if (term.empty()) return end_phrase();
+    if (json_) {
+      text_ += in_phrase_ ? "," : has_phrase_ ? ",[" : "[";
+      text_ += json_text(term);
+    } else {
+      text_ += in_phrase_ ? std::string(" ") : fmt::format("{}\t", name_of(stream));
+      text_ += term;
+    }
+    in_phrase_ = has_phrase_ = true;
+    if (text_.size() > 64 << 10) flush();
+  }
+  void end() {
+    end_stream();
+    flush();
+  }
+
+ private:
+  static std::string_view name_of(DocumentStream stream) {
+    return document_stream_names[static_cast<std::size_t>(stream)];
+  }
+  void begin_stream(DocumentStream stream) {
+    end_stream();
+    if (json_) text_ += fmt::format(",\"{}\":[", name_of(stream));
+    stream_ = stream;
+    has_stream_ = true;
+    has_phrase_ = false;
+  }
+  void end_stream() {
+    end_phrase();
+    if (json_ && has_stream_) text_ += "]";
+    has_stream_ = false;
+  }
+  void end_phrase() {
+    if (in_phrase_) text_ += json_ ? "]" : "\n";
+    in_phrase_ = false;
+  }
+  void flush() {
+    print(text_);
+    text_.clear();
+  }
+
+  bool json_;
+  bool has_stream_ = false, has_phrase_ = false, in_phrase_ = false;
+  DocumentStream stream_ = DocumentStream::title;
+  std::string text_;
+};
 
 }  // namespace
 
@@ -107,6 +161,21 @@ Json model_json(const RankerModel& model, bool as_lines) {
   json.update(std::visit([&](const auto& function) { return function_json(function, as_lines); }, model.function));
   json["features"] = features_json(model.features, as_lines);
   return json;
+}
+
+void print_tokens(const IndexReader& index, const ForwardReader& forward, docid_t docid, bool json) {
+  const StaticNumbers numbers = forward.numbers(docid);
+  if (json)
+    print(
+        fmt::format("{{\"docid\":{},\"docno\":{},\"url_bytes\":{},\"url_depth\":{},\"links\":{},\"out_links\":{},"
+                    "\"in_links\":{}",
+                    docid, json_text(index.docno(docid)), numbers.url_bytes, numbers.url_depth, numbers.links,
+                    numbers.out_links, numbers.in_links));
+  PhrasePrinter printer(json);
+  for_each_token(forward, index, docid,
+                 [&](DocumentStream stream, std::string_view term) { printer.add(stream, term); });
+  printer.end();
+  if (json) print("}\n");
 }
 
 }  // namespace quern::tools

@@ -1,8 +1,13 @@
-#include "beside_options.hpp"
+#include "beside_files.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "quern/core/size_text.hpp"
+#include "quern/formats/forward_file.hpp"
+#include "quern/formats/texts_file.hpp"
+#include "quern/io/checksum.hpp"
 
 #include "stage_options.hpp"
 
@@ -23,11 +28,17 @@ Json forward_json(const ForwardReport& report) {
 
 void say_report(const CommonOptions& options, const ForwardReport& report) {
   std::uint64_t tokens = 0;
-  for (const std::uint64_t of_stream : report.manifest.counts.tokens) tokens += of_stream;
+  for (const std::uint64_t in_stream : report.manifest.counts.tokens) tokens += in_stream;
   const std::string anchors = report.anchors ? count_text(*report.anchors, "link text") + ", " : "";
   say(options,
       fmt::format("quern: wrote the forward file: {}, {}, {}{}", count_text(report.manifest.documents, "document"),
                   count_text(tokens, "token"), anchors, size_text(report.file_bytes)));
+}
+
+/// If some have the file and others lack it, the copy fails and says so.
+bool some_have(std::span<const IndexPart> parts, std::string (*path)(const std::string& index_path)) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](const IndexPart& part) { return has_file(path(part.index.name())); });
 }
 
 }  // namespace
@@ -60,6 +71,18 @@ void show_reports(const CommonOptions& options, const BuildReport& index, const 
   Json json = to_json(index);
   add_to_json(beside, json);
   print(json.dump(1) + "\n");
+}
+
+BesideReports copy_beside(std::span<const IndexPart> parts, const Resources& resources, AtomicOutput& out) {
+  const IndexReader index = IndexReader::open(out.file());
+  const std::string hash = hash_text(index.container().content_hash());
+  BesideReports reports;
+  if (some_have(parts, forward_path))
+    reports.forward = copy_forward(parts, index, resources, out.add_member(forward_member));
+  if (!index.manifest().field_names.kept.empty())
+    reports.fields = copy_fields(parts, hash, resources, out.add_member(fields_member));
+  if (some_have(parts, texts_path)) reports.texts = copy_texts(parts, hash, resources, out.add_member(texts_member));
+  return reports;
 }
 
 }  // namespace quern::tools

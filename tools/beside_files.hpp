@@ -1,9 +1,13 @@
 #pragma once
+#include <span>
+
 #include "quern/index/make_index.hpp"
+#include "quern/index/shards/copy_beside.hpp"
+#include "quern/io/atomic_output.hpp"
 
 #include "command.hpp"
 
-/// Options and figures of the files beside an index.
+/// The files beside an index: options, figures, and copies for indexes that are made of others.
 namespace quern::tools {
 
 /// --forward.
@@ -15,5 +19,9 @@ void say_reports(const CommonOptions& options, const BesideReports& reports);
 /// Remarks for people on an index and the files beside it, and with --json the figures of all.
 void show_reports(const CommonOptions& options, const BuildReport& index, const BesideReports& beside,
                   const std::string& output);
+
+/// Writes beside the new index in `out`, which holds these documents of other indexes, copies of their texts, kept
+/// fields and forward files.
+BesideReports copy_beside(std::span<const IndexPart> parts, const Resources& resources, AtomicOutput& out);
 
 }  // namespace quern::tools

@@ -1,0 +1,88 @@
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include "help/command_text.hpp"
+
+namespace quern::tools {
+namespace {
+
+/// Options under a heading, by how many people need them. The names are the long ones; -k has no other.
+struct Heading {
+  const char* title;
+  std::array<const char*, 3> options;  ///< those of each level
+};
+
+constexpr Heading headings[] = {
+    {"Corpus",
+     {"files-from format keep-fields skip-bad", "corpus range from",
+      "files-root include exclude id-field title-field text-field url-field vector-field max-document duplicates "
+      "max-errors languages drop-copies html"}},
+    {"Analysis", {"stemmer stopwords impacts", "index", "impact-scale"}},
+    {"Document order", {"order by pagerank", "links", "pagerank-scale report"}},
+    {"Index", {"codec quantize store-text forward", "to", "block-size recursion"}},
+    {"Shards", {"shard shards statistics scales", "", ""}},
+    {"Synthetic data",
+     {"df docs mean-length", "trees leaves hidden lengths",
+      "df-docs clustering mean-links synthetic postings mean-gap longer least-postings most-postings"}},
+    {"Queries",
+     {"queries query queries-format algorithm algorithms k filter method methods", "ks batch-wait train",
+      "query-scale queries-limit levels segment no-cpu cpu-methods"}},
+    {"Scoring", {"scorer", "scores", "k1 b idf alpha no-early-termination early-termination"}},
+    {"Second stage", {"ranker rerank run", "features qrels", "ranker-memory gpu-from fast-math list"}},
+    {"GPU",
+     {"device gpu-memory strategies", "gpus plan gpu-options",
+      "gpu strategy partitions batch batches cache transfers transfer tails bucketing one-by-one limits"}},
+    {"Cache plans",
+     {"policy policies budget", "lambdas points",
+      "max-admission block round count memories base-memory base-batch calibrate part link csv overlap steps limit"}},
+    {"Scheduling",
+     {"rate", "schedule deadline costs cpu-threads",
+      "times max-blocks gpu-share gpu-threads gpu-batches max-batch hand-over allow-missed seconds"}},
+    {"Measures", {"measures compare per-query", "complete", "relevance-level depth samples test"}},
+    {"Measurement", {"repeats", "warm-up", "no-peers"}},
+    {"Output", {"output output-format fields force json stats", "tag text docs lists tokens", "config"}},
+    {"Resources", {"memory threads quiet", "tmp", "seed"}},
+    {"Help", {"help version", "man commands all", "help-all"}}};
+
+bool has_word(const char* list, const std::string& word) {
+  std::istringstream words(list);
+  return std::find(std::istream_iterator<std::string>(words), {}, word) != std::istream_iterator<std::string>();
+}
+
+std::string long_name(const OptionText& option) {
+  const std::string& name = option.names.back();
+  return name.substr(std::min(name.find_first_not_of('-'), name.size()));
+}
+
+}  // namespace
+
+void put_under_headings(std::vector<OptionText>& options) {
+  std::vector<OptionText> sorted;
+  for (const Heading& heading : headings) {
+    for (OptionText& option : options) {
+      for (std::size_t level = 0; level < heading.options.size() && option.heading.empty(); ++level) {
+        if (!has_word(heading.options[level], long_name(option))) continue;
+        option.heading = heading.title;
+        option.level = level;
+        sorted.push_back(option);
+      }
+    }
+  }
+  for (const OptionText& option : options)
+    if (option.heading.empty()) throw std::logic_error("no heading has the option " + option.names.back());
+  options = std::move(sorted);
+}
+
+std::vector<OptionText> main_options(const CommandText& command) {
+  std::vector<OptionText> shown = command.options;
+  for (std::size_t levels = std::tuple_size_v<decltype(Heading::options)>;
+       levels > 1 && shown.size() > max_main_options; --levels)
+    std::erase_if(shown, [&](const OptionText& option) { return option.level + 1 == levels; });
+  return shown;
+}
+
+}  // namespace quern::tools
