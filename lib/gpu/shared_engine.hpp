@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/gpu/device/gpu_statistics.hpp"
 #include "quern/gpu/failover.hpp"
-#include "quern/gpu/worker/gpu_statistics.hpp"
 #include "quern/plan/cost_model.hpp"
 #include "quern/plan/query_dispatcher.hpp"
 #include "quern/plan/query_features.hpp"
