@@ -1,7 +1,7 @@
 #pragma once
 #include "quern/formats/plan_file.hpp"
+#include "quern/gpu/device/gpu_statistics.hpp"
 #include "quern/gpu/intersect/gpu_intersection.hpp"
-#include "quern/gpu/worker/gpu_statistics.hpp"
 #include "quern/search/query_statistics.hpp"
 
 #include "command.hpp"

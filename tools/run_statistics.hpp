@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/gpu/device/gpu_statistics.hpp"
 #include "quern/gpu/query_backend.hpp"
 #include "quern/gpu/rank/gpu_reranker.hpp"
-#include "quern/gpu/worker/gpu_statistics.hpp"
 #include "quern/search/query_engine.hpp"
 #include "quern/search/query_statistics.hpp"
 

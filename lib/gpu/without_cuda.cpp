@@ -3,7 +3,6 @@
 #include "quern/gpu/intersect/intersect_runner.hpp"
 #include "quern/gpu/rank/features/document_words.hpp"
 #include "quern/gpu/rank/models/device_ranker.hpp"
-#include "quern/gpu/rank/models/pinned_features.hpp"
 #include "quern/gpu/rank/models/ranker_flight.hpp"
 #include "quern/gpu/rank/rerank_flight.hpp"
 #include "quern/gpu/worker/batch_runner.hpp"
@@ -42,19 +41,20 @@ DeviceIndex::~DeviceIndex() = default;
 void DeviceIndex::upload_block_maxima(Progress&) { fail(); }
 void DeviceIndex::upload_upper_bounds(const QueryEngine&, Progress&) { fail(); }
 
-struct ListStore::Device {};
-ListStore::ListStore(const DeviceIndex& index, const GpuMemoryOptions&, Progress&) : index_(index), cache_({}) {
+struct DeviceListStore::Device {};
+DeviceListStore::DeviceListStore(const DeviceIndex& index, const GpuMemoryOptions&, Progress&)
+    : index_(index), cache_({}) {
   fail();
 }
-ListStore::ListStore(ListStore&&) noexcept = default;
-ListStore::~ListStore() = default;
-bool ListStore::acquire(unsigned, std::span<const WantedList>) { fail(); }
-bool ListStore::fit(std::span<const WantedList>) const { fail(); }
-std::vector<WantedList> ListStore::without_rarely_read(std::span<const WantedList>) { fail(); }
-void ListStore::release(unsigned) {}
-bool ListStore::open_windows(unsigned) { fail(); }
-ListCacheCounts ListStore::take_counts() { fail(); }
-double ListStore::copy_us(unsigned) const { fail(); }
+DeviceListStore::DeviceListStore(DeviceListStore&&) noexcept = default;
+DeviceListStore::~DeviceListStore() = default;
+bool DeviceListStore::acquire(unsigned, std::span<const WantedList>) { fail(); }
+bool DeviceListStore::fit(std::span<const WantedList>) const { fail(); }
+std::vector<WantedList> DeviceListStore::without_rarely_read(std::span<const WantedList>) { fail(); }
+void DeviceListStore::release(unsigned) {}
+bool DeviceListStore::open_windows(unsigned) { fail(); }
+ListCacheCounts DeviceListStore::take_counts() { fail(); }
+double DeviceListStore::copy_us(unsigned) const { fail(); }
 
 struct EntryStore::Device {};
 EntryStore::EntryStore(const DeviceIndex&, std::uint64_t) { fail(); }
@@ -90,13 +90,15 @@ std::unique_ptr<StrategyRun> make_wang(const DeviceIndex&, MemoryAccount&, const
 struct BatchRunner::State {
   BatchTimes times;
 };
-BatchRunner::BatchRunner(const DeviceIndex&, const ListStore*, const Strategy&, const StrategyOptions&) { fail(); }
+BatchRunner::BatchRunner(const DeviceIndex&, const DeviceListStore*, const Strategy&, const StrategyOptions&) {
+  fail();
+}
 BatchRunner::BatchRunner(BatchRunner&&) noexcept = default;
 BatchRunner::~BatchRunner() = default;
 void BatchRunner::start(const QueryBatch&, const BatchWork&, const BatchRunner*, bool) { fail(); }
 void BatchRunner::use_entries(const EntryStore&) { fail(); }
 void BatchRunner::begin_windows(const QueryBatch&, const BatchWork&) { fail(); }
-void BatchRunner::run_windows(const BatchWork&, const DocumentWindows&, ListStore&, unsigned, std::uint64_t,
+void BatchRunner::run_windows(const BatchWork&, const DocumentWindows&, DeviceListStore&, unsigned, std::uint64_t,
                               const BatchRunner*) {
   fail();
 }
@@ -119,14 +121,14 @@ UnpackedMemory::~UnpackedMemory() = default;
 struct IntersectRunner::State {
   IntersectTimes times;
 };
-IntersectRunner::IntersectRunner(const DeviceIndex&, const ListStore*, std::uint64_t) { fail(); }
+IntersectRunner::IntersectRunner(const DeviceIndex&, const DeviceListStore*, std::uint64_t) { fail(); }
 IntersectRunner::IntersectRunner(IntersectRunner&&) noexcept = default;
 IntersectRunner::~IntersectRunner() = default;
 void IntersectRunner::start(const IntersectArrays&, const IntersectWork&, const UnpackedMemory&,
                             const IntersectRunner*) {
   fail();
 }
-void IntersectRunner::run_windows(const WindowedBatch&, const IntersectWork&, const UnpackedMemory&, ListStore&,
+void IntersectRunner::run_windows(const WindowedBatch&, const IntersectWork&, const UnpackedMemory&, DeviceListStore&,
                                   unsigned, const IntersectRunner*) {
   fail();
 }

@@ -75,7 +75,7 @@ class CutBatch {
   void make_batch() {
     batch_.emplace(index_.engine(), *cache_);
     for (const auto& lists : asked_.lists)
-      batch_->add(std::vector<gpu::WaitingQuery>{{lists}}, {.intersect = true, .k = k_, .passing = asked_.passing});
+      batch_->add(std::vector<gpu::UnbatchedQuery>{{lists}}, {.intersect = true, .k = k_, .passing = asked_.passing});
   }
   void bring_some(const gpu::QueryBatch& whole_lists, RandomBits& random, gpu::ListCopies& copies) {
     std::vector<gpu::ListView> unused(whole_lists.coded.size());

@@ -16,10 +16,11 @@ class FailingRun : public StrategyRun {
 
   OwnBytes plan(const QueryBatch& batch, const BatchWork& work) override { return other_->plan(batch, work); }
   void fill(std::uint8_t* memory) const override { other_->fill(memory); }
-  void prepare(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work, const Stream& stream) override {
+  void prepare(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work,
+               const CudaStream& stream) override {
     other_->prepare(arrays, batch, work, stream);
   }
-  void run(const IndexView&, const BatchView&, const QueryBatch&, const BatchWork&, const Stream& stream) override {
+  void run(const IndexView&, const BatchView&, const QueryBatch&, const BatchWork&, const CudaStream& stream) override {
     CUDA_CHECK(cudaMemsetAsync(nullptr, 0, 1, stream));
   }
 

@@ -62,7 +62,7 @@ class HostIndex {
     }
   }
 
-  /// Puts the batch's lists into arenas, as ListStore does, some of them in two parts.
+  /// Puts the batch's lists into arenas, as DeviceListStore does, some of them in two parts.
   void move_lists(gpu::QueryBatch& batch, RandomBits& random) {
     gpu::ListCopies copies;
     gpu::ListCache cache = cache_of_fronts(batch, random, copies);
@@ -226,7 +226,7 @@ inline gpu::QueryBatch batch_of(const QueryEngine& engine, const std::vector<std
     const auto& lists = asked.lists.emplace_back(std::move(lists_of_query));
     const std::size_t number = batch.queries.size();
     const std::uint32_t least = number < min_units.size() ? min_units[number] : 0;
-    batch.add(std::vector<gpu::WaitingQuery>{{lists, least}},
+    batch.add(std::vector<gpu::UnbatchedQuery>{{lists, least}},
               {.intersect = conjunctive, .k = k, .passing = asked.passing});
   }
   return batch;

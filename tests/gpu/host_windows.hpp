@@ -8,8 +8,8 @@
 #include "quern/core/random.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/store/document_windows.hpp"
-#include "quern/gpu/worker/merge_window.cuh"
 #include "quern/gpu/worker/query_batch.hpp"
+#include "quern/gpu/worker/sort_keys.cuh"
 
 #include "gpu/host_index.hpp"
 

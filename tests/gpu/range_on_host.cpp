@@ -3,7 +3,6 @@
 #include "quern/gpu/range/entries.cuh"
 #include "quern/gpu/range/finish.cuh"
 #include "quern/gpu/range/intersection.cuh"
-#include "quern/gpu/range/range_intersection.cuh"
 #include "quern/gpu/range/union.cuh"
 
 namespace quern::testing {

@@ -2,9 +2,7 @@
 #include <thread>
 #include <vector>
 
-#include "quern/gpu/worker/batch_growth.hpp"
-#include "quern/gpu/worker/take_or_free.hpp"
-#include "quern/gpu/worker/window_copies.hpp"
+#include "quern/gpu/worker/batch_start.hpp"
 
 #include "catch.hpp"
 
@@ -47,11 +45,11 @@ using BatchSizes = std::vector<std::size_t>;
 
 TEST_CASE("batches have as many queries as wait until memory is short", "[gpu_pipeline]") {
   FakeMemory memory(1000000);
-  CHECK(memory.growth.most() == gpu::max_batch_queries);
+  CHECK(memory.growth.max_queries() == gpu::max_batch_queries);
   CHECK(memory.start(50) == 50);
   CHECK(memory.tried == BatchSizes{50});
   CHECK(memory.cleaned == 0);
-  CHECK(memory.growth.most() == gpu::max_batch_queries);
+  CHECK(memory.growth.max_queries() == gpu::max_batch_queries);
 }
 
 TEST_CASE("memory is freed once before batches become smaller", "[gpu_pipeline]") {
@@ -65,13 +63,13 @@ TEST_CASE("memory is freed once before batches become smaller", "[gpu_pipeline]"
 TEST_CASE("batches that are as large as allowed make the next ones twice as large", "[gpu_pipeline]") {
   FakeMemory memory(30);
   memory.start(100);
-  CHECK(memory.growth.most() == 50);  // 25 fit, so twice as many are tried
+  CHECK(memory.growth.max_queries() == 50);  // 25 fit, so twice as many are tried
   memory.room = 1000;
   CHECK(memory.start(20) == 20);
-  CHECK(memory.growth.most() == 50);  // nothing is known of more
+  CHECK(memory.growth.max_queries() == 50);  // nothing is known of more
   CHECK(memory.start(1000) == 50);
   CHECK(memory.start(1000) == 100);
-  CHECK(memory.growth.most() == 200);
+  CHECK(memory.growth.max_queries() == 200);
 }
 
 TEST_CASE("batches are halved down to one query, which is given up if it does not fit", "[gpu_pipeline]") {
@@ -110,9 +108,9 @@ TEST_CASE("a batch without windows allows the next one twice the queries that fi
   CHECK(tried == 20);
   CHECK(start(6) == 6);
   CHECK(tried == 6);
-  CHECK(growth.most() == 12);
+  CHECK(growth.max_queries() == 12);
   growth.fitted(0);
-  CHECK(growth.most() == 2);
+  CHECK(growth.max_queries() == 2);
 }
 
 TEST_CASE("a batch may take less in another way than by fewer queries", "[gpu_pipeline]") {
@@ -129,7 +127,7 @@ TEST_CASE("a batch may take less in another way than by fewer queries", "[gpu_pi
       [] {}, [&](std::size_t) { share /= 2; });
   CHECK(count == 8);
   CHECK(tried == BatchSizes{8, 8, 8, 8});
-  CHECK(growth.most() == gpu::max_batch_queries);
+  CHECK(growth.max_queries() == gpu::max_batch_queries);
 }
 
 TEST_CASE("other errors than too little memory end the start of a batch", "[gpu_pipeline]") {

@@ -28,7 +28,7 @@ struct BatchOfAll {
       index.for_each_list(block, [&](std::string_view, const PostingList& list) {
         if (lists.size() < gpu::max_terms) lists.push_back({list, 1.0f, 1});
       });
-    batch.add(std::vector<gpu::WaitingQuery>{{lists}}, {});
+    batch.add(std::vector<gpu::UnbatchedQuery>{{lists}}, {});
   }
   std::vector<WeightedList> lists;
   gpu::QueryBatch batch;
@@ -269,7 +269,7 @@ TEST_CASE("every strategy says how large its windows may be, or that memory is t
   REQUIRE(of.lists.size() > 32);
   gpu::QueryBatch small(engine);
   const std::vector<WeightedList> some(of.lists.begin(), of.lists.begin() + 3);
-  small.add(std::vector<gpu::WaitingQuery>{{some}}, {.intersect = true});
+  small.add(std::vector<gpu::UnbatchedQuery>{{some}}, {.intersect = true});
   for (const gpu::Strategy& strategy : gpu::all_strategies()) {
     INFO(strategy.name);
     REQUIRE(strategy.window_limits != nullptr);
@@ -302,7 +302,7 @@ TEST_CASE("the work of a batch of intersections decides whether its lists are de
   const auto decodes = [&](const std::vector<WeightedList>& lists, std::size_t queries,
                            const gpu::StrategyOptions& options = {}, bool all = true, bool stay = false) {
     gpu::QueryBatch batch(engine);
-    batch.add(std::vector<gpu::WaitingQuery>(queries, gpu::WaitingQuery{lists}), {.intersect = all});
+    batch.add(std::vector<gpu::UnbatchedQuery>(queries, gpu::UnbatchedQuery{lists}), {.intersect = all});
     return gpu::range_decodes_lists(batch, all ? intersect : unite, options, stay);
   };
   // A query looks the shortest list's documents up in two others.

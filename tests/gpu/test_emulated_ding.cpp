@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "quern/gpu/papers/ding/ding_terms.cuh"
-#include "quern/gpu/papers/ding/max_tree.cuh"
+#include "quern/gpu/papers/ding/ding_view.cuh"
 
 #include "catch.hpp"
 

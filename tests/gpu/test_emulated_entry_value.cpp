@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "quern/core/random.hpp"
-#include "quern/gpu/range/entry_value.cuh"
+#include "quern/gpu/range/entries.cuh"
 
 #include "catch.hpp"
 

@@ -7,12 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "quern/gpu/intersect/merge_find_block.cuh"
+#include "quern/gpu/intersect/coded_lists.cuh"
+#include "quern/gpu/intersect/intersect_batch.hpp"
 #include "quern/gpu/intersect/probing.cuh"
-#include "quern/gpu/intersect/query_blocks.cuh"
-#include "quern/gpu/intersect/skipping_warp.cuh"
-#include "quern/gpu/intersect/unpacking.cuh"
-#include "quern/gpu/intersect/windowed_batch.hpp"
 #include "quern/search/intersect.hpp"
 
 #include "catch.hpp"

@@ -52,7 +52,7 @@ struct HostRanker {
 };
 
 std::vector<std::uint64_t> emulated_bits(const HostRanker& ranker, const FeatureColumns& features,
-                                         unsigned multiprocessors, std::uint64_t most_bytes) {
+                                         unsigned multiprocessors, std::uint64_t max_bytes) {
   std::vector<double> scores(features.documents, -77);
   std::vector<uint4> memory;
   const auto get = [&](std::size_t bytes) {
@@ -61,7 +61,7 @@ std::vector<std::uint64_t> emulated_bits(const HostRanker& ranker, const Feature
     return reinterpret_cast<std::uint8_t*>(memory.data());
   };
   EmulatedLauncher launcher(multiprocessors);
-  gpu::score_documents(ranker.loaded, features, scores.data(), get, launcher, most_bytes);
+  gpu::score_documents(ranker.loaded, features, scores.data(), get, launcher, max_bytes);
   return score_bits(scores);
 }
 
@@ -93,9 +93,9 @@ TEST_CASE("emulated kernels give the same scores of any number of documents, in 
     for (const std::size_t count : {0u, 1u, 31u, 32u, 33u, 64u, 127u, 129u, 300u}) {
       const FeatureColumns some = {documents.columns.values, count, documents.columns.stride};
       const std::vector<std::uint64_t> expected = plain_bits(one.model, some);
-      for (const std::uint64_t most_bytes : {std::uint64_t{1}, std::uint64_t{100000}, gpu::scoring_bytes}) {
-        INFO(one.name << ", " << count << " documents, " << most_bytes << " bytes");
-        REQUIRE(emulated_bits(ranker, some, 1 + random() % 200, most_bytes) == expected);
+      for (const std::uint64_t max_bytes : {std::uint64_t{1}, std::uint64_t{100000}, gpu::scoring_bytes}) {
+        INFO(one.name << ", " << count << " documents, " << max_bytes << " bytes");
+        REQUIRE(emulated_bits(ranker, some, 1 + random() % 200, max_bytes) == expected);
       }
     }
   }

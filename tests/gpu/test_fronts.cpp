@@ -35,7 +35,7 @@ gpu::QueryEnd end_with(const QueryEngine& engine, const std::vector<WeightedList
                        std::span<const std::uint64_t> blocks) {
   const gpu::ListCache cache = cache_with_fronts(engine, lists, blocks);
   gpu::QueryBatch batch(engine, cache);
-  batch.add(std::vector<gpu::WaitingQuery>{{lists}}, {.intersect = true});
+  batch.add(std::vector<gpu::UnbatchedQuery>{{lists}}, {.intersect = true});
   return gpu::end_of_query(batch, 0, lists);
 }
 
@@ -53,7 +53,7 @@ TEST_CASE("a batch of fronts has the numbers of shorter lists, and their order a
   const std::uint64_t blocks[] = {0, 3, 5};
   const gpu::ListCache cache = cache_with_fronts(engine, lists, blocks);
   gpu::QueryBatch whole(engine), cut(engine, cache);
-  const std::vector<gpu::WaitingQuery> twice{{lists}, {lists}};
+  const std::vector<gpu::UnbatchedQuery> twice{{lists}, {lists}};
   whole.add(twice, {.intersect = true});
   cut.add(twice, {.intersect = true});
   REQUIRE(cut.fronts()->counts().cut_lists == 2);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "quern/core/error.hpp"
-#include "quern/gpu/rank/gpu_rerank_topics.hpp"
+#include "quern/gpu/rank/gpu_reranker.hpp"
 #include "quern/lab/synth/synth_ranker.hpp"
 
 #include "catch.hpp"

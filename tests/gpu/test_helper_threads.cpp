@@ -2,7 +2,7 @@
 #include <atomic>
 #include <stdexcept>
 
-#include "quern/gpu/worker/helper_threads.hpp"
+#include "quern/gpu/worker/worker_pool.hpp"
 
 #include "catch.hpp"
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "quern/gpu/device/entry_place.hpp"
-#include "quern/gpu/range/intersection_items.hpp"
+#include "quern/gpu/device/index_view.hpp"
+#include "quern/gpu/range/range_batch.hpp"
 #include "quern/search/query_engine.hpp"
 
 #include "catch.hpp"
@@ -32,7 +32,7 @@ class Pairs {
         if (all_found) lists_.push_back(std::move(of));
       }
     }
-    std::vector<gpu::WaitingQuery> waiting;
+    std::vector<gpu::UnbatchedQuery> waiting;
     for (const auto& of : lists_) waiting.push_back({of, 0});
     batch.add(waiting, {.intersect = true});
   }

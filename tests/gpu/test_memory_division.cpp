@@ -100,7 +100,7 @@ TEST_CASE("pinned memory counts apart from a GPU's", "[gpu_store]") {
   gpu::MemoryAccount pinned(1024);
   pinned.take(gpu::MemoryUse::pinned, 700);
   CHECK_THROWS_WITH(pinned.take(gpu::MemoryUse::pinned, 100), Catch::Contains("pinned host memory"));
-  gpu::MemoryTable all = pinned.most();
+  gpu::MemoryTable all = pinned.peak();
   all[static_cast<std::size_t>(gpu::MemoryUse::rows)] = 5;
   all[static_cast<std::size_t>(gpu::MemoryUse::working)] = 6;
   CHECK(gpu::on_gpu(all) == 11);
@@ -116,7 +116,7 @@ TEST_CASE("an account refuses what passes its limit, and counts what is given ba
   account.give_back(gpu::MemoryUse::rows, 5120);
   account.take(gpu::MemoryUse::batch, 9728);
   CHECK(account.left() == 0);
-  CHECK(account.most()[static_cast<std::size_t>(gpu::MemoryUse::rows)] == 5120);
+  CHECK(account.peak()[static_cast<std::size_t>(gpu::MemoryUse::rows)] == 5120);
 }
 
 }  // namespace quern

@@ -4,7 +4,6 @@
 #include "quern/core/random.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/store/list_cache.hpp"
-#include "quern/gpu/store/plan_room.hpp"
 #include "quern/plan/cache_plan.hpp"
 
 #include "catch.hpp"

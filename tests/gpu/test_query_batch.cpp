@@ -74,7 +74,7 @@ void check_units(const QueryEngine& engine, const ModelIndex& model) {
     INFO(text_of(terms));
     gpu::QueryBatch batch(engine);
     const std::size_t k = 10;
-    batch.add(std::vector<gpu::WaitingQuery>{{lists}}, {.k = k});
+    batch.add(std::vector<gpu::UnbatchedQuery>{{lists}}, {.k = k});
     const gpu::BatchQuery& query = batch.queries.front();
     std::uint64_t most = 0;
     for (const gpu::BatchTerm& term : batch.terms) most += term.max_units;
@@ -127,8 +127,8 @@ TEST_CASE("a batch contains each list once, and cuts its queries into chunks", "
   bool all_found = false;
   const auto lists = engine.lists_of(terms_of_text("often everywhere", analyzer), all_found);
   REQUIRE(lists.size() == 2);
-  CHECK(batch.add(std::vector<gpu::WaitingQuery>(99, {lists}), {}) == 99);
-  CHECK(batch.add(std::vector<gpu::WaitingQuery>(5, {lists}), {}, [&] { return batch.queries.size() < 100; }) == 1);
+  CHECK(batch.add(std::vector<gpu::UnbatchedQuery>(99, {lists}), {}) == 99);
+  CHECK(batch.add(std::vector<gpu::UnbatchedQuery>(5, {lists}), {}, [&] { return batch.queries.size() < 100; }) == 1);
   CHECK(batch.lists.size() == 2);
   CHECK(batch.terms.size() == 200);
   CHECK(batch.postings == 100 * (lists[0].list.df + lists[1].list.df));
@@ -156,10 +156,10 @@ TEST_CASE("queries added together make the same batch as one by one", "[gpu_batc
       if (lists.back().empty()) lists.pop_back();
     }
     gpu::QueryBatch together(engine), one_by_one(engine);
-    std::vector<gpu::WaitingQuery> waiting;
+    std::vector<gpu::UnbatchedQuery> waiting;
     for (std::size_t i = 0; i < lists.size(); ++i) waiting.push_back({lists[i], static_cast<std::uint32_t>(i % 3)});
     CHECK(together.add(waiting, {}) == waiting.size());
-    for (const gpu::WaitingQuery& query : waiting) one_by_one.add(std::span(&query, 1), {});
+    for (const gpu::UnbatchedQuery& query : waiting) one_by_one.add(std::span(&query, 1), {});
     CHECK(together.lists.size() == one_by_one.lists.size());
     CHECK(together.raw_docids == one_by_one.raw_docids);
     CHECK(together.raw_values == one_by_one.raw_values);
@@ -194,7 +194,7 @@ TEST_CASE("terms are numbered in the order of their first occurrence", "[gpu_bat
     for (unsigned i = 0; i < 20000; ++i) {
       const term_t term = std::uniform_int_distribution<term_t>(0, spread)(random);
       const auto [place, is_new] = expected.try_emplace(term, static_cast<std::uint32_t>(expected.size()));
-      REQUIRE(numbers.of(term) == std::pair(place->second, is_new));
+      REQUIRE(numbers.number_of(term) == std::pair(place->second, is_new));
     }
   }
 }

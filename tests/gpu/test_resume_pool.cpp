@@ -1,6 +1,6 @@
 #include <memory>
 
-#include "quern/gpu/worker/resume_pool.hpp"
+#include "quern/gpu/worker/fronts.hpp"
 #include "quern/gpu/worker/worker_pool.hpp"
 
 #include "catch.hpp"

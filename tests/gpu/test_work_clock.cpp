@@ -2,7 +2,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "quern/gpu/worker/work_clock.hpp"
+#include "quern/gpu/worker/batch_start.hpp"
 
 #include "catch.hpp"
 

@@ -2,7 +2,7 @@
 #include <unordered_map>
 
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/store/plan_room.hpp"
+#include "quern/gpu/store/list_cache.hpp"
 #include "quern/lab/gpu/gpu_cache_subject.hpp"
 #include "quern/lab/gpu/list_cache_bench.hpp"
 #include "quern/plan/cache_plan.hpp"

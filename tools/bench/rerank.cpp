@@ -194,7 +194,7 @@ void print_summaries(const Json& json) {
 void add_gpu_figures(const BenchRerankArguments& arguments, std::span<const RerankSubject> subjects,
                      const FeatureColumns& features, const RerankBenchOptions& options,
                      std::span<const RerankFigures> on_cpu, Progress& progress, Json& json) {
-  GpuRerankOptions on_gpu;
+  GpuRerankBenchOptions on_gpu;
   on_gpu.gpu = arguments.gpu;
   on_gpu.ranker_bytes = parse_size(arguments.ranker_memory);
   on_gpu.fast_math = arguments.fast_math;

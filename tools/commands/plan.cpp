@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "quern/core/size_text.hpp"
-#include "quern/gpu/store/plan_room.hpp"
+#include "quern/gpu/store/list_cache.hpp"
 #include "quern/plan/cache_plan.hpp"
 
 #include "cache_options.hpp"

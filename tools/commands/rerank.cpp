@@ -8,7 +8,7 @@
 
 #include "quern/core/size_text.hpp"
 #include "quern/formats/queries/run_file.hpp"
-#include "quern/gpu/rank/gpu_rerank_topics.hpp"
+#include "quern/gpu/rank/gpu_reranker.hpp"
 #include "quern/rank/rerank_topics.hpp"
 
 #include "command.hpp"

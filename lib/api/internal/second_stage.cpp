@@ -13,7 +13,7 @@
 #include "quern/core/error.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/rankers/model_format.hpp"
-#include "quern/gpu/rank/gpu_rerank_topics.hpp"
+#include "quern/gpu/rank/gpu_reranker.hpp"
 #include "quern/gpu/rerank_device.hpp"
 #include "quern/rank/features/feature_extractor.hpp"
 #include "quern/rank/features/feature_list.hpp"

@@ -2,7 +2,6 @@
 #include "quern/gpu/decode/newpfd.cuh"
 #include "quern/gpu/decode/rice.cuh"
 #include "quern/gpu/decode/rpfd.cuh"
-#include "quern/gpu/decode/rpfd_once.cuh"
 
 /// The decoder of each coding, and the variants of kernels by block size.
 namespace quern::gpu {
@@ -11,19 +10,19 @@ template <Coding coding, int V, int L = lanes_per_warp>
 struct DecoderOf;
 template <int V, int L>
 struct DecoderOf<Coding::newpfd, V, L> {
-  using Type = NewPfdDecoder<V, L>;
+  using Type = NewPfdWarpDecoder<V, L>;
 };
 template <int V>
 struct DecoderOf<Coding::rpfd, V> {
-  using Type = RpfdDecoder<V>;
+  using Type = RpfdWarpDecoder<V>;
 };
 template <int V, int L>
 struct DecoderOf<Coding::rpfd_once, V, L> {
-  using Type = RpfdOnceDecoder<V, L>;
+  using Type = RpfdOnceWarpDecoder<V, L>;
 };
 template <int V>
 struct DecoderOf<Coding::rice, V> {
-  using Type = RiceDecoder<V>;
+  using Type = RiceWarpDecoder<V>;
 };
 
 /// Counts a damaged block, once per warp.
@@ -64,7 +63,7 @@ void with_values_per_lane(unsigned block_size, With&& with) {
   with.template operator()<16>();
 }
 
-/// The same with the lanes that decode a block, for kernels whose warps can decode several blocks at a time:
+/// As above, with the lanes that decode a block, for kernels whose warps can decode several blocks at a time:
 /// with.operator()<V, L>().
 template <Coding coding, class With>
 void with_lanes_per_block(unsigned block_size, With&& with) {

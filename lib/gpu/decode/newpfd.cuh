@@ -16,9 +16,9 @@ struct HighPartsOfLane {
 
 /// If its groups decode different blocks, all lanes of a warp call together.
 template <int V, int L = lanes_per_warp>
-class NewPfdDecoder {
+class NewPfdWarpDecoder {
  public:
-  __device__ NewPfdDecoder(const IndexView&, const WarpBuffer<V>& buffer) : buffer_(buffer) {}
+  __device__ NewPfdWarpDecoder(const IndexView&, const WarpBuffer<V>& buffer) : buffer_(buffer) {}
 
   /// Opens a block. False if its parts are not within it: then it decodes as if it had none.
   __device__ bool open(const BlockPlace& place) {

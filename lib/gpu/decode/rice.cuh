@@ -1,15 +1,15 @@
 #pragma once
 #include "quern/gpu/decode/block_place.cuh"
-#include "quern/gpu/decode/rice_parts.hpp"
+#include "quern/gpu/decode/block_place.hpp"
 #include "quern/gpu/decode/slots.cuh"
 
 /// Rice-coded blocks, decoded by one warp each; formats/rice.md describes them.
 namespace quern::gpu {
 
 template <int V>
-class RiceDecoder {
+class RiceWarpDecoder {
  public:
-  __device__ RiceDecoder(const IndexView&, const WarpBuffer<V>& buffer) : buffer_(buffer) {}
+  __device__ RiceWarpDecoder(const IndexView&, const WarpBuffer<V>& buffer) : buffer_(buffer) {}
 
   __device__ bool open(const BlockPlace& place) {
     place_ = place;

@@ -22,9 +22,9 @@ struct RpfdStream {
 };
 
 template <int V>
-class RpfdDecoder {
+class RpfdWarpDecoder {
  public:
-  __device__ RpfdDecoder(const IndexView& index, const WarpBuffer<V>& buffer)
+  __device__ RpfdWarpDecoder(const IndexView& index, const WarpBuffer<V>& buffer)
       : buffer_(buffer),
         shape_(rpfd_shapes + index.recursion),
         arrays_(rpfd::arrays_of(index.recursion)),
@@ -72,17 +72,17 @@ class RpfdDecoder {
   /// Whether freq_at() can be called.
   static constexpr bool has_single_freqs = true;
   /// Prepares freq_at(), for which the warp's buffer is kept if there are exceptions. False if these are damaged.
-  __device__ bool open_freqs() const { return of(freqs_.exceptions, 0) == 0 || put_parts_of_all(freqs_); }
+  __device__ bool open_freqs() const { return lane_value(freqs_.exceptions, 0) == 0 || put_all_parts(freqs_); }
   /// The frequency of posting i, which may differ from lane to lane, from its slot (Ding et al., section 6.1).
   __device__ std::uint32_t freq_at(std::uint32_t i) const {
-    const std::uint32_t first = of(freqs_.slots_bit, 0), width = of(freqs_.width, 0);
+    const std::uint32_t first = lane_value(freqs_.slots_bit, 0), width = lane_value(freqs_.width, 0);
     const std::uint32_t slot = value_at(place_.words, first + i * width, width);
-    return slot + (of(freqs_.exceptions, 0) == 0 ? 1 : buffer_.values[i]);
+    return slot + (lane_value(freqs_.exceptions, 0) == 0 ? 1 : buffer_.values[i]);
   }
 
  private:
   __device__ static std::uint32_t width_of(std::uint32_t code) { return code == 31 ? 32 : code; }
-  __device__ static std::uint32_t of(std::uint32_t value, unsigned array) {
+  __device__ static std::uint32_t lane_value(std::uint32_t value, unsigned array) {
     return __shfl_sync(all_lanes, value, array);
   }
 
@@ -91,8 +91,8 @@ class RpfdDecoder {
     bool sound = true;
     stream.values = stream.exceptions = 0;
     for (unsigned array = 0; array < arrays_; ++array) {
-      const std::uint32_t values = array == 0 ? place_.n : of(stream.exceptions, of(parent_, array));
-      const unsigned bits = of(stream.width, array) == 32 ? 0 : 32 - __clz(values);
+      const std::uint32_t values = array == 0 ? place_.n : lane_value(stream.exceptions, lane_value(parent_, array));
+      const unsigned bits = lane_value(stream.width, array) == 32 ? 0 : 32 - __clz(values);
       const std::uint32_t exceptions = bits == 0 ? 0 : value_at(place_.words, bit, bits);
       bit += bits;
       sound &= exceptions <= values;
@@ -103,7 +103,9 @@ class RpfdDecoder {
     }
     return sound;
   }
-  __device__ std::uint32_t first_bits(const RpfdStream& stream) const { return of(stream.values * stream.width, 0); }
+  __device__ std::uint32_t first_bits(const RpfdStream& stream) const {
+    return lane_value(stream.values * stream.width, 0);
+  }
   __device__ void place_nested(RpfdStream& stream, std::uint32_t own, std::uint32_t& bit) const {
     const std::uint32_t bits = lane_id() == 0 ? 0 : stream.values * stream.width;
     const std::uint32_t end = inclusive_sum(bits);
@@ -119,19 +121,19 @@ class RpfdDecoder {
 
   /// Distances, or frequencies.
   __device__ bool values(const RpfdStream& stream, std::uint32_t (&out)[V]) const {
-    read_slots<V>(place_.words, of(stream.slots_bit, 0), of(stream.width, 0), place_.n, out);
-    if (of(stream.exceptions, 0) == 0) {
+    read_slots<V>(place_.words, lane_value(stream.slots_bit, 0), lane_value(stream.width, 0), place_.n, out);
+    if (lane_value(stream.exceptions, 0) == 0) {
 #pragma unroll
       for (int i = 0; i < V; ++i) ++out[i];
       return true;
     }
-    const bool sound = put_parts_of_all(stream);
+    const bool sound = put_all_parts(stream);
     buffer_.add_to(out);
     return sound;
   }
 
   /// Puts what all exceptions add, and 1, at their places in the buffer, 1 elsewhere.
-  __device__ bool put_parts_of_all(const RpfdStream& stream) const {
+  __device__ bool put_all_parts(const RpfdStream& stream) const {
     bool sound = true;
     for (unsigned array = arrays_ - 1; array > 0; --array) sound &= decode_nested(stream, array);
     buffer_.set_to_one();
@@ -141,8 +143,8 @@ class RpfdDecoder {
 
   /// Decodes all values of an array to its part of the scratch buffer; those of its children are there already.
   __device__ bool decode_nested(const RpfdStream& stream, unsigned array) const {
-    const std::uint32_t values = of(stream.values, array), width = of(stream.width, array);
-    const std::uint32_t bit = of(stream.slots_bit, array);
+    const std::uint32_t values = lane_value(stream.values, array), width = lane_value(stream.width, array);
+    const std::uint32_t bit = lane_value(stream.slots_bit, array);
     if (values == 0) return true;
     std::uint32_t* out = scratch_ + array * block_size_;
     for (unsigned i = lane_id(); i < values; i += lanes_per_warp)
@@ -153,10 +155,10 @@ class RpfdDecoder {
 
   /// Adds an array's exceptions to its values.
   __device__ bool patch(const RpfdStream& stream, unsigned array, std::uint32_t* out) const {
-    const std::uint32_t count = of(stream.exceptions, array), width = of(stream.width, array);
-    const std::uint32_t values = of(stream.values, array);
+    const std::uint32_t count = lane_value(stream.exceptions, array), width = lane_value(stream.width, array);
+    const std::uint32_t values = lane_value(stream.values, array);
     const rpfd::Shape::Array children = shape_->arrays[array];
-    const std::uint32_t* raw = place_.words + of(stream.raw_word, array);
+    const std::uint32_t* raw = place_.words + lane_value(stream.raw_word, array);
     const std::uint32_t* highs = children.highs == 0 ? raw : scratch_ + children.highs * block_size_;
     const std::uint32_t* gaps = children.highs == 0 ? raw + count : scratch_ + children.positions * block_size_;
     bool sound = true;
@@ -183,6 +185,202 @@ class RpfdDecoder {
   bool leaf_;
   BlockPlace place_;
   RpfdStream docids_, freqs_;
+};
+
+// PForDelta blocks of recursion 1, the default, each decoded by a group of L lanes with V postings per lane;
+// formats/rpfd.md describes them. Exceptions are put at their places 4 * L at a time, whatever their number.
+
+/// The high parts of a stream's exceptions, or their position gaps: an array whose own exceptions are whole words.
+struct RpfdLeaf {
+  unsigned width = 0;
+  std::uint32_t slots_bit = 0;
+  std::uint32_t exceptions = 0;
+  std::uint32_t raw_word = 0;  ///< of as many high parts, then as many position gaps
+};
+
+/// One stream of a block.
+struct RpfdOnceStream {
+  unsigned width = 0;
+  std::uint32_t slots_bit = 0;
+  std::uint32_t exceptions = 0;
+  RpfdLeaf highs, gaps;
+};
+
+/// If its groups decode different blocks, all lanes of a warp call together.
+template <int V, int L = lanes_per_warp>
+class RpfdOnceWarpDecoder {
+ public:
+  __device__ RpfdOnceWarpDecoder(const IndexView&, const WarpBuffer<V>& buffer) : buffer_(buffer) {}
+
+  /// Opens a block. False if its parts are not within it.
+  __device__ bool open(const BlockPlace& place) {
+    place_ = place;
+    docids_ = freqs_ = RpfdOnceStream();
+    if (place.size == 0) return false;
+    std::uint32_t widths = place.list[0], low = place.words[0], high = place.words[1];
+    if (L == lanes_per_warp) widths = uniform(widths), low = uniform(low), high = uniform(high);
+    set_widths(docids_, widths);
+    set_widths(freqs_, widths >> 3 * rpfd::code_bits);
+    // All counts together have 60 bits at most.
+    std::uint64_t window = std::uint64_t{high} << 32 | low;
+    std::uint32_t bit = 0;
+    bool sound = count(docids_, window, bit);
+    sound &= count(freqs_, window, bit);
+    sound = sound && place_parts(bit) <= place.size;
+    if (!sound) docids_ = freqs_ = RpfdOnceStream();
+    return sound;
+  }
+
+  /// This lane's docIDs.
+  __device__ bool docids(std::uint32_t (&out)[V]) const {
+    const bool sound = distances(out);
+    sum_up<V, L>(place_.before, out);
+    return sound;
+  }
+  /// Of this lane's documents from those before them.
+  __device__ bool distances(std::uint32_t (&out)[V]) const { return values(docids_, out); }
+
+  /// This lane's frequencies.
+  __device__ bool freqs(std::uint32_t (&out)[V]) const { return values(freqs_, out); }
+
+  /// Whether freq_at() can be called.
+  static constexpr bool has_single_freqs = true;
+  /// Prepares freq_at(), for which the warp's buffer is kept if there are exceptions. False if these are damaged.
+  __device__ bool open_freqs() const {
+    const bool sound = freqs_.exceptions == 0 || put_all_parts(freqs_);
+    __syncwarp();
+    return sound;
+  }
+  /// The frequency of posting i, which may differ from lane to lane, from its slot (Ding et al., section 6.1).
+  __device__ std::uint32_t freq_at(std::uint32_t i) const {
+    const std::uint32_t slot = value_at(place_.words, freqs_.slots_bit + i * freqs_.width, freqs_.width);
+    return slot + (freqs_.exceptions == 0 ? 1 : buffer_.values[i]);
+  }
+
+ private:
+  /// Exceptions that are put at their places at a time, and size of a group's part of the warp's buffer.
+  static constexpr unsigned part_exceptions = 4 * L, part_values = 2 * part_exceptions;
+  static_assert(lanes_per_warp / L * part_values <= WarpBuffer<V>::max_values);
+  /// Replaces any position gap that leads out of a block, so that sums of gaps stay below 2^32.
+  static constexpr std::uint32_t far = 1u << 20;
+
+  __device__ static unsigned width_of(std::uint32_t codes, unsigned i) {
+    return rpfd::width_of_code(codes >> i * rpfd::code_bits & 31);
+  }
+  __device__ static void set_widths(RpfdOnceStream& stream, std::uint32_t codes) {
+    stream.width = width_of(codes, 0);
+    stream.highs.width = width_of(codes, 1);
+    stream.gaps.width = width_of(codes, 2);
+  }
+
+  /// The next count of exceptions, among `values` values; advances `bit`.
+  __device__ static std::uint32_t next_count(std::uint32_t values, unsigned width, std::uint64_t& window,
+                                             std::uint32_t& bit) {
+    const unsigned bits = width == 32 ? 0 : 32 - __clz(static_cast<int>(values));
+    const std::uint32_t exceptions = static_cast<std::uint32_t>(window) & mask_of(bits);
+    window >>= bits;
+    bit += bits;
+    return exceptions;
+  }
+  __device__ bool count(RpfdOnceStream& stream, std::uint64_t& window, std::uint32_t& bit) const {
+    stream.exceptions = next_count(place_.n, stream.width, window, bit);
+    if (stream.exceptions > place_.n) return false;
+    stream.highs.exceptions = next_count(stream.exceptions, stream.highs.width, window, bit);
+    stream.gaps.exceptions = next_count(stream.exceptions, stream.gaps.width, window, bit);
+    return max(stream.highs.exceptions, stream.gaps.exceptions) <= stream.exceptions;
+  }
+
+  /// Computes where all parts are, after the counts; returns the words of the block.
+  __device__ std::uint32_t place_parts(std::uint32_t bit) {
+    docids_.slots_bit = bit;
+    freqs_.slots_bit = docids_.slots_bit + place_.n * docids_.width;
+    docids_.highs.slots_bit = freqs_.slots_bit + place_.n * freqs_.width;
+    docids_.gaps.slots_bit = docids_.highs.slots_bit + docids_.exceptions * docids_.highs.width;
+    freqs_.highs.slots_bit = docids_.gaps.slots_bit + docids_.exceptions * docids_.gaps.width;
+    freqs_.gaps.slots_bit = freqs_.highs.slots_bit + freqs_.exceptions * freqs_.highs.width;
+    docids_.highs.raw_word = (freqs_.gaps.slots_bit + freqs_.exceptions * freqs_.gaps.width + 31) / 32;
+    docids_.gaps.raw_word = docids_.highs.raw_word + 2 * docids_.highs.exceptions;
+    freqs_.highs.raw_word = docids_.gaps.raw_word + 2 * docids_.gaps.exceptions;
+    freqs_.gaps.raw_word = freqs_.highs.raw_word + 2 * freqs_.highs.exceptions;
+    return freqs_.gaps.raw_word + 2 * freqs_.gaps.exceptions;
+  }
+
+  /// Distances, or frequencies.
+  __device__ bool values(const RpfdOnceStream& stream, std::uint32_t (&out)[V]) const {
+    const Slots<V, L> slots(place_.words, stream.slots_bit, stream.width, place_.n);
+    const bool sound = put_all_parts(stream);
+    slots.take(out);
+    buffer_.add_to(out);
+    return sound;
+  }
+
+  /// Puts what all exceptions add, and 1, at their places in the buffer, 1 elsewhere.
+  __device__ bool put_all_parts(const RpfdOnceStream& stream) const {
+    buffer_.set_to_one();
+    bool sound = true;
+    std::uint32_t before = 0xffffffffu;
+    const unsigned most = max_of_groups<L>(stream.exceptions);
+    for (unsigned first = 0; first < most; first += part_exceptions)
+      sound &= put_part(stream, first, most - first, before);
+    return most == 0 || all_of_group<L>(sound);
+  }
+
+  /// Puts exceptions from number `first` on; the group with the most has `most` left.
+  __device__ bool put_part(const RpfdOnceStream& stream, unsigned first, unsigned most, std::uint32_t& before) const {
+    const unsigned own = first < stream.exceptions ? min(stream.exceptions - first, part_exceptions) : 0;
+    std::uint32_t* gaps = buffer_.stream() + group_of_lane<L>() * part_values;
+    std::uint32_t* highs = gaps + own;
+    __syncwarp();
+    for (unsigned i = lane_of_group<L>(); i - lane_of_group<L>() < min(most, part_exceptions); i += L) {
+      if (i >= own) continue;
+      gaps[i] = min(slot(stream.gaps, first + i), far);
+      highs[i] = slot(stream.highs, first + i);
+    }
+    bool sound = patch(stream.gaps, stream.exceptions, first, own, gaps, far);
+    sound &= patch(stream.highs, stream.exceptions, first, own, highs, 0xffffffffu);
+    __syncwarp();
+    Exceptions exceptions;
+    exceptions.count = own;
+    exceptions.width = stream.width;
+    exceptions.n = place_.n;
+    std::uint32_t* to = buffer_.values + group_of_lane<L>() * V * L;
+    const unsigned count = min(most, part_exceptions);
+    const bool more = most > part_exceptions;
+    if (count <= 2 * L) return put_parts<2, L>(gaps, count, exceptions, to, before, more) && sound;
+    return put_parts<4, L>(gaps, count, exceptions, to, before, more) && sound;
+  }
+
+  __device__ std::uint32_t slot(const RpfdLeaf& leaf, unsigned i) const {
+    return value_at(place_.words, leaf.slots_bit + i * leaf.width, leaf.width);
+  }
+
+  /// Adds an array's exceptions to its `own` values in the buffer, from number `first` on, of `size`. Results are
+  /// limited to `most`.
+  __device__ bool patch(const RpfdLeaf& leaf, std::uint32_t size, unsigned first, unsigned own, std::uint32_t* values,
+                        std::uint32_t most) const {
+    const std::uint32_t exceptions = max_of_groups<L>(leaf.exceptions);
+    if (exceptions == 0) return true;
+    __syncwarp();
+    const std::uint32_t* highs = place_.words + leaf.raw_word;
+    bool sound = true;
+    std::uint32_t begin = 0;
+    for (unsigned base = 0; base < exceptions; base += L) {
+      const unsigned i = base + lane_of_group<L>();
+      const bool there = i < leaf.exceptions;
+      const std::uint32_t end = begin + inclusive_sum<L>(there ? highs[leaf.exceptions + i] + 1 : 0);
+      begin = last_lane<L>(end);
+      if (!there) continue;
+      const std::uint32_t place = end - 1;
+      sound &= place < size;
+      if (place - first < own)
+        values[place - first] = min(values[place - first] + exception_addend(highs[i], leaf.width), most);
+    }
+    return sound;
+  }
+
+  WarpBuffer<V> buffer_;
+  BlockPlace place_;
+  RpfdOnceStream docids_, freqs_;
 };
 
 }  // namespace quern::gpu

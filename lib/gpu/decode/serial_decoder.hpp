@@ -1,10 +1,363 @@
 #pragma once
-#include "quern/gpu/decode/serial_newpfd.hpp"
-#include "quern/gpu/decode/serial_rice.hpp"
-#include "quern/gpu/decode/serial_rpfd.hpp"
+#include <bit>
+#include <cstdint>
 
-/// The serial decoder of each coding: a block by one thread.
+#include "quern/codec/bit_packing.hpp"
+#include "quern/codec/newpfd_layout.hpp"
+#include "quern/codec/rpfd_layout.hpp"
+#include "quern/gpu/decode/block_place.hpp"
+
+/// What the serial decoders share. A serial decoder decodes a block by one thread, to memory. All of it is constexpr,
+/// so that host and device run the same code. Blocks are not trusted: decoders return false for a damaged one, and read
+/// at most 4,096 words after it.
 namespace quern::gpu {
+
+/// Tables, which have other addresses on host and device, and a buffer.
+struct SerialContext {
+  const rpfd::Shape* shape = nullptr;  ///< of rpfd, for the index's recursion
+  std::uint32_t* nested = nullptr;     ///< of rpfd: shape->size * block_size numbers
+  std::uint32_t block_size = 0;
+  std::uint32_t num_documents = 0;
+};
+
+/// The value of `width` bits (0 to 32) at `bit`; also reads the word after the value's first.
+constexpr std::uint32_t serial_value(const std::uint32_t* words, std::uint64_t bit, unsigned width) {
+  const std::uint32_t* word = words + (bit >> 5);
+  const std::uint64_t window = std::uint64_t{word[1]} << 32 | word[0];
+  return static_cast<std::uint32_t>(window >> (bit & 31)) & low_mask(width);
+}
+
+/// The number of ones, by sums of neighbouring bits, pairs, and so on.
+constexpr std::uint32_t count_ones(std::uint32_t bits) {
+  bits -= bits >> 1 & 0x55555555;
+  bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333);
+  return ((bits + (bits >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
+}
+
+/// The number of consecutive ones from the lowest bit. nvcc 13 with libstdc++ 12 compiles std::countr_one() to 32.
+constexpr std::uint32_t trailing_ones(std::uint32_t bits) {
+  const std::uint32_t first_zero = ~bits & (bits + 1);
+  return first_zero == 0 ? 32 : static_cast<std::uint32_t>(std::bit_width(first_zero)) - 1;
+}
+
+/// Sums gaps up to docIDs, and checks that they rise and are below the number of documents.
+class RisingDocids {
+ public:
+  constexpr RisingDocids(std::uint32_t before, std::uint32_t num_documents)
+      : next_(before + 1), num_documents_(num_documents) {}
+
+  /// False if the docID is not below the number of documents.
+  constexpr bool add(std::uint32_t gap, std::uint32_t& docid) {
+    docid = next_ + gap;
+    if (docid < next_ || docid >= num_documents_) return false;
+    next_ = docid + 1;
+    return true;
+  }
+
+ private:
+  std::uint32_t next_;  ///< the lowest docID that may follow
+  std::uint32_t num_documents_;
+};
+
+/// What an array's exceptions add to its values, in the order of the values. Gaps(gap) and Highs(high) read the next
+/// value of their streams; false if there is none.
+template <class Gaps, class Highs>
+class SerialPatches {
+ public:
+  constexpr SerialPatches(const Gaps& gaps, const Highs& highs, unsigned count, unsigned width)
+      : gaps_(gaps), highs_(highs), left_(count), width_(width) {
+    find_next(0);
+  }
+
+  /// What the exceptions add to value i.
+  constexpr std::uint32_t at(std::uint32_t i) {
+    if (i != place_) return 0;
+    std::uint32_t high = 0;
+    sound_ &= highs_(high);
+    --left_;
+    find_next(i + 1);
+    return exception_addend(high, width_);
+  }
+  /// Whether all exceptions were at values that at() was called for, and their streams were long enough.
+  constexpr bool sound() const { return sound_ && left_ == 0; }
+
+ private:
+  constexpr void find_next(std::uint32_t first) {
+    place_ = 0xffffffffu;
+    if (left_ == 0) return;
+    std::uint32_t gap = 0;
+    sound_ &= gaps_(gap);
+    place_ = first + gap;
+  }
+
+  Gaps gaps_;
+  Highs highs_;
+  std::uint32_t place_ = 0;  ///< of the next exception
+  unsigned left_, width_;
+  bool sound_ = true;
+};
+
+// NewPFD blocks, decoded by one thread; formats/codec/newpfd.md describes them.
+
+/// Reads the values of a stream one after another.
+class SerialNewPfdStream {
+ public:
+  constexpr SerialNewPfdStream(const std::uint32_t* words, const newpfd::Arrays& stream,
+                               const newpfd::HighPlaces& places, std::uint32_t slots_bit)
+      : words_(words), stream_(stream), next_(places), slots_bit_(slots_bit) {}
+
+  constexpr std::uint32_t next() {
+    std::uint32_t value = take(slots_bit_, stream_.widths[0]);
+    unsigned shift = stream_.widths[0];
+    for (unsigned array = 0; array + 1 < stream_.count && take(next_.mask_bits[array], 1) != 0; ++array) {
+      value += exception_addend(take(next_.slot_bits[array], stream_.widths[array + 1]), shift);
+      shift += stream_.widths[array + 1];
+    }
+    return value;
+  }
+
+ private:
+  constexpr std::uint32_t take(std::uint32_t& bit, unsigned width) const {
+    const std::uint32_t value = serial_value(words_, bit, width);
+    bit += width;
+    return value;
+  }
+
+  const std::uint32_t* words_;
+  newpfd::Arrays stream_;
+  newpfd::HighPlaces next_;  ///< of the next values
+  std::uint32_t slots_bit_;
+};
+
+class SerialNewPfd {
+ public:
+  constexpr explicit SerialNewPfd(const SerialContext& context) : context_(context) {}
+
+  /// Opens a block. False if its parts are not within it.
+  constexpr bool open(const BlockPlace& place) {
+    place_ = place;
+    if (place.size == 0) return false;
+    header_ = newpfd::Header(place.words[0]);
+    if (header_.slots_end_bit(place.n) > 32 * std::uint64_t{place.size}) return false;
+    return header_.find(
+        place.n, place.size, places_,
+        [&](const newpfd::HighPlaces&, unsigned, std::uint32_t bit, std::uint32_t n) { return ones(bit, n); });
+  }
+
+  /// False if they are not rising docIDs.
+  constexpr bool docids(std::uint32_t* out) const {
+    SerialNewPfdStream gaps(place_.words, header_.docids, places_.docids, header_.docid_slots_bit(place_.n));
+    RisingDocids sum(place_.before, context_.num_documents);
+    for (std::uint32_t i = 0; i < place_.n; ++i)
+      if (!sum.add(gaps.next(), out[i])) return false;
+    return true;
+  }
+
+  constexpr bool freqs(std::uint32_t* out) const {
+    SerialNewPfdStream values(place_.words, header_.freqs, places_.freqs, header_.freq_slots_bit(place_.n));
+    for (std::uint32_t i = 0; i < place_.n; ++i) out[i] = values.next() + 1;
+    return true;
+  }
+
+  /// Whether separate_freq() can be called.
+  constexpr bool has_separate_freqs() const { return true; }
+  /// The frequency of posting i, with its high parts if it is an exception.
+  constexpr std::uint32_t separate_freq(std::uint32_t i) const {
+    const newpfd::Arrays& stream = header_.freqs;
+    unsigned shift = stream.widths[0];
+    std::uint32_t value = serial_value(place_.words, header_.freq_slots_bit(place_.n) + i * shift, shift);
+    for (unsigned array = 0; array + 1 < stream.count; ++array) {
+      const std::uint32_t mask = places_.freqs.mask_bits[array];
+      if (serial_value(place_.words, mask + i, 1) == 0) break;
+      i = ones(mask, i);  // its place among the high parts
+      const unsigned width = stream.widths[array + 1];
+      value += exception_addend(serial_value(place_.words, places_.freqs.slot_bits[array] + i * width, width), shift);
+      shift += width;
+    }
+    return value + 1;
+  }
+
+ private:
+  /// How many of the n bits at `bit` are ones.
+  constexpr std::uint32_t ones(std::uint32_t bit, std::uint32_t n) const {
+    std::uint32_t ones = 0;
+    for (std::uint32_t i = 0; i < n; i += 32)
+      ones += count_ones(serial_value(place_.words, bit + i, n - i < 32 ? n - i : 32));
+    return ones;
+  }
+
+  SerialContext context_;
+  BlockPlace place_;
+  newpfd::Header header_;
+  newpfd::BlockPlaces places_;
+};
+
+// Rice-coded blocks, decoded by one thread; formats/rice.md describes them.
+
+class SerialRice {
+ public:
+  constexpr explicit SerialRice(const SerialContext& context) : context_(context) {}
+
+  /// Opens a block. False if its parts are not within it.
+  constexpr bool open(const BlockPlace& place) {
+    place_ = place;
+    return parts_.open(place);
+  }
+
+  /// False if they are not rising docIDs.
+  constexpr bool docids(std::uint32_t* out) const {
+    RisingDocids sum(place_.before, context_.num_documents);
+    return values(parts_.remainders_bit, parts_.docid_width, parts_.docid_unary_bit, parts_.docid_unary,
+                  [&](std::uint32_t i, std::uint32_t gap) { return sum.add(gap, out[i]); });
+  }
+
+  constexpr bool freqs(std::uint32_t* out) const {
+    return values(parts_.remainders_bit + place_.n * parts_.docid_width, parts_.freq_width,
+                  parts_.docid_unary_bit + parts_.docid_unary, parts_.freq_unary,
+                  [&](std::uint32_t i, std::uint32_t value) {
+                    out[i] = value + 1;
+                    return true;
+                  });
+  }
+
+  /// The unary part of a frequency is found only through those before it.
+  constexpr bool has_separate_freqs() const { return false; }
+  constexpr std::uint32_t separate_freq(std::uint32_t) const { return 0; }
+
+ private:
+  /// Calls take(i, value) for the values of a stream until it returns false. False unless the unary part has exactly as
+  /// many terminators, the last one at its end.
+  template <class Take>
+  constexpr bool values(std::uint64_t bit, unsigned width, std::uint64_t unary_bit, std::uint32_t unary,
+                        Take&& take) const {
+    const std::uint64_t end = unary_bit + unary;
+    for (std::uint32_t i = 0; i < place_.n; ++i, bit += width) {
+      std::uint32_t ones = 0;
+      for (;;) {
+        if (unary_bit >= end) return false;
+        const std::uint32_t run = trailing_ones(serial_value(place_.words, unary_bit, 32));
+        ones += run;
+        unary_bit += run;
+        if (run < 32) break;
+      }
+      if (++unary_bit > end) return false;
+      if (!take(i, (ones << width) + serial_value(place_.words, bit, width))) return false;
+    }
+    return unary_bit == end;
+  }
+
+  SerialContext context_;
+  BlockPlace place_;
+  RiceParts parts_;
+};
+
+// Recursive PForDelta blocks, decoded by one thread; formats/rpfd.md describes them.
+
+/// Reads numbers one after another.
+class SerialNumbers {
+ public:
+  constexpr explicit SerialNumbers(const std::uint32_t* from) : next_(from) {}
+  constexpr bool operator()(std::uint32_t& value) {
+    value = *next_++;
+    return true;
+  }
+
+ private:
+  const std::uint32_t* next_;
+};
+
+class SerialRpfd {
+ public:
+  constexpr explicit SerialRpfd(const SerialContext& context) : context_(context) {}
+
+  /// Opens a block. False if its parts are not within it.
+  constexpr bool open(const BlockPlace& place) {
+    place_ = place;
+    if (place.size == 0) return false;
+    const rpfd::Shape& shape = *context_.shape;
+    for (unsigned i = 0; i < shape.size; ++i) {
+      docid_widths_[i] = width_of(place.list, i);
+      freq_widths_[i] = width_of(place.list, shape.size + i);
+    }
+    std::uint32_t bit = 0;
+    bool sound = true;
+    const auto read = [&](unsigned bits, std::uint32_t values) {
+      const std::uint32_t count = serial_value(place.words, bit, bits);
+      bit += bits;
+      sound &= count <= values;
+      return count <= values ? count : 0;
+    };
+    layout_.docids.count(shape, docid_widths_, place.n, read);
+    layout_.freqs.count(shape, freq_widths_, place.n, read);
+    layout_.place(shape, docid_widths_, freq_widths_, bit);
+    return sound && layout_.words <= place.size;
+  }
+
+  /// False if they are not rising docIDs.
+  constexpr bool docids(std::uint32_t* out) const {
+    RisingDocids sum(place_.before, context_.num_documents);
+    return values(layout_.docids, docid_widths_,
+                  [&](std::uint32_t i, std::uint32_t gap) { return sum.add(gap, out[i]); });
+  }
+
+  constexpr bool freqs(std::uint32_t* out) const {
+    return values(layout_.freqs, freq_widths_, [&](std::uint32_t i, std::uint32_t value) {
+      out[i] = value + 1;
+      return true;
+    });
+  }
+
+  /// Whether separate_freq() can be called: none of the block's frequencies is an exception.
+  constexpr bool has_separate_freqs() const { return layout_.freqs.exceptions[0] == 0; }
+  constexpr std::uint32_t separate_freq(std::uint32_t i) const {
+    return serial_value(place_.words, layout_.freqs.slots_bit[0] + std::uint64_t{i} * freq_widths_[0],
+                        freq_widths_[0]) +
+           1;
+  }
+
+ private:
+  constexpr static std::uint8_t width_of(const std::uint32_t* list, unsigned array) {
+    return static_cast<std::uint8_t>(rpfd::width_of_code(serial_value(list, rpfd::code_bits * array, rpfd::code_bits)));
+  }
+
+  /// Calls take(i, value) for the values of a stream until that returns false. Nested arrays come first, the deepest
+  /// before those that need them.
+  template <class Take>
+  constexpr bool values(const rpfd::Stream& stream, const rpfd::Widths& widths, Take&& take) const {
+    if (stream.exceptions[0] > 0)
+      for (unsigned array = context_.shape->size - 1; array > 0; --array) {
+        std::uint32_t* out = context_.nested + array * context_.block_size;
+        const auto keep = [&](std::uint32_t i, std::uint32_t value) {
+          out[i] = value;
+          return true;
+        };
+        if (!values_of(stream, widths, array, keep)) return false;
+      }
+    return values_of(stream, widths, 0, take);
+  }
+
+  template <class Take>
+  constexpr bool values_of(const rpfd::Stream& stream, const rpfd::Widths& widths, unsigned array, Take&& take) const {
+    const unsigned width = widths[array], exceptions = stream.exceptions[array];
+    const rpfd::Shape::Array children = context_.shape->arrays[array];
+    const std::uint32_t* raw = place_.words + stream.raw_word[array];
+    const bool nested = children.highs != 0;
+    const SerialNumbers highs(nested ? context_.nested + children.highs * context_.block_size : raw);
+    const SerialNumbers gaps(nested ? context_.nested + children.positions * context_.block_size : raw + exceptions);
+    SerialPatches patches(gaps, highs, exceptions, width);
+    std::uint64_t bit = stream.slots_bit[array];
+    for (std::uint32_t i = 0; i < stream.values[array]; ++i, bit += width)
+      if (!take(i, serial_value(place_.words, bit, width) + patches.at(i))) return false;
+    return patches.sound();
+  }
+
+  SerialContext context_;
+  BlockPlace place_;
+  rpfd::Widths docid_widths_{}, freq_widths_{};
+  rpfd::Layout layout_{};
+};
+
+// The serial decoder of each coding: a block by one thread.
 
 template <Coding coding>
 struct SerialDecoderOf;

@@ -1,3 +1,5 @@
+#include <cuda_runtime_api.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -8,7 +10,8 @@
 #include "quern/core/size_text.hpp"
 #include "quern/gpu/device/device_index_view.cuh"
 #include "quern/gpu/device/device_info.hpp"
-#include "quern/gpu/device/index_sizes.hpp"
+#include "quern/gpu/device/device_memory.cuh"
+#include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/device/tuning.hpp"
 
 namespace quern::gpu {
@@ -62,27 +65,27 @@ class Uploader {
  private:
   struct Piece {
     PinnedArray<std::uint8_t> memory;
-    Event done;
+    CudaEvent done;
   };
   MemoryAccount& account_;
   Progress& progress_;
   std::size_t piece_bytes_;  ///< a copy
-  Stream stream_;
+  CudaStream stream_;
   Piece pieces_[2];
   std::size_t next_ = 0;
 };
 
-/// The maximum of each range of documents; empty if `of_documents` is.
-std::vector<float> max_of_ranges(std::span<const float> of_documents) {
+/// The maximum of each range of documents; empty if `values` is.
+std::vector<float> max_of_ranges(std::span<const float> values) {
   std::vector<float> maxima;
-  for (std::size_t begin = 0; begin < of_documents.size(); begin += range_documents) {
-    const auto range = of_documents.subspan(begin, std::min<std::size_t>(range_documents, of_documents.size() - begin));
+  for (std::size_t begin = 0; begin < values.size(); begin += range_documents) {
+    const auto range = values.subspan(begin, std::min<std::size_t>(range_documents, values.size() - begin));
     maxima.push_back(*std::max_element(range.begin(), range.end()));
   }
   return maxima;
 }
 
-/// What the engine may take: what the user allows, else what is free less what others on the GPU may come to need.
+/// What the engine may take: what the user allows, else what is free less what other work on the GPU may need.
 std::uint64_t limit_of(const IndexReader& index, const GpuMemoryOptions& memory, unsigned number,
                        const cudaDeviceProp& gpu) {
   const std::uint64_t all_free = free_gpu_memory(number),
@@ -210,3 +213,38 @@ void DeviceIndex::upload_upper_bounds(const QueryEngine& engine, Progress& progr
 }
 
 }  // namespace quern::gpu
+
+namespace quern {
+
+bool built_with_cuda() { return true; }
+
+std::vector<GpuInfo> list_gpus() {
+  int count = 0;
+  // Not errors: most machines have no GPU, and the driver may be missing or older than the runtime.
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver) return {};
+  CUDA_CHECK(status);
+
+  std::vector<GpuInfo> gpus;
+  for (int device = 0; device < count; ++device) {
+    cudaDeviceProp properties{};
+    CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
+    int clock_khz = 0;
+    CUDA_CHECK(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device));
+    char bus_id[32] = {};
+    CUDA_CHECK(cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, device));
+    gpus.push_back({properties.name, properties.totalGlobalMem, static_cast<unsigned>(properties.multiProcessorCount),
+                    static_cast<unsigned>(properties.major), static_cast<unsigned>(properties.minor),
+                    static_cast<unsigned>(clock_khz) / 1000, bus_id});
+  }
+  return gpus;
+}
+
+std::uint64_t free_gpu_memory(unsigned gpu) {
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu)));
+  std::size_t free_bytes = 0, all_bytes = 0;
+  CUDA_CHECK(cudaMemGetInfo(&free_bytes, &all_bytes));
+  return free_bytes;
+}
+
+}  // namespace quern

@@ -15,7 +15,7 @@ namespace quern::gpu {
 inline constexpr unsigned batches_in_flight = 2;
 
 /// What kernels need of an index: numbers per document and, as far as memory goes, block rows and lists. Where memory
-/// is too small for all lists, ListStore brings those that batches need.
+/// is too small for all lists, DeviceListStore brings those that batches need.
 class DeviceIndex {
  public:
   struct Device;  ///< device memory and views; for CUDA sources only
@@ -46,8 +46,8 @@ class DeviceIndex {
   MemoryAccount& pinned() const { return *pinned_; }
   /// The most that both counted, by its use.
   MemoryTable memory() const {
-    MemoryTable all = account_->most();
-    all[static_cast<std::size_t>(MemoryUse::pinned)] = pinned_->most()[static_cast<std::size_t>(MemoryUse::pinned)];
+    MemoryTable all = account_->peak();
+    all[static_cast<std::size_t>(MemoryUse::pinned)] = pinned_->peak()[static_cast<std::size_t>(MemoryUse::pinned)];
     return all;
   }
   const Device& device() const { return *device_; }

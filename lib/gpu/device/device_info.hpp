@@ -22,7 +22,7 @@ bool built_with_cuda();
 /// driver, or the library was built without CUDA. Throws CudaError if a device can't be queried.
 std::vector<GpuInfo> list_gpus();
 
-/// Bytes of a GPU's memory that nobody has allocated. Throws CudaError.
+/// Unallocated bytes of a GPU's memory. Throws CudaError.
 std::uint64_t free_gpu_memory(unsigned gpu);
 
 }  // namespace quern

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <span>
 #include <string>
 #include <utility>
@@ -119,20 +120,20 @@ template <class T>
 using PinnedArray = OwnedArray<T, PinnedAllocation>;
 
 /// A CUDA stream: a queue of device work that runs in order.
-class Stream {
+class CudaStream {
  public:
   enum class Priority : std::uint8_t { normal, high };
 
   /// Thread blocks of a stream of high priority start before those that wait in others.
-  explicit Stream(Priority priority = Priority::normal) {
+  explicit CudaStream(Priority priority = Priority::normal) {
     int least = 0, greatest = 0;
     CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
     CUDA_CHECK(
         cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority == Priority::high ? greatest : least));
   }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  ~Stream() { cudaStreamDestroy(stream_); }
+  CudaStream(const CudaStream&) = delete;
+  CudaStream& operator=(const CudaStream&) = delete;
+  ~CudaStream() { cudaStreamDestroy(stream_); }
   operator cudaStream_t() const { return stream_; }
   void wait() const { CUDA_CHECK(cudaStreamSynchronize(stream_)); }
 
@@ -143,27 +144,27 @@ class Stream {
 /// Waits for a stream whatever is thrown: what is under way reads and writes the memory of others.
 class StreamEnd {
  public:
-  explicit StreamEnd(const Stream& stream) : stream_(stream) {}
+  explicit StreamEnd(const CudaStream& stream) : stream_(stream) {}
   StreamEnd(const StreamEnd&) = delete;
   StreamEnd& operator=(const StreamEnd&) = delete;
   ~StreamEnd() { cudaStreamSynchronize(stream_); }
 
  private:
-  const Stream& stream_;
+  const CudaStream& stream_;
 };
 
 /// A CUDA event: a mark in a stream, to wait for or to measure times with.
-class Event {
+class CudaEvent {
  public:
-  Event() { CUDA_CHECK(cudaEventCreate(&event_)); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  ~Event() { cudaEventDestroy(event_); }
-  void record(const Stream& stream) const { CUDA_CHECK(cudaEventRecord(event_, stream)); }
+  CudaEvent() { CUDA_CHECK(cudaEventCreate(&event_)); }
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
+  ~CudaEvent() { cudaEventDestroy(event_); }
+  void record(const CudaStream& stream) const { CUDA_CHECK(cudaEventRecord(event_, stream)); }
   void wait() const { CUDA_CHECK(cudaEventSynchronize(event_)); }
   cudaEvent_t handle() const { return event_; }
   /// Microseconds from `begin` to this event; both must have been reached.
-  double us_since(const Event& begin) const {
+  double us_since(const CudaEvent& begin) const {
     float ms = 0;
     CUDA_CHECK(cudaEventElapsedTime(&ms, begin.event_, event_));
     return 1000.0 * ms;
@@ -175,20 +176,20 @@ class Event {
 
 /// Copies asynchronously, but reads pageable host memory before it returns.
 template <class T>
-void copy_to_device(T* to, const T* from, std::size_t count, const Stream& stream) {
+void copy_to_device(T* to, const T* from, std::size_t count, const CudaStream& stream) {
   if (count > 0) CUDA_CHECK(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyHostToDevice, stream));
 }
 template <class T>
-void copy_to_host(T* to, const T* from, std::size_t count, const Stream& stream) {
+void copy_to_host(T* to, const T* from, std::size_t count, const CudaStream& stream) {
   if (count > 0) CUDA_CHECK(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyDeviceToHost, stream));
 }
 template <class T>
-void fill_zero(T* to, std::size_t count, const Stream& stream) {
+void fill_zero(T* to, std::size_t count, const CudaStream& stream) {
   if (count > 0) CUDA_CHECK(cudaMemsetAsync(to, 0, count * sizeof(T), stream));
 }
 
 /// Offsets of several arrays in one piece of memory, so that a single copy moves them all.
-class Layout {
+class ArrayLayout {
  public:
   /// Appends an array of `count` elements; returns its offset in bytes.
   template <class T>
@@ -214,5 +215,34 @@ template <class T>
 T* at(std::uint8_t* memory, std::size_t offset) {
   return reinterpret_cast<T*>(memory + offset);
 }
+
+// How long a stream works on one thing, without what it waits for in between. For CUDA sources only.
+
+/// Adds up the times of steps, each of which is enclosed by begin() and end() in the same stream. A stream waits for
+/// others outside of steps. Used by one thread at a time.
+class StepClock {
+ public:
+  /// Forgets all steps. None may be under way.
+  void clear() { steps_ = 0; }
+  void begin(const CudaStream& stream) {
+    if (steps_ == events_.size()) events_.emplace_back();
+    events_[steps_].begun.record(stream);
+  }
+  void end(const CudaStream& stream) { events_[steps_++].ended.record(stream); }
+  /// Microseconds of the GPU's clock in all steps since clear(), which must have ended.
+  double us() const {
+    double sum = 0;
+    for (std::size_t i = 0; i < steps_; ++i) sum += events_[i].ended.us_since(events_[i].begun);
+    return sum;
+  }
+
+ private:
+  struct Step {
+    CudaEvent begun, ended;
+  };
+
+  std::deque<Step> events_;  ///< of this and earlier times, as events take time to make
+  std::size_t steps_ = 0;
+};
 
 }  // namespace quern::gpu

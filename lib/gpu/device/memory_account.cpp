@@ -28,7 +28,7 @@ void MemoryAccount::take(MemoryUse use, std::uint64_t bytes) {
   taken_ += more;
   std::uint64_t& now = now_[static_cast<std::size_t>(use)];
   now += more;
-  std::uint64_t& most = most_[static_cast<std::size_t>(use)];
+  std::uint64_t& most = peak_[static_cast<std::size_t>(use)];
   most = std::max(most, now);
 }
 

@@ -64,7 +64,7 @@ class MemoryAccount {
   }
   std::uint64_t left() const { return limit_ - taken(); }
   /// To be read when no other thread allocates.
-  const MemoryTable& most() const { return most_; }
+  const MemoryTable& peak() const { return peak_; }
 
   /// Counts an allocation. Throws GpuOutOfMemory if the limit does not allow it.
   void take(MemoryUse use, std::uint64_t bytes);
@@ -73,7 +73,7 @@ class MemoryAccount {
  private:
   mutable std::mutex mutex_;
   std::uint64_t limit_, taken_ = 0;
-  MemoryTable now_{}, most_{};  ///< by use
+  MemoryTable now_{}, peak_{};  ///< by use
 };
 
 }  // namespace quern::gpu

@@ -5,6 +5,7 @@
 
 #include "quern/core/named.hpp"
 #include "quern/formats/plan_file.hpp"
+#include "quern/search/query_engine.hpp"
 
 /// How a GPU's memory is divided among what the engine keeps there. Host code.
 namespace quern::gpu {
@@ -51,7 +52,7 @@ inline constexpr NamedValue<ListTransfers> list_transfers[] = {
 /// How much of a GPU's memory the engine may take, and what it keeps there if that is less than the index needs.
 struct GpuMemoryOptions {
   std::optional<std::uint64_t> bytes;  ///< of all that it allocates; default: what is free, less a margin
-  /// Of what is free on one of the GPUs, what others may come to take.
+  /// Of one GPU's free memory, what other work may take.
   struct Reserved {
     unsigned gpu = 0;
     std::uint64_t bytes = 0;
@@ -66,7 +67,7 @@ struct GpuMemoryOptions {
   /// Of host memory, what copies to and from all GPUs may pin; default: whatever they need.
   std::optional<std::uint64_t> pinned_bytes;
 
-  /// The same for each of several GPUs.
+  /// These options for each of several GPUs.
   GpuMemoryOptions of_each(std::size_t gpus) const {
     GpuMemoryOptions options = *this;
     if (pinned_bytes) options.pinned_bytes = *pinned_bytes / gpus;
@@ -120,5 +121,11 @@ PinnedDivision divide_pinned(std::optional<std::uint64_t> limit);
 /// what would do, if too little is left for one batch. `name`: the index's, for messages.
 MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, std::optional<double> list_share,
                              const std::string& name);
+
+// What an index takes of a GPU's memory. Host code.
+
+/// What decoding needs, and what scores need if `scores` is not null: numbers per document and, for quantized scores,
+/// impacts.
+IndexSizes sizes_of(const IndexReader& index, const QueryEngine* scores);
 
 }  // namespace quern::gpu

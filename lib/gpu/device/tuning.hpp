@@ -30,7 +30,7 @@ inline constexpr std::uint32_t adding_cost = 1024;
 inline constexpr std::uint32_t tiles_per_lookup_task = 4;
 /// Thread blocks of unions per multiprocessor, which shared memory and registers must be enough for.
 inline constexpr unsigned union_blocks = 6;
-/// The same of intersections from entries. A warp has four documents per lane, whose reads are under way at the same
+/// For intersections from entries. A warp has four documents per lane, whose reads are under way at the same
 /// time: that takes registers, of which there are enough for more thread blocks with fewer documents.
 inline constexpr unsigned intersection_blocks = 4;
 /// Threads per thread block of the strategy `wang`: documents of the shortest list in a round. With more, blocks of
@@ -41,7 +41,7 @@ inline constexpr unsigned finish_threads = 256;
 /// Documents that a batch of intersections may look up in lists that aren't decoded as a whole, and more for each
 /// query: decoding takes time for the lists, and answering from them for each query.
 inline constexpr std::uint64_t lookups_per_batch = std::uint64_t{1} << 21, lookups_per_query = 1024;
-/// The same where all lists have room to stay decoded: each is decoded once, whatever the batches.
+/// Likewise, where all lists have room to stay decoded: each is decoded once, whatever the batches.
 inline constexpr std::uint64_t kept_lookups_per_batch = std::uint64_t{1} << 14, kept_lookups_per_query = 512;
 /// Maximum queries of a direct batch, which takes as few steps as possible: its counters are copied to the GPU as zeros
 /// with the batch, and kernels write results to host memory. For larger batches it is faster if the GPU clears and

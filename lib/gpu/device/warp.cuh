@@ -105,14 +105,14 @@ __device__ inline void for_own_blocks(std::uint64_t blocks, std::uint32_t num_li
 
 /// Prefix sums over the threads of a thread block of `threads` threads.
 template <unsigned threads>
-class BlockScan {
+class ThreadBlockScan {
  public:
   static constexpr unsigned warps = threads / lanes_per_warp;
   /// The shared memory that it needs.
   struct TempStorage {
     std::uint32_t sums[warps];
   };
-  __device__ explicit BlockScan(TempStorage& temp) : temp_(temp) {}
+  __device__ explicit ThreadBlockScan(TempStorage& temp) : temp_(temp) {}
 
   /// Returns the sum of the values of all threads before this one; sets `total` to the sum of all values. Called by all
   /// threads; passes a barrier.

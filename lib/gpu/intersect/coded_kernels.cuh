@@ -2,10 +2,8 @@
 #include "quern/gpu/decode/decoder.cuh"
 #include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/device/tuning.hpp"
+#include "quern/gpu/intersect/coded_lists.cuh"
 #include "quern/gpu/intersect/intersect_kernels.hpp"
-#include "quern/gpu/intersect/merge_find_block.cuh"
-#include "quern/gpu/intersect/skipping_warp.cuh"
-#include "quern/gpu/intersect/unpacking.cuh"
 
 /// Launches of the kernels that decode posting lists.
 namespace quern::gpu {

@@ -4,7 +4,6 @@
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/intersect/intersect_kernels.hpp"
 #include "quern/gpu/intersect/probing.cuh"
-#include "quern/gpu/intersect/query_blocks.cuh"
 
 namespace quern::gpu {
 namespace {
@@ -17,13 +16,13 @@ constexpr unsigned parts_per_thread = 16, parts_per_tile = parts_per_thread * pl
 
 /// Writes each part's offset in its tile, and each tile's sum.
 __global__ void __launch_bounds__(plain_threads) sum_tiles(const __grid_constant__ IntersectView batch) {
-  __shared__ BlockScan<plain_threads>::TempStorage temp;
+  __shared__ ThreadBlockScan<plain_threads>::TempStorage temp;
   const std::uint32_t first = blockIdx.x * parts_per_tile + threadIdx.x * parts_per_thread;
   std::uint32_t counts[parts_per_thread], own = 0, total = 0;
 #pragma unroll
   for (unsigned i = 0; i < parts_per_thread; ++i)
     own += counts[i] = first + i < batch.num_parts ? batch.counts[first + i] : 0;
-  std::uint32_t offset = BlockScan<plain_threads>(temp).exclusive_sum(own, total);
+  std::uint32_t offset = ThreadBlockScan<plain_threads>(temp).exclusive_sum(own, total);
 #pragma unroll
   for (unsigned i = 0; i < parts_per_thread; ++i) {
     if (first + i < batch.num_parts) batch.offsets[first + i] = offset;
@@ -35,12 +34,13 @@ __global__ void __launch_bounds__(plain_threads) sum_tiles(const __grid_constant
 /// Replaces each tile's sum by that of the tiles before it. By one thread block.
 __global__ void __launch_bounds__(plain_threads)
     scan_tiles(const __grid_constant__ IntersectView batch, std::uint32_t tiles) {
-  __shared__ BlockScan<plain_threads>::TempStorage temp;
+  __shared__ ThreadBlockScan<plain_threads>::TempStorage temp;
   std::uint32_t before = 0;
   for (std::uint32_t first = 0; first < tiles; first += plain_threads) {
     const std::uint32_t i = first + threadIdx.x;
     std::uint32_t total = 0;
-    const std::uint32_t sum = BlockScan<plain_threads>(temp).exclusive_sum(i < tiles ? batch.tile_sums[i] : 0, total);
+    const std::uint32_t sum =
+        ThreadBlockScan<plain_threads>(temp).exclusive_sum(i < tiles ? batch.tile_sums[i] : 0, total);
     if (i < tiles) batch.tile_sums[i] = before + sum;
     before += total;
   }

@@ -6,7 +6,7 @@
 
 #include "quern/gpu/intersect/intersect_kernels.hpp"
 #include "quern/gpu/intersect/intersect_runner.hpp"
-#include "quern/gpu/store/window_loop.cuh"
+#include "quern/gpu/store/list_store_device.cuh"
 #include "quern/gpu/worker/runner_state.cuh"
 
 namespace quern::gpu {
@@ -28,12 +28,12 @@ UnpackedMemory& UnpackedMemory::operator=(UnpackedMemory&&) noexcept = default;
 UnpackedMemory::~UnpackedMemory() = default;
 
 struct IntersectRunner::State : RunnerState {
-  State(const DeviceIndex& device_index, const ListStore* list_store, std::uint64_t max_bytes)
+  State(const DeviceIndex& device_index, const DeviceListStore* list_store, std::uint64_t max_bytes)
       : RunnerState(device_index, list_store, max_bytes), damaged(account, MemoryUse::batch, 1) {
     index_view.damaged = damaged.data();
   }
 
-  Event unpacked, with_directories, intersected, kernels_ended, download;
+  CudaEvent unpacked, with_directories, intersected, kernels_ended, download;
   PinnedArray<std::uint32_t> host_documents{index.pinned(), MemoryUse::pinned};
   DeviceArray<std::uint8_t> counters{account, MemoryUse::batch};
   DeviceArray<std::uint32_t> results{account, MemoryUse::batch}, documents{account, MemoryUse::batch};
@@ -51,11 +51,11 @@ struct IntersectRunner::State : RunnerState {
   void reserve_results(const IntersectArrays& batch);
   /// As IntersectRunner::start(). `lists_copied`: when the batch's lists are there; null if they always are.
   void start(const IntersectArrays& batch, const UnpackedMemory& memory, const IntersectRunner* after,
-             const Event* lists_copied);
+             const CudaEvent* lists_copied);
   /// As IntersectRunner::wait().
   std::vector<std::span<const docid_t>> wait();
   /// Copies a window's words to their half, takes the results of the window before, and starts this one.
-  void run_window(const IntersectWindow& window, ListStore::Device& device, ListStore::Device::Half& half,
+  void run_window(const IntersectWindow& window, DeviceListStore::Device& device, DeviceListStore::Device::Half& half,
                   const UnpackedMemory& memory, const IntersectRunner* after);
   /// Waits for the window that was started last, if any, and adds what it found.
   void take_window();
@@ -68,14 +68,14 @@ struct IntersectRunner::State : RunnerState {
   std::vector<std::span<const docid_t>> take_by_query();
 };
 
-IntersectRunner::IntersectRunner(const DeviceIndex& index, const ListStore* store, std::uint64_t max_bytes) {
+IntersectRunner::IntersectRunner(const DeviceIndex& index, const DeviceListStore* store, std::uint64_t max_bytes) {
   CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
   state_ = std::make_unique<State>(index, store, max_bytes);
 }
 IntersectRunner::IntersectRunner(IntersectRunner&&) noexcept = default;
 IntersectRunner::~IntersectRunner() = default;
 const IntersectTimes& IntersectRunner::times() const { return state_->times; }
-const MemoryTable& IntersectRunner::memory() const { return state_->account.most(); }
+const MemoryTable& IntersectRunner::memory() const { return state_->account.peak(); }
 void IntersectRunner::wait_for_kernels() { state_->kernels_ended.wait(); }
 
 void IntersectRunner::free_memory() {
@@ -87,7 +87,7 @@ void IntersectRunner::free_memory() {
 }
 
 void IntersectRunner::State::upload(const IntersectArrays& batch) {
-  Layout layout;
+  ArrayLayout layout;
   const std::size_t lists_at = layout.add<IntersectList>(batch.lists.size()),
                     terms_at = layout.add<std::uint32_t>(batch.terms.size()),
                     queries_at = layout.add<IntersectQuery>(batch.queries.size()),
@@ -125,7 +125,7 @@ void IntersectRunner::State::upload(const IntersectArrays& batch) {
 }
 
 void IntersectRunner::State::reserve_results(const IntersectArrays& batch) {
-  Layout layout;
+  ArrayLayout layout;
   const std::size_t next_at = layout.add<std::uint32_t>(3), counts_at = layout.add<std::uint32_t>(batch.parts),
                     offsets_at = layout.add<std::uint32_t>(batch.parts),
                     sums_at = layout.add<std::uint32_t>(pack_tiles(batch.parts)),
@@ -178,7 +178,7 @@ void IntersectRunner::State::intersect() {
 }
 
 void IntersectRunner::State::start(const IntersectArrays& batch, const UnpackedMemory& memory,
-                                   const IntersectRunner* after, const Event* lists_copied) {
+                                   const IntersectRunner* after, const CudaEvent* lists_copied) {
   upload(batch);
   reserve_results(batch);
   view.unpacked = memory.device().words.data();
@@ -219,17 +219,17 @@ void IntersectRunner::State::take_window() {
   for (std::size_t i = 0; i < last_places.size(); ++i) {
     if (last_places[i] == IntersectArrays::not_there) continue;
     const std::span<const docid_t> more = answers[last_places[i]];
-    std::vector<docid_t>& of_query = so_far.documents[i];
-    of_query.insert(of_query.end(), more.begin(), more.end());
+    std::vector<docid_t>& all = so_far.documents[i];
+    all.insert(all.end(), more.begin(), more.end());
   }
   windows_times += times;
   last_places.clear();
 }
 
-void IntersectRunner::State::run_window(const IntersectWindow& window, ListStore::Device& device,
-                                        ListStore::Device::Half& half, const UnpackedMemory& memory,
+void IntersectRunner::State::run_window(const IntersectWindow& window, DeviceListStore::Device& device,
+                                        DeviceListStore::Device::Half& half, const UnpackedMemory& memory,
                                         const IntersectRunner* after) {
-  // Without queries, nothing is copied, and whoever had the half before may still read it.
+  // Without queries, nothing is copied, and the batch that had the half before may still read it.
   if (window.arrays.queries.empty()) return;
   device.copy_window(window.lists.parts, window.lists.words, half);
   take_window();  // meanwhile, the words are copied
@@ -240,7 +240,7 @@ void IntersectRunner::State::run_window(const IntersectWindow& window, ListStore
 }
 
 void IntersectRunner::run_windows(const WindowedBatch& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
-                                  ListStore& store, unsigned flight, const IntersectRunner* after) {
+                                  DeviceListStore& store, unsigned flight, const IntersectRunner* after) {
   State& state = *state_;
   state.use_gpu();
   state.work = work;
@@ -248,12 +248,12 @@ void IntersectRunner::run_windows(const WindowedBatch& batch, const IntersectWor
   state.windows_times = {};
   state.so_far.documents.resize(batch.batch().size());
   state.last_places.clear();
-  ListStore::Device& device = store.device();
+  DeviceListStore::Device& device = store.device();
   std::array<IntersectWindow, 2> made;
   run_in_turn(
       device, flight, batch.size(),
       [&](std::size_t window, unsigned slot, std::uint64_t first_word) { batch.make(window, first_word, made[slot]); },
-      [&](unsigned slot, ListStore::Device::Half& half) {
+      [&](unsigned slot, DeviceListStore::Device::Half& half) {
         state.run_window(made[slot], device, half, unpacked, after);
       });
   device.make_wait(state.stream);  // so that the copies' times are there when the batch has ended

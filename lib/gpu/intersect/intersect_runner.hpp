@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "quern/gpu/device/device_index.hpp"
+#include "quern/gpu/device/gpu_statistics.hpp"
 #include "quern/gpu/intersect/intersect_arrays.hpp"
-#include "quern/gpu/intersect/windowed_batch.hpp"
+#include "quern/gpu/intersect/intersect_batch.hpp"
 #include "quern/gpu/store/list_store.hpp"
-#include "quern/gpu/worker/gpu_statistics.hpp"
 
 /// Runs batches of intersections on a GPU. Declared without CUDA, as DeviceIndex is.
 namespace quern::gpu {
@@ -75,7 +75,7 @@ class UnpackedMemory {
 class IntersectRunner {
  public:
   /// `store`: of the lists, null if the index has them all. May take `max_bytes` of GPU memory.
-  IntersectRunner(const DeviceIndex& index, const ListStore* store, std::uint64_t max_bytes);
+  IntersectRunner(const DeviceIndex& index, const DeviceListStore* store, std::uint64_t max_bytes);
   IntersectRunner(IntersectRunner&&) noexcept;
   ~IntersectRunner();
 
@@ -87,7 +87,7 @@ class IntersectRunner {
   /// been started. Takes the place of what the store does for other batches; the flight must have open_windows(). May
   /// be called by another thread. `after`: as in start(). Throws as start() and wait() do.
   void run_windows(const WindowedBatch& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
-                   ListStore& store, unsigned flight, const IntersectRunner* after);
+                   DeviceListStore& store, unsigned flight, const IntersectRunner* after);
   /// Waits until the last window has been answered. Throws as wait() does.
   WindowedAnswers wait_for_windows();
   /// Waits until the batch's kernels have ended: then it reads no lists any more.

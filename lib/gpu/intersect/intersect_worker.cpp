@@ -213,8 +213,8 @@ void IntersectWorker::wait_for_results(unsigned number) {
     return;
   }
   gpu::WindowedAnswers found = flight.runner.wait_for_windows();
-  flight.of_windows = std::move(found.documents);
-  flight.answers.assign(flight.of_windows.begin(), flight.of_windows.end());
+  flight.window_answers = std::move(found.documents);
+  flight.answers.assign(flight.window_answers.begin(), flight.window_answers.end());
   count_unpacked(found.unpacked, *flight.statistics);
 }
 
@@ -285,7 +285,7 @@ void IntersectWorker::take_answers(Flight& flight, Items queries, const Take& ta
       take(*query, documents);
   }
   flight.windows.reset();
-  flight.of_windows.clear();
+  flight.window_answers.clear();
   if (flight.answers.empty()) return;
   const double response = us_since(flight.begun);
   flight.statistics->response_us += response;

@@ -72,9 +72,9 @@ struct IntersectFlight : WorkerFlight {
   IntersectRunner runner;
   std::unique_ptr<WindowedBatch> windows;
   GpuIntersectionStatistics* statistics = nullptr;
-  std::vector<std::uint32_t> places;              ///< see IntersectArrays
-  std::vector<std::span<const docid_t>> answers;  ///< of its queries, once it has ended
-  std::vector<std::vector<docid_t>> of_windows;   ///< likewise, if it went by windows
+  std::vector<std::uint32_t> places;                 ///< see IntersectArrays
+  std::vector<std::span<const docid_t>> answers;     ///< of its queries, once it has ended
+  std::vector<std::vector<docid_t>> window_answers;  ///< likewise, if it went by windows
   WallClock::time_point begun;
 };
 
@@ -86,7 +86,7 @@ class IntersectWorker final : public gpu::GpuWorker<gpu::IntersectFlight> {
   /// Receives a query's documents, a span that is valid until it returns.
   using Take = std::function<void(const IntersectionQuery& query, std::span<const docid_t> documents)>;
 
-  /// Copies the index to the GPU, or what its memory holds. Throws as DeviceIndex and ListStore do.
+  /// Copies the index to the GPU, or what its memory holds. Throws as DeviceIndex and DeviceListStore do.
   IntersectWorker(IntersectionContext& context, unsigned gpu, Progress& progress);
 
   /// GPU memory that stays taken: rows, and lists or the room for them.

@@ -8,7 +8,6 @@
 #include "quern/core/types.hpp"
 #include "quern/gpu/device/searches.hpp"
 #include "quern/gpu/intersect/intersect_method.hpp"
-#include "quern/gpu/store/eviction_order.hpp"
 #include "quern/gpu/store/extents.hpp"
 
 /// Which posting lists are unpacked in a GPU's memory, where, and in which format. Host code, which copies nothing.
@@ -106,7 +105,7 @@ class UnpackedLists {
   void use(unsigned flight, ListState& state);
   /// Ends the use of lists by the flight's batch, whose kernels have ended.
   void release(unsigned flight);
-  /// The same for a batch that was not started: what it was to unpack is dropped.
+  /// As release(), for a batch that was not started: what it was to unpack is dropped.
   void cancel(unsigned flight);
   /// Drops all lists. None may be in use.
   void clear();
@@ -123,8 +122,8 @@ class UnpackedLists {
 
   std::vector<Use>& uses_of(unsigned flight);
   void use(unsigned flight, ListState& state, bool unpacks);
-  /// The first word of a place for so many, for which unused lists are dropped. Nothing, and nothing dropped, if the
-  /// lists in use leave too few.
+  /// The first word of a place for `words` words, for which unused lists are dropped. Nothing, and nothing dropped, if
+  /// the lists in use leave too few.
   std::optional<std::uint64_t> take(std::uint64_t words);
   void drop(ListState& state);
 

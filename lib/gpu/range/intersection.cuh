@@ -1,6 +1,7 @@
 #pragma once
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/range/finish.cuh"
+#include "quern/gpu/range/range_lookup.cuh"
 #include "quern/gpu/worker/scored_documents.cuh"
 
 /// Intersection without entries: a warp takes a block of the shortest list and looks its documents up in the other
@@ -85,7 +86,7 @@ class IntersectionWarp {
   /// Whether no document from `docid` on is a result.
   __device__ bool ended(std::uint32_t number, std::uint32_t docid) const {
     if (batch_.range_upper_bounds == nullptr || docid >= index_.num_documents) return false;
-    const Threshold threshold = load_threshold(batch_, number);
+    const QueryThreshold threshold = load_threshold(batch_, number);
     return units_of_score(batch_.queries[number].scale, batch_.range_upper_bounds[docid / range_documents]) <
            threshold.units;
   }
@@ -94,7 +95,7 @@ class IntersectionWarp {
     count(number, query);
     if (!scored_.documents.any()) return;
     __threadfence();
-    const Threshold threshold = raise_threshold(batch_, query, number);
+    const QueryThreshold threshold = raise_threshold(batch_, query, number);
 #pragma unroll
     for (int i = 0; i < V; ++i) {
       if (!scored_.documents.alive(i)) continue;
@@ -106,7 +107,7 @@ class IntersectionWarp {
 
   /// Counts the documents that may be results, and drops the others.
   __device__ void count(std::uint32_t number, const BatchQuery& query) {
-    const Threshold threshold = load_threshold(batch_, number);
+    const QueryThreshold threshold = load_threshold(batch_, number);
 #pragma unroll
     for (int i = 0; i < V; ++i) {
       if (!scored_.documents.alive(i)) continue;
@@ -132,5 +133,361 @@ __global__ void __launch_bounds__(plain_threads)
   IntersectionWarp<coding, V, quantized>(index, batch, buffers + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size)
       .run();
 }
+
+// Intersection from entries: a warp takes an item of a query, documents of its shortest list, and looks them up in the
+// other lists. An item is a part of a range or several neighbouring ranges, so that all have about as many documents.
+
+/// A list as documents are looked up in it. Its entries are numbered from 0, whatever posting is the first of them.
+struct EntryList {
+  const std::uint32_t* entries = nullptr;
+  const std::uint32_t* starts = nullptr;  ///< per range of the window: see RangeView::starts()
+  std::uint32_t begin = 0, count = 0;     ///< the first posting that has an entry; entries
+  std::uint32_t unit_weight = 0, unit_offset = 0;
+  std::uint32_t max_units = 0;  ///< upper bound of a posting's units
+
+  EntryList() = default;
+  __device__ EntryList(const RangeView& batch, const BatchTerm& term)
+      : unit_weight(term.unit_weight), unit_offset(term.unit_offset), max_units(term.max_units) {
+    const EntryPlace& place = batch.entries_of[term.list];
+    entries = batch.entries + place.first_entry;
+    starts = batch.starts(place);
+    begin = place.begin;
+    count = place.end - place.begin;
+  }
+
+  /// The list of another lane.
+  __device__ EntryList from_lane(unsigned lane) const {
+    EntryList other;
+    other.entries = pointer_of(entries, lane);
+    other.starts = pointer_of(starts, lane);
+    other.begin = __shfl_sync(all_lanes, begin, lane);
+    other.count = __shfl_sync(all_lanes, count, lane);
+    other.unit_weight = __shfl_sync(all_lanes, unit_weight, lane);
+    other.unit_offset = __shfl_sync(all_lanes, unit_offset, lane);
+    other.max_units = __shfl_sync(all_lanes, max_units, lane);
+    return other;
+  }
+  /// The first entry in range `range` of the window or after it; `count` if there is none. After damage, any of these.
+  __device__ std::uint32_t start(std::uint32_t range) const {
+    const std::uint32_t posting = starts[range];
+    return posting > begin ? min(posting - begin, count) : 0;
+  }
+  __device__ std::uint32_t units(std::uint32_t entry) const { return units_of(entry, unit_weight, unit_offset); }
+
+ private:
+  __device__ static const std::uint32_t* pointer_of(const std::uint32_t* own, unsigned lane) {
+    return reinterpret_cast<const std::uint32_t*>(
+        __shfl_sync(all_lanes, reinterpret_cast<unsigned long long>(own), lane));
+  }
+};
+
+/// N documents per lane of a warp, which have been in all lists so far.
+template <int N>
+struct ItemDocuments {
+  std::uint32_t own[N];    ///< docIDs, counted from the item's first one
+  std::uint32_t units[N];  ///< upper bounds of the scores so far
+  unsigned alive = 0;      ///< a bit per document
+
+  __device__ bool is_alive(int i) const { return alive >> i & 1; }
+  __device__ void drop(int i) { alive &= ~(1u << i); }
+  __device__ std::uint32_t range(int i) const { return own[i] / range_documents; }  ///< of the item
+  /// The greatest entry that the document may have.
+  __device__ std::uint32_t greatest_entry(int i) const { return own[i] % range_documents << 16 | 0xffff; }
+};
+
+/// One item of a batch.
+class ItemIntersection {
+ public:
+  __device__ ItemIntersection(const RangeView& batch, const IntersectionItem& item)
+      : batch_(batch),
+        item_(item),
+        query_(batch.queries[item.query]),
+        terms_(query_.terms),
+        first_term_(query_.first_term),
+        begin_((batch.first_range + item.first_range) * range_documents) {}
+
+  __device__ void run() {
+    const QueryThreshold threshold = load_threshold(batch_, item_.query);
+    sum_ = load_lists();
+    if (!order_lists()) return;
+    require(threshold);
+    if (sum_ < min_term_units_) return;
+    const EntryList driver = list_at(0);
+    note_starts(driver);
+    const std::uint32_t first = __shfl_sync(all_lanes, start_, 0),
+                        after = driver.start(item_.first_range + item_.ranges);
+    if (after <= first) return;
+    // A part of whole tiles.
+    const std::uint32_t tiles = (after - first + lanes_per_warp - 1) / lanes_per_warp;
+    const std::uint32_t own = (tiles + item_.parts - 1) / item_.parts;
+    if (std::uint64_t{item_.part} * own >= tiles) return;
+    std::uint32_t next = first + item_.part * own * lanes_per_warp;
+    const std::uint32_t end = min(after - next, own * lanes_per_warp) + next;
+    for (; next < end && min_term_units_ <= sum_;) {
+      if (end - next > 2 * lanes_per_warp) {
+        look_up<many_tiles>(driver, next, end);
+        next += many_tiles * lanes_per_warp;
+      } else {
+        look_up<1>(driver, next, end);
+        next += lanes_per_warp;
+      }
+    }
+  }
+
+ private:
+  /// Tiles of 32 documents that are looked up together, so that their reads are under way at the same time.
+  static constexpr int many_tiles = 4;
+
+  // The lists: those of the first 32 terms have a lane each.
+
+  __device__ std::uint32_t lane_lists() const { return min(terms_, lanes_per_warp); }
+  __device__ const BatchTerm& term(std::uint32_t i) const { return batch_.terms[first_term_ + i]; }
+
+  /// Loads the lists; returns the upper bound of a document's units.
+  __device__ std::uint32_t load_lists() {
+    if (lane_id() < terms_) own_list_ = EntryList(batch_, term(lane_id()));
+    std::uint32_t own = own_list_.max_units;
+    for (std::uint32_t i = lanes_per_warp + lane_id(); i < terms_; i += lanes_per_warp) own += term(i).max_units;
+    return warp_sum(own);
+  }
+  /// Orders the lists for lookups: by their entries if there is a single range, else as they are. The first gives the
+  /// documents. Returns false if a list has no entries.
+  __device__ bool order_lists() {
+    place_ = lane_id();
+    if (item_.ranges > 1) return true;
+    const bool has_list = lane_id() < terms_;
+    std::uint32_t count = 0xffffffffu;
+    if (has_list) {
+      const std::uint32_t first = own_list_.start(item_.first_range);
+      const std::uint32_t after = own_list_.start(item_.first_range + 1);
+      count = after > first ? after - first : 0;
+    }
+    if (__any_sync(all_lanes, has_list && count == 0)) return false;
+    std::uint32_t place = 0;
+    for (unsigned lane = 0; lane < lane_lists(); ++lane) {
+      const std::uint32_t other = __shfl_sync(all_lanes, count, lane);
+      place += other < count || (other == count && lane < lane_id());
+    }
+    place_ = place;
+    return true;
+  }
+  __device__ EntryList list_at(std::uint32_t place) const {
+    if (place >= lane_lists()) return EntryList(batch_, term(place));
+    return own_list_.from_lane(__ffs(__ballot_sync(all_lanes, lane_id() < terms_ && place_ == place)) - 1);
+  }
+
+  /// Sets what documents need with this threshold: in the range that needs the least.
+  __device__ void require(const QueryThreshold& threshold) {
+    threshold_ = threshold;
+    std::uint32_t own = 0xffffffffu;
+    if (lane_id() < item_.ranges) {
+      const RangeRequirement required =
+          requirement_of(batch_, item_.query, begin_ + lane_id() * range_documents, threshold);
+      if (!required.none) own = required.min_term_units;
+    }
+    min_term_units_ = __reduce_min_sync(all_lanes, own);
+  }
+
+  /// Lane i notes where the item's range i starts in the driver.
+  __device__ void note_starts(const EntryList& driver) {
+    start_ = 0xffffffffu;
+    if (lane_id() < item_.ranges) start_ = driver.start(item_.first_range + lane_id());
+  }
+  /// The item's range of a posting of the driver.
+  __device__ std::uint32_t range_of(std::uint32_t posting) const {
+    unsigned range = 0;
+#pragma unroll
+    for (unsigned distance = lanes_per_warp / 2; distance > 0; distance /= 2)
+      if (__shfl_sync(all_lanes, start_, range + distance) <= posting) range += distance;
+    return range;
+  }
+
+  /// Looks up the documents of N tiles of the driver, from posting `first` on.
+  template <int N>
+  __device__ void look_up(const EntryList& driver, std::uint32_t first, std::uint32_t end) {
+    ItemDocuments<N> documents;
+    take(driver, first, end, documents);
+    std::uint32_t rest = sum_ - driver.max_units;
+    for (std::uint32_t place = 1; place < terms_; ++place) {
+      drop_below(documents, rest);
+      if (!__any_sync(all_lanes, documents.alive != 0)) return;
+      const EntryList list = list_at(place);
+      rest -= list.max_units;
+      find_in(list, documents);
+    }
+    add_found(documents);
+  }
+
+  template <int N>
+  __device__ void take(const EntryList& driver, std::uint32_t first, std::uint32_t end, ItemDocuments<N>& documents) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      const std::uint32_t posting = first + i * lanes_per_warp + lane_id();
+      const bool there = posting < end;
+      const std::uint32_t entry = there ? driver.entries[posting] : 0;
+      const std::uint32_t range = item_.ranges == 1 ? 0 : range_of(posting);
+      documents.own[i] = range * range_documents + (entry >> 16);
+      documents.units[i] = driver.units(entry);
+      // Damage may leave more entries between two starts than ranges have documents, or some in a range of others.
+      const std::uint32_t docid = begin_ + documents.own[i];
+      if (there && range < item_.ranges && docid < batch_.num_documents && batch_.passes(docid))
+        documents.alive |= 1u << i;
+    }
+  }
+
+  template <int N>
+  __device__ void drop_below(ItemDocuments<N>& documents, std::uint32_t rest) const {
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+      if (documents.units[i] + rest < min_term_units_) documents.drop(i);
+  }
+
+  /// Keeps the documents that a list contains, and adds their units there.
+  template <int N>
+  __device__ void find_in(const EntryList& list, ItemDocuments<N>& documents) const {
+    std::uint32_t found[N];
+    const bool has_entries =
+        item_.ranges == 1 ? find_in_range(list, documents, found) : find_in_ranges(list, documents, found);
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      if (has_entries && documents.is_alive(i) && found[i] >> 16 == documents.own[i] % range_documents)
+        documents.units[i] += list.units(found[i]);
+      else
+        documents.drop(i);
+    }
+  }
+
+  /// Sets `found` to the last entry that is not above each document, or to another if there is none. All documents are
+  /// in the same range: the lanes read 32 evenly spaced entries and choose between them by shuffles. False if there are
+  /// no entries.
+  template <int N>
+  __device__ bool find_in_range(const EntryList& list, const ItemDocuments<N>& documents,
+                                std::uint32_t (&found)[N]) const {
+    const std::uint32_t first = list.start(item_.first_range), after = list.start(item_.first_range + 1);
+    if (after <= first) return false;
+    const std::uint32_t step = (after - first + lanes_per_warp - 1) / lanes_per_warp;
+    const std::uint32_t* entries = list.entries;
+    const std::uint32_t splitter = entries[first + min(lane_id() * step, after - first - 1)];
+    std::uint32_t at[N], last[N];
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      unsigned lane = 0;
+#pragma unroll
+      for (unsigned distance = lanes_per_warp / 2; distance > 0; distance /= 2)
+        if (__shfl_sync(all_lanes, splitter, lane + distance) <= documents.greatest_entry(i)) lane += distance;
+      found[i] = __shfl_sync(all_lanes, splitter, lane);
+      at[i] = first + min(lane * step, after - first - 1);
+      last[i] = after - 1;
+    }
+    search(entries, documents, step, at, last, found);
+    return true;
+  }
+
+  /// As above, for documents of several ranges: each lane searches the entries of its documents' ranges.
+  template <int N>
+  __device__ bool find_in_ranges(const EntryList& list, ItemDocuments<N>& documents, std::uint32_t (&found)[N]) const {
+    const std::uint32_t* entries = list.entries;
+    std::uint32_t at[N], last[N], most = 0;
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      found[i] = at[i] = last[i] = 0;
+      if (!documents.is_alive(i)) continue;
+      const std::uint32_t range = item_.first_range + documents.range(i);
+      at[i] = list.start(range);
+      const std::uint32_t after = list.start(range + 1);
+      if (after > at[i]) {
+        last[i] = after - 1;
+        most = max(most, after - at[i]);
+      } else {
+        documents.drop(i);
+      }
+    }
+    most = warp_max(most);
+    if (most == 0) return false;
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+      if (documents.is_alive(i)) found[i] = entries[at[i]];
+    search(entries, documents, most, at, last, found);
+    return true;
+  }
+
+  /// Goes on from entry at[i] to the last entry that is not above document i, if that is among the `left` entries from
+  /// there on, and not after last[i]. All lanes take as many steps, so that the reads of a lane's documents are under
+  /// way at the same time.
+  template <int N>
+  __device__ static void search(const std::uint32_t* entries, const ItemDocuments<N>& documents, std::uint32_t left,
+                                std::uint32_t (&at)[N], const std::uint32_t (&last)[N], std::uint32_t (&found)[N]) {
+    while (left > 1) {
+      const std::uint32_t half = left / 2;
+#pragma unroll
+      for (int i = 0; i < N; ++i) {
+        if (!documents.is_alive(i)) continue;
+        const std::uint32_t middle = min(at[i] + half, last[i]), entry = entries[middle];
+        if (entry <= documents.greatest_entry(i)) at[i] = middle, found[i] = entry;
+      }
+      left -= half;
+    }
+  }
+
+  /// Makes candidates of the documents that reach the threshold.
+  template <int N>
+  __device__ void add_found(ItemDocuments<N>& documents) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      if (!documents.is_alive(i)) continue;
+      const std::uint32_t docid = begin_ + documents.own[i];
+      documents.units[i] += static_score_units(batch_, query_, docid);
+      if (documents.units[i] >= max(1u, min_units(threshold_, docid)))
+        count_document(batch_, query_, item_.query, docid, documents.units[i]);
+      else
+        documents.drop(i);
+    }
+    if (!__any_sync(all_lanes, documents.alive != 0)) return;
+    require(raise_counted(batch_, item_.query));
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      const std::uint32_t docid = begin_ + documents.own[i], units = documents.units[i];
+      if (documents.is_alive(i) && units >= min_units(threshold_, docid))
+        store_candidate(batch_, item_.query, Candidate{units} << 32 | docid);
+    }
+  }
+
+  const RangeView& batch_;
+  const IntersectionItem item_;
+  const BatchQuery& query_;
+  const std::uint32_t terms_, first_term_;
+  const std::uint32_t begin_;  ///< the item's first docID
+  EntryList own_list_;         ///< this lane's
+  std::uint32_t place_ = 0;    ///< of this lane's list in the order of lookups
+  std::uint32_t start_ = 0;    ///< see note_starts()
+  std::uint32_t sum_ = 0;      ///< upper bound of a document's units
+  QueryThreshold threshold_{};
+  std::uint32_t min_term_units_ = 0;  ///< what documents need of their terms
+};
+
+/// The items of all queries of a batch.
+class RangeIntersection {
+ public:
+  explicit __device__ RangeIntersection(const RangeView& batch) : batch_(batch) {}
+
+  __device__ void run() {
+    const std::uint32_t warps_per_block = blockDim.x / lanes_per_warp, warps = gridDim.x * warps_per_block;
+    const std::uint32_t all = batch_.items.all;
+    // The first item of each warp needs no queue.
+    std::uint32_t work = blockIdx.x * warps_per_block + threadIdx.x / lanes_per_warp;
+    while (work < all) {
+      // The next one's number comes while this one is answered.
+      std::uint32_t next = 0;
+      if (all > warps && lane_id() == 0) next = atomicAdd(batch_.next_work, 1u);
+      const IntersectionItem item = item_of(batch_.items, batch_.ranges, work);
+      if (item.ranges > 0) ItemIntersection(batch_, item).run();
+      if (all <= warps) return;
+      work = warps + uniform(next);
+    }
+  }
+
+ private:
+  const RangeView& batch_;
+};
 
 }  // namespace quern::gpu

@@ -4,7 +4,7 @@
 #include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/range/entries.cuh"
-#include "quern/gpu/range/range_intersection.cuh"
+#include "quern/gpu/range/intersection.cuh"
 #include "quern/gpu/range/range_kernels.hpp"
 #include "quern/gpu/range/union.cuh"
 #include "quern/gpu/worker/strategy_run.cuh"
@@ -27,18 +27,18 @@ __global__ void __launch_bounds__(plain_threads, intersection_blocks)
   RangeIntersection(batch).run();
 }
 
-/// Finds candidates among the documents with any term of a query, from the entries, with so many threads per thread
+/// Finds candidates among the documents with any term of a query, from the entries, with `threads` threads per thread
 /// block.
 template <unsigned threads, unsigned blocks_each>
-void unite(const RangeView& batch, Pruning pruning, unsigned left_free, const Stream& stream) {
+void unite(const RangeView& batch, Pruning pruning, unsigned left_free, const CudaStream& stream) {
   constexpr auto kernel = run_union<threads, blocks_each>;
   const unsigned blocks = resident_blocks(kernel, threads, sizeof(UnionShared), left_free);
   kernel<<<std::min(blocks, batch.ranges * batch.num_chunks), threads, sizeof(UnionShared), stream>>>(batch, pruning);
   CUDA_CHECK(cudaGetLastError());
 }
 
-/// The same; if there are fewer pieces of work than multiprocessors, each has many threads.
-void unite(const RangeView& batch, Pruning pruning, unsigned left_free, const Stream& stream) {
+/// As above; if there are fewer thread blocks than multiprocessors, each has many threads.
+void unite(const RangeView& batch, Pruning pruning, unsigned left_free, const CudaStream& stream) {
   constexpr auto large = run_union<union_threads_of_few, 1>;
   if (std::uint64_t{batch.ranges} * batch.num_chunks <=
       resident_blocks(large, union_threads_of_few, sizeof(UnionShared), left_free))
@@ -48,7 +48,7 @@ void unite(const RangeView& batch, Pruning pruning, unsigned left_free, const St
 }
 
 /// Finds candidates among the documents with all terms of a query, from the entries.
-void intersect_ranges(const RangeView& batch, unsigned left_free, const Stream& stream) {
+void intersect_ranges(const RangeView& batch, unsigned left_free, const CudaStream& stream) {
   constexpr unsigned warps_per_block = plain_threads / lanes_per_warp;
   const unsigned useful = std::max(1u, (batch.items.all + warps_per_block - 1) / warps_per_block);
   const unsigned blocks = std::min(resident_blocks(run_range_intersection, plain_threads, 0, left_free), useful);
@@ -58,7 +58,8 @@ void intersect_ranges(const RangeView& batch, unsigned left_free, const Stream& 
 
 /// Decodes the batch's lists that no batch before has decoded. `coded`: some of these are not raw.
 template <Coding coding>
-void decode_missing(const IndexView& index, const RangeView& batch, bool coded, bool quantized, const Stream& stream) {
+void decode_missing(const IndexView& index, const RangeView& batch, bool coded, bool quantized,
+                    const CudaStream& stream) {
   if (batch.blocks == 0) return;
   if (coded) {
     prepare_starts<<<std::min(resident_blocks(prepare_starts, plain_threads, 0), batch.num_lists), plain_threads, 0,
@@ -90,7 +91,7 @@ class RangeRun final : public StrategyRun {
       primed_.push_back(ThresholdKey{query.min_units} << 32);  // docid: none
     range_passes_ = ranges_that_pass(work.passing);
     const std::size_t queries = batch.queries.size();
-    Layout filled, zeroed;
+    ArrayLayout filled, zeroed;
     chunks_at_ = filled.add<BatchChunk>(chunks_.size());
     items_at_ = filled.add<std::uint32_t>(items_.queries().size());
     thresholds_at_ = filled.add<ThresholdKey>(queries);
@@ -109,14 +110,14 @@ class RangeRun final : public StrategyRun {
     put(memory, range_passes_at_, range_passes_);
   }
 
-  void prepare(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work, const Stream&) override {
+  void prepare(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work, const CudaStream&) override {
     prepare_queries(arrays, batch, work);
     view_.ranges = num_ranges(device_.view.num_documents);
     set_items();
   }
 
   void prepare_windows(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work,
-                       const Stream&) override {
+                       const CudaStream&) override {
     prepare_queries(arrays, batch, work);
     view_.writes_max = view_.reads_max;
     scores_windows_ = std::any_of(batch.queries.begin(), batch.queries.end(),
@@ -125,7 +126,7 @@ class RangeRun final : public StrategyRun {
   }
 
   void run_window(const IndexView& index, const BatchView& shared, const WindowLists& lists, const BatchWork& work,
-                  const Stream& stream) override {
+                  const CudaStream& stream) override {
     static_cast<BatchView&>(view_) = shared;
     view_.first_range = lists.window.first_range;
     view_.ranges = lists.window.ranges;
@@ -142,7 +143,7 @@ class RangeRun final : public StrategyRun {
     });
   }
 
-  void finish_windows(const IndexView& index, const BatchView& shared, const Stream& stream) override {
+  void finish_windows(const IndexView& index, const BatchView& shared, const CudaStream& stream) override {
     static_cast<BatchView&>(view_) = shared;
     with_coding(device_.coding, [&]<Coding coding>() {
       RangeKernels<coding>::finish(index, view_, device_.quantized, scores_windows_, stream);
@@ -150,7 +151,7 @@ class RangeRun final : public StrategyRun {
   }
 
   void run(const IndexView& index, const BatchView& shared, const QueryBatch&, const BatchWork& work,
-           const Stream& stream) override {
+           const CudaStream& stream) override {
     static_cast<BatchView&>(view_) = shared;
     with_coding(device_.coding, [&]<Coding coding>() {
       if (decodes_) {
@@ -172,7 +173,7 @@ class RangeRun final : public StrategyRun {
     spare_.release();
   }
 
-  void add_times(const Event& started, const Event& ended, BatchTimes& times) const override {
+  void add_times(const CudaEvent& started, const CudaEvent& ended, BatchTimes& times) const override {
     const bool decoded = decodes_ && view_.blocks > 0;
     times.decode_us = decoded ? decoded_.us_since(started) : 0;
     times.unite_us = united_.us_since(decoded ? decoded_ : started);
@@ -214,7 +215,7 @@ class RangeRun final : public StrategyRun {
   }
 
   /// Finds candidates in the entries.
-  void find_candidates(const BatchWork& work, unsigned left_free, const Stream& stream) {
+  void find_candidates(const BatchWork& work, unsigned left_free, const CudaStream& stream) {
     if (work.intersect)
       intersect_ranges(view_, left_free, stream);
     else
@@ -253,7 +254,7 @@ class RangeRun final : public StrategyRun {
   RangeView view_;
   DeviceArray<Candidate> candidates_;
   DeviceArray<SpareCandidate> spare_;
-  Event decoded_, united_;
+  CudaEvent decoded_, united_;
 };
 
 }  // namespace

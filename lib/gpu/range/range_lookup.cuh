@@ -15,7 +15,7 @@ struct ListSlice {
   std::uint32_t max_units = 0;  ///< upper bound of a posting's units; 0 if there are no entries
 
   /// The slice of another lane.
-  __device__ ListSlice of(unsigned lane) const {
+  __device__ ListSlice from_lane(unsigned lane) const {
     const auto from = __shfl_sync(all_lanes, reinterpret_cast<unsigned long long>(entries), lane);
     return {reinterpret_cast<const std::uint32_t*>(from), __shfl_sync(all_lanes, count, lane),
             __shfl_sync(all_lanes, unit_weight, lane), __shfl_sync(all_lanes, unit_offset, lane),
@@ -91,7 +91,7 @@ class RangeLookup {
     for (unsigned place = 0; place < count; ++place) {
       const unsigned driver = lane_at(place);
       if (!(drivers >> driver & 1)) continue;
-      const ListSlice front = slice_.of(driver);
+      const ListSlice front = slice_.from_lane(driver);
       const std::uint32_t front_tiles = lookup_tiles_of(front);
       for (; tile < front_tiles && tiles > 0; ++tile, --tiles)
         look_up(front, tile * lanes_per_warp, place, count, drivers, sum - front.max_units);
@@ -127,7 +127,7 @@ class RangeLookup {
       if (!__any_sync(all_lanes, alive)) return;
       if (place == own_place) continue;
       const unsigned lane = lane_at(place);
-      const ListSlice other = slice_.of(lane);
+      const ListSlice other = slice_.from_lane(lane);
       rest -= other.max_units;
       const std::uint32_t found = entry_of(other.entries, other.count, document, alive);
       if (!alive || found >> 16 != document) continue;
@@ -138,7 +138,7 @@ class RangeLookup {
     add_found(alive, begin_ + document, units);
   }
 
-  /// Makes candidates of this tile's documents whose terms have so many units, if they reach the threshold.
+  /// Makes candidates of this tile's documents whose terms have `units` units, if they reach the threshold.
   __device__ void add_found(bool alive, std::uint32_t docid, std::uint32_t units) {
     if (alive) units += static_score_units(batch_, batch_.queries[number_], docid);
     alive = alive && units >= max(1u, min_units(required_.threshold, docid));

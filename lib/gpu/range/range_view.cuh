@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/gpu/range/intersection_items.hpp"
 #include "quern/gpu/range/range_batch.hpp"
 #include "quern/gpu/worker/batch_view.cuh"
 

@@ -6,23 +6,23 @@
 /// units; once k documents have reached a step, no document below that step is a result.
 namespace quern::gpu {
 
-struct Threshold {
+struct QueryThreshold {
   std::uint32_t units;  ///< minimum units of a result
   std::uint32_t docid;  ///< from this docID on, a result needs more than `units`
 };
 
-__device__ inline Threshold threshold_of(ThresholdKey key) {
+__device__ inline QueryThreshold threshold_of(ThresholdKey key) {
   return {static_cast<std::uint32_t>(key >> 32), 0xffffffffu - static_cast<std::uint32_t>(key)};
 }
-__device__ inline ThresholdKey key_of(const Threshold& threshold) {
+__device__ inline ThresholdKey key_of(const QueryThreshold& threshold) {
   return ThresholdKey{threshold.units} << 32 | (0xffffffffu - threshold.docid);
 }
 /// The current threshold; another thread block may raise it at any time.
-__device__ inline Threshold load_threshold(const RangeView& batch, std::uint32_t query) {
+__device__ inline QueryThreshold load_threshold(const RangeView& batch, std::uint32_t query) {
   return threshold_of(__ldcg(batch.thresholds + query));
 }
 /// The minimum units of a result with this docID or a higher one.
-__device__ inline std::uint32_t min_units(const Threshold& threshold, std::uint32_t docid) {
+__device__ inline std::uint32_t min_units(const QueryThreshold& threshold, std::uint32_t docid) {
   return threshold.units + (docid >= threshold.docid);
 }
 
@@ -66,7 +66,8 @@ __device__ inline void store_candidate(const RangeView& batch, std::uint32_t num
 
 /// Raises the threshold to the highest step that k documents have reached, and returns what it is then. By a whole
 /// warp.
-__device__ inline Threshold raise_threshold(const RangeView& batch, const BatchQuery& query, std::uint32_t number) {
+__device__ inline QueryThreshold raise_threshold(const RangeView& batch, const BatchQuery& query,
+                                                 std::uint32_t number) {
   constexpr unsigned own_steps = threshold_steps / lanes_per_warp;
   const std::uint32_t* steps = batch.steps + std::uint64_t{number} * threshold_steps;
   // The highest steps first: lane 0 reads the last ones.
@@ -90,7 +91,7 @@ __device__ inline Threshold raise_threshold(const RangeView& batch, const BatchQ
         break;
       }
     }
-    Threshold threshold{query.min_units + (step << query.step_shift), 0xffffffffu};
+    QueryThreshold threshold{query.min_units + (step << query.step_shift), 0xffffffffu};
     if (query.exact_units) {
       const std::uint32_t docid = __ldcg(batch.max_docid + number);
       if (docid != 0xffffffffu) threshold.docid = docid + 1;
@@ -104,18 +105,19 @@ __device__ inline Threshold raise_threshold(const RangeView& batch, const BatchQ
 
 /// raise_threshold() after this warp's count_document(). Not inlined: it follows few lookups, and would take registers
 /// from them.
-__noinline__ __device__ inline Threshold raise_counted(const RangeView& batch, std::uint32_t number) {
+__noinline__ __device__ inline QueryThreshold raise_counted(const RangeView& batch, std::uint32_t number) {
   __threadfence();
   return raise_threshold(batch, batch.queries[number], number);
 }
 
 /// Counts a document of each lane that has one, raises the threshold, stores those that still may be results, and
 /// returns the threshold. By a whole warp. Not inlined, like raise_counted().
-__noinline__ __device__ inline Threshold take_documents(const RangeView& batch, std::uint32_t number, bool has_document,
-                                                        std::uint32_t docid, std::uint32_t units) {
+__noinline__ __device__ inline QueryThreshold take_documents(const RangeView& batch, std::uint32_t number,
+                                                             bool has_document, std::uint32_t docid,
+                                                             std::uint32_t units) {
   if (has_document) count_document(batch, batch.queries[number], number, docid, units);
   __threadfence();
-  const Threshold risen = raise_threshold(batch, batch.queries[number], number);
+  const QueryThreshold risen = raise_threshold(batch, batch.queries[number], number);
   if (has_document && units >= min_units(risen, docid)) store_candidate(batch, number, Candidate{units} << 32 | docid);
   return risen;
 }
@@ -128,7 +130,7 @@ __device__ inline std::uint32_t static_score_units(const RangeView& batch, const
 
 /// What a document of a range needs to be a result of a query.
 struct RangeRequirement {
-  Threshold threshold;
+  QueryThreshold threshold;
   std::uint32_t min_term_units = 1;  ///< minimum sum of its term scores, in units
   bool none = false;                 ///< no document in this range is a result
 };
@@ -137,7 +139,7 @@ struct RangeRequirement {
 /// with the first range whose upper bound is below the threshold, as it ends with a round in Wang et al. (Efficient
 /// GPU-based Query Processing with Pruned List Caching in Search Engines, ICPADS 2017, section 3.2).
 __device__ inline RangeRequirement requirement_of(const RangeView& batch, std::uint32_t number, std::uint32_t begin,
-                                                  const Threshold& threshold) {
+                                                  const QueryThreshold& threshold) {
   RangeRequirement required{threshold};
   required.min_term_units = max(1u, min_units(required.threshold, begin));
   const std::uint32_t range = begin / range_documents;
@@ -151,7 +153,7 @@ __device__ inline RangeRequirement requirement_of(const RangeView& batch, std::u
   return required;
 }
 
-/// The same by the current threshold.
+/// As above, by the current threshold.
 __device__ inline RangeRequirement requirement_of(const RangeView& batch, std::uint32_t number, std::uint32_t begin) {
   return requirement_of(batch, number, begin, load_threshold(batch, number));
 }

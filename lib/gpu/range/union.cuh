@@ -75,7 +75,7 @@ struct TileRun {
   }
 };
 
-/// A thread block of so many threads.
+/// A thread block of `threads` threads.
 template <unsigned threads>
 class UnionBlock {
  public:
@@ -350,45 +350,47 @@ class UnionBlock {
   /// Counts the noted documents, raises the threshold, and makes candidates of those that are still above it. Few
   /// become candidates at once, so that no thread waits for the threshold.
   __device__ void collect(const RangeQuery& query, std::uint32_t noted) {
-    const BatchQuery& of = batch_.queries[query.number];
+    const BatchQuery& batch_query = batch_.queries[query.number];
     const bool at_once = noted <= uncounted_candidates;
     const auto store = [&](std::uint32_t docid, std::uint32_t units) {
       store_candidate(batch_, query.number, Candidate{units} << 32 | docid);
     };
-    for_noted(of, query, noted, [&](std::uint32_t docid, std::uint32_t units) {
-      count_document(batch_, of, query.number, docid, units);
+    for_noted(batch_query, query, noted, [&](std::uint32_t docid, std::uint32_t units) {
+      count_document(batch_, batch_query, query.number, docid, units);
       if (at_once) store(docid, units);
     });
     __threadfence();
     __syncthreads();
-    if (warp() == 0) raise_threshold(batch_, of, query.number);
+    if (warp() == 0) raise_threshold(batch_, batch_query, query.number);
     if (at_once) return;
     __syncthreads();
-    for_noted(of, query, noted, store);
+    for_noted(batch_query, query, noted, store);
     __syncthreads();
   }
 
   /// Calls visit(docID, units) for the noted documents that reach the threshold. A thread has the same ones each time.
   template <class Visit>
-  __device__ void for_noted(const BatchQuery& of, const RangeQuery& query, std::uint32_t noted, Visit&& visit) const {
-    const Threshold threshold = load_threshold(batch_, query.number);
+  __device__ void for_noted(const BatchQuery& batch_query, const RangeQuery& query, std::uint32_t noted,
+                            Visit&& visit) const {
+    const QueryThreshold threshold = load_threshold(batch_, query.number);
     if (noted <= range_candidates) {
       for (std::uint32_t i = threadIdx.x; i < noted; i += threads) {
         const std::uint32_t document = shared_.candidates[i];
-        visit_if_above(of, document, sum_of(document), threshold, visit);
+        visit_if_above(batch_query, document, sum_of(document), threshold, visit);
       }
       return;
     }
     for (std::uint32_t i = threadIdx.x; i < SumPlace::words; i += threads) {
       const std::uint32_t word = shared_.sums[i];
-      if ((word & 0xffff) >= query.min_term_units) visit_if_above(of, i, word & 0xffff, threshold, visit);
-      if (word >> 16 >= query.min_term_units) visit_if_above(of, i + SumPlace::words, word >> 16, threshold, visit);
+      if ((word & 0xffff) >= query.min_term_units) visit_if_above(batch_query, i, word & 0xffff, threshold, visit);
+      if (word >> 16 >= query.min_term_units)
+        visit_if_above(batch_query, i + SumPlace::words, word >> 16, threshold, visit);
     }
   }
 
   template <class Visit>
   __device__ void visit_if_above(const BatchQuery& query, std::uint32_t document, std::uint32_t sum,
-                                 const Threshold& threshold, Visit& visit) const {
+                                 const QueryThreshold& threshold, Visit& visit) const {
     const std::uint32_t docid = begin_ + document;
     const std::uint32_t units = sum + static_score_units(batch_, query, docid);
     if (units >= max(1u, min_units(threshold, docid)) && batch_.passes(docid)) visit(docid, units);

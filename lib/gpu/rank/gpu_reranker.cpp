@@ -1,21 +1,26 @@
 #include "quern/gpu/rank/gpu_reranker.hpp"
 
 #include <fmt/format.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/core/own_errors.hpp"
+#include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
+#include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/rank/models/gpu_ranker.hpp"
 
 namespace quern::gpu {
 namespace {
 
-/// With features, a GPU is ahead of a core from so many documents on, whatever the model (tests/bench/reranking.md).
+/// With features, a GPU is ahead of a core from this many documents on, whatever the model (tests/bench/reranking.md).
 constexpr std::size_t fewest_with_features = 64;
 
 /// What the second stage may take of the GPU's memory: at most what is free less a margin.
@@ -98,12 +103,12 @@ class GpuReranker::Pass {
   /// Scores what is not scored yet.
   bool finish() {
     FeatureBatch& batch = flight_->batch();
-    of_batch_.resize(batch.documents.size());
-    if (!of_batch_.empty()) {
+    batch_scores_.resize(batch.documents.size());
+    if (!batch_scores_.empty()) {
       if (!score_batch()) return false;
       ++owner_.batches_;
     }
-    auto next = of_batch_.begin();
+    auto next = batch_scores_.begin();
     for (const Part& part : parts_) {
       const auto end = next + static_cast<std::ptrdiff_t>(part.count);
       std::copy(next, end, scores_[part.job].begin() + static_cast<std::ptrdiff_t>(part.from));
@@ -120,7 +125,7 @@ class GpuReranker::Pass {
  private:
   bool score_batch() {
     try {
-      return flight_->score(ranker_, of_batch_);
+      return flight_->score(ranker_, batch_scores_);
     } catch (...) {
       // With all its memory, which others may lack.
       delete flight_.release();
@@ -132,7 +137,7 @@ class GpuReranker::Pass {
   const DeviceRanker& ranker_;
   SparePool<RerankFlight>::Borrowed flight_;
   std::vector<Part> parts_;  ///< of the batch
-  std::vector<double> of_batch_;
+  std::vector<double> batch_scores_;
   std::vector<std::vector<double>> scores_;  ///< by job
 };
 
@@ -186,5 +191,47 @@ bool GpuReranker::try_gpu(std::span<const RerankJob> jobs, std::size_t k, Rerank
 }
 
 GpuRerankCounts GpuReranker::counts() const { return {documents_on_gpu_, documents_on_cpu_, batches_, without_room_}; }
+
+namespace {
+
+/// Documents of topics that a thread takes together, unless a topic has more: less work would not fill a GPU.
+constexpr std::size_t min_together = 1024, max_together = 8192;
+
+/// Neighbouring topics.
+using TopicGroup = std::span<TopicResults>;
+
+/// Groups of at least some documents, several a thread if there are enough.
+std::vector<TopicGroup> groups_of(std::span<TopicResults> topics, std::uint64_t documents, unsigned threads) {
+  const std::uint64_t wanted = std::clamp<std::uint64_t>(documents / (4 * threads), min_together, max_together);
+  std::vector<TopicGroup> groups;
+  for (std::size_t from = 0, end = 0; from < topics.size(); from = end) {
+    for (std::uint64_t sum = 0; end < topics.size() && sum < wanted; ++end) sum += topics[end].documents.size();
+    groups.push_back(topics.subspan(from, end - from));
+  }
+  return groups;
+}
+
+}  // namespace
+
+RerankFigures rerank_topics(const GpuReranker& reranker, std::span<TopicResults> topics, std::size_t k,
+                            const Resources& resources) {
+  // Which divides large topics among threads.
+  if (reranker.has_failed()) return quern::rerank_topics(reranker.on_cpu(), topics, k, resources);
+  return run_stage(resources, [&] {
+    RerankFigures figures;
+    for (const TopicResults& topic : topics) figures.documents += topic.documents.size();
+    const auto begun = WallClock::now();
+    tbb::enumerable_thread_specific<Reranker::Space> spaces([&] { return Reranker::Space(reranker.on_cpu().index()); });
+    const std::vector<TopicGroup> groups = groups_of(topics, figures.documents, resources.threads);
+    tbb::parallel_for(std::size_t{0}, groups.size(), [&](std::size_t i) {
+      std::vector<RerankJob> jobs;
+      for (TopicResults& topic : groups[i]) jobs.push_back({topic.text, &topic.documents});
+      reranker.rerank(jobs, k, spaces.local());
+      resources.progress->add(groups[i].size());
+    });
+    figures.seconds = seconds_since(begun);
+    return figures;
+  });
+}
 
 }  // namespace quern::gpu

@@ -13,8 +13,9 @@
 #include "quern/core/resources.hpp"
 #include "quern/core/scratch_memory.hpp"
 #include "quern/gpu/rank/features/document_words.hpp"
-#include "quern/gpu/rank/models/ranker_cache.hpp"
+#include "quern/gpu/rank/models/gpu_ranker.hpp"
 #include "quern/gpu/rank/rerank_flight.hpp"
+#include "quern/rank/rerank_topics.hpp"
 #include "quern/rank/reranker.hpp"
 
 namespace quern::gpu {
@@ -28,7 +29,7 @@ struct RerankJob {
 struct GpuRerankOptions {
   unsigned gpu = 0;
   std::optional<std::uint64_t> memory_bytes;  ///< of the GPU's memory, all; default: what is free less a margin
-  std::uint64_t memory_parts = 1;             ///< of that, one part of so many, since others need the rest
+  std::uint64_t memory_parts = 1;             ///< take one such part of it, since others need the rest
   std::optional<std::uint64_t> ranker_bytes;  ///< of these, for models; default: an eighth
   /// Of host memory, what copies may pin; default: whatever they need.
   std::optional<std::uint64_t> pinned_bytes;
@@ -95,5 +96,9 @@ class GpuReranker {
   mutable std::atomic<bool> failed_ = false;
   mutable std::atomic<std::uint64_t> documents_on_gpu_ = 0, documents_on_cpu_ = 0, batches_ = 0, without_room_ = 0;
 };
+
+/// As quern::rerank_topics(), by a GPU where that is worth it: threads make batches of topics for it.
+RerankFigures rerank_topics(const GpuReranker& reranker, std::span<TopicResults> topics, std::size_t k,
+                            const Resources& resources);
 
 }  // namespace quern::gpu

@@ -9,9 +9,9 @@
 namespace quern::gpu {
 
 struct RerankFlight::State {
-  State(unsigned on_gpu, const DocumentWords* of_documents, MemoryAccount& account, MemoryAccount& pinned)
+  State(unsigned on_gpu, const DocumentWords* words, MemoryAccount& account, MemoryAccount& pinned)
       : gpu((CUDA_CHECK(cudaSetDevice(static_cast<int>(on_gpu))), on_gpu)),
-        documents(of_documents == nullptr ? nullptr : of_documents->words()),
+        documents(words == nullptr ? nullptr : words->words()),
         run(account, pinned),
         memory(account),
         scores(account, MemoryUse::batch),
@@ -42,7 +42,7 @@ struct RerankFlight::State {
   DeviceArray<double> scores;
   PinnedArray<double> host_scores;
   PinnedArray<float> host_columns;
-  Stream stream;
+  CudaStream stream;
 };
 
 RerankFlight::RerankFlight(unsigned gpu, const FeatureExtractor& extractor, const DocumentWords* documents,

@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "quern/formats/index_file.hpp"
-#include "quern/gpu/device/batch_lists.hpp"
-#include "quern/gpu/device/entry_place.hpp"
+#include "quern/gpu/device/index_view.hpp"
 #include "quern/gpu/store/list_cache.hpp"
 #include "quern/gpu/store/word_parts.hpp"
 

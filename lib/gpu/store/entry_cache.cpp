@@ -28,12 +28,12 @@ EntryCache::EntryCache(std::uint64_t words, std::uint32_t ranges)
     : words_(words / 4 * 4), ranges_(ranges), arena_(words_) {}
 
 bool EntryCache::acquire(unsigned flight, const BatchLists& lists, EntryPlaces& places) {
-  Flight& of = flights_.at(flight);
-  if (!try_acquire(of, lists, places)) {
+  Flight& own = flights_.at(flight);
+  if (!try_acquire(own, lists, places)) {
     if (has_batches()) return false;
     // What is free may be in pieces between lists that the batch needs itself.
     clear();
-    if (!try_acquire(of, lists, places)) return false;
+    if (!try_acquire(own, lists, places)) return false;
   }
   counts_.lists += lists.views.size();
   for (const EntryPlace& place : places.lists) counts_.kept_lists += place.blocks == 0;
@@ -107,17 +107,17 @@ bool EntryCache::place_own(Flight& flight, const BatchLists& lists, EntryPlaces&
 }
 
 bool EntryCache::take_room(unsigned flight, std::uint64_t words, std::uint64_t& first) {
-  Flight& of = flights_.at(flight);
+  Flight& own = flights_.at(flight);
   Unused unused;
   words = (words + 3) / 4 * 4;
   // Lists here and there would leave no room for the other flight's windows.
   find_unused(unused);
   for (const auto& [last_use, term] : unused.lists) drop(term);
   unused.lists.clear();
-  if (!take(words, of.first, unused)) return false;
-  of.batch = ++batches_;
-  of.words = words;
-  first = of.first;
+  if (!take(words, own.first, unused)) return false;
+  own.batch = ++batches_;
+  own.words = words;
+  first = own.first;
   return true;
 }
 

@@ -7,11 +7,9 @@
 #include <vector>
 
 #include "quern/core/types.hpp"
-#include "quern/gpu/device/batch_lists.hpp"
 #include "quern/gpu/device/device_index.hpp"
-#include "quern/gpu/device/entry_place.hpp"
+#include "quern/gpu/device/gpu_statistics.hpp"
 #include "quern/gpu/device/index_view.hpp"
-#include "quern/gpu/store/entry_counts.hpp"
 #include "quern/gpu/store/extents.hpp"
 
 namespace quern {
@@ -52,7 +50,7 @@ class EntryCache {
   std::uint64_t words_per_batch() const { return has_all_lists_ ? words_ : words_ / 2; }
   bool has_all_lists() const { return has_all_lists_; }
   void set_has_all_lists() { has_all_lists_ = true; }
-  /// Words that a list of so many postings takes.
+  /// Words that a list of `postings` postings takes.
   std::uint64_t words_of(std::uint64_t postings) const { return entry_words(postings) + start_words(ranges_); }
   EntryCounts take_counts() { return std::exchange(counts_, {}); }
 

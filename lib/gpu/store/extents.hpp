@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "quern/gpu/device/memory_division.hpp"
+
 namespace quern::gpu {
 
 /// Which parts of an arena are free. Counts elements; knows nothing of memory.
@@ -28,6 +30,64 @@ class Extents {
   std::map<std::uint64_t, std::uint64_t> by_place_;            ///< place and size of each free part
   std::set<std::pair<std::uint64_t, std::uint64_t>> by_size_;  ///< size and place of each
   std::uint64_t free_ = 0;
+};
+
+/// How batches use what a GPU's memory holds: a base of what an EvictionOrder orders.
+struct Evictable {
+  /// Smaller ones go first. The second number tells equal ones apart.
+  using Priority = std::pair<std::uint64_t, std::uint64_t>;
+
+  std::uint64_t users = 0;         ///< batches in flight
+  std::uint64_t uses = 0;          ///< by batches, since it came
+  std::optional<Priority> unused;  ///< its place in the order, if it may be evicted
+};
+
+/// In which order lists that no batch uses make room for others: see ListRetention. Knows nothing of memory. Entries
+/// must stay where they are as long as they may be evicted.
+template <class Entry>
+class EvictionOrder {
+ public:
+  explicit EvictionOrder(ListRetention retention) : retention_(retention) {}
+
+  /// A batch uses the entry from now on: it is not evicted.
+  void use(Entry& entry) {
+    if (entry.users++ == 0) remove(entry);
+    ++entry.uses;
+  }
+  /// Ends a batch's use. Returns whether no other batch uses the entry.
+  static bool stop_using(Entry& entry) { return --entry.users == 0; }
+  /// The entry, which no batch uses, may be evicted from now on.
+  void add(Entry& entry) {
+    entry.unused = priority_of(entry);
+    unused_.emplace(*entry.unused, &entry);
+  }
+  /// Removes the entry that is to be evicted first, and returns it; null if none may be.
+  Entry* take_first() {
+    if (unused_.empty()) return nullptr;
+    Entry& entry = *unused_.begin()->second;
+    last_evicted_ = entry.unused->first;
+    remove(entry);
+    return &entry;
+  }
+
+ private:
+  void remove(Entry& entry) {
+    if (!entry.unused) return;
+    unused_.erase(*entry.unused);
+    entry.unused.reset();
+  }
+  Evictable::Priority priority_of(const Entry& entry) {
+    ++clock_;
+    if (retention_ == ListRetention::lru) return {clock_, clock_};
+    // LFU with dynamic aging (Arlitt et al., Evaluating Content Management Techniques for Web Proxy Caches, 2000): a
+    // list is worth its uses more than the one that was evicted last.
+    return {last_evicted_ + entry.uses, clock_};
+  }
+
+  ListRetention retention_;
+  std::map<Evictable::Priority, Entry*> unused_;  ///< the first go first
+  std::uint64_t last_evicted_ = 0;                ///< the first number of its priority
+  std::uint64_t clock_ = 0;                       ///< counts what became unused
 };
 
 }  // namespace quern::gpu

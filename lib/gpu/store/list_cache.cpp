@@ -1,6 +1,7 @@
 #include "quern/gpu/store/list_cache.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace quern::gpu {
 
@@ -133,7 +134,8 @@ void ListCache::set_view(const Entry& entry, ListView& view) {
 bool ListCache::acquire(unsigned flight, std::span<const WantedList> lists, ListCopies& copies) {
   if (acquired_.size() <= flight) acquired_.resize(flight + 1);
   if (try_acquire(flight, lists, copies)) return true;
-  const bool is_used = std::any_of(acquired_.begin(), acquired_.end(), [](const auto& of) { return !of.empty(); });
+  const bool is_used =
+      std::any_of(acquired_.begin(), acquired_.end(), [](const auto& acquired) { return !acquired.empty(); });
   if (is_used) return false;
   // What is free may be in pieces between lists that the batch needs itself.
   while (evict_one()) continue;
@@ -182,7 +184,8 @@ void ListCache::release_from(std::vector<Entry*>& acquired, std::size_t first) {
 }
 
 std::optional<ArenaPart> ListCache::take_room() {
-  const bool is_used = std::any_of(acquired_.begin(), acquired_.end(), [](const auto& of) { return !of.empty(); });
+  const bool is_used =
+      std::any_of(acquired_.begin(), acquired_.end(), [](const auto& acquired) { return !acquired.empty(); });
   if (is_used) return std::nullopt;
   while (evict_one()) continue;
   ArenaPart room{0, words_.largest()};
@@ -222,6 +225,18 @@ void ListCache::use_front(const PostingList& front, ListView& view) {
 
 void ListCache::release(unsigned flight) {
   if (flight < acquired_.size()) release_from(acquired_[flight], 0);
+}
+
+PlanRoom plan_room(const QueryEngine& engine, const GpuMemoryOptions& memory) {
+  const IndexSizes sizes = sizes_of(engine.index(), &engine);
+  const std::uint64_t limit = memory.bytes.value_or(std::numeric_limits<std::uint64_t>::max());
+  const MemoryDivision division = divide_memory(limit, sizes, memory.list_share, engine.index().name());
+  if (division.whole_index) return {sizes.lists, std::nullopt, true};
+  const ListArenas room = arenas_of(division).for_fronts();
+  PlanRoom plan;
+  plan.bytes = room.words * sizeof(std::uint32_t);
+  if (!division.resident_rows) plan.rows = room.rows;
+  return plan;
 }
 
 }  // namespace quern::gpu

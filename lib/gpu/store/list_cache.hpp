@@ -9,11 +9,10 @@
 
 #include "quern/core/types.hpp"
 #include "quern/formats/posting_reader.hpp"
+#include "quern/gpu/device/gpu_statistics.hpp"
 #include "quern/gpu/device/index_view.hpp"
 #include "quern/gpu/device/memory_division.hpp"
-#include "quern/gpu/store/eviction_order.hpp"
 #include "quern/gpu/store/extents.hpp"
-#include "quern/gpu/store/list_cache_counts.hpp"
 
 /// Which posting lists are in a GPU's memory if it is smaller than the index, and where. Host code, which copies
 /// nothing.
@@ -146,5 +145,18 @@ class ListCache {
   std::uint64_t kept_words_ = 0, kept_rows_ = 0, kept_lists_ = 0;
   ListCacheCounts counts_;
 };
+
+// The room for a plan's lists in a GPU's memory, found on any machine. Host code.
+
+struct PlanRoom {
+  std::uint64_t bytes = 0;            ///< for fronts of lists
+  std::optional<std::uint64_t> rows;  ///< for the block rows of these lists; none: the rows of all lists are there
+  bool whole_index = false;           ///< all lists fit, so that queries need no plan
+};
+
+/// What of `memory` the engine leaves to a plan for ranked queries, once it has taken tables, rows, staging and the
+/// memory of batches. A share of the lists is taken of a GPU that has room for all else. Throws GpuOutOfMemory if too
+/// little is left for one batch.
+PlanRoom plan_room(const QueryEngine& engine, const GpuMemoryOptions& memory);
 
 }  // namespace quern::gpu

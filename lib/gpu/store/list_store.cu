@@ -5,7 +5,10 @@
 #include "quern/core/size_text.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/device/device_index_view.cuh"
+#include "quern/gpu/device/device_memory.cuh"
+#include "quern/gpu/device/index_view.hpp"
 #include "quern/gpu/device/tuning.hpp"
+#include "quern/gpu/store/list_store.hpp"
 #include "quern/gpu/store/list_store_device.cuh"
 
 namespace quern::gpu {
@@ -29,7 +32,7 @@ bool is_rarely_read(const WantedList& wanted) {
 
 }  // namespace
 
-ListStore::ListStore(const DeviceIndex& index, const GpuMemoryOptions& memory, Progress& progress)
+DeviceListStore::DeviceListStore(const DeviceIndex& index, const GpuMemoryOptions& memory, Progress& progress)
     : index_(index),
       cache_(cache_options(index, memory)),
       transfers_(memory.transfers),
@@ -40,7 +43,7 @@ ListStore::ListStore(const DeviceIndex& index, const GpuMemoryOptions& memory, P
   const ListCacheOptions options = cache_options(index, memory);
   device.words = DeviceArray<std::uint32_t>(account, MemoryUse::lists, options.words + over_read_words);
   // Not only behind the arena: what follows a block in it is read, too, if only to be dropped.
-  const Stream filling;
+  const CudaStream filling;
   fill_zero(device.words.data(), options.words + over_read_words, filling);
   filling.wait();
   if (options.rows > 0) {
@@ -55,10 +58,10 @@ ListStore::ListStore(const DeviceIndex& index, const GpuMemoryOptions& memory, P
   device.mover->take_direct_bytes();  // the plan's, which are no batch's
 }
 
-ListStore::ListStore(ListStore&&) noexcept = default;
-ListStore::~ListStore() = default;
+DeviceListStore::DeviceListStore(DeviceListStore&&) noexcept = default;
+DeviceListStore::~DeviceListStore() = default;
 
-void ListStore::keep_plan(const CachePlan& plan, Progress& progress) {
+void DeviceListStore::keep_plan(const CachePlan& plan, Progress& progress) {
   const IndexReader& index = index_.index();
   const std::uint64_t ratio = plan.manifest.block / index.block_size();
   progress.start("load the plan", plan.lists.size(), "lists");
@@ -84,7 +87,7 @@ void ListStore::keep_plan(const CachePlan& plan, Progress& progress) {
                   " that a plan may take of the GPU's memory; plan for it with " + option_name<"plan gpu-memory">);
 }
 
-void ListStore::Device::set(IndexView& view) const {
+void DeviceListStore::Device::set(IndexView& view) const {
   view.postings = view.impacts = words.data();
   if (block_last.size() == 0) return;
   view.block_last = block_last.data();
@@ -92,12 +95,12 @@ void ListStore::Device::set(IndexView& view) const {
   view.block_max = block_max.data();
 }
 
-void ListStore::Device::make_wait(const Stream& waiting) const {
+void DeviceListStore::Device::make_wait(const CudaStream& waiting) const {
   // A list that is there already may still be on its way for another batch.
   CUDA_CHECK(cudaStreamWaitEvent(waiting, all_copied.handle()));
 }
 
-void ListStore::Device::copy(const ListCopies& copies) {
+void DeviceListStore::Device::copy(const ListCopies& copies) {
   for (const WordCopy& copy : copies.words)
     mover->add(copy.from.data(), copy.from.size_bytes(), words.data() + copy.to);
   for (const RowCopy& copy : copies.rows) {
@@ -110,32 +113,32 @@ void ListStore::Device::copy(const ListCopies& copies) {
   mover->send();
 }
 
-void ListStore::Device::copy_window(std::span<const WordPart> parts, std::uint64_t count, const Half& half) {
+void DeviceListStore::Device::copy_window(std::span<const WordPart> parts, std::uint64_t count, const Half& half) {
   mover->move_parts(parts, count, words.data() + half.first_word, half.done);
   half.copied.record(mover->stream());
 }
 
-std::optional<std::uint64_t> ListStore::Device::place_of(WordView of_host) const {
-  if (of_host.empty()) return 0;
-  if (!mover->is_pinned(of_host.data(), of_host.size_bytes() + over_read_words * sizeof(std::uint32_t)))
+std::optional<std::uint64_t> DeviceListStore::Device::place_of(WordView host_words) const {
+  if (host_words.empty()) return 0;
+  if (!mover->is_pinned(host_words.data(), host_words.size_bytes() + over_read_words * sizeof(std::uint32_t)))
     return std::nullopt;
   // Host and GPU have one address space. Kernels add the distance to the arena's address, modulo 2^64.
-  const auto distance = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(of_host.data()) -
+  const auto distance = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(host_words.data()) -
                                                   reinterpret_cast<std::uintptr_t>(words.data()));
   return static_cast<std::uint64_t>(distance / static_cast<std::int64_t>(sizeof(std::uint32_t)));
 }
 
-void ListStore::Device::begin_copies(unsigned flight) {
+void DeviceListStore::Device::begin_copies(unsigned flight) {
   copying.at(flight).clear();
   mover->time_with(&copying.at(flight));
 }
 
-void ListStore::Device::end_copies() {
+void DeviceListStore::Device::end_copies() {
   mover->time_with(nullptr);
   all_copied.record(mover->stream());
 }
 
-void ListStore::pin_lists() {
+void DeviceListStore::pin_lists() {
   const IndexReader& index = index_.index();
   std::vector<std::span<const std::uint32_t>> sections = {index.container().array<std::uint32_t>("postings")};
   if (cache_.keeps_impacts()) sections.push_back(index.container().array<std::uint32_t>("impacts"));
@@ -156,7 +159,7 @@ void ListStore::pin_lists() {
   device_->mover->read_directly(std::move(pinned));
 }
 
-void ListStore::choose_transfers() {
+void DeviceListStore::choose_transfers() {
   if (transfers_ != ListTransfers::automatic) return;
   const std::uint64_t bytes = coded_list_bytes(index_.index(), cache_.keeps_impacts());
   if (device_->mover->staged_bytes() / copies_before_pinning < bytes) return;
@@ -170,14 +173,14 @@ void ListStore::choose_transfers() {
   }
 }
 
-ListCacheCounts ListStore::take_counts() {
+ListCacheCounts DeviceListStore::take_counts() {
   ListCacheCounts counts = cache_.take_counts();
   counts += std::exchange(in_place_, {});
   counts.direct_bytes = device_->mover->take_direct_bytes();
   return counts;
 }
 
-bool ListStore::open_windows(unsigned flight) {
+bool DeviceListStore::open_windows(unsigned flight) {
   choose_transfers();
   if (!room_) {
     room_ = cache_.take_room();
@@ -189,11 +192,11 @@ bool ListStore::open_windows(unsigned flight) {
   return true;
 }
 
-bool ListStore::can_be_in_place(const WantedList& wanted) const {
+bool DeviceListStore::can_be_in_place(const WantedList& wanted) const {
   return device_->mover->reads_directly() && index_.division().resident_rows && !cache_.has(*wanted.list);
 }
 
-bool ListStore::fit(std::span<const WantedList> lists) const {
+bool DeviceListStore::fit(std::span<const WantedList> lists) const {
   std::uint64_t words = 0, rows = 0;
   for (const WantedList& wanted : lists) {
     if (is_rarely_read(wanted) && can_be_in_place(wanted)) continue;
@@ -203,7 +206,7 @@ bool ListStore::fit(std::span<const WantedList> lists) const {
   return words <= cache_.free_words() / batches_in_flight && rows <= cache_.free_rows() / batches_in_flight;
 }
 
-bool ListStore::read_in_place(const WantedList& wanted) {
+bool DeviceListStore::read_in_place(const WantedList& wanted) {
   const PostingList& list = *wanted.list;
   if (!can_be_in_place(wanted)) return false;
   const auto words = device_->place_of(list.words);
@@ -219,7 +222,7 @@ bool ListStore::read_in_place(const WantedList& wanted) {
   return true;
 }
 
-std::vector<WantedList> ListStore::without_rarely_read(std::span<const WantedList> lists) {
+std::vector<WantedList> DeviceListStore::without_rarely_read(std::span<const WantedList> lists) {
   std::vector<WantedList> others;
   others.reserve(lists.size());
   for (const WantedList& wanted : lists)
@@ -227,7 +230,7 @@ std::vector<WantedList> ListStore::without_rarely_read(std::span<const WantedLis
   return others;
 }
 
-void ListStore::read_largest_in_place(std::vector<WantedList>& lists) {
+void DeviceListStore::read_largest_in_place(std::vector<WantedList>& lists) {
   const auto words_of = [&](const WantedList& wanted) { return cache_.words_behind_front(*wanted.list); };
   std::sort(lists.begin(), lists.end(),
             [&](const WantedList& a, const WantedList& b) { return words_of(a) > words_of(b); });
@@ -243,7 +246,7 @@ void ListStore::read_largest_in_place(std::vector<WantedList>& lists) {
   lists = std::move(others);
 }
 
-bool ListStore::acquire(unsigned flight, std::span<const WantedList> lists) {
+bool DeviceListStore::acquire(unsigned flight, std::span<const WantedList> lists) {
   choose_transfers();
   if (room_) {
     if (std::find(has_windows_.begin(), has_windows_.end(), true) != has_windows_.end()) return false;
@@ -268,11 +271,43 @@ bool ListStore::acquire(unsigned flight, std::span<const WantedList> lists) {
   return true;
 }
 
-void ListStore::release(unsigned flight) {
+void DeviceListStore::release(unsigned flight) {
   cache_.release(flight);
   has_windows_.at(flight) = false;
 }
 
-double ListStore::copy_us(unsigned flight) const { return device_->copying.at(flight).us(); }
+double DeviceListStore::copy_us(unsigned flight) const { return device_->copying.at(flight).us(); }
+
+namespace {
+
+/// Less than this is of no use to any batch.
+constexpr std::uint64_t min_bytes = 1 << 20;
+
+}  // namespace
+
+struct EntryStore::Device {
+  DeviceArray<std::uint32_t> words;
+};
+
+EntryStore::EntryStore(const DeviceIndex& index, std::uint64_t bytes) : device_(std::make_unique<Device>()) {
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
+  for (;; bytes /= 2) {
+    try {
+      device_->words = DeviceArray<std::uint32_t>(account_, MemoryUse::entries, bytes / sizeof(std::uint32_t));
+      break;
+    } catch (const GpuOutOfMemory&) {
+      if (bytes / 2 < min_bytes) throw;
+    }
+  }
+  // Entries are read four at a time, beyond the last of a list.
+  CUDA_CHECK(cudaMemset(device_->words.data(), 0, device_->words.size_bytes()));
+  const IndexReader& reader = index.index();
+  cache_ = std::make_unique<EntryCache>(device_->words.size(), num_ranges(reader.num_documents()));
+  if (bytes >= all_entry_bytes(reader)) cache_->set_has_all_lists();
+}
+
+EntryStore::~EntryStore() = default;
+
+std::uint32_t* EntryStore::arena() const { return device_->words.data(); }
 
 }  // namespace quern::gpu

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "quern/gpu/device/device_index.hpp"
+#include "quern/gpu/device/memory_account.hpp"
+#include "quern/gpu/store/entry_cache.hpp"
 #include "quern/gpu/store/list_cache.hpp"
 
 /// The lists that are in a GPU's memory, if it is smaller than the index. Declared without CUDA, as DeviceIndex is.
@@ -15,14 +17,14 @@ namespace quern::gpu {
 /// Keeps a ListCache's lists in device memory and copies what is missing, in a stream of its own, beside the kernels of
 /// the batch before: a kernel moves it to its places from pinned memory, in which threads of the host gather it, or
 /// from where the index's file is mapped (ListTransfers). Used by one thread.
-class ListStore {
+class DeviceListStore {
  public:
   /// Allocates what the index's MemoryDivision says. Keeps the plan's fronts as far as they take no more than three
   /// quarters, and warns of those that do not fit. Throws GpuOutOfMemory; CorruptFile for a plan of lists that the
   /// index does not have; OutOfMemory or CudaError if transfers are to be direct, but can't be.
-  ListStore(const DeviceIndex& index, const GpuMemoryOptions& memory, Progress& progress);
-  ListStore(ListStore&&) noexcept;
-  ~ListStore();
+  DeviceListStore(const DeviceIndex& index, const GpuMemoryOptions& memory, Progress& progress);
+  DeviceListStore(DeviceListStore&&) noexcept;
+  ~DeviceListStore();
 
   /// Makes lists whole for a batch, and sets their places in their views. Returns before they have been copied. False,
   /// and nothing acquired, if they do not fit beside those of other batches. If transfers are direct, lists of which
@@ -77,6 +79,29 @@ class ListStore {
   std::optional<ArenaPart> room_;                      ///< of windows
   std::array<bool, batches_in_flight> has_windows_{};  ///< by flight
   std::unique_ptr<Device> device_;
+};
+
+// The decoded lists in a GPU's memory. Declared without CUDA, as DeviceIndex is.
+
+/// An EntryCache with its arena, which both flights' batches share. Used by one thread.
+class EntryStore {
+ public:
+  /// Allocates the arena: `bytes`, or as large a part of that as the GPU has. Throws GpuOutOfMemory if that is hardly
+  /// any.
+  EntryStore(const DeviceIndex& index, std::uint64_t bytes);
+  ~EntryStore();
+
+  EntryCache& cache() { return *cache_; }
+  const EntryCache& cache() const { return *cache_; }
+  std::uint64_t bytes() const { return account_.taken(); }
+  /// The first word of the arena, in GPU memory.
+  std::uint32_t* arena() const;
+
+ private:
+  struct Device;
+  MemoryAccount account_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<EntryCache> cache_;
 };
 
 }  // namespace quern::gpu

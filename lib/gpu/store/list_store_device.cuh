@@ -1,27 +1,30 @@
 #pragma once
+#include <tbb/task_group.h>
+
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/device/index_view.hpp"
-#include "quern/gpu/device/step_clock.cuh"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/store/list_store.hpp"
 #include "quern/gpu/store/word_mover.cuh"
 
 namespace quern::gpu {
 
-struct ListStore::Device {
+struct DeviceListStore::Device {
   /// Half of the room for windows, which every other window gets.
   struct Half {
-    Event copied, done;
+    CudaEvent copied, done;
     std::uint64_t first_word = 0;  ///< in the arena
   };
 
   DeviceArray<std::uint32_t> words, block_last, block_offset;
   DeviceArray<std::uint16_t> block_max;
   std::optional<WordMover> mover;
-  Event all_copied;                                  ///< the last copy so far; all are in one stream
+  CudaEvent all_copied;                              ///< the last copy so far; all are in one stream
   std::array<StepClock, batches_in_flight> copying;  ///< what a flight lacked, by flight
   std::array<Half, 2> halves;
   std::size_t next_half = 0;
@@ -29,7 +32,7 @@ struct ListStore::Device {
   /// Points a view of the index to the arenas.
   void set(IndexView& view) const;
   /// What is enqueued in `waiting` later waits for all copies so far.
-  void make_wait(const Stream& waiting) const;
+  void make_wait(const CudaStream& waiting) const;
   void copy(const ListCopies& copies);
   /// The half for the next window. Its words may be copied there at once, and used from `copied` on until `done`, which
   /// the window's last kernel is to be followed by.
@@ -38,10 +41,39 @@ struct ListStore::Device {
   /// Thread blocks whose place copies need beside other kernels.
   unsigned moving_blocks() const { return mover->reads_directly() ? blocks_of_movers : 0; }
   /// Where words of the host's memory are, counted from the arena's first word; nothing if kernels can't read them.
-  std::optional<std::uint64_t> place_of(WordView of_host) const;
+  std::optional<std::uint64_t> place_of(WordView host_words) const;
   /// Enclose the copies of what a flight lacks.
   void begin_copies(unsigned flight);
   void end_copies();
 };
+
+// What ranked queries and intersections share of going through windows of documents. For CUDA sources only.
+
+/// Runs `count` windows, at least one, whose words go to the halves of the store's room in turn. What a window needs is
+/// made in another thread while the one before is copied and enqueued: make(window, slot, first word of its half), then
+/// run(slot, half) in this thread, for slots 0 and 1 in turn. Throws what these throw.
+template <class Make, class Run>
+void run_in_turn(DeviceListStore::Device& device, unsigned flight, std::size_t count, const Make& make,
+                 const Run& run) {
+  device.begin_copies(flight);
+  std::array<DeviceListStore::Device::Half*, 2> halves = {&device.take_half(), nullptr};
+  make(std::size_t{0}, 0u, halves[0]->first_word);
+  for (std::size_t i = 0; i < count; ++i) {
+    const unsigned slot = i % 2, next = 1 - slot;
+    tbb::task_group making_next;
+    if (i + 1 < count) {
+      halves[next] = &device.take_half();
+      making_next.run([&] { make(i + 1, next, halves[next]->first_word); });
+    }
+    try {
+      run(slot, *halves[slot]);
+    } catch (...) {
+      making_next.wait();
+      throw;
+    }
+    making_next.wait();
+  }
+  device.end_copies();
+}
 
 }  // namespace quern::gpu

@@ -1,19 +1,47 @@
 #pragma once
 #include <array>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/device/memory_division.hpp"
-#include "quern/gpu/device/pinned_words.hpp"
-#include "quern/gpu/device/step_clock.cuh"
 #include "quern/gpu/store/move_words.cuh"
 #include "quern/gpu/store/word_parts.hpp"
 
-/// How words of the host's memory come to their places on a GPU. For CUDA sources only.
+/// Parts of a mapped file that GPUs read where they are. For CUDA sources only.
 namespace quern::gpu {
+
+/// Words of a mapped file, pinned: kernels on all GPUs may read them by the addresses that they have on the host. Only
+/// whole pages are pinned, so that what is next to the words can be, too.
+class PinnedWords {
+ public:
+  /// Pins them, or shares them with others who have. That loads them from the file, if they are not in memory. Null if
+  /// the current GPU can't read a mapped file, or the system does not let so much be pinned.
+  static std::shared_ptr<const PinnedWords> pin(std::span<const std::uint32_t> mapped);
+  PinnedWords(const PinnedWords&) = delete;
+  PinnedWords& operator=(const PinnedWords&) = delete;
+  ~PinnedWords();
+
+  /// Whether GPUs may read these bytes.
+  bool contain(const void* from, std::size_t bytes) const {
+    const auto* begin = static_cast<const std::byte*>(from);
+    return begin >= pages_.data() && bytes <= pages_.size() &&
+           begin - pages_.data() <= static_cast<std::ptrdiff_t>(pages_.size() - bytes);
+  }
+
+ private:
+  explicit PinnedWords(std::span<const std::byte> pages) : pages_(pages) {}
+  bool register_pages();
+
+  std::span<const std::byte> pages_;
+  std::size_t registered_ = 0;  ///< bytes, from the first on
+};
+
+// How words of the host's memory come to their places on a GPU. For CUDA sources only.
 
 /// Moves words in a stream of its own, beside kernels of other streams. They travel in pieces of pinned memory, in
 /// which threads of the host gather them; words of pinned files are read where they are instead. A kernel moves both to
@@ -32,15 +60,16 @@ class WordMover {
 
   /// Adds bytes that are to be moved to a place, which is aligned to words. The place is free once `places_free` has
   /// been reached; null: now.
-  void add(const void* from, std::size_t bytes, std::uint32_t* to, const Event* places_free = nullptr);
+  void add(const void* from, std::size_t bytes, std::uint32_t* to, const CudaEvent* places_free = nullptr);
   /// Moves all that was added, at the latest.
   void send();
   /// Copies the words of all parts to places that follow each other.
-  void move_parts(std::span<const WordPart> parts, std::uint64_t words, std::uint32_t* to, const Event& places_free);
+  void move_parts(std::span<const WordPart> parts, std::uint64_t words, std::uint32_t* to,
+                  const CudaEvent& places_free);
 
   /// Copies are steps of this clock from now on; null: of none.
   void time_with(StepClock* clock) { clock_ = clock; }
-  const Stream& stream() const { return stream_; }
+  const CudaStream& stream() const { return stream_; }
   /// What was staged so far. Thread-safe.
   std::uint64_t staged_bytes() const { return staged_bytes_; }
   /// What was read directly since the last call. Thread-safe.
@@ -54,7 +83,7 @@ class WordMover {
   struct Piece {
     PinnedArray<std::uint32_t> host;
     DeviceArray<std::uint32_t> device;
-    Event table_copied, done;
+    CudaEvent table_copied, done;
   };
   /// Bytes that are to be gathered in the piece, from its `to`-th word on.
   struct Staged {
@@ -84,7 +113,8 @@ class WordMover {
   /// Moves what the piece's table says.
   void move(Piece& piece, std::size_t runs, std::size_t blocks);
   /// As move_parts(), of which nearly all are pinned.
-  void move_pinned(std::span<const WordPart> parts, std::uint64_t words, std::uint32_t* to, const Event& places_free);
+  void move_pinned(std::span<const WordPart> parts, std::uint64_t words, std::uint32_t* to,
+                   const CudaEvent& places_free);
   /// Writes the runs of pinned parts, from number `begin` up to `end`, to a table, in many threads.
   void write_table(std::span<const WordPart> parts, std::size_t begin, std::size_t end, std::uint32_t* to,
                    MovedWords* table) const;
@@ -96,14 +126,14 @@ class WordMover {
   std::size_t runs_ = 0;      ///< in its table
   std::size_t end_ = 0;       ///< behind its last word
   std::uint64_t direct_words_ = 0;
-  const Event* places_free_ = nullptr;
+  const CudaEvent* places_free_ = nullptr;
   std::vector<Staged> staged_;
   std::vector<std::size_t> first_run_;  ///< of each part that is moved, and the end
   std::vector<std::shared_ptr<const PinnedWords>> pinned_;
-  Stream tables_{Stream::Priority::high};  ///< whose copies go beside the moving of other pieces
+  CudaStream tables_{CudaStream::Priority::high};  ///< whose copies go beside the moving of other pieces
   std::atomic<std::uint64_t> staged_bytes_ = 0, direct_bytes_ = 0;
   StepClock* clock_ = nullptr;
-  Stream stream_{Stream::Priority::high};
+  CudaStream stream_{CudaStream::Priority::high};
 };
 
 }  // namespace quern::gpu

@@ -5,9 +5,9 @@
 #include <bit>
 #include <cstring>
 
-#include "quern/gpu/device/step_clock.cuh"
+#include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/store/window_loop.cuh"
+#include "quern/gpu/store/list_store_device.cuh"
 #include "quern/gpu/worker/batch_runner.hpp"
 #include "quern/gpu/worker/runner_state.cuh"
 #include "quern/gpu/worker/strategy_run.cuh"
@@ -28,15 +28,15 @@ void put_in_parallel(std::uint8_t* memory, std::size_t offset, const std::vector
 }  // namespace
 
 struct BatchRunner::State : RunnerState {
-  State(const DeviceIndex& device_index, const ListStore* list_store)
+  State(const DeviceIndex& device_index, const DeviceListStore* list_store)
       : RunnerState(device_index, list_store, device_index.bytes_per_batch()) {}
 
   const EntryStore* entries = nullptr;
-  Stream uploading;                     ///< of windows' views, beside kernels of the window before
-  const Event* first_kernel = nullptr;  ///< when the batch's kernels could start: kernels_started or uploaded
-  Event kernel_ends[2];                 ///< of this batch and the one before, whose time others may still read
-  unsigned turn = 0;                    ///< of the current one
-  const Event* beside = nullptr;        ///< the end of the batch that this one may overlap with
+  CudaStream uploading;                     ///< of windows' views, beside kernels of the window before
+  const CudaEvent* first_kernel = nullptr;  ///< when the batch's kernels could start: kernels_started or uploaded
+  CudaEvent kernel_ends[2];                 ///< of this batch and the one before, whose time others may still read
+  unsigned turn = 0;                        ///< of the current one
+  const CudaEvent* beside = nullptr;        ///< the end of the batch that this one may overlap with
   DeviceArray<std::uint8_t> out{account, MemoryUse::batch};
   DeviceArray<std::uint32_t> passing{account, MemoryUse::working};  ///< see BatchView::passing
   std::uint64_t passing_number = 0;                                 ///< of the set that is there; 0: none
@@ -47,7 +47,7 @@ struct BatchRunner::State : RunnerState {
         : host(pinned, MemoryUse::pinned), device(account, MemoryUse::batch) {}
     PinnedArray<std::uint8_t> host;
     DeviceArray<std::uint8_t> device;
-    Event copied;
+    CudaEvent copied;
   };
   WindowViews window_views[2] = {{account, index.pinned()}, {account, index.pinned()}};
   WindowLists window_lists[2];  ///< kept, as their memory is slow to come by
@@ -65,21 +65,21 @@ struct BatchRunner::State : RunnerState {
   StrategyRun::OwnArrays upload(const QueryBatch& batch, const BatchWork& work);
   /// What start() and begin_windows() share: the batch's own arrays on the GPU.
   StrategyRun::OwnArrays begin(const QueryBatch& batch, const BatchWork& work);
-  const Event& kernels_ended() const { return kernel_ends[turn]; }
+  const CudaEvent& kernels_ended() const { return kernel_ends[turn]; }
   /// The results of a direct batch are there when its kernels have ended.
-  const Event& all_ended() const { return direct ? kernels_ended() : ended; }
+  const CudaEvent& all_ended() const { return direct ? kernels_ended() : ended; }
   /// Notes when kernels can start. An event takes as long as a small step of a direct batch, so that there is none if
   /// they need not wait after the upload.
   void note_start(bool waits);
   /// Leaves out of the batch's times what the one beside it took at the same time.
   void count_once();
-  void upload_views(const WindowLists& lists, WindowViews& views, const Event& free);
-  void run_window(const BatchWork& work, const WindowLists& lists, ListStore::Device& device,
-                  ListStore::Device::Half& half, WindowViews& views);
+  void upload_views(const WindowLists& lists, WindowViews& views, const CudaEvent& free);
+  void run_window(const BatchWork& work, const WindowLists& lists, DeviceListStore::Device& device,
+                  DeviceListStore::Device::Half& half, WindowViews& views);
   void download();
 };
 
-BatchRunner::BatchRunner(const DeviceIndex& index, const ListStore* store, const Strategy& strategy,
+BatchRunner::BatchRunner(const DeviceIndex& index, const DeviceListStore* store, const Strategy& strategy,
                          const StrategyOptions& options) {
   CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
   state_ = std::make_unique<State>(index, store);
@@ -96,7 +96,7 @@ void BatchRunner::use_entries(const EntryStore& entries) {
   state_->bytes_for_batches = state_->account.left();
 }
 std::uint64_t BatchRunner::bytes_for_batches() const { return state_->bytes_for_batches; }
-const MemoryTable& BatchRunner::memory() const { return state_->account.most(); }
+const MemoryTable& BatchRunner::memory() const { return state_->account.peak(); }
 BatchCounts BatchRunner::counts() const { return state_->strategy->counts(); }
 
 void BatchRunner::State::send_passing(const BatchWork& work) {
@@ -116,7 +116,7 @@ void BatchRunner::State::send_passing(const BatchWork& work) {
 }
 
 void BatchRunner::State::reserve_results(std::size_t queries) {
-  Layout results;
+  ArrayLayout results;
   damaged_at = results.add<std::uint32_t>(1);
   num_results_at = results.add<std::uint32_t>(queries);
   results_at = results.add<RankKey>(queries * view.k);
@@ -130,7 +130,7 @@ void BatchRunner::State::reserve_results(std::size_t queries) {
 
 StrategyRun::OwnArrays BatchRunner::State::upload(const QueryBatch& batch, const BatchWork& work) {
   const StrategyRun::OwnBytes own = strategy->plan(batch, work);
-  Layout layout;
+  ArrayLayout layout;
   const std::size_t lists_at = layout.add<ListView>(batch.lists.size()),
                     entries_at = layout.add<EntryPlace>(batch.entries_of.lists.size()),
                     terms_at = layout.add<BatchTerm>(batch.terms.size()),
@@ -211,7 +211,7 @@ void BatchRunner::begin_windows(const QueryBatch& batch, const BatchWork& work) 
   const StrategyRun::OwnArrays own = state.begin(batch, work);
   state.by_windows = true;
   state.window_kernels.clear();
-  Layout layout;
+  ArrayLayout layout;
   layout.add<ListView>(batch.lists.size());
   layout.add<EntryPlace>(batch.lists.size());
   for (State::WindowViews& views : state.window_views) {
@@ -222,9 +222,9 @@ void BatchRunner::begin_windows(const QueryBatch& batch, const BatchWork& work) 
 }
 
 /// Window views are free once the window before the last has ended, which `free` says.
-void BatchRunner::State::upload_views(const WindowLists& lists, WindowViews& views, const Event& free) {
+void BatchRunner::State::upload_views(const WindowLists& lists, WindowViews& views, const CudaEvent& free) {
   views.copied.wait();
-  Layout layout;
+  ArrayLayout layout;
   const std::size_t lists_at = layout.add<ListView>(lists.lists.size()),
                     entries_at = layout.add<EntryPlace>(lists.lists.size());
   put_in_parallel(views.host.data(), lists_at, lists.lists);
@@ -239,8 +239,8 @@ void BatchRunner::State::upload_views(const WindowLists& lists, WindowViews& vie
   fill_zero(view.next_work, 1, stream);
 }
 
-void BatchRunner::State::run_window(const BatchWork& work, const WindowLists& lists, ListStore::Device& device,
-                                    ListStore::Device::Half& half, WindowViews& views) {
+void BatchRunner::State::run_window(const BatchWork& work, const WindowLists& lists, DeviceListStore::Device& device,
+                                    DeviceListStore::Device::Half& half, WindowViews& views) {
   device.copy_window(lists.parts, lists.words, half);
   upload_views(lists, views, half.done);
   make_wait(half.copied);
@@ -250,19 +250,19 @@ void BatchRunner::State::run_window(const BatchWork& work, const WindowLists& li
   half.done.record(stream);
 }
 
-void BatchRunner::run_windows(const BatchWork& work, const DocumentWindows& windows, ListStore& store, unsigned flight,
-                              std::uint64_t first_entry, const BatchRunner* after) {
+void BatchRunner::run_windows(const BatchWork& work, const DocumentWindows& windows, DeviceListStore& store,
+                              unsigned flight, std::uint64_t first_entry, const BatchRunner* after) {
   State& state = *state_;
   state.use_gpu();
   if (after) state.make_wait(after->state_->kernels_ended());
   state.note_start(true);
-  ListStore::Device& device = store.device();
+  DeviceListStore::Device& device = store.device();
   run_in_turn(
       device, flight, windows.size(),
       [&](std::size_t window, unsigned slot, std::uint64_t first_word) {
         windows.view(window, first_word, first_entry, state.window_lists[slot]);
       },
-      [&](unsigned slot, ListStore::Device::Half& half) {
+      [&](unsigned slot, DeviceListStore::Device::Half& half) {
         state.run_window(work, state.window_lists[slot], device, half, state.window_views[slot]);
       });
   device.make_wait(state.stream);  // so that the copies' times are there when the batch has ended

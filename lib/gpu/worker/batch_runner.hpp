@@ -4,10 +4,9 @@
 #include <vector>
 
 #include "quern/gpu/device/device_index.hpp"
+#include "quern/gpu/device/gpu_statistics.hpp"
 #include "quern/gpu/store/document_windows.hpp"
-#include "quern/gpu/store/entry_store.hpp"
 #include "quern/gpu/store/list_store.hpp"
-#include "quern/gpu/worker/gpu_statistics.hpp"
 #include "quern/gpu/worker/query_batch.hpp"
 #include "quern/gpu/worker/strategy.hpp"
 
@@ -30,8 +29,8 @@ class BatchRunner {
  public:
   /// `store`: of the lists, null if the index has them all. Both must outlive the runner. Throws GpuOutOfMemory if the
   /// strategy's working memory doesn't fit.
-  BatchRunner(const DeviceIndex& index, const ListStore* store, const Strategy& strategy = all_strategies().front(),
-              const StrategyOptions& options = {});
+  BatchRunner(const DeviceIndex& index, const DeviceListStore* store,
+              const Strategy& strategy = all_strategies().front(), const StrategyOptions& options = {});
   BatchRunner(BatchRunner&&) noexcept;
   ~BatchRunner();
 
@@ -50,7 +49,7 @@ class BatchRunner {
   /// Then copies one window after another and enqueues its kernels, and returns after the last. Takes the place of what
   /// the store does for other batches; the flight must have open_windows(). May be called by another thread.
   /// `first_entry`: where there is room for decoded lists. `after`: as in start().
-  void run_windows(const BatchWork& work, const DocumentWindows& windows, ListStore& store, unsigned flight,
+  void run_windows(const BatchWork& work, const DocumentWindows& windows, DeviceListStore& store, unsigned flight,
                    std::uint64_t first_entry, const BatchRunner* after);
   /// Waits until the batch's kernels have ended: then it reads no lists any more.
   void wait_for_kernels();

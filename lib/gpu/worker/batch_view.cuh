@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/gpu/device/entry_place.hpp"
 #include "quern/gpu/device/index_view.hpp"
 #include "quern/gpu/device/warp.cuh"
 #include "quern/gpu/worker/batch_query.hpp"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "quern/core/wall_clock.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/worker/query_batch.hpp"
 
@@ -12,7 +13,7 @@ bool ends_on_fronts(const GpuMemoryOptions& memory, const QueryEngine& engine) {
   return memory.tails == ListTails::cpu || (memory.tails == ListTails::automatic && engine.ends_early());
 }
 
-const PostingList& BatchFronts::of(const PostingList& list) {
+const PostingList& BatchFronts::list_to_read(const PostingList& list) {
   const std::optional<PostingList> front = cache_.front_only(list);
   if (!front) return list;
   terms_.insert(list.number);
@@ -49,6 +50,46 @@ bool is_complete(const QueryEngine& engine, const QueryEnd& end, std::span<const
                  std::size_t k) {
   if (end.from_cpu == end_docid) return true;
   return results.size() == k && engine.scoring_context().none_above(end.from_cpu, results.back().score);
+}
+
+ResumePool::ResumePool(const QueryEngine& engine, std::size_t k, const DocumentSet* passing)
+    : engine_(engine), k_(k), passing_(passing), arena_(tbb::this_task_arena::max_concurrency()) {}
+
+ResumePool::~ResumePool() {
+  if (!used_) return;
+  try {
+    group_.cancel();
+    arena_.execute([this] { group_.wait(); });
+  } catch (...) {
+    // Somebody else's error is on its way already.
+  }
+}
+
+void ResumePool::resume(std::span<const UnfinishedQuery> queries) {
+  if (queries.empty()) return;
+  used_ = true;
+  // Some at a time, since handing a task over takes as long as a short query.
+  const auto tasks = 8 * static_cast<std::size_t>(arena_.max_concurrency());
+  const std::size_t at_once = std::clamp<std::size_t>(queries.size() / tasks, 1, 16);
+  for (; !queries.empty(); queries = queries.subspan(std::min(at_once, queries.size()))) {
+    const auto some = queries.first(std::min(at_once, queries.size()));
+    arena_.enqueue(group_.defer([this, queries = std::vector(some.begin(), some.end())] { answer(queries); }));
+  }
+}
+
+void ResumePool::answer(std::span<const UnfinishedQuery> queries) {
+  const auto begun = WallClock::now();
+  for (const UnfinishedQuery& query : queries)
+    *query.results = engine_.resume(query.lists, k_, query.first, *query.results, nullptr, passing_);
+  const double time_us = us_since(begun);
+  const std::lock_guard lock(mutex_);
+  queries_ += queries.size();
+  time_us_ += time_us;
+}
+
+void ResumePool::wait() {
+  if (!used_) return;
+  arena_.execute([this] { group_.wait(); });
 }
 
 }  // namespace quern::gpu

@@ -14,7 +14,6 @@
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/in_parallel.hpp"
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/worker/helper_threads.hpp"
 #include "quern/gpu/worker/query_batch.hpp"
 #include "quern/gpu/worker/worker_pool.hpp"
 #include "quern/search/algorithm.hpp"

@@ -10,11 +10,8 @@
 #include "quern/core/error.hpp"
 #include "quern/gpu/device/device_index.hpp"
 #include "quern/gpu/store/list_store.hpp"
-#include "quern/gpu/worker/batch_growth.hpp"
+#include "quern/gpu/worker/batch_start.hpp"
 #include "quern/gpu/worker/flight_control.hpp"
-#include "quern/gpu/worker/take_or_free.hpp"
-#include "quern/gpu/worker/window_copies.hpp"
-#include "quern/gpu/worker/work_clock.hpp"
 
 /// What batches of ranked queries and of intersections have in common on the host. Host code.
 namespace quern::gpu {
@@ -55,7 +52,7 @@ class GpuWorker {
   using Runner = decltype(Flight::runner);
   static constexpr unsigned num_flights = batches_in_flight;
 
-  /// `source`: a QueryEngine if batches are scored, else an IndexReader. Throws as DeviceIndex and ListStore do.
+  /// `source`: a QueryEngine if batches are scored, else an IndexReader. Throws as DeviceIndex and DeviceListStore do.
   template <class Source>
   GpuWorker(const Source& source, unsigned gpu, const GpuMemoryOptions& memory, Progress& progress)
       : index_(source, gpu, memory, progress) {
@@ -89,7 +86,7 @@ class GpuWorker {
   virtual void clear_decoded() noexcept = 0;
   /// Leaves an item to the CPU.
   virtual void leave_to_cpu(Item& item) = 0;
-  /// Lets the next batch need less memory than one of so many items.
+  /// Makes the next batch need less memory than one of `items` items.
   virtual void take_less(std::size_t items) { growth_.too_many(items); }
   /// The most memory that was taken, by its use.
   virtual MemoryTable memory() const {
@@ -203,7 +200,7 @@ class GpuWorker {
   }
   /// Waits until the windows of all flights have been copied.
   void wait_for_copies() { wait_for_all_copies(flights_, making_); }
-  /// Sets the flight's windows to those that `make(words)` makes for a store with room for so many words per window.
+  /// Sets the flight's windows to those that `make(words)` makes for a store with room for `words` words per window.
   /// False if that throws GpuOutOfMemory: the blocks of a single range of documents are too many. Throws GpuOutOfMemory
   /// if the store has no room. Windows of the batch before may still be on their way.
   template <class Make>
@@ -223,7 +220,7 @@ class GpuWorker {
   }
 
   DeviceIndex index_;
-  std::optional<ListStore> store_;  ///< none: the whole index is on the GPU
+  std::optional<DeviceListStore> store_;  ///< none: the whole index is on the GPU
   FlightControl control_{num_flights};
   // The rest is used with the lock; but what a flight has, also by the thread that has the flight.
   std::vector<Flight> flights_;

@@ -92,9 +92,10 @@ void QueryBatch::clear(const ListCache* cache) {
   raw_postings_ = 0;
 }
 
-void QueryBatch::make_queries(std::span<const WaitingQuery> waiting, const BatchWork& work) {
+void QueryBatch::make_queries(std::span<const UnbatchedQuery> waiting, const BatchWork& work) {
   made_.first_terms.assign(1, 0);
-  for (const WaitingQuery& query : waiting) made_.first_terms.push_back(made_.first_terms.back() + query.lists.size());
+  for (const UnbatchedQuery& query : waiting)
+    made_.first_terms.push_back(made_.first_terms.back() + query.lists.size());
   made_.terms.resize(made_.first_terms.back());
   made_.views.resize(made_.first_terms.back());
   made_.queries.resize(waiting.size());
@@ -105,7 +106,7 @@ void QueryBatch::make_queries(std::span<const WaitingQuery> waiting, const Batch
   });
 }
 
-std::size_t QueryBatch::add(std::span<const WaitingQuery> waiting, const BatchWork& work,
+std::size_t QueryBatch::add(std::span<const UnbatchedQuery> waiting, const BatchWork& work,
                             const std::function<bool()>& fits) {
   make_queries(waiting, work);
   terms.reserve(terms.size() + made_.terms.size());
@@ -129,7 +130,7 @@ std::size_t QueryBatch::add(std::span<const WaitingQuery> waiting, const BatchWo
   return taken;
 }
 
-BatchQuery QueryBatch::make_query(const WaitingQuery& waiting, const BatchWork& work,
+BatchQuery QueryBatch::make_query(const UnbatchedQuery& waiting, const BatchWork& work,
                                   std::span<BatchTerm> own_terms) const {
   const std::span<const WeightedList> weighted = waiting.lists;
   const ImpactQuantizer* quantizer = engine_.quantizer();
@@ -202,17 +203,17 @@ BatchQuery QueryBatch::make_query(const WaitingQuery& waiting, const BatchWork& 
   return query;
 }
 
-void QueryBatch::add(const WaitingQuery& waiting, std::size_t own) {
+void QueryBatch::add(const UnbatchedQuery& waiting, std::size_t own) {
   BatchQuery& query = queries.emplace_back(made_.queries[own]);
   query.first_term = static_cast<std::uint32_t>(terms.size());
   const std::span<const BatchTerm> own_terms = made_.terms_of(own);
   const std::span<const ListView> views = made_.views_of(own);
   for (std::size_t i = 0; i < own_terms.size(); ++i) {
     BatchTerm& term = terms.emplace_back(own_terms[i]);
-    const auto [number, is_new] = numbers_.of(term.list);
+    const auto [number, is_new] = numbers_.number_of(term.list);
     if (is_new) {
       const PostingList& list = waiting.lists[i].list;
-      const PostingList& read = fronts_ ? fronts_->of(list) : list;
+      const PostingList& read = fronts_ ? fronts_->list_to_read(list) : list;
       add_list(read, &read == &list ? views[i] : view_of(read));
     }
     term.list = number;

@@ -9,8 +9,6 @@
 #include <vector>
 
 #include "quern/core/types.hpp"
-#include "quern/gpu/device/batch_lists.hpp"
-#include "quern/gpu/device/entry_place.hpp"
 #include "quern/gpu/device/index_view.hpp"
 #include "quern/gpu/worker/batch_query.hpp"
 #include "quern/gpu/worker/fronts.hpp"
@@ -20,7 +18,7 @@
 namespace quern::gpu {
 
 /// A query that waits for a batch.
-struct WaitingQuery {
+struct UnbatchedQuery {
   std::span<const WeightedList> lists;  ///< at most max_terms
   std::uint32_t min_units = 0;          ///< minimum units of a result, if known from an earlier run
 };
@@ -30,7 +28,7 @@ struct WaitingQuery {
 class TermNumbers {
  public:
   /// The term's number, and whether it is new.
-  std::pair<std::uint32_t, bool> of(term_t term) {
+  std::pair<std::uint32_t, bool> number_of(term_t term) {
     if (2 * count_ >= slots_.size()) grow();
     Slot& slot = slot_of(term);
     if (is_used(slot)) return {slot.number, false};
@@ -84,7 +82,7 @@ class QueryBatch {
   /// work's k, unless a filter leaves open how many of a list's best documents pass. What depends on no other query is
   /// computed in many threads. `fits` may look at the batch with all queries first, and then at smaller ones.
   std::size_t add(
-      std::span<const WaitingQuery> waiting, const BatchWork& work,
+      std::span<const UnbatchedQuery> waiting, const BatchWork& work,
       const std::function<bool()>& fits = [] { return true; });
   const QueryEngine& engine() const { return engine_; }
   /// How many blocks of each list its queries read at most, for documents with all terms: no more than their shortest
@@ -117,21 +115,21 @@ class QueryBatch {
     std::vector<BatchTerm> terms;
     std::vector<ListView> views;
 
-    std::span<BatchTerm> terms_of(std::size_t i) { return of(i, terms); }
-    std::span<ListView> views_of(std::size_t i) { return of(i, views); }
+    std::span<BatchTerm> terms_of(std::size_t i) { return elements_of(i, terms); }
+    std::span<ListView> views_of(std::size_t i) { return elements_of(i, views); }
 
    private:
     template <class T>
-    std::span<T> of(std::size_t i, std::vector<T>& all) {
+    std::span<T> elements_of(std::size_t i, std::vector<T>& all) {
       return std::span(all).subspan(first_terms[i], first_terms[i + 1] - first_terms[i]);
     }
   };
 
-  void make_queries(std::span<const WaitingQuery> waiting, const BatchWork& work);
+  void make_queries(std::span<const UnbatchedQuery> waiting, const BatchWork& work);
   /// Computes a query and its terms, except for places in the batch and numbers of lists.
-  BatchQuery make_query(const WaitingQuery& waiting, const BatchWork& work, std::span<BatchTerm> own_terms) const;
+  BatchQuery make_query(const UnbatchedQuery& waiting, const BatchWork& work, std::span<BatchTerm> own_terms) const;
   /// Adds a query, of which all else was made before as number `own`.
-  void add(const WaitingQuery& waiting, std::size_t own);
+  void add(const UnbatchedQuery& waiting, std::size_t own);
   /// The view of a list as a whole; a raw one has no place yet.
   ListView view_of(const PostingList& list) const;
   void add_list(const PostingList& list, ListView view);

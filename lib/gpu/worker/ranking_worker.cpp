@@ -16,7 +16,7 @@ namespace {
 /// Adds the first of these queries to a batch, as many as fit; returns how many.
 std::size_t add_queries(gpu::QueryBatch& batch, std::span<GpuQuery* const> queries, const gpu::BatchWork& work,
                         const std::function<bool()>& fits) {
-  std::vector<gpu::WaitingQuery> waiting;
+  std::vector<gpu::UnbatchedQuery> waiting;
   waiting.reserve(queries.size());
   for (const GpuQuery* query : queries) waiting.push_back({query->lists, query->min_units});
   return batch.add(waiting, work, fits);
@@ -106,7 +106,7 @@ RankingWorker::MadeBatch RankingWorker::make_ahead(Items queries, const gpu::Bat
   if (store_) return made;
   {
     const auto locked = control_.lock();
-    queries = queries.first(std::min(queries.size(), growth_.most()));
+    queries = queries.first(std::min(queries.size(), growth_.max_queries()));
   }
   made.batch = new_batch(work);
   made.queries = add_queries(*made.batch, queries, work, [&] { return has_work_room(*made.batch, work.k); });

@@ -4,12 +4,11 @@
 #include <vector>
 
 #include "quern/core/scratch_memory.hpp"
-#include "quern/gpu/store/entry_store.hpp"
+#include "quern/gpu/store/list_store.hpp"
 #include "quern/gpu/worker/batch_runner.hpp"
 #include "quern/gpu/worker/fronts.hpp"
 #include "quern/gpu/worker/gpu_worker.hpp"
 #include "quern/gpu/worker/query_queue.hpp"
-#include "quern/gpu/worker/resume_pool.hpp"
 
 namespace quern {
 
@@ -51,7 +50,7 @@ struct RankingFlight : WorkerFlight {
 /// nothing else at the same time.
 class RankingWorker final : public gpu::GpuWorker<gpu::RankingFlight> {
  public:
-  /// Throws as DeviceIndex and ListStore do.
+  /// Throws as DeviceIndex and DeviceListStore do.
   RankingWorker(const QueryEngine& engine, unsigned gpu, const gpu::GpuMemoryOptions& memory,
                 const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress);
 
@@ -93,7 +92,7 @@ class RankingWorker final : public gpu::GpuWorker<gpu::RankingFlight> {
   void count(unsigned number) override;
   bool can_use_windows() const override { return strategy_->window_limits != nullptr; }
 
-  /// A batch that was made before its turn came, of so many queries; null: it is made then.
+  /// A batch that was made before its turn came; null: it is made then.
   struct MadeBatch {
     gpu::QueryBatchPool::Borrowed batch;
     std::size_t queries = 0;

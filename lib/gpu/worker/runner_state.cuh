@@ -10,7 +10,7 @@ namespace quern::gpu {
 /// What the runners of all kinds of batches have on their GPU. For CUDA sources only.
 struct RunnerState {
   /// May take `max_bytes` of GPU memory. `list_store`: of the lists, null if the index has them all.
-  RunnerState(const DeviceIndex& device_index, const ListStore* list_store, std::uint64_t max_bytes)
+  RunnerState(const DeviceIndex& device_index, const DeviceListStore* list_store, std::uint64_t max_bytes)
       : index(device_index),
         store(list_store),
         account(max_bytes),
@@ -21,10 +21,10 @@ struct RunnerState {
   }
 
   const DeviceIndex& index;
-  const ListStore* store;
+  const DeviceListStore* store;
   MemoryAccount account;  ///< of all that follows
-  Stream stream;
-  Event started, uploaded, kernels_started, ended;
+  CudaStream stream;
+  CudaEvent started, uploaded, kernels_started, ended;
   PinnedArray<std::uint8_t> host_in{index.pinned(), MemoryUse::pinned}, host_out{index.pinned(), MemoryUse::pinned};
   DeviceArray<std::uint8_t> in{account, MemoryUse::batch};
   DeviceArray<std::uint32_t> scratch;  ///< see IndexView::scratch
@@ -33,7 +33,7 @@ struct RunnerState {
   /// Makes the index's GPU the thread's current one.
   void use_gpu() const { CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu()))); }
   /// What is enqueued later waits for an event of another stream.
-  void make_wait(const Event& event) const { CUDA_CHECK(cudaStreamWaitEvent(stream, event.handle())); }
+  void make_wait(const CudaEvent& event) const { CUDA_CHECK(cudaStreamWaitEvent(stream, event.handle())); }
   /// Frees what batches have reserved of this.
   void free_memory() {
     in.release();
@@ -45,7 +45,7 @@ struct RunnerState {
     cudaStreamSynchronize(stream);
     cudaGetLastError();  // clears the error, which the next call would report again
   }
-  /// Throws CorruptFile if so many blocks did not decode, unless there are none.
+  /// Throws CorruptFile unless `damaged`, the number of blocks that did not decode, is 0.
   void check_damage(std::uint32_t damaged) const {
     if (damaged == 0) return;
     throw CorruptFile(index.index().name() + ": " + std::to_string(damaged) +

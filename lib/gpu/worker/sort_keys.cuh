@@ -45,4 +45,52 @@ __device__ inline void merge_best(RankKey* best, std::uint32_t size, const RankK
   __syncthreads();
 }
 
+// Batches that go through windows of documents: the results of a window, and those of the windows before.
+
+/// A window's results, as in BatchView, and what the next window needs to know.
+struct MergedWindow {
+  const RankKey* results = nullptr;
+  const std::uint32_t* num_results = nullptr;
+  RankKey* limits = nullptr;          ///< for the next window: see BatchView::limits
+  const float* next_bound = nullptr;  ///< no document after the window scores more; null: unknown
+  bool is_first = false;              ///< there are no results before
+};
+
+/// How many of `count` rising keys are below `key`.
+__device__ inline std::uint32_t keys_below(const RankKey* keys, std::uint32_t count, RankKey key) {
+  std::uint32_t begin = 0;
+  while (begin < count) {
+    const std::uint32_t middle = begin + (count - begin) / 2;
+    if (keys[middle] < key)
+      begin = middle + 1;
+    else
+      count = middle;
+  }
+  return begin;
+}
+
+/// Merges a window's results of a query with those so far, in their place. Keys differ, as windows have no document in
+/// common, so that each key's rank is its place in its own array plus the number of smaller keys in the other. By a
+/// thread block. `keys`: space for twice k keys in shared memory.
+__device__ inline void merge_window(const BatchView& so_far, const MergedWindow& window, std::uint32_t number,
+                                    RankKey* keys) {
+  const std::uint64_t first = std::uint64_t{number} * so_far.k;
+  const std::uint32_t before = window.is_first ? 0 : so_far.num_results[number], more = window.num_results[number];
+  for (std::uint32_t i = threadIdx.x; i < before; i += blockDim.x) keys[i] = so_far.results[first + i];
+  for (std::uint32_t i = threadIdx.x; i < more; i += blockDim.x) keys[before + i] = window.results[first + i];
+  __syncthreads();
+  const std::uint32_t all = min(before + more, so_far.k);
+  for (std::uint32_t i = threadIdx.x; i < before + more; i += blockDim.x) {
+    const RankKey key = keys[i];
+    const std::uint32_t rank =
+        i < before ? i + keys_below(keys + before, more, key) : i - before + keys_below(keys, before, key);
+    if (rank >= all) continue;
+    so_far.results[first + rank] = key;
+    // Later documents lose ties, so that the worst result's key is their limit.
+    if (rank == so_far.k - 1)
+      window.limits[number] = window.next_bound != nullptr && *window.next_bound <= score_of_key(key) ? 0 : key;
+  }
+  if (threadIdx.x == 0) so_far.num_results[number] = all;
+}
+
 }  // namespace quern::gpu

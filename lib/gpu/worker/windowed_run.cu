@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/worker/merge_window.cuh"
-#include "quern/gpu/worker/windowed_run.cuh"
+#include "quern/gpu/worker/sort_keys.cuh"
+#include "quern/gpu/worker/strategy_run.cuh"
 
 namespace quern::gpu {
 namespace {
@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(plain_threads)
 }  // namespace
 
 void WindowedRun::prepare_windows(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work,
-                                  const Stream& stream) {
+                                  const CudaStream& stream) {
   const std::size_t queries = batch.queries.size();
   batch_ = &batch;
   is_first_ = true;
@@ -29,16 +29,16 @@ void WindowedRun::prepare_windows(const OwnArrays& arrays, const QueryBatch& bat
 }
 
 void WindowedRun::run_window(const IndexView& index, const BatchView& view, const WindowLists& lists,
-                             const BatchWork& work, const Stream& stream) {
+                             const BatchWork& work, const CudaStream& stream) {
   const std::uint32_t end_range = lists.window.first_range + lists.window.ranges;
-  BatchView of_window = view;
-  of_window.results = results_.data();
-  of_window.num_results = num_results_.data();
-  of_window.first_docid = static_cast<std::uint32_t>(lists.window.first_docid());
-  of_window.end_docid =
+  BatchView window_view = view;
+  window_view.results = results_.data();
+  window_view.num_results = num_results_.data();
+  window_view.first_docid = static_cast<std::uint32_t>(lists.window.first_docid());
+  window_view.end_docid =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(lists.window.end_docid(), index.num_documents));
-  of_window.limits = limits_.data();
-  find(index, of_window, *batch_, lists.lists, work, stream);
+  window_view.limits = limits_.data();
+  find(index, window_view, *batch_, lists.lists, work, stream);
 
   MergedWindow merged{results_.data(), num_results_.data(), limits_.data(), nullptr, is_first_};
   if (end_range < device_.range_upper_bounds.size()) merged.next_bound = device_.range_upper_bounds.data() + end_range;

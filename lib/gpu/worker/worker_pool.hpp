@@ -1,4 +1,6 @@
 #pragma once
+#include <tbb/task_arena.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <exception>
@@ -15,8 +17,38 @@
 #include "quern/core/option_name.hpp"
 #include "quern/core/resources.hpp"
 
-/// The workers of several GPUs, and the threads that make and use them. Host code.
 namespace quern::gpu {
+
+/// Threads that do the same work as the one that started them, if there is enough of it. The parallel work of all of
+/// them is done by as many threads as parallel calls have where the object is made.
+class HelperThreads {
+ public:
+  /// At most `most` helpers: with the one that makes the object, no more than the threads of parallel calls, but at
+  /// least one. `work` is called once in each. If it
+  /// throws, it must see to it that the others end.
+  HelperThreads(std::size_t most, std::function<void()> work);
+  /// Waits for all. Their errors are dropped unless join() was called.
+  ~HelperThreads();
+  HelperThreads(const HelperThreads&) = delete;
+  HelperThreads& operator=(const HelperThreads&) = delete;
+
+  /// Starts the helpers, unless it did before; fewer if the system has no threads left. For one thread.
+  void start();
+  /// Waits for all, and rethrows the first error.
+  void join();
+
+ private:
+  void run();
+
+  const std::size_t max_threads_;
+  const std::function<void()> work_;
+  tbb::task_arena arena_;
+  std::mutex mutex_;
+  std::exception_ptr error_;
+  std::vector<std::jthread> threads_;
+};
+
+// The workers of several GPUs, and the threads that make and use them. Host code.
 
 /// The numbers of `count` GPUs from `first` on, or of all from `first` on if `count` is 0. Throws CudaError if the
 /// machine has no GPU or the build has no CUDA; InvalidArgument, with the number of GPUs, if there are fewer.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "quern/core/resources.hpp"
-#include "quern/gpu/worker/gpu_statistics.hpp"
+#include "quern/gpu/device/gpu_statistics.hpp"
 #include "quern/lab/gpu/cache_grid.hpp"
 #include "quern/lab/gpu/transfer_bench.hpp"
 #include "quern/lab/gpu/window_costs.hpp"

@@ -11,8 +11,8 @@ double measure_copy_speed(unsigned number) {
   constexpr unsigned copies = 9;
   CUDA_CHECK(cudaSetDevice(static_cast<int>(number)));
   const gpu::DeviceArray<unsigned char> from(bytes), to(bytes);
-  const gpu::Stream stream;
-  const gpu::Event begin, end;
+  const gpu::CudaStream stream;
+  const gpu::CudaEvent begin, end;
   std::vector<double> times_us;
   gpu::fill_zero(from.data(), bytes, stream);
   for (unsigned i = 0; i < copies; ++i) {

@@ -56,7 +56,7 @@ Lists lists_of(const IndexReader& index, const ListLengths& lengths, std::uint64
 }
 
 template <class T>
-DeviceArray<T> on_device(const std::vector<T>& from, const Stream& stream) {
+DeviceArray<T> on_device(const std::vector<T>& from, const CudaStream& stream) {
   DeviceArray<T> to(from.size());
   copy_to_device(to.data(), from.data(), from.size(), stream);
   return to;
@@ -185,8 +185,8 @@ class GroupBench {
 
   const IndexReader& index_;
   const DeviceIndex::Device& device_;
-  Stream stream_;
-  Event begun_, ended_;
+  CudaStream stream_;
+  CudaEvent begun_, ended_;
   Lists lists_;
   DeviceArray<ListView> views_;
   DeviceArray<std::uint64_t> first_posting_, first_block_;
@@ -288,8 +288,8 @@ class Lists {
   }
 
  private:
-  Stream stream_;
-  Event begun_, ended_;
+  CudaStream stream_;
+  CudaEvent begun_, ended_;
   std::vector<std::uint32_t> host_a_, host_b_;
   DeviceArray<std::uint32_t> a_, b_, found_;
 };

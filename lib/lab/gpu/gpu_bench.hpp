@@ -8,8 +8,8 @@
 
 #include "quern/core/resources.hpp"
 #include "quern/gpu/device/device_info.hpp"
+#include "quern/gpu/device/gpu_statistics.hpp"
 #include "quern/gpu/worker/gpu_engine.hpp"
-#include "quern/gpu/worker/gpu_statistics.hpp"
 #include "quern/lab/gpu/shared_stream.hpp"
 #include "quern/lab/query_bench.hpp"
 #include "quern/search/query_statistics.hpp"

@@ -10,7 +10,7 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/check_range.hpp"
 #include "quern/core/wall_clock.hpp"
-#include "quern/gpu/device/index_sizes.hpp"
+#include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/worker/worker_pool.hpp"
 #include "quern/io/checksum.hpp"

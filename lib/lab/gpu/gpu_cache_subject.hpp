@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "quern/gpu/store/plan_room.hpp"
+#include "quern/gpu/store/list_cache.hpp"
 #include "quern/gpu/worker/gpu_engine.hpp"
 #include "quern/lab/gpu/cache_bench.hpp"
 #include "quern/lab/gpu/cache_grid.hpp"

@@ -8,8 +8,8 @@
 #include "quern/core/option_name.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/device_info.hpp"
-#include "quern/gpu/rank/models/pinned_features.hpp"
-#include "quern/gpu/rank/models/ranker_cache.hpp"
+#include "quern/gpu/rank/models/device_ranker.hpp"
+#include "quern/gpu/rank/models/gpu_ranker.hpp"
 #include "quern/gpu/rank/models/ranker_flight.hpp"
 #include "quern/lab/gpu/energy_meter.hpp"
 #include "quern/lab/measurement.hpp"
@@ -162,7 +162,7 @@ std::size_t features_of(std::span<const RerankSubject> subjects) {
 }  // namespace
 
 GpuRerankResult measure_gpu_reranking(std::span<const RerankSubject> subjects, const FeatureColumns& features,
-                                      const RerankBenchOptions& options, const GpuRerankOptions& on_gpu,
+                                      const RerankBenchOptions& options, const GpuRerankBenchOptions& on_gpu,
                                       Progress& progress) {
   check_rerank_options(subjects, features, options);
   const std::vector<GpuInfo> gpus = list_gpus();

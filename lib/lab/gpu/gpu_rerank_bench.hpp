@@ -10,7 +10,7 @@
 /// Measures how fast a GPU scores the documents of queries.
 namespace quern {
 
-struct GpuRerankOptions {
+struct GpuRerankBenchOptions {
   unsigned gpu = 0;
   std::uint64_t ranker_bytes = std::uint64_t{1} << 30;  ///< of the GPU's memory, for models
   bool fast_math = false;
@@ -41,7 +41,7 @@ struct GpuRerankResult {
 /// Scores the documents as measure_reranking() does, with one thread that asks a GPU; throws Error if a score differs
 /// from the CPU's in a bit, unless with fast math. Throws InvalidArgument as that does, CudaError.
 GpuRerankResult measure_gpu_reranking(std::span<const RerankSubject> subjects, const FeatureColumns& features,
-                                      const RerankBenchOptions& options, const GpuRerankOptions& on_gpu,
+                                      const RerankBenchOptions& options, const GpuRerankBenchOptions& on_gpu,
                                       Progress& progress);
 
 }  // namespace quern

@@ -21,9 +21,9 @@ TransferTime measure_pinned_copy(unsigned gpu, std::uint64_t bytes, unsigned rep
 
 namespace gpu {
 /// Waits until all that was copied to the store's lists is there. Throws CudaError.
-void wait_for_copies(ListStore& store);
+void wait_for_copies(DeviceListStore& store);
 /// Copies words to the room for windows, to one half of it after the other.
-void copy_windows(ListStore& store, std::span<const std::vector<WordPart>> windows);
+void copy_windows(DeviceListStore& store, std::span<const std::vector<WordPart>> windows);
 }  // namespace gpu
 
 /// Copies lists as the engine does when a batch lacks them, whole or by windows of documents. Nothing else runs
@@ -31,7 +31,7 @@ void copy_windows(ListStore& store, std::span<const std::vector<WordPart>> windo
 class TransferBench {
  public:
   /// `queries`: lists are copied in the order in which these need them, each once. Takes memory for half of the index's
-  /// lists on the GPU. Throws as DeviceIndex and ListStore do.
+  /// lists on the GPU. Throws as DeviceIndex and DeviceListStore do.
   TransferBench(const QueryEngine& engine, unsigned gpu, gpu::ListTransfers transfers,
                 std::span<const std::vector<WeightedList>> queries, Progress& progress);
   TransferBench(const TransferBench&) = delete;
@@ -50,7 +50,7 @@ class TransferBench {
   std::vector<std::vector<gpu::WordPart>> windows_of(std::uint64_t words) const;
 
   gpu::DeviceIndex index_;
-  gpu::ListStore store_;
+  gpu::DeviceListStore store_;
   bool with_impacts_;
   std::vector<const PostingList*> lists_;
 };

@@ -12,7 +12,7 @@ TransferTime measure_pinned_copy(unsigned gpu, std::uint64_t bytes, unsigned rep
   CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu)));
   const gpu::PinnedArray<unsigned char> from(bytes);
   const gpu::DeviceArray<unsigned char> to(bytes);
-  const gpu::Stream stream;
+  const gpu::CudaStream stream;
   std::vector<double> us, host_us;
   for (unsigned repeat = 0; repeat <= repeats; ++repeat) {
     const auto begun = WallClock::now();
@@ -29,10 +29,10 @@ TransferTime measure_pinned_copy(unsigned gpu, std::uint64_t bytes, unsigned rep
 
 namespace gpu {
 
-void wait_for_copies(ListStore& store) { store.device().mover->stream().wait(); }
+void wait_for_copies(DeviceListStore& store) { store.device().mover->stream().wait(); }
 
-void copy_windows(ListStore& store, std::span<const std::vector<WordPart>> windows) {
-  ListStore::Device& device = store.device();
+void copy_windows(DeviceListStore& store, std::span<const std::vector<WordPart>> windows) {
+  DeviceListStore::Device& device = store.device();
   for (const std::vector<WordPart>& window : windows)
     device.copy_window(window, window.back().to + window.back().from.size(), device.take_half());
 }

@@ -22,8 +22,8 @@ std::vector<MergeFindFigures> measure_merge_find(std::span<const MergeFindFigure
   check_merge_find_options(options);
   fail();
 }
-void wait_for_copies(ListStore&) { fail(); }
-void copy_windows(ListStore&, std::span<const std::vector<WordPart>>) { fail(); }
+void wait_for_copies(DeviceListStore&) { fail(); }
+void copy_windows(DeviceListStore&, std::span<const std::vector<WordPart>>) { fail(); }
 
 }  // namespace gpu
 

@@ -3,8 +3,8 @@
 #include "quern/core/size_text.hpp"
 #include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/papers/ding/ding_kernels.hpp"
-#include "quern/gpu/papers/ding/max_tree.cuh"
-#include "quern/gpu/worker/windowed_run.cuh"
+#include "quern/gpu/papers/ding/ding_view.cuh"
+#include "quern/gpu/worker/strategy_run.cuh"
 
 namespace quern::gpu {
 namespace {
@@ -39,14 +39,14 @@ class DingRun final : public WindowedRun {
     docids_.release();
   }
 
-  void prepare(const OwnArrays&, const QueryBatch& batch, const BatchWork&, const Stream&) override {
+  void prepare(const OwnArrays&, const QueryBatch& batch, const BatchWork&, const CudaStream&) override {
     host_queries_.reserve(batch.queries.size());
     queries_.reserve(batch.queries.size());
   }
 
  private:
   void find(const IndexView& index, const BatchView& view, const QueryBatch& batch, std::span<const ListView> lists,
-            const BatchWork& work, const Stream& stream) override {
+            const BatchWork& work, const CudaStream& stream) override {
     const std::uint32_t documents = std::min(view.end_docid, index.num_documents) - view.first_docid;
     const std::uint64_t leaf_bytes = sizeof(std::int32_t) + (work.intersect ? sizeof(std::uint32_t) : 0);
     const RoundPlan plan = plan_rounds(batch, lists, work.intersect, documents, max_bytes_ / leaf_bytes);
@@ -70,7 +70,7 @@ class DingRun final : public WindowedRun {
     }
   }
 
-  Wave reserve(const RoundPlan& plan, bool intersect, const Stream& stream) {
+  Wave reserve(const RoundPlan& plan, bool intersect, const CudaStream& stream) {
     queries_copied_.wait();  // those of the window before
     std::copy(plan.queries.begin(), plan.queries.end(), host_queries_.data());
     copy_to_device(queries_.data(), host_queries_.data(), plan.queries.size(), stream);
@@ -97,7 +97,7 @@ class DingRun final : public WindowedRun {
 
   /// Computes the leaves of a wave.
   void score(const IndexView& index, const BatchView& view, const Wave& wave, const QueryBatch& batch, bool intersect,
-             const Stream& stream) const {
+             const CudaStream& stream) const {
     std::uint32_t terms = 0;
     for (std::uint32_t i = 0; i < wave.num_queries; ++i)
       terms = std::max(terms, batch.queries[wave.first_query + i].terms);
@@ -116,7 +116,7 @@ class DingRun final : public WindowedRun {
   std::uint64_t max_bytes_;  ///< of leaves
   unsigned node_blocks_;
   PinnedArray<WaveQuery> host_queries_;
-  Event queries_copied_;  ///< from there
+  CudaEvent queries_copied_;  ///< from there
   DeviceArray<WaveQuery> queries_;
   DeviceArray<std::int32_t> leaves_, nodes_, tops_;
   DeviceArray<std::uint32_t> docids_;

@@ -11,8 +11,8 @@ namespace quern::gpu {
 
 /// The list of a query's term t; null if the query has fewer terms.
 __device__ inline const ListView* list_of_term(const BatchView& batch, std::uint32_t query, std::uint32_t t) {
-  const BatchQuery& of = batch.queries[query];
-  return t < of.terms ? batch.lists + batch.terms[of.first_term + t].list : nullptr;
+  const BatchQuery& batch_query = batch.queries[query];
+  return t < batch_query.terms ? batch.lists + batch.terms[batch_query.first_term + t].list : nullptr;
 }
 
 /// The number of tasks for a list, a warp each: its blocks in the window, or runs of 32 postings of a raw list.

@@ -1,4 +1,5 @@
 #pragma once
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/device/warp.cuh"
 #include "quern/gpu/papers/ding/ding_plan.hpp"
 #include "quern/gpu/worker/batch_view.cuh"
@@ -38,6 +39,122 @@ __device__ inline void for_own_tasks(std::uint32_t own, Visit&& visit) {
     const std::uint32_t query_begin = query_end - __shfl_sync(all_lanes, own, query);
     for (; task < min(query_end, last); ++task) visit(query, task - query_begin);
   }
+}
+
+// The k best documents by a tree of maxima of high degree, whose maximum leaf is taken again and again (Ding et al.,
+// section 8.2). Of equal leaves the leftmost comes first, which has the lowest docID.
+
+/// The children of a node, at most tree_degree numbers, in the registers of a warp.
+class Siblings {
+ public:
+  /// Reads the first `count` of them, at least one; the others become no_score.
+  __device__ Siblings(const std::int32_t* numbers, std::uint32_t count) {
+#pragma unroll
+    for (unsigned i = 0; i < per_lane; ++i) {
+      const std::uint32_t place = i * lanes_per_warp + lane_id();
+      numbers_[i] = place < count ? numbers[place] : no_score;
+    }
+  }
+  /// The maximum of them.
+  __device__ std::int32_t maximum() const {
+    std::int32_t own = numbers_[0];
+#pragma unroll
+    for (unsigned i = 1; i < per_lane; ++i) own = max(own, numbers_[i]);
+    return __reduce_max_sync(all_lanes, own);
+  }
+  /// The index of the first that equals `number`, which is one of them.
+  __device__ std::uint32_t place_of(std::int32_t number) const {
+    std::uint32_t place = tree_degree;
+#pragma unroll
+    for (unsigned i = per_lane; i-- > 0;)
+      if (numbers_[i] == number) place = i * lanes_per_warp + lane_id();
+    return __reduce_min_sync(all_lanes, place);
+  }
+  __device__ void set(std::uint32_t place, std::int32_t number) {
+#pragma unroll
+    for (unsigned i = 0; i < per_lane; ++i)
+      if (i * lanes_per_warp + lane_id() == place) numbers_[i] = number;
+  }
+
+ private:
+  static constexpr unsigned per_lane = tree_degree / lanes_per_warp;
+  std::int32_t numbers_[per_lane];
+};
+
+/// Computes the maxima of the leaves of a wave's queries.
+/// Static, as the next: tests that run the kernels in an emulated GPU have them too.
+static __global__ void __launch_bounds__(plain_threads) make_nodes(const __grid_constant__ Wave wave) {
+  for_own_tasks(
+      lane_id() < wave.num_queries ? wave.queries[lane_id()].nodes() : 0, [&](std::uint32_t i, std::uint32_t node) {
+        const WaveQuery& query = wave.queries[i];
+        // All leaves of a node exist: leaves are padded to a multiple of tree_degree.
+        const Siblings leaves(wave.leaves + query.first_leaf + std::uint64_t{node} * tree_degree, tree_degree);
+        const std::int32_t maximum = leaves.maximum();
+        if (lane_id() == 0) wave.nodes[query.first_node + node] = maximum;
+      });
+}
+
+/// Takes results of one query from its tree, by a warp.
+class TreeTop {
+ public:
+  __device__ TreeTop(const Wave& wave, const WaveQuery& query)
+      : query_(query),
+        leaves_(wave.leaves + query.first_leaf),
+        nodes_(wave.nodes + query.first_node),
+        tops_(wave.tops + query.first_top),
+        docids_(wave.docids == nullptr ? nullptr : wave.docids + query.first_leaf) {}
+
+  /// Takes the best document that is left; false if there is none. `first_docid`: of a union's first leaf.
+  __device__ bool take(std::uint32_t first_docid, RankKey& key) {
+    std::int32_t maximum = no_score;
+    std::uint32_t first_top = 0;
+    for (std::uint32_t first = 0; first < query_.tops(); first += tree_degree) {
+      const std::int32_t here = Siblings(tops_ + first, query_.tops() - first).maximum();
+      if (here > maximum) maximum = here, first_top = first;
+    }
+    if (maximum < 0) return false;
+    const std::uint32_t top = first_top + Siblings(tops_ + first_top, query_.tops() - first_top).place_of(maximum);
+    Siblings nodes(nodes_ + std::uint64_t{top} * tree_degree, query_.nodes() - top * tree_degree);
+    const std::uint32_t node_place = nodes.place_of(maximum), node = top * tree_degree + node_place;
+    Siblings leaves(leaves_ + std::uint64_t{node} * tree_degree, tree_degree);
+    const std::uint32_t leaf_place = leaves.place_of(maximum), leaf = node * tree_degree + leaf_place;
+    key = rank_key(__int_as_float(maximum), docids_ == nullptr ? first_docid + leaf : docids_[leaf]);
+    leaves.set(leaf_place, no_score);
+    const std::int32_t new_node = leaves.maximum();
+    nodes.set(node_place, new_node);
+    const std::int32_t new_top = nodes.maximum();
+    if (lane_id() == 0) {
+      leaves_[leaf] = no_score;
+      nodes_[node] = new_node;
+      tops_[top] = new_top;
+    }
+    __syncwarp();
+    return true;
+  }
+
+ private:
+  const WaveQuery& query_;
+  std::int32_t *leaves_, *nodes_, *tops_;
+  const std::uint32_t* docids_;
+};
+
+/// Writes the results of a round's queries: a thread block per query.
+static __global__ void __launch_bounds__(plain_threads)
+    take_results(const __grid_constant__ BatchView batch, const __grid_constant__ Wave wave) {
+  const WaveQuery& query = wave.queries[blockIdx.x];
+  const std::uint64_t number = wave.first_query + blockIdx.x;
+  for (std::uint32_t top = threadIdx.x / lanes_per_warp; top < query.tops(); top += plain_threads / lanes_per_warp) {
+    const std::uint32_t first = top * tree_degree;
+    const std::int32_t maximum = Siblings(wave.nodes + query.first_node + first, query.nodes() - first).maximum();
+    if (lane_id() == 0) wave.tops[query.first_top + top] = maximum;
+  }
+  __syncthreads();
+  if (threadIdx.x >= lanes_per_warp) return;
+  TreeTop tree(wave, query);
+  std::uint32_t taken = 0;
+  for (RankKey key = 0; taken < batch.k && tree.take(batch.first_docid, key); ++taken)
+    if (lane_id() == 0) batch.results[number * batch.k + taken] = key;
+  if (lane_id() == 0) batch.num_results[number] = taken;
 }
 
 }  // namespace quern::gpu

@@ -3,7 +3,7 @@
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/gpu/papers/partition/partition_kernels.hpp"
-#include "quern/gpu/worker/windowed_run.cuh"
+#include "quern/gpu/worker/strategy_run.cuh"
 
 namespace quern::gpu {
 namespace {
@@ -36,7 +36,7 @@ class PartitionRun final : public WindowedRun {
     buffer_.release();
   }
 
-  void prepare(const OwnArrays&, const QueryBatch& batch, const BatchWork& work, const Stream&) override {
+  void prepare(const OwnArrays&, const QueryBatch& batch, const BatchWork& work, const CudaStream&) override {
     const IndexView& index = device().view;
     std::uint32_t max_terms = 0;
     for (const BatchQuery& query : batch.queries) max_terms = std::max(max_terms, query.terms);
@@ -58,7 +58,7 @@ class PartitionRun final : public WindowedRun {
 
  private:
   void find(const IndexView& index, const BatchView& view, const QueryBatch&, std::span<const ListView>,
-            const BatchWork&, const Stream& stream) override {
+            const BatchWork&, const CudaStream& stream) override {
     with_coding(coding_, [&]<Coding coding>() {
       PartitionKernels<serial_coding(coding)>::run(index, view, work_, blocks_, device().quantized, stream);
     });

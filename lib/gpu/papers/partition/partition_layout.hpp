@@ -7,7 +7,7 @@ namespace quern::gpu {
 
 /// What a thread stores per term of its query, besides decoded blocks. Fields are interleaved: the same field of
 /// neighbouring threads is contiguous in memory.
-enum class TermField : std::uint32_t {
+enum class CursorField : std::uint32_t {
   docid,        ///< where the cursor is; no_more_docids after the last posting
   block,        ///< the decoded block
   place,        ///< the cursor's place in the block
@@ -37,8 +37,8 @@ struct PartitionLayout {
   constexpr PartitionLayout() = default;
   /// For queries of at most `terms` terms.
   constexpr PartitionLayout(std::uint32_t with_threads, std::uint32_t terms, PartitionMethod method, std::size_t k,
-                            std::uint32_t of_block_size, bool with_freqs, std::uint32_t nested_numbers)
-      : threads(with_threads), block_size(of_block_size), fields(term_fields(method)), nested(nested_numbers) {
+                            std::uint32_t block_postings, bool with_freqs, std::uint32_t nested_numbers)
+      : threads(with_threads), block_size(block_postings), fields(term_fields(method)), nested(nested_numbers) {
     const std::uint64_t buffers = std::uint64_t{threads} * terms * block_size;
     fields_word = heaps_word + 2 * threads * std::uint64_t{k};
     docids_word = fields_word + std::uint64_t{fields} * threads * terms;

@@ -1,5 +1,5 @@
 #include "quern/gpu/papers/wang/wang_kernels.hpp"
-#include "quern/gpu/worker/windowed_run.cuh"
+#include "quern/gpu/worker/strategy_run.cuh"
 
 namespace quern::gpu {
 namespace {
@@ -12,7 +12,7 @@ class WangRun final : public WindowedRun {
 
  private:
   void find(const IndexView& index, const BatchView& view, const QueryBatch&, std::span<const ListView>,
-            const BatchWork&, const Stream& stream) override {
+            const BatchWork&, const CudaStream& stream) override {
     with_coding(device().coding,
                 [&]<Coding coding>() { WangKernels<coding>::run(index, view, device().quantized, stream); });
   }

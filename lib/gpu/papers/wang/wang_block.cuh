@@ -17,7 +17,7 @@ struct WangShared {
   std::uint32_t rows[threads];          ///< the row of the block that may contain each document, or in_list
   std::uint32_t runs[threads];          ///< where neighbours begin that look at the same block
   std::uint32_t first_rows[max_terms];  ///< per term: no earlier row has documents of this or later rounds
-  typename BlockScan<threads>::TempStorage scan;
+  typename ThreadBlockScan<threads>::TempStorage scan;
   std::uint32_t number;  ///< of the query
 };
 
@@ -154,7 +154,7 @@ class WangBlock {
     __syncthreads();
     const bool begins = row < list.rows && (threadIdx.x == 0 || shared_.rows[threadIdx.x - 1] != row);
     std::uint32_t runs = 0;
-    const std::uint32_t run = BlockScan<threads>(shared_.scan).exclusive_sum(begins, runs);
+    const std::uint32_t run = ThreadBlockScan<threads>(shared_.scan).exclusive_sum(begins, runs);
     if (begins) shared_.runs[run] = threadIdx.x;
     if (threadIdx.x == count_ - 1) first_row = row;
     __syncthreads();
@@ -185,7 +185,7 @@ class WangBlock {
     const bool found = threadIdx.x < count && shared_.rows[threadIdx.x] == in_list;
     const std::uint32_t docid = shared_.docids[threadIdx.x];
     const float score = shared_.scores[threadIdx.x];
-    const std::uint32_t place = BlockScan<threads>(shared_.scan).exclusive_sum(found, count_);
+    const std::uint32_t place = ThreadBlockScan<threads>(shared_.scan).exclusive_sum(found, count_);
     if (found) {
       shared_.docids[place] = docid;
       shared_.scores[place] = score;
@@ -210,7 +210,7 @@ class WangBlock {
     if (threadIdx.x < count_) key = rank_key(shared_.scores[threadIdx.x], shared_.docids[threadIdx.x]);
     const bool better = key < worst();
     std::uint32_t found = 0;
-    const std::uint32_t place = BlockScan<threads>(shared_.scan).exclusive_sum(better, found);
+    const std::uint32_t place = ThreadBlockScan<threads>(shared_.scan).exclusive_sum(better, found);
     if (found == 0) return;
     if (better) shared_.found[place] = key;
     sort_keys(shared_.found, found);
@@ -230,7 +230,7 @@ class WangBlock {
   RankKey* best_;  ///< rising; no_key after them
   std::uint32_t best_size_;
   ScoredDocuments<coding, V, quantized> scored_;
-  // The same in all threads.
+  // Equal in all threads.
   RankKey limit_ = no_key;      ///< of the query: see BatchView::limits
   std::uint32_t num_best_ = 0;  ///< at most k
   std::uint32_t count_ = 0;     ///< documents of the round that are left

@@ -65,7 +65,7 @@ struct DeviceSegment {
 constexpr DeviceSegment read_segment(SegmentCursor& cursor, std::uint64_t index_terms) {
   DeviceSegment segment;
   std::uint64_t places = 0;
-  for (std::uint32_t& of_stream : segment.stream_places) places += of_stream = cursor.varint32();
+  for (std::uint32_t& stream_place : segment.stream_places) places += stream_place = cursor.varint32();
   segment.num_terms = cursor.varint32();
   segment.num_literals = cursor.varint32();
   const std::uint64_t terms = std::uint64_t{segment.num_terms} + segment.num_literals;

@@ -32,11 +32,11 @@ DocumentWords::DocumentWords(const FeatureExtractor& extractor, unsigned gpu, Me
   device_->words =
       DeviceArray<std::uint32_t>(on_gpu, MemoryUse::documents, bytes_needed(forward) / sizeof(std::uint32_t));
   auto* const to = reinterpret_cast<std::uint8_t*>(device_->words.data());
-  const Stream stream;
+  const CudaStream stream;
   const std::uint64_t piece_bytes = piece_bytes_of(pinned);
   struct Piece {
     PinnedArray<std::uint8_t> bytes;
-    Event copied;
+    CudaEvent copied;
   };
   std::array<Piece, 2> pieces;
   for (Piece& piece : pieces) piece.bytes = PinnedArray<std::uint8_t>(pinned, MemoryUse::pinned, piece_bytes);

@@ -12,7 +12,7 @@ namespace quern::gpu {
 namespace {
 
 /// Of a document: kernels add its hits up in 32 bits, and a hit takes at least one bit.
-constexpr std::uint64_t most_document_bytes = 0x1fffffff;
+constexpr std::uint64_t max_document_bytes = 0x1fffffff;
 /// What is touched where a document is looked up that the GPU has.
 constexpr std::uint64_t lookup_bytes = 64;
 
@@ -73,7 +73,7 @@ void FeatureBatch::add(const FeatureCandidate& candidate) {
   if (docid >= forward.num_documents())
     throw InvalidArgument(fmt::format("{}: there is no docID {}", forward.name(), docid));
   const ForwardReader::Range range = forward.document_range(docid);
-  if (range.to - range.from > most_document_bytes)
+  if (range.to - range.from > max_document_bytes)
     throw GpuOutOfMemory(fmt::format("{}: docID {} is too large for a GPU", forward.name(), docid));
   extractor_.memory().note_read(gathers_ ? range.to - range.from : lookup_bytes);
   FeatureBatchDocument& document = documents.emplace_back();

@@ -13,9 +13,9 @@ constexpr unsigned publish_threads = 128;
 /// Hits of a document for which there is room at first.
 constexpr std::size_t hits_per_document = 64;
 /// Hits have numbers of 32 bits.
-constexpr std::uint64_t most_hits = 0xffffffffu;
-/// Room for more hits is given back: only unusual documents have so many.
-constexpr std::size_t most_room_kept = std::size_t{1} << 23;
+constexpr std::uint64_t max_hits = 0xffffffffu;
+/// Room for more hits is given back: few documents have more.
+constexpr std::size_t max_kept_room = std::size_t{1} << 23;
 
 __global__ void __launch_bounds__(find_threads) run_find_hits(const __grid_constant__ FeatureBatchView batch) {
   find_hits(batch);
@@ -42,8 +42,8 @@ FeatureRun::FeatureRun(MemoryAccount& on_gpu, MemoryAccount& pinned)
       hits_(on_gpu, MemoryUse::working),
       columns_(on_gpu, MemoryUse::working) {}
 
-void FeatureRun::upload(const FeatureBatch& batch, const std::uint32_t* documents, const Stream& stream) {
-  Layout layout;
+void FeatureRun::upload(const FeatureBatch& batch, const std::uint32_t* documents, const CudaStream& stream) {
+  ArrayLayout layout;
   counters_at_ = layout.add<FeatureCounters>(1);
   const std::size_t queries_at = layout.add<FeatureBatchQuery>(batch.queries.size()),
                     terms_at = layout.add<FeatureTerm>(batch.terms.size()),
@@ -94,7 +94,7 @@ void FeatureRun::reserve(const FeatureBatch& batch) {
   heads_.reserve(view_.stride);
   tf_.reserve(std::max<std::size_t>(1, batch.num_tf));
   // Not where the same batch comes again, since it needs more.
-  if (!again_ && hits_.size() > most_room_kept) hits_.release();
+  if (!again_ && hits_.size() > max_kept_room) hits_.release();
   again_ = false;
   hits_.reserve(hits_per_document * view_.stride);
   columns_.reserve(std::max<std::size_t>(1, batch.num_columns * std::size_t{view_.stride}));
@@ -102,11 +102,11 @@ void FeatureRun::reserve(const FeatureBatch& batch) {
   view_.heads = heads_.data();
   view_.tf = tf_.data();
   view_.hits = hits_.data();
-  view_.hits_room = std::min<std::uint64_t>(hits_.size(), most_hits);
+  view_.hits_room = std::min<std::uint64_t>(hits_.size(), max_hits);
   view_.columns = columns_.data();
 }
 
-void FeatureRun::enqueue(const FeatureBatch& batch, const std::uint32_t* documents, const Stream& stream) {
+void FeatureRun::enqueue(const FeatureBatch& batch, const std::uint32_t* documents, const CudaStream& stream) {
   upload(batch, documents, stream);
   reserve(batch);
   if (view_.num_documents == 0) return;
@@ -125,7 +125,7 @@ FeatureRun::Outcome FeatureRun::outcome() {
   const FeatureCounters& counters = *host_counters_.data();
   if (counters.damaged != 0) return Outcome::damaged;
   if (counters.hits <= view_.hits_room) return Outcome::done;
-  if (counters.hits > most_hits) throw GpuOutOfMemory("documents have more hits than a GPU can number");
+  if (counters.hits > max_hits) throw GpuOutOfMemory("documents have more hits than a GPU can number");
   hits_.reserve(counters.hits);
   again_ = true;
   return Outcome::again;

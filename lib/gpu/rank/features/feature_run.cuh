@@ -16,7 +16,7 @@ class FeatureRun {
 
   /// Copies a batch and computes its features in a stream, which must be done with the batch before. `documents`: the
   /// forward file's words on the GPU; null if the batch gathers its own.
-  void enqueue(const FeatureBatch& batch, const std::uint32_t* documents, const Stream& stream);
+  void enqueue(const FeatureBatch& batch, const std::uint32_t* documents, const CudaStream& stream);
   /// The features on the GPU, once the stream is done.
   FeatureColumns columns() const { return {columns_.data(), view_.num_documents, view_.stride}; }
   /// What the batch came to, to be called once the stream is done.
@@ -28,7 +28,7 @@ class FeatureRun {
   Outcome outcome();
 
  private:
-  void upload(const FeatureBatch& batch, const std::uint32_t* documents, const Stream& stream);
+  void upload(const FeatureBatch& batch, const std::uint32_t* documents, const CudaStream& stream);
   void reserve(const FeatureBatch& batch);
 
   PinnedArray<std::uint8_t> host_in_;
@@ -41,7 +41,7 @@ class FeatureRun {
   DeviceArray<float> columns_;
   FeatureBatchView view_;
   std::size_t counters_at_ = 0;  ///< in in_
-  bool again_ = false;           ///< the batch at hand lacked room
+  bool again_ = false;           ///< the current batch lacked room
 };
 
 }  // namespace quern::gpu

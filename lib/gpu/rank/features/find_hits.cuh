@@ -13,14 +13,14 @@ struct StreamState {
   std::uint32_t length = 0, phrases = 0, hits = 0;
   std::uint32_t in_phrase = 0;  ///< 1 if a token came since the last end of a phrase
 
-  __device__ StreamState of_lane(unsigned lane) const {
+  __device__ StreamState from_lane(unsigned lane) const {
     return {__shfl_sync(all_lanes, length, lane), __shfl_sync(all_lanes, phrases, lane),
             __shfl_sync(all_lanes, hits, lane), __shfl_sync(all_lanes, in_phrase, lane)};
   }
 };
 
 /// Hits of a document that a warp keeps until it is known where they go. Of more, the document is read again.
-inline constexpr std::uint32_t most_kept_hits = 96;
+inline constexpr std::uint32_t max_kept_hits = 96;
 
 /// A hit with its number in its stream.
 struct KeptHit {
@@ -75,7 +75,7 @@ class DocumentScan {
     for (unsigned stream = 0; stream < num_document_streams; ++stream) {
       const std::uint32_t places = segment.stream_places[stream];
       if (places == 0) continue;
-      StreamState state = state_.of_lane(stream);
+      StreamState state = state_.from_lane(stream);
       std::uint32_t tf = 0;
       for (std::uint32_t done = 0; done < places; done += groups_per_load * lanes_per_warp) {
         std::uint32_t ids[groups_per_load];
@@ -144,7 +144,7 @@ class DocumentScan {
 };
 
 /// Finds the hits of a document, by a whole warp: first how many there are, then, where there is room, where they are.
-/// `kept`: memory for most_kept_hits.
+/// `kept`: memory for max_kept_hits.
 __device__ inline void find_hits_of(const FeatureBatchView& batch, std::uint32_t number, KeptHit* kept) {
   const FeatureBatchDocument& document = batch.documents[number];
   const std::uint32_t num_terms = batch.queries[document.query].num_terms;
@@ -154,7 +154,7 @@ __device__ inline void find_hits_of(const FeatureBatchView& batch, std::uint32_t
   DocumentScan scan(batch, document);
   const bool sound = scan.read(
       [&](std::uint32_t place, const KeptHit& hit) {
-        if (place < most_kept_hits) kept[place] = hit;
+        if (place < max_kept_hits) kept[place] = hit;
       },
       [&](unsigned stream, std::uint32_t hits) {
         if (lane_id() < num_terms) tf[stream * num_terms] += hits;
@@ -180,7 +180,7 @@ __device__ inline void find_hits_of(const FeatureBatchView& batch, std::uint32_t
   const auto put = [&](std::uint32_t, const KeptHit& hit) {
     batch.hits[batch.streams[hit.stream * batch.stride + number].first_hit + hit.place] = hit.hit;
   };
-  if (all <= most_kept_hits) {
+  if (all <= max_kept_hits) {
     for (std::uint32_t place = lane_id(); place < all; place += lanes_per_warp) put(place, kept[place]);
   } else {
     scan.read(put, [](unsigned, std::uint32_t) {});
@@ -193,7 +193,7 @@ inline constexpr unsigned find_threads = 128;
 
 /// The kernel: a warp a document. Adds up counters; hits are written only as far as there is room.
 __device__ inline void find_hits(const FeatureBatchView& batch) {
-  __shared__ KeptHit kept[find_threads / lanes_per_warp][most_kept_hits];
+  __shared__ KeptHit kept[find_threads / lanes_per_warp][max_kept_hits];
   constexpr unsigned warps = find_threads / lanes_per_warp;
   for (std::uint32_t number = blockIdx.x * warps + threadIdx.x / lanes_per_warp; number < batch.num_documents;
        number += gridDim.x * warps)

@@ -1,6 +1,8 @@
 #include <cstring>
 
-#include "quern/gpu/rank/models/device_ranker.cuh"
+#include "quern/gpu/device/device_memory.cuh"
+#include "quern/gpu/rank/models/device_ranker.hpp"
+#include "quern/gpu/rank/models/scoring.cuh"
 
 namespace quern::gpu {
 namespace {
@@ -30,7 +32,7 @@ DeviceRanker::Device::Device(const RankerArrays& arrays, unsigned on_gpu, Memory
   });
   loaded.layers = layers;
   loaded.fast_math = options.fast_math;
-  const Stream stream;
+  const CudaStream stream;
   copy_to_device(memory.data(), all.data(), bytes, stream);
   stream.wait();
 }
@@ -45,5 +47,19 @@ DeviceRanker::~DeviceRanker() = default;
 
 std::uint32_t DeviceRanker::features() const { return device_->loaded.view.features; }
 std::uint64_t DeviceRanker::bytes() const { return MemoryAccount::rounded(device_->memory.size_bytes()); }
+
+struct PinnedFeatures::Memory {
+  PinnedArray<float> values;
+};
+
+PinnedFeatures::PinnedFeatures(const FeatureColumns& features, std::size_t num_features, MemoryAccount& pinned)
+    : memory_(std::make_unique<Memory>()), columns_(features) {
+  const std::size_t count = num_features * features.stride;
+  memory_->values = PinnedArray<float>(pinned, MemoryUse::pinned, count);
+  if (count > 0) std::memcpy(memory_->values.data(), features.values, count * sizeof(float));
+  columns_.values = memory_->values.data();
+}
+
+PinnedFeatures::~PinnedFeatures() = default;
 
 }  // namespace quern::gpu

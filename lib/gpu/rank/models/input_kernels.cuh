@@ -1,9 +1,50 @@
 #pragma once
-#include "quern/gpu/rank/models/chunk_view.cuh"
+#include <cstddef>
+#include <cstdint>
+
+#include "quern/core/feature_columns.hpp"
+#include "quern/gpu/device/warp.cuh"
+#include "quern/gpu/rank/models/ranker_tuning.hpp"
+#include "quern/gpu/rank/models/ranker_view.hpp"
 #include "quern/rank/models/tree_evaluator.hpp"
 
-/// What networks and trees read, made of features.
+/// Documents that are scored together, and their working memory. A kernel is a struct: CUDA calls it once a thread,
+/// with the thread block's dynamic shared memory; so does an emulated GPU. All go on to whole tiles, of which only
+/// scores are cut.
 namespace quern::gpu {
+
+/// Working memory by rows of `stride` documents, a multiple of tile_documents.
+struct ChunkView {
+  FeatureColumns features;
+  std::size_t stride = 0;
+  float* inputs = nullptr;         ///< of networks: RankerView::rows rows
+  double* leaves = nullptr;        ///< of other models: a row for each tree
+  std::uint32_t* ranks = nullptr;  ///< RankerView::num_words rows
+  double* scores = nullptr;        ///< FeatureColumns::documents
+
+  constexpr std::size_t tiles() const { return (features.documents + tile_documents - 1) / tile_documents; }
+};
+
+/// Where the leaves of a model's trees go: float32 for networks, whose inputs they are, else double.
+template <class Leaf>
+__device__ inline Leaf* leaf_row(const RankerView& ranker, const ChunkView& chunk, std::uint32_t tree) {
+  if constexpr (sizeof(Leaf) == sizeof(float))
+    return chunk.inputs + (std::size_t{ranker.num_steps} + tree) * chunk.stride;
+  else
+    return chunk.leaves + std::size_t{tree} * chunk.stride;
+}
+
+/// The warp's number among those of all thread blocks, and how many there are.
+template <unsigned threads>
+__device__ inline std::uint64_t own_warp() {
+  return std::uint64_t{blockIdx.x} * (threads / lanes_per_warp) + threadIdx.x / lanes_per_warp;
+}
+template <unsigned threads>
+__device__ inline std::uint64_t all_warps() {
+  return std::uint64_t{gridDim.x} * (threads / lanes_per_warp);
+}
+
+// What networks and trees read, made of features.
 
 __device__ inline float transformed(const InputStep& step, float x) {
   switch (step.kind) {
@@ -79,6 +120,99 @@ struct MakeInputs {
         chunk.ranks[word * chunk.stride + document] = rank_word(ranker, word, chunk.features, document);
       }
     }
+  }
+};
+
+// Scores of trees and of linear models: sums in double, in the model's order.
+
+/// A document's sum of leaves, tree by tree.
+class LeafSum {
+ public:
+  __device__ explicit LeafSum(const RankerView& ranker)
+      : ranker_(ranker), sum_(ranker.base), end_(ranker.num_sums == 0 ? ranker.trees : ranker.sum_ends[0]) {}
+
+  /// Adds the leaf of the next tree.
+  __device__ void add(double leaf) {
+    while (next_ == end_) end_group();
+    const double sum = sum_ + leaf;
+    sum_ = ranker_.to_float32 ? static_cast<double>(static_cast<float>(sum)) : sum;
+    ++next_;
+  }
+
+  __device__ double score() {
+    if (ranker_.num_sums == 0) return settled(sum_);
+    while (group_ < ranker_.num_sums) end_group();
+    return settled(total_ / static_cast<double>(ranker_.num_sums));
+  }
+
+ private:
+  /// The mean of all groups' sums is the score.
+  __device__ void end_group() {
+    total_ += sum_;
+    sum_ = ranker_.base;
+    ++group_;
+    if (group_ < ranker_.num_sums) end_ = ranker_.sum_ends[group_];
+  }
+
+  const RankerView& ranker_;
+  double sum_, total_ = 0;
+  std::uint32_t next_ = 0, group_ = 0;
+  std::uint32_t end_;  ///< tree behind the group's last
+};
+
+/// Adds up the leaves of trees: a thread block for each tile. One warp adds while the others bring leaves.
+struct SumLeaves {
+  static constexpr unsigned threads = sum_threads, warps = threads / lanes_per_warp;
+
+  RankerView ranker;
+  ChunkView chunk;
+
+  __device__ void operator()(std::uint32_t*) const {
+    __shared__ double leaves[2][trees_per_sum * tile_documents];
+    const std::size_t document = blockIdx.x * tile_documents + lane_id();
+    const unsigned warp = threadIdx.x / lanes_per_warp;
+    load(0, document, leaves[0], warp, warps);
+    LeafSum sum(ranker);
+    for (std::uint32_t first = 0, turn = 0; first < ranker.trees; first += trees_per_sum, turn ^= 1) {
+      __syncthreads();
+      if (warp != 0) {
+        load(first + trees_per_sum, document, leaves[turn ^ 1], warp - 1, warps - 1);
+        continue;
+      }
+      const std::uint32_t some = min(trees_per_sum, ranker.trees - first);
+#pragma unroll 8
+      for (std::uint32_t i = 0; i < some; ++i) sum.add(leaves[turn][i * tile_documents + lane_id()]);
+    }
+    if (warp == 0 && document < chunk.features.documents) chunk.scores[document] = sum.score();
+  }
+
+ private:
+  /// Brings the leaves of trees from `first` on; of this warp every `step`-th one.
+  __device__ void load(std::uint32_t first, std::size_t document, double* to, unsigned warp, unsigned step) const {
+#pragma unroll 4
+    for (std::uint32_t i = warp; i < trees_per_sum; i += step)
+      if (first + i < ranker.trees)
+        to[i * tile_documents + lane_id()] = chunk.leaves[(std::size_t{first} + i) * chunk.stride + document];
+  }
+};
+
+/// Adds up the terms of a linear model: a thread for each document.
+struct SumTerms {
+  static constexpr unsigned threads = term_threads;
+
+  RankerView ranker;
+  ChunkView chunk;
+
+  __device__ void operator()(std::uint32_t*) const {
+    const std::size_t document = std::size_t{blockIdx.x} * threads + threadIdx.x;
+    if (document >= chunk.features.documents) return;
+    double sum = ranker.base;
+#pragma unroll 8
+    for (std::uint32_t i = 0; i < ranker.num_terms; ++i) {
+      const LinearModel::Term& term = ranker.terms[i];
+      sum += term.weight * linear_input(chunk.features.column(term.feature)[document]);
+    }
+    chunk.scores[document] = settled(sum);
   }
 };
 

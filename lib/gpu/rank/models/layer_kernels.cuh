@@ -1,5 +1,5 @@
 #pragma once
-#include "quern/gpu/rank/models/chunk_view.cuh"
+#include "quern/gpu/rank/models/input_kernels.cuh"
 #include "quern/rank/models/tree_evaluator.hpp"
 
 /// Layers of networks: each neuron's sum begins with its bias, and products are added one by one in the order of the
@@ -88,11 +88,11 @@ struct WideLayer {
   __device__ void operator()(std::uint32_t*) const {
     __shared__ WideStep::Memory memory[2];
     const WidePlace place(layer);
-    const std::uint32_t of_thread = place.output + own_output() * 4;
+    const std::uint32_t first_output = place.output + own_output() * 4;
     float sums[4][4];  // by neuron and document
 #pragma unroll
     for (unsigned j = 0; j < 4; ++j) {
-      const float bias = of_thread + j < layer.size.row ? layer.bias[of_thread + j] : 0.0f;
+      const float bias = first_output + j < layer.size.row ? layer.bias[first_output + j] : 0.0f;
 #pragma unroll
       for (unsigned d = 0; d < 4; ++d) sums[j][d] = bias;
     }
@@ -114,8 +114,8 @@ struct WideLayer {
     for (unsigned j = 0; j < 4; ++j)
 #pragma unroll
       for (unsigned d = 0; d < 4; ++d)
-        if (of_thread + j < layer.size.outputs)
-          layer.put(of_thread + j, place.document + own_document() * 4 + d, sums[j][d]);
+        if (first_output + j < layer.size.outputs)
+          layer.put(first_output + j, place.document + own_document() * 4 + d, sums[j][d]);
   }
 
  private:
@@ -179,14 +179,14 @@ struct NarrowLayer {
 
     float4 inputs[input_fours], weights;
 
-    __device__ void load(const LayerView& of, std::uint32_t first, std::size_t document, std::uint32_t output) {
+    __device__ void load(const LayerView& from, std::uint32_t first, std::size_t document, std::uint32_t output) {
 #pragma unroll
       for (unsigned i = 0; i < input_fours; ++i) {
         const unsigned place = threadIdx.x + i * layer_threads;
-        inputs[i] = four_of(of.in, of.stride, first + place / (tile_documents / 4), of.size.inputs,
-                            document + place % (tile_documents / 4) * 4, of.stride);
+        inputs[i] = four_of(from.in, from.stride, first + place / (tile_documents / 4), from.size.inputs,
+                            document + place % (tile_documents / 4) * 4, from.stride);
       }
-      weights = four_of(of.weights, of.size.row, first + threadIdx.x, of.size.inputs, output, of.size.row);
+      weights = four_of(from.weights, from.size.row, first + threadIdx.x, from.size.inputs, output, from.size.row);
     }
     __device__ void store(Memory& to) const {
 #pragma unroll

@@ -84,7 +84,7 @@ class ModelPlaces {
     return loaded;
   }
 
-  /// Of the models that nobody uses the one that was used least recently; false if there is none.
+  /// Of the models that are not in use, the one that was used least recently; false if there is none.
   bool evict_one() {
     const auto last =
         std::find_if(models_.rbegin(), models_.rend(), [](const Model& model) { return !model.in_use(); });

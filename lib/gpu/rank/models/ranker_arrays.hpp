@@ -4,6 +4,7 @@
 
 #include "quern/formats/rankers/ranker_model.hpp"
 #include "quern/gpu/rank/models/ranker_view.hpp"
+#include "quern/rank/models/tree_program.hpp"
 
 namespace quern::gpu {
 
@@ -55,5 +56,15 @@ constexpr std::uint64_t bytes_in_row(std::uint64_t bytes) { return (bytes + 255)
 /// Makes a model ready for kernels. Throws InvalidArgument if check_model() does, or it has more than 2^32 trees or
 /// numbers of one kind.
 RankerArrays make_ranker_arrays(const RankerModel& model);
+
+/// Trees in groups that fit shared memory.
+struct TreeGroups {
+  std::vector<TreeGroup> groups;
+  std::vector<std::uint32_t> words;
+};
+
+/// Puts the trees of a program in groups, but for those that it walks. It has node_column_limit columns at most.
+/// `to_float`: leaves become float32.
+TreeGroups make_tree_groups(const TreeProgram& program, bool to_float);
 
 }  // namespace quern::gpu

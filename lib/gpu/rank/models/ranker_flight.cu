@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "quern/gpu/rank/models/device_ranker.cuh"
 #include "quern/gpu/rank/models/ranker_flight.hpp"
 #include "quern/gpu/rank/models/scoring.cuh"
 
@@ -50,7 +49,7 @@ struct RankerFlight::State {
   DeviceArray<float> features;
   DeviceArray<double> scores;
   ScoringMemory memory;
-  Stream stream;
+  CudaStream stream;
   bool measured = false;
   ScoringClocks clocks;
   StepClock in, out;
@@ -102,7 +101,7 @@ void RankerFlight::score(const DeviceRanker& ranker, const FeatureColumns& featu
   const StreamEnd end(state.stream);
   state.clear_clocks();
   const std::size_t stride = (features.documents + tile_documents - 1) / tile_documents * tile_documents;
-  const bool direct = features.documents <= most_direct_documents;
+  const bool direct = features.documents <= max_direct_documents;
   state.host_scores.reserve(features.documents);
   if (!direct) state.scores.reserve(features.documents);
   const auto timed = [&](StepClock& clock, const auto& work) {

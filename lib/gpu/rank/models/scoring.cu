@@ -1,4 +1,3 @@
-#include "quern/gpu/rank/models/device_ranker.cuh"
 #include "quern/gpu/rank/models/scoring.cuh"
 
 namespace quern::gpu {
@@ -21,7 +20,7 @@ __global__ void __launch_bounds__(Kernel::threads, least_blocks<Kernel>())
 /// Launches kernels in a stream.
 class StreamLauncher {
  public:
-  StreamLauncher(const DeviceRanker::Device& device, const Stream& stream, ScoringClocks* clocks)
+  StreamLauncher(const DeviceRanker::Device& device, const CudaStream& stream, ScoringClocks* clocks)
       : multiprocessors_(device.multiprocessors), stream_(stream), clocks_(clocks) {}
 
   unsigned multiprocessors() const { return multiprocessors_; }
@@ -52,14 +51,14 @@ class StreamLauncher {
   }
 
   unsigned multiprocessors_;
-  const Stream& stream_;
+  const CudaStream& stream_;
   ScoringClocks* clocks_;
 };
 
 }  // namespace
 
 void enqueue_scoring(const DeviceRanker& ranker, const FeatureColumns& features, double* scores, ScoringMemory& memory,
-                     const Stream& stream, ScoringClocks* clocks) {
+                     const CudaStream& stream, ScoringClocks* clocks) {
   StreamLauncher launcher(ranker.device(), stream, clocks);
   score_documents(
       ranker.device().loaded, features, scores, [&](std::size_t bytes) { return memory.get(bytes); }, launcher);

@@ -1,13 +1,25 @@
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "quern/core/feature_columns.hpp"
 #include "quern/gpu/device/device_memory.cuh"
-#include "quern/gpu/device/step_clock.cuh"
 #include "quern/gpu/rank/models/device_ranker.hpp"
+#include "quern/gpu/rank/models/scoring_steps.cuh"
 
-/// Scoring on a GPU. For CUDA sources only.
 namespace quern::gpu {
+
+/// What a DeviceRanker has on its GPU. For CUDA sources only.
+struct DeviceRanker::Device {
+  Device(const RankerArrays& arrays, unsigned on_gpu, MemoryAccount& account, const DeviceRankerOptions& options);
+
+  unsigned gpu = 0, multiprocessors = 1;
+  DeviceArray<std::uint8_t> memory;
+  std::vector<LayerPlace> layers;
+  LoadedRanker loaded;
+};
+
+// Scoring on a GPU. For CUDA sources only.
 
 /// Working memory of one flight, which only grows. Used by one thread at a time, and in one stream.
 class ScoringMemory {
@@ -15,7 +27,7 @@ class ScoringMemory {
   /// `account` must outlive it.
   explicit ScoringMemory(MemoryAccount& account) : memory_(account, MemoryUse::working) {}
 
-  /// At least so many bytes, whose contents are lost when they grow. Throws GpuOutOfMemory.
+  /// At least `bytes` bytes, whose contents are lost when they grow. Throws GpuOutOfMemory.
   std::uint8_t* get(std::size_t bytes) {
     memory_.reserve(bytes);
     return memory_.data();
@@ -34,6 +46,6 @@ struct ScoringClocks {
 /// to there may be read. Writes FeatureColumns::documents scores, to the GPU's memory or to pinned memory. The model is
 /// on the current GPU, and stays until all is done; so does `memory`. Throws GpuOutOfMemory, CudaError.
 void enqueue_scoring(const DeviceRanker& ranker, const FeatureColumns& features, double* scores, ScoringMemory& memory,
-                     const Stream& stream, ScoringClocks* clocks = nullptr);
+                     const CudaStream& stream, ScoringClocks* clocks = nullptr);
 
 }  // namespace quern::gpu

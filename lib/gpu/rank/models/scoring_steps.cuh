@@ -6,7 +6,6 @@
 #include "quern/gpu/rank/models/input_kernels.cuh"
 #include "quern/gpu/rank/models/layer_kernels.cuh"
 #include "quern/gpu/rank/models/ranker_arrays.hpp"
-#include "quern/gpu/rank/models/sum_kernels.cuh"
 #include "quern/gpu/rank/models/tree_kernels.cuh"
 #ifdef __CUDACC__
 #include "quern/gpu/rank/models/fast_layer.cuh"
@@ -37,10 +36,10 @@ struct ScoringRows {
   std::size_t inputs, leaves, ranks, neurons = 0;  ///< neurons of a layer: there are two such arrays
 
   std::size_t bytes() const { return inputs + leaves + ranks + 2 * neurons; }
-  /// Documents of a chunk: whole tiles of `all`, within `most_bytes` unless one tile takes more.
-  std::size_t documents(std::size_t all, std::uint64_t most_bytes) const {
+  /// Documents of a chunk: whole tiles of `all`, within `max_bytes` unless one tile takes more.
+  std::size_t documents(std::size_t all, std::uint64_t max_bytes) const {
     const std::size_t tiles = (all + tile_documents - 1) / tile_documents;
-    const std::size_t fitting = most_bytes / (tile_documents * std::max<std::size_t>(bytes(), 1));
+    const std::size_t fitting = max_bytes / (tile_documents * std::max<std::size_t>(bytes(), 1));
     return tile_documents * std::clamp<std::size_t>(fitting, 1, std::max<std::size_t>(tiles, 1));
   }
 };
@@ -131,8 +130,8 @@ class ChunkScoring {
   template <class Leaf, bool ranks_shared>
   void walk_groups(std::size_t rank_bytes) {
     const std::size_t groups = ranker_.view.num_groups, tiles = chunk_.tiles();
-    const std::size_t fitting = rank_bytes == 0 ? most_tiles_at_once : shared_rank_bytes / rank_bytes;
-    const std::size_t at_once = std::min({fitting, most_tiles_at_once, tiles});
+    const std::size_t fitting = rank_bytes == 0 ? max_tiles_at_once : shared_rank_bytes / rank_bytes;
+    const std::size_t at_once = std::min({fitting, max_tiles_at_once, tiles});
     const std::size_t wanted = std::size_t{launcher_.multiprocessors()} * blocks_per_multiprocessor;
     const std::size_t parts = std::clamp<std::size_t>(wanted / groups, 1, (tiles + at_once - 1) / at_once);
     const WalkGroups<Leaf, ranks_shared> kernel{ranker_.view, chunk_, static_cast<std::uint32_t>(at_once)};
@@ -179,14 +178,14 @@ class ChunkScoring {
   float* neurons_[2] = {nullptr, nullptr};
 };
 
-/// Scores all documents of `features`, in chunks whose working memory is `most_bytes`
+/// Scores all documents of `features`, in chunks whose working memory is `max_bytes`
 /// at most. `memory` is asked once for so many bytes, aligned to 256.
 template <class Launcher, class Memory>
 void score_documents(const LoadedRanker& ranker, const FeatureColumns& features, double* scores, const Memory& memory,
-                     Launcher& launcher, std::uint64_t most_bytes = scoring_bytes) {
+                     Launcher& launcher, std::uint64_t max_bytes = scoring_bytes) {
   if (features.documents == 0) return;
   const ScoringRows rows(ranker);
-  const std::size_t step = rows.documents(features.documents, most_bytes);
+  const std::size_t step = rows.documents(features.documents, max_bytes);
   ChunkScoring<Launcher> chunk(ranker, memory(rows.bytes() * step), step, launcher);
   for (std::size_t first = 0; first < features.documents; first += step)
     chunk.score({features.values + first, std::min(step, features.documents - first), features.stride}, scores + first);

@@ -1,7 +1,6 @@
 #pragma once
 #include <cstring>
 
-#include "quern/gpu/rank/models/chunk_view.cuh"
 #include "quern/gpu/rank/models/input_kernels.cuh"
 
 /// The leaves that documents reach.

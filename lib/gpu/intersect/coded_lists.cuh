@@ -1,8 +1,10 @@
 #pragma once
+#include "quern/gpu/decode/decoder.cuh"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/device/warp.cuh"
 #include "quern/gpu/intersect/intersect_view.cuh"
 #include "quern/gpu/intersect/merge_find.hpp"
+#include "quern/gpu/worker/live_documents.cuh"
 #include "quern/gpu/worker/lookup.cuh"
 
 /// Intersection by Parallel Merge Find (Ding et al.: Using Graphics Processors for High Performance IR Query
@@ -19,7 +21,7 @@ struct MergeFindShared {
   std::uint32_t rows[merge_find_tile];   ///< per document: the block that may contain it
   std::uint32_t heads[merge_find_tile];  ///< per such block: its first document
   std::uint32_t warp_buffers[warps * WarpBuffer<V>::size];
-  typename BlockScan<plain_threads>::TempStorage scan;
+  typename ThreadBlockScan<plain_threads>::TempStorage scan;
   std::uint32_t part;
 };
 
@@ -164,7 +166,7 @@ class MergeFindBlock {
   const IndexView& index_;
   const IntersectView& batch_;
   MergeFindShared<V>& shared_;
-  BlockScan<plain_threads> scan_;
+  ThreadBlockScan<plain_threads> scan_;
   WarpBuffer<V> warp_buffer_;
   typename DecoderOf<coding, V>::Type decoder_;
   std::uint32_t count_ = 0;  ///< remaining documents
@@ -175,6 +177,137 @@ __global__ void __launch_bounds__(plain_threads)
     run_merge_find(const __grid_constant__ IndexView index, const __grid_constant__ IntersectView batch) {
   __shared__ MergeFindShared<V> shared;
   MergeFindBlock<coding, V>(index, batch, shared).run();
+}
+
+// Intersection that decodes only blocks which may contain a document of the shorter lists.
+
+/// Block skipping: a warp takes a block of the shortest list and looks its documents up in the other lists: in bits, in
+/// buckets, or in those blocks that may contain one of them.
+template <Coding coding, int V>
+class SkippingWarp {
+ public:
+  __device__ SkippingWarp(const IndexView& index, const IntersectView& batch, std::uint32_t* buffer)
+      : index_(index), batch_(batch), documents_(index, buffer) {}
+
+  __device__ void run() {
+    for_each_part(batch_, PartRange::coded(batch_),
+                  [&](const IntersectQuery& query, std::uint32_t part, std::uint32_t place) {
+                    const std::uint32_t count = find(query, place) ? put(results_of_part(batch_, query, place)) : 0;
+                    if (lane_id() == 0) batch_.counts[part] = count;
+                  });
+  }
+
+ private:
+  __device__ bool find(const IntersectQuery& query, std::uint32_t block) {
+    const ListView& shortest = list_of(batch_, query, 0).coded;
+    if (shortest.raw != 0)
+      documents_.take(batch_.raw_docids + shortest.first_word, shortest.df);
+    else if (!documents_.take_block(place_of(index_, shortest, shortest.begin_block + block)))
+      return false;
+    documents_.keep_if([&](std::uint32_t docid) { return batch_.has(docid); });
+    for (std::uint32_t t = 1; t < query.terms; ++t) {
+      if (!documents_.any()) return false;
+      const IntersectList& list = list_of(batch_, query, t);
+      if (list.unpacked.format == ListFormat::coded) {
+        documents_.look_up(list.coded, [](auto&&...) {});
+      } else {
+        const UnpackedList unpacked(batch_, list);
+        documents_.keep_if([&](std::uint32_t docid) { return unpacked.has(docid); });
+      }
+    }
+    return true;
+  }
+
+  /// Writes the remaining documents; returns how many there are.
+  __device__ std::uint32_t put(std::uint32_t* to) const {
+    const std::uint32_t own = __popc(documents_.alive()), end = inclusive_sum(own);
+    std::uint32_t place = end - own;
+#pragma unroll
+    for (int i = 0; i < V; ++i)
+      if (documents_.alive(i)) to[place++] = documents_.docid(i);
+    return last_lane(end);
+  }
+
+  const IndexView& index_;
+  const IntersectView& batch_;
+  LiveDocuments<coding, V> documents_;
+};
+
+template <Coding coding, int V>
+__global__ void __launch_bounds__(plain_threads)
+    run_skipping(const __grid_constant__ IndexView index, const __grid_constant__ IntersectView batch) {
+  __shared__ std::uint32_t buffers[plain_threads / lanes_per_warp * WarpBuffer<V>::size];
+  SkippingWarp<coding, V>(index, batch, buffers + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size).run();
+}
+
+// Unpacking of posting lists, whole or a window's blocks of them.
+
+/// Sets the bits of this lane's first `count` documents, whose docIDs rise, one word at a time.
+template <int V>
+__device__ inline void set_bits(std::uint32_t* bits, const std::uint32_t (&docids)[V], unsigned count) {
+  std::uint32_t word = docids[0] >> 5, mask = 0;
+#pragma unroll
+  for (unsigned i = 0; i < V; ++i) {
+    if (i >= count) break;
+    if (docids[i] >> 5 != word) {
+      atomicOr(bits + word, mask);
+      word = docids[i] >> 5;
+      mask = 0;
+    }
+    mask |= 1u << (docids[i] & 31);
+  }
+  if (mask != 0) atomicOr(bits + word, mask);
+}
+
+/// Unpacks blocks of the batch's tasks to docIDs or bits, in memory that is all zeros.
+template <Coding coding, int V>
+class UnpackingWarp {
+ public:
+  __device__ UnpackingWarp(const IndexView& index, const IntersectView& batch, std::uint32_t* buffer)
+      : index_(index), batch_(batch), decoder_(index, WarpBuffer<V>{buffer}) {}
+
+  /// Unpacks this warp's share of all tasks' blocks.
+  __device__ void run() {
+    for_own_blocks(
+        batch_.unpack_blocks, batch_.num_unpack, [&](std::uint32_t i) { return batch_.unpack[i].list.first_block; },
+        [&](std::uint32_t i, std::uint32_t block) { unpack(batch_.unpack[i], block); });
+  }
+
+ private:
+  /// `block`: counted from the first of the task.
+  __device__ void unpack(const UnpackTask& task, std::uint32_t block) {
+    const BlockPlace place = place_of(index_, task.list, task.list.begin_block + block);
+    std::uint32_t docids[V];
+    if (!decode_docids<V>(index_, decoder_, place, docids)) return;
+    const unsigned first = lane_id() * V, count = first < place.n ? min(place.n - first, static_cast<unsigned>(V)) : 0;
+    bool sound = true;
+#pragma unroll
+    for (unsigned j = 0; j < V; ++j) sound &= j >= count || docids[j] < batch_.num_documents;
+    if (!__all_sync(all_lanes, sound)) {
+      report_damage(index_);
+      return;
+    }
+    std::uint32_t* to = batch_.unpacked + task.to.first_word;
+    if (task.to.format == ListFormat::bits) {
+      set_bits<V>(to, docids, count);
+      return;
+    }
+    to += std::uint64_t{block} * index_.block_size + first;
+#pragma unroll
+    for (unsigned j = 0; j < V; ++j)
+      if (j < count) to[j] = docids[j];
+  }
+
+  const IndexView& index_;
+  const IntersectView& batch_;
+  typename DecoderOf<coding, V>::Type decoder_;
+};
+
+template <Coding coding, int V>
+__global__ void __launch_bounds__(plain_threads)
+    unpack_lists(const __grid_constant__ IndexView index, const __grid_constant__ IntersectView batch) {
+  __shared__ std::uint32_t buffers[plain_threads / lanes_per_warp * WarpBuffer<V>::size];
+  UnpackingWarp<coding, V>(index, batch, buffers + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size).run();
 }
 
 }  // namespace quern::gpu

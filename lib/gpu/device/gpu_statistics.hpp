@@ -4,10 +4,45 @@
 #include <string>
 #include <vector>
 
-#include "quern/gpu/device/add_members.hpp"
 #include "quern/gpu/device/memory_account.hpp"
-#include "quern/gpu/store/entry_counts.hpp"
-#include "quern/gpu/store/list_cache_counts.hpp"
+
+namespace quern::gpu {
+
+/// Adds the given members of `from` to those of `to`, and returns `to`.
+template <class T, class... Members>
+T& add_members(T& to, const T& from, Members T::*... members) {
+  ((to.*members += from.*members), ...);
+  return to;
+}
+
+/// What batches asked for, and what had to be copied. Bytes are of words, impacts and block rows. Lists that are read
+/// in place are counted apart.
+struct ListCacheCounts {
+  std::uint64_t lists = 0, resident_lists = 0;
+  std::uint64_t bytes = 0, copied_bytes = 0;
+  std::uint64_t direct_bytes = 0;  ///< of those copied: read by the GPU where the index's file is mapped
+  std::uint64_t in_place_lists = 0, in_place_bytes = 0;  ///< of which kernels read blocks where the file is mapped
+  std::uint64_t evicted_lists = 0;
+  std::uint64_t cut_lists = 0, cut_bytes = 0;  ///< lists of which a batch read the front only, and what follows it
+
+  ListCacheCounts& operator+=(const ListCacheCounts& other) {
+    using T = ListCacheCounts;
+    return add_members(*this, other, &T::lists, &T::resident_lists, &T::bytes, &T::copied_bytes, &T::direct_bytes,
+                       &T::in_place_lists, &T::in_place_bytes, &T::evicted_lists, &T::cut_lists, &T::cut_bytes);
+  }
+};
+
+/// Lists that batches needed decoded, each once per batch.
+struct EntryCounts {
+  std::uint64_t lists = 0;
+  std::uint64_t kept_lists = 0;  ///< of these, the lists that a batch before had decoded
+
+  EntryCounts& operator+=(const EntryCounts& other) {
+    return add_members(*this, other, &EntryCounts::lists, &EntryCounts::kept_lists);
+  }
+};
+
+}  // namespace quern::gpu
 
 namespace quern {
 namespace gpu {
