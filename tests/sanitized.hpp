@@ -1,5 +1,8 @@
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdlib>
 
 namespace quern::testing {
 
@@ -10,8 +13,14 @@ inline constexpr bool sanitized = true;
 inline constexpr bool sanitized = false;
 #endif
 
-/// How many of a test's inputs are tried. Under a sanitizer, which makes each several times as slow and looks for other
-/// faults than wrong results, a quarter of them.
-constexpr std::size_t rounds(std::size_t all) { return sanitized ? (all + 3) / 4 : all; }
+/// How many of a test's inputs are tried: QUERN_TEST_ROUNDS times `all`, where that variable is set. Under a sanitizer,
+/// which makes each several times as slow and looks for other faults than wrong results, a quarter of them by default.
+inline std::size_t rounds(std::size_t all) {
+  static const double scale = [] {
+    const char* const text = std::getenv("QUERN_TEST_ROUNDS");
+    return text != nullptr ? std::atof(text) : sanitized ? 0.25 : 1.0;
+  }();
+  return std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(static_cast<double>(all) * scale)));
+}
 
 }  // namespace quern::testing

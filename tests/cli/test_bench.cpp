@@ -228,7 +228,7 @@ TEST_CASE("bench cost fits costs to times, and tests them on others", "[cli][mea
     CHECK(function["queries"] == queries);
   }
   const CostTable table = parse_cost_table(read_file(costs), costs);
-  CHECK(table.index_hash == json["index_hash"]);
+  CHECK(table.index_hash == json["index_hash"].get<std::string>());
   REQUIRE(table.functions.size() == 2);
   CHECK(table.functions[0].error == json["functions"][0]["mean_relative_error"]);
 

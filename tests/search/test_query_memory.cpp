@@ -1,11 +1,11 @@
-#include <catch2/catch.hpp>
-
 #include <atomic>
 #include <thread>
 #include <vector>
 
 #include "quern/core/error.hpp"
 #include "quern/search/query_memory.hpp"
+
+#include "catch.hpp"
 
 using namespace quern;
 
