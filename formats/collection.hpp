@@ -20,9 +20,7 @@
 /// The collection: a corpus after parsing, as documents, lexicon, forward lists and links. See collection.md.
 namespace quern {
 
-inline constexpr FormatVersions collection_version = {.written = 2, .oldest_read = 1, .newest_read = 3};
 /// Of collections with weights that the corpus gave.
-inline constexpr FormatVersions impacts_collection_version = {.written = 3, .oldest_read = 3};
 
 /// Settings and counts of a collection.
 struct CollectionManifest {
@@ -188,10 +186,9 @@ class ChunkEncoder {
 /// Writes a collection: chunks in order, the lexicon, the chunks' terms in order, finish().
 class CollectionWriter {
  public:
-  /// With texts all chunks have a piece of them, and the manifest says how many bytes they are; with kept fields the
-  /// same, and it names them. `versions` is another if the corpus gave weights.
-  CollectionWriter(File& file, const std::string& tmp_folder, bool with_texts = false, bool with_fields = false,
-                   FormatVersions versions = collection_version);
+  /// With texts, each chunk holds its documents' texts and the manifest states their size in bytes. With kept fields,
+  /// each chunk holds their values and the manifest names them.
+  CollectionWriter(File& file, const std::string& tmp_folder, bool with_texts = false, bool with_fields = false);
   void add_chunk(const PackedChunk& chunk);
   /// Ends the chunks and begins the lexicon.
   void begin_lexicon();

@@ -120,11 +120,9 @@ void add_counts(CollectionManifest& sum, const CollectionManifest& other) {
 }  // namespace
 
 void CollectionReader::add_part(std::shared_ptr<const File> file) {
-  ContainerReader container(std::move(file), FileKind::collection, collection_version);
+  ContainerReader container(std::move(file), FileKind::collection);
   CollectionManifest manifest = CollectionManifest::from_json(container.manifest(), container.name());
   if (manifest.documents >= end_docid || manifest.terms >= end_docid) container.fail("manifest", "impossible counts");
-  if (manifest.impacts.has_value() != (container.version() == impacts_collection_version.written))
-    container.fail("manifest", "has impacts, or lacks them, unlike other collections of its version");
   container.check_count(container.find("lengths"), manifest.documents, 4);
   const auto first_document = static_cast<docid_t>(manifest_.documents);
   if (parts_.empty()) {

@@ -124,9 +124,8 @@ void ChunkEncoder::pack(ZstdCompressor& zstd, PackedChunk& packed) {
   begin_chunk();
 }
 
-CollectionWriter::CollectionWriter(File& file, const std::string& tmp_folder, bool with_texts, bool with_fields,
-                                   FormatVersions versions)
-    : out_(file, FileKind::collection, versions),
+CollectionWriter::CollectionWriter(File& file, const std::string& tmp_folder, bool with_texts, bool with_fields)
+    : out_(file, FileKind::collection),
       with_texts_(with_texts),
       with_fields_(with_fields),
       zstd_(1),
@@ -204,10 +203,19 @@ void CollectionWriter::finish(const CollectionManifest& manifest) {
   out_.finish();
 }
 
+namespace {
+
+Features features_of(const CollectionManifest& manifest) {
+  return manifest.impacts ? Features{weights_feature} : Features{};
+}
+
+}  // namespace
+
 std::string CollectionManifest::to_json() const {
   ManifestJson json = ManifestJson::object();  // null would not survive that memory runs out
   json["kind"] = "collection";
   json["tool"] = std::string("quern ") + version();
+  json["features"] = features_of(*this);
   json["settings"] = parse_settings(*this);
   put_libraries(json, libraries);
   json["counts"] = {{"documents", documents},
@@ -239,6 +247,7 @@ CollectionManifest CollectionManifest::from_json(const std::string& text, const 
     const auto hash = hash_of_text(json.at("input_hash").get<std::string>());
     if (!hash) throw CorruptFile(what + ": section 'manifest': 'input_hash' is no hash");
     manifest.input_hash = *hash;
+    check_features(json, features_of(manifest), what);
   });
   return manifest;
 }

@@ -30,6 +30,8 @@ std::uint64_t chunks_of(std::uint64_t size) { return (size + container_chunk_byt
 
 }  // namespace
 
+std::uint32_t format_version(FileKind) { return 1; }
+
 std::string_view kind_name(FileKind kind) {
   switch (kind) {
     case FileKind::collection:
@@ -80,8 +82,8 @@ struct ContainerWriter::Sums {
   }
 };
 
-ContainerWriter::ContainerWriter(File& file, FileKind kind, FormatVersions versions)
-    : file_(file), out_(file), kind_(kind), version_(versions.written), sums_(std::make_unique<Sums>()) {
+ContainerWriter::ContainerWriter(File& file, FileKind kind)
+    : file_(file), out_(file), kind_(kind), sums_(std::make_unique<Sums>()) {
   out_.write(Bytes(header_bytes, 0));
 }
 
@@ -144,7 +146,7 @@ void ContainerWriter::finish() {
 
   Bytes header(magic.begin(), magic.end());
   put_le(header, static_cast<std::uint32_t>(kind_));
-  put_le(header, version_);
+  put_le(header, format_version(kind_));
   put_le(header, out_.position());
   put_le(header, table_offset);
   put_le(header, static_cast<std::uint32_t>(sections_.size()));
@@ -155,14 +157,13 @@ void ContainerWriter::finish() {
   file_.write_at(0, header);
 }
 
-ContainerReader ContainerReader::open(const std::string& path, FileKind kind, FormatVersions versions) {
-  return with_own_errors(
-      [&] { return ContainerReader(std::make_shared<const File>(File::open_regular(path)), kind, versions); });
+ContainerReader ContainerReader::open(const std::string& path, FileKind kind) {
+  return with_own_errors([&] { return ContainerReader(std::make_shared<const File>(File::open_regular(path)), kind); });
 }
 
-ContainerReader::ContainerReader(std::shared_ptr<const File> file, FileKind kind, FormatVersions versions) try
+ContainerReader::ContainerReader(std::shared_ptr<const File> file, FileKind kind) try
     : file_(std::move(file)), file_size_(file_->size()) {
-  read_header(kind, versions);
+  read_header(kind);
   mapped_ = MappedFile(*file_);
 } catch (...) {
   throw_own_error();
@@ -212,7 +213,7 @@ FileKind kind_of_file(const std::string& path) {
   });
 }
 
-void ContainerReader::read_header(FileKind kind, FormatVersions versions) {
+void ContainerReader::read_header(FileKind kind) {
   const Bytes header = checked_header(*file_);
   ByteReader reader(ByteView(header).subspan(magic.size()), name());
   const auto found_kind = static_cast<FileKind>(reader.le<std::uint32_t>());
@@ -221,19 +222,12 @@ void ContainerReader::read_header(FileKind kind, FormatVersions versions) {
     throw InvalidArgument(
         fmt::format("{}: is a Quern {}; a Quern {} is wanted here", name(), kind_name(found_kind), kind_name(kind)));
   }
-  if (found_version > versions.newest_read) {
+  if (found_version != format_version(kind)) {
     throw UnsupportedVersion(
-        fmt::format("{}: has format version {}, this program reads versions up to {}: use a newer program, or build "
-                    "the file again",
-                    name(), found_version, versions.newest_read));
+        fmt::format("{}: has format version {}, but this program reads version {}: build the file again, or use the "
+                    "program that wrote it",
+                    name(), found_version, format_version(kind)));
   }
-  if (found_version < versions.oldest_read) {
-    throw UnsupportedVersion(
-        fmt::format("{}: has format version {}, this program reads versions from {}: build it again, or use an older "
-                    "program",
-                    name(), found_version, versions.oldest_read));
-  }
-  version_ = found_version;
   const auto promised_size = reader.le<std::uint64_t>();
   if (promised_size != file_size_) {
     throw CorruptFile(

@@ -29,12 +29,8 @@ enum class FileKind : std::uint32_t {
 /// "collection", "order", "index", "plan", "forward file", "text file", "field file", "statistics file", "scale file".
 std::string_view kind_name(FileKind kind);
 
-/// The versions of a kind's format that this program knows: it writes one, and reads all from the oldest to the newest.
-struct FormatVersions {
-  std::uint32_t written;
-  std::uint32_t oldest_read;
-  std::uint32_t newest_read = written;
-};
+/// The version of a kind's format that this program reads and writes.
+std::uint32_t format_version(FileKind kind);
 
 struct SectionInfo {
   std::string name;
@@ -51,7 +47,7 @@ inline constexpr std::uint64_t section_alignment = 64;
 /// Writes one container, section after section. Nothing is valid before finish().
 class ContainerWriter {
  public:
-  ContainerWriter(File& file, FileKind kind, FormatVersions versions);
+  ContainerWriter(File& file, FileKind kind);
   ~ContainerWriter();
 
   void begin_section(std::string_view name);
@@ -87,7 +83,6 @@ class ContainerWriter {
   File& file_;
   FileAppender out_;
   FileKind kind_;
-  std::uint32_t version_;
   std::vector<SectionInfo> sections_;
   std::unique_ptr<Sums> sums_;
   bool open_ = false;
@@ -98,13 +93,11 @@ class ContainerWriter {
 /// (another kind), IoError.
 class ContainerReader {
  public:
-  static ContainerReader open(const std::string& path, FileKind kind, FormatVersions versions);
-  ContainerReader(std::shared_ptr<const File> file, FileKind kind, FormatVersions versions);
+  static ContainerReader open(const std::string& path, FileKind kind);
+  ContainerReader(std::shared_ptr<const File> file, FileKind kind);
 
   const File& file() const { return *file_; }
   const std::string& name() const { return file_->name(); }
-  /// Of the kind's format.
-  std::uint32_t version() const { return version_; }
   const std::vector<SectionInfo>& sections() const { return sections_; }
   bool has(std::string_view section) const;
   /// Throws CorruptFile if there is no such section.
@@ -154,7 +147,7 @@ class ContainerReader {
   [[noreturn]] void fail(std::string_view section, std::string_view why) const;
 
  private:
-  void read_header(FileKind kind, FormatVersions versions);
+  void read_header(FileKind kind);
   void read_table(std::uint64_t table_offset, std::uint32_t count, std::uint64_t checksum);
   void check_array(std::string_view section, std::uint64_t size, std::uint64_t number_bytes) const;
   void verify_padding() const;
@@ -165,7 +158,6 @@ class ContainerReader {
   std::shared_ptr<const File> file_;
   std::uint64_t file_size_ = 0;
   std::uint64_t sums_offset_ = 0;
-  std::uint32_t version_ = 0;
   std::vector<SectionInfo> sections_;
   MappedFile mapped_;
 

@@ -14,8 +14,6 @@
 /// The kept fields of an index's documents, in a file of their own beside it, by columns. See fields.md.
 namespace quern {
 
-inline constexpr FormatVersions fields_version = {.written = 1, .oldest_read = 1};
-
 /// Documents whose values of a field share a frame.
 inline constexpr docid_t fields_per_frame = 1024;
 /// What such a frame holds before compression, at most.

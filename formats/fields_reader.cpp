@@ -18,7 +18,7 @@ std::string fields_path(const std::string& index_path) {
 }
 
 FieldsReader FieldsReader::open(const std::string& path) {
-  return with_own_errors([&] { return FieldsReader(ContainerReader::open(path, FileKind::fields, fields_version)); });
+  return with_own_errors([&] { return FieldsReader(ContainerReader::open(path, FileKind::fields)); });
 }
 
 FieldsReader FieldsReader::open_beside(const IndexReader& index) {

@@ -30,7 +30,7 @@ FieldsManifest FieldsManifest::from_json(const std::string& text, const std::str
 }
 
 FieldsWriter::FieldsWriter(File& file, const std::string& tmp_folder, std::vector<std::string> names)
-    : out_(file, FileKind::fields, fields_version), columns_(names.size()), offsets_(tmp_folder), sizes_(tmp_folder) {
+    : out_(file, FileKind::fields), columns_(names.size()), offsets_(tmp_folder), sizes_(tmp_folder) {
   manifest_.names = std::move(names);
   out_.begin_section("fields");
 }

@@ -53,7 +53,7 @@ ForwardManifest ForwardManifest::from_json(const std::string& text, const std::s
 }
 
 ForwardWriter::ForwardWriter(File& file, const std::string& tmp_folder)
-    : out_(file, FileKind::forward, forward_version), offsets_(tmp_folder) {
+    : out_(file, FileKind::forward), offsets_(tmp_folder) {
   out_.begin_section("documents");
 }
 
@@ -92,7 +92,7 @@ ForwardReader ForwardReader::open(const IndexReader& index) {
           "{}: the index has no forward file; build it with one: quern index --forward, or quern build --forward",
           path));
     }
-    ForwardReader reader(ContainerReader::open(path, FileKind::forward, forward_version));
+    ForwardReader reader(ContainerReader::open(path, FileKind::forward));
     reader.check_belongs_to(index);
     return reader;
   });

@@ -17,8 +17,6 @@
 /// and not at lists. See forward.md.
 namespace quern {
 
-inline constexpr FormatVersions forward_version = {.written = 1, .oldest_read = 1};
-
 struct ForwardManifest {
   std::string index_hash;  ///< content hash of the index's container, 16 hexadecimal digits
   std::uint64_t documents = 0;

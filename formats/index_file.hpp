@@ -21,12 +21,6 @@
 /// The index: lexicon, posting lists, block rows and documents. See index.md.
 namespace quern {
 
-inline constexpr FormatVersions index_version = {.written = 4, .oldest_read = 1, .newest_read = 6};
-/// Of indexes with impacts that the corpus gave.
-inline constexpr FormatVersions impacts_index_version = {.written = 5, .oldest_read = 5};
-/// Of shards, with given impacts or without.
-inline constexpr FormatVersions shard_index_version = {.written = 6, .oldest_read = 6};
-
 /// What an index that is a shard says of the whole: of which, and which part of it. See index.md.
 struct ShardManifest {
   std::uint32_t number = 1, count = 1;  ///< the number-th of so many, from 1

@@ -4,11 +4,25 @@
 #include "quern/formats/manifest_json.hpp"
 
 namespace quern {
+namespace {
+
+Features features_of(const IndexManifest& manifest) {
+  Features features;
+  if (manifest.impacts)
+    features.emplace_back(weights_feature);
+  else if (manifest.quantize_bits > 0)
+    features.emplace_back(impacts_feature);
+  if (manifest.shard) features.emplace_back(shard_feature);
+  return features;
+}
+
+}  // namespace
 
 std::string IndexManifest::to_json() const {
   ManifestJson json = ManifestJson::object();  // null would not survive that memory runs out
   json["kind"] = "index";
   json["tool"] = std::string("quern ") + version();
+  json["features"] = features_of(*this);
   ManifestJson& settings = json["settings"] = parse_settings(*this);
   settings["lengths"] = name_of_value(lengths_names, lengths);
   settings["order"] = order;
@@ -97,6 +111,7 @@ IndexManifest IndexManifest::from_json(const std::string& text, const std::strin
     sizes.at("docid_bits").get_to(manifest.coded.docid_bits);
     sizes.at("freq_bits").get_to(manifest.coded.freq_bits);
     json.at("collection_hash").get_to(manifest.collection_hash);
+    check_features(json, features_of(manifest), what);
   });
   return manifest;
 }

@@ -13,14 +13,12 @@
 namespace quern {
 
 IndexReader IndexReader::open(const std::string& path) {
-  return with_own_errors(
-      [&] { return IndexReader(ContainerReader::open(quern_file(path), FileKind::index, index_version)); });
+  return with_own_errors([&] { return IndexReader(ContainerReader::open(quern_file(path), FileKind::index)); });
 }
 
 IndexReader IndexReader::open(const File& file) {
-  return with_own_errors([&] {
-    return IndexReader(ContainerReader(std::make_shared<const File>(file.duplicate()), FileKind::index, index_version));
-  });
+  return with_own_errors(
+      [&] { return IndexReader(ContainerReader(std::make_shared<const File>(file.duplicate()), FileKind::index)); });
 }
 
 namespace {
@@ -45,8 +43,6 @@ IndexReader::IndexReader(ContainerReader container) try
     : container_(std::move(container)), manifest_(IndexManifest::from_json(container_.manifest(), container_.name())) {
   if (manifest_.documents >= end_docid || manifest_.terms >= end_docid || manifest_.short_lists > manifest_.terms)
     container_.fail("manifest", "has impossible counts");
-  if (manifest_.shard.has_value() != (container_.version() == shard_index_version.written))
-    container_.fail("manifest", "is that of a shard, or not, unlike other indexes of its version");
   if (manifest_.shard &&
       (manifest_.statistics.documents >= end_docid || manifest_.documents > manifest_.statistics.documents ||
        manifest_.docid_base > manifest_.statistics.documents - manifest_.documents))
@@ -58,8 +54,6 @@ IndexReader::IndexReader(ContainerReader container) try
   try {
     codec_ = &codec_named(manifest_.codec);
     check_codec_options(manifest_.codec_options);
-    constexpr std::uint32_t last_with_simple16 = 3;
-    manifest_.codec_options.old_newpfd = codec_ == &newpfd_codec() && container_.version() <= last_with_simple16;
   } catch (const InvalidArgument& error) {
     throw UnsupportedVersion(fmt::format("{}: uses a codec that this version does not have: {}", name(), error.what()));
   }
@@ -118,9 +112,6 @@ void IndexReader::check_document_scores() const {
 }
 
 void IndexReader::open_impacts() {
-  const bool is_shard = container_.version() == shard_index_version.written;
-  if (!is_shard && manifest_.impacts.has_value() != (container_.version() == impacts_index_version.written))
-    container_.fail("manifest", "has given impacts, or lacks them, unlike other indexes of its version");
   const unsigned bits = manifest_.quantize_bits;
   if (bits == 0) return;
   const float top = manifest_.quantize_top;
@@ -192,7 +183,7 @@ PostingList IndexReader::read_list(ByteReader& reader, const ListHead& head) con
     reader.fail("a list reaches past the postings");
   if (head.place.row > block_last_.size() || head.rows > block_last_.size() - head.place.row)
     reader.fail("a list reaches past the block rows");
-  list.kth_impact = read_ranked_impacts(reader, list.df, container_.version());
+  list.kth_impact = read_ranked_impacts(reader, list.df);
   list.max_impact = list.kth_impact[0];
   if (!reader.done()) reader.fail("a list has bytes after its end");
   list.first_word = head.place.word;

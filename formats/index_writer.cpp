@@ -27,9 +27,9 @@ std::uint64_t docno_hash(std::string_view docno) { return xxh3(as_bytes(docno));
 void fail_for_long_list() { throw InvalidArgument("a posting list of more than 16 GiB; split the corpus into shards"); }
 
 struct IndexWriting::State {
-  State(File& file, const std::string& tmp_folder, bool impacts, FormatVersions versions)
+  State(File& file, const std::string& tmp_folder, bool impacts)
       : with_impacts(impacts),
-        out(file, FileKind::index, versions),
+        out(file, FileKind::index),
         lexicon(tmp_folder),
         block_last(tmp_folder),
         block_offset(tmp_folder),
@@ -60,8 +60,8 @@ IndexWriting::IndexWriting(std::unique_ptr<State> state) : state_(std::move(stat
 IndexWriting::IndexWriting(IndexWriting&&) noexcept = default;
 IndexWriting::~IndexWriting() = default;
 
-IndexListWriter::IndexListWriter(File& file, const std::string& tmp_folder, bool with_impacts, FormatVersions versions)
-    : IndexWriting(std::make_unique<State>(file, tmp_folder, with_impacts, versions)) {
+IndexListWriter::IndexListWriter(File& file, const std::string& tmp_folder, bool with_impacts)
+    : IndexWriting(std::make_unique<State>(file, tmp_folder, with_impacts)) {
   state_->out.begin_section("postings");
   state_->list_sections.postings = state_->out.position();
 }

@@ -118,9 +118,8 @@ class IndexImpactWriter : IndexWriting {
 /// The first stage: lists in the order of their terms. Throws IoError, as all stages do.
 class IndexListWriter : IndexWriting {
  public:
-  /// `with_impacts`: the lists' quantized impacts will follow. `versions` is another if the corpus gave them.
-  IndexListWriter(File& file, const std::string& tmp_folder, bool with_impacts,
-                  FormatVersions versions = index_version);
+  /// `with_impacts`: the lists' quantized impacts will follow.
+  IndexListWriter(File& file, const std::string& tmp_folder, bool with_impacts);
   void add_list(std::string_view term, const EncodedList& list);
   /// The same for a long list: its words and rows are in `parts`, those in `list` are empty.
   void add_list(std::string_view term, const EncodedList& list, const SpooledListParts& parts);

@@ -61,7 +61,7 @@ void JoinedLexicon::join(std::span<const Source> sources, const std::string& tmp
   }
   File file = File::anonymous(tmp_folder);
   file.rename_for_messages("joined lexicon");
-  ContainerWriter out(file, FileKind::collection, collection_version);
+  ContainerWriter out(file, FileKind::collection);
   out.begin_section("lexicon");
   DictionaryWriter dictionary([&out](ByteView bytes) { out.write(bytes); }, tmp_folder);
   NumberWriter numbers(numbers_, std::span(offsets_).first(sources.size()));
@@ -91,7 +91,7 @@ void JoinedLexicon::join(std::span<const Source> sources, const std::string& tmp
   out.end_section();
   out.add_section("lexicon_blocks", offsets);
   out.finish();
-  container_.emplace(std::make_shared<const File>(std::move(file)), FileKind::collection, collection_version);
+  container_.emplace(std::make_shared<const File>(std::move(file)), FileKind::collection);
 }
 
 std::shared_ptr<const JoinedTerms> JoinedLexicon::terms_of(std::size_t collection) const {

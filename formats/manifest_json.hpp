@@ -2,7 +2,9 @@
 #include <nlohmann/json.hpp>
 
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "quern/core/named.hpp"
 #include "quern/formats/manifest_settings.hpp"
@@ -35,6 +37,15 @@ void read_manifest(const std::string& text, const std::string& what, Read&& read
     throw CorruptFile(what + ": section 'manifest': " + error.what());
   }
 }
+
+/// What only some files of a kind hold. A program that doesn't know a feature can't read the file.
+using Features = std::vector<std::string>;
+inline constexpr std::string_view impacts_feature = "quantized impacts", weights_feature = "given weights",
+                                  shard_feature = "shard";
+
+/// Compares a manifest's list of features with what its other keys imply; a missing list is an empty one. Throws
+/// UnsupportedVersion for a feature that this program doesn't know, CorruptFile if the two differ.
+void check_features(const ManifestJson& json, const Features& implied, const std::string& what);
 
 /// The value that `json`, a text, names in the table of an enum. Throws CorruptFile, with `what`, if it names none.
 template <class Enum, std::size_t n>

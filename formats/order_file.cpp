@@ -59,7 +59,7 @@ void write_order(File& out, const DocumentOrder& order, const OrderOptions& opti
     manifest.shards = shards;
     manifest.has_pagerank = !order.pagerank.empty();
     manifest.has_global_scores = !order.global_scores.empty();
-    ContainerWriter writer(out, FileKind::order, order_version);
+    ContainerWriter writer(out, FileKind::order);
     writer.add_array("documents", order.documents);
     if (manifest.has_pagerank) writer.add_array("pagerank", order.pagerank);
     if (manifest.has_global_scores) writer.add_array("global_scores", order.global_scores);
@@ -69,7 +69,7 @@ void write_order(File& out, const DocumentOrder& order, const OrderOptions& opti
 }
 
 OrderReader OrderReader::open(const std::string& path) {
-  return with_own_errors([&] { return OrderReader(ContainerReader::open(path, FileKind::order, order_version)); });
+  return with_own_errors([&] { return OrderReader(ContainerReader::open(path, FileKind::order)); });
 }
 
 OrderReader::OrderReader(ContainerReader container) try

@@ -10,8 +10,6 @@
 /// The order file: a docID order of one collection. See order.md.
 namespace quern {
 
-inline constexpr FormatVersions order_version = {.written = 1, .oldest_read = 1};
-
 /// The docID orders; order/order.hpp computes them.
 enum class OrderBy { natural, url, score, bisection, random };
 inline constexpr NamedValue<OrderBy> order_names[] = {{"natural", OrderBy::natural},

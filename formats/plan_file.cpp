@@ -107,7 +107,7 @@ void write_plan(File& out, const CachePlan& plan) {
       manifest.cached_blocks += list.blocks;
       manifest.cached_bytes += list.bytes;
     }
-    ContainerWriter writer(out, FileKind::plan, plan_version);
+    ContainerWriter writer(out, FileKind::plan);
     writer.add_array("terms", terms);
     writer.add_array("blocks", blocks);
     writer.add_array("bytes", bytes);
@@ -117,7 +117,7 @@ void write_plan(File& out, const CachePlan& plan) {
 }
 
 PlanReader PlanReader::open(const std::string& path) {
-  return with_own_errors([&] { return PlanReader(ContainerReader::open(path, FileKind::plan, plan_version)); });
+  return with_own_errors([&] { return PlanReader(ContainerReader::open(path, FileKind::plan)); });
 }
 
 PlanReader::PlanReader(ContainerReader container) try

@@ -12,8 +12,6 @@
 /// The cache plan: which posting lists of an index a GPU keeps in its memory, and how much of each. See plan.md.
 namespace quern {
 
-inline constexpr FormatVersions plan_version = {.written = 2, .oldest_read = 1};
-
 /// The front of a posting list that a plan keeps in GPU memory.
 struct CachedList {
   term_t term = 0;           ///< number of the list in the index

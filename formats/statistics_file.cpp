@@ -76,7 +76,7 @@ StatisticsManifest StatisticsManifest::from_json(const std::string& text, const 
 }
 
 StatisticsWriter::StatisticsWriter(File& out, const std::string& tmp_folder)
-    : out_(out, FileKind::statistics, statistics_version),
+    : out_(out, FileKind::statistics),
       terms_([this](ByteView bytes) { out_.write(bytes); }, tmp_folder),
       docnos_([this](ByteView bytes) { out_.write(bytes); }, tmp_folder) {
   out_.begin_section("terms");
@@ -121,8 +121,7 @@ std::string docno_key(std::string_view docno) {
 }
 
 StatisticsReader StatisticsReader::open(const std::string& path) {
-  return with_own_errors(
-      [&] { return StatisticsReader(ContainerReader::open(path, FileKind::statistics, statistics_version)); });
+  return with_own_errors([&] { return StatisticsReader(ContainerReader::open(path, FileKind::statistics)); });
 }
 
 StatisticsReader::StatisticsReader(ContainerReader container) try
@@ -192,7 +191,7 @@ void write_scales(File& out, const Scales& scales) {
   // A float32 as a double, which is written with as many digits as it takes: exact.
   json["settings"] = {{"k1", scales.bm25.k1}, {"b", scales.bm25.b}, {"quantize_top", static_cast<double>(scales.top)}};
   json["statistics_hash"] = scales.statistics_hash;
-  ContainerWriter writer(out, FileKind::scales, scales_version);
+  ContainerWriter writer(out, FileKind::scales);
   write_splits(writer, scales.splits);
   writer.add_section("manifest", as_bytes(manifest_text(json)));
   writer.finish();

@@ -12,9 +12,6 @@
 /// Statistics of the splits of a corpus, which add up, and the scale of their quantized impacts. See statistics.md.
 namespace quern {
 
-inline constexpr FormatVersions statistics_version = {.written = 1, .oldest_read = 1};
-inline constexpr FormatVersions scales_version = {.written = 1, .oldest_read = 1};
-
 struct StatisticsManifest {
   /// Settings, libraries and counts of all splits together; `terms` are those with a posting.
   CollectionManifest collection;

@@ -15,8 +15,6 @@
 /// The texts of an index's documents, in a file of their own beside it. See texts.md.
 namespace quern {
 
-inline constexpr FormatVersions texts_version = {.written = 1, .oldest_read = 1};
-
 /// A frame holds so many bytes, at most, before compression.
 inline constexpr std::size_t text_frame_bytes = 64 << 10;
 /// A frame that a text goes on after lacks less than a character, which did not fit.

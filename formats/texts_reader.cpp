@@ -24,7 +24,7 @@ std::string texts_path(const std::string& index_path) {
 }
 
 TextsReader TextsReader::open(const std::string& path) {
-  return with_own_errors([&] { return TextsReader(ContainerReader::open(path, FileKind::texts, texts_version)); });
+  return with_own_errors([&] { return TextsReader(ContainerReader::open(path, FileKind::texts)); });
 }
 
 TextsReader TextsReader::open_beside(const IndexReader& index) {

@@ -89,7 +89,7 @@ struct TextsWriter::Frames {
 };
 
 TextsWriter::TextsWriter(File& file, const std::string& tmp_folder)
-    : out_(file, FileKind::texts, texts_version), frames_(std::make_unique<Frames>(tmp_folder)) {
+    : out_(file, FileKind::texts), frames_(std::make_unique<Frames>(tmp_folder)) {
   out_.begin_section("texts");
 }
 

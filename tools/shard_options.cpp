@@ -49,8 +49,7 @@ std::unique_ptr<ShardSource> shard_source(const ShardArguments& arguments, const
   StatisticsReader statistics = StatisticsReader::open(arguments.statistics);
   statistics.container().verify(resources);
   std::optional<Scales> scales;
-  if (!arguments.scales.empty())
-    scales = read_scales(ContainerReader::open(arguments.scales, FileKind::scales, scales_version));
+  if (!arguments.scales.empty()) scales = read_scales(ContainerReader::open(arguments.scales, FileKind::scales));
   return std::make_unique<ShardSource>(*shard_choice(arguments.shard), OrderReader::open(order), std::move(statistics),
                                        std::move(scales));
 }

@@ -140,19 +140,9 @@ void IndexTables::check(const std::string& source, const Resources& resources) c
   }
 }
 
-namespace {
-
-FormatVersions versions_of(const AssemblyPlan& plan) {
-  if (plan.whole != nullptr) return shard_index_version;
-  return plan.options.impacts ? impacts_index_version : index_version;
-}
-
-}  // namespace
-
 IndexAssembly::IndexAssembly(const AssemblyPlan& plan)
     : plan_(plan),
-      writer_(plan.out, plan.resources.tmp_folder, plan.options.quantize_bits > 0 || plan.options.impacts,
-              versions_of(plan)) {
+      writer_(plan.out, plan.resources.tmp_folder, plan.options.quantize_bits > 0 || plan.options.impacts) {
   plan.tables.check(plan.source, plan.resources);
 }
 
@@ -282,7 +272,7 @@ BuildReport AssembledDocuments::finish(IndexManifest manifest, std::span<const f
   manifest.libraries.zstd = zstd_version();  // of the texts, which this program compressed
   std::move(writer_).finish(std::move(manifest), pagerank, global_scores);
   // Not an IndexReader, which reads the whole lexicon once.
-  const ContainerReader written(std::make_shared<const File>(plan_.out.duplicate()), FileKind::index, index_version);
+  const ContainerReader written(std::make_shared<const File>(plan_.out.duplicate()), FileKind::index);
   BuildReport report;
   report.manifest = IndexManifest::from_json(written.manifest(), written.name());
   report.index_bytes = plan_.out.size();

@@ -94,7 +94,7 @@ class IndexCheck {
       if (totals.top.at_ranks()[0] != list.max_impact) fail("lexicon", "has a greatest impact that is not the list's");
       const auto impacts = totals.top.at_ranks();
       for (std::size_t i = 1; i < impacts.size(); ++i)
-        if (stored_kth_impact(impacts[i], impacts[0], index_.container().version()) != list.kth_impact[i])
+        if (stored_kth_impact(impacts[i], impacts[0]) != list.kth_impact[i])
           fail("lexicon", "has a k-th best impact that is not the list's");
     }
     if (totals.cf != list.cf) fail("lexicon", "has a collection frequency that is not the list's");
@@ -287,7 +287,7 @@ void verify_texts_beside(const IndexReader& index, const Resources& resources) {
 }  // namespace
 
 void verify_forward(const std::string& path, const IndexReader& index, const Resources& resources) {
-  const ForwardReader forward(ContainerReader::open(path, FileKind::forward, forward_version));
+  const ForwardReader forward(ContainerReader::open(path, FileKind::forward));
   forward.check_belongs_to(index);
   forward.container().verify(resources);
   resources.progress->start("check forward file", forward.num_documents(), "documents");

@@ -63,7 +63,7 @@ OrderFigures measure_order(const CollectionReader& collection, const OrderOption
     build.bm25 = options.scores.bm25;
     const auto file = std::make_shared<File>(File::anonymous(resources.tmp_folder));
     build_index(collection, order, options, build, resources, *file);
-    const IndexReader index(ContainerReader(file, FileKind::index, index_version));
+    const IndexReader index(ContainerReader(file, FileKind::index));
     figures.codecs.push_back(bits_of(index));
     if (figures.codecs.size() == 1) figures.gap_entropy_bits = gap_entropy_bits(index);
   }

@@ -6,7 +6,6 @@
 
 #include "catch.hpp"
 #include "codec/posting_lists.hpp"
-#include "codec/rice_of_version2.hpp"
 
 namespace quern {
 namespace {
@@ -127,34 +126,6 @@ TEST_CASE("Rice coding picks the width with the smallest size", "[codec][propert
     for (unsigned width = 0; width <= rice::max_width; ++width) {
       CHECK(bits(list.gaps, chosen.docid) <= bits(list.gaps, width));
       CHECK(bits(list.freqs, chosen.freq) <= bits(list.freqs, width));
-    }
-  }
-}
-
-TEST_CASE("Rice lists of version 2, which have base sums, are decoded to the same values", "[codec][property]") {
-  Random random(5);
-  for (const unsigned block_size : {64u, 512u}) {
-    for (const double mean : {1.0, 30.0, 3000.0}) {
-      const test::List list = test::clustered_list(random, 2000, mean);
-      const test::CodedList now = test::encode(*rice_codec().make_encoder({block_size, 1}), list, block_size);
-      test::CodedList then = test::rice_of_version2(now, list.size(), block_size);
-      CHECK(then.words.size() > now.words.size());
-      Words padded = then.words;
-      padded.resize(padded.size() + over_read_bytes / 4);
-      const auto decoder = rice_codec().make_decoder({block_size, 1}, WordView(padded.data(), then.words.size()));
-      std::vector<std::uint32_t> docids(block_size + over_write_values), freqs(block_size + over_write_values);
-      docid_t before = end_docid;
-      for (std::size_t block = 0, first = 0; block + 1 < then.starts.size(); ++block, first += block_size) {
-        const auto n = static_cast<unsigned>(std::min<std::size_t>(block_size, list.size() - first));
-        const WordView words(padded.data() + then.starts[block], then.starts[block + 1] - then.starts[block]);
-        decoder->decode_docids(words, n, before, docids.data());
-        decoder->decode_freqs(words, n, freqs.data());
-        for (unsigned i = 0; i < n; ++i) {
-          before += list.gaps[first + i] + 1;
-          REQUIRE(docids[i] == before);
-          REQUIRE(freqs[i] == list.freqs[first + i] + 1);
-        }
-      }
     }
   }
 }

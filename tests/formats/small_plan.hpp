@@ -29,7 +29,7 @@ inline void write_plan_file(const std::string& path, const CachePlan& plan) {
 inline PlanReader plan_reader(const std::string& folder, const CachePlan& plan) {
   File file = File::anonymous(folder);
   write_plan(file, plan);
-  return PlanReader(ContainerReader(shared(std::move(file)), FileKind::plan, plan_version));
+  return PlanReader(ContainerReader(shared(std::move(file)), FileKind::plan));
 }
 
 }  // namespace quern::testing

@@ -34,8 +34,7 @@ OrderReader reader_with(const TemporaryFolder& folder, ByteView bytes, std::stri
   for (auto& [section, content] : sections)
     if (section == name) content.assign(replacement.begin(), replacement.end());
   return OrderReader(ContainerReader(
-      testing::shared(testing::container_file(folder.path(""), FileKind::order, order_version, sections)),
-      FileKind::order, order_version));
+      testing::shared(testing::container_file(folder.path(""), FileKind::order, sections)), FileKind::order));
 }
 
 Bytes array_bytes(const std::vector<docid_t>& numbers) {

@@ -62,9 +62,8 @@ CachePlan load_with(const TemporaryFolder& folder, const CachePlan& plan, std::s
   Sections sections = testing::sections_of(plan_reader(folder.path(""), plan).container());
   for (auto& [section, content] : sections)
     if (section == name) content.assign(replacement.begin(), replacement.end());
-  return PlanReader(ContainerReader(testing::shared(testing::container_file(folder.path(""), FileKind::plan,
-                                                                            plan_version, sections)),
-                                    FileKind::plan, plan_version))
+  return PlanReader(ContainerReader(testing::shared(testing::container_file(folder.path(""), FileKind::plan, sections)),
+                                    FileKind::plan))
       .load();
 }
 
@@ -90,7 +89,7 @@ IndexReader mill_index(const TemporaryFolder& folder) {
   options.codec_options.block_size = 64;
   File file = File::anonymous(folder.path(""));
   build_index(collection, make_order(collection, natural, {}, resources), natural, options, resources, file);
-  return IndexReader(ContainerReader(testing::shared(std::move(file)), FileKind::index, index_version));
+  return IndexReader(ContainerReader(testing::shared(std::move(file)), FileKind::index));
 }
 
 }  // namespace

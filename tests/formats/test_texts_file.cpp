@@ -41,9 +41,7 @@ File write_texts(const TemporaryFolder& folder, const Texts& texts, std::size_t 
   return file;
 }
 
-TextsReader reader_of(File file) {
-  return TextsReader(ContainerReader(shared(std::move(file)), FileKind::texts, texts_version));
-}
+TextsReader reader_of(File file) { return TextsReader(ContainerReader(shared(std::move(file)), FileKind::texts)); }
 
 std::string joined_text(const TextsReader& texts, docid_t docid, TextBuffers& buffers) {
   std::string text;
@@ -129,7 +127,7 @@ TEST_CASE("Every changed byte of a text file's rows and manifest is found, and r
         INFO(sound[section].first << ", byte " << at << " changed by " << int{change});
         Sections damaged = sound;
         damaged[section].second[at] ^= change;
-        const TextsReader reader = reader_of(container_file(folder.path(""), FileKind::texts, texts_version, damaged));
+        const TextsReader reader = reader_of(container_file(folder.path(""), FileKind::texts, damaged));
         ++changed;
         try {
           reader.verify_contents(default_resources());
@@ -156,9 +154,9 @@ TEST_CASE("Rows that are missing, or of another number, are refused", "[format][
     Sections damaged = sections;
     for (auto& [name, content] : damaged)
       if (name == "text_frames") content.resize(bytes);
-    CHECK_THROWS_AS(reader_of(container_file(folder.path(""), FileKind::texts, texts_version, damaged))
-                        .verify_contents(default_resources()),
-                    CorruptFile);
+    CHECK_THROWS_AS(
+        reader_of(container_file(folder.path(""), FileKind::texts, damaged)).verify_contents(default_resources()),
+        CorruptFile);
   };
   for (const std::size_t bytes : {0u, 1u, 16u, 31u, 48u}) refused(bytes);
 }

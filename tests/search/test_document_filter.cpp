@@ -70,7 +70,7 @@ struct FilteredPages {
     CHECK_NOTHROW(collection.verify_contents(pipeline.resources));
     order = pipeline.order(collection, by, 3);
     index.emplace(Pipeline::open_index(pipeline.build(collection, order, {})));
-    fields.emplace(ContainerReader(pipeline.fields(collection, order), FileKind::fields, fields_version));
+    fields.emplace(ContainerReader(pipeline.fields(collection, order), FileKind::fields));
     fields->check_belongs_to(*index);
     CHECK_NOTHROW(fields->verify_contents(pipeline.resources));
   }

@@ -28,8 +28,7 @@ void run(const CutArguments& arguments) {
   if (!index.pagerank().empty()) {
     File& file = out.add_member(statistics_member);
     write_statistics_of_index(index, resources, file);
-    statistics.emplace(
-        ContainerReader(std::make_shared<const File>(file.duplicate()), FileKind::statistics, statistics_version));
+    statistics.emplace(ContainerReader(std::make_shared<const File>(file.duplicate()), FileKind::statistics));
   }
   const BuildReport report =
       cut_index(index, *shard_choice(arguments.shard), statistics ? &*statistics : nullptr, resources, out.file());

@@ -138,8 +138,7 @@ StatisticsManifest merge_statistics(const std::vector<StatisticsReader>& inputs,
     merge_docnos(inputs, resources.memory_bytes / 2, writer);
     writer.finish(sum, splits);
     resources.progress->finish();
-    const ContainerReader written(std::make_shared<const File>(out.duplicate()), FileKind::statistics,
-                                  statistics_version);
+    const ContainerReader written(std::make_shared<const File>(out.duplicate()), FileKind::statistics);
     return StatisticsManifest::from_json(written.manifest(), written.name());
   });
 }

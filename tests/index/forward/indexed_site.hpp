@@ -82,7 +82,7 @@ inline IndexedSite index_site(Pipeline& pipeline, const CollectionReader& collec
 }
 
 inline ForwardReader open_forward(const StageFile& file) {
-  return ForwardReader(ContainerReader(file, FileKind::forward, forward_version));
+  return ForwardReader(ContainerReader(file, FileKind::forward));
 }
 
 }  // namespace quern::testing

@@ -147,10 +147,9 @@ TEST_CASE("damage in a forward file is found, and reading it bears any bytes", "
     auto& [name, bytes] = damaged[random.below(damaged.size() - 1)];
     bytes[random.below(bytes.size())] ^= static_cast<std::uint8_t>(1 + random.below(255));
     INFO(round << ": section " << name);
-    const auto container =
-        shared(container_file(pipeline.resources.tmp_folder, FileKind::forward, forward_version, damaged));
+    const auto container = shared(container_file(pipeline.resources.tmp_folder, FileKind::forward, damaged));
     try {
-      const ForwardReader forward(ContainerReader(container, FileKind::forward, forward_version));
+      const ForwardReader forward(ContainerReader(container, FileKind::forward));
       for (docid_t docid = 0; docid < forward.num_documents(); ++docid) {
         try {
           for_each_token(forward, index, docid, [](DocumentStream, std::string_view) {});

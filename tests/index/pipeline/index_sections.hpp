@@ -12,7 +12,7 @@ namespace quern::testing {
 
 class IndexSections {
  public:
-  explicit IndexSections(const ContainerReader& container) : version_{container.version(), container.version()} {
+  explicit IndexSections(const ContainerReader& container) {
     for (const SectionInfo& section : container.sections()) {
       const ByteView bytes = container.view(section.name);
       sections_.emplace_back(section.name, Bytes(bytes.begin(), bytes.end()));
@@ -27,14 +27,13 @@ class IndexSections {
   /// An index of the sections as they stand now, with checksums made anew. Throws as opening it does.
   IndexReader open(const Pipeline& pipeline) const {
     const StageFile file = pipeline.new_file();
-    ContainerWriter writer(*file, FileKind::index, version_);
+    ContainerWriter writer(*file, FileKind::index);
     for (const auto& [name, bytes] : sections_) writer.add_section(name, bytes);
     writer.finish();
     return Pipeline::open_index(file);
   }
 
  private:
-  FormatVersions version_;
   std::vector<std::pair<std::string, Bytes>> sections_;
 };
 

@@ -66,13 +66,9 @@ class Pipeline {
     return file;
   }
 
-  static TextsReader open_texts(const StageFile& file) {
-    return TextsReader(ContainerReader(file, FileKind::texts, texts_version));
-  }
+  static TextsReader open_texts(const StageFile& file) { return TextsReader(ContainerReader(file, FileKind::texts)); }
 
-  static IndexReader open_index(const StageFile& file) {
-    return IndexReader(ContainerReader(file, FileKind::index, index_version));
-  }
+  static IndexReader open_index(const StageFile& file) { return IndexReader(ContainerReader(file, FileKind::index)); }
 
   StageFile new_file() const { return std::make_shared<File>(File::anonymous(resources.tmp_folder)); }
 

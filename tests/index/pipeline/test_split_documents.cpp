@@ -102,7 +102,7 @@ std::vector<std::pair<std::string, std::string>> links_of(const CollectionReader
 
 /// The sections of an index but for the manifest, which names the collection it was built from.
 Sections index_sections(const StageFile& file) {
-  Sections sections = sections_of(ContainerReader(file, FileKind::index, index_version));
+  Sections sections = sections_of(ContainerReader(file, FileKind::index));
   std::erase_if(sections, [](const auto& section) { return section.first == "manifest"; });
   return sections;
 }
@@ -218,7 +218,7 @@ TEST_CASE("The postings of a split document come in batches of any size", "[coll
 TEST_CASE("Chunks whose documents have no end are refused", "[collection]") {
   Pipeline pipeline;
   const StageFile file = parse_split(pipeline, random_pages(5, 20), {10, 1 << 20});
-  const Sections sections = sections_of(ContainerReader(file, FileKind::collection, collection_version));
+  const Sections sections = sections_of(ContainerReader(file, FileKind::collection));
   constexpr std::size_t row_bytes = 56, flags_at = 52;
   std::size_t refused = 0, rows = 0;
   for (std::size_t i = 0; i < sections.size(); ++i) {
@@ -231,7 +231,7 @@ TEST_CASE("Chunks whose documents have no end are refused", "[collection]") {
         damaged[i].second[row * row_bytes + flags_at] = flags;
         try {
           const CollectionReader collection(std::make_shared<const File>(
-              container_file(pipeline.resources.tmp_folder, FileKind::collection, collection_version, damaged)));
+              container_file(pipeline.resources.tmp_folder, FileKind::collection, damaged)));
           collection.verify_contents(pipeline.resources);
           FAIL("row " << row << " with flags " << int{flags});
         } catch (const CorruptFile&) {

@@ -246,7 +246,7 @@ TEST_CASE("Whatever the texts of a collection hold, they are refused or make a s
   Pipeline pipeline;
   pipeline.batch_bytes = 1 << 20;
   const StageFile file = parse_with_texts(pipeline, pages_with_texts(28, 12));
-  const ContainerReader container(file, FileKind::collection, collection_version);
+  const ContainerReader container(file, FileKind::collection);
   const CollectionReader collection(file);
   REQUIRE(collection.num_chunks() == 1);
   const DocumentOrder order = pipeline.order(collection, OrderBy::random, 3);
@@ -278,8 +278,8 @@ TEST_CASE("Whatever the texts of a collection hold, they are refused or make a s
       put_le(bytes, static_cast<std::uint32_t>(damaged[0].second.size() - texts_at));
       put_le(bytes, static_cast<std::uint32_t>(changed.size()));
     }
-    const CollectionReader read(std::make_shared<const File>(
-        container_file(pipeline.resources.tmp_folder, FileKind::collection, collection_version, damaged)));
+    const CollectionReader read(
+        std::make_shared<const File>(container_file(pipeline.resources.tmp_folder, FileKind::collection, damaged)));
     bool is_sound = true;
     try {
       read.verify_contents(pipeline.resources);

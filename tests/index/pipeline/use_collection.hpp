@@ -29,7 +29,7 @@ inline DocumentOrder order_of(const CollectionReader& collection, const OrderOpt
   require_permutation(order, collection.num_documents());
   File file = File::anonymous(resources.tmp_folder);
   write_order(file, order, options, collection);
-  const OrderReader reader(ContainerReader(shared(std::move(file)), FileKind::order, order_version));
+  const OrderReader reader(ContainerReader(shared(std::move(file)), FileKind::order));
   reader.container().verify(resources);
   reader.check_belongs_to(collection);
   const DocumentOrder read = reader.load();
@@ -44,7 +44,7 @@ inline IndexReader index_of(const CollectionReader& collection, const DocumentOr
                             bool is_sound) {
   File file = File::anonymous(resources.tmp_folder);
   build_index(collection, order, order_options, options, resources, file);
-  IndexReader index(ContainerReader(shared(std::move(file)), FileKind::index, index_version));
+  IndexReader index(ContainerReader(shared(std::move(file)), FileKind::index));
   index.container().verify(resources);
   if (is_sound) verify_index(index, resources);
   return index;

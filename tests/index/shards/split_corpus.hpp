@@ -50,7 +50,7 @@ class SplitCorpus {
   StatisticsReader merged(const std::vector<StatisticsReader>& inputs) const {
     const StageFile file = pipeline.new_file();
     merge_statistics(inputs, pipeline.resources, *file);
-    return StatisticsReader(ContainerReader(file, FileKind::statistics, statistics_version));
+    return StatisticsReader(ContainerReader(file, FileKind::statistics));
   }
   StatisticsReader statistics() const {
     std::vector<std::size_t> all;
@@ -65,7 +65,7 @@ class SplitCorpus {
     const StageFile file = pipeline.new_file();
     write_order(*file, order, options, joined,
                 cut_into_shards(count_postings(joined, pipeline.resources), order.documents, shards));
-    return OrderReader(ContainerReader(file, FileKind::order, order_version));
+    return OrderReader(ContainerReader(file, FileKind::order));
   }
 
   /// The greatest term score, of all splits apart.
@@ -118,7 +118,7 @@ class SplitCorpus {
   StatisticsReader statistics_of(const std::shared_ptr<const File>& split) const {
     const StageFile file = pipeline.new_file();
     write_statistics(CollectionReader(split), pipeline.resources, *file);
-    return StatisticsReader(ContainerReader(file, FileKind::statistics, statistics_version));
+    return StatisticsReader(ContainerReader(file, FileKind::statistics));
   }
 
   std::vector<std::shared_ptr<const File>> files_;

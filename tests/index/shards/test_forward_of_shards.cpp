@@ -159,7 +159,7 @@ TEST_CASE("segments of shards end where those of the whole do, whatever has list
   CHECK(segments == 2);
   const StageFile order_file = corpus.pipeline.new_file();
   write_order(*order_file, order, {}, corpus.joined, {0, 1, 2});
-  const OrderReader reader(ContainerReader(order_file, FileKind::order, order_version));
+  const OrderReader reader(ContainerReader(order_file, FileKind::order));
   const ForwardShards shards = shards_of(corpus, reader, 3);
   CHECK((merged_forward(shards, corpus.pipeline) == bytes_of(*site.forward)));
   CHECK_THROWS_WITH(FeatureExtractor((*shards.indexes)[0], shards.forwards[0], select_features("all")),

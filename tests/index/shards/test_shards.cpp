@@ -129,9 +129,8 @@ TEST_CASE("long lists of shards are merged in pieces", "[shards]") {
                 cut_into_shards(count_postings(collection, corpus.pipeline.resources), order.documents, count));
     std::vector<IndexReader> shards;
     for (std::uint32_t number = 1; number <= count; ++number) {
-      ShardSource source({number, count}, OrderReader(ContainerReader(order_file, FileKind::order, order_version)),
-                         StatisticsReader(ContainerReader(statistics_file, FileKind::statistics, statistics_version)),
-                         std::nullopt);
+      ShardSource source({number, count}, OrderReader(ContainerReader(order_file, FileKind::order)),
+                         StatisticsReader(ContainerReader(statistics_file, FileKind::statistics)), std::nullopt);
       const StageFile shard = corpus.pipeline.new_file();
       build_index(collection, order, {}, options, corpus.pipeline.resources, *shard, &source.whole());
       shards.push_back(Pipeline::open_index(shard));

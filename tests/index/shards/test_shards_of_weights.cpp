@@ -35,7 +35,7 @@ TEST_CASE("shards of given weights score as the whole and merge to its bytes", "
     for (const auto& split : splits) {
       const StageFile file = pipeline.new_file();
       write_statistics(CollectionReader(split), pipeline.resources, *file);
-      counted.emplace_back(ContainerReader(file, FileKind::statistics, statistics_version));
+      counted.emplace_back(ContainerReader(file, FileKind::statistics));
     }
     const StageFile statistics = pipeline.new_file(), order_file = pipeline.new_file();
     merge_statistics(counted, pipeline.resources, *statistics);
@@ -44,9 +44,8 @@ TEST_CASE("shards of given weights score as the whole and merge to its bytes", "
                 cut_into_shards(count_postings(joined, pipeline.resources), order.documents, count));
     std::vector<IndexReader> shards;
     for (std::uint32_t number = 1; number <= count; ++number) {
-      ShardSource source({number, count}, OrderReader(ContainerReader(order_file, FileKind::order, order_version)),
-                         StatisticsReader(ContainerReader(statistics, FileKind::statistics, statistics_version)),
-                         std::nullopt);
+      ShardSource source({number, count}, OrderReader(ContainerReader(order_file, FileKind::order)),
+                         StatisticsReader(ContainerReader(statistics, FileKind::statistics)), std::nullopt);
       source.check(joined, options);
       const StageFile file = pipeline.new_file();
       build_index(joined, order, order_options, options, pipeline.resources, *file, &source.whole());

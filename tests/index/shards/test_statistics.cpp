@@ -20,7 +20,7 @@ using Terms = std::map<std::string, Bytes>;
 /// last have whole blocks. Terms of a part may be less than those of the part before, as no writer lets them be.
 ContainerReader dictionary(std::span<const Terms> parts, const Pipeline& pipeline) {
   const StageFile file = pipeline.new_file();
-  ContainerWriter out(*file, FileKind::statistics, statistics_version);
+  ContainerWriter out(*file, FileKind::statistics);
   std::vector<std::uint64_t> offsets;
   out.begin_section("terms");
   for (const Terms& terms : parts) {
@@ -36,7 +36,7 @@ ContainerReader dictionary(std::span<const Terms> parts, const Pipeline& pipelin
   out.end_section();
   out.add_array("terms_blocks", offsets);
   out.finish();
-  return ContainerReader(file, FileKind::statistics, statistics_version);
+  return ContainerReader(file, FileKind::statistics);
 }
 ContainerReader dictionary(const Terms& terms, const Pipeline& pipeline) {
   return dictionary(std::span(&terms, 1), pipeline);
@@ -210,7 +210,7 @@ TEST_CASE("the scale of splits is that of the whole", "[shards][property]") {
     // As a file.
     const StageFile file = corpus.pipeline.new_file();
     write_scales(*file, scales);
-    const Scales read = read_scales(ContainerReader(file, FileKind::scales, scales_version));
+    const Scales read = read_scales(ContainerReader(file, FileKind::scales));
     CHECK(read.top == scales.top);
     CHECK(read.bm25 == scales.bm25);
     CHECK(read.splits == scales.splits);

@@ -30,7 +30,7 @@ TEST_CASE("hits are the same within any budget that has room for them", "[featur
   const StageFile forward_file = pipeline.new_file();
   build_forward(collection, {order.documents, hash_text(index.container().content_hash())}, pipeline.resources,
                 *forward_file);
-  const ForwardReader forward(ContainerReader(forward_file, FileKind::forward, forward_version));
+  const ForwardReader forward(ContainerReader(forward_file, FileKind::forward));
 
   IndexPages pages(index, 0, &forward);
   // Terms of many hits, of literals (they occur in URLs alone) and of none; few of them, and more than sixteen.
