@@ -18,7 +18,7 @@ namespace {
 
 /// Everything a source gives, read in steps of so many bytes.
 std::string content(std::string stored, std::size_t step = 1000) {
-  const std::unique_ptr<ByteSource> source = ByteSource::of_memory("test.file", std::move(stored));
+  const std::unique_ptr<ByteSource> source = ByteSource::from_memory("test.file", std::move(stored));
   std::string text;
   std::string piece(step, '\0');
   for (;;) {
@@ -123,7 +123,7 @@ TEST_CASE("A zstd frame whose window is larger than allowed is refused, with the
     ByteSource::open(path, nullptr, (1 << 25) - 1)->read({&byte, 1});
     FAIL("a large window was taken");
   } catch (const InvalidArgument& error) {
-    CHECK(std::string(error.what()).find(path + ": its zstd data takes a window of more than 16M") == 0);
+    CHECK(std::string(error.what()).find(path + ": its zstd data needs a window of more than 16M") == 0);
     CHECK(std::string(error.what()).find("--memory") != std::string::npos);
   }
 }

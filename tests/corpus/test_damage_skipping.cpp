@@ -16,7 +16,7 @@ namespace {
 
 /// The segments of a file, each with the damage behind it in brackets: its place and how much of the segment is sound.
 std::string segments_of(const std::string& stored, std::size_t step = 1000) {
-  const std::unique_ptr<DamageSkippingSource> source = DamageSkippingSource::of_memory("test.gz", stored);
+  const std::unique_ptr<DamageSkippingSource> source = DamageSkippingSource::from_memory("test.gz", stored);
   std::string shown, piece(step, '\0');
   for (;;) {
     const std::size_t got = source->read({reinterpret_cast<std::uint8_t*>(piece.data()), step});

@@ -15,9 +15,10 @@ inline Evaluation evaluate_texts(const std::vector<std::string>& runs, const std
   Resources resources;
   resources.tmp_folder = folder.path("");
   resources.memory_bytes = memory_bytes;
-  RunEvaluator evaluator(*ByteSource::of_memory("qrels", qrels), options, resources);
+  RunEvaluator evaluator(*ByteSource::from_memory("qrels", qrels), options, resources);
   std::size_t number = 0;
-  for (const std::string& run : runs) evaluator.add_run(*ByteSource::of_memory("run" + std::to_string(++number), run));
+  for (const std::string& run : runs)
+    evaluator.add_run(*ByteSource::from_memory("run" + std::to_string(++number), run));
   return evaluator.finish();
 }
 

@@ -173,7 +173,7 @@ TEST_CASE("a list of docnos chooses all documents with them, and counts those th
   const std::string one = all.pages[3].docno, other = all.pages[200].docno;
   REQUIRE(one != other);
   const std::string list = "\xEF\xBB\xBF" + one + "\n\n " + other + " \r\nnone\n" + one + "\nnobody";
-  const auto source = ByteSource::of_memory("list", list);
+  const auto source = ByteSource::from_memory("list", list);
   const ListedDocuments listed = read_docno_list(*source, *all.index, all.pipeline.resources);
   CHECK(listed.listed == 5);
   CHECK(listed.unknown == 2);
