@@ -19,14 +19,14 @@ PlainDocument extracted(std::string_view html, std::string_view url = "http://ho
   return PlainDocument(out);
 }
 
-/// The body with each phrase end shown as "|".
+/// The body with "|" for each phrase end.
 std::string body_of(std::string_view html) {
   std::string body = extracted(html).body;
   for (char& c : body) c = c == phrase_end ? '|' : c;
   return body;
 }
 
-/// What the scanner reports, as text.
+/// The scanner's events as text.
 std::string scanned(std::string_view page) {
   struct Recorder final : HtmlEvents {
     void text(std::string_view text, bool) override { all += text; }
@@ -158,7 +158,7 @@ TEST_CASE("Links are resolved against the page or its base", "[text]") {
   CHECK(url_of("<a href='x'y>") == "http://host.org/folder/x");
   CHECK(url_of("<a href>") == "http://host.org/folder/page");
   CHECK(url_of("<a href\f=\f'x'>") == "http://host.org/folder/x");
-  // References in addresses need their semicolon, but for numbers; one that is no character ends the address.
+  // References in URLs need their semicolon, except for numbers; a number that is not a character ends the URL.
   CHECK(url_of("<a href='?a=1&copy=2&eacute;&#65B&#x43;'>") ==
         "http://host.org/folder/page?a=1&copy=2\xC3\xA9"
         "ABC");
@@ -286,7 +286,7 @@ TEST_CASE("Hostile pages take linear time", "[text][property]") {
                          [](std::size_t bytes) { return repeated("<b>", bytes / 7) + repeated("</i>", bytes / 7); },
                          [](std::size_t bytes) { return "<a href=\"" + std::string(bytes, 'x') + "\">"; },
                          [](std::size_t bytes) { return "&" + std::string(bytes, 'x'); }};
-  // 2 MB a page: what is quadratic takes minutes, what is linear well below a second, even on a slow machine.
+  // 2 MB per page: quadratic work takes minutes, linear work well below a second, even on a slow machine.
   HtmlExtractor extractor;
   for (std::size_t i = 0; i < std::size(makers); ++i) {
     const std::string page = makers[i](2'000'000);

@@ -5,7 +5,6 @@
 
 #include "catch.hpp"
 
-/// Snippets: the part of a text with the most terms of a query.
 namespace quern {
 namespace {
 

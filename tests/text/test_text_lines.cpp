@@ -3,11 +3,10 @@
 
 #include "catch.hpp"
 
-/// The text that is kept of a document.
 namespace quern {
 namespace {
 
-/// Of a title and a body whose phrases end with '|', in pieces of at most `max_bytes`.
+/// The lines of a title and a body whose phrases end with '|', in pieces of at most `max_bytes`.
 std::string kept_text(std::string title, std::string body, std::size_t max_bytes = 1000) {
   TextLines lines;
   std::string text;
