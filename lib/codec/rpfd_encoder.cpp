@@ -11,7 +11,7 @@ namespace {
 /// One stream of a block, split into slots and exceptions at every depth.
 class SplitStream {
  public:
-  /// Fills in the stream's counts.
+  /// Also sets the counts of `stream`.
   void split(const Shape& shape, const Widths& widths, std::span<const std::uint32_t> values, Stream& stream) {
     arrays_[0] = values;
     for (unsigned i = 0; i < shape.size; ++i) {
@@ -117,7 +117,7 @@ class RpfdEncoder final : public ListEncoder {
   CodedBits bits() const override { return bits_; }
 
  private:
-  /// Writes from front to back, since packing may clear the bits that follow.
+  /// Writes in ascending order, since packing may clear the following bits.
   void write(std::uint32_t* block) const {
     BitAppender to(block, 0);
     write_counts(layout_.docids, docid_widths_, to);

@@ -8,7 +8,7 @@
 #include "catch.hpp"
 #include "codec/newpfd_of_version3.hpp"
 
-/// The worked examples of the codecs' pages, read from the pages themselves.
+/// The worked examples on the codecs' format pages, read from the pages themselves.
 namespace quern {
 namespace {
 

@@ -15,7 +15,7 @@ using test::Random;
 
 using Values = std::vector<std::uint32_t>;
 
-/// Values packed from a bit on, with room behind, and what else a kernel takes.
+/// Values packed from a bit offset on, with space after them, and a kernel's other inputs.
 struct Run {
   Values values;
   std::vector<std::uint16_t> narrow_highs;  ///< up to the next multiple of 32
@@ -41,7 +41,7 @@ struct Run {
 
   unsigned n() const { return static_cast<unsigned>(values.size()); }
 
-  /// What a kernel makes of it, over garbage. `more` are its arguments between n and the output.
+  /// The kernel's output, written over garbage. `more` are its arguments between n and the output.
   template <class Kernel, class... More>
   Values unpacked(Kernel kernel, More... more) const {
     Values out(values.size() + unpack_slack + 1, 0x55555555);
@@ -143,14 +143,15 @@ TEST_CASE("all levels unpack values with arrays of high parts", "[codec][propert
     std::array<CopiedMask, HighParts::max_arrays> copied;
     HighParts parts;
     std::uint32_t above = n, bit = static_cast<std::uint32_t>(random() % 100) + n * width;
-    for (unsigned of = 0; of < HighParts::max_arrays; ++of) {
-      HighParts::Array& array = parts.arrays[of];
-      for (std::uint8_t& byte : masks[of])  // fewer exceptions in some trials
+    for (unsigned index = 0; index < HighParts::max_arrays; ++index) {
+      HighParts::Array& array = parts.arrays[index];
+      for (std::uint8_t& byte : masks[index])  // fewer exceptions in some trials
         byte = static_cast<std::uint8_t>(random() % 64 < kept ? random() : random() & random() & random());
-      array.above = of < arrays ? above : 0;
-      array.size = above = copied[of].copy(reinterpret_cast<const std::uint32_t*>(masks[of].data()), 3, array.above);
-      array.mask = copied[of].bytes();
-      array.width = of < arrays ? static_cast<unsigned>(random() % (14 / arrays + 1)) : 0;
+      array.above = index < arrays ? above : 0;
+      array.size = above =
+          copied[index].copy(reinterpret_cast<const std::uint32_t*>(masks[index].data()), 3, array.above);
+      array.mask = copied[index].bytes();
+      array.width = index < arrays ? static_cast<unsigned>(random() % (14 / arrays + 1)) : 0;
       array.slots_bit = bit;
       bit += array.size * array.width;
     }

@@ -14,13 +14,13 @@ namespace {
 
 using test::Random;
 
-/// The fewest bits that any arrays give which WidthSearch may choose, counted as it does. `tried` are the arrays before
-/// number `array`, whose values these are; `n` is how many the first has.
+/// The fewest bits of any arrays that WidthSearch may choose, counted as it does. `values` belong to array number
+/// `array`; `tried` are the arrays before it; `n` is the size of the first.
 std::uint64_t fewest_bits(const std::vector<std::uint32_t>& values, newpfd::Arrays tried, unsigned array,
                           std::size_t n) {
   constexpr std::uint64_t none = ~std::uint64_t{0};
   std::uint64_t fewest = none;
-  if (array > 0 && values.size() > newpfd::WidthSearch::most_values(array, n)) return none;
+  if (array > 0 && values.size() > newpfd::WidthSearch::max_values(array, n)) return none;
   tried.count = array + 1;
   for (unsigned width = 0; width <= newpfd::max_width(array); ++width) {
     if (array == 0 && width == 31) continue;
@@ -39,7 +39,7 @@ std::uint64_t fewest_bits(const std::vector<std::uint32_t>& values, newpfd::Arra
   return fewest;
 }
 
-/// Bits that these arrays take for the values, counted in the same way.
+/// Bits of these arrays for the values, counted in the same way.
 std::uint64_t bits_of(const newpfd::Arrays& arrays, std::vector<std::uint32_t> values) {
   std::uint64_t bits = 0;
   for (unsigned array = 0; array < arrays.count; ++array) {

@@ -12,7 +12,7 @@ namespace {
 
 using test::Random;
 
-/// Bits in unary code of the given numbers, from a bit on.
+/// Bits in unary code of the given numbers, from a bit offset on.
 Words unary_words(const std::vector<unsigned>& numbers, std::uint64_t bit, std::uint64_t& end) {
   end = bit;
   for (const unsigned number : numbers) end += number + 1;
@@ -46,7 +46,7 @@ TEST_CASE("terminators of unary numbers are found wherever they begin", "[codec]
       positions.resize(n);
       REQUIRE(positions == expected);
       positions.resize(n + 1 + unary_slack);
-      // One more than there are, and one bit fewer than they take.
+      // One number too many, and one bit too few.
       CHECK_FALSE(find(words.data(), begin, bits, n + 1, positions.data()));
       CHECK_FALSE(find(words.data(), begin, bits - 1, n, positions.data()));
     }
@@ -117,7 +117,7 @@ TEST_CASE("Rice coding picks the width with the smallest size", "[codec][propert
   for (double mean : {1.0, 3.0, 40.0, 1000.0, 100000.0}) {
     const test::List list = test::clustered_list(random, 10000, mean);
     const auto coded = test::encode(*rice_codec().make_encoder({}), list, 128);
-    const rice::Widths chosen = rice::Widths::of_word(coded.words[0]);
+    const rice::Widths chosen = rice::Widths::from_word(coded.words[0]);
     const auto bits = [](const std::vector<std::uint32_t>& values, unsigned width) {
       double unary = 0;
       for (const std::uint32_t value : values) unary += (value >> width) + 1;
@@ -170,12 +170,12 @@ TEST_CASE("Rice blocks with impossible unary parts are refused", "[codec]") {
     changed[index] = word;
     return changed;
   };
-  CHECK_THROWS_AS(decode(with(0, good[0] | 1u << 11)), CorruptFile);  // header bits that mean nothing
-  CHECK_THROWS_AS(decode(with(1, good[1] - 1)), CorruptFile);         // docIDs' part one bit shorter
-  CHECK_THROWS_AS(decode(with(1, good[1] + 1)), CorruptFile);         // or longer
-  CHECK_THROWS_AS(decode(with(1, good[1] + 0x10000)), CorruptFile);   // frequencies' part one bit longer
+  CHECK_THROWS_AS(decode(with(0, good[0] | 1u << 11)), CorruptFile);  // unused header bits
+  CHECK_THROWS_AS(decode(with(1, good[1] - 1)), CorruptFile);         // docIDs' part one bit too short
+  CHECK_THROWS_AS(decode(with(1, good[1] + 1)), CorruptFile);         // or too long
+  CHECK_THROWS_AS(decode(with(1, good[1] + 0x10000)), CorruptFile);   // frequencies' part one bit too long
   CHECK_THROWS_AS(decode(with(1, 2u << 16 | 2u)), CorruptFile);       // fewer bits than values
-  CHECK_THROWS_AS(decode(with(1, good[1] | 0xffff)), CorruptFile);    // a length in a word, which is short
+  CHECK_THROWS_AS(decode(with(1, good[1] | 0xffff)), CorruptFile);    // a short length in a separate word
   CHECK_THROWS_AS(decode(with(2, 0xffffffff)), CorruptFile);          // no terminators
 }
 

@@ -41,7 +41,7 @@ bool in_range(const FewPostings& list, docid_t num_documents) {
   return true;
 }
 
-/// Codes and decodes; and every cut throws, since each bit but the padding counts.
+/// Codes and decodes the list; checks that every truncation throws, since each bit except the padding matters.
 void check_list(const FewPostings& list, docid_t num_documents) {
   const Bytes bytes = coded(list, num_documents);
   REQUIRE(decoded(bytes, list.docids.size(), num_documents) == list);
@@ -141,5 +141,5 @@ TEST_CASE("Whatever the bytes, short lists come out in range or are refused", "[
   }
   CHECK(decoded_lists > 1000);
   CHECK_THROWS_AS(decoded(Bytes(100, 0xff), 3, 2), CorruptFile);  // more postings than documents
-  CHECK_THROWS_AS(decoded(Bytes(100, 0x00), 1, 1), CorruptFile);  // a frequency without an end
+  CHECK_THROWS_AS(decoded(Bytes(100, 0x00), 1, 1), CorruptFile);  // an endless frequency
 }
