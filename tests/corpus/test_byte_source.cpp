@@ -16,7 +16,7 @@ using quern::testing::zstd_packed;
 
 namespace {
 
-/// Everything a source gives, read in steps of so many bytes.
+/// All bytes of a source, read in steps of `step` bytes.
 std::string content(std::string stored, std::size_t step = 1000) {
   const std::unique_ptr<ByteSource> source = ByteSource::from_memory("test.file", std::move(stored));
   std::string text;
@@ -28,7 +28,7 @@ std::string content(std::string stored, std::size_t step = 1000) {
   }
 }
 
-/// What the source says to a damaged file; empty where it takes it.
+/// The source's error for a damaged file; empty if there is none.
 std::string complaint(const std::string& stored) {
   try {
     content(stored);
@@ -38,7 +38,7 @@ std::string complaint(const std::string& stored) {
   return {};
 }
 
-/// Text that doesn't shrink to nothing, of several buffers' size.
+/// Text that compresses badly, as large as several buffers.
 std::string long_text() {
   std::mt19937 random(7);
   std::string text;
@@ -103,10 +103,10 @@ TEST_CASE("Zero bytes behind a gzip file are padding, anything else is an error"
 TEST_CASE("A compressed file that is cut anywhere is an error with name and offset", "[corpus]") {
   for (const std::string& whole : {gzipped("a text that is cut"), zstd_packed("a text that is cut")}) {
     for (std::size_t size = 4; size < whole.size(); ++size) {
-      const std::string said = complaint(whole.substr(0, size));
+      const std::string message = complaint(whole.substr(0, size));
       INFO(size << " of " << whole.size());
-      CHECK(said.find("test.file") == 0);
-      CHECK(said.find("ends too early, at byte " + std::to_string(size)) != std::string::npos);
+      CHECK(message.find("test.file") == 0);
+      CHECK(message.find("ends too early, at byte " + std::to_string(size)) != std::string::npos);
     }
   }
 }
@@ -121,7 +121,7 @@ TEST_CASE("A zstd frame whose window is larger than allowed is refused, with the
   CHECK(ByteSource::open(path, nullptr, 1 << 25)->read({&byte, 1}) == 0);
   try {
     ByteSource::open(path, nullptr, (1 << 25) - 1)->read({&byte, 1});
-    FAIL("a large window was taken");
+    FAIL("a large window was accepted");
   } catch (const InvalidArgument& error) {
     CHECK(std::string(error.what()).find(path + ": its zstd data needs a window of more than 16M") == 0);
     CHECK(std::string(error.what()).find("--memory") != std::string::npos);
@@ -132,8 +132,8 @@ TEST_CASE("A wrong byte in compressed data or its checksum is an error", "[corpu
   std::string stored = gzipped(long_text());
   SECTION("in the checksum") { stored[stored.size() - 6] ^= 1; }
   SECTION("in the data") { stored[stored.size() / 2] ^= 1; }
-  const std::string said = complaint(stored);
-  CHECK(said.find("test.file: damaged gzip data at byte ") == 0);
+  const std::string message = complaint(stored);
+  CHECK(message.find("test.file: damaged gzip data at byte ") == 0);
 }
 
 TEST_CASE("Files are opened by their contents, not by their names", "[corpus]") {

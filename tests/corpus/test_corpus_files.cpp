@@ -52,7 +52,7 @@ TEST_CASE("Any number of files in any folders are in the order of the names", "[
       for (std::uint64_t length = random.below(3); length > 0; --length)
         if (const char c = characters[random.below(characters.size())]; c != '/') part += c;
     }
-    name.back() += "_";  // no folder has that name
+    name.back() += "_";  // so that no folder has this name
     names.insert(std::move(name));
   }
   const std::string top = folder.path("");

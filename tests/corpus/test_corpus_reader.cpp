@@ -22,7 +22,7 @@ std::string trec_document(int number, std::size_t text_bytes) {
 }
 
 struct Read {
-  std::vector<std::string> records;       ///< all of them, in order
+  std::vector<std::string> records;       ///< in order
   std::vector<std::string> places;        ///< "file:offset:format" of each
   std::vector<std::size_t> batch_counts;  ///< records in each batch
   std::vector<BadRecord> bad;
@@ -90,7 +90,7 @@ TEST_CASE("The corpus's bytes alone decide where batches end", "[corpus][propert
   CHECK(plain.places == packed.places);
   CHECK(plain.batch_counts == packed.batch_counts);
 
-  // Two files give the same records, and a batch goes on over the file's end.
+  // Two files give the same records, and a batch continues past a file's end.
   const std::size_t middle = text.find("<DOC>", text.size() / 2);
   const Read halves =
       read_corpus({folder.write("x/1", text.substr(0, middle)), folder.write("x/2", text.substr(middle))}, options);
@@ -238,7 +238,7 @@ TEST_CASE("A truncated gzip file is an error, after the records before the cut",
   std::size_t records = 0;
   try {
     while (reader.next(batch)) records += batch.records.size();
-    FAIL("a cut file was read to its end");
+    FAIL("a truncated file was read to its end");
   } catch (const CorruptFile& error) {
     CHECK(std::string(error.what()).find(path) == 0);
   }

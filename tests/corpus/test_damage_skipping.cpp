@@ -8,13 +8,13 @@
 #include "index/pipeline/crawl.hpp"
 #include "temporary_folder.hpp"
 
-/// Gzip files that are read on behind damage.
+/// Reading continues after damage in gzip files.
 using namespace quern;
 using namespace quern::testing;
 
 namespace {
 
-/// The segments of a file, each with the damage behind it in brackets: its place and how much of the segment is sound.
+/// The segments of a file, each followed by its damage in brackets: the offset, and the intact bytes of the segment.
 std::string segments_of(const std::string& stored, std::size_t step = 1000) {
   const std::unique_ptr<DamageSkippingSource> source = DamageSkippingSource::from_memory("test.gz", stored);
   std::string shown, piece(step, '\0');
@@ -34,7 +34,7 @@ std::string with_wrong_byte(std::string member, std::size_t at) {
 }
 
 struct ReadFiles {
-  std::vector<std::string> records, bad;  ///< "offset: reason" of bad ones, "stored" before it if it is in that file
+  std::vector<std::string> records, bad;  ///< "offset: reason", after "stored" if the offset is in the stored file
   std::uint64_t skipped_files = 0;
 };
 

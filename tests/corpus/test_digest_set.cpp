@@ -13,7 +13,7 @@ TEST_CASE("A set of digests knows those that were added, and no others", "[colle
   RandomBits random(5);
   std::set<Hash128> expected;
   for (int i = 0; i < 100000; ++i) {
-    // Few values in some of the bits: tables of very different sizes, and long runs of used places.
+    // Few values in some of the bits: tables of very different sizes, and long runs of used slots.
     const bool is_crowded = i % 2 == 0;
     const Hash128 digest{is_crowded ? random.below(1000) : random.below(~std::uint64_t{0}),
                          is_crowded ? std::uint64_t{7} : random.below(~std::uint64_t{0}) | std::uint64_t{1} << 32};

@@ -16,7 +16,7 @@ namespace {
 struct Decoded {
   std::string body;
   std::string problem;
-  /// What came before a problem doesn't count.
+  /// Output before an error doesn't count.
   bool operator==(const Decoded& other) const {
     return problem == other.problem && (!problem.empty() || body == other.body);
   }

@@ -8,14 +8,14 @@
 #include "corpus/small_collection.hpp"
 #include "formats/container_writing.hpp"
 
-/// The lexicon of a collection, through parse_corpus: the builder's way with little memory.
+/// The lexicon of a collection through parse_corpus(), including the builder with little memory.
 using namespace quern;
 using quern::testing::Page;
 using quern::testing::TemporaryFolder;
 
 namespace {
 
-/// Pages of words that are drawn from a growing vocabulary.
+/// Pages of words drawn from a growing vocabulary.
 std::vector<Page> random_pages(std::size_t count, std::uint64_t seed) {
   RandomBits random(seed);
   std::vector<Page> pages;
@@ -41,7 +41,7 @@ std::map<std::string, Counts> lexicon_of(const CollectionReader& collection) {
   return lexicon;
 }
 
-/// df and cf by counting the words of title and text; the URL's words stand in the lexicon with no count.
+/// df and cf by counting the words of title and text; the URL's words are in the lexicon with zero counts.
 std::map<std::string, Counts> counted(const std::vector<Page>& pages) {
   std::map<std::string, Counts> lexicon;
   for (const Page& page : pages) {
@@ -82,7 +82,7 @@ TEST_CASE("A collection's bytes depend on neither memory nor threads", "[collect
   const std::vector<Page> pages = random_pages(400, 41);
   ParseReport roomy, tight;
   const File wanted = testing::parse_pages(folder, pages, testing::small_resources(folder, 1, 1 << 30), &roomy);
-  // A table of an eighth of 64 KB is full behind each chunk: many generations.
+  // A table of an eighth of 64 KB is full after each chunk: many generations.
   for (const unsigned threads : {1u, 3u}) {
     const File file = testing::parse_pages(folder, pages, testing::small_resources(folder, threads, 64 << 10), &tight);
     CHECK(testing::bytes_of(file) == testing::bytes_of(wanted));
