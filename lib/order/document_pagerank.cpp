@@ -39,7 +39,7 @@ DocumentPagerank pagerank_of_graph(const ReadGraph& read, PagerankSource source,
   return pagerank;
 }
 
-/// PageRank from the collection's own links; the same for all documents if no link is between two of them.
+/// PageRank from the collection's own links; equal for all documents if there is no link between two of them.
 DocumentPagerank pagerank_of_links(const CollectionReader& collection, const Resources& resources) {
   DocumentPagerank uniform;
   if (collection.manifest().links > 0) {
@@ -75,7 +75,7 @@ std::uint64_t look_up_scores(ByteSource& source, const CollectionReader& collect
   return unknown;
 }
 
-/// The same by sorting, of documents whose names do not fit in memory: first the lines' documents are found, then the
+/// As above by sorting, for documents whose names do not fit in memory: first finds the lines' documents, then the
 /// scores of each document.
 std::uint64_t join_scores(ByteSource& source, const CollectionReader& collection, const Resources& resources,
                           std::vector<float>& ranks) {
@@ -85,7 +85,7 @@ std::uint64_t join_scores(ByteSource& source, const CollectionReader& collection
   };
   NamedJoin<AskedLine> lines(collection, resources, resources.memory_bytes / 2);
   read_scores(source, [&](const ScoreLine& line) {
-    lines.ask(NameHashes::of(line.document), {line.number, std::bit_cast<std::uint32_t>(line.score)});
+    lines.ask(NameHashes::from_name(line.document), {line.number, std::bit_cast<std::uint32_t>(line.score)});
   });
   std::uint64_t unknown = 0;
   ExternalSort found(resources.tmp_folder, resources.memory_bytes / 2);

@@ -22,7 +22,7 @@ namespace {
 
 using Terms = std::vector<std::uint32_t>;
 
-/// Documents of up to `length` terms, each term of a topic of its own with the odds `topical`.
+/// Documents of up to `length` terms, each term from the document's own topic with probability `topical`.
 std::vector<Terms> random_documents(std::size_t count, std::uint32_t topics, std::uint64_t length, RandomBits& random) {
   constexpr std::uint32_t terms_of_topic = 40;
   std::vector<Terms> documents(count);
@@ -45,7 +45,7 @@ std::uint32_t number_of_terms(const std::vector<Terms>& documents) {
   return most;
 }
 
-/// As sets over `terms`, which is overwritten.
+/// Documents as sets over `terms`, which is overwritten.
 std::vector<TermSet> sets_of(std::vector<Terms>& terms) {
   std::vector<TermSet> sets;
   for (Terms& document : terms)
@@ -60,7 +60,8 @@ std::vector<docid_t> numbers_of(std::span<const TermSet> sets) {
 }
 
 std::vector<docid_t> bisected(std::vector<Terms> documents, unsigned threads, BisectionOptions options = {}) {
-  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);  // more than there are cores
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
+                                  threads);  // may exceed the number of cores
   Resources resources = default_resources();
   resources.threads = threads;
   std::vector<TermSet> sets = sets_of(documents);
@@ -68,7 +69,7 @@ std::vector<docid_t> bisected(std::vector<Terms> documents, unsigned threads, Bi
   return numbers_of(sets);
 }
 
-/// Sum of log2 of all gaps, those of the first postings included.
+/// Sum of log2 of all gaps, including those of first postings.
 double log_gap_bits(const std::vector<Terms>& documents, const std::vector<docid_t>& order) {
   std::map<std::uint32_t, std::size_t> next;
   double bits = 0;
@@ -81,8 +82,8 @@ double log_gap_bits(const std::vector<Terms>& documents, const std::vector<docid
   return bits;
 }
 
-/// The cost that an exchange is to make smaller, by its definition: d log2(n / (d + 1)) for each half and each term
-/// that not all documents have, where n is half the documents.
+/// The cost that an exchange should reduce, by its definition: d log2(n / (d + 1)) for each half and each term that not
+/// all documents contain, where n is half the number of documents.
 double model_bits(const std::vector<Terms>& documents, const std::vector<bool>& in_first) {
   std::map<std::uint32_t, std::size_t> counts[2];
   for (std::size_t i = 0; i < documents.size(); ++i)
@@ -114,7 +115,7 @@ std::vector<float> log_gains(std::size_t count) {
   return gains;
 }
 
-/// One split of all documents: numbers in the order afterwards.
+/// One split of all documents: document numbers in the resulting order.
 std::vector<docid_t> split(std::vector<Terms> documents, unsigned iterations) {
   const std::vector<float> gains = log_gains(documents.size());
   RangeSplit split(gains);
@@ -124,8 +125,8 @@ std::vector<docid_t> split(std::vector<Terms> documents, unsigned iterations) {
   return numbers_of(sets);
 }
 
-/// The order after one exchange, by its definition: the documents that cost least in the first half go there. False
-/// where it would be rounding that decides.
+/// The order after one exchange, by its definition: the documents with the lowest cost in the first half go there.
+/// False if rounding would decide.
 bool first_exchange(const std::vector<Terms>& documents, std::vector<docid_t>& order) {
   order = testing::first_documents(documents.size());
   std::vector<bool> in_first = first_half(order);

@@ -160,7 +160,7 @@ TEST_CASE("PageRank is the same if names and links do not fit in memory", "[orde
     const auto make_in = [&](std::uint64_t memory_bytes) {
       return document_pagerank(collection, input, testing::small_resources(folder, 2, memory_bytes));
     };
-    // 20 bytes per document, where tables of names and links take more than twice of that.
+    // 20 bytes per document, while tables of names and links take more than twice that.
     const DocumentPagerank large = make_in(64 << 20), small = make_in(count * 20);
     CHECK(small.ranks == large.ranks);
     CHECK(small.report.links == large.report.links);

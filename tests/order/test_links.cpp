@@ -51,7 +51,7 @@ TEST_CASE("Links lead to the pages whose URL is the same when it is normalised",
                 "<a href='http://other.example/'>x</a><a href='/gone#1'>x</a>"
                 "<a href='gone#2'>x</a>"}});
   const ReadGraph read = graph_of_collection(collection, testing::small_resources(folder));
-  // "/%42?" has an empty query, which is not the same as none.
+  // "/%42?" has an empty query, which differs from no query.
   CHECK(edges_of(in_memory(read)) == Edges{{0, 1}, {0, 2}, {1, 0}, {2, 3}});
   CHECK(in_memory(read).out_degrees == std::vector<std::uint32_t>{2, 1, 1, 0});
   CHECK(read.counts.links == 11);
@@ -108,7 +108,7 @@ TEST_CASE("Links that random pages draw are those of a model, for any number of 
     CHECK(std::is_sorted(row.begin(), row.end()));
   }
 
-  // What --links prints makes the same graph when it is read as a file.
+  // The output of --links gives the same graph when read as a file.
   std::string lines;
   list_links(collection, testing::small_resources(folder),
              [&](std::string_view from, std::string_view to) { lines.append(from).append("\t").append(to) += '\n'; });
