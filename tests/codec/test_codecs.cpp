@@ -145,7 +145,7 @@ TEST_CASE("every codec decodes outliers of every width at any place", "[codec][p
   }
 }
 
-TEST_CASE("every codec decodes one outlier at each place of a block", "[codec][property]") {
+TEST_CASE("every codec decodes one outlier at each position of a block", "[codec][property]") {
   for (const auto& [codec, options] : all_set_ups()) {
     INFO(name_of(*codec, options));
     for (unsigned at = 0; at < options.block_size; at += testing::sanitized ? 5 : 1) {
@@ -185,7 +185,7 @@ TEST_CASE("every codec decodes blocks in which half of the values are exceptions
   }
 }
 
-TEST_CASE("every codec codes long lists, and the same bytes each time", "[codec][property]") {
+TEST_CASE("every codec codes long lists, deterministically", "[codec][property]") {
   Random random(4);
   for (const auto& [codec, options] : all_set_ups()) {
     INFO(name_of(*codec, options));
@@ -198,7 +198,7 @@ TEST_CASE("every codec codes long lists, and the same bytes each time", "[codec]
   }
 }
 
-TEST_CASE("a list that is cut anywhere is refused", "[codec][property]") {
+TEST_CASE("a truncated list is refused", "[codec][property]") {
   Random random(5);
   for (const auto& [codec, options] : all_set_ups()) {
     INFO(name_of(*codec, options));

@@ -89,7 +89,7 @@ TEST_CASE("all levels unpack frequencies, patched or not", "[codec][property]") 
   }
 }
 
-TEST_CASE("all levels sum gaps up modulo 2^32, patched or not", "[codec][property]") {
+TEST_CASE("all levels sum gaps modulo 2^32, patched or not", "[codec][property]") {
   Random random(2);
   for (unsigned trial = 0; trial < 33 * 40; ++trial) {
     const Run run(random, static_cast<unsigned>(random() % 150), trial % 33);
@@ -107,7 +107,7 @@ TEST_CASE("all levels sum gaps up modulo 2^32, patched or not", "[codec][propert
   }
 }
 
-TEST_CASE("all levels sum up gaps on either side of the largest in 15 bits", "[codec]") {
+TEST_CASE("all levels sum gaps just below and above the 15-bit limit", "[codec]") {
   // Slots of zeros and one exception, in each lane.
   for (unsigned width = 0; width <= 16; ++width)
     for (unsigned i = 0; i < 64; ++i)
@@ -176,7 +176,7 @@ TEST_CASE("all levels unpack values with arrays of high parts", "[codec][propert
   }
 }
 
-TEST_CASE("the level of decoders can be set to what the processor has", "[codec]") {
+TEST_CASE("decoders can use any level that the processor supports", "[codec]") {
   const SimdLevel best = simd_level();
   CHECK(best == simd_levels().back());
   CHECK(simd_levels().front() == SimdLevel::portable);

@@ -56,7 +56,7 @@ std::uint64_t bits_of(const newpfd::Arrays& arrays, std::vector<std::uint32_t> v
 
 }  // namespace
 
-TEST_CASE("the header of a NewPFD block keeps its fields", "[codec]") {
+TEST_CASE("the header of a NewPFD block round-trips", "[codec]") {
   Random random(1);
   for (unsigned trial = 0; trial < 2000; ++trial) {
     newpfd::Header header;
@@ -107,7 +107,7 @@ TEST_CASE("NewPFD codes values of 31 and 32 bits", "[codec]") {
   }
 }
 
-TEST_CASE("a NewPFD block that is cut is refused", "[codec]") {
+TEST_CASE("a truncated NewPFD block is refused", "[codec]") {
   Random random(3);
   test::List list{test::random_values(random, 128, 2), test::random_values(random, 128, 1)};
   for (unsigned i = 0; i < 128; i += 3)  // values of many widths
@@ -128,7 +128,7 @@ TEST_CASE("a NewPFD block that is cut is refused", "[codec]") {
   CHECK(decoder->block_words(WordView(words).first(coded.words.size()), 128) == coded.words.size());
 }
 
-TEST_CASE("a NewPFD block with widths that it can't have is refused", "[codec]") {
+TEST_CASE("a NewPFD block with invalid widths is refused", "[codec]") {
   const auto decoder = newpfd_codec().make_decoder({64, 1}, {});
   std::vector<std::uint32_t> out(64 + over_write_values);
   const auto decode = [&](std::uint32_t half) {
@@ -186,7 +186,7 @@ TEST_CASE("NewPFD lists of versions 1 to 3 are read", "[codec][property]") {
   }
 }
 
-TEST_CASE("an exception behind the values of a NewPFD block of versions 1 to 3 is refused", "[codec]") {
+TEST_CASE("an exception past the values of a NewPFD block of versions 1 to 3 is refused", "[codec]") {
   old_newpfd::Header header;
   header.docid_exceptions = 1;
   header.docid_exception_words = 1;

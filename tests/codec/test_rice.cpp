@@ -27,7 +27,7 @@ Words unary_words(const std::vector<unsigned>& numbers, std::uint64_t bit, std::
 
 }  // namespace
 
-TEST_CASE("terminators of unary numbers are found wherever they begin", "[codec][property]") {
+TEST_CASE("terminators of unary numbers are found at any offset", "[codec][property]") {
   Random random(1);
   for (unsigned trial = 0; trial < 3000; ++trial) {
     std::vector<unsigned> numbers(1 + random() % 200);
@@ -53,7 +53,7 @@ TEST_CASE("terminators of unary numbers are found wherever they begin", "[codec]
   }
 }
 
-TEST_CASE("all levels add the quotients before terminators, or their sums", "[codec][property]") {
+TEST_CASE("all levels add quotients or their sums", "[codec][property]") {
   Random random(7);
   for (unsigned trial = 0; trial < 2000; ++trial) {
     const auto n = static_cast<unsigned>(1 + random() % 200), width = static_cast<unsigned>(random() % 32);
@@ -82,7 +82,7 @@ TEST_CASE("all levels add the quotients before terminators, or their sums", "[co
   }
 }
 
-TEST_CASE("Rice unary parts on either side of 16 bits a position are decoded alike", "[codec]") {
+TEST_CASE("Rice unary parts decode alike with positions of up to 16 bits and more", "[codec]") {
   const SimdLevel best = simd_level();
   // One gap far above all others, in a list so long that the width is 0.
   for (const std::uint32_t bits :

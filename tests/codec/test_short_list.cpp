@@ -111,7 +111,7 @@ TEST_CASE("A list is appended after existing bytes", "[codec]") {
   CHECK(decoded(ByteView(bytes).subspan(3), 2, 10) == list);
 }
 
-TEST_CASE("A list of all documents takes no bits but those of its frequencies", "[codec]") {
+TEST_CASE("A list of all documents takes bits only for its frequencies", "[codec]") {
   FewPostings list;
   for (docid_t docid = 0; docid < 16; ++docid) list.docids.push_back(docid);
   list.freqs.assign(16, 1);
@@ -119,7 +119,7 @@ TEST_CASE("A list of all documents takes no bits but those of its frequencies", 
   CHECK(coded({{0}, {1}}, 1) == Bytes{1});
 }
 
-TEST_CASE("Whatever the bytes, short lists come out in range or are refused", "[codec][property]") {
+TEST_CASE("Short lists decode any bytes to values in range, or refuse them", "[codec][property]") {
   RandomBits random(13);
   int decoded_lists = 0;
   for (int round = 0; round < 20000; ++round) {

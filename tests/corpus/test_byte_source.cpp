@@ -48,7 +48,7 @@ std::string long_text() {
 
 }  // namespace
 
-TEST_CASE("A whole file of any compression is in memory if it is small, else in an unnamed work file", "[corpus]") {
+TEST_CASE("A small file is read into memory, a large one into an unnamed work file, for any compression", "[corpus]") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.path("tmp"));
   Resources resources = default_resources();
@@ -74,7 +74,7 @@ TEST_CASE("A whole file of any compression is in memory if it is small, else in 
   CHECK(as_text(WholeFile(folder.path("log"), resources).bytes()) == text);
 }
 
-TEST_CASE("A source gives the content of plain, gzip and zstd files, whatever the size of a read", "[corpus]") {
+TEST_CASE("A source gives the content of plain, gzip and zstd files for reads of any size", "[corpus]") {
   const std::string text = long_text();
   for (const std::size_t step : {std::size_t{977}, std::size_t{1} << 20}) {
     CHECK(content(text, step) == text);
@@ -86,21 +86,21 @@ TEST_CASE("A source gives the content of plain, gzip and zstd files, whatever th
   CHECK(content(zstd_packed("some text"), 1) == "some text");
 }
 
-TEST_CASE("Several gzip members or zstd frames are one text, empty ones too", "[corpus]") {
+TEST_CASE("Several gzip members or zstd frames are one text, including empty ones", "[corpus]") {
   CHECK(content(gzipped("one ") + gzipped("") + gzipped("two")) == "one two");
   CHECK(content(zstd_packed("one ") + zstd_packed("") + zstd_packed("two")) == "one two");
   CHECK(content(gzipped("")).empty());
   CHECK(content("").empty());
 }
 
-TEST_CASE("Zero bytes behind a gzip file are padding, anything else is an error", "[corpus]") {
+TEST_CASE("Zero bytes after a gzip file are padding, anything else is an error", "[corpus]") {
   CHECK(content(gzipped("text") + std::string(1000, '\0')) == "text");
   CHECK(complaint(gzipped("text") + "more").find("test.file") == 0);
   CHECK(complaint(gzipped("text") + std::string(8, '\0') + "more").find("other data follows it") != std::string::npos);
   CHECK_FALSE(complaint(zstd_packed("text") + "garbage").empty());
 }
 
-TEST_CASE("A compressed file that is cut anywhere is an error with name and offset", "[corpus]") {
+TEST_CASE("A truncated compressed file is an error with name and offset", "[corpus]") {
   for (const std::string& whole : {gzipped("a text that is cut"), zstd_packed("a text that is cut")}) {
     for (std::size_t size = 4; size < whole.size(); ++size) {
       const std::string message = complaint(whole.substr(0, size));
@@ -143,7 +143,7 @@ TEST_CASE("Files are opened by their contents, not by their names", "[corpus]") 
   CHECK(read_whole(folder.write("empty.zst", ""), 100).empty());
 }
 
-TEST_CASE("A small file is read whole up to its limit, and no further", "[corpus]") {
+TEST_CASE("A small file is read whole, up to a limit", "[corpus]") {
   const TemporaryFolder folder;
   const std::string path = folder.write("queries", gzipped(std::string(200000, 'q')));
   CHECK(read_whole(path, 200000) == std::string(200000, 'q'));
@@ -152,7 +152,7 @@ TEST_CASE("A small file is read whole up to its limit, and no further", "[corpus
   CHECK_THROWS_AS(read_whole(folder.path(""), 10), InvalidArgument);
 }
 
-TEST_CASE("A source counts the stored bytes that it took", "[corpus]") {
+TEST_CASE("A source counts the stored bytes that it read", "[corpus]") {
   const std::string stored = gzipped(long_text());
   const TemporaryFolder folder;
   const std::unique_ptr<ByteSource> source = ByteSource::open(folder.write("text.gz", stored));

@@ -91,7 +91,7 @@ std::vector<Soup> soups() {
 
 }  // namespace
 
-TEST_CASE("ranges of a file have its records, whatever lies between them", "[corpus][property]") {
+TEST_CASE("ranges of a file have its records, for any bytes between them", "[corpus][property]") {
   const TemporaryFolder folder;
   std::size_t several = 0;
   for (const Soup& soup : soups()) {
@@ -141,7 +141,7 @@ TEST_CASE("arrays of JSON objects are read in ranges", "[corpus]") {
   }
 }
 
-TEST_CASE("what can't be read in ranges is refused", "[corpus]") {
+TEST_CASE("files that can't be read in ranges are refused", "[corpus]") {
   const TemporaryFolder folder;
   const std::string records = "{\"id\":\"1\"}\n{\"id\":\"2\"}\n";
   const std::string packed = folder.write("packed", gzipped(records)), plain = folder.write("plain", records);

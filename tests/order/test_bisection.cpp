@@ -184,7 +184,7 @@ TEST_CASE("Bisection gives a permutation, the same for any number of threads", "
   }
 }
 
-TEST_CASE("An exchange moves the documents that save most by it", "[order][property]") {
+TEST_CASE("An exchange moves the documents that gain most from it", "[order][property]") {
   RandomBits random(73);
   int compared = 0;
   for (int repeat = 0; repeat < 120; ++repeat) {
@@ -198,7 +198,7 @@ TEST_CASE("An exchange moves the documents that save most by it", "[order][prope
   CHECK(compared > 30);
 }
 
-TEST_CASE("Splitting makes the modelled gaps of two halves smaller", "[order]") {
+TEST_CASE("Splitting shrinks the modelled gaps of both halves", "[order]") {
   RandomBits random(79);
   for (int repeat = 0; repeat < 10; ++repeat) {
     const std::vector<Terms> documents = random_documents(300, 6, 25, random);
@@ -207,7 +207,7 @@ TEST_CASE("Splitting makes the modelled gaps of two halves smaller", "[order]") 
   }
 }
 
-TEST_CASE("Two interleaved topics come apart", "[order]") {
+TEST_CASE("Two interleaved topics are separated", "[order]") {
   std::vector<Terms> documents(64);
   RandomBits random(83);
   for (std::size_t i = 0; i < documents.size(); ++i)
@@ -220,7 +220,7 @@ TEST_CASE("Two interleaved topics come apart", "[order]") {
   }
 }
 
-TEST_CASE("Bisection makes gaps smaller than a random order does", "[order][property]") {
+TEST_CASE("Bisection gives smaller gaps than a random order", "[order][property]") {
   RandomBits random(89);
   const std::vector<Terms> documents = random_documents(3000, 50, 40, random);
   CHECK(log_gap_bits(documents, bisected(documents, 2)) <
@@ -237,7 +237,7 @@ TEST_CASE("Documents that bisection can't distinguish keep their order", "[order
   }
 }
 
-TEST_CASE("Documents that list a term several times, as in damaged collections, are ordered without error", "[order]") {
+TEST_CASE("Duplicate terms in a document, as in damaged collections, are not an error", "[order]") {
   RandomBits random(97);
   std::vector<Terms> documents = random_documents(40, 4, 10, random);
   for (std::size_t i = 0; i < documents.size(); i += 3) documents[i].insert(documents[i].end(), 100, 5);
@@ -252,7 +252,7 @@ TEST_CASE("Ranges that are small enough keep their order", "[order]") {
   CHECK(bisected(documents, 2, {8, 0}) == testing::first_documents(50));
 }
 
-TEST_CASE("A collection's bisection depends neither on threads nor on memory, nor on its chunks", "[order][property]") {
+TEST_CASE("A collection's bisection does not depend on threads, memory or chunks", "[order][property]") {
   const TemporaryFolder folder;
   RandomBits random(101);
   const std::vector<Terms> documents = random_documents(700, 20, 25, random);
@@ -277,7 +277,7 @@ TEST_CASE("Collections of a few documents, some of them empty, are bisected", "[
   }
 }
 
-TEST_CASE("Bisection that does not fit the memory says how much it needs", "[order]") {
+TEST_CASE("Bisection that does not fit in memory reports the size that it needs", "[order]") {
   const TemporaryFolder folder;
   RandomBits random(103);
   const CollectionReader collection = testing::collection_of(folder, pages_of(random_documents(700, 20, 25, random)));

@@ -47,7 +47,7 @@ TEST_CASE("The natural order is the corpus's", "[order]") {
   CHECK(compute(collection, folder, OrderBy::natural) == testing::first_documents(100));
 }
 
-TEST_CASE("The random order is a permutation that its seed alone decides", "[order]") {
+TEST_CASE("The random order is a permutation that depends only on its seed", "[order]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::collection_of(folder, pages_with_urls(500, 3));
   const std::vector<docid_t> first = compute(collection, folder, OrderBy::random, 1);
@@ -103,7 +103,7 @@ TEST_CASE("Each order has a method, and auto chooses url if all documents have a
   CHECK(automatic_order(manifest) == OrderBy::natural);
 }
 
-TEST_CASE("An order that does not fit the memory is refused before it is made", "[order]") {
+TEST_CASE("An order that does not fit in memory is refused before it is computed", "[order]") {
   const TemporaryFolder folder;
   const Resources resources = testing::small_resources(folder, 1, 8000);
   CHECK_NOTHROW(check_order_memory(1000, 8, resources));

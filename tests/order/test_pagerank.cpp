@@ -94,7 +94,7 @@ TEST_CASE("PageRank of random graphs is that of a dense power iteration", "[orde
     }
 }
 
-TEST_CASE("PageRank of a graph in a file has the bits of one in memory", "[order][pagerank][property]") {
+TEST_CASE("PageRank has the same bits for graphs in files and in memory", "[order][pagerank][property]") {
   const TemporaryFolder folder;
   // Several runs of rows, a document with many links to it, documents without any.
   const docid_t documents = 40000;
@@ -136,7 +136,7 @@ TEST_CASE("PageRank of an empty graph is empty; without links it is the same for
   CHECK(ranks_of(folder, graph_of(folder, 1, {})) == std::vector<double>{1});
 }
 
-TEST_CASE("Iterations that end too early say so", "[order][pagerank]") {
+TEST_CASE("Iterations that end too early are reported", "[order][pagerank]") {
   const TemporaryFolder folder;
   PagerankOptions options;
   options.max_iterations = 3;

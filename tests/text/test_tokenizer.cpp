@@ -126,7 +126,7 @@ TEST_CASE("Long tokens are cut at a character's end and counted", "[text]") {
 }
 
 // The tokenizer works on 64 and on 4,096 bytes at a time: runs, phrase ends and characters must cross these limits.
-TEST_CASE("Tokens are the same wherever they lie in a long text", "[text][property]") {
+TEST_CASE("Tokens are the same at any offset of a long text", "[text][property]") {
   std::mt19937_64 random(7);
   const char* const parts[] = {"a",
                                "Z",
@@ -180,7 +180,7 @@ TEST_CASE("A run of letters of any length gives one token", "[text]") {
   }
 }
 
-TEST_CASE("Tokens of random text are those of the definition", "[text][property]") {
+TEST_CASE("Tokens of random text match the definition", "[text][property]") {
   const char* pieces[] = {"a",
                           "Z",
                           "9",
@@ -211,7 +211,7 @@ TEST_CASE("Tokens of random text are those of the definition", "[text][property]
   }
 }
 
-TEST_CASE("Every code point makes the token of the definition", "[text][property]") {
+TEST_CASE("The token of every code point matches the definition", "[text][property]") {
   std::string text;
   for (utf8proc_int32_t point = 1; point < 0x110000; ++point) {
     if (point >= 0xD800 && point < 0xE000) continue;
