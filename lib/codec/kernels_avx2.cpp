@@ -396,11 +396,11 @@ void add_quotients(const std::uint16_t* positions, unsigned width, unsigned n, s
 
 void add_summed_quotients(const std::uint16_t* positions, unsigned width, unsigned n, std::uint32_t* out) {
   const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(width));
-  __m128i others = _mm_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7);
+  __m128i terminators = _mm_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7);
   for (unsigned i = 0; i < n; i += 8) {
     const __m128i ends = _mm_loadu_si128(reinterpret_cast<const __m128i*>(positions + i));
-    add_to(out + i, _mm_sub_epi16(ends, others), shift);
-    others = _mm_add_epi16(others, _mm_set1_epi16(8));
+    add_to(out + i, _mm_sub_epi16(ends, terminators), shift);
+    terminators = _mm_add_epi16(terminators, _mm_set1_epi16(8));
   }
 }
 

@@ -313,8 +313,8 @@ class FewHighs {
     low_ = high_parts(slots.next(), _mm512_maskz_expand_epi16(mask, seconds), first.width);
     high_ = zero;
     if (first.size <= 32) return;
-    const __m512i others = pick(mask_of_32(second, 32), std::popcount(mask), seconds, zero);
-    high_ = high_parts(slots.next(), others, first.width);
+    const __m512i more_highs = pick(mask_of_32(second, 32), std::popcount(mask), seconds, zero);
+    high_ = high_parts(slots.next(), more_highs, first.width);
   }
 
   /// The high parts of values i to i + 31, 0 if missing; i is a multiple of 32, and calls must be in order.
@@ -448,10 +448,10 @@ QUERN_AVX512 void add_quotients(const std::uint16_t* positions, unsigned width, 
 
 QUERN_AVX512 void add_summed_quotients(const std::uint16_t* positions, unsigned width, unsigned n, std::uint32_t* out) {
   const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(width));
-  __m256i others = load_half(counting.data());
+  __m256i terminators = load_half(counting.data());
   for (unsigned i = 0; i < n; i += 16) {
-    add_to(out + i, _mm256_sub_epi16(load_half(positions + i), others), shift);
-    others = _mm256_add_epi16(others, _mm256_set1_epi16(16));
+    add_to(out + i, _mm256_sub_epi16(load_half(positions + i), terminators), shift);
+    terminators = _mm256_add_epi16(terminators, _mm256_set1_epi16(16));
   }
 }
 

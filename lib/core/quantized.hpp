@@ -46,9 +46,8 @@ class ImpactQuantizer {
   double scale_;
 };
 
-// Impacts that a corpus supplies: term weights learned by a model, instead of texts to score by BM25. A score is the
-// sum of a document's weights for the query's terms.
-
+/// Impacts that a corpus supplies: term weights learned by a model, instead of texts to score by BM25. A score is the
+/// sum of a document's weights for the query's terms.
 struct ImpactSettings {
   unsigned bits = 8;  ///< weights are integers from 1 to max_weight()
   /// Factor applied to the corpus's weights before rounding; none if they are integers already.

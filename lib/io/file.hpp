@@ -103,8 +103,8 @@ std::uint64_t resident_file_bytes();
 /// small file is kept in memory; a larger one in a mapped work file.
 class WholeFile {
  public:
-  /// Reads `path`, "-" for standard input. Files of at least 4 MiB or a sixteenth of the memory, whichever is larger,
-  /// go to a work file in resources.tmp_folder. Throws what ByteSource throws, and IoError if the folder has no space.
+  /// Reads `path`, "-" for standard input. Files larger than 4 MiB or a sixteenth of the memory go to a work file in
+  /// resources.tmp_folder. Throws what ByteSource throws, and IoError if the folder has no space.
   WholeFile(const std::string& path, const Resources& resources);
 
   ByteView bytes() const { return is_mapped_ ? mapped_.bytes() : ByteView(memory_); }

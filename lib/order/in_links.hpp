@@ -65,8 +65,6 @@ void check_pagerank_memory(const std::string& name, std::uint64_t documents, con
 /// and the end. The runs depend only on the graph, so that sums over them do too.
 std::vector<docid_t> row_runs(const InLinks& graph);
 
-// Finds the documents that a collection's pages link to, by sorting.
-
 /// A thread's buffers for reading links.
 struct LinkReading {
   ChunkBuffers buffers;
@@ -90,7 +88,8 @@ struct LinkQuestion {
   ByteView payload;
 };
 
-/// Looks up the target documents of links. Links of a page to itself are only counted. Several threads may add chunks.
+/// Finds the target documents of links by sorting. Links of a page to itself are only counted. Several threads may add
+/// chunks.
 template <class Question>
 class LinkQuestions {
  public:

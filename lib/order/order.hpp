@@ -24,8 +24,6 @@ void check_order_memory(std::uint64_t num_documents, std::uint64_t document_byte
 /// Throws InvalidArgument if the `needed_bytes` of `what` do not fit in the memory budget.
 void check_order_memory(const std::string& what, std::uint64_t needed_bytes, const Resources& resources);
 
-// docID orders: which document of a collection gets which docID.
-
 /// The input of an order.
 struct OrderInput {
   const CollectionReader& collection;
@@ -37,6 +35,7 @@ struct OrderInput {
   std::uint64_t free_bytes(std::uint64_t document_bytes) const;
 };
 
+/// A docID order: decides which document of a collection gets which docID.
 class OrderMethod {
  public:
   virtual ~OrderMethod() = default;

@@ -89,10 +89,8 @@ class NamedDocuments {
   PageUrls urls_;
 };
 
-// Finds documents by name by sorting, for names that do not fit in memory.
-
-/// Takes all names and questions first, then answers all questions in another order. `Question` is returned with the
-/// answer.
+/// Finds documents by name by sorting, for names that do not fit in memory. Takes all names and questions first, then
+/// answers all questions in another order. `Question` is returned with the answer.
 template <class Question>
 class NameJoin {
   static_assert(std::is_trivially_copyable_v<Question> && std::has_unique_object_representations_v<Question>,

@@ -53,8 +53,8 @@ class HtmlScanner::State {
   /// As above, within a long tag.
   enum class TagPlace { tag_name, between_attributes, name, after_name, before_value, quoted_value, bare_value };
 
-  // run() scans a window. The pass_ and skip_ functions consume one item; if they need more of the page, they return
-  // false and stay before it.
+  // run() scans a window. The pass_ functions consume one item each; if they need more of the page, they return false
+  // and stay before the item.
   std::size_t run(std::string_view window);
   bool pass();
   bool pass_text();
