@@ -55,7 +55,7 @@ DocumentPagerank pagerank_of_links(const CollectionReader& collection, const Res
 constexpr float no_score = -1;
 
 [[noreturn]] void fail_at_second_score(const ByteSource& source, std::uint64_t line) {
-  fail_at_line(source.name(), line, "its document already has a score; leave one line per document");
+  fail_at_line(source.name(), line, "its document already has a score; keep one line per document");
 }
 
 /// Fills `ranks` with the scores of a file; returns the number of lines whose document is not in the collection.
