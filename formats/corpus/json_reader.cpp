@@ -10,10 +10,10 @@
 namespace quern {
 namespace {
 
-/// As simdjson has it: so many levels are too many.
+/// simdjson refuses this nesting depth too.
 constexpr unsigned too_many_levels = 1024;
 
-/// So much of a string is handed out at once, about.
+/// Approximate size of a string's pieces.
 constexpr std::size_t string_piece_bytes = 16 << 10;
 
 constexpr bool is_json_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -22,7 +22,7 @@ constexpr bool ends_scalar(char c) {
   return is_json_space(c) || c == ',' || c == ':' || c == '{' || c == '}' || c == '[' || c == ']';
 }
 
-/// The bytes that aren't a string's text as they are: quotes, backslashes and control characters.
+/// Bytes that end a plain stretch of a string: quotes, backslashes and control characters.
 constexpr std::array<bool, 256> special_in_string = [] {
   std::array<bool, 256> special{};
   for (std::size_t c = 0; c < 0x20; ++c) special[c] = true;
@@ -38,8 +38,8 @@ std::size_t plain_bytes(std::string_view text) {
 
 char closing(char open) { return open == '{' ? '}' : ']'; }
 
-/// Whether a number needs no look at its value: all whole numbers of so many digits, and fractions without an exponent,
-/// can be represented.
+/// Whether a number is valid without parsing it: short integers, and fractions without an exponent, are always in
+/// range.
 bool is_plain_number(std::string_view text) {
   constexpr std::size_t max_whole_digits = 18, max_digits = 100;
   const auto digits = [&] {
@@ -199,7 +199,7 @@ std::string JsonReader::take_scalar() {
 
 std::string JsonReader::take_number() {
   if (const std::optional<std::string> number = numbers_->number_text(take_scalar())) return *number;
-  throw JsonDamage("a value is no number that can be read");
+  throw JsonDamage("a value is not a valid number");
 }
 
 void JsonReader::skip_scalar() {

@@ -202,7 +202,7 @@ TEST_CASE("weights are whole numbers of so many bits, or become that by a scale"
   CHECK_THAT(parse("{\"a\": 0.5}", {8}), Contains("is not whole; give --impact-scale"));
   CHECK_THAT(parse("{\"a\": -1}", {8}), Contains("can't be negative"));
   CHECK_THAT(parse("{\"a\": 1e300}", {8}), Contains("the largest is 255"));
-  CHECK_THAT(parse("{\"a\": \"1\"}", {8}), Contains("has no number as weight"));
+  CHECK_THAT(parse("{\"a\": \"1\"}", {8}), Contains("has a weight that isn't a number"));
   CHECK_THAT(parse("{\"\": 1}", {8}), Contains("is empty"));
   CHECK_THAT(parse("{\"a\": 1, \"b\": 2, \"a\": 1}", {8}), Contains("two weights"));
   CHECK_THAT(parse("{\"" + std::string(256, 'x') + "\": 1}", {8}), Contains("has 256 bytes"));
