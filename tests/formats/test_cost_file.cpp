@@ -69,7 +69,7 @@ TEST_CASE("lines that are no costs are named", "[format]") {
   CHECK_THROWS_WITH(parse_cost_table(costs_leaf, "costs"), Catch::Contains("costs, line 1: "));
   CHECK_THROWS_WITH(parse_cost_table("", "costs"), Catch::Contains("no functions"));
   CHECK_THROWS_WITH(parse_cost_table(costs_head.substr(costs_head.find('\n') + 1) + costs_leaf, "costs"),
-                    Catch::Contains("of which index"));
+                    Catch::Contains("does not name the index"));
 }
 
 TEST_CASE("weights of any size predict a finite cost", "[format]") {
