@@ -403,8 +403,8 @@ std::vector<std::uint32_t> CollectionReader::lengths() const {
     if (parts_.size() == 1) return lengths_of(parts_.front());
     std::vector<std::uint32_t> lengths(manifest_.documents);
     for (const Part& part : parts_) {
-      const std::vector<std::uint32_t> of_part = lengths_of(part);
-      std::copy(of_part.begin(), of_part.end(), lengths.begin() + part.first_document);
+      const std::vector<std::uint32_t> part_lengths = lengths_of(part);
+      std::copy(part_lengths.begin(), part_lengths.end(), lengths.begin() + part.first_document);
     }
     return lengths;
   });

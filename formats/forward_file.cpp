@@ -206,14 +206,14 @@ void ForwardReader::verify_contents(const IndexReader& index, const Resources& r
     std::mutex adding;
     tbb::parallel_for(std::uint64_t{0}, manifest_.documents / at_once + 1, [&](std::uint64_t group) {
       ForwardVerification verification(*this);
-      SegmentCounts of_group;
+      SegmentCounts group_counts;
       std::uint64_t in_of_group = 0, out_of_group = 0;
       const std::uint64_t end = std::min(manifest_.documents, (group + 1) * at_once);
       for (std::uint64_t docid = group * at_once; docid < end; ++docid) {
         const SegmentCounts counts = verification.count(static_cast<docid_t>(docid));
         if (counts.tokens[0] + counts.tokens[1] != index.length(static_cast<docid_t>(docid)))
           throw CorruptFile(place(static_cast<docid_t>(docid)) + ": has another length than in the index");
-        of_group += counts;
+        group_counts += counts;
         const StaticNumbers numbers = this->numbers(static_cast<docid_t>(docid));
         if (numbers.out_links > numbers.links)
           throw CorruptFile(place(static_cast<docid_t>(docid)) + ": links to more documents than it has links");
@@ -221,7 +221,7 @@ void ForwardReader::verify_contents(const IndexReader& index, const Resources& r
         out_of_group += numbers.out_links;
       }
       const std::lock_guard lock(adding);
-      sum += of_group;
+      sum += group_counts;
       links_in += in_of_group;
       links_out += out_of_group;
       resources.progress->add(end - group * at_once);

@@ -89,9 +89,9 @@ void SegmentBuilder::encode(std::uint64_t index_terms, Bytes& out) {
 
 ForwardSegment::ForwardSegment(ByteReader& reader, std::uint64_t index_terms) : index_terms_(index_terms) {
   std::uint64_t places = 0;
-  for (std::uint32_t& of_stream : stream_places_) {
-    of_stream = reader.varint32();
-    places += of_stream;
+  for (std::uint32_t& stream_size : stream_places_) {
+    stream_size = reader.varint32();
+    places += stream_size;
   }
   num_terms_ = reader.varint32();
   num_literals_ = reader.varint32();

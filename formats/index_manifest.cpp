@@ -87,13 +87,13 @@ IndexManifest IndexManifest::from_json(const std::string& text, const std::strin
     collection.at("tokens").get_to(manifest.statistics.tokens);
     collection.at("docid_base").get_to(manifest.docid_base);
     if (json.contains("shard")) {
-      const auto& of = json.at("shard");
+      const auto& shard_json = json.at("shard");
       ShardManifest& made = manifest.shard.emplace();
-      of.at("number").get_to(made.number);
-      of.at("count").get_to(made.count);
-      of.at("order_hash").get_to(made.order_hash);
-      of.at("statistics_hash").get_to(made.statistics_hash);
-      of.at("input_hash").get_to(made.input_hash);
+      shard_json.at("number").get_to(made.number);
+      shard_json.at("count").get_to(made.count);
+      shard_json.at("order_hash").get_to(made.order_hash);
+      shard_json.at("statistics_hash").get_to(made.statistics_hash);
+      shard_json.at("input_hash").get_to(made.input_hash);
       if (made.number == 0 || made.number > made.count)
         throw CorruptFile(what + ": section 'manifest': has an impossible number of a shard");
     }

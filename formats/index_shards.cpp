@@ -24,9 +24,9 @@ std::string shared_part(IndexManifest manifest) {
 /// Throws unless the i-th shard follows those before it.
 void check_shard(const std::vector<IndexReader>& shards, std::size_t i, std::uint64_t documents_before) {
   const IndexReader &index = shards[i], &first = shards.front();
-  const ShardManifest &shard = *index.manifest().shard, &of_first = *first.manifest().shard;
-  if (shard.order_hash != of_first.order_hash || shard.statistics_hash != of_first.statistics_hash ||
-      shard.count != of_first.count)
+  const ShardManifest &shard = *index.manifest().shard, &first_shard = *first.manifest().shard;
+  if (shard.order_hash != first_shard.order_hash || shard.statistics_hash != first_shard.statistics_hash ||
+      shard.count != first_shard.count)
     throw InvalidArgument(
         fmt::format("{}: is a shard of another order, or with other statistics, than {}", index.name(), first.name()));
   if (i > 0 && shard.number == shards[i - 1].manifest().shard->number)

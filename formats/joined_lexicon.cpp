@@ -82,7 +82,7 @@ void JoinedLexicon::join(std::span<const Source> sources, const std::string& tmp
       term = merge.term();
       counts = {};
     }
-    counts += TermCounts::of(merge.payload(), "a lexicon");
+    counts += TermCounts::parse(merge.payload(), "a lexicon");
     numbers.add(collections[merge.source()], static_cast<term_t>(terms_ - 1));
   }
   end_term();
@@ -139,8 +139,8 @@ DictionaryMerge::DictionaryMerge(std::vector<DictionaryScan> scans)
 
 std::uint64_t DictionaryMerge::blocks_at_once(std::size_t scans, std::uint64_t memory_bytes) {
   // Of terms of ordinary length; a block of the longest takes some times as much.
-  constexpr std::uint64_t block_bytes = 1024, most_blocks = 512;
-  return std::clamp<std::uint64_t>(memory_bytes / (std::max<std::size_t>(scans, 1) * block_bytes), 1, most_blocks);
+  constexpr std::uint64_t block_bytes = 1024, max_blocks = 512;
+  return std::clamp<std::uint64_t>(memory_bytes / (std::max<std::size_t>(scans, 1) * block_bytes), 1, max_blocks);
 }
 
 bool DictionaryMerge::next() {

@@ -138,10 +138,10 @@ StatisticsReader::StatisticsReader(ContainerReader container) try
   throw_own_error();
 }
 
-void StatisticsReader::check_splits(std::vector<CollectionSplit> of_collections,
-                                    const std::string& name_of_collections) const {
-  std::sort(of_collections.begin(), of_collections.end());
-  if (of_collections == splits_) return;
+void StatisticsReader::check_splits(std::vector<CollectionSplit> collections,
+                                    const std::string& collections_name) const {
+  std::sort(collections.begin(), collections.end());
+  if (collections == splits_) return;
   const auto lacking = [](const auto& all, const auto& some) {
     std::vector<CollectionSplit> missing;
     std::set_difference(all.begin(), all.end(), some.begin(), some.end(), std::back_inserter(missing));
@@ -150,7 +150,7 @@ void StatisticsReader::check_splits(std::vector<CollectionSplit> of_collections,
   throw InvalidArgument(fmt::format(
       "{}: are statistics of other collections than {}: {} of its {} splits are not among these, and {} of these are "
       "not among its splits; name all splits, or make statistics with: quern statistics COLLECTION... -o STATISTICS",
-      name(), name_of_collections, lacking(splits_, of_collections), splits_.size(), lacking(of_collections, splits_)));
+      name(), collections_name, lacking(splits_, collections), splits_.size(), lacking(collections, splits_)));
 }
 
 void StatisticsReader::verify_contents() const {
@@ -165,7 +165,7 @@ void StatisticsReader::verify_contents() const {
     DictionaryScan scan = terms();
     for (bool is_first = true; scan.next(entry); is_first = false) {
       check_rise("terms", is_first);
-      const TermCounts counts = TermCounts::of(entry.payload, name());
+      const TermCounts counts = TermCounts::parse(entry.payload, name());
       if (counts.df == 0 || counts.cf < counts.df || counts.df > manifest_.collection.documents)
         container_.fail("terms", "has impossible counts");
       sums += counts;

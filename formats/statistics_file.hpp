@@ -88,7 +88,7 @@ class StatisticsReader {
     return {container_, "docnos", manifest_.collection.documents - manifest_.duplicates, blocks_at_once};
   }
   /// Throws InvalidArgument unless these collections are the splits.
-  void check_splits(std::vector<CollectionSplit> of_collections, const std::string& name_of_collections) const;
+  void check_splits(std::vector<CollectionSplit> collections, const std::string& collections_name) const;
   /// Beyond the sums: compares terms and docnos with the counts.
   void verify_contents() const;
 

@@ -173,7 +173,7 @@ struct TermCounts {
     put_varint(payload, cf);
   }
   /// Throws CorruptFile, with `what`.
-  static TermCounts of(ByteView payload, std::string_view what) {
+  static TermCounts parse(ByteView payload, std::string_view what) {
     ByteReader reader(payload, what);
     TermCounts counts;
     counts.df = reader.varint();

@@ -11,7 +11,7 @@ std::optional<ShardChoice> shard_choice(const std::string& text) {
   if (slash == std::string::npos) return std::nullopt;
   ShardChoice choice;
   if (!read_number(text.substr(0, slash), choice.number) || !read_number(text.substr(slash + 1), choice.count) ||
-      choice.number == 0 || choice.number > choice.count || choice.count > most_shards)
+      choice.number == 0 || choice.number > choice.count || choice.count > max_shards)
     return std::nullopt;
   return choice;
 }

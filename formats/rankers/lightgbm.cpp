@@ -12,7 +12,7 @@ namespace {
 
 constexpr int categorical_bit = 1, default_left_bit = 2, missing_shift = 2;
 /// Of all splits of a file: they are bit sets there.
-constexpr std::uint64_t most_categories = std::uint64_t{1} << 28;
+constexpr std::uint64_t max_categories = std::uint64_t{1} << 28;
 
 /// The numbers of a line "name=1 2 3".
 template <class Number>
@@ -174,7 +174,7 @@ class LightgbmReader {
       trees_.fail("a split's categories are not in its cat_boundaries and cat_threshold");
     for (std::uint64_t word = ends[at]; word < ends[at + 1]; ++word)
       categories_ += static_cast<unsigned>(std::popcount(tree_.category_bits[word]));
-    if (categories_ > most_categories) trees_.fail("the splits so far have more than 268,435,456 categories together");
+    if (categories_ > max_categories) trees_.fail("the splits so far have more than 268,435,456 categories together");
     std::vector<std::uint32_t> found;
     for (std::uint64_t word = ends[at]; word < ends[at + 1]; ++word) {
       for (std::uint32_t bit = 0; bit < 32; ++bit)

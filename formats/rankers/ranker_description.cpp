@@ -26,7 +26,7 @@ namespace {
 
 /// Descriptions are read by lines and words, which take more memory than their bytes; weights are in files of their
 /// own.
-constexpr std::size_t most_description_bytes = std::size_t{16} << 20;
+constexpr std::size_t max_description_bytes = std::size_t{16} << 20;
 
 /// "section.key = value" of a line.
 struct DescriptionEntry {
@@ -52,7 +52,7 @@ std::string_view without_comment(std::string_view line) { return trim(line.subst
 
 /// The lines that have a key. Throws CorruptFile if a line is no section, key or comment.
 std::vector<DescriptionEntry> read_entries(const ModelFile& file) {
-  if (file.bytes.size() > most_description_bytes)
+  if (file.bytes.size() > max_description_bytes)
     throw InvalidArgument(file.name + ": has more than 16 MiB; put the weights into .npy or .safetensors files");
   std::vector<std::size_t> lines;  // of entries
   std::size_t number = 0;

@@ -282,7 +282,7 @@ class RanklibTreeReader {
     const std::string_view text = element_text("feature");
     std::uint32_t number = 0;
     Split& split = splits_.back();
-    if (split.has_feature || !read_number(text, number) || number == 0 || number > most_feature)
+    if (split.has_feature || !read_number(text, number) || number == 0 || number > max_feature)
       fail(fmt::format("'{:.40}' is no number of a feature, or the split has another one", text));
     split.has_feature = true;
     const std::uint32_t feature = trees_.features().by_name(fmt::format("{}", number));
@@ -310,7 +310,7 @@ class RanklibTreeReader {
     loose_.nodes[split.number].leaf = static_cast<double>(output) * static_cast<double>(weight_);
   }
 
-  static constexpr std::uint32_t most_feature = std::numeric_limits<std::int32_t>::max();
+  static constexpr std::uint32_t max_feature = std::numeric_limits<std::int32_t>::max();
 
   const ModelFile& file_;
   bool averages_;

@@ -78,7 +78,7 @@ WeightArray weights_of_bytes(std::string_view bytes, WeightType type, std::vecto
 namespace {
 
 constexpr std::string_view npy_magic = "\x93NUMPY";
-constexpr std::size_t most_npy_dimensions = 32;
+constexpr std::size_t max_npy_dimensions = 32;
 
 /// The head of a NumPy file: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
 class NpyHead {
@@ -151,7 +151,7 @@ class NpyHead {
     expect('(');
     while (!take(')')) {
       std::uint64_t size = 0;
-      if (shape.size() == most_npy_dimensions || !read_number(take_word(), size)) fail();
+      if (shape.size() == max_npy_dimensions || !read_number(take_word(), size)) fail();
       shape.push_back(size);
       if (!take(',')) {
         expect(')');
@@ -198,7 +198,7 @@ WeightArray read_npy(std::string_view bytes, const std::string& name) {
 
 namespace {
 
-constexpr std::size_t most_tensor_dimensions = 32, most_names_in_message = 20;
+constexpr std::size_t max_tensor_dimensions = 32, max_names_in_message = 20;
 
 /// What a file's head says about the tensor that is looked for.
 struct TensorEntry {
@@ -216,7 +216,7 @@ class SafetensorsHead : public JsonEvents {
     if (depth_ == 2) {
       is_wanted_ = key_ == tensor_;
       if (is_wanted_ && std::exchange(is_found_, true)) fail();
-      if (key_ != "__metadata__" && names_.size() < most_names_in_message) names_.push_back(key_);
+      if (key_ != "__metadata__" && names_.size() < max_names_in_message) names_.push_back(key_);
     }
     key_.clear();
   }
@@ -243,7 +243,7 @@ class SafetensorsHead : public JsonEvents {
                                            : key_ == "data_offsets" ? &entry_.offsets
                                                                     : nullptr;
     if (to) to->push_back(static_cast<std::uint64_t>(number));
-    if (to && to->size() > most_tensor_dimensions) fail();
+    if (to && to->size() > max_tensor_dimensions) fail();
   }
   void boolean(bool) override { fail(); }
 

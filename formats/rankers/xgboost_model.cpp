@@ -17,7 +17,7 @@ namespace quern {
 namespace {
 
 /// Of all splits of a file: a split's categories are compared as a set.
-constexpr std::int64_t most_category = 1 << 24;
+constexpr std::int64_t category_limit = 1 << 24;
 
 /// The arrays of a tree. XGBoost keeps a leaf's value where an inner node has its threshold.
 struct XgboostTree {
@@ -64,7 +64,7 @@ class XgboostReader : public JsonEvents {
       : name_(file.name), format_(format), trees_(file.name) {}
 
   void begin_object() override {
-    if (path_.size() > most_depth) fail("has values deeper in each other than XGBoost writes them");
+    if (path_.size() > max_depth) fail("has values deeper in each other than XGBoost writes them");
     path_.push_back(std::move(key_));
     key_.clear();
     if (is_tree_list(path_.size() - 1)) tree_.clear();
@@ -75,7 +75,7 @@ class XgboostReader : public JsonEvents {
     key_.clear();
   }
   void begin_array() override {
-    if (path_.size() > most_depth) fail("has values deeper in each other than XGBoost writes them");
+    if (path_.size() > max_depth) fail("has values deeper in each other than XGBoost writes them");
     path_.push_back(std::move(key_));
     key_.clear();
     find_target();
@@ -123,7 +123,7 @@ class XgboostReader : public JsonEvents {
   }
 
  private:
-  static constexpr std::size_t most_depth = 64;
+  static constexpr std::size_t max_depth = 64;
 
   [[noreturn]] void fail(std::string_view why) const { throw CorruptFile(fmt::format("{}: {}", name_, why)); }
 
@@ -201,7 +201,7 @@ class XgboostReader : public JsonEvents {
 
   std::uint32_t feature(std::size_t node) {
     const std::int64_t index = tree_.features[node];
-    if (index < 0 || index > most_feature) trees_.fail(fmt::format("node {} has the feature {}", node, index));
+    if (index < 0 || index > max_feature) trees_.fail(fmt::format("node {} has the feature {}", node, index));
     return trees_.features().by_index(static_cast<std::uint64_t>(index), {}, "f");
   }
 
@@ -234,7 +234,7 @@ class XgboostReader : public JsonEvents {
       std::vector<std::uint32_t> categories;
       for (std::int64_t i = begin; i < begin + size; ++i) {
         const std::int64_t category = tree_.categories[static_cast<std::size_t>(i)];
-        if (category < 0 || category >= most_category)
+        if (category < 0 || category >= category_limit)
           trees_.fail(fmt::format("a category of node {} is {}", number, category));
         categories.push_back(static_cast<std::uint32_t>(category));
       }
@@ -306,7 +306,7 @@ class XgboostReader : public JsonEvents {
       fail(fmt::format("has {} feature_names, and trees of more features", head_.feature_names.size()));
   }
 
-  static constexpr std::int64_t most_feature = std::numeric_limits<std::uint32_t>::max() - 1;
+  static constexpr std::int64_t max_feature = std::numeric_limits<std::uint32_t>::max() - 1;
 
   std::string name_;
   std::string_view format_;

@@ -108,14 +108,14 @@ struct DocumentRuns {
 
 /// The runs in the order of their docIDs; none if they are short.
 DocumentRuns document_runs(std::span<const Posting> postings, std::size_t parts) {
-  std::vector<DocumentRuns> of_parts(parts);
+  std::vector<DocumentRuns> part_runs(parts);
   std::vector<char> found(parts);
   tbb::parallel_for(std::size_t{0}, parts, [&](std::size_t part) {
-    found[part] = of_parts[part].find(postings, postings.size() * part / parts, postings.size() * (part + 1) / parts);
+    found[part] = part_runs[part].find(postings, postings.size() * part / parts, postings.size() * (part + 1) / parts);
   });
   DocumentRuns all;
   if (std::count(found.begin(), found.end(), 0) > 0) return all;
-  for (const DocumentRuns& part : of_parts) {
+  for (const DocumentRuns& part : part_runs) {
     all.runs.insert(all.runs.end(), part.runs.begin(), part.runs.end());
     all.terms_seen |= part.terms_seen;
   }

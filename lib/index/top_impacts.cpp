@@ -33,8 +33,8 @@ float pivot_of(std::span<const float> values, std::size_t rank) {
 void put_greatest_first(std::span<float> values, std::size_t count) {
   // Pivots that miss so often are no accident; the library's function bears any values.
   constexpr std::size_t few = 16;
-  constexpr unsigned most_rounds = 32;
-  for (unsigned round = 0; round < most_rounds && values.size() > few; ++round) {
+  constexpr unsigned max_rounds = 32;
+  for (unsigned round = 0; round < max_rounds && values.size() > few; ++round) {
     const float pivot = pivot_of(values, count);
     const std::size_t greater = partition(values, [&](float value) { return value > pivot; });
     if (count <= greater) {

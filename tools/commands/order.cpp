@@ -161,7 +161,7 @@ void add_order_command(CLI::App& program) {
           "Cut the order into so many shards, ranges of docIDs with about as many postings each, for quern build "
           "--shard")
       ->type_name("N")
-      ->check(range_validator(std::size_t{1}, most_shards));
+      ->check(range_validator(std::size_t{1}, max_shards));
   add_order_report_options(*command, arguments->report);
   command->get_option("--shards")->excludes("--report");
   add_pagerank_options(*command, arguments->pagerank);

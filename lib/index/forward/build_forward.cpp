@@ -34,7 +34,7 @@ std::uint64_t forward_table_bytes(const CollectionReader& collection) {
 }
 
 /// The rows that are sorted by docID: of each document first what it says itself, then what links say of it.
-enum RowKind : std::uint8_t { of_head, of_title, of_body, of_url, of_anchor };
+enum RowKind : std::uint8_t { head_row, title_row, body_row, url_row, anchor_row };
 
 /// A link that is asked about: sorts by itself within a page.
 struct AnchorQuestion {
@@ -172,17 +172,18 @@ class ForwardBuilder {
                                                              {DocumentStream::body, rows[row].body},
                                                              {DocumentStream::url, rows[row].url}};
       // Streams of a split document join across its chunks: each is a row of its own.
-      if (is_split) add_row(docid, of_head, chunk, payload);
+      if (is_split) add_row(docid, head_row, chunk, payload);
       for (const auto& [stream, tokens] : streams) {
         if (is_split) payload.clear();
         reading.segments.add_stream(stream, tokens, collection_.name(), payload);
         if (!is_split) continue;
         reading.segments.end_document(payload);
-        if (!payload.empty()) add_row(docid, static_cast<RowKind>(of_title + static_cast<int>(stream)), chunk, payload);
+        if (!payload.empty())
+          add_row(docid, static_cast<RowKind>(title_row + static_cast<int>(stream)), chunk, payload);
       }
       if (is_split) continue;
       reading.segments.end_document(payload);
-      add_row(docid, of_head, chunk, payload);
+      add_row(docid, head_row, chunk, payload);
     }
   }
 
@@ -205,7 +206,7 @@ class ForwardBuilder {
       ++anchors_;
       const docid_t docid = docid_of(to);
       if (is_first) ++in_links_[docid];
-      rows_.add(SortKey(docid, of_anchor, docids_[link.from], link.chunk, link.number).view(), anchor);
+      rows_.add(SortKey(docid, anchor_row, docids_[link.from], link.chunk, link.number).view(), anchor);
     });
   }
 
@@ -235,7 +236,7 @@ class ForwardBuilder {
         numbers = {};
         has_numbers = true;
       }
-      if (kind == of_head) {
+      if (kind == head_row) {
         ByteReader reader(payload, collection_.name());
         numbers.url_bytes += reader.varint();
         numbers.url_depth += reader.varint();
@@ -244,7 +245,7 @@ class ForwardBuilder {
         if (payload.empty()) return;
       }
       end_numbers();
-      if (kind != of_anchor) return writer.add_segments(payload);
+      if (kind != anchor_row) return writer.add_segments(payload);
       segments.clear();
       anchors.add(as_text(payload), segments);
       writer.add_segments(segments);

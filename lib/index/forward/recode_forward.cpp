@@ -85,7 +85,7 @@ struct ForwardRecoder::Job {
     segment.unpack(0, segment.places(), ids.data());
     std::uint32_t at = 0;
     for (std::size_t stream = 0; stream < num_document_streams; ++stream)
-      for (const std::uint32_t of_stream = at + segment.stream_places()[stream]; at < of_stream; ++at) {
+      for (const std::uint32_t stream_end = at + segment.stream_places()[stream]; at < stream_end; ++at) {
         if (ids[at] >= keys.size()) throw CorruptFile(what + ": an unknown term");
         builder.add_place(static_cast<DocumentStream>(stream), keys[ids[at]]);
       }

@@ -137,7 +137,7 @@ BuildReport cut_index(const IndexReader& index, const ShardChoice& choice, const
     JoinedLists lists([&](std::string& term, std::vector<PostingRange>& ranges) { return lexicon.next(term, ranges); },
                       [&] { index.container().release(); },
                       encodes_pieces(codec_named(options.codec), options.codec_options),
-                      most_joined_postings(assembly.working_bytes(), assembly.jobs_in_flight()), resources.tmp_folder);
+                      max_joined_postings(assembly.working_bytes(), assembly.jobs_in_flight()), resources.tmp_folder);
     const std::span<const std::uint32_t> lengths = index.lengths().subspan(range.first, range.size());
     const double share = static_cast<double>(range.size()) / static_cast<double>(from.documents);
     AssembledLists written =

@@ -67,7 +67,7 @@ void read(std::span<const PostingRange> ranges, std::uint64_t first, std::uint64
 
 }  // namespace
 
-std::uint64_t most_joined_postings(std::uint64_t working_bytes, std::size_t jobs) {
+std::uint64_t max_joined_postings(std::uint64_t working_bytes, std::size_t jobs) {
   // A posting in flight is decoded, and coded; half of the memory is for what assembling takes besides.
   constexpr std::uint64_t posting_bytes = 3 * sizeof(Posting) + 8;
   return std::max<std::uint64_t>(working_bytes / 2 / jobs / posting_bytes, list_batch_postings);

@@ -66,6 +66,6 @@ class JoinedLists : public ListSource {
 };
 
 /// How many postings of a list may be in memory at once while an index is assembled in `working_bytes` by so many jobs.
-std::uint64_t most_joined_postings(std::uint64_t working_bytes, std::size_t jobs);
+std::uint64_t max_joined_postings(std::uint64_t working_bytes, std::size_t jobs);
 
 }  // namespace quern

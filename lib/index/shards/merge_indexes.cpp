@@ -115,7 +115,7 @@ BuildReport merge_indexes(const IndexShards& shards, const Resources& resources,
                         for (const IndexReader& shard : shards) shard.container().release();
                       },
                       encodes_pieces(codec_named(options.codec), options.codec_options),
-                      most_joined_postings(assembly.working_bytes(), assembly.jobs_in_flight()), resources.tmp_folder);
+                      max_joined_postings(assembly.working_bytes(), assembly.jobs_in_flight()), resources.tmp_folder);
     AssembledLists written =
         std::move(assembly).write_lists(joined(shards, &IndexReader::lengths), manifest.statistics, lists, postings,
                                         [&](term_t term) { return lists.term_at(term); });

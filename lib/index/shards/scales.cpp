@@ -27,7 +27,7 @@ std::vector<float> term_weights(const CollectionReader& collection, const Statis
     while (has_more && in_whole.term < entry.term) has_more = whole.next(in_whole);
     if (!has_more || in_whole.term != entry.term)
       throw CorruptFile(fmt::format("{}: lacks the term '{}' of one of its splits", statistics.name(), entry.term));
-    const TermCounts counts = TermCounts::of(in_whole.payload, statistics.name());
+    const TermCounts counts = TermCounts::parse(in_whole.payload, statistics.name());
     weights[term] = quantized_weight(counts.df, statistics.manifest().statistics(), bm25);
   }
   return weights;
@@ -80,9 +80,10 @@ Scales find_scales(const CollectionReader& collection, const StatisticsReader& s
       resources.progress->add(collection.chunk(chunk).documents);
     });
     Reading last{{}, TopScore(weights, constants)};
-    for (const SplitDocument& of_several : collection.split_documents())
-      last.forward.read_split(collection, of_several, of_several.document,
-                              [&](std::span<const Posting> postings) { last.top.add(of_several.document, postings); });
+    for (const SplitDocument& split_document : collection.split_documents())
+      last.forward.read_split(
+          collection, split_document, split_document.document,
+          [&](std::span<const Posting> postings) { last.top.add(split_document.document, postings); });
     Scales scales{bm25, last.top.top(), hash_text(statistics.container().content_hash()), {split}};
     for (const Reading& reading : readings) scales.top = std::max(scales.top, reading.top.top());
     resources.progress->finish();

@@ -50,7 +50,7 @@ std::vector<docid_t> cut_into_shards(const RangeCounts& counts, docid_t document
 namespace {
 
 /// More would take memory, and cut no better.
-constexpr std::uint64_t most_ranges = std::uint64_t{1} << 20;
+constexpr std::uint64_t max_ranges = std::uint64_t{1} << 20;
 /// A list of at least so many blocks is long: where its blocks end has nothing to do with where others' do.
 constexpr std::size_t blocks_of_long_list = 16;
 /// Blocks of the lexicon after which the pages of the file that were read are given back.
@@ -60,7 +60,7 @@ constexpr std::uint64_t blocks_per_release = 1024;
 class RangeSums {
  public:
   explicit RangeSums(docid_t documents) {
-    while ((std::uint64_t{documents} >> shift_) > most_ranges) ++shift_;
+    while ((std::uint64_t{documents} >> shift_) > max_ranges) ++shift_;
     const std::uint64_t ranges = (std::uint64_t{documents} + (std::uint64_t{1} << shift_) - 1) >> shift_;
     sums_ = std::vector<std::atomic<std::uint64_t>>(ranges);
   }

@@ -28,7 +28,7 @@ struct RangeCounts {
 RangeCounts count_postings(const IndexReader& index);
 
 /// Of an order. Each shard is a file or two; more are of no use, and their first docIDs are in the manifest.
-inline constexpr std::size_t most_shards = 65536;
+inline constexpr std::size_t max_shards = 65536;
 
 /// The first docIDs of `count` shards, ranges of docIDs with nearly the same number of postings each, a document
 /// counting as one more: `postings` are those of a docID. Each shard has a document, unless there are fewer documents

@@ -58,7 +58,7 @@ TermCounts ShardSource::counts_of(std::string_view term) {
   while (has_entry_ && entry_.term < term) has_entry_ = scan_->next(entry_);
   if (!has_entry_ || entry_.term != term)
     throw InvalidArgument(fmt::format("{}: lacks the term '{}' of the shard", statistics_.name(), term));
-  return TermCounts::of(entry_.payload, statistics_.name());
+  return TermCounts::parse(entry_.payload, statistics_.name());
 }
 
 }  // namespace quern

@@ -144,10 +144,10 @@ StatisticsManifest merge_statistics(const std::vector<StatisticsReader>& inputs,
 }
 
 std::vector<std::string> repeated_docnos(const StatisticsReader& statistics,
-                                         const std::vector<CollectionReader>& collections, std::size_t most) {
+                                         const std::vector<CollectionReader>& collections, std::size_t max_entries) {
   std::set<std::string> keys;
   DictionaryScan scan = statistics.docnos();
-  for (DictionaryEntry entry; keys.size() < most && scan.next(entry);) {
+  for (DictionaryEntry entry; keys.size() < max_entries && scan.next(entry);) {
     ByteReader payload(entry.payload, statistics.name());
     if (payload.varint() > 1) keys.emplace(entry.term);
   }
@@ -171,9 +171,9 @@ TermSums::TermSums(std::vector<DictionaryScan> scans) {
 std::uint64_t TermSums::blocks_at_once(std::size_t scans, std::uint64_t memory_bytes) {
   // Of terms of ordinary length: themselves, their rows and slots of the table, and their places in the order. Ranges
   // of a quarter of the blocks take longer, since each ends before the dictionary whose terms are densest.
-  constexpr std::uint64_t block_bytes = 4096, most_blocks = 64;
+  constexpr std::uint64_t block_bytes = 4096, max_blocks = 64;
   return std::clamp<std::uint64_t>(memory_bytes / (std::max<std::size_t>(scans, 1) * block_bytes),
-                                   DictionaryScan::min_blocks_with_bound, most_blocks);
+                                   DictionaryScan::min_blocks_with_bound, max_blocks);
 }
 
 const TermSums::Source* TermSums::find_bound() {
@@ -189,11 +189,11 @@ const TermSums::Source* TermSums::find_bound() {
 }
 
 bool TermSums::read_some(Source& source, const std::string* bound) {
-  constexpr std::size_t most = 32, most_bytes = 64 << 10;
+  constexpr std::size_t max_entries = 32, max_bytes = 64 << 10;
   const std::uint64_t bound_prefix = bound == nullptr ? 0 : leading_bytes(*bound);
   read_.clear();
   read_bytes_.clear();
-  for (; !source.has_ended && read_.size() < most && read_bytes_.size() < most_bytes; source.advance()) {
+  for (; !source.has_ended && read_.size() < max_entries && read_bytes_.size() < max_bytes; source.advance()) {
     const std::string_view term = source.entry.term;
     if (term.size() > TermTable::max_term_bytes) throw CorruptFile(source.scan.what() + ": a term is too long");
     const std::size_t begin = read_bytes_.size();
@@ -204,7 +204,7 @@ bool TermSums::read_some(Source& source, const std::string* bound) {
       const std::uint64_t prefix = __builtin_bswap64(key.front[0]);  // leading_bytes(), which the key has already
       if (prefix > bound_prefix || (prefix == bound_prefix && term >= *bound)) return false;
     }
-    read_.push_back({key, begin, TermCounts::of(source.entry.payload, source.scan.what())});
+    read_.push_back({key, begin, TermCounts::parse(source.entry.payload, source.scan.what())});
     table_.fetch_slot(key.hash);
   }
   return !source.has_ended;

@@ -173,7 +173,7 @@ TEST_CASE("statistics of splits are the same in every order and tree", "[shards]
     if (entry.df == 0) continue;
     REQUIRE(terms.next(term));
     CHECK(term.term == entry.term);
-    CHECK(TermCounts::of(term.payload, "term") == TermCounts{entry.df, entry.cf});
+    CHECK(TermCounts::parse(term.payload, "term") == TermCounts{entry.df, entry.cf});
   }
   CHECK_FALSE(terms.next(term));
 }
