@@ -137,10 +137,10 @@ TEST_CASE("descriptions name files of trees and of weights", "[rankers]") {
   CHECK(plain_score(model, {5}) == (5 + 3 * 2) * 10 + (2 * 5 + 4 * 2) * 100 - 2);
   CHECK_THROWS_AS(described(ranker_head + "[inputs]\ntrees = trees.txt\n"), CorruptFile);  // nothing is beside it
   const auto with = [&](const std::string& lines) { return read_ranker(folder.write("bad.ini", ranker_head + lines)); };
-  CHECK_THROWS_WITH(with("[inputs]\ntrees = bad.ini\n"), Catch::Contains("is no file of trees"));
+  CHECK_THROWS_WITH(with("[inputs]\ntrees = bad.ini\n"), Catch::Contains("is not a file of trees"));
   CHECK_THROWS_AS(with("[inputs]\ntrees = nothing.txt\n"), IoError);
   CHECK_THROWS_WITH(with("[inputs]\nlinear = 7\n[layer.1]\nweights = net.safetensors:c\n"),
-                    Catch::Contains("no tensor 'c', but b, w"));
+                    Catch::Contains("no tensor 'c'; it has b, w"));
 }
 
 TEST_CASE("descriptions that contradict themselves are refused with the line", "[rankers]") {
@@ -148,7 +148,7 @@ TEST_CASE("descriptions that contradict themselves are refused with the line", "
   CHECK_NOTHROW(described(sound));
   const std::pair<const char*, const char*> bad_lines[] = {
       {"[ranker]\nversion = 2\n", "rank.ini, line 2: "},
-      {"[ranker]\n[inputs]\nlinear = a\n[layer.1]\nweights = 1\n", "rank.ini: says no version"},
+      {"[ranker]\n[inputs]\nlinear = a\n[layer.1]\nweights = 1\n", "rank.ini: has no version"},
       {"[ranker]\nversion = 1\n", "rank.ini: has no [inputs]"},
       {"[ranker]\nversion = 1\n[]\n", "rank.ini, line 3: "},
       {"[ranker]\nversion = 1\nnonsense\n", "rank.ini, line 3: "},
@@ -201,17 +201,17 @@ TEST_CASE("NumPy's files are read in all of their types and orders", "[rankers]"
   };
   refused(npy_file(head(">f4", "False", "(6,)"), six), "save float32");
   refused(npy_file(head("<i8", "False", "(3,)"), six), "save float32");
-  refused(npy_file(head("<f4", "False", "(5,)"), six), "has 24 bytes of 5 numbers");
+  refused(npy_file(head("<f4", "False", "(5,)"), six), "has 24 bytes for 5 numbers");
   refused(npy_file(head("<f4", "False", "(7,)"), six), "bytes");
   refused(npy_file(head("<f4", "False", "(4294967296, 4294967296, 4)"), six), "dimensions");
-  refused(npy_file(head("<f4", "False", "(4294967296, 4294967296)"), six), "other bytes");
-  refused(npy_file(head("<f4", "False", "(0,)"), ""), "other bytes");
+  refused(npy_file(head("<f4", "False", "(4294967296, 4294967296)"), six), "its size does not fit its shape");
+  refused(npy_file(head("<f4", "False", "(0,)"), ""), "its size does not fit its shape");
   refused(npy_file(head("<f4", "Maybe", "(6,)"), six), "dictionary");
   refused(npy_file("{'descr': '<f4'}", six), "dictionary");
   refused(npy_file(head("<f4", "False", "(1,)"), bytes_of_numbers<float>({missing_value})), "not finite");
   refused(npy_file(head("<f8", "False", "(1,)"), bytes_of_numbers<double>({1e300})), "not finite");
   refused(npy_file(head("<f2", "False", "(1,)"), bytes_of_numbers<std::uint16_t>({0x7c00})), "not finite");
-  refused("\x93NUMPY", "is no NumPy file");
+  refused("\x93NUMPY", "is not a NumPy file");
   refused(npy_file(head("<f4", "False", "(6,)"), six).substr(0, 40), "ends within its head");
 }
 
