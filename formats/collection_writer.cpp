@@ -10,7 +10,7 @@
 namespace quern {
 namespace {
 
-/// Larger pieces are not written.
+/// Limit of a piece.
 constexpr std::uint64_t max_piece_bytes = std::uint64_t{4} << 30;
 
 void put_row(Bytes& out, const ChunkRow& row) {
@@ -56,7 +56,7 @@ void ChunkEncoder::clear() {
   begin_chunk();
 }
 
-/// The streams of an open document that ended before have no bytes here.
+/// Streams of the open document that ended in earlier chunks have no bytes here.
 void ChunkEncoder::begin_chunk() {
   for (Bytes* piece :
        {&documents_, &stream_sizes_, &streams_, &links_, &document_links_, &text_sizes_, &texts_, &fields_})
@@ -212,7 +212,7 @@ Features features_of(const CollectionManifest& manifest) {
 }  // namespace
 
 std::string CollectionManifest::to_json() const {
-  ManifestJson json = ManifestJson::object();  // null would not survive that memory runs out
+  ManifestJson json = ManifestJson::object();  // null isn't exception-safe if memory runs out
   json["kind"] = "collection";
   json["tool"] = std::string("quern ") + version();
   json["features"] = features_of(*this);
@@ -245,7 +245,7 @@ CollectionManifest CollectionManifest::from_json(const std::string& text, const 
     counts.at("links").get_to(manifest.links);
     if (counts.contains("text_bytes")) manifest.text_bytes = counts.at("text_bytes").get<std::uint64_t>();
     const auto hash = hash_of_text(json.at("input_hash").get<std::string>());
-    if (!hash) throw CorruptFile(what + ": section 'manifest': 'input_hash' is no hash");
+    if (!hash) throw CorruptFile(what + ": section 'manifest': 'input_hash' is not a hash");
     manifest.input_hash = *hash;
     check_features(json, features_of(manifest), what);
   });

@@ -106,7 +106,7 @@ void FieldsReader::verify_contents(const Resources& resources) const {
     });
     if (offsets_.number<std::uint64_t>(0) != 0 ||
         offsets_.number<std::uint64_t>(num_groups() * fields) != frames_.size())
-      container_.fail("field_offsets", "do not begin with 0, or do not end where section 'fields' does");
+      container_.fail("field_offsets", "do not begin with 0, or do not end with section 'fields'");
   });
 }
 

@@ -8,7 +8,7 @@
 namespace quern {
 
 std::string FieldsManifest::to_json() const {
-  ManifestJson json = ManifestJson::object();  // null would not survive that memory runs out
+  ManifestJson json = ManifestJson::object();  // null isn't exception-safe if memory runs out
   json["kind"] = "fields";
   json["tool"] = std::string("quern ") + version();
   json["libraries"] = {{"zstd", zstd}};

@@ -20,7 +20,7 @@
 namespace quern {
 
 std::string ForwardManifest::to_json() const {
-  ManifestJson json = ManifestJson::object();  // null would not survive that memory runs out
+  ManifestJson json = ManifestJson::object();  // null isn't exception-safe if memory runs out
   json["kind"] = "forward";
   json["tool"] = std::string("quern ") + version();
   json["index_hash"] = index_hash;
@@ -137,7 +137,7 @@ ForwardReader::Range ForwardReader::document_range(docid_t docid) const {
 
 ByteView ForwardReader::document_bytes(docid_t docid) const {
   const auto [from, to] = document_range(docid);
-  // With what decoding may read after it.
+  // Include the bytes after it that decoding may read.
   return documents_.bytes(from, to + ForwardSegment::slack_bytes).first(to - from);
 }
 
@@ -212,7 +212,7 @@ void ForwardReader::verify_contents(const IndexReader& index, const Resources& r
       for (std::uint64_t docid = group * at_once; docid < end; ++docid) {
         const SegmentCounts counts = verification.count(static_cast<docid_t>(docid));
         if (counts.tokens[0] + counts.tokens[1] != index.length(static_cast<docid_t>(docid)))
-          throw CorruptFile(place(static_cast<docid_t>(docid)) + ": has another length than in the index");
+          throw CorruptFile(place(static_cast<docid_t>(docid)) + ": its length differs from the index's");
         group_counts += counts;
         const StaticNumbers numbers = this->numbers(static_cast<docid_t>(docid));
         if (numbers.out_links > numbers.links)
@@ -226,9 +226,10 @@ void ForwardReader::verify_contents(const IndexReader& index, const Resources& r
       links_out += out_of_group;
       resources.progress->add(end - group * at_once);
     });
-    if (sum != manifest_.counts) container_.fail("manifest", "has other counts than the documents");
-    // Links of a shard lead to other shards, and come from them.
-    if (!index.manifest().shard && links_in != links_out) container_.fail("in_links", "has another sum than out_links");
+    if (sum != manifest_.counts) container_.fail("manifest", "its counts differ from those of the documents");
+    // A shard's links lead to other shards and come from them.
+    if (!index.manifest().shard && links_in != links_out)
+      container_.fail("in_links", "its sum differs from that of out_links");
   });
 }
 

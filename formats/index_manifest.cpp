@@ -19,7 +19,7 @@ Features features_of(const IndexManifest& manifest) {
 }  // namespace
 
 std::string IndexManifest::to_json() const {
-  ManifestJson json = ManifestJson::object();  // null would not survive that memory runs out
+  ManifestJson json = ManifestJson::object();  // null isn't exception-safe if memory runs out
   json["kind"] = "index";
   json["tool"] = std::string("quern ") + version();
   json["features"] = features_of(*this);
@@ -35,7 +35,7 @@ std::string IndexManifest::to_json() const {
   if (scores) settings["scores"] = quern::to_json(*scores);
   if (quantize_bits > 0 && !impacts) {
     settings["quantize_bits"] = quantize_bits;
-    // A float32 as a double, which is written with as many digits as it takes: exact.
+    // A float32 as a double, written with enough digits to be exact.
     settings["quantize_top"] = static_cast<double>(quantize_top);
   }
   put_libraries(json, libraries);
@@ -95,7 +95,7 @@ IndexManifest IndexManifest::from_json(const std::string& text, const std::strin
       shard_json.at("statistics_hash").get_to(made.statistics_hash);
       shard_json.at("input_hash").get_to(made.input_hash);
       if (made.number == 0 || made.number > made.count)
-        throw CorruptFile(what + ": section 'manifest': has an impossible number of a shard");
+        throw CorruptFile(what + ": section 'manifest': has an impossible shard number");
     }
     const auto& counts = json.at("counts");
     counts.at("documents").get_to(manifest.documents);

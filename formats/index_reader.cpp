@@ -46,8 +46,8 @@ IndexReader::IndexReader(ContainerReader container) try
   if (manifest_.shard &&
       (manifest_.statistics.documents >= end_docid || manifest_.documents > manifest_.statistics.documents ||
        manifest_.docid_base > manifest_.statistics.documents - manifest_.documents))
-    container_.fail("manifest", "is of a shard with more documents than the whole");
-  // Bounds and scores hold for parameters in these ranges alone.
+    container_.fail("manifest", "is that of a shard with more documents than the whole");
+  // Bounds and scores are valid only for parameters in these ranges.
   const Bm25Parameters& bm25 = manifest_.bm25;
   if (!(bm25.k1 >= 0 && bm25.k1 <= 1000 && bm25.b >= 0 && bm25.b <= 1))
     container_.fail("manifest", "has impossible parameters of BM25");
@@ -55,7 +55,8 @@ IndexReader::IndexReader(ContainerReader container) try
     codec_ = &codec_named(manifest_.codec);
     check_codec_options(manifest_.codec_options);
   } catch (const InvalidArgument& error) {
-    throw UnsupportedVersion(fmt::format("{}: uses a codec that this version does not have: {}", name(), error.what()));
+    throw UnsupportedVersion(
+        fmt::format("{}: uses a codec that this version of Quern lacks: {}", name(), error.what()));
   }
   lexicon_ = TermDictionary(container_, "lexicon", manifest_.terms);
   postings_ = container_.array<std::uint32_t>("postings");
@@ -104,10 +105,10 @@ void IndexReader::check_document_scores() const {
     for (const char* section : {"pagerank", "global_scores"})
       if (container_.has(section)) container_.check_section(section);
     for (const float rank : pagerank_)
-      if (!(rank >= 0 && rank <= 1)) container_.fail("pagerank", "is not in [0, 1] everywhere");
+      if (!(rank >= 0 && rank <= 1)) container_.fail("pagerank", "has values outside of [0, 1]");
     for (std::size_t docid = 0; docid < global_scores_.size(); ++docid)
       if (!(global_scores_[docid] >= 0) || (docid > 0 && global_scores_[docid] > global_scores_[docid - 1]))
-        container_.fail("global_scores", "do not fall");
+        container_.fail("global_scores", "increase");
   });
 }
 
@@ -153,7 +154,7 @@ IndexReader::ListHead IndexReader::read_head(ByteReader& reader, ListPlace& plac
   if (manifest_.shard) {
     head.whole.df += reader.varint();
     head.whole.cf += reader.varint();
-    if (head.whole.df > manifest_.statistics.documents) reader.fail("a term is in more documents than there are");
+    if (head.whole.df > manifest_.statistics.documents) reader.fail("a term occurs in more documents than exist");
   }
   if (head.df == 0 || head.df > manifest_.documents) reader.fail("a list has an impossible length");
   ++place.number;
@@ -221,7 +222,7 @@ std::string_view IndexReader::docno(docid_t docid) const {
   return with_own_errors([&]() -> std::string_view {
     const docid_t group = docid / docnos_per_block;
     const auto from = docno_offsets_.number<std::uint64_t>(group), to = docno_offsets_.number<std::uint64_t>(group + 1);
-    if (from > to || to > docnos_.size()) container_.fail("docno_offsets", "do not rise");
+    if (from > to || to > docnos_.size()) container_.fail("docno_offsets", "do not ascend");
     ByteReader reader(docnos_.bytes(from, to), name());
     for (docid_t i = docid % docnos_per_block; i > 0; --i) reader.string();
     return reader.string();
@@ -284,7 +285,7 @@ void IndexReader::for_each_text(
     while (begin < end) {
       const docid_t group = begin / texts_per_block;
       const auto from = text_offsets_.number<std::uint64_t>(group), to = text_offsets_.number<std::uint64_t>(group + 1);
-      if (from > to || to > texts_.size()) container_.fail("text_offsets", "do not rise");
+      if (from > to || to > texts_.size()) container_.fail("text_offsets", "do not ascend");
       ByteReader header(texts_.bytes(from, to), what);
       const std::uint64_t size = header.varint();
       zstd.decompress(header.take(header.left()), size, raw, what);

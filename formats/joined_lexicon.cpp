@@ -9,7 +9,7 @@
 namespace quern {
 namespace {
 
-/// Writes each collection's numbers where they belong, some at a time.
+/// Writes each collection's numbers to its place, in batches.
 class NumberWriter {
  public:
   NumberWriter(File& file, std::span<const std::uint64_t> offsets)
@@ -52,7 +52,7 @@ JoinedLexicon::JoinedLexicon(std::span<const Source> sources, const std::string&
 
 void JoinedLexicon::join(std::span<const Source> sources, const std::string& tmp_folder, std::uint64_t memory_bytes) {
   std::vector<DictionaryScan> scans;
-  std::vector<std::size_t> collections;  // of each scan
+  std::vector<std::size_t> collections;  // collection of each scan
   const std::uint64_t blocks = DictionaryMerge::blocks_at_once(sources.size(), memory_bytes);
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (sources[i].container == nullptr) continue;
@@ -138,7 +138,7 @@ DictionaryMerge::DictionaryMerge(std::vector<DictionaryScan> scans)
     : scans_(std::move(scans)), entries_(scans_.size()), tournament_(scans_.size()) {}
 
 std::uint64_t DictionaryMerge::blocks_at_once(std::size_t scans, std::uint64_t memory_bytes) {
-  // Of terms of ordinary length; a block of the longest takes some times as much.
+  // For terms of ordinary length; a block of very long terms needs several times as much.
   constexpr std::uint64_t block_bytes = 1024, max_blocks = 512;
   return std::clamp<std::uint64_t>(memory_bytes / (std::max<std::size_t>(scans, 1) * block_bytes), 1, max_blocks);
 }

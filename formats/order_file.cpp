@@ -11,7 +11,7 @@
 namespace quern {
 
 std::string OrderManifest::to_json() const {
-  ManifestJson json = ManifestJson::object();  // null would not survive that memory runs out
+  ManifestJson json = ManifestJson::object();  // null isn't exception-safe if memory runs out
   json["kind"] = "order";
   json["tool"] = std::string("quern ") + version();
   json["settings"] = {{"by", name_of_value(order_names, options.by)}, {"seed", options.seed}};
@@ -39,7 +39,7 @@ OrderManifest OrderManifest::from_json(const std::string& text, const std::strin
   const std::vector<docid_t>& shards = manifest.shards;
   for (std::size_t i = 0; i < shards.size(); ++i)
     if (i == 0 ? shards[i] != 0 : shards[i] < shards[i - 1] || shards[i] > manifest.documents)
-      throw CorruptFile(what + ": section 'manifest': the first docIDs of shards do not rise");
+      throw CorruptFile(what + ": section 'manifest': the first docIDs of shards do not ascend");
   return manifest;
 }
 
@@ -83,8 +83,8 @@ void OrderReader::check_belongs_to(const CollectionReader& collection) const {
   const std::string wanted = hash_text(collection.content_hash());
   if (manifest_.collection_hash != wanted || manifest_.documents != collection.num_documents()) {
     throw InvalidArgument(
-        fmt::format("{}: is an order of another collection, not of {}; make one with: quern order {} -o ORDER", name(),
-                    collection.name(), collection.name()));
+        fmt::format("{}: is an order of another collection, not of {}; create one with: quern order {} -o ORDER",
+                    name(), collection.name(), collection.name()));
   }
 }
 
@@ -104,9 +104,9 @@ DocumentOrder OrderReader::load() const {
     }
     for (std::size_t i = 0; i < order.global_scores.size(); ++i)
       if (!(order.global_scores[i] >= 0) || (i > 0 && order.global_scores[i] > order.global_scores[i - 1]))
-        container_.fail("global_scores", "do not fall");
+        container_.fail("global_scores", "increase");
     for (const float rank : order.pagerank)
-      if (!(rank >= 0 && rank <= 1)) container_.fail("pagerank", "is not in [0, 1] everywhere");
+      if (!(rank >= 0 && rank <= 1)) container_.fail("pagerank", "has values outside of [0, 1]");
     return order;
   });
 }

@@ -30,7 +30,7 @@ std::vector<CollectionSplit> read_splits(const ContainerReader& container) {
   std::vector<CollectionSplit> splits;
   for (std::size_t i = 0; i + 1 < numbers.size(); i += 2) {
     splits.push_back({numbers[i], numbers[i + 1]});
-    if (i > 0 && !(splits[i / 2 - 1].hash < splits[i / 2].hash)) container.fail("splits", "do not rise");
+    if (i > 0 && !(splits[i / 2 - 1].hash < splits[i / 2].hash)) container.fail("splits", "do not ascend");
   }
   return splits;
 }
@@ -44,7 +44,7 @@ void add_dictionary(ContainerWriter& out, std::string_view name, DictionaryWrite
 }  // namespace
 
 std::string StatisticsManifest::to_json() const {
-  ManifestJson json = ManifestJson::object();  // null would not survive that memory runs out
+  ManifestJson json = ManifestJson::object();  // null isn't exception-safe if memory runs out
   json["kind"] = "statistics";
   json["tool"] = std::string("quern ") + version();
   json["settings"] = parse_settings(collection);
@@ -69,7 +69,7 @@ StatisticsManifest StatisticsManifest::from_json(const std::string& text, const 
     counts.at("postings").get_to(manifest.collection.postings);
     counts.at("duplicates").get_to(manifest.duplicates);
     const auto hash = hash_of_text(json.at("documents_hash").get<std::string>());
-    if (!hash) throw CorruptFile(what + ": section 'manifest': 'documents_hash' is no hash");
+    if (!hash) throw CorruptFile(what + ": section 'manifest': 'documents_hash' is not a hash");
     manifest.documents_hash = *hash;
   });
   return manifest;
@@ -133,7 +133,8 @@ StatisticsReader::StatisticsReader(ContainerReader container) try
     container_.fail("manifest", "has impossible counts");
   std::uint64_t documents = 0;
   for (const CollectionSplit& split : splits_) documents += split.documents;
-  if (documents != counts.documents) container_.fail("splits", "have another number of documents than the manifest");
+  if (documents != counts.documents)
+    container_.fail("splits", "have a different number of documents than the manifest");
 } catch (...) {
   throw_own_error();
 }
@@ -149,7 +150,7 @@ void StatisticsReader::check_splits(std::vector<CollectionSplit> collections,
   };
   throw InvalidArgument(fmt::format(
       "{}: are statistics of other collections than {}: {} of its {} splits are not among these, and {} of these are "
-      "not among its splits; name all splits, or make statistics with: quern statistics COLLECTION... -o STATISTICS",
+      "not among its splits; give all splits, or create statistics with: quern statistics COLLECTION... -o STATISTICS",
       name(), collections_name, lacking(splits_, collections), splits_.size(), lacking(collections, splits_)));
 }
 
@@ -159,7 +160,7 @@ void StatisticsReader::verify_contents() const {
     std::string last;
     DictionaryEntry entry;
     const auto check_rise = [&](std::string_view section, bool is_first) {
-      if (!is_first && entry.term <= last) container_.fail(section, "does not rise");
+      if (!is_first && entry.term <= last) container_.fail(section, "does not ascend");
       last = entry.term;
     };
     DictionaryScan scan = terms();
@@ -171,7 +172,7 @@ void StatisticsReader::verify_contents() const {
       sums += counts;
     }
     if (sums != TermCounts{manifest_.collection.postings, manifest_.collection.tokens})
-      container_.fail("terms", "have other sums than the manifest");
+      container_.fail("terms", "have different sums than the manifest");
     std::uint64_t documents = 0;
     DictionaryScan docno_scan = docnos();
     for (bool is_first = true; docno_scan.next(entry); is_first = false) {
@@ -180,7 +181,7 @@ void StatisticsReader::verify_contents() const {
       documents += payload.varint();
     }
     if (documents != manifest_.collection.documents)
-      container_.fail("docnos", "have another number of documents than the manifest");
+      container_.fail("docnos", "have a different number of documents than the manifest");
   });
 }
 
@@ -188,7 +189,7 @@ void write_scales(File& out, const Scales& scales) {
   ManifestJson json = ManifestJson::object();
   json["kind"] = "scales";
   json["tool"] = std::string("quern ") + version();
-  // A float32 as a double, which is written with as many digits as it takes: exact.
+  // A float32 as a double, written with enough digits to be exact.
   json["settings"] = {{"k1", scales.bm25.k1}, {"b", scales.bm25.b}, {"quantize_top", static_cast<double>(scales.top)}};
   json["statistics_hash"] = scales.statistics_hash;
   ContainerWriter writer(out, FileKind::scales);
