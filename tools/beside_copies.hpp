@@ -9,6 +9,6 @@ namespace quern::tools {
 
 /// Writes beside the index that was just written to `out`, and is made of these documents of others, what lies beside
 /// those: texts, kept fields, forward file.
-BesideReports copy_beside(std::span<const IndexPart> parts, const Resources& resources, AtomicOutput& out);
+SidecarReports copy_beside(std::span<const IndexPart> parts, const Resources& resources, AtomicOutput& out);
 
 }  // namespace quern::tools

@@ -12,7 +12,7 @@
 namespace quern {
 namespace {
 
-/// Texts are sorted in parts of this size: small against the buffers of those that merge.
+/// Texts are sorted in parts of this size, small compared with merge buffers.
 constexpr std::size_t sorted_part_bytes = 16 << 10;
 
 class TextsBuilder {
@@ -39,7 +39,7 @@ class TextsBuilder {
   }
 
  private:
-  /// The parts of a text have the same key, and keep their order.
+  /// The parts of a text share a key and keep their order.
   void sort(ExternalSort& parts) {
     ChunkBuffers buffers;
     std::uint64_t bytes = 0;
@@ -60,7 +60,7 @@ class TextsBuilder {
       }
     }
     if (bytes != *collection_.manifest().text_bytes)
-      throw CorruptFile(collection_.name() + ": contains another number of bytes of text than its manifest");
+      throw CorruptFile(collection_.name() + ": its bytes of text differ from its manifest's");
   }
 
   void write(ExternalSort& parts, const std::string& index_hash, File& out) {

@@ -35,7 +35,7 @@ void run(const CutArguments& arguments) {
   const IndexReader shard = IndexReader::open(out.file());
   const auto first = static_cast<docid_t>(shard.manifest().docid_base);
   const IndexPart part{index, {first, first + shard.num_documents()}};
-  const BesideReports beside = copy_beside({&part, 1}, resources, out);
+  const SidecarReports beside = copy_beside({&part, 1}, resources, out);
   out.commit();
   show_reports(arguments.common, report, beside, arguments.output);
 }

@@ -15,7 +15,7 @@
 namespace quern {
 namespace {
 
-/// A hash of content that comes in small pieces.
+/// A hash of content that arrives in small pieces.
 class ContentHash {
  public:
   void add(ByteView bytes) {
@@ -63,10 +63,10 @@ class IndexImport : public InvertedSink {
   void add_posting(docid_t docid, freq_t freq) override {
     const auto& impacts = options_.build.impacts;
     if (impacts && freq > impacts->max_weight())
-      throw InvalidArgument(fmt::format(
-          "{}: document {} has the frequency {} in a list, but as a weight of {} bits it can be {} at most; "
-          "allow more with --impacts, up to 16",
-          options_.source, docid, freq, impacts->bits, impacts->max_weight()));
+      throw InvalidArgument(
+          fmt::format("{}: document {} has the frequency {} in a list, but weights of {} bits can be at most {}; "
+                      "allow more with --impacts, up to 16",
+                      options_.source, docid, freq, impacts->bits, impacts->max_weight()));
     lists_->add_posting(docid, freq);
     std::uint32_t& sum = sums_[docid];
     exact_ = exact_ && freq <= UINT32_MAX - sum;

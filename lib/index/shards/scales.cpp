@@ -13,7 +13,7 @@
 namespace quern {
 namespace {
 
-/// The weight of each term of the collection, 0 for those without postings.
+/// The weight of each term of the collection; 0 without postings.
 std::vector<float> term_weights(const CollectionReader& collection, const StatisticsReader& statistics,
                                 const Bm25Parameters& bm25) {
   std::vector<float> weights(collection.manifest().terms);
@@ -33,7 +33,7 @@ std::vector<float> term_weights(const CollectionReader& collection, const Statis
   return weights;
 }
 
-/// The greatest term score of what it is shown.
+/// Tracks the greatest term score.
 class TopScore {
  public:
   TopScore(std::span<const float> weights, std::span<const float> constants)
@@ -97,14 +97,14 @@ Scales merge_scales(const std::vector<Scales>& inputs, const std::vector<std::st
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     const Scales& input = inputs[i];
     if (input.statistics_hash != sum.statistics_hash)
-      throw InvalidArgument(fmt::format("{}: was made with other statistics than {}", names[i], names[0]));
+      throw InvalidArgument(fmt::format("{}: was made with different statistics than {}", names[i], names[0]));
     if (input.bm25 != sum.bm25)
-      throw InvalidArgument(fmt::format("{}: was made with another k1 or b than {}", names[i], names[0]));
+      throw InvalidArgument(fmt::format("{}: was made with a different k1 or b than {}", names[i], names[0]));
     sum.top = std::max(sum.top, input.top);
     sum.splits.insert(sum.splits.end(), input.splits.begin(), input.splits.end());
     std::sort(sum.splits.begin(), sum.splits.end());
     if (std::adjacent_find(sum.splits.begin(), sum.splits.end()) != sum.splits.end())
-      throw InvalidArgument(fmt::format("{}: has a split that was counted before", names[i]));
+      throw InvalidArgument(fmt::format("{}: contains a split that was already counted", names[i]));
   }
   return sum;
 }

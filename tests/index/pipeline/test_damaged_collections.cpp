@@ -96,7 +96,7 @@ TEST_CASE("A chunk that names a term twice is no collection that build takes", "
     options.codec = codec->name();
     File file = File::anonymous(resources.tmp_folder);
     CHECK_THROWS_WITH(build_index(damaged, order, {}, options, resources, file),
-                      Catch::Contains("a document comes twice in the list of term"));
+                      Catch::Contains("a document occurs twice in the list of term"));
   }
 }
 

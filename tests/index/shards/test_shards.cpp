@@ -157,10 +157,10 @@ TEST_CASE("shards that do not belong together are refused", "[shards]") {
   CHECK_THROWS_WITH(together(shard(1), shard(2), shard(2)), Catch::Contains("is shard 2 of 3, as is"));
   BuildOptions other;
   other.codec_options.block_size = 64;
-  CHECK_THROWS_WITH(together(shard(1), shard(2, other), shard(3)), Catch::Contains("other options"));
+  CHECK_THROWS_WITH(together(shard(1), shard(2, other), shard(3)), Catch::Contains("different options"));
   const OrderReader other_order = corpus.order_file(corpus.pipeline.order(corpus.whole, OrderBy::random), {}, 3);
   CHECK_THROWS_WITH(together(shard(1), corpus.shard({2, 3}, other_order, {}, {}), shard(3)),
-                    Catch::Contains("another order"));
+                    Catch::Contains("a different order"));
   // One shard does not know how many documents of the others have all terms.
   const IndexReader alone = shard(1);
   const QueryEngine engine(alone, {});
@@ -188,7 +188,7 @@ TEST_CASE("collections that do not belong together are refused", "[shards][colle
   pipeline.store_text = true;
   const StageFile with_text = pipeline.parse(as_jsonl(random_corpus(2, {20, 30, 10, false})));
   CHECK_THROWS_WITH(CollectionReader(std::vector<std::shared_ptr<const File>>{file, with_text}),
-                    Catch::Contains("other options"));
+                    Catch::Contains("different options"));
 }
 
 }  // namespace quern

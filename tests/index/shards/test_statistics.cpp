@@ -144,7 +144,7 @@ TEST_CASE("a dictionary whose terms fall is refused, and named", "[shards]") {
   };
   const std::uint64_t terms = parts[0].size() + parts[1].size();
   const ContainerReader falls = dictionary(parts, pipeline);
-  CHECK_THROWS_WITH(sum_up(falls, terms), falls.name() + ": section 'terms': terms do not rise");
+  CHECK_THROWS_WITH(sum_up(falls, terms), falls.name() + ": section 'terms': terms do not ascend");
   std::swap(parts[0], parts[1]);
   CHECK(sum_up(dictionary(parts, pipeline), terms) == terms);
 }
@@ -188,11 +188,11 @@ TEST_CASE("statistics find documents that several splits have, and splits that c
   std::vector<CollectionReader> collections;
   for (std::size_t i = 0; i < corpus.num_splits(); ++i) collections.emplace_back(corpus.split(i));
   CHECK(repeated_docnos(all, collections, 3) == std::vector<std::string>{documents.front().docno});
-  CHECK_THROWS_WITH(corpus.statistics({0, 1, 0}), Catch::Contains("was counted before"));
+  CHECK_THROWS_WITH(corpus.statistics({0, 1, 0}), Catch::Contains("was already counted"));
   std::vector<StatisticsReader> overlapping;
   overlapping.push_back(corpus.statistics({0, 1}));
   overlapping.push_back(corpus.statistics({1, 2}));
-  CHECK_THROWS_WITH(corpus.merged(overlapping), Catch::Contains("was counted before"));
+  CHECK_THROWS_WITH(corpus.merged(overlapping), Catch::Contains("was already counted"));
 }
 
 TEST_CASE("the scale of splits is that of the whole", "[shards][property]") {
