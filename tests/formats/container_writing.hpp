@@ -9,7 +9,7 @@
 
 namespace quern::testing {
 
-/// Sections with their names, in order.
+/// Named sections, in order.
 using Sections = std::vector<std::pair<std::string, Bytes>>;
 
 /// A container of these sections in a work file.

@@ -7,8 +7,8 @@
 #include "index/pipeline/pipeline.hpp"
 #include "index/pipeline/weighted_corpus.hpp"
 
-/// The worked example of the collection's page: the corpus that stands there makes the bytes that stand there. Read
-/// here by the page alone, without the reader.
+/// The worked example of the collection's page: its corpus must give its bytes. Parsed according to the page, without
+/// the reader.
 namespace quern {
 namespace {
 

@@ -26,7 +26,7 @@ Bytes with_version(Bytes container, std::uint32_t version) {
   return container;
 }
 
-/// Opens bytes as a container; verifies it too.
+/// Opens and verifies bytes as a container.
 class Containers {
  public:
   File file(ByteView bytes) const {
@@ -234,7 +234,7 @@ TEST_CASE("Hostile tables with right checksums are refused", "[format]") {
   const Containers containers;
   const Bytes sound = containers.bytes(small_sections());
   const auto table_offset = static_cast<std::size_t>(load_le<std::uint64_t>(sound.data() + 24));
-  // Makes the sums of header and table right again, as one does who means harm.
+  // Recomputes the sums of header and table, like an attacker.
   const auto with_sums = [&](Bytes bytes) {
     store_le(bytes.data() + 40, xxh3(ByteView(bytes).subspan(table_offset)));
     store_le(bytes.data() + 56, xxh3(ByteView(bytes).first(56)));

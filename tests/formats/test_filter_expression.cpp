@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-/// Filters as text: what they become, and what is wrong with them.
+/// Parsing of filters, and its errors.
 namespace quern {
 namespace {
 

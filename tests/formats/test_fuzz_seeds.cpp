@@ -22,8 +22,8 @@
 #include "index/pipeline/weighted_corpus.hpp"
 #include "index/shards/split_corpus.hpp"
 
-/// The seeds of the fuzzers of our own files are made of real ones. Old seeds would only show fuzzers the way to the
-/// error "has another version": this test finds them. To make them anew: quern_tests "[.seeds]".
+/// The fuzz seeds for our own formats are made from real files. Old seeds would only lead fuzzers to the error for
+/// other versions: this test finds them. To recreate them: quern_tests "[.seeds]".
 using namespace quern;
 using quern::testing::Page;
 using quern::testing::TemporaryFolder;
@@ -54,7 +54,7 @@ void for_each_seed(const std::string& target, Read&& read) {
   CHECK(seeds > 0);
 }
 
-/// Some words are in all pages, some in a few, most in one.
+/// Pages with some words in all of them, some in a few, and most in one.
 std::vector<Page> pages(std::size_t count) {
   RandomBits random(71);
   std::vector<Page> pages;
@@ -104,7 +104,7 @@ Built build(const TemporaryFolder& folder, std::size_t num_pages, const std::str
           ContainerReader(testing::shared(std::move(index_file)), FileKind::index)};
 }
 
-/// A stage's two choices, the size of an order that follows, and a collection.
+/// A stage's two choices, the size of an order, the order, and a collection.
 Bytes build_seed(std::uint8_t order_choice, std::uint8_t build_choice, const Bytes& order,
                  const CollectionReader& collection) {
   Bytes seed = {order_choice, build_choice};
@@ -120,7 +120,7 @@ void write_build_seeds(const TemporaryFolder& folder, const Built& small) {
   for (std::uint8_t by = 0; by < all_orders().size(); ++by)
     write_seed("build", "order_" + std::string(all_orders()[by]->name()),
                build_seed(by, static_cast<std::uint8_t>(0x40 * (by % 2) + by), {}, small.collection));
-  // Pages with links, of which one is split over chunks.
+  // Pages with links; one is split over chunks.
   ParseOptions options;
   options.corpus = {folder.write("linked.trecweb", linked_pages)};
   options.chunk_limits = {.terms = 3, .bytes = 64};
@@ -130,7 +130,7 @@ void write_build_seeds(const TemporaryFolder& folder, const Built& small) {
   write_seed("build", "split_and_linked", build_seed(2, 1, {}, CollectionReader(testing::shared(std::move(file)))));
 }
 
-/// For the target's own index.
+/// Seeds for the target's own index.
 void write_simulate_seeds() {
   constexpr std::array<std::string_view, 5> sections = {"terms", "blocks", "bytes", "manifest", "log"};
   constexpr std::string_view log = "mill flour\nflour s1 s2\ns3\nmill unknown\n\nflour mill mill";
@@ -149,7 +149,7 @@ void write_simulate_seeds() {
   }
 }
 
-/// Small corpora in all formats, with a choice of options before each.
+/// Small corpora in all formats, each after a choice of options.
 void write_corpus_seeds() {
   std::uint8_t choice = 0;
   for (const CorpusFormat* format : all_corpus_formats()) {
@@ -217,7 +217,7 @@ TEST_CASE("The seeds of the fuzzers are sound files of today's form", "[format][
 
 namespace {
 
-/// A collection with texts, some of them of split documents, and the texts of an index: groups, and one of parts.
+/// A collection with texts, some of split documents, and the texts of an index: groups, and one in parts.
 void write_texts_seeds() {
   const TemporaryFolder folder;
   ParseOptions options;
@@ -263,7 +263,7 @@ void write_fields_seeds() {
              fuzz::seed_of(ContainerReader(testing::shared(std::move(file)), FileKind::fields), fuzz::fields_sections));
 }
 
-/// Forward files of linked pages, whole and split over chunks.
+/// Forward files of linked pages, in one chunk and split over several.
 void write_forward_seeds() {
   const TemporaryFolder folder;
   const Resources resources = testing::small_resources(folder);
@@ -282,7 +282,7 @@ void write_forward_seeds() {
   }
 }
 
-/// An index with its forward file, and one that is its only shard.
+/// An index with its forward file, and the same as its only shard.
 void write_shards_seeds() {
   const std::string pages(linked_pages);
   const testing::SplitCorpus corpus(pages, {pages}, {.terms = 3, .bytes = 64});
@@ -303,7 +303,7 @@ void write_shards_seeds() {
   write("only_shard", shard, forward);
 }
 
-/// A collection and an index of weights that the corpus gave, with terms that the fuzzers search for.
+/// A collection and an index with given weights, with terms that the fuzzers search for.
 void write_weights_seeds() {
   testing::Pipeline pipeline;
   pipeline.chunk_limits = {.terms = 60, .bytes = 1500};

@@ -7,13 +7,13 @@
 #include "index/pipeline/pipeline.hpp"
 #include "index/pipeline/weighted_corpus.hpp"
 
-/// The worked example of the index's page: its rule for a corpus makes the bytes that stand there.
+/// The worked example of the index's page: its corpus must give its bytes.
 namespace quern {
 namespace {
 
 using namespace testing;
 
-/// As the page says it.
+/// The corpus described on the page.
 std::string example_corpus() {
   std::string corpus;
   for (int i = 0; i < 70; ++i) {

@@ -28,7 +28,7 @@ OrderReader reader_of(const TemporaryFolder& folder, ByteView bytes) {
   return OrderReader::open(folder.write("order", as_text(bytes)));
 }
 
-/// The order file with one section's bytes replaced.
+/// Opens the order file with one section's bytes replaced.
 OrderReader reader_with(const TemporaryFolder& folder, ByteView bytes, std::string_view name, ByteView replacement) {
   Sections sections = testing::sections_of(reader_of(folder, bytes).container());
   for (auto& [section, content] : sections)

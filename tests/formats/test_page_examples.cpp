@@ -19,7 +19,7 @@
 #include "formats/container_writing.hpp"
 #include "formats/page_example.hpp"
 
-/// The worked examples of the pages on our own files, read from the pages themselves.
+/// The worked examples on the pages of our own formats, read from the pages.
 using namespace quern;
 using quern::testing::Sections;
 using quern::testing::TemporaryFolder;

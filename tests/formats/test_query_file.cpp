@@ -22,7 +22,7 @@ using Queries = std::vector<Query>;
 
 QueryFile automatic(std::string_view bytes) { return parse_queries(bytes, QueryFormat::automatic, "test.queries"); }
 
-/// What the reader says to a file that it refuses; empty where it takes the file.
+/// The reader's error message for a file; empty if it accepts the file.
 std::string complaint(std::string_view bytes, QueryFormat format = QueryFormat::automatic) {
   try {
     parse_queries(bytes, format, "test.queries");
@@ -108,7 +108,7 @@ TEST_CASE("The text of a query of terms with weights is their JSON object", "[fo
   refused("{\"id\": 1, \"vector\": {\"a\": 1e999}}", "is not a JSON object");
   refused("{\"id\": 1, \"vector\": {\"\": 1}}", "a term is empty");
   refused("{\"id\": 1, \"vector\": {\"a\": 1, \"b\": 2, \"a\": 1}}", "'a' comes twice");
-  // A term of two-byte letters is cut between them.
+  // A term of two-byte letters is cut between letters.
   const std::string one = "a", letters = [] {
     std::string text;
     for (int i = 0; i < 40; ++i) text += "\u00e9";
@@ -116,7 +116,7 @@ TEST_CASE("The text of a query of terms with weights is their JSON object", "[fo
   }();
   refused("{\"id\": 1, \"vector\": {\"" + one + letters + "\": -1}}", "'a" + letters.substr(0, 38) + "...'");
   refused("{\"id\": 1, \"vector\": {\"" + letters + "\": {}}}", "'" + letters.substr(0, 40) + "...'");
-  // Named, not found.
+  // Must be named; isn't detected.
   CHECK_THROWS_WITH(automatic("{\"id\": 1, \"vector\": {\"a\": 1}}\n"), Contains("--queries-format vector"));
 }
 
@@ -155,7 +155,7 @@ TEST_CASE("All lines decide the format, not the first alone", "[format][query_fi
 TEST_CASE("A log with one odd line in a hundred is refused, with the line", "[format][query_file]") {
   CHECK(complaint(log_with_odd_line(200, 150, "no id here\n")).find("line 150") != std::string::npos);
   CHECK(complaint(log_with_odd_line(200, 150, "no id here\n")).find("--queries-format") != std::string::npos);
-  // Few lines say too little: the file is read as it stands.
+  // Too few lines to decide: the file is read as plain lines.
   CHECK(automatic(log_with_odd_line(99, 50, "no id here\n")).format == QueryFormat::lines);
   CHECK(automatic(log_with_odd_line(100, 101, "")).format == QueryFormat::colon);
   CHECK(parse_queries(log_with_odd_line(200, 150, "no id\n"), QueryFormat::lines, "test.queries").queries.size() ==
@@ -341,7 +341,7 @@ TEST_CASE("A long file's text is released piece by piece, from the front in each
   CHECK(format == QueryFormat::colon);
   CHECK(visited == queries);
   CHECK(passes >= 2);
-  // Nothing but the end is held back.
+  // Only the end is held back.
   CHECK(text.data() + text.size() - next < 10'000'000);
 }
 
@@ -429,7 +429,7 @@ TEST_CASE("Hostile query files take linear time", "[format][query_file][property
     const auto start = std::chrono::steady_clock::now();
     complaint(bytes);
     complaint("<topic number='1'><query>" + bytes);
-    // Milliseconds, but minutes for a reader that looks at every byte again for every tag.
+    // Takes milliseconds, but minutes if every tag rereads every byte.
     CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
   }
 }

@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "formats/page_example.hpp"
 
-/// Files of query times: what is written is read again, and bad lines are named.
+/// Files of query times: round trips, and errors that name bad lines.
 namespace quern {
 namespace {
 

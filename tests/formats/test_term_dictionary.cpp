@@ -35,7 +35,7 @@ ContainerReader container_of(const TemporaryFolder& folder, const Sections& sect
   return {testing::shared(testing::container_file(folder.path(""), FileKind::order, sections)), FileKind::order};
 }
 
-/// The number and payload of a term, found as users of a dictionary find it.
+/// Looks up a term's number and payload.
 std::optional<std::pair<std::uint64_t, std::string>> look_up(const TermDictionary& dictionary, std::string_view term) {
   const auto number = dictionary.block_of(term);
   if (!number) return std::nullopt;
@@ -160,7 +160,7 @@ TEST_CASE("A dictionary of another number of terms than promised is refused", "[
     CHECK_THROWS_AS(TermDictionary(container, "terms", count), CorruptFile);
     CHECK_THROWS_AS(DictionaryScan(container, "terms", count), CorruptFile);
   }
-  // The number of blocks is right, that of the last block's terms is not.
+  // The number of blocks is correct, but not that of the last block's terms.
   for (const std::uint64_t count : {33, 39, 41, 64})
     CHECK_THROWS_AS(all_of(DictionaryScan(container, "terms", count)), CorruptFile);
 }

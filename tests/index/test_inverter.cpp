@@ -15,7 +15,7 @@ using quern::testing::TemporaryFolder;
 
 namespace {
 
-/// Documents with some postings each, in a shuffled order of docIDs, as an order of documents brings them.
+/// Documents with some postings each, in shuffled docID order, as from a document order.
 std::vector<std::vector<Posting>> random_documents(std::size_t count, std::uint64_t terms, std::uint64_t most) {
   RandomBits random(61);
   std::vector<std::vector<Posting>> documents(count);
@@ -38,7 +38,7 @@ struct Met : testing::MetLists {
   std::size_t runs = 0;
 };
 
-/// All postings in the order in which the inverter hands them out.
+/// All postings in the inverter's output order.
 Met invert(const std::vector<std::vector<Posting>>& documents, std::uint64_t memory_bytes, unsigned threads,
            std::uint64_t expected = 0) {
   const TemporaryFolder folder;

@@ -30,7 +30,7 @@ double score_of(const RankerModel& model, const std::map<std::string, float>& va
   return plain_score(model, row);
 }
 
-/// A file of NumPy's, version 1, with that head and those bytes.
+/// A NumPy file, version 1, with this head and these bytes.
 std::string npy_file(const std::string& head, const std::string& bytes) {
   std::string file = "\x93NUMPY";
   file += '\1';
@@ -78,7 +78,7 @@ TEST_CASE("the example on the page of descriptions can be read, and scores what 
                          {"url.depth", 2.0f},
                          {"body.bm25", 4.0f},
                          {"title.matched", 1.0f}}) == 2);
-  // A missing value goes where the tree says, or to the right.
+  // A missing value goes to the tree's default side, or to the right.
   const FeatureRow nothing(model.features.size(), missing_value);
   CHECK(network.trees.leaves[leaf_of(network.trees, 0, nothing)] == 0.25);
 }
@@ -103,7 +103,7 @@ TEST_CASE("trees in descriptions nest to both sides, with parentheses and withou
     INFO(bad);
     CHECK_THROWS_WITH(trees_of(bad), Catch::Matchers::StartsWith("rank.ini, line 4: "));
   }
-  // As deep as a line is long: nothing recurses.
+  // As deep as a line is long: the parser doesn't recurse.
   std::string chain, open;
   for (int i = 0; i < 100'000; ++i) {
     chain += "a <= 1 ? 2 : ";
@@ -135,7 +135,7 @@ TEST_CASE("descriptions name files of trees and of weights", "[rankers]") {
   CHECK(model.features[0].number == 7);
   // The matrix is stored column by column: (1, 3) and (2, 4). Inputs are 5 and 4 · 0.5.
   CHECK(plain_score(model, {5}) == (5 + 3 * 2) * 10 + (2 * 5 + 4 * 2) * 100 - 2);
-  CHECK_THROWS_AS(described(ranker_head + "[inputs]\ntrees = trees.txt\n"), CorruptFile);  // nothing is beside it
+  CHECK_THROWS_AS(described(ranker_head + "[inputs]\ntrees = trees.txt\n"), CorruptFile);  // there are no other files
   const auto with = [&](const std::string& lines) { return read_ranker(folder.write("bad.ini", ranker_head + lines)); };
   CHECK_THROWS_WITH(with("[inputs]\ntrees = bad.ini\n"), Catch::Contains("is not a file of trees"));
   CHECK_THROWS_AS(with("[inputs]\ntrees = nothing.txt\n"), IoError);

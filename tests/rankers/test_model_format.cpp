@@ -12,7 +12,7 @@
 #include "corpus/temporary_folder.hpp"
 #include "rankers/plain_scores.hpp"
 
-/// Which format a file has, and what every model keeps.
+/// Detection of formats, and invariants of models.
 namespace quern {
 namespace {
 
@@ -44,13 +44,13 @@ TEST_CASE("each model in the tests' data has one format, by its first bytes", "[
       INFO(file << " " << format->name);
       CHECK(format->detect(head) == (format->name == name));
     }
-    // Compressed, it is the same model.
+    // Compression doesn't change the model.
     const TemporaryFolder folder;
     const RankerModel plain = read_ranker(ranker_data(file)),
                       gzip = read_ranker(folder.write("model.gz", gzipped(bytes)));
     CHECK(plain.features == gzip.features);
     CHECK((std::get<TreeEnsemble>(plain.function) == std::get<TreeEnsemble>(gzip.function)));
-    // Cut off, it is none; where a dump of lines ends, nothing says.
+    // Truncated files must be refused, except text dumps, which have no end mark.
     if (std::string_view(name) == "xgboost-text-dump") continue;
     for (const std::size_t size : {bytes.size() / 3, bytes.size() / 2, bytes.size() - 40}) {
       INFO(size);

@@ -8,7 +8,7 @@
 
 #include "inverted_model.hpp"
 
-/// Foreign files in memory, made by our writers and read by our readers.
+/// Foreign files in memory, written by our writers and read by our readers.
 namespace quern::testing {
 
 inline std::string content_of(const File& file) {

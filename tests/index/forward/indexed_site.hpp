@@ -30,7 +30,7 @@ inline std::string site_words(RandomBits& random, std::uint64_t most) {
   return text;
 }
 
-/// Pages that link to each other, to themselves and to others; some have no URL, some share one, some are long.
+/// Pages that link to each other, to themselves and outside; some have no URL, some share one, some are long.
 inline std::vector<ModelPage> random_site(std::uint64_t seed, std::size_t count) {
   RandomBits random(seed);
   std::vector<ModelPage> pages(count);

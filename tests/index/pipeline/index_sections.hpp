@@ -7,7 +7,7 @@
 
 #include "index/pipeline/pipeline.hpp"
 
-/// An index taken apart, so that tests can damage it behind the back of its checksums.
+/// An index split into sections, so that tests can damage it and recompute its checksums.
 namespace quern::testing {
 
 class IndexSections {
@@ -24,7 +24,7 @@ class IndexSections {
       if (section == name) return bytes;
     throw Error("no section " + std::string(name));
   }
-  /// An index of the sections as they stand now, with checksums made anew. Throws as opening it does.
+  /// Opens an index of the current sections, with new checksums. Throws like opening.
   IndexReader open(const Pipeline& pipeline) const {
     const StageFile file = pipeline.new_file();
     ContainerWriter writer(*file, FileKind::index);

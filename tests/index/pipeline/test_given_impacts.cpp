@@ -16,7 +16,7 @@
 #include "index/pipeline/weighted_corpus.hpp"
 #include "sanitized.hpp"
 
-/// Indexes of weights that the corpus gives, and queries of terms with weights.
+/// Indexes of given weights, and queries of weighted terms.
 namespace quern {
 namespace {
 
@@ -34,7 +34,7 @@ struct WeightedCorpus {
   DocumentOrder order;
 };
 
-/// Terms with whole weights, some unknown, some twice.
+/// Terms with integer weights, some unknown, some repeated.
 std::vector<QueryTerm> draw_weighted(RandomBits& random, std::uint64_t max_weight) {
   std::vector<QueryTerm> query;
   for (std::uint64_t some = 1 + random.below(6); some > 0; --some) {

@@ -9,8 +9,8 @@
 
 #include "formats/container_writing.hpp"
 
-/// What stages make of a collection, for collections whose bytes are damaged behind the back of their checksums. All
-/// throw one of the library's errors, or make what its readers take; aborts where they don't take it.
+/// Runs the stages on damaged collections with recomputed checksums. Each function throws a library error or produces
+/// valid files; aborts if readers refuse these.
 namespace quern::testing {
 
 inline void require_permutation(const DocumentOrder& order, std::size_t documents) {
@@ -22,7 +22,7 @@ inline void require_permutation(const DocumentOrder& order, std::size_t document
   }
 }
 
-/// An order of the collection, which is the same after it was written and read.
+/// An order of the collection, checked to survive writing and reading.
 inline DocumentOrder order_of(const CollectionReader& collection, const OrderOptions& options,
                               const Resources& resources) {
   DocumentOrder order = make_order(collection, options, {}, resources);
@@ -38,7 +38,7 @@ inline DocumentOrder order_of(const CollectionReader& collection, const OrderOpt
   return order;
 }
 
-/// An index of the collection. With `is_sound`, verify must find it sound.
+/// An index of the collection. With `is_sound`, it must pass verify.
 inline IndexReader index_of(const CollectionReader& collection, const DocumentOrder& order,
                             const OrderOptions& order_options, const BuildOptions& options, const Resources& resources,
                             bool is_sound) {

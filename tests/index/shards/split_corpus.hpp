@@ -16,14 +16,14 @@
 #include "index/pipeline/pipeline.hpp"
 #include "index/pipeline/random_corpus.hpp"
 
-/// A corpus parsed as a whole and in splits, and its index as one and in shards.
+/// A corpus parsed as a whole and in splits, and its index as a whole and in shards.
 namespace quern::testing {
 
 class SplitCorpus {
  public:
   SplitCorpus(const std::vector<ModelDocument>& documents, std::size_t splits)
       : SplitCorpus(as_jsonl(documents), texts_of(documents, splits, as_jsonl)) {}
-  /// The same of texts of corpora.
+  /// From texts of corpora.
   SplitCorpus(const std::string& text, const std::vector<std::string>& splits, const ChunkLimits& limits = {})
       : pipeline(limits), whole(pipeline.parse(text)), files_(parse(splits)), joined(files_) {
     joined.join_lexicons(pipeline.resources.tmp_folder, 1 << 20);
@@ -41,7 +41,7 @@ class SplitCorpus {
     return texts;
   }
 
-  /// Statistics of some splits, merged in their order.
+  /// Statistics of some splits, merged in order.
   StatisticsReader statistics(const std::vector<std::size_t>& of) const {
     std::vector<StatisticsReader> each;
     for (const std::size_t split : of) each.push_back(statistics_of(files_[split]));
@@ -68,7 +68,7 @@ class SplitCorpus {
     return OrderReader(ContainerReader(file, FileKind::order));
   }
 
-  /// The greatest term score, of all splits apart.
+  /// The greatest term score, merged from separate splits.
   Scales scales(const StatisticsReader& statistics, const Bm25Parameters& bm25) const {
     std::vector<Scales> each;
     std::vector<std::string> names;
@@ -79,7 +79,7 @@ class SplitCorpus {
     return merge_scales(each, names);
   }
 
-  /// A shard of the index, made from all splits; and its forward file, if `forward` is given.
+  /// A shard of the index, built from all splits, with its forward file if `forward` is given.
   IndexReader shard(const ShardChoice& choice, const OrderReader& order_file, const OrderOptions& order_options,
                     const BuildOptions& options, StageFile* forward = nullptr) const {
     StatisticsReader statistics = this->statistics();

@@ -10,7 +10,7 @@
 #include "index/forward/indexed_site.hpp"
 #include "index/shards/split_corpus.hpp"
 
-/// Forward files of shards: they merge to that of the whole, and features are those of the whole.
+/// Forward files of shards merge into that of the whole, and give the whole's features.
 namespace quern {
 namespace {
 
@@ -26,7 +26,7 @@ class ForwardShards {
     forwards.back().check_belongs_to(indexes_.back());
     forwards.back().verify_contents(indexes_.back(), resources);
   }
-  /// After the last.
+  /// Call after the last shard.
   void end() { indexes.emplace(std::move(indexes_)); }
 
   std::optional<IndexShards> indexes;
@@ -47,7 +47,7 @@ ForwardShards shards_of(const SplitCorpus& corpus, const OrderReader& order, std
   return shards;
 }
 
-/// Shards that are cut out of an index.
+/// Cuts shards out of an index.
 ForwardShards shards_of(const Pipeline& pipeline, const IndexReader& whole, const ForwardReader& forward,
                         std::uint32_t count) {
   ForwardShards shards;
@@ -76,7 +76,7 @@ Bytes merged_forward(const ForwardShards& shards, const Pipeline& pipeline) {
   return bytes_of(*file);
 }
 
-/// A model over all of Quern's features, each with another weight.
+/// A model over all of Quern's features, with distinct weights.
 BoundModel model_of_all_features() {
   BoundModel model;
   model.selection.resize(all_features().size());
@@ -138,8 +138,8 @@ TEST_CASE("forward files of shards merge to that of the whole", "[shards][forwar
 }
 
 TEST_CASE("segments of shards end where those of the whole do, whatever has lists there", "[shards][forward]") {
-  // Link texts of many long terms fill segments by their literals. Some of the terms have a list, but not in the shard
-  // of the page that the links lead to.
+  // Link texts of many long terms fill segments by their literals. Some terms have a list, but not in the shard of the
+  // linked page.
   std::vector<ModelPage> pages(3);
   const std::string filler(200, 'q');
   for (std::size_t i = 0; i < pages.size(); ++i) {

@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "index/shards/split_corpus.hpp"
 
-/// Where shards begin.
+/// Cuts of shards.
 namespace quern {
 namespace {
 
@@ -66,7 +66,7 @@ TEST_CASE("shards are ranges of docIDs with about as many postings", "[shards]")
     CHECK(of_shard * 7 > all - 7 * 301);
     CHECK(of_shard * 7 < all + 7 * 301);
   }
-  // In the order's sequence of documents, not in the collection's.
+  // In the order's sequence of documents, not the collection's.
   const std::vector<std::uint32_t> few{1, 1, 1, 9};
   CHECK(cut_into_shards(few, std::vector<docid_t>{3, 2, 1, 0}, 2) == std::vector<docid_t>{0, 1});
   CHECK(cut_into_shards(few, std::vector<docid_t>{0, 1, 2, 3}, 2) == std::vector<docid_t>{0, 3});
@@ -78,7 +78,7 @@ TEST_CASE("shards of ranges begin where ranges do", "[shards]") {
 }
 
 TEST_CASE("the postings of a collection's documents are those of their lists", "[shards][property]") {
-  // Small chunks cut documents, whose postings are in several of them.
+  // Small chunks split documents, so their postings are in several chunks.
   for (const std::uint64_t chunk_bytes : {std::uint64_t{300}, ChunkLimits().bytes}) {
     for (std::uint64_t seed = 40; seed < 44; ++seed) {
       INFO("seed " << seed << ", chunks of " << chunk_bytes);
@@ -97,7 +97,7 @@ TEST_CASE("the postings of a collection's documents are those of their lists", "
         for (docid_t docid = 0; docid < index.num_documents(); ++docid)
           REQUIRE(of_documents[order.documents[docid]] == of_lists[docid]);
       }
-      // Where no list is long, an index's documents are counted one by one.
+      // Without long lists, an index's documents are counted exactly.
       const RangeCounts counts = count_postings(index);
       CHECK(counts.documents == 1);
       CHECK(std::vector<std::uint64_t>(of_lists.begin(), of_lists.end()) == counts.postings);

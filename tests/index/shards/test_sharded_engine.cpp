@@ -8,7 +8,7 @@
 #include "index/pipeline/query_checks.hpp"
 #include "index/shards/split_corpus.hpp"
 
-/// Queries over all shards have the results of the whole, whoever answers them, however many at a time.
+/// Queries over all shards have the whole's results, on any device, for any number of queries at a time.
 namespace quern {
 namespace {
 
@@ -16,7 +16,7 @@ using namespace testing;
 
 constexpr std::size_t queries = 300;
 
-/// A random index, whole and in shards, and queries with results of the whole.
+/// A random index as a whole and in shards, and queries with the whole's results.
 class ShardedIndex {
  public:
   ShardedIndex(std::uint64_t seed, std::uint32_t count)
@@ -42,7 +42,7 @@ class ShardedIndex {
     Analyzer analyzer = engine_.make_analyzer();
     return engine_.search(texts[query], algorithm, k, analyzer, nullptr, passing);
   }
-  /// Every algorithm has the whole's results, in the queries' order, each rendered before it is taken.
+  /// Checks that every algorithm has the whole's results, in query order, each rendered before it is consumed.
   void check(ShardedEngine& engine, unsigned threads, std::uint64_t held_bytes) {
     for (const QueryAlgorithm& algorithm : all_algorithms()) {
       for (const std::size_t k : {std::size_t{1}, std::size_t{6}, std::size_t{1000}}) {
@@ -102,7 +102,7 @@ TEST_CASE("the CPU answers queries over shards as over the whole", "[shards][que
   for (const std::uint32_t count : {1u, 2u, 5u}) {
     ShardedIndex index(60 + count, count);
     ShardedEngine engine(index.shards, index.engines, QueryDevice::cpu, {}, progress, {});
-    // So little that most answers wait to be begun.
+    // Too little for most queries to start at once.
     for (const unsigned threads : {1u, 8u}) index.check(engine, threads, threads == 1 ? default_held_bytes : 100);
   }
 }
@@ -197,7 +197,7 @@ TEST_CASE("the CPU answers for a shard whose GPU fails", "[gpu][shards]") {
   ShardedEngine engine(index.shards, index.engines, QueryDevice::automatic, options, progress,
                        [&](const std::string& text) { notices.push_back(text); });
   index.check(engine, 4, default_held_bytes);
-  // Once for each shard of the first GPU.
+  // One notice for each shard of the first GPU.
   CHECK_FALSE(notices.empty());
   CHECK(notices.size() <= index.shards.size());
   ShardedEngine strict(index.shards, index.engines, QueryDevice::gpu, options, progress, {});

@@ -5,7 +5,7 @@
 #include "index/pipeline/query_checks.hpp"
 #include "index/shards/split_corpus.hpp"
 
-/// An index in shards is the index of the whole, bit by bit.
+/// An index in shards equals the whole index bit by bit.
 namespace quern {
 namespace {
 
@@ -14,7 +14,7 @@ using namespace testing;
 IndexShards all_shards(const SplitCorpus& corpus, const OrderReader& order, std::uint32_t count,
                        const OrderOptions& order_options, const BuildOptions& options) {
   std::vector<IndexReader> shards;
-  // In another order than that of their docIDs.
+  // Not in docID order.
   for (std::uint32_t number = count; number > 0; --number) {
     shards.push_back(corpus.shard({number, count}, order, order_options, options));
     shards.back().container().verify(corpus.pipeline.resources);
@@ -29,7 +29,7 @@ Bytes merged(const IndexShards& shards, const SplitCorpus& corpus) {
   return bytes_of(*file);
 }
 
-/// The results of all shards together, of every algorithm but and-or, are those of the whole.
+/// Checks that all shards together give the whole's results, for every algorithm except and-or.
 void check_results(const IndexShards& shards, const IndexReader& whole, const ScoringOptions& scoring,
                    std::uint64_t seed) {
   const QueryEngine engine(whole, scoring);
@@ -106,7 +106,7 @@ TEST_CASE("shards score as the whole and merge to its bytes", "[shards][query][p
 }
 
 TEST_CASE("long lists of shards are merged in pieces", "[shards]") {
-  // A term in all of so many documents takes several pieces, and some shards end within one.
+  // A term in that many documents needs several pieces, and some shards end within one.
   std::string text;
   constexpr int documents = 150000;
   for (int i = 0; i < documents; ++i)
@@ -161,13 +161,13 @@ TEST_CASE("shards that do not belong together are refused", "[shards]") {
   const OrderReader other_order = corpus.order_file(corpus.pipeline.order(corpus.whole, OrderBy::random), {}, 3);
   CHECK_THROWS_WITH(together(shard(1), corpus.shard({2, 3}, other_order, {}, {}), shard(3)),
                     Catch::Contains("a different order"));
-  // One shard does not know how many documents of the others have all terms.
+  // A single shard doesn't know how many documents of the others contain all terms.
   const IndexReader alone = shard(1);
   const QueryEngine engine(alone, {});
   Analyzer analyzer = engine.make_analyzer();
   CHECK_THROWS_WITH(engine.search("everywhere", algorithm_named("and-or"), 10, analyzer),
                     Catch::Contains("name all shards"));
-  // Statistics and collections that do not fit.
+  // Statistics and collections that don't match.
   ShardSource lacking({1, 3}, order_file, corpus.statistics({0, 1}), std::nullopt);
   CHECK_THROWS_WITH(lacking.check(corpus.joined, {}), Catch::Contains("0 of its 2 splits are not among these"));
   CHECK_THROWS_WITH(ShardSource({1, 4}, order_file, corpus.statistics(), std::nullopt), Catch::Contains("cut into 3"));

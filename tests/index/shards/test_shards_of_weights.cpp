@@ -5,7 +5,7 @@
 #include "index/pipeline/weighted_corpus.hpp"
 #include "index/shards/split_corpus.hpp"
 
-/// Shards of collections whose corpus gave weights, and of kept fields.
+/// Shards of collections with given weights, and of kept fields.
 namespace quern {
 
 using namespace testing;

@@ -16,8 +16,8 @@ using namespace testing;
 
 using Terms = std::map<std::string, Bytes>;
 
-/// Sections "terms" and "terms_blocks" with these terms and payloads of numbers, part after part; all parts but the
-/// last have whole blocks. Terms of a part may be less than those of the part before, as no writer lets them be.
+/// Sections "terms" and "terms_blocks" of these parts, with numbers as payloads; all parts except the last have full
+/// blocks. Unlike in written files, a part's terms may be less than the previous part's.
 ContainerReader dictionary(std::span<const Terms> parts, const Pipeline& pipeline) {
   const StageFile file = pipeline.new_file();
   ContainerWriter out(*file, FileKind::statistics);
@@ -42,7 +42,7 @@ ContainerReader dictionary(const Terms& terms, const Pipeline& pipeline) {
   return dictionary(std::span(&terms, 1), pipeline);
 }
 
-/// Short and long ones, with zeros, and many with the first eight bytes in common.
+/// Short and long terms, with zeros; many share their first eight bytes.
 std::string similar_term(RandomBits& random) {
   std::string term = random.below(2) == 0 ? "" : "common prefix";
   for (std::uint64_t length = random.below(4); length > 0; --length) term += static_cast<char>(random.below(3) * 127);
@@ -96,7 +96,7 @@ TEST_CASE("counts of terms are added up over dictionaries of any sizes", "[shard
     std::map<std::string, TermCounts> expected;
     std::uint64_t entries = 0;
     for (auto& terms : each) {
-      // So many that several ranges of terms come one after the other.
+      // Enough terms for several ranges.
       for (std::uint64_t count = random.below(random.below(2) == 0 ? 50 : 2000); count > 0; --count) {
         std::string term = similar_term(random);
         if (random.below(2) == 0) term += std::to_string(random.below(1000));
@@ -207,7 +207,7 @@ TEST_CASE("the scale of splits is that of the whole", "[shards][property]") {
     const Scales scales = corpus.scales(statistics, options.bm25);
     CHECK(scales.top == index.manifest().quantize_top);
     CHECK(scales.splits == statistics.splits());
-    // As a file.
+    // Also as a file.
     const StageFile file = corpus.pipeline.new_file();
     write_scales(*file, scales);
     const Scales read = read_scales(ContainerReader(file, FileKind::scales));
