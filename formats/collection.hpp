@@ -96,7 +96,7 @@ class TokenCursor {
     if (value < 0x80) return value;
     value &= 0x7f;
     for (unsigned shift = 7;; shift += 7) {
-      if (at_ == end_ || shift > 28) throw CorruptFile("a forward list has a token without an end");
+      if (at_ == end_ || shift > 28) throw CorruptFile("a forward list has an unterminated token");
       const std::uint32_t byte = *at_++;
       value |= (byte & 0x7f) << shift;
       if (byte < 0x80) return value;
@@ -208,7 +208,6 @@ class CollectionWriter {
   DictionaryWriter dictionary_;
   std::vector<ChunkRow> rows_;
   std::size_t next_chunk_terms_ = 0;
-  std::uint64_t terms_offset_ = 0;
 };
 
 /// A document's streams within a chunk: tokens as varints of (chunk term + 1); 0 is a phrase end.

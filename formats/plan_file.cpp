@@ -148,13 +148,13 @@ CachePlan PlanReader::load() const {
     for (std::size_t i = 0; i < terms.size(); ++i) {
       if (i > 0 && terms[i] <= terms[i - 1]) container_.fail("terms", "do not ascend");
       if (blocks[i] == 0) container_.fail("blocks", "has a list without blocks");
-      if (bytes[i] > bytes_left) container_.fail("bytes", "has another sum than the manifest says");
+      if (bytes[i] > bytes_left) container_.fail("bytes", "its sum differs from the manifest's");
       sum_of_blocks += blocks[i];
       bytes_left -= bytes[i];
       plan.lists.push_back({terms[i], blocks[i], bytes[i]});
     }
-    if (sum_of_blocks != manifest_.cached_blocks) container_.fail("blocks", "has another sum than the manifest says");
-    if (bytes_left > 0) container_.fail("bytes", "has another sum than the manifest says");
+    if (sum_of_blocks != manifest_.cached_blocks) container_.fail("blocks", "its sum differs from the manifest's");
+    if (bytes_left > 0) container_.fail("bytes", "its sum differs from the manifest's");
     return plan;
   });
 }

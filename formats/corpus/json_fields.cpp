@@ -36,7 +36,7 @@ std::string_view name_of(JsonField field, const FieldNames& names, bool with_wei
 }
 
 /// Names that filters and results use for these fields, whatever the corpus calls them.
-bool is_own_name(std::string_view name) {
+bool is_standard_field(std::string_view name) {
   return name == "docno" || name == "url" || name == "title" || name == "text" || name == "score" || name == "rank";
 }
 
@@ -67,7 +67,7 @@ void JsonKeys::keep(const std::vector<std::string>& names) {
       throw InvalidArgument("'" + name + "' can't be the name of a kept field: it has 1 to " +
                             std::to_string(max_kept_name_bytes) +
                             " letters, digits and _ - . and is not a filter word (and, or, not, in, has)");
-    if (find(name) || is_own_name(name))
+    if (find(name) || is_standard_field(name))
       throw InvalidArgument("'" + name + "' can't be kept: it is a standard field or the key of one");
     if (std::find(kept_.begin(), kept_.end(), name) != kept_.end())
       throw InvalidArgument("'" + name + "' can't be kept twice");

@@ -344,7 +344,7 @@ class JsonDocument {
 ParsedRecord parse_json_in_pieces(const RecordText& record, RecordScratch& scratch, DocumentText& out) {
   try {
     if (is_utf8(record)) return JsonDocument(*record.pieces(), scratch, out).read();
-    if (has_control_in_string(record)) throw JsonDamage("a string has a control character");
+    if (has_control_in_string(record)) throw JsonDamage("a string contains a control character");
     RepairedPieces repaired(record.pieces(), scratch.repaired_utf8);
     return JsonDocument(repaired, scratch, out).read();
   } catch (const JsonDamage& damage) {

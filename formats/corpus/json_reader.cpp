@@ -104,7 +104,7 @@ std::string_view JsonReader::string_piece() {
   unescaped_.clear();
   if (!in_string_) return {};
   while (unescaped_.size() < string_piece_bytes) {
-    if (!has_bytes()) throw JsonDamage("a string has no end");
+    if (!has_bytes()) throw JsonDamage("a string is not terminated");
     const std::string_view plain = piece_.substr(0, plain_bytes(piece_));
     unescaped_ += plain;
     piece_.remove_prefix(plain.size());
@@ -114,7 +114,7 @@ std::string_view JsonReader::string_piece() {
       in_string_ = false;
       break;
     }
-    if (c != '\\') throw JsonDamage("a string has a control character");
+    if (c != '\\') throw JsonDamage("a string contains a control character");
     take_escape();
   }
   return unescaped_;
@@ -125,7 +125,7 @@ void JsonReader::take_escape() {
   const int mark = take_byte();
   if (mark != 'u') {
     const std::size_t which = mark == end ? std::string_view::npos : marks.find(static_cast<char>(mark));
-    if (which == std::string_view::npos) throw JsonDamage("a string has an unknown escape");
+    if (which == std::string_view::npos) throw JsonDamage("a string contains an unknown escape");
     unescaped_ += values[which];
     return;
   }
@@ -133,7 +133,7 @@ void JsonReader::take_escape() {
   if (point >= 0xD800 && point < 0xE000) {
     const bool is_high = point < 0xDC00 && take_byte() == '\\' && take_byte() == 'u';
     const char32_t low = is_high ? take_hex() : 0;
-    if (low < 0xDC00 || low >= 0xE000) throw JsonDamage("a string has half a surrogate pair");
+    if (low < 0xDC00 || low >= 0xE000) throw JsonDamage("a string contains half a surrogate pair");
     point = 0x10000 + ((point - 0xD800) << 10) + (low - 0xDC00);
   }
   put_point(point);
@@ -149,7 +149,7 @@ unsigned JsonReader::take_hex() {
     } else if (letter >= 'a' && letter <= 'f') {
       value = value << 4 | static_cast<unsigned>(letter - 'a' + 10);
     } else {
-      throw JsonDamage("a string has an unknown escape");
+      throw JsonDamage("a string contains an unknown escape");
     }
   }
   return value;

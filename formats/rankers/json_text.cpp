@@ -140,7 +140,7 @@ class JsonTextReader {
   std::string_view read_string() {
     const std::size_t begin = at_;
     while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\\') ++at_;
-    if (at_ >= text_.size()) fail("a text does not end");
+    if (at_ >= text_.size()) fail("a string is not terminated");
     if (text_[at_] == '"') return text_.substr(begin, at_++ - begin);
     string_ = text_.substr(begin, at_ - begin);
     while (at_ < text_.size() && text_[at_] != '"') {
@@ -149,7 +149,7 @@ class JsonTextReader {
       else
         string_ += text_[at_++];
     }
-    if (at_ >= text_.size()) fail("a text does not end");
+    if (at_ >= text_.size()) fail("a string is not terminated");
     ++at_;
     return string_;
   }
@@ -165,10 +165,10 @@ class JsonTextReader {
       if (code >= 0xd800 && code < 0xdc00 && text_.substr(at_, 2) == "\\u") {
         at_ += 2;
         second = read_code_unit();
-        if (second < 0xdc00 || second >= 0xe000) fail("half of a surrogate pair");
+        if (second < 0xdc00 || second >= 0xe000) fail("half a surrogate pair");
         code = 0x10000 + ((code - 0xd800) << 10) + (second - 0xdc00);
       } else if (code >= 0xd800 && code < 0xe000) {
-        fail("half of a surrogate pair");
+        fail("half a surrogate pair");
       }
       append_utf8(string_, code);
     } else {

@@ -82,7 +82,7 @@ QueryTimeTable parse_query_times(std::string_view text, std::string_view name) {
         continue;
       }
       if (line != columns)
-        fail_at_line(name, lines.number(), "does not name the columns of query times: this is no file of them");
+        fail_at_line(name, lines.number(), "does not name the columns of query times: it is not a file of query times");
       has_columns = true;
     }
     if (!has_columns) throw CorruptFile(times.name + " lacks the line with the columns of query times");

@@ -51,11 +51,11 @@ struct InvertPlan {
 
   InvertPlan(const CollectionReader& collection, std::uint64_t memory_bytes, unsigned threads) {
     // With fewer postings, a single thread would read the same chunks repeatedly.
-    constexpr std::uint64_t least_postings = 64 << 10;
+    constexpr std::uint64_t min_postings = 64 << 10;
     std::uint64_t chunk_bytes = 0;
     for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk)
       chunk_bytes = std::max(chunk_bytes, ForwardPostings::memory_bytes(collection, chunk));
-    const std::uint64_t job_bytes = chunk_bytes + least_postings * sizeof(Posting);
+    const std::uint64_t job_bytes = chunk_bytes + min_postings * sizeof(Posting);
     jobs_in_flight = std::clamp<std::uint64_t>(memory_bytes / job_bytes, 1, threads * 2);
     const std::uint64_t bytes = std::max(memory_bytes / jobs_in_flight, job_bytes);
     postings_per_job = (bytes - chunk_bytes) / sizeof(Posting);

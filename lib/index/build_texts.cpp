@@ -100,7 +100,7 @@ TextsReport build_texts(const CollectionReader& collection, const DocumentOrder&
     const unsigned scores = unsigned{!order.pagerank.empty()} + unsigned{!order.global_scores.empty()};
     check_build_memory(collection, scores, resources);
     if (order.documents.size() != collection.num_documents())
-      throw InvalidArgument(collection.name() + ": has another number of documents than the order");
+      throw InvalidArgument(collection.name() + ": its number of documents differs from the order's");
     return TextsBuilder(collection, order, range.value_or(DocidRange{0, collection.num_documents()}), resources)
         .run(index_hash, out);
   });
@@ -151,7 +151,7 @@ FieldsReport build_fields(const CollectionReader& collection, const DocumentOrde
     const unsigned scores = unsigned{!order.pagerank.empty()} + unsigned{!order.global_scores.empty()};
     check_build_memory(collection, scores, resources);
     if (order.documents.size() != collection.num_documents())
-      throw InvalidArgument(collection.name() + ": has another number of documents than the order");
+      throw InvalidArgument(collection.name() + ": its number of documents differs from the order's");
     if (!collection.has_fields())
       throw InvalidArgument(collection.name() +
                             ": the collection keeps no fields; make it with: quern parse --keep-fields");

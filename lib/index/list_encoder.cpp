@@ -53,9 +53,9 @@ void EncodedBatch::clear() {
   postings = 0;
 }
 
-void EncodedBatch::spool_parts(std::size_t least) {
+void EncodedBatch::spool_parts(std::size_t min_values) {
   const auto move = [&](auto& from, auto& to) {
-    if (from.size() < least) return;
+    if (from.size() < min_values) return;
     to.add_all(from);
     from.clear();
   };

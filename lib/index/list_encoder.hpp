@@ -49,8 +49,8 @@ struct EncodedBatch {
   void clear();
   std::size_t num_words() const { return words.size() + parts.words.count(); }
   std::size_t num_rows() const { return block_last.size() + parts.block_last.count(); }
-  /// Moves a LongList's words and rows to work files, from arrays with at least `least` values.
-  void spool_parts(std::size_t least);
+  /// Moves a LongList's words and rows to work files, from arrays with at least `min_values` values.
+  void spool_parts(std::size_t min_values);
   /// An item for the writer: views of this batch, without words and rows if these are spooled.
   EncodedList list(const Item& item) const;
 };

@@ -90,13 +90,13 @@ struct DocumentRuns {
   std::uint32_t terms_seen = 0;  ///< bitwise OR of their terms
 
   /// False if runs are too short on average for sorting them to pay off. The least average also bounds their memory.
-  static constexpr std::size_t least_postings = 32;
+  static constexpr std::size_t min_average_postings = 32;
   bool find(std::span<const Posting> postings, std::size_t begin, std::size_t end) {
-    const std::size_t most = (end - begin) / least_postings + 1;
+    const std::size_t max_runs = (end - begin) / min_average_postings + 1;
     for (std::size_t i = begin; i < end; ++i) {
       terms_seen |= postings[i].term;
       if (!runs.empty() && runs.back().docid == postings[i].docid) continue;
-      if (runs.size() == most) return false;
+      if (runs.size() == max_runs) return false;
       if (!runs.empty()) runs.back().end = i;
       runs.push_back({i, end, postings[i].docid});
     }

@@ -281,10 +281,10 @@ TEST_CASE("integer scores take whole weights of queries, or scale them", "[query
   require_same(scaled.search(query, any, 50),
                expected_of(corpus, {{"everywhere", 1}, {"T1", 1}, {"T2", 12}}, Matching::any, 50));
   options.text = QueryText::vector;
-  const QueryEngine of_text(index, options);
-  Analyzer analyzer = of_text.make_analyzer();
-  require_same(of_text.search(query_vector_text(query), any, 50, analyzer), scaled.search(query, any, 50));
-  CHECK_THROWS_WITH(of_text.search("water mill", any, 50, analyzer), Contains("the query: is not a JSON object"));
+  const QueryEngine text_engine(index, options);
+  Analyzer analyzer = text_engine.make_analyzer();
+  require_same(text_engine.search(query_vector_text(query), any, 50, analyzer), scaled.search(query, any, 50));
+  CHECK_THROWS_WITH(text_engine.search("water mill", any, 50, analyzer), Contains("the query: is not a JSON object"));
   std::vector<std::vector<QueryTerm>> batch = {query, {}, {{"T3", 2}}};
   std::vector<std::vector<ScoredDocument>> found;
   run_batch(scaled, batch, any, 7, 2,

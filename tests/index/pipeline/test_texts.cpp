@@ -132,8 +132,8 @@ TEST_CASE("Kept texts have the phrases of the forward lists, whatever chunks doc
       for (docid_t document = 0; document < split.num_documents(); ++document) {
         auto from_text = phrases_of(wanted[document]), from_lists = forward[document];
         for (auto* phrases : {&from_text, &from_lists})
-          for (Phrases& of_stream : *phrases)
-            if (!of_stream.empty() && of_stream.back().empty()) of_stream.pop_back();
+          for (Phrases& stream : *phrases)
+            if (!stream.empty() && stream.back().empty()) stream.pop_back();
         // A title is one line.
         std::vector<std::string> title;
         for (const auto& phrase : from_lists[0]) title.insert(title.end(), phrase.begin(), phrase.end());

@@ -42,9 +42,9 @@ class SplitCorpus {
   }
 
   /// Statistics of some splits, merged in order.
-  StatisticsReader statistics(const std::vector<std::size_t>& of) const {
+  StatisticsReader statistics(const std::vector<std::size_t>& splits) const {
     std::vector<StatisticsReader> each;
-    for (const std::size_t split : of) each.push_back(statistics_of(files_[split]));
+    for (const std::size_t split : splits) each.push_back(statistics_of(files_[split]));
     return merged(each);
   }
   StatisticsReader merged(const std::vector<StatisticsReader>& inputs) const {
@@ -98,11 +98,11 @@ class SplitCorpus {
     build_index(collection, order, order_options, options, pipeline.resources, *file, &source.whole());
     IndexReader index = Pipeline::open_index(file);
     if (forward == nullptr) return index;
-    const StatisticsBeside of_all(this->statistics());
-    const ForwardShard of_shard{source.docids(), index, of_all};
+    const StatisticsBeside all_statistics(this->statistics());
+    const ForwardShard forward_shard{source.docids(), index, all_statistics};
     const std::string hash = hash_text(index.container().content_hash());
     *forward = pipeline.new_file();
-    build_forward(collection, {order.documents, hash, &of_shard}, pipeline.resources, **forward);
+    build_forward(collection, {order.documents, hash, &forward_shard}, pipeline.resources, **forward);
     return index;
   }
 

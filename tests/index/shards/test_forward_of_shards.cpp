@@ -101,14 +101,14 @@ void check_reranking(const ForwardShards& shards, const IndexReader& whole, cons
     std::string text;
     for (std::uint64_t n = random.below(7); n > 0; --n)
       text += (random.below(5) == 0 ? "anchoronly" : "w") + std::to_string(random.below(40)) + " ";
-    std::vector<ScoredDocument> of_whole;
+    std::vector<ScoredDocument> whole_results;
     for (docid_t docid = 0; docid < whole.num_documents(); ++docid)
-      if (random.below(3) > 0) of_whole.push_back({docid, static_cast<float>(random.below(100)) / 4});
-    std::vector<ScoredDocument> of_shards = of_whole;
-    expected.rerank(text, of_whole, 20, space);
-    found.rerank(text, of_shards, 20, sharded_space);
+      if (random.below(3) > 0) whole_results.push_back({docid, static_cast<float>(random.below(100)) / 4});
+    std::vector<ScoredDocument> shard_results = whole_results;
+    expected.rerank(text, whole_results, 20, space);
+    found.rerank(text, shard_results, 20, sharded_space);
     INFO(text);
-    CHECK(of_shards == of_whole);
+    CHECK(shard_results == whole_results);
   }
 }
 

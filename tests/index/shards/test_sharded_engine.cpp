@@ -111,12 +111,12 @@ TEST_CASE("queries over shards pass filters of each shard", "[shards][query]") {
   NoProgress progress;
   ShardedIndex index(71, 3);
   ShardedEngine engine(index.shards, index.engines, QueryDevice::cpu, {}, progress, {});
-  DocumentSet of_whole(index.whole.num_documents());
+  DocumentSet whole_filter(index.whole.num_documents());
   std::vector<DocumentSet> sets;
   for (const IndexReader& shard : index.shards) sets.emplace_back(shard.num_documents());
   for (docid_t docid = 0; docid < index.whole.num_documents(); docid += 3) {
     const IndexShards::Place place = index.shards.place(docid);
-    of_whole.add(docid);
+    whole_filter.add(docid);
     sets[place.shard].add(place.docid);
   }
   ShardFilters passing;
@@ -124,7 +124,7 @@ TEST_CASE("queries over shards pass filters of each shard", "[shards][query]") {
   for (const QueryAlgorithm& algorithm : all_algorithms()) {
     BatchSteps steps;
     steps.take = [&](std::size_t i, const QueryAnswer& answer) {
-      require_same(answer.documents, index.expected(i, algorithm, 5, &of_whole));
+      require_same(answer.documents, index.expected(i, algorithm, 5, &whole_filter));
     };
     std::vector<GpuStatistics> statistics(index.shards.size());
     engine.run(index.texts, algorithm, 5, 4, steps, statistics, default_held_bytes, passing);
@@ -135,9 +135,9 @@ TEST_CASE("an error in one shard ends a query over shards, and the next one runs
   NoProgress progress;
   ShardedIndex index(72, 3);
   ShardedEngine engine(index.shards, index.engines, QueryDevice::cpu, {}, progress, {});
-  const DocumentSet all_but_last(index.shards[0].num_documents()), of_second(index.shards[1].num_documents());
+  const DocumentSet all_but_last(index.shards[0].num_documents()), second_filter(index.shards[1].num_documents());
   const DocumentSet wrong(index.shards[2].num_documents() + 1);
-  const ShardFilters passing{&all_but_last, &of_second, &wrong};
+  const ShardFilters passing{&all_but_last, &second_filter, &wrong};
   BatchSteps steps;
   steps.take = [](std::size_t, const QueryAnswer&) {};
   std::vector<GpuStatistics> statistics(index.shards.size());

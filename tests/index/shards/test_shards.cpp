@@ -175,8 +175,9 @@ TEST_CASE("shards that do not belong together are refused", "[shards]") {
   quantized.quantize_bits = 8;
   ShardSource unscaled({1, 3}, order_file, corpus.statistics(), std::nullopt);
   CHECK_THROWS_WITH(unscaled.check(corpus.joined, quantized), Catch::Contains("--scales"));
-  Scales of_some = find_scales(CollectionReader(corpus.split(0)), corpus.statistics(), {}, corpus.pipeline.resources);
-  ShardSource scaled({1, 3}, order_file, corpus.statistics(), of_some);
+  Scales partial_scales =
+      find_scales(CollectionReader(corpus.split(0)), corpus.statistics(), {}, corpus.pipeline.resources);
+  ShardSource scaled({1, 3}, order_file, corpus.statistics(), partial_scales);
   CHECK_THROWS_WITH(scaled.check(corpus.joined, quantized), Catch::Contains("of 1 splits"));
 }
 

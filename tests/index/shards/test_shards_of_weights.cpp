@@ -82,13 +82,13 @@ TEST_CASE("results of shards are merged by score and then by docID", "[shards][p
     std::vector<ScoredDocument> best, all;
     docid_t first = 0;
     for (std::uint64_t shards = random.below(5); shards > 0; --shards) {
-      TopK of_shard(k, 100);
+      TopK shard_top(k, 100);
       for (docid_t docid = 0; docid < 8; ++docid) {
         const auto score = static_cast<float>(random.below(4));
-        of_shard.add(docid, score);
+        shard_top.add(docid, score);
         all.push_back({first + docid, score});
       }
-      add_results_of_shard(best, of_shard.take(), first, k);
+      add_results_of_shard(best, shard_top.take(), first, k);
       first += 8;
     }
     std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.score > b.score; });

@@ -28,9 +28,9 @@ ContainerReader dictionary(std::span<const Terms> parts, const Pipeline& pipelin
     if (!offsets.empty()) offsets.pop_back();
     DictionaryWriter writer([&](ByteView bytes) { out.write(bytes); }, pipeline.resources.tmp_folder);
     for (const auto& [term, payload] : terms) writer.add(term, payload);
-    const Spool& of_part = writer.finish();
-    std::vector<std::uint64_t> some(of_part.size() / sizeof(std::uint64_t));
-    of_part.read_array(0, std::span(some));
+    const Spool& part_offsets = writer.finish();
+    std::vector<std::uint64_t> some(part_offsets.size() / sizeof(std::uint64_t));
+    part_offsets.read_array(0, std::span(some));
     for (const std::uint64_t offset : some) offsets.push_back(begin + offset);
   }
   out.end_section();
