@@ -212,9 +212,7 @@ Features features_of(const CollectionManifest& manifest) {
 }  // namespace
 
 std::string CollectionManifest::to_json() const {
-  ManifestJson json = ManifestJson::object();  // null isn't exception-safe if memory runs out
-  json["kind"] = "collection";
-  json["tool"] = std::string("quern ") + version();
+  ManifestJson json = new_manifest("collection");
   json["features"] = features_of(*this);
   json["settings"] = parse_settings(*this);
   put_libraries(json, libraries);

@@ -8,9 +8,7 @@
 namespace quern {
 
 std::string FieldsManifest::to_json() const {
-  ManifestJson json = ManifestJson::object();  // null isn't exception-safe if memory runs out
-  json["kind"] = "fields";
-  json["tool"] = std::string("quern ") + version();
+  ManifestJson json = new_manifest("fields");
   json["libraries"] = {{"zstd", zstd}};
   json["documents"] = documents;
   json["fields"] = names;

@@ -20,9 +20,7 @@
 namespace quern {
 
 std::string ForwardManifest::to_json() const {
-  ManifestJson json = ManifestJson::object();  // null isn't exception-safe if memory runs out
-  json["kind"] = "forward";
-  json["tool"] = std::string("quern ") + version();
+  ManifestJson json = new_manifest("forward");
   json["index_hash"] = index_hash;
   json["index_terms"] = index_terms;
   ManifestJson& numbers = json["counts"] = {{"documents", documents}, {"segments", counts.segments}};

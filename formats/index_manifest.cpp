@@ -19,9 +19,7 @@ Features features_of(const IndexManifest& manifest) {
 }  // namespace
 
 std::string IndexManifest::to_json() const {
-  ManifestJson json = ManifestJson::object();  // null isn't exception-safe if memory runs out
-  json["kind"] = "index";
-  json["tool"] = std::string("quern ") + version();
+  ManifestJson json = new_manifest("index");
   json["features"] = features_of(*this);
   ManifestJson& settings = json["settings"] = parse_settings(*this);
   settings["lengths"] = name_of_value(lengths_names, lengths);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "quern/core/named.hpp"
+#include "quern/core/types.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/text/analyzer.hpp"
 #include "quern/text/field_value.hpp"
@@ -15,6 +16,14 @@ namespace quern {
 
 /// Manifests keep the order of their keys, so that the same content gives the same bytes.
 using ManifestJson = nlohmann::ordered_json;
+
+/// Begins a manifest with the members that all kinds of files have.
+inline ManifestJson new_manifest(const char* kind) {
+  ManifestJson json = ManifestJson::object();  // null isn't exception-safe if memory runs out
+  json["kind"] = kind;
+  json["tool"] = std::string("quern ") + version();
+  return json;
+}
 
 inline std::string manifest_text(const ManifestJson& json) { return json.dump(1) + "\n"; }
 

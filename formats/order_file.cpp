@@ -11,9 +11,7 @@
 namespace quern {
 
 std::string OrderManifest::to_json() const {
-  ManifestJson json = ManifestJson::object();  // null isn't exception-safe if memory runs out
-  json["kind"] = "order";
-  json["tool"] = std::string("quern ") + version();
+  ManifestJson json = new_manifest("order");
   json["settings"] = {{"by", name_of_value(order_names, options.by)}, {"seed", options.seed}};
   json["documents"] = documents;
   json["scores"] = {{"pagerank", has_pagerank}, {"global_scores", has_global_scores}};

@@ -14,9 +14,7 @@
 namespace quern {
 
 std::string PlanManifest::to_json() const {
-  ManifestJson json = ManifestJson::object();  // null isn't exception-safe if memory runs out
-  json["kind"] = "plan";
-  json["tool"] = std::string("quern ") + version();
+  ManifestJson json = new_manifest("plan");
   json["settings"] = {{"policy", policy},
                       {"budget_bytes", budget_bytes},
                       {"max_admission", max_admission},

@@ -44,9 +44,7 @@ void add_dictionary(ContainerWriter& out, std::string_view name, DictionaryWrite
 }  // namespace
 
 std::string StatisticsManifest::to_json() const {
-  ManifestJson json = ManifestJson::object();  // null isn't exception-safe if memory runs out
-  json["kind"] = "statistics";
-  json["tool"] = std::string("quern ") + version();
+  ManifestJson json = new_manifest("statistics");
   json["settings"] = parse_settings(collection);
   put_libraries(json, collection.libraries);
   json["counts"] = {{"documents", collection.documents}, {"empty_documents", collection.empty_documents},
@@ -186,9 +184,7 @@ void StatisticsReader::verify_contents() const {
 }
 
 void write_scales(File& out, const Scales& scales) {
-  ManifestJson json = ManifestJson::object();
-  json["kind"] = "scales";
-  json["tool"] = std::string("quern ") + version();
+  ManifestJson json = new_manifest("scales");
   // A float32 as a double, written with enough digits to be exact.
   json["settings"] = {{"k1", scales.bm25.k1}, {"b", scales.bm25.b}, {"quantize_top", static_cast<double>(scales.top)}};
   json["statistics_hash"] = scales.statistics_hash;

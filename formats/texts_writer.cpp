@@ -28,9 +28,7 @@ std::size_t part_bytes(ByteView text) {
 }  // namespace
 
 std::string TextsManifest::to_json() const {
-  ManifestJson json = ManifestJson::object();  // null isn't exception-safe if memory runs out
-  json["kind"] = "texts";
-  json["tool"] = std::string("quern ") + version();
+  ManifestJson json = new_manifest("texts");
   json["libraries"] = {{"zstd", zstd}};
   json["documents"] = documents;
   json["text_bytes"] = text_bytes;

@@ -47,7 +47,7 @@ struct ParsedRecord {
   RecordKind kind = RecordKind::document;
   std::string reason;          ///< why it is bad or skipped
   std::string remark = {};     ///< what the user may miss in a document
-  bool needs_options = false;  ///< a valid record is bad under these options, as others may be
+  bool needs_options = false;  ///< valid, but these options don't fit it, or perhaps any record
 };
 
 /// A corpus format: detects files, finds records and parses them.

@@ -17,7 +17,7 @@ struct InvertedCounts {
 
 /// Receives the content of an inverted file in any format: readers of foreign files call it, writers implement it.
 /// Order of calls: begin(); for each list add_posting() and end_list(); then add_document() for each docID; end().
-/// Readers ensure that docIDs of a list rise and are below the number of documents, that frequencies are at least 1,
+/// Readers ensure that docIDs of a list ascend and are below the number of documents, that frequencies are at least 1,
 /// and that documents come in docID order without gaps.
 class InvertedSink {
  public:

@@ -22,7 +22,7 @@ enum class TreeInputKind : std::uint8_t {
 };
 
 struct TreeInput {
-  std::uint32_t feature = 0;  ///< place in RankerModel::features
+  std::uint32_t feature = 0;  ///< index in RankerModel::features
   TreeInputKind kind = TreeInputKind::value;
   std::vector<std::uint32_t> categories;  ///< ascending; only for in_categories
 
@@ -33,7 +33,7 @@ struct TreeInput {
 /// set; otherwise right.
 struct TreeNode {
   float threshold = 0;      ///< the greatest float32 that goes left in the training program
-  std::uint32_t input = 0;  ///< place in TreeEnsemble::inputs
+  std::uint32_t input = 0;  ///< index in TreeEnsemble::inputs
   /// A child: c >= 0 is the tree's inner node c, which comes after its parent; c < 0 is the tree's leaf -c - 1.
   std::int32_t left = -1, right = -1;
   bool missing_left = false;
@@ -70,7 +70,7 @@ struct TreeEnsemble {
 /// counts as 0.
 struct LinearModel {
   struct Term {
-    std::uint32_t feature = 0;  ///< place in RankerModel::features
+    std::uint32_t feature = 0;  ///< index in RankerModel::features
     double weight = 0;
     bool operator==(const Term&) const = default;
   };
@@ -89,7 +89,7 @@ enum class TransformationKind : std::uint8_t {
 
 struct Transformation {
   TransformationKind kind = TransformationKind::linear;
-  std::uint32_t feature = 0;  ///< place in RankerModel::features
+  std::uint32_t feature = 0;  ///< index in RankerModel::features
   float p1 = 1, p2 = 0;
   std::string function;  ///< only for free_form
   bool operator==(const Transformation&) const = default;
@@ -131,8 +131,8 @@ struct RankerModel {
   std::string format;  ///< name of the file's format
   std::vector<ModelFeature>
       features;  ///< features that the model reads, in the order of the training program's numbers
-  /// Columns of the training data, from the file; 0 if unknown. In feature files (LETOR) these are columns 1 and up;
-  /// arrays begin with column 0, which is empty in feature files.
+  /// Columns of the training data, from the file; 0 if unknown. Feature files (LETOR) have an additional, empty column
+  /// 0; arrays begin with column 0.
   std::uint64_t columns = 0;
   std::variant<TreeEnsemble, LinearModel, NetworkModel> function;
 };

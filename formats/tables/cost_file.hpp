@@ -58,7 +58,7 @@ struct CostTable : TimesOrigin {
   std::vector<CostFunction> functions;
 };
 
-/// Reads what cost_table_text() wrote. `name` is what messages call the file. Throws CorruptFile, with the line, if
+/// Reads what cost_table_text() wrote. `name` is the file's name in messages. Throws CorruptFile, with the line, if
 /// something is missing or impossible.
 CostTable parse_cost_table(std::string_view text, std::string_view name);
 

@@ -93,7 +93,7 @@ struct QueryTimeTable : TimesOrigin {
   std::vector<QueryTime> rows;
 };
 
-/// Reads what query_times_text() wrote. `name` is what messages call the file. Throws CorruptFile, with the line, if
+/// Reads what query_times_text() wrote. `name` is the file's name in messages. Throws CorruptFile, with the line, if
 /// something is missing or impossible.
 QueryTimeTable parse_query_times(std::string_view text, std::string_view name);
 

@@ -165,7 +165,7 @@ class IndexBuilder {
       job.reader.next(docids_, plan.postings_per_job, job.postings);
     };
     const auto put = [&](InvertJob& job) {
-      // Usually the first batch is all.
+      // Usually the first postings are all.
       do {
         add(job.postings);
       } while (job.reader.next(docids_, plan.postings_per_job, job.postings));

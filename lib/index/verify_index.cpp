@@ -86,7 +86,7 @@ class IndexCheck {
       docid_t docids[max_short_list];
       freq_t freqs[max_short_list];
       get_short_list(list.short_list, index_.num_documents(), {docids, list.df}, {freqs, list.df});
-      // For long lists, the width has the same effect.
+      // For long lists, the impact width ensures this.
       if (add_postings({docids, list.df}, {freqs, list.df}, totals) >= 1 && is_given_)
         fail("lexicon", "has a weight of more bits than the manifest says");
     } else {
