@@ -146,10 +146,10 @@ StatisticsManifest merge_statistics(const std::vector<StatisticsReader>& inputs,
 }
 
 std::vector<std::string> repeated_docnos(const StatisticsReader& statistics,
-                                         const std::vector<CollectionReader>& collections, std::size_t max_entries) {
+                                         const std::vector<CollectionReader>& collections, std::size_t max_count) {
   std::set<std::string> keys;
   DictionaryScan scan = statistics.docnos();
-  for (DictionaryEntry entry; keys.size() < max_entries && scan.next(entry);) {
+  for (DictionaryEntry entry; keys.size() < max_count && scan.next(entry);) {
     ByteReader payload(entry.payload, statistics.name());
     if (payload.varint() > 1) keys.emplace(entry.term);
   }

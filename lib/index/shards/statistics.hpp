@@ -20,9 +20,9 @@ void write_statistics(const CollectionReader& collection, const Resources& resou
 /// differ, or if there are too many documents in total.
 StatisticsManifest merge_statistics(const std::vector<StatisticsReader>& inputs, const Resources& resources, File& out);
 
-/// Up to `most` docnos that several documents of the collections share, in byte order.
+/// Up to `max_count` docnos that several documents of the collections share, in byte order.
 std::vector<std::string> repeated_docnos(const StatisticsReader& statistics,
-                                         const std::vector<CollectionReader>& collections, std::size_t most);
+                                         const std::vector<CollectionReader>& collections, std::size_t max_count);
 
 /// Merges several dictionaries of TermCounts in term order and adds up the counts of equal terms. Works range by range:
 /// each dictionary adds its terms to a hash table, which is then sorted. So each dictionary is read sequentially, and
