@@ -1,5 +1,6 @@
 #include <numeric>
 
+#include "quern/core/random.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/index/shards/shard_cuts.hpp"
 
