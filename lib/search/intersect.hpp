@@ -22,45 +22,42 @@
 namespace quern {
 
 struct IntersectionOptions {
-  /// For stride alone: docIDs per segment. Wu et al. give no length.
+  /// Stride only: docIDs per segment. Wu et al. give no length.
   unsigned segment = 32;
-  QueryText text = QueryText::words;  ///< of vectors, weights don't matter, but that they are not 0
+  QueryText text = QueryText::words;  ///< vectors: terms with weight 0 don't count; other weights are ignored
 };
 
-/// Keeps in `common`, whose docIDs ascend, those that are also in `list`. Exactly one of the two functions is set.
+/// Keeps the docIDs of `common` (ascending) that are also in `list`. Exactly one of the two functions is set.
 struct IntersectionMethod {
-  /// As options have it.
   std::string_view name;
   /// One line for help texts.
   std::string_view description;
-  /// Intersects with a list that has been decoded as a whole and has at least one docID.
+  /// Intersects with a fully decoded list of at least one docID.
   void (*intersect_decoded)(std::vector<docid_t>& common, std::span<const docid_t> list,
                             const IntersectionOptions& options) = nullptr;
-  /// Intersects with a list whose blocks are decoded as they are needed.
+  /// Intersects with a list and decodes its blocks as needed.
   void (*intersect_coded)(std::vector<docid_t>& common, BlockReader& list) = nullptr;
   /// Whether IntersectionOptions::segment matters.
   bool uses_segment = false;
 };
 
-/// All methods, in the order in which help texts show them; the first is the default. The one place to add one.
+/// All methods, in the order of help texts; the first is the default. Add new ones here.
 const std::vector<IntersectionMethod>& all_intersection_methods();
 
-/// Throws InvalidArgument, with all names, if no method has this name.
+/// Throws InvalidArgument, listing all names, if there is no such method.
 const IntersectionMethod& intersection_method_named(std::string_view name);
 
-/// Skips blocks that, by their last docIDs, cannot contain a document of `common`; compares docIDs of the others
-/// sixteen at a time.
+/// Skips blocks whose docID ranges contain no document of `common`; compares sixteen docIDs at a time in the others.
 void intersect_by_blocks(std::vector<docid_t>& common, BlockReader& list);
-/// Steps through the list one segment at a time, and searches backwards in the first segment that does not end below a
-/// document: the CPU's method in Wu, Zhang, Ao, Wang, Liu, Wang: A Batched GPU Algorithm for Set Intersection (ISPAN
-/// 2009), Figure 2.
+/// Steps through the list by segments and searches backwards in the first one that does not end below a document: the
+/// CPU method of Wu, Zhang, Ao, Wang, Liu, Wang: A Batched GPU Algorithm for Set Intersection (ISPAN 2009), Figure 2.
 void intersect_by_stride(std::vector<docid_t>& common, std::span<const docid_t> list,
                          const IntersectionOptions& options);
-/// Doubles its step until it has passed a document, then searches the last step by halving (Bentley, Yao: An Almost
+/// Doubles its step until it passes a document, then searches the last step by bisection (Bentley, Yao: An Almost
 /// Optimal Algorithm for Unbounded Searching, Information Processing Letters 5, 1976).
 void intersect_by_galloping(std::vector<docid_t>& common, std::span<const docid_t> list,
                             const IntersectionOptions& options);
-/// Compares the docIDs of both in turn: the baseline.
+/// Merges the two lists: the baseline.
 void intersect_by_merging(std::vector<docid_t>& common, std::span<const docid_t> list,
                           const IntersectionOptions& options);
 
@@ -68,8 +65,8 @@ void intersect_by_merging(std::vector<docid_t>& common, std::span<const docid_t>
 struct IntersectionStatistics {
   QueryStatistics counts;   ///< postings and blocks of all lists, if no term is missing; blocks decoded
   double time_us = 0;       ///< from text to documents
-  double decode_us = 0;     ///< of it, for decoding whole lists: the shortest, and all if the method needs them
-  double intersect_us = 0;  ///< of it, for intersecting, including decoding block by block
+  double decode_us = 0;     ///< part of time_us: decoding whole lists, the shortest or all
+  double intersect_us = 0;  ///< part of time_us: intersecting, including decoding by block
 };
 
 struct IntersectionAnswer {
@@ -80,7 +77,7 @@ struct IntersectionAnswer {
 /// Finds the documents that contain all terms of a query. Threads may share one, each with its own WorkSpace.
 class Intersection {
  public:
-  /// An analyzer and buffers for one thread, which keep their memory from query to query.
+  /// One thread's analyzer and buffers, reused from query to query.
   struct WorkSpace {
     explicit WorkSpace(const Intersection& intersection) : analyzer(intersection.index_.manifest().analyzer) {}
     Analyzer analyzer;
@@ -88,8 +85,8 @@ class Intersection {
     std::vector<docid_t> decoded;
   };
 
-  /// Throws InvalidArgument for a segment of no docIDs. The index must outlive the object.
-  /// `memory`: for queries while they run.
+  /// Throws InvalidArgument if the segment is 0. The index must outlive the object.
+  /// `memory`: budget of running queries.
   Intersection(const IndexReader& index, const IntersectionMethod& method, const IntersectionOptions& options,
                QueryMemory memory = {})
       : index_(index), method_(method), options_(options), memory_(std::move(memory)) {
@@ -100,21 +97,21 @@ class Intersection {
   const IntersectionMethod& method() const { return method_; }
   const IntersectionOptions& options() const { return options_; }
 
-  /// Puts the lists of the query's distinct terms in space.lists, by ascending df. False if a term is not in the index,
-  /// or if there are no terms. Engines that answer many queries may remember the terms of earlier ones.
+  /// Puts the lists of the query's distinct terms in space.lists, by ascending df. False if a term is missing from the
+  /// index, or if there are no terms. `remembered`: a cache of terms, for engines with many queries.
   bool find_lists(std::string_view text, WorkSpace& space, FoundTerms* remembered = nullptr) const;
 
-  /// Replaces `answer` by the query's: no documents if a term is not in the index, or if there are no terms. Each
-  /// distinct term counts once. Reads lists by ascending df, and stops once no document is left. Throws InvalidArgument
-  /// if the memory for queries is too small.
+  /// Writes the query's answer: no documents if a term is missing from the index, or if there are no terms. Duplicate
+  /// terms are ignored. Reads lists by ascending df until no document is left. Throws InvalidArgument if the memory for
+  /// queries is too small.
   void answer(std::string_view text, WorkSpace& space, IntersectionAnswer& answer) const;
 
  private:
   friend void intersect_batch(const Intersection&, std::span<const std::string_view>, unsigned,
                               const std::function<void(std::size_t, const IntersectionAnswer&)>&, std::uint64_t);
 
-  /// The same, and adds its bytes to those that are held; false, without an answer, if it is too large to run beside
-  /// others and they are full.
+  /// Also adds the answer's bytes to `held`. Returns false, without an answer, if the query is too large to run beside
+  /// others and `held` is full.
   bool answer_unless_full(std::string_view text, WorkSpace& space, IntersectionAnswer& answer, HeldAnswer& held) const;
   void decode(const PostingList& list, QueryStatistics& statistics, std::vector<docid_t>& docids) const;
 
@@ -124,8 +121,8 @@ class Intersection {
   QueryMemory memory_;
 };
 
-/// Answers queries on `threads` threads and passes the answers to `take` in the order of the queries, in this thread.
-/// Answers that wait for their turn take about `held_bytes` at most.
+/// Answers queries on `threads` threads and passes the answers to `take` in the order of the queries, on the calling
+/// thread. Finished answers that wait for their turn take about `held_bytes` at most.
 void intersect_batch(const Intersection& intersection, std::span<const std::string_view> texts, unsigned threads,
                      const std::function<void(std::size_t, const IntersectionAnswer&)>& take,
                      std::uint64_t held_bytes = default_held_bytes);

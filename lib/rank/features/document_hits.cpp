@@ -67,11 +67,11 @@ std::uint64_t places_of(const ForwardReader& forward, docid_t docid) {
 
 void claim_bytes(std::uint64_t bytes, const ForwardReader& forward, docid_t docid, const FeatureMemory& memory,
                  QueryMemory::Claim& claim) {
-  if (bytes > memory.hits().most())
+  if (bytes > memory.hits().max_alone())
     throw InvalidArgument(
         fmt::format("{}: the places of the query's terms take {} of memory and may take {}; raise "
                     "--memory, or shorten the query",
-                    forward.place(docid), size_text(bytes), size_text(memory.hits().most())));
+                    forward.place(docid), size_text(bytes), size_text(memory.hits().max_alone())));
   claim.raise_to(bytes);
 }
 

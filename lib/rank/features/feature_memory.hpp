@@ -19,16 +19,16 @@ class FeatureMemory {
   /// A document's hits are claimed here, like a query's memory: those of a long document are found alone.
   const QueryMemory& hits() const { return hits_; }
   /// Hits of so many bytes are found without a claim: half of a thread's share.
-  std::uint64_t unclaimed_bytes() const { return hits_.share() / 2; }
+  std::uint64_t unclaimed_bytes() const { return hits_.max_share() / 2; }
   /// Buffers of more bytes do not stay with a thread from one document to the next: at most the other half.
-  std::uint64_t kept_bytes() const { return std::min(hits_.share() / 2, most_kept); }
+  std::uint64_t kept_bytes() const { return std::min(hits_.max_share() / 2, max_kept); }
   /// To be called when so many bytes of the forward file were read, or a document was looked up.
   void note_read(std::uint64_t bytes) const {
     if (pages_ != nullptr) pages_->note_bytes(bytes);
   }
 
  private:
-  static constexpr std::uint64_t most_kept = std::uint64_t{16} << 20;
+  static constexpr std::uint64_t max_kept = std::uint64_t{16} << 20;
 
   QueryMemory hits_;
   IndexPages* pages_ = nullptr;

@@ -51,14 +51,14 @@ TEST_CASE("hits are the same within any budget that has room for them", "[featur
         std::uint64_t hit_bytes = 0;
         for (const auto& stream : expected.streams()) hit_bytes += stream.hits.size() * sizeof(WordHit);
         QueryMemory::Claim claim(memory.hits());
-        if (hit_bytes > memory.hits().most()) {
+        if (hit_bytes > memory.hits().max_alone()) {
           CHECK_THROWS_WITH(found.read(forward, docid, query, memory, claim),
                             Catch::Contains("docID " + std::to_string(docid)) && Catch::Contains("--memory"));
           was_refused = true;
           continue;
         }
         found.read(forward, docid, query, memory, claim);
-        CHECK(claim.is_alone() == (hit_bytes > memory.hits().share()));
+        CHECK(claim.is_alone() == (hit_bytes > memory.hits().max_share()));
         was_alone = was_alone || claim.is_alone();
         for (std::size_t s = 0; s < num_document_streams; ++s) {
           const auto &one = expected.streams()[s], &other = found.streams()[s];
