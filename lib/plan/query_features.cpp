@@ -4,17 +4,17 @@
 
 namespace quern {
 
-void add_list(QueryFeatures& of, const PostingList& list, std::uint32_t block_size) {
+void add_list(QueryFeatures& features, const PostingList& list, std::uint32_t block_size) {
   const std::uint64_t length = list.df;
-  if (of.terms == 0 || length < of.shortest) {
-    of.second = of.shortest;
-    of.shortest = length;
-  } else if (of.terms == 1 || length < of.second) {
-    of.second = length;
+  if (features.terms == 0 || length < features.shortest) {
+    features.second = features.shortest;
+    features.shortest = length;
+  } else if (features.terms == 1 || length < features.second) {
+    features.second = length;
   }
-  ++of.terms;
-  of.postings += length;
-  of.blocks += list.num_blocks(block_size);
+  ++features.terms;
+  features.postings += length;
+  features.blocks += list.num_blocks(block_size);
 }
 
 QueryFeatures features_of(std::span<const WeightedList> lists, bool all_found, std::uint32_t block_size,
@@ -35,8 +35,8 @@ QueryFeatures features_of(const IndexReader& index, std::vector<std::string> ter
 
 namespace {
 
-CostPredictor on_gpu(const CostModel& costs, const StreamWorkload& of, std::size_t batch) {
-  return costs.predictor({Processor::gpu, of.algorithm, of.strategy, of.k, batch});
+CostPredictor on_gpu(const CostModel& costs, const StreamWorkload& workload, std::size_t batch) {
+  return costs.predictor({Processor::gpu, workload.algorithm, workload.strategy, workload.k, batch});
 }
 
 }  // namespace
