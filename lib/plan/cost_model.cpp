@@ -79,8 +79,8 @@ class JoiningShares {
   double share_like(const QueryTime& row) const {
     // The last matching rate counts.
     const auto rate = std::find_if(times_.rates.rbegin(), times_.rates.rend(), [&](const BatchRate& known) {
-      return rate.algorithm == row.algorithm && rate.strategy == row.strategy && rate.k == row.k &&
-             rate.batch == row.batch;
+      return known.algorithm == row.algorithm && known.strategy == row.strategy && known.k == row.k &&
+             known.batch == row.batch;
     });
     if (rate == times_.rates.rend()) return 1;
     double sum = 0;

@@ -120,12 +120,12 @@ TEST_CASE("What makes a run or judgements useless is reported with its line", "[
   CHECK(message(run, std::string(small_qrels) + "2 0 a 1\n1 0 b 1\n") ==
         "qrels, line 4: query 1 has document b already in line 2; remove one of them");
   CHECK(message(run + "1 Q0 c 3 nan t\n", small_qrels) ==
-        "run1, line 3: the score is no number, so that the result has no rank");
+        "run1, line 3: the score is not a number, so the result has no rank");
   CHECK(message(run + "1 Q0 c 3\n", small_qrels).starts_with("run1, line 3: "));
   CHECK(message(run + "1 Q0 c 3 1,5 t\n", small_qrels).starts_with("run1, line 3: "));
   CHECK(message(run, "1 0 a 1\n1 0 b\n").starts_with("qrels, line 2: "));
   CHECK(message(run, "2 0 a 1\n") ==
-        "run1 and qrels have no query in common: one begins with query 1, of the others the first is 2; give the "
+        "run1 and qrels have no query in common: the run begins with query 1, the judgements with query 2; give the "
         "judgements of the run's queries");
   CHECK(message("\n", small_qrels) == "run1 has no results; give a run that has some");
   CHECK(message(run, "") == "qrels has no judgements; give the judgements of the run's queries");

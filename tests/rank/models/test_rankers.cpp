@@ -315,7 +315,7 @@ TEST_CASE("models that contradict themselves are refused", "[ranker]") {
   refused([](TreeEnsemble& trees) { trees.nodes[0].left = -1000; }, "has the child -1000 in node 0");
   refused([](TreeEnsemble& trees) { trees.nodes[0].left = trees.nodes[0].right; }, "twice");
   refused([](TreeEnsemble& trees) { trees.nodes[1].threshold = std::numeric_limits<float>::quiet_NaN(); },
-          "no number as threshold in node 1");
+          "NaN threshold in node 1");
   refused([](TreeEnsemble& trees) { trees.leaves.pop_back(); }, "leaves among them");
   refused([](TreeEnsemble& trees) { --trees.first_leaf[1]; }, "leaves");
   refused([](TreeEnsemble& trees) { trees.first_node.pop_back(); }, "nodes");
@@ -336,7 +336,7 @@ TEST_CASE("models that contradict themselves are refused", "[ranker]") {
   CHECK_NOTHROW(make_ranker(model_of(1, wide)));
   wide.transformations.resize(max_layer_size + 1);
   wide.layers = {{max_layer_size + 1, 1, std::vector<float>(max_layer_size + 1), {0}}};
-  CHECK_THROWS_WITH(make_ranker(model_of(1, wide)), Catch::Contains("65537 inputs and 1 outputs; 65536 are the most"));
+  CHECK_THROWS_WITH(make_ranker(model_of(1, wide)), Catch::Contains("65537 inputs and 1 outputs; the limit is 65536"));
   LinearModel linear;
   linear.terms = {{1, 1}};
   CHECK_THROWS_WITH(make_ranker(model_of(1, linear)), Catch::Contains("term 0 of the ranker reads feature 1"));
