@@ -206,7 +206,7 @@ void CollectionWriter::finish(const CollectionManifest& manifest) {
 namespace {
 
 Features features_of(const CollectionManifest& manifest) {
-  return manifest.impacts ? Features{weights_feature} : Features{};
+  return manifest.impacts ? Features{std::string(weights_feature)} : Features{};
 }
 
 }  // namespace

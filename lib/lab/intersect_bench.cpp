@@ -26,14 +26,15 @@ class IntersectionSubject {
 
   void check(std::size_t query, const std::vector<docid_t>& expected) {
     if (documents(query) != expected) {
-      throw Error(fmt::format("{}: {} finds other documents for \"{}\" than the first method; nothing was measured",
-                              intersection_.index().name(), intersection_.method().name, texts_[query]));
+      throw Error(
+          fmt::format("{}: {} finds other documents for \"{}\" than the first method does; nothing was measured",
+                      intersection_.index().name(), intersection_.method().name, texts_[query]));
     }
     counts_ += answer_.statistics.counts;
     results_ += expected.size();
   }
 
-  /// Whether none of the queries that were checked had postings to intersect.
+  /// Whether no checked query had postings to intersect.
   bool reads_nothing() const { return counts_.postings == 0; }
 
   void measure() {
@@ -85,15 +86,15 @@ std::vector<IntersectionFigures> measure_intersections(Texts texts, std::span<co
   std::deque<IntersectionSubject> subjects;
   for (const Intersection& intersection : intersections) subjects.emplace_back(intersection, texts);
   progress.start("measure", std::uint64_t{repeats} + 1, "repeats");
-  // This warms up as well.
+  // The check also warms up.
   for (std::size_t query = 0; query < texts.size(); ++query) {
     const std::vector<docid_t> expected = subjects.front().documents(query);
     for (IntersectionSubject& subject : subjects) subject.check(query, expected);
   }
   if (subjects.front().reads_nothing())
     throw InvalidArgument(
-        fmt::format("{}: none of the {} queries has all of its terms in this index, so that there is nothing to "
-                    "intersect; use queries for its collection",
+        fmt::format("{}: none of the {} queries has all of its terms in this index, so there is nothing to intersect; "
+                    "use queries for its collection",
                     intersections.front().index().name(), texts.size()));
   progress.add(1);
   for (unsigned i = 0; i < repeats; ++i) {

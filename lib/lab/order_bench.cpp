@@ -11,7 +11,7 @@
 namespace quern {
 namespace {
 
-/// The order; sets time and memory in `figures`. Computes PageRank only if the order depends on it.
+/// Makes the order, and sets time and memory in `figures`. Computes PageRank only if the order depends on it.
 DocumentOrder make_measured(const CollectionReader& collection, const OrderOptions& options,
                             const PagerankInput& pagerank, const Resources& resources, OrderFigures& figures) {
   const bool is_measured = reset_peak_memory();

@@ -60,13 +60,13 @@ class ExpectedAnswers {
   std::map<Key, std::vector<ScoredDocument>> answers_;
 };
 
-/// One set-up, and its measurements.
+/// One set-up and its measurements.
 class QuerySubject {
  public:
   QuerySubject(const QuerySetUp& set_up, Texts texts, unsigned repeats)
       : set_up_(set_up), texts_(texts), analyzer_(set_up.engine->make_analyzer()), times_us_(texts.size()) {
     for (auto& times : times_us_) times.reserve(repeats);
-    // All lists of a query, whatever the algorithm reads of them.
+    // All lists of a query, read or not.
     lists_.reserve(texts.size());
     for (const std::string_view text : texts)
       lists_.push_back(features_of(set_up.engine->index(), terms_of(text), Matching::any));
@@ -79,7 +79,7 @@ class QuerySubject {
   void check(std::size_t query, ExpectedAnswers& expected) {
     const auto found = set_up_.engine->search(texts_[query], *set_up_.algorithm, set_up_.k, analyzer_, &counts_);
     if (const auto what = difference(expected.answer(set_up_, analyzer_), found))
-      throw Error(fmt::format("{}: {} with k = {} answers \"{}\" wrongly: {}; nothing was measured",
+      throw Error(fmt::format("{}: {} with k = {} gives a wrong answer for \"{}\": {}; nothing was measured",
                               set_up_.engine->index().name(), set_up_.algorithm->name, set_up_.k, texts_[query],
                               *what));
   }
@@ -103,7 +103,7 @@ class QuerySubject {
     batch_seconds_[threads].push_back(seconds_since(begun));
   }
 
-  /// Each query's time, and what this algorithm's could be predicted from.
+  /// Each query's time, and features to predict it from.
   std::vector<MeasuredQuery> each_query() {
     std::vector<MeasuredQuery> each;
     each.reserve(texts_.size());
@@ -147,7 +147,7 @@ class QuerySubject {
   Texts texts_;
   Analyzer analyzer_;
   std::vector<QueryFeatures> lists_;
-  std::vector<std::vector<double>> times_us_;  ///< for each query, in each repeat
+  std::vector<std::vector<double>> times_us_;  ///< by query and repeat
   std::map<unsigned, std::vector<double>> batch_seconds_;
   QueryStatistics counts_;
 };

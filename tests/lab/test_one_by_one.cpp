@@ -9,7 +9,7 @@
 namespace quern {
 namespace {
 
-/// Two queries, and the documents that they find.
+/// Two queries and their results.
 StreamLog small_log() {
   StreamLog log;
   log.texts = {"one", "two"};

@@ -3,7 +3,7 @@
 #include "catch.hpp"
 #include "plan/cached_pages.hpp"
 
-/// What queries visit of their lists, against a plain AND in rounds.
+/// The visits of queries against a plain AND in rounds.
 namespace quern {
 
 using namespace testing;

@@ -28,7 +28,7 @@ std::string json_of(const Value& value) {
   return std::to_string(std::get<double>(value));
 }
 
-/// Every 50th is larger than what is parsed whole in memory, if `large`.
+/// With `large`, every 50th page is too large to be parsed whole in memory.
 std::string corpus_of(const std::vector<Page>& pages, bool large) {
   std::string corpus;
   for (std::size_t i = 0; i < pages.size(); ++i) {
@@ -62,7 +62,7 @@ std::vector<Page> draw_pages(std::uint64_t seed, std::size_t count) {
   return pages;
 }
 
-/// The index of pages in some order, and their fields.
+/// The index of pages in a given order, and their fields.
 struct FilteredPages {
   FilteredPages(std::vector<Page> all, OrderBy by, bool large = false) : pages(std::move(all)) {
     pipeline.kept_fields = {"lang", "date", "open"};

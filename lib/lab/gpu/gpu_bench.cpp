@@ -32,7 +32,7 @@ constexpr double min_energy_seconds = 0.5;
 struct Reference {
   Results results;
   std::vector<std::uint64_t> postings;  ///< in each query's lists
-  double seconds = 0;                   ///< 0 if it was not measured
+  double seconds = 0;                   ///< 0 if not measured
 
   double postings_of(std::size_t queries) const {
     double sum = 0;
@@ -43,7 +43,7 @@ struct Reference {
 
 Reference answer_on_cpu(const QueryEngine& engine, Texts texts, const QueryAlgorithm& algorithm, std::size_t k,
                         const GpuBenchOptions& options, Progress& progress) {
-  // All algorithms with the same way of matching have the same results; maxscore is the fastest.
+  // All algorithms with the same matching have the same results; maxscore is the fastest.
   const QueryAlgorithm& reference =
       algorithm.matching == Matching::any && !options.cpu ? algorithm_named("maxscore") : algorithm;
   Reference out{Results(texts.size()), std::vector<std::uint64_t>(texts.size()), 0};
@@ -62,7 +62,7 @@ Reference answer_on_cpu(const QueryEngine& engine, Texts texts, const QueryAlgor
   return out;
 }
 
-/// Measures one configuration after another.
+/// Measures all configurations in turn.
 class GpuBench {
  public:
   GpuBench(const QueryEngine& engine, Texts texts, const GpuBenchOptions& options, const GpuMemoryCase& memory,
@@ -141,7 +141,7 @@ class GpuBench {
           wall_seconds([&] { engine_.search(texts_, *figures.algorithm, figures.k, &figures.statistics); }));
     };
     pass();
-    seconds.clear();  // that was the warm-up
+    seconds.clear();  // drops the warm-up
     const auto before = energy_.joules(figures.gpus);
     double all_seconds = 0;
     while (seconds.size() < options_.repeats || (before && all_seconds < min_energy_seconds)) {
@@ -169,7 +169,7 @@ class GpuBench {
           wall_us.push_back(1e6 * wall_seconds([&] {
                               engine_.search({&text, 1}, *figures.algorithm, figures.k, &counted);
                             }));
-          // A query without posting lists is never sent to a GPU.
+          // Queries without posting lists are never sent to a GPU.
           if (counted.batches > 0) device_us.push_back(counted.device.total_us);
           figures.statistics += counted;
         }
@@ -183,7 +183,7 @@ class GpuBench {
     figures.device_us = summarize(std::move(device_us));
   }
 
-  /// Times batches of queries that are alike, so that an even share of a batch's time is what such a query adds to one.
+  /// Times batches of similar queries, so that a query adds an even share of the batch's time.
   void time_each_query(GpuBenchFigures& figures) {
     std::vector<MeasuredQuery>& each = figures.each_query;
     Analyzer analyzer = cpu_engine_.make_analyzer();
@@ -213,7 +213,7 @@ class GpuBench {
     std::vector<double> seconds;
     for (unsigned repeat = 0; repeat <= options_.repeats; ++repeat)
       seconds.push_back(wall_seconds([&] { engine_.search(texts, *figures.algorithm, figures.k, &counted); }));
-    seconds.erase(seconds.begin());  // that was the warm-up
+    seconds.erase(seconds.begin());  // drops the warm-up
     for (const std::size_t query : queries) {
       figures.each_query[query].us = 1e6 * share * median(seconds);
       figures.each_query[query].features.missing_bytes =
@@ -283,9 +283,9 @@ std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, Texts texts,
 namespace {
 
 constexpr double banks = 32;
-/// Average number of lanes at the busiest bank, if 32 lanes choose banks at random.
+/// Mean number of lanes at the busiest bank if 32 lanes choose banks at random.
 constexpr double lanes_per_bank = 3.5;
-/// An addition reads and writes.
+/// An addition is a read and a write.
 constexpr double passes = 2;
 
 }  // namespace
@@ -301,7 +301,7 @@ std::optional<GpuBound> bound_of(const gpu::BatchCounts& counts, const GpuLimits
   if (counts.decoded == 0 && counts.added == 0) return std::nullopt;
   constexpr double entry_bytes = 4;
   const auto added = static_cast<double>(counts.added);
-  // Unions without pruning read all entries; what the others read depends on the results.
+  // Unions without pruning read all entries; for other algorithms the number depends on the results.
   const double read = counts.added > 0 ? static_cast<double>(counts.entries) : 0;
   const double bytes =
       static_cast<double>(counts.list_bytes) + entry_bytes * (static_cast<double>(counts.decoded) + read);
@@ -318,7 +318,7 @@ LatencySummary measure_one_by_one(const StreamLog& log, unsigned repeats, const 
       const std::vector<ScoredDocument> found = search(log.texts[i]);
       us[i].push_back(us_since(begun));
       if (const auto wrong = difference(log.answers[i], found))
-        throw Error(fmt::format("the answer to query {} is not that of the CPU alone: {}", i + 1, *wrong));
+        throw Error(fmt::format("the answer to query {} differs from the CPU's: {}", i + 1, *wrong));
     }
   }
   std::vector<double> medians_us;

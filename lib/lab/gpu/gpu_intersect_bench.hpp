@@ -6,7 +6,7 @@
 #include "quern/core/resources.hpp"
 #include "quern/gpu/intersect/gpu_intersection.hpp"
 
-/// Measures how fast a GPU intersects beside the CPU of the same machine, all methods in one run.
+/// Compares intersections on a GPU with those on the CPU of the same machine, all methods in one run.
 namespace quern {
 
 /// A GPU method with its options.
@@ -17,28 +17,28 @@ struct GpuIntersectSetUp {
 
 struct GpuIntersectFigures {
   GpuIntersectSetUp set_up;
-  std::size_t gpus = 1;       ///< that answered
-  double seconds = 0;         ///< for all queries, from text to documents; the median over the repeats, like the next
-  double kernel_seconds = 0;  ///< of these in kernels, the mean over the GPUs
-  double first_seconds = 0;   ///< of the first pass, in which lists are unpacked
-  GpuIntersectionStatistics first, last;  ///< of the first pass, and of the last repeat
+  std::size_t gpus = 1;       ///< GPUs used
+  double seconds = 0;         ///< for all queries, from text to documents; median over the repeats, like the next
+  double kernel_seconds = 0;  ///< part of it in kernels, averaged over the GPUs
+  double first_seconds = 0;   ///< of the first pass, which unpacks lists
+  GpuIntersectionStatistics first, last;  ///< of the first pass and the last repeat
 };
 
 struct CpuIntersectFigures {
   const IntersectionMethod* method = nullptr;
-  double seconds = 0;  ///< on all threads; the median over the repeats
+  double seconds = 0;  ///< on all threads; median over the repeats
 };
 
 struct GpuIntersectReport {
   std::uint64_t queries = 0, results = 0, postings = 0;
-  std::uint64_t index_bytes = 0;  ///< of GPU memory that the index takes
+  std::uint64_t index_bytes = 0;  ///< GPU memory of the index
   std::vector<CpuIntersectFigures> cpu;
   std::vector<GpuIntersectFigures> gpu;
 };
 
-/// Answers all queries by each CPU method on `threads` threads and by each set-up on the GPUs. Before it measures, it
-/// compares all documents with those of the first CPU method, which are kept in memory. All set-ups read texts in the
-/// same way. Throws Error, naming query and
+/// Answers all queries by each CPU method on `threads` threads and by each set-up on the GPUs. First compares all
+/// documents with those of the first CPU method, which it keeps in memory. All set-ups must parse texts in the same
+/// way. Throws Error, naming query and
 /// method, if they differ; InvalidArgument if there is nothing to measure.
 GpuIntersectReport measure_gpu_intersections(const IndexReader& index, std::span<const std::string_view> texts,
                                              std::span<const IntersectionMethod* const> cpu_methods,

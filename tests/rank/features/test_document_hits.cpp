@@ -33,7 +33,7 @@ TEST_CASE("hits are the same within any budget that has room for them", "[featur
   const ForwardReader forward(ContainerReader(forward_file, FileKind::forward));
 
   IndexPages pages(index, 0, &forward);
-  // Terms of many hits, of literals (they occur in URLs alone) and of none; few of them, and more than sixteen.
+  // Terms with many hits, literals (which occur only in URLs) and unknown ones; few of them, and more than sixteen.
   std::string many = "http e x3 x5 none";
   for (int i = 0; i < 40; ++i) many += " w" + std::to_string(i);
   Analyzer analyzer{AnalyzerOptions()};
