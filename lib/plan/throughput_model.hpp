@@ -15,10 +15,10 @@ struct TransferLink {
   double us_per_byte() const { return 1e-3 / gigabytes_per_second; }
 };
 
-// Predicts a GPU's queries per second if its memory is split between cached lists and the buffer of a batch
-// (Wang et al. 4.2.1): TP = 1 / (c(n) + t(S_b) · dq(S_c)), for batches of n queries, a buffer of S_b bytes and a cache
-// of S_c bytes. c: time a query takes on the GPU; t: time to transfer a byte; dq: bytes transferred for a query. For a
-// machine that works on several batches at a time, the slowest stage decides; see README.md.
+// Predicts a GPU's queries per second if its memory is split between cached lists and the buffer of a batch (Wang et
+// al. 4.2.1): TP = 1 / (c(n) + t(S_b) · dq(S_c)), for batches of n queries, a buffer of S_b bytes and a cache of S_c
+// bytes. c: time a query takes on the GPU; t: time to transfer a byte; dq: bytes transferred for a query. For a machine
+// that works on several batches at a time, the slowest stage decides; see README.md.
 
 /// y = base + over_x / x, both at least 0: a cost per query or byte, and a cost per batch or transfer. Fitted by least
 /// squares of relative distances, since y ranges over orders of magnitude.

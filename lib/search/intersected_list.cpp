@@ -41,7 +41,8 @@ std::size_t IntersectedList::take_block_above(docid_t docid, float min, ScoredAr
   statistics_->postings_scored += blocks_.reader().size();
   const auto block_docids = blocks_.reader().docids();
   const std::size_t skipped = search_block(block_docids, 0, docid);
-  return kernels_.keep_above(block_docids.data() + skipped, terms.data() + skipped, block_docids.size() - skipped, min, taken);
+  return kernels_.keep_above(block_docids.data() + skipped, terms.data() + skipped, block_docids.size() - skipped, min,
+                             taken);
 }
 
 static_assert(max_looked_up <= max_wanted);

@@ -33,8 +33,8 @@ class RangeUnion {
  private:
   /// Finds the lists that may have postings before `end`; returns whether documents there can pass `cut`.
   bool find_lists(docid_t end, const RangeBounds& bounds, const ScoreCut& cut);
-  /// The lists to add up: the first ones, at least one of which contains each document that can pass, and those for
-  /// which that costs less than looking up candidates.
+  /// The lists to add up: the essential ones, since each document that can pass is in at least one of them, and those
+  /// that are cheaper to add up than to probe for candidates.
   std::span<ListWindow* const> summed_lists() const { return std::span(in_range_).subspan(first_, summed_ - first_); }
   /// Adds the term scores of the other lists to the candidates, and drops those that cannot be results.
   void complete(docid_t size, const ScoreCut& cut);
@@ -71,7 +71,7 @@ class RangeUnion {
   std::vector<ListWindow*> in_range_;  ///< from first_ on, the lists that may have postings in the range
   std::vector<double> rests_;          ///< upper bounds of the sums of in_range_[i] and those after it
   std::size_t first_ = 0, essential_ = 0, summed_ = 0;  ///< in_range_[first_] to [summed_ - 1] are summed_lists()
-  std::size_t added_ = 0;                               ///< how many of lists_ the next range adds up at least
+  std::size_t added_ = 0;                               ///< number of leading lists_ that the next range adds up
   std::vector<double> densities_;                       ///< of each of lists_: postings per document
   WindowScores scores_;
   Candidates candidates_;

@@ -5,8 +5,8 @@
 namespace quern {
 namespace {
 
-/// Five raise the threshold to nine tenths of its final value, for lists of at least 50,000 documents (learn-docs,
-/// k = 10); more cost more than they save.
+/// Five raise the threshold to nine tenths of its final value, for lists of at least 50,000 documents (learn-docs, k =
+/// 10); more cost more than they save.
 constexpr std::size_t probed_windows = 5;
 /// Small collections have one probe per this many windows.
 constexpr std::size_t windows_per_probe = 8;

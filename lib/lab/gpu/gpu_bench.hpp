@@ -86,10 +86,9 @@ struct GpuBenchFigures {
 };
 
 /// Answers all queries on the CPU, then on GPUs with each memory by each algorithm, k, strategy, number of GPUs and
-/// batch size, and
-/// compares results bit by bit. With batches of 1, sends the first max_single_queries one at a time, as users do who
-/// wait for each answer. Skips algorithms that a strategy does not support, but throws InvalidArgument if it supports
-/// none. Throws Error, naming query, algorithm and strategy, if results differ; and what GpuEngine throws.
+/// batch size, and compares results bit by bit. With batches of 1, sends the first max_single_queries one at a time, as
+/// users do who wait for each answer. Skips algorithms that a strategy does not support, but throws InvalidArgument if
+/// it supports none. Throws Error, naming query, algorithm and strategy, if results differ; and what GpuEngine throws.
 std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, std::span<const std::string_view> texts,
                                          std::span<const gpu::Strategy* const> strategies,
                                          std::span<const QueryAlgorithm* const> algorithms,

@@ -38,8 +38,7 @@ struct GpuIntersectReport {
 
 /// Answers all queries by each CPU method on `threads` threads and by each set-up on the GPUs. First compares all
 /// documents with those of the first CPU method, which it keeps in memory. All set-ups must parse texts in the same
-/// way. Throws Error, naming query and
-/// method, if they differ; InvalidArgument if there is nothing to measure.
+/// way. Throws Error, naming query and method, if they differ; InvalidArgument if there is nothing to measure.
 GpuIntersectReport measure_gpu_intersections(const IndexReader& index, std::span<const std::string_view> texts,
                                              std::span<const IntersectionMethod* const> cpu_methods,
                                              std::span<const GpuIntersectSetUp> set_ups, unsigned threads,

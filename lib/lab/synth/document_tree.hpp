@@ -24,9 +24,9 @@ struct DocumentTreeOptions {
 void check_tree_options(const DocumentTreeOptions& options);
 
 /// Documents in URL order under a binary tree that cuts at random places, so that its nodes, which model sites,
-/// directories and parts of them, vary widely in size. Leaves have 1 to 64 documents. Lengths are log-normal
-/// with a heavy tail, and more similar within a leaf than between leaves. A document's share of the postings of
-/// terms without preferences rises with its length (as vocabulary does: Heaps' law).
+/// directories and parts of them, vary widely in size. Leaves have 1 to 64 documents. Lengths are log-normal with a
+/// heavy tail, and more similar within a leaf than between leaves. A document's share of the postings of terms without
+/// preferences rises with its length (as vocabulary does: Heaps' law).
 class DocumentTree {
  public:
   /// Uses several threads. Throws like check_tree_options().

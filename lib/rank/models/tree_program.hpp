@@ -15,8 +15,7 @@
 ///
 /// A tree is a list of *steps*, one for each inner node, parents before children. A step knows which documents reach
 /// its node, and passes them to its children. A document's leaf number is the sum of the deltas of the steps that send
-/// it right,
-/// modulo 256, by bytes.
+/// it right, modulo 256, by bytes.
 namespace quern {
 
 /// Documents whose ranks are stored together: bytes of a column in a block.
