@@ -107,7 +107,7 @@ void check_same_queries(const Rows& cpu, const Rows& gpu) {
   if (cpu.empty() || gpu.empty()) return;
   const bool same = std::equal(cpu.begin(), cpu.end(), gpu.begin(), gpu.end(),
                                [](const auto& a, const auto& b) { return a.first == b.first; });
-  if (!same) throw InvalidArgument("the times on the CPU and on the GPU are of different queries");
+  if (!same) throw InvalidArgument("the times on the CPU and on the GPU are not of the same queries");
 }
 
 }  // namespace

@@ -47,9 +47,9 @@ void QueryDispatcher::submit(std::span<const WaitingQuery> queries) {
   // In batches, since workers wait for the lock meanwhile.
   constexpr std::size_t at_once = 32;
   while (!queries.empty()) {
-    const std::size_t count = std::min(at_once, queries.size());
-    enter(queries.first(count));
-    queries = queries.subspan(count);
+    const std::size_t batch = std::min(at_once, queries.size());
+    enter(queries.first(batch));
+    queries = queries.subspan(batch);
   }
 }
 

@@ -149,7 +149,7 @@ TEST_CASE("no queries, and no processor for them", "[schedule]") {
   CHECK(nothing.response.max_us == 0);
   SimulatedMachine without_gpu;
   without_gpu.gpus = 0;
-  CHECK_THROWS_WITH(simulate(stream(3, 10, 1, 1), without_gpu, "gpu"), Catch::Contains("does not have"));
+  CHECK_THROWS_WITH(simulate(stream(3, 10, 1, 1), without_gpu, "gpu"), Catch::Contains("the machine lacks"));
   SimulatedMachine without_cpu;
   without_cpu.cpu_threads = 0;
   CHECK_THROWS_AS(simulate(stream(3, 10, 1, 1), without_cpu, "cpu"), InvalidArgument);
@@ -158,7 +158,7 @@ TEST_CASE("no queries, and no processor for them", "[schedule]") {
 TEST_CASE("impossible streams and machines are refused", "[schedule]") {
   std::vector<SimulatedQuery> queries = stream(3, 10, 1, 1);
   std::swap(queries[0], queries[1]);
-  CHECK_THROWS_WITH(simulate(queries, {}), Catch::Contains("order of their arrivals"));
+  CHECK_THROWS_WITH(simulate(queries, {}), Catch::Contains("order of arrival"));
   for (double SimulatedQuery::*time : {&SimulatedQuery::cpu_us, &SimulatedQuery::gpu_us}) {
     for (const double wrong : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
       queries = stream(3, 10, 1, 1);

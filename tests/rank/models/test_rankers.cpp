@@ -316,7 +316,7 @@ TEST_CASE("models that contradict themselves are refused", "[ranker]") {
   refused([](TreeEnsemble& trees) { trees.nodes[0].left = trees.nodes[0].right; }, "twice");
   refused([](TreeEnsemble& trees) { trees.nodes[1].threshold = std::numeric_limits<float>::quiet_NaN(); },
           "NaN threshold in node 1");
-  refused([](TreeEnsemble& trees) { trees.leaves.pop_back(); }, "leaves among them");
+  refused([](TreeEnsemble& trees) { trees.leaves.pop_back(); }, "trees don't cover its");
   refused([](TreeEnsemble& trees) { --trees.first_leaf[1]; }, "leaves");
   refused([](TreeEnsemble& trees) { trees.first_node.pop_back(); }, "nodes");
   refused([](TreeEnsemble& trees) { trees.group_ends = {3}; }, "groups");
