@@ -17,32 +17,28 @@
 #include "quern/text/field_value.hpp"
 #include "quern/text/text_block.hpp"
 
-/// The collection: a corpus after parsing, as documents, lexicon, forward lists and links. See collection.md.
+/// The collection: a parsed corpus with documents, lexicon, forward lists and links. See collection.md.
 namespace quern {
-
-inline constexpr FormatVersions collection_version = {.written = 2, .oldest_read = 1, .newest_read = 3};
-/// Of collections with weights that the corpus gave.
-inline constexpr FormatVersions impacts_collection_version = {.written = 3, .oldest_read = 3};
 
 /// Settings and counts of a collection.
 struct CollectionManifest {
   AnalyzerOptions analyzer;
-  TextLibraries libraries;  ///< that made the terms
+  TextLibraries libraries;  ///< libraries that produced the terms
   std::string corpus_format;
   std::uint64_t max_document_bytes = 0;
-  FieldNames field_names;  ///< of JSON objects, where they were named
+  FieldNames field_names;  ///< of JSON objects, if the user named them
   Duplicates duplicates = Duplicates::keep;
   PageChoice pages;
-  std::optional<ImpactSettings> impacts;  ///< if the corpus gave the weights of terms
+  std::optional<ImpactSettings> impacts;  ///< if the corpus has term weights
   std::uint64_t documents = 0;
   std::uint64_t empty_documents = 0;
   std::uint64_t terms = 0;     ///< of all streams
-  std::uint64_t tokens = 0;    ///< of title and body; the sum of weights, if the corpus gave these
+  std::uint64_t tokens = 0;    ///< of title and body; the sum of weights if the corpus has them
   std::uint64_t postings = 0;  ///< of title and body
   std::uint64_t links = 0;
   std::uint64_t documents_without_url = 0;
-  std::uint64_t input_hash = 0;  ///< the sum of the XXH3-64 of all records, modulo 2^64; those of splits add up
-  /// Of all texts, before compression; none if the collection keeps no texts.
+  std::uint64_t input_hash = 0;  ///< sum of the XXH3-64 of all records, modulo 2^64; sums of splits add up
+  /// Bytes of all texts before compression; nullopt if the collection keeps no texts.
   std::optional<std::uint64_t> text_bytes;
 
   std::string to_json() const;
@@ -50,57 +46,57 @@ struct CollectionManifest {
   static CollectionManifest from_json(const std::string& text, const std::string& what);
 };
 
-/// The pieces of a chunk (a run of documents that were parsed together), in the order in which they lie in the file.
+/// The pieces of a chunk (documents parsed together), in file order.
 enum class ChunkPiece { documents, forward, links };
 inline constexpr int num_chunk_pieces = 3;
 
-/// Place and contents of a chunk: a row of the section "chunks", and one of "text_rows" if there are texts.
+/// Location and counts of a chunk: a row of the section "chunks", and one of "text_rows" if texts are kept.
 struct ChunkRow {
   std::uint32_t documents = 0;  ///< that end in the chunk
-  std::uint32_t terms = 0;      ///< distinct, numbered from 0 in the order in which they first occur
+  std::uint32_t terms = 0;      ///< distinct terms, numbered from 0 by first occurrence
   std::uint64_t offset = 0;     ///< of its zstd frames in "chunk_data": the pieces, then the texts
   std::uint32_t sizes[num_chunk_pieces] = {};
   std::uint32_t raw_sizes[num_chunk_pieces] = {};
   std::uint64_t terms_offset = 0;  ///< of its terms' zstd frame in "chunk_terms"
   std::uint32_t terms_size = 0;
-  bool unfinished = false;  ///< after these documents one begins or goes on that ends in a later chunk
-  std::uint32_t text_size = 0, text_raw_size = 0;      ///< of the texts' frame; 0 if there is none
-  std::uint32_t fields_size = 0, fields_raw_size = 0;  ///< of the kept fields' frame, behind that of texts; the same
+  bool unfinished = false;                             ///< another document follows, which ends in a later chunk
+  std::uint32_t text_size = 0, text_raw_size = 0;      ///< of the texts' frame; 0 without one
+  std::uint32_t fields_size = 0, fields_raw_size = 0;  ///< of the kept fields' frame, after the texts; 0 without one
 };
 
 /// A chunk ready to be written.
 struct PackedChunk {
   ChunkRow row;
   Bytes frames;
-  std::vector<std::uint32_t> lengths;  ///< tokens of title and body, for each document that ends in the chunk
+  std::vector<std::uint32_t> lengths;  ///< tokens of title and body of each document that ends in the chunk
 };
 
-/// Appends one piece of a chunk to `packed`, compressed; pieces in their order.
+/// Compresses a piece of a chunk and appends it to `packed`. Pieces must come in order.
 void pack_piece(ChunkPiece piece, ByteView raw, ZstdCompressor& zstd, PackedChunk& packed);
-/// The same for the texts, which follow the pieces.
+/// Compresses and appends the texts, which follow the pieces.
 void pack_texts(ByteView raw, ZstdCompressor& zstd, PackedChunk& packed);
-/// The same for kept fields, which follow the texts.
+/// Compresses and appends the kept fields, which follow the texts.
 void pack_fields(ByteView raw, ZstdCompressor& zstd, PackedChunk& packed);
 
-/// A document of a chunk; views into the chunk's buffers.
+/// A document of a chunk, as views of the chunk's buffers.
 struct DocumentRow {
   std::string_view docno, url, title;
   std::uint32_t tokens = 0;  ///< of title and body
 };
 
-/// Reads a forward stream, token after token. Throws CorruptFile if a number has no end.
+/// Reads the tokens of a forward stream. Throws CorruptFile for an unterminated number.
 class TokenCursor {
  public:
   static constexpr std::uint32_t phrase_end_token = 0;
   TokenCursor(ByteView stream) : at_(stream.data()), end_(at_ + stream.size()) {}
   bool done() const { return at_ == end_; }
-  /// phrase_end_token, or a chunk term + 1.
+  /// Returns phrase_end_token, or a chunk term + 1.
   std::uint32_t next() {
     std::uint32_t value = *at_++;
     if (value < 0x80) return value;
     value &= 0x7f;
     for (unsigned shift = 7;; shift += 7) {
-      if (at_ == end_ || shift > 28) throw CorruptFile("a forward list has a token without an end");
+      if (at_ == end_ || shift > 28) throw CorruptFile("a forward list has an unterminated token");
       const std::uint32_t byte = *at_++;
       value |= (byte & 0x7f) << shift;
       if (byte < 0x80) return value;
@@ -112,12 +108,12 @@ class TokenCursor {
   const std::uint8_t* end_;
 };
 
-/// Reads the body of a document whose weights the corpus gave: a weight after each term. Throws CorruptFile for a
-/// number without an end, a term without a weight, and a weight of 0.
+/// Reads the body of a document with term weights: a weight follows each term. Throws CorruptFile for an unterminated
+/// number, a term without a weight, and a weight of 0.
 class WeightCursor {
  public:
   explicit WeightCursor(ByteView stream) : tokens_(stream) {}
-  /// Goes to the next term; false at the end.
+  /// Moves to the next term; false at the end.
   bool next() {
     if (tokens_.done()) return false;
     term_ = tokens_.next();
@@ -133,19 +129,18 @@ class WeightCursor {
   std::uint32_t term_ = 0, weight_ = 0;
 };
 
-/// Codes the documents of a chunk. Of each document: the tokens and phrase ends of its title, body and URL, each stream
-/// followed by end_stream(), then its links, then end_document(); its text in pieces anywhere before. A chunk ends with
-/// pack(), which may come within a document: this goes on in the next chunk, and so do its streams, links and text. One
-/// per thread.
+/// Encodes the documents of a chunk. Call for each document: tokens and phrase ends of title, body and URL, each stream
+/// followed by end_stream(); then its links; then end_document(). Its text may come in pieces anywhere before. pack()
+/// ends a chunk, even within a document, whose streams, links and text then continue in the next chunk. One per thread.
 class ChunkEncoder {
  public:
-  /// With texts the chunks have a piece for them, and with kept fields one for these.
+  /// Chunks get a frame for texts and one for kept fields if requested.
   explicit ChunkEncoder(bool with_texts = false, std::size_t kept_fields = 0)
       : with_texts_(with_texts), kept_fields_(kept_fields) {}
-  /// Forgets everything, an open document too.
+  /// Discards everything, including an open document.
   void clear();
   void add_token(std::uint32_t chunk_term) { put_varint(streams_, chunk_term + 1); }
-  /// Instead of tokens, if the corpus gives weights.
+  /// Adds a weight instead of tokens, if the corpus has weights.
   void add_weight(std::uint32_t chunk_term, std::uint32_t weight) {
     add_token(chunk_term);
     put_varint(streams_, weight);
@@ -154,16 +149,16 @@ class ChunkEncoder {
   void end_stream();
   void add_text(std::string_view piece) { put_bytes(texts_, piece); }
   void add_link(std::string_view url, std::string_view anchor);
-  /// `kept`: the values of its kept fields, coded; if empty, it has none.
+  /// `kept` holds the encoded values of its kept fields; empty if it has none.
   void end_document(const DocumentRow& row, ByteView kept = {});
-  /// Bytes of the chunk so far, before compression and without those of texts.
+  /// Bytes of the chunk so far, before compression and without texts.
   std::size_t bytes() const { return documents_.size() + streams_.size() + links_.size() + document_links_.size(); }
   std::size_t text_bytes() const { return texts_.size(); }
-  /// True after the streams, links or text of a document have begun, until it ends.
+  /// True from a document's first stream, link or text to its end.
   bool in_document() const {
     return ended_streams_ > 0 || streams_.size() > stream_begin_ || texts_.size() > text_begin_ || is_continued_;
   }
-  /// Appends the chunk's pieces, compressed, and fills its row but for the terms. Begins the next chunk.
+  /// Compresses and appends the chunk's pieces and fills its row except for the terms. Begins the next chunk.
   void pack(ZstdCompressor& zstd, PackedChunk& packed);
 
  private:
@@ -176,9 +171,9 @@ class ChunkEncoder {
   Bytes fields_;
   Bytes documents_, stream_sizes_, streams_, links_, text_sizes_, texts_;
   std::size_t stream_begin_ = 0, text_begin_ = 0;
-  // Of the open document.
+  // State of the open document.
   std::size_t ended_streams_ = 0;
-  std::size_t put_sizes_ = 0;  ///< of its streams, in this chunk
+  std::size_t put_sizes_ = 0;  ///< sizes of its streams written in this chunk
   bool is_continued_ = false;  ///< it began in an earlier chunk
   Bytes document_links_;       ///< its links in this chunk
   std::uint64_t num_document_links_ = 0;
@@ -188,23 +183,22 @@ class ChunkEncoder {
 /// Writes a collection: chunks in order, the lexicon, the chunks' terms in order, finish().
 class CollectionWriter {
  public:
-  /// With texts all chunks have a piece of them, and the manifest says how many bytes they are; with kept fields the
-  /// same, and it names them. `versions` is another if the corpus gave weights.
-  CollectionWriter(File& file, const std::string& tmp_folder, bool with_texts = false, bool with_fields = false,
-                   FormatVersions versions = collection_version);
+  /// With texts, each chunk holds its documents' texts and the manifest states their size in bytes. With kept fields,
+  /// each chunk holds their values and the manifest names them.
+  CollectionWriter(File& file, const std::string& tmp_folder, bool with_texts = false, bool with_fields = false);
   void add_chunk(const PackedChunk& chunk);
-  /// Ends the chunks and begins the lexicon.
+  /// Ends the chunks and starts the lexicon.
   void begin_lexicon();
   void add_term(std::string_view term, std::uint64_t df, std::uint64_t cf);
-  /// Ends the lexicon and begins the chunks' terms.
+  /// Ends the lexicon and starts the chunks' terms.
   void begin_chunk_terms();
-  /// The lexicon numbers of the next chunk's terms.
+  /// Adds the lexicon numbers of the next chunk's terms.
   void add_chunk_terms(std::span<const term_t> terms);
   void finish(const CollectionManifest& manifest);
 
  private:
   void write_rows();
-  /// A section with two numbers of each row.
+  /// Writes a section with two numbers per row.
   void write_sizes(std::string_view section, std::uint32_t ChunkRow::*size, std::uint32_t ChunkRow::*raw_size);
 
   ContainerWriter out_;
@@ -214,15 +208,14 @@ class CollectionWriter {
   DictionaryWriter dictionary_;
   std::vector<ChunkRow> rows_;
   std::size_t next_chunk_terms_ = 0;
-  std::uint64_t terms_offset_ = 0;
 };
 
-/// A document's streams, or what of them is in a chunk: tokens as varints of (chunk term + 1); 0 is a phrase end.
+/// A document's streams within a chunk: tokens as varints of (chunk term + 1); 0 is a phrase end.
 struct ForwardRow {
   ByteView title, body, url;
 };
 
-/// What one thread needs to read chunks.
+/// A thread's buffers for reading chunks.
 struct ChunkBuffers {
   ZstdDecompressor zstd;
   Bytes frame;
@@ -232,18 +225,18 @@ struct ChunkBuffers {
   std::vector<std::string_view> texts;
   std::vector<ByteView> fields;
   std::vector<term_t> terms;
-  std::shared_ptr<const JoinedTerms> joined_terms;  ///< of the collection whose chunk was read last, of several
+  std::shared_ptr<const JoinedTerms> joined_terms;  ///< terms of the collection read last, if there are several
 };
 
-/// A document that is too large for one chunk.
+/// A document that spans several chunks.
 struct SplitDocument {
   docid_t document = 0;
   std::size_t first_chunk = 0, last_chunk = 0;
 };
 
-/// A collection among several, by its contents.
+/// Identifies a collection among several by its contents.
 struct CollectionSplit {
-  std::uint64_t hash = 0;  ///< content hash of its file
+  std::uint64_t hash = 0;  ///< content hash of the file
   std::uint64_t documents = 0;
 
   auto operator<=>(const CollectionSplit&) const = default;  // NOLINT(modernize-use-nullptr): of the compiler
@@ -253,10 +246,10 @@ struct CollectionSplit {
 struct LexiconEntry {
   std::string_view term;  ///< valid until the next entry
   std::uint64_t df = 0;   ///< documents with the term in title or body
-  std::uint64_t cf = 0;   ///< its tokens in titles and bodies
+  std::uint64_t cf = 0;   ///< its occurrences in titles and bodies
 };
 
-/// Reads a lexicon in the order of its terms. Throws CorruptFile.
+/// Reads a lexicon in term order. Throws CorruptFile.
 class LexiconScan {
  public:
   LexiconScan(const ContainerReader& container, std::uint64_t num_terms)
@@ -270,7 +263,7 @@ class LexiconScan {
   std::string what_;
 };
 
-/// What of a manifest's counts the documents show.
+/// Counts of a manifest that can be checked against the documents.
 struct CollectionCounts {
   std::uint64_t tokens = 0, empty_documents = 0, documents_without_url = 0, links = 0, text_bytes = 0;
   bool operator==(const CollectionCounts&) const = default;
@@ -280,118 +273,117 @@ struct CollectionCounts {
   }
 };
 
-/// Reads a collection piece by piece: nothing is mapped, so it takes no memory but the buffers. Thread-safe where each
-/// thread brings its own buffers. All throw CorruptFile if the pieces contradict each other.
+/// Reads a collection piece by piece, without mapping the file: it needs no memory except the buffers. Thread-safe if
+/// each thread uses its own buffers. All functions throw CorruptFile if the pieces contradict each other.
 ///
-/// Several collections may be read as one, in the order in which they are named: as if their corpora had been parsed
-/// together. Their chunks keep their files, and the reader joins their lexicons.
+/// Several collections can be read as one, in the given order, as if their corpora had been parsed together. The chunks
+/// stay in their files, and the reader joins the lexicons.
 class CollectionReader {
  public:
   static CollectionReader open(const std::string& path);
-  /// Several as one, or one. join_lexicons() must come before terms are read. Throws InvalidArgument if they were made
-  /// with other settings or libraries than the first, or hold more than 2^32 - 2 documents in all; and if one is named
-  /// twice.
+  /// Opens one collection or several as one. join_lexicons() must precede reading terms. Throws InvalidArgument if
+  /// their settings or libraries differ, if they exceed 2^32 - 2 documents in total, or if one is named twice.
   static CollectionReader open(const std::vector<std::string>& paths);
   explicit CollectionReader(std::shared_ptr<const File> file);
   explicit CollectionReader(const std::vector<std::shared_ptr<const File>>& files);
 
-  /// Where there are several: joins the lexicons of those with a document of which is_wanted(number) holds, or of all
-  /// without it. Chunks of the others can't be read then. Takes about `memory_bytes` meanwhile.
+  /// If there are several, joins the lexicons of those that contain a document with is_wanted(number), or of all
+  /// without it. Chunks of the others become unreadable. Needs about `memory_bytes` meanwhile.
   void join_lexicons(const std::string& tmp_folder, std::uint64_t memory_bytes,
                      const std::function<bool(docid_t)>& is_wanted = {});
 
-  /// The file's name, or what several are.
+  /// The file's name, or a description of several.
   const std::string& name() const { return name_; }
-  /// How many collections there are.
+  /// Number of collections.
   std::size_t num_parts() const { return parts_.size(); }
-  /// The file of a collection on its own, or of the first.
+  /// The file of the only or first collection.
   const ContainerReader& container() const { return parts_.front().container; }
-  /// Each of the collections.
+  /// Identifies each collection.
   std::vector<CollectionSplit> splits() const;
-  /// Names what the collection holds: container().content_hash(), or a hash over those of several, in their order.
+  /// Identifies the contents: container().content_hash(), or a hash over those of several, in order.
   std::uint64_t content_hash() const;
-  /// Checks every byte of the files whose forward lists can be read, or of all, as ContainerReader::verify() does.
+  /// Calls ContainerReader::verify() for all files, or only for those whose forward lists can be read.
   void verify(const Resources& resources, bool all = false) const;
   const CollectionManifest& manifest() const { return manifest_; }
   docid_t num_documents() const { return static_cast<docid_t>(manifest_.documents); }
   std::size_t num_chunks() const { return rows_.size(); }
   const ChunkRow& chunk(std::size_t i) const { return rows_[i]; }
-  /// Number of the chunk's first document: of the first that ends in it, or of the one that goes through it.
+  /// Number of the first document that ends in the chunk, or of the one that spans it.
   docid_t first_document(std::size_t i) const { return first_documents_[i]; }
   /// True if the chunk's first document began in an earlier one.
   bool is_continued(std::size_t i) const { return i > 0 && rows_[i - 1].unfinished; }
-  /// Documents with streams in the chunk: those that end in it, and one that goes on in the next.
+  /// Documents with streams in the chunk: those that end in it, and one that continues in the next.
   std::uint32_t num_rows(std::size_t i) const { return rows_[i].documents + (rows_[i].unfinished ? 1 : 0); }
-  /// Documents that begin in one chunk and end in a later one, in their order.
+  /// Documents that span several chunks, in order.
   const std::vector<SplitDocument>& split_documents() const { return split_documents_; }
 
-  /// What the reader's own tables take in memory.
+  /// Memory use of the reader's tables, in bytes.
   std::uint64_t table_bytes() const;
-  /// What forward() takes in memory.
+  /// Memory use of forward(), in bytes.
   std::uint64_t forward_bytes(std::size_t chunk) const;
-  /// True if the documents' texts are kept.
+  /// Whether the documents' texts are kept.
   bool has_texts() const { return manifest_.text_bytes.has_value(); }
-  /// True if fields of the documents are kept: manifest().field_names.kept.
+  /// Whether fields are kept: those in manifest().field_names.kept.
   bool has_fields() const { return !manifest_.field_names.kept.empty(); }
 
-  /// The documents that end in the chunk; views into the buffers, valid until these are used again.
+  /// The documents that end in the chunk; views of the buffers, valid until their next use.
   std::span<const DocumentRow> documents(std::size_t chunk, ChunkBuffers& buffers) const;
-  /// The streams of the chunk's rows, and in buffers.terms the lexicon number of each chunk term.
+  /// The streams of the chunk's rows; sets buffers.terms to the lexicon number of each chunk term.
   std::span<const ForwardRow> forward(std::size_t chunk, ChunkBuffers& buffers) const;
-  /// The texts of the chunk's rows, or what of them is in the chunk; views into the buffers. The collection must have
+  /// The texts of the chunk's rows, as far as they are in the chunk; views of the buffers. The collection must keep
   /// texts.
   std::span<const std::string_view> texts(std::size_t chunk, ChunkBuffers& buffers) const;
-  /// The values of the kept fields of each document that ends in the chunk, coded; views into the buffers.
+  /// The encoded kept fields of each document that ends in the chunk; views of the buffers.
   std::span<const ByteView> fields(std::size_t chunk, ChunkBuffers& buffers) const;
   /// Calls visit(row in chunk, url, anchor) for each link, in order.
   void links(std::size_t chunk, ChunkBuffers& buffers,
              const std::function<void(std::uint32_t, std::string_view, std::string_view)>& visit) const;
-  /// Tokens of title and body, for each document.
+  /// Tokens of title and body of each document.
   std::vector<std::uint32_t> lengths() const;
   LexiconScan lexicon() const { return LexiconScan(lexicon_container(), manifest_.terms); }
-  /// Has the lexicon.
+  /// The container that holds the lexicon.
   const ContainerReader& lexicon_container() const { return joined_ ? joined_->container() : container(); }
 
-  /// Beyond the sums: decodes every piece and compares it with the others' counts.
+  /// Decodes every piece and compares the counts, in addition to checking the sums.
   void verify_contents(const Resources& resources) const;
 
  private:
-  /// A collection of several.
+  /// One of several collections.
   struct Part {
     ContainerReader container;
     CollectionManifest manifest;
     std::size_t first_chunk = 0;
     docid_t first_document = 0;
-    bool is_read = true;  ///< its lexicon is among the joined ones
+    bool is_read = true;  ///< its lexicon was joined
   };
   void add_part(std::shared_ptr<const File> file);
   void read_rows(const Part& part);
-  /// Reads two numbers of each of the last part's rows: the sizes of a frame that the sections before it do not have.
+  /// Reads two numbers per row of the last part: the sizes of a frame that comes after the chunk's pieces.
   void read_sizes(const Part& part, std::string_view section, std::uint32_t ChunkRow::*size,
                   std::uint32_t ChunkRow::*raw_size);
   std::size_t part_number(std::size_t chunk) const;
   const Part& part_of(std::size_t chunk) const { return parts_[part_number(chunk)]; }
   std::string place(std::size_t chunk, std::string_view what) const;
-  /// Reads a frame that begins at an offset in the section "chunk_data" of the chunk's file.
+  /// Reads a frame at an offset in the section "chunk_data" of the chunk's file.
   void load_frame(std::size_t chunk, std::uint64_t offset, std::uint32_t size, std::uint32_t raw_size,
                   std::string_view what, ChunkBuffers& buffers) const;
   void load_piece(std::size_t chunk, ChunkPiece piece, ChunkBuffers& buffers) const;
   void load_texts(std::size_t chunk, ChunkBuffers& buffers) const;
   void load_fields(std::size_t chunk, ChunkBuffers& buffers) const;
   void load_terms(std::size_t chunk, ChunkBuffers& buffers) const;
-  /// Tokens of title and body, or the sum of the weights there.
+  /// Tokens of title and body, or the sum of their weights.
   std::uint64_t count_tokens(std::size_t chunk, const ForwardRow& row) const;
   std::uint64_t sum_weights(std::size_t chunk, ByteView body) const;
-  /// Returns how many bytes of text are in the chunk.
+  /// Returns the bytes of text in the chunk.
   std::uint64_t verify_texts(std::size_t chunk, ChunkBuffers& buffers) const;
-  /// Returns what of the manifest's counts is in the chunk.
+  /// Returns the chunk's part of the manifest's counts.
   CollectionCounts verify_chunk(std::size_t chunk, ChunkBuffers& buffers) const;
   void verify_split(const SplitDocument& split, ChunkBuffers& buffers) const;
 
   std::vector<Part> parts_;
   std::string name_;
   CollectionManifest manifest_;
-  std::shared_ptr<const JoinedLexicon> joined_;  ///< of several parts
+  std::shared_ptr<const JoinedLexicon> joined_;  ///< if there are several parts
   std::vector<ChunkRow> rows_;
   std::vector<docid_t> first_documents_;
   std::vector<SplitDocument> split_documents_;

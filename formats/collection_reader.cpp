@@ -32,7 +32,7 @@ ChunkRow get_row(ByteReader& reader) {
   return row;
 }
 
-/// Bytes of a row's streams.
+/// Sizes of a row's streams.
 struct ForwardSizes {
   std::uint32_t title, body, url;
 };
@@ -74,14 +74,14 @@ CollectionReader::CollectionReader(std::shared_ptr<const File> file) try
 }
 
 CollectionReader::CollectionReader(const std::vector<std::shared_ptr<const File>>& files) try {
-  if (files.empty()) throw InvalidArgument("no collection is named");
+  if (files.empty()) throw InvalidArgument("no collection given");
   parts_.reserve(files.size());
   std::unordered_map<std::uint64_t, std::size_t> met;  // hashes of the collections
   for (const std::shared_ptr<const File>& file : files) {
     add_part(file);
     const auto [same, is_new] = met.emplace(parts_.back().container.content_hash(), parts_.size() - 1);
     if (!is_new)
-      throw InvalidArgument(fmt::format("{}: is named twice, or is the same as {}", parts_.back().container.name(),
+      throw InvalidArgument(fmt::format("{}: is given twice, or is the same as {}", parts_.back().container.name(),
                                         parts_[same->second].container.name()));
   }
   name_ = parts_.front().container.name();
@@ -92,21 +92,20 @@ CollectionReader::CollectionReader(const std::vector<std::shared_ptr<const File>
 
 namespace {
 
-/// Throws unless a collection can be read as one with the first.
+/// Throws unless a collection can be combined with the first.
 void check_fits(const ContainerReader& first, const CollectionManifest& first_manifest, const ContainerReader& other,
                 const CollectionManifest& other_manifest) {
   if (parse_settings(first_manifest) != parse_settings(other_manifest) ||
       first_manifest.text_bytes.has_value() != other_manifest.text_bytes.has_value())
-    throw InvalidArgument(
-        fmt::format("{}: was parsed with other options than {}; compare them with quern inspect, and parse one anew",
-                    other.name(), first.name()));
+    throw InvalidArgument(fmt::format(
+        "{}: was parsed with different options than {}; compare them with quern inspect and parse one again",
+        other.name(), first.name()));
   if (first_manifest.libraries != other_manifest.libraries)
-    throw InvalidArgument(
-        fmt::format("{}: its terms were made by other versions of libraries than those of {}; parse one anew",
-                    other.name(), first.name()));
+    throw InvalidArgument(fmt::format("{}: was parsed with different library versions than {}; parse one again",
+                                      other.name(), first.name()));
 }
 
-/// Adds the counts of another collection.
+/// Adds another collection's counts.
 void add_counts(CollectionManifest& sum, const CollectionManifest& other) {
   sum.documents += other.documents;
   sum.empty_documents += other.empty_documents;
@@ -121,11 +120,9 @@ void add_counts(CollectionManifest& sum, const CollectionManifest& other) {
 }  // namespace
 
 void CollectionReader::add_part(std::shared_ptr<const File> file) {
-  ContainerReader container(std::move(file), FileKind::collection, collection_version);
+  ContainerReader container(std::move(file), FileKind::collection);
   CollectionManifest manifest = CollectionManifest::from_json(container.manifest(), container.name());
   if (manifest.documents >= end_docid || manifest.terms >= end_docid) container.fail("manifest", "impossible counts");
-  if (manifest.impacts.has_value() != (container.version() == impacts_collection_version.written))
-    container.fail("manifest", "has impacts, or lacks them, unlike other collections of its version");
   container.check_count(container.find("lengths"), manifest.documents, 4);
   const auto first_document = static_cast<docid_t>(manifest_.documents);
   if (parts_.empty()) {
@@ -211,7 +208,7 @@ void CollectionReader::read_rows(const Part& part) {
       split_documents_.push_back({static_cast<docid_t>(documents), rows_.size(), rows_.size()});
     rows_.push_back(row);
   }
-  if (documents != end) container.fail("chunks", "holds another number of documents than the manifest says");
+  if (documents != end) container.fail("chunks", "has a different number of documents than the manifest");
   if (rows_.size() > part.first_chunk && rows_.back().unfinished)
     container.fail("chunks", "the last document has no end");
 }
@@ -291,7 +288,7 @@ void CollectionReader::load_terms(std::size_t chunk, ChunkBuffers& buffers) cons
   const std::size_t number = part_number(chunk);
   const Part& part = parts_[number];
   if (parts_.size() > 1 && (!joined_ || !part.is_read))
-    throw Error(part.container.name() + ": is read without its lexicon among the joined ones");
+    throw Error(part.container.name() + ": its lexicon was not joined");
   const std::string what =
       fmt::format("{}: section 'chunk_terms': chunk {}", part.container.name(), chunk - part.first_chunk);
   buffers.frame.resize(row.terms_size);
@@ -300,7 +297,7 @@ void CollectionReader::load_terms(std::size_t chunk, ChunkBuffers& buffers) cons
   buffers.terms.resize(row.terms);
   if (row.terms > 0) std::memcpy(buffers.terms.data(), buffers.raw.data(), buffers.raw.size());
   for (const term_t term : buffers.terms)
-    if (term >= part.manifest.terms) throw CorruptFile(what + ": a term that is not in the lexicon");
+    if (term >= part.manifest.terms) throw CorruptFile(what + ": has a term that is not in the lexicon");
   if (!joined_) return;
   if (!buffers.joined_terms || buffers.joined_terms->collection != number)
     buffers.joined_terms = joined_->terms_of(number);
@@ -408,8 +405,8 @@ std::vector<std::uint32_t> CollectionReader::lengths() const {
     if (parts_.size() == 1) return lengths_of(parts_.front());
     std::vector<std::uint32_t> lengths(manifest_.documents);
     for (const Part& part : parts_) {
-      const std::vector<std::uint32_t> of_part = lengths_of(part);
-      std::copy(of_part.begin(), of_part.end(), lengths.begin() + part.first_document);
+      const std::vector<std::uint32_t> part_lengths = lengths_of(part);
+      std::copy(part_lengths.begin(), part_lengths.end(), lengths.begin() + part.first_document);
     }
     return lengths;
   });

@@ -11,7 +11,7 @@
 #include "quern/core/run_stage.hpp"
 #include "quern/formats/collection.hpp"
 
-/// What verify compares in a collection, beyond the sums of its sections.
+/// Verifies the contents of a collection, in addition to its sections' sums.
 namespace quern {
 
 std::uint64_t CollectionReader::count_tokens(std::size_t chunk, const ForwardRow& row) const {
@@ -98,8 +98,8 @@ void CollectionReader::verify_contents(const Resources& resources) const {
     const CollectionCounts expected{manifest_.tokens, manifest_.empty_documents, manifest_.documents_without_url,
                                     manifest_.links, manifest_.text_bytes.value_or(0)};
     if (counts.combine(std::plus<>()) != expected)
-      container().fail("manifest",
-                       "has other counts of tokens, links, texts, empty documents or URLs than the documents");
+      container().fail(
+          "manifest", "its counts of tokens, links, texts, empty documents or URLs differ from those of the documents");
     LexiconScan scan = lexicon();
     LexiconEntry entry;
     std::string last;
@@ -112,7 +112,7 @@ void CollectionReader::verify_contents(const Resources& resources) const {
       ++count;
     }
     if (count != manifest_.terms || postings != manifest_.postings || tokens != manifest_.tokens)
-      container().fail("lexicon", "holds other counts than the manifest");
+      container().fail("lexicon", "its counts differ from the manifest's");
   });
 }
 

@@ -11,7 +11,7 @@
 namespace quern {
 namespace {
 
-/// Larger pieces are not written.
+/// Limit of a piece.
 constexpr std::uint64_t max_piece_bytes = std::uint64_t{4} << 30;
 
 void put_row(Bytes& out, const ChunkRow& row) {
@@ -58,7 +58,7 @@ void ChunkEncoder::clear() {
   begin_chunk();
 }
 
-/// The streams of an open document that ended before have no bytes here.
+/// Streams of the open document that ended in earlier chunks have no bytes here.
 void ChunkEncoder::begin_chunk() {
   for (Bytes* piece :
        {&documents_, &stream_sizes_, &streams_, &links_, &document_links_, &text_sizes_, &texts_, &fields_})
@@ -126,9 +126,8 @@ void ChunkEncoder::pack(ZstdCompressor& zstd, PackedChunk& packed) {
   begin_chunk();
 }
 
-CollectionWriter::CollectionWriter(File& file, const std::string& tmp_folder, bool with_texts, bool with_fields,
-                                   FormatVersions versions)
-    : out_(file, FileKind::collection, versions),
+CollectionWriter::CollectionWriter(File& file, const std::string& tmp_folder, bool with_texts, bool with_fields)
+    : out_(file, FileKind::collection),
       with_texts_(with_texts),
       with_fields_(with_fields),
       zstd_(1),
@@ -206,10 +205,17 @@ void CollectionWriter::finish(const CollectionManifest& manifest) {
   out_.finish();
 }
 
+namespace {
+
+Features features_of(const CollectionManifest& manifest) {
+  return manifest.impacts ? Features{std::string(weights_feature)} : Features{};
+}
+
+}  // namespace
+
 std::string CollectionManifest::to_json() const {
-  ManifestJson json = ManifestJson::object();  // null would not survive that memory runs out
-  json["kind"] = "collection";
-  json["tool"] = std::string("quern ") + version();
+  ManifestJson json = new_manifest("collection");
+  json["features"] = features_of(*this);
   json["settings"] = parse_settings(*this);
   put_libraries(json, libraries);
   json["counts"] = {{"documents", documents},
@@ -239,8 +245,9 @@ CollectionManifest CollectionManifest::from_json(const std::string& text, const 
     counts.at("links").get_to(manifest.links);
     if (counts.contains("text_bytes")) manifest.text_bytes = counts.at("text_bytes").get<std::uint64_t>();
     const auto hash = hash_of_text(json.at("input_hash").get<std::string>());
-    if (!hash) throw CorruptFile(what + ": section 'manifest': 'input_hash' is no hash");
+    if (!hash) throw CorruptFile(what + ": section 'manifest': 'input_hash' is not a hash");
     manifest.input_hash = *hash;
+    check_features(json, features_of(manifest), what);
   });
   return manifest;
 }

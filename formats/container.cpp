@@ -30,6 +30,8 @@ std::uint64_t chunks_of(std::uint64_t size) { return (size + container_chunk_byt
 
 }  // namespace
 
+std::uint32_t format_version(FileKind) { return 1; }
+
 std::string_view kind_name(FileKind kind) {
   switch (kind) {
     case FileKind::collection:
@@ -80,8 +82,8 @@ struct ContainerWriter::Sums {
   }
 };
 
-ContainerWriter::ContainerWriter(File& file, FileKind kind, FormatVersions versions)
-    : file_(file), out_(file), kind_(kind), version_(versions.written), sums_(std::make_unique<Sums>()) {
+ContainerWriter::ContainerWriter(File& file, FileKind kind)
+    : file_(file), out_(file), kind_(kind), sums_(std::make_unique<Sums>()) {
   out_.write(Bytes(header_bytes, 0));
 }
 
@@ -144,7 +146,7 @@ void ContainerWriter::finish() {
 
   Bytes header(magic.begin(), magic.end());
   put_le(header, static_cast<std::uint32_t>(kind_));
-  put_le(header, version_);
+  put_le(header, format_version(kind_));
   put_le(header, out_.position());
   put_le(header, table_offset);
   put_le(header, static_cast<std::uint32_t>(sections_.size()));
@@ -155,14 +157,13 @@ void ContainerWriter::finish() {
   file_.write_at(0, header);
 }
 
-ContainerReader ContainerReader::open(const std::string& path, FileKind kind, FormatVersions versions) {
-  return with_own_errors(
-      [&] { return ContainerReader(std::make_shared<const File>(File::open_regular(path)), kind, versions); });
+ContainerReader ContainerReader::open(const std::string& path, FileKind kind) {
+  return with_own_errors([&] { return ContainerReader(std::make_shared<const File>(File::open_regular(path)), kind); });
 }
 
-ContainerReader::ContainerReader(std::shared_ptr<const File> file, FileKind kind, FormatVersions versions) try
+ContainerReader::ContainerReader(std::shared_ptr<const File> file, FileKind kind) try
     : file_(std::move(file)), file_size_(file_->size()) {
-  read_header(kind, versions);
+  read_header(kind);
   mapped_ = MappedFile(*file_);
 } catch (...) {
   throw_own_error();
@@ -170,7 +171,7 @@ ContainerReader::ContainerReader(std::shared_ptr<const File> file, FileKind kind
 
 namespace {
 
-/// Reads the header's bytes, and throws unless they are one whose checksum fits.
+/// Reads the header; throws unless its checksum matches.
 Bytes checked_header(const File& file) {
   Bytes header(header_bytes);
   const std::size_t got = file.size() < header_bytes ? 0 : file.read_some(0, header);
@@ -201,7 +202,7 @@ std::string quern_file(const std::string& path) {
     if (!std::filesystem::is_directory(path, ignored)) return path;
     std::string file = path + "/" + index_member;
     if (std::filesystem::exists(file, ignored)) return file;
-    throw InvalidArgument(path + ": is a folder without " + index_member + " in it, so it is no Quern index");
+    throw InvalidArgument(path + ": is a folder without " + index_member + ", so it is not a Quern index");
   });
 }
 
@@ -212,32 +213,25 @@ FileKind kind_of_file(const std::string& path) {
   });
 }
 
-void ContainerReader::read_header(FileKind kind, FormatVersions versions) {
+void ContainerReader::read_header(FileKind kind) {
   const Bytes header = checked_header(*file_);
   ByteReader reader(ByteView(header).subspan(magic.size()), name());
   const auto found_kind = static_cast<FileKind>(reader.le<std::uint32_t>());
   const auto found_version = reader.le<std::uint32_t>();
   if (found_kind != kind) {
     throw InvalidArgument(
-        fmt::format("{}: is a Quern {}; a Quern {} is wanted here", name(), kind_name(found_kind), kind_name(kind)));
+        fmt::format("{}: is a Quern {}; expected a Quern {}", name(), kind_name(found_kind), kind_name(kind)));
   }
-  if (found_version > versions.newest_read) {
+  if (found_version != format_version(kind)) {
     throw UnsupportedVersion(
-        fmt::format("{}: has format version {}, this program reads versions up to {}: use a newer program, or build "
-                    "the file again",
-                    name(), found_version, versions.newest_read));
+        fmt::format("{}: has format version {}, but this program reads version {}: build the file again, or use the "
+                    "program that wrote it",
+                    name(), found_version, format_version(kind)));
   }
-  if (found_version < versions.oldest_read) {
-    throw UnsupportedVersion(
-        fmt::format("{}: has format version {}, this program reads versions from {}: build it again, or use an older "
-                    "program",
-                    name(), found_version, versions.oldest_read));
-  }
-  version_ = found_version;
   const auto promised_size = reader.le<std::uint64_t>();
   if (promised_size != file_size_) {
     throw CorruptFile(
-        fmt::format("{}: {} bytes long, {} by its header: {}", name(), file_size_, promised_size,
+        fmt::format("{}: is {} bytes long, but its header says {}: {}", name(), file_size_, promised_size,
                     file_size_ < promised_size ? "it is cut short" : "something was added after its end"));
   }
   const auto table_offset = reader.le<std::uint64_t>();
@@ -248,7 +242,7 @@ void ContainerReader::read_header(FileKind kind, FormatVersions versions) {
 
 void ContainerReader::read_table(std::uint64_t table_offset, std::uint32_t count, std::uint64_t checksum) {
   if (count > max_sections || table_offset > file_size_ || file_size_ - table_offset != count * table_entry_bytes)
-    throw CorruptFile(name() + ": its table does not fit the file");
+    throw CorruptFile(name() + ": its section table does not fit the file");
   Bytes table(count * table_entry_bytes);
   file_->read_at(table_offset, table);
   if (xxh3(table) != checksum) throw CorruptFile(name() + ": its section table is damaged");
@@ -264,7 +258,7 @@ void ContainerReader::read_table(std::uint64_t table_offset, std::uint32_t count
     section.checksum = reader.le<std::uint64_t>();
     section.first_chunk = reader.le<std::uint64_t>();
     const auto sums_offset = reader.le<std::uint64_t>();
-    if (i > 0 && sums_offset != sums_offset_) throw CorruptFile(name() + ": its table contradicts itself");
+    if (i > 0 && sums_offset != sums_offset_) throw CorruptFile(name() + ": its section table contradicts itself");
     sums_offset_ = sums_offset;
     if (section.offset != aligned(end) || section.offset > table_offset ||
         section.size > table_offset - section.offset || section.first_chunk != chunks)
@@ -274,7 +268,7 @@ void ContainerReader::read_table(std::uint64_t table_offset, std::uint32_t count
     sections_.push_back(std::move(section));
   }
   if (sums_offset_ != aligned(end) || table_offset != aligned(sums_offset_ + chunks * 8))
-    throw CorruptFile(name() + ": its checksums are not where they should be");
+    throw CorruptFile(name() + ": its checksums are at the wrong place");
 }
 
 bool ContainerReader::has(std::string_view section) const {
@@ -298,13 +292,13 @@ void ContainerReader::check_array(std::string_view section, std::uint64_t size, 
 
 void ContainerReader::check_count(const SectionInfo& info, std::uint64_t count, std::uint64_t number_bytes) const {
   if (info.size % number_bytes != 0 || info.size / number_bytes != count)
-    fail(info.name, "has another size than the manifest says");
+    fail(info.name, "its size differs from the manifest's");
 }
 
 std::string ContainerReader::manifest() const {
   return with_own_errors([&]() -> std::string {
     const SectionInfo& info = find("manifest");
-    if (info.size > container_chunk_bytes * 16) fail("manifest", "is too large to be one");
+    if (info.size > container_chunk_bytes * 16) fail("manifest", "is too large");
     Bytes bytes(info.size);
     file_->read_at(info.offset, bytes);
     check_sums(info, bytes);
@@ -347,11 +341,11 @@ bool fits(ByteView bytes, const Bytes& sums, std::uint64_t chunk) {
 [[noreturn]] void fail_at(std::string_view file, const SectionInfo& info, std::uint64_t chunk) {
   const std::uint64_t from = chunk * container_chunk_bytes, to = std::min(from + container_chunk_bytes, info.size);
   fail_in(file, info.name,
-          fmt::format("block {} (bytes {} to {} of the file) does not fit its checksum", chunk, info.offset + from,
+          fmt::format("the checksum of block {} (bytes {} to {} of the file) does not match", chunk, info.offset + from,
                       info.offset + to - 1));
 }
 
-/// Reads a chunk of a section from the file, and compares it with its sum; returns the chunk's size.
+/// Reads a chunk of a section and checks its sum; returns the chunk's size.
 std::uint64_t check_chunk(const File& file, const SectionInfo& info, const Bytes& sums, std::uint64_t chunk) {
   const std::uint64_t at = chunk * container_chunk_bytes, size = std::min(container_chunk_bytes, info.size - at);
   const auto buffer = std::make_unique_for_overwrite<std::uint8_t[]>(size);

@@ -11,7 +11,7 @@
 #include "quern/io/file.hpp"
 #include "quern/io/spool.hpp"
 
-/// The one outer form of all Quern files: a header, named sections with checksums, a table. See container.md.
+/// The common container of all Quern files: a header, named sections with checksums, a table. See container.md.
 namespace quern {
 
 enum class FileKind : std::uint32_t {
@@ -29,29 +29,25 @@ enum class FileKind : std::uint32_t {
 /// "collection", "order", "index", "plan", "forward file", "text file", "field file", "statistics file", "scale file".
 std::string_view kind_name(FileKind kind);
 
-/// The versions of a kind's format that this program knows: it writes one, and reads all from the oldest to the newest.
-struct FormatVersions {
-  std::uint32_t written;
-  std::uint32_t oldest_read;
-  std::uint32_t newest_read = written;
-};
+/// The version of a kind's format that this program reads and writes.
+std::uint32_t format_version(FileKind kind);
 
 struct SectionInfo {
   std::string name;
   std::uint64_t offset = 0;  ///< of the first byte in the file, a multiple of 64
   std::uint64_t size = 0;
   std::uint64_t checksum = 0;     ///< XXH3-64 of the section's chunk sums
-  std::uint64_t first_chunk = 0;  ///< place of its first chunk sum among all
+  std::uint64_t first_chunk = 0;  ///< index of its first chunk sum
 };
 
 /// Bytes of a section that share one checksum.
 inline constexpr std::uint64_t container_chunk_bytes = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t section_alignment = 64;
 
-/// Writes one container, section after section. Nothing is valid before finish().
+/// Writes a container section by section. The file is invalid before finish().
 class ContainerWriter {
  public:
-  ContainerWriter(File& file, FileKind kind, FormatVersions versions);
+  ContainerWriter(File& file, FileKind kind);
   ~ContainerWriter();
 
   void begin_section(std::string_view name);
@@ -65,18 +61,18 @@ class ContainerWriter {
   void end_section();
 
   void add_section(std::string_view name, ByteView bytes);
-  /// Numbers, little-endian, as a section.
+  /// Writes numbers, little-endian, as a section.
   template <class Number>
   void add_array(std::string_view name, const std::vector<Number>& numbers) {
     begin_section(name);
     write_array(std::span<const Number>(numbers));
     end_section();
   }
-  /// The bytes of a spool as a section.
+  /// Writes a spool's bytes as a section.
   void add_section(std::string_view name, const Spool& from);
-  /// Where the next byte goes.
+  /// Position of the next byte.
   std::uint64_t position() const { return out_.position(); }
-  /// What was written so far may be read from the file afterwards.
+  /// Makes all bytes so far readable from the file.
   void flush() { out_.flush(); }
   void finish();
 
@@ -87,41 +83,36 @@ class ContainerWriter {
   File& file_;
   FileAppender out_;
   FileKind kind_;
-  std::uint32_t version_;
   std::vector<SectionInfo> sections_;
   std::unique_ptr<Sums> sums_;
   bool open_ = false;
 };
 
-/// Opens a container and checks its header, table and bounds; the sums of its sections are checked by
-/// verify(), and by manifest() for the manifest. Throws CorruptFile, UnsupportedVersion, InvalidArgument
-/// (another kind), IoError.
+/// Opens a container and checks its header, table and bounds; verify() checks the sums of sections, and manifest() that
+/// of the manifest. Throws CorruptFile, UnsupportedVersion, InvalidArgument (another kind), IoError.
 class ContainerReader {
  public:
-  static ContainerReader open(const std::string& path, FileKind kind, FormatVersions versions);
-  ContainerReader(std::shared_ptr<const File> file, FileKind kind, FormatVersions versions);
+  static ContainerReader open(const std::string& path, FileKind kind);
+  ContainerReader(std::shared_ptr<const File> file, FileKind kind);
 
   const File& file() const { return *file_; }
   const std::string& name() const { return file_->name(); }
-  /// Of the kind's format.
-  std::uint32_t version() const { return version_; }
   const std::vector<SectionInfo>& sections() const { return sections_; }
   bool has(std::string_view section) const;
   /// Throws CorruptFile if there is no such section.
   const SectionInfo& find(std::string_view section) const;
 
-  /// A section's bytes, mapped.
+  /// A section's mapped bytes.
   ByteView view(std::string_view section) const;
-  /// A section as an array of little-endian numbers, mapped. CorruptFile if the size is not a multiple of
-  /// theirs.
+  /// A section as a mapped array of little-endian numbers. Throws CorruptFile if its size isn't a multiple of theirs.
   template <class Number>
   std::span<const Number> array(std::string_view section) const {
     const ByteView bytes = view(section);
     check_array(section, bytes.size(), sizeof(Number));
     return {reinterpret_cast<const Number*>(bytes.data()), bytes.size() / sizeof(Number)};
   }
-  /// The same read into memory of our own, for stages that keep to a budget, and compared with its checksums. `count`
-  /// is what the manifest promises.
+  /// Reads such an array into memory, for stages with a memory budget, and checks its sums. `count` is the number in
+  /// the manifest.
   template <class Number>
   std::vector<Number> load_array(std::string_view section, std::uint64_t count) const {
     const SectionInfo& info = find(section);
@@ -135,26 +126,25 @@ class ContainerReader {
   /// Throws CorruptFile unless the section has exactly `count` numbers of `number_bytes`.
   void check_count(const SectionInfo& info, std::uint64_t count, std::uint64_t number_bytes) const;
 
-  /// The section "manifest", its checksum checked.
+  /// The section "manifest"; checks its checksum.
   std::string manifest() const;
   std::uint64_t file_bytes() const { return file_size_; }
-  /// Names what this file holds: a hash over the sums of all sections, manifest included.
+  /// Identifies the file's contents: a hash over the sums of all sections, manifest included.
   std::uint64_t content_hash() const;
 
-  /// Checks every byte: padding, sums, table; for stages that read the whole file, and pass on what they read. Throws
-  /// CorruptFile that names file, section and place.
+  /// Checks every byte: padding, sums and table, for stages that read the whole file. Throws CorruptFile with file,
+  /// section and place.
   void verify(const Resources& resources) const;
-  /// Compares a section's bytes with its checksums: for sections that are read whole. Nothing is mapped for that.
-  /// Throws CorruptFile like verify().
+  /// Checks a section's bytes against its checksums without mapping them. Throws CorruptFile like verify().
   void check_section(std::string_view section) const;
 
-  /// Gives back the memory of all mapped pages: the system reads them again when they are touched.
+  /// Releases the memory of all mapped pages; the system reads them again on access.
   void release() const { release_pages(mapped_.bytes()); }
 
   [[noreturn]] void fail(std::string_view section, std::string_view why) const;
 
  private:
-  void read_header(FileKind kind, FormatVersions versions);
+  void read_header(FileKind kind);
   void read_table(std::uint64_t table_offset, std::uint32_t count, std::uint64_t checksum);
   void check_array(std::string_view section, std::uint64_t size, std::uint64_t number_bytes) const;
   void verify_padding() const;
@@ -165,32 +155,30 @@ class ContainerReader {
   std::shared_ptr<const File> file_;
   std::uint64_t file_size_ = 0;
   std::uint64_t sums_offset_ = 0;
-  std::uint32_t version_ = 0;
   std::vector<SectionInfo> sections_;
   MappedFile mapped_;
 
   friend class CheckedSection;
 };
 
-/// A section, mapped, whose bytes are compared with their checksums a chunk at a time, before they are first used:
-/// damage is an error then, whatever the bytes are used for. The comparison reads the file, so that the pages in memory
-/// are those in use. Copies share what has been compared. Many threads may read at once. The reader that it is made of
-/// must outlive it, but may move.
+/// A mapped section whose chunks are checked against their checksums on first use, so that damage is always an error.
+/// Checking reads from the file, so only used pages stay in memory. Copies share the state. Thread-safe. The
+/// ContainerReader must outlive it, but may move.
 class CheckedSection {
  public:
   CheckedSection() = default;
   CheckedSection(const ContainerReader& container, std::string_view section);
 
   std::uint64_t size() const { return bytes_.size(); }
-  /// The bytes [from, to), which must be within the section. Throws CorruptFile.
+  /// The bytes [from, to) of the section, which must exist. Throws CorruptFile.
   ByteView bytes(std::uint64_t from, std::uint64_t to) const {
     for (std::uint64_t chunk = from / container_chunk_bytes; chunk * container_chunk_bytes < to; ++chunk)
       if (!state_->sound[chunk].load(std::memory_order_acquire)) check(chunk);
     return bytes_.subspan(from, to - from);
   }
-  /// Gives back the memory of its pages: the system reads them again when they are touched.
+  /// Releases the memory of its pages; the system reads them again on access.
   void release() const { release_pages(bytes_); }
-  /// A number of an array: its i-th, which must be there. Throws CorruptFile.
+  /// The i-th number of an array; it must exist. Throws CorruptFile.
   template <class Number>
   Number number(std::uint64_t i) const {
     return load_le<Number>(bytes(i * sizeof(Number), (i + 1) * sizeof(Number)).data());
@@ -201,7 +189,7 @@ class CheckedSection {
     std::shared_ptr<const File> file;
     SectionInfo info;
     Bytes sums;
-    std::unique_ptr<std::atomic<bool>[]> sound;  ///< of each chunk
+    std::unique_ptr<std::atomic<bool>[]> sound;  ///< whether each chunk was checked
   };
   void check(std::uint64_t chunk) const;
 
@@ -209,27 +197,27 @@ class CheckedSection {
   std::shared_ptr<State> state_;
 };
 
-/// An index is a folder with this file in it; the others are files.
+/// An index is a folder with this file; all other kinds are single files.
 inline constexpr const char* index_member = "index.quern";
-/// The forward file of an index, beside it in its folder.
+/// The forward file in an index's folder.
 inline constexpr const char* forward_member = "forward.quern";
 
-/// The documents' texts, in the folder of an index that has them.
+/// The documents' texts in an index's folder.
 inline constexpr const char* texts_member = "texts.quern";
-/// The documents' kept fields, in the folder of an index that has them.
+/// The documents' kept fields in an index's folder.
 inline constexpr const char* fields_member = "fields.quern";
 
 /// The statistics of all documents, in the folder of a shard with PageRank.
 inline constexpr const char* statistics_member = "statistics.quern";
 
-/// The files that an index's folder may have, by name: first that of the index, then those that may lie beside it.
+/// Names of the files in an index's folder: first the index, then its optional sidecars.
 std::vector<std::string> index_members();
 
-/// The file that a user's path means: for an index's folder the file in it, else the path itself. Throws
-/// InvalidArgument if a folder is not an index.
+/// The file for a user's path: the index file if it is a folder, otherwise the path itself. Throws InvalidArgument if a
+/// folder isn't an index.
 std::string quern_file(const std::string& path);
 
-/// The kind of a Quern file (or folder), from its header. Throws CorruptFile if it is not a Quern file.
+/// The kind of a Quern file or folder, from its header. Throws CorruptFile if it isn't a Quern file.
 FileKind kind_of_file(const std::string& path);
 
 }  // namespace quern

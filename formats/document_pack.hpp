@@ -9,21 +9,21 @@
 
 namespace quern {
 
-/// Consecutive documents as the sections of an index have them: docnos, and compressed texts. Most of the work is done
-/// here, so that several threads can share it.
+/// Consecutive documents, encoded for the sections of an index: docnos and compressed texts. Threads can encode packs
+/// in parallel.
 class DocumentPack {
  public:
   void clear();
   void add(std::string_view docno, std::string_view url, std::string_view title);
-  /// Completes the last block of texts. The first document of a pack must be the first of its block.
+  /// Completes the last block of texts. A pack's first document must be the first of its block.
   void end();
 
   std::size_t size() const { return docno_hashes_.size(); }
-  /// By document.
+  /// Hash of each document's docno.
   std::span<const std::uint64_t> docno_hashes() const { return docno_hashes_; }
   ByteView docnos() const { return docnos_; }
   ByteView texts() const { return texts_; }
-  /// Where the blocks begin in the pack's docnos and texts.
+  /// Offsets of the blocks in the pack's docnos and texts.
   std::span<const std::size_t> docno_offsets() const { return docno_offsets_; }
   std::span<const std::size_t> text_offsets() const { return text_offsets_; }
 

@@ -7,8 +7,9 @@
 
 namespace quern {
 
-/// Identifies documents, in whatever order and however they are split: the sum, modulo 2^64, of each document's XXH3-64
-/// over docno, URL and title as strings and its tokens as a varint. Sums of splits and of shards add up to the whole's.
+/// Identifies a set of documents, whatever their order and splits: the sum, modulo 2^64, of each document's XXH3-64
+/// over docno, URL and title as strings and its tokens as a varint. Sums of splits and shards add up to the sum of the
+/// whole.
 class DocumentsHash {
  public:
   void add(std::string_view docno, std::string_view url, std::string_view title, std::uint64_t tokens) {

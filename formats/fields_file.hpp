@@ -11,14 +11,12 @@
 #include "quern/io/zstd_frame.hpp"
 #include "quern/text/field_value.hpp"
 
-/// The kept fields of an index's documents, in a file of their own beside it, by columns. See fields.md.
+/// The kept fields of an index's documents: a columnar file beside the index. See fields.md.
 namespace quern {
 
-inline constexpr FormatVersions fields_version = {.written = 1, .oldest_read = 1};
-
-/// Documents whose values of a field share a frame.
+/// Documents per frame of a field.
 inline constexpr docid_t fields_per_frame = 1024;
-/// What such a frame holds before compression, at most.
+/// Limit of a frame's bytes before compression.
 inline constexpr std::size_t max_field_frame_bytes = fields_per_frame * (max_kept_text_bytes + 3);
 
 struct FieldsManifest {
@@ -28,17 +26,17 @@ struct FieldsManifest {
   std::string zstd;        ///< version of the library that compressed the values
 
   std::string to_json() const;
-  /// Throws CorruptFile, with `what` in front.
+  /// Throws CorruptFile, with `what` first.
   static FieldsManifest from_json(const std::string& text, const std::string& what);
 };
 
-/// Writes the values of documents in docID order. Those of one frame of each field are in memory.
+/// Writes the values of documents in docID order. Holds one frame of each field in memory.
 class FieldsWriter {
  public:
   FieldsWriter(File& file, const std::string& tmp_folder, std::vector<std::string> names);
-  /// The next document's values of all fields, coded one after another. Throws CorruptFile if they are not.
+  /// Adds the next document's encoded values of all fields. Throws CorruptFile if they are malformed.
   void add(ByteView values);
-  /// Ends the file: the fields of the index whose container has this content hash, as hash_text() writes it.
+  /// Ends the file. `index_hash` is the content hash of the index's container, as written by hash_text().
   void finish(const std::string& index_hash);
 
  private:
@@ -47,25 +45,25 @@ class FieldsWriter {
   ContainerWriter out_;
   FieldsManifest manifest_;
   ZstdCompressor zstd_{3};
-  std::vector<Bytes> columns_;  ///< of the frames at hand
+  std::vector<Bytes> columns_;  ///< of the current frames
   Bytes frame_;
   Spool offsets_, sizes_;
 };
 
-/// What one thread needs to read a field.
+/// A thread's buffers for reading a field.
 struct FieldBuffers {
   ZstdDecompressor zstd;
   Bytes raw;
-  std::optional<std::uint64_t> frame;  ///< the number of the one in `raw`
+  std::optional<std::uint64_t> frame;  ///< number of the frame in `raw`
   std::vector<FieldValue> values;      ///< of its documents
 };
 
-/// Reads kept fields. Many threads may read at once, each with its own buffers. Throws CorruptFile if parts contradict
-/// each other.
+/// Reads kept fields. Thread-safe if each thread uses its own buffers. Throws CorruptFile if parts contradict each
+/// other.
 class FieldsReader {
  public:
   static FieldsReader open(const std::string& path);
-  /// The fields beside an index. Throws InvalidArgument if there are none, or if they are of another index.
+  /// Opens the fields beside an index. Throws InvalidArgument if there are none, or if they belong to another index.
   static FieldsReader open_beside(const IndexReader& index);
   explicit FieldsReader(ContainerReader container);
 
@@ -73,19 +71,18 @@ class FieldsReader {
   const ContainerReader& container() const { return container_; }
   const std::string& name() const { return container_.name(); }
   docid_t num_documents() const { return static_cast<docid_t>(manifest_.documents); }
-  /// Throws InvalidArgument if the fields are of another index.
+  /// Throws InvalidArgument if the fields belong to another index.
   void check_belongs_to(const IndexReader& index) const;
 
-  /// The number of the field with this name.
+  /// The index of the field with this name.
   std::optional<std::size_t> find(std::string_view field) const;
-  /// The values of a field of the documents from docID group · fields_per_frame on, up to fields_per_frame of them;
-  /// views into the buffers.
+  /// A field's values for up to fields_per_frame documents from docID group · fields_per_frame; views of the buffers.
   const std::vector<FieldValue>& values(std::size_t field, std::uint64_t group, FieldBuffers& buffers) const;
-  /// That of one document.
+  /// A field's value for one document.
   FieldValue value(std::size_t field, docid_t docid, FieldBuffers& buffers) const;
   std::uint64_t num_groups() const { return (manifest_.documents + fields_per_frame - 1) / fields_per_frame; }
 
-  /// Beyond the sums: decodes every frame, in parallel, and looks for bytes between frames.
+  /// Decodes every frame, in parallel, and looks for bytes between frames, in addition to checking the sums.
   void verify_contents(const Resources& resources) const;
 
  private:
@@ -94,7 +91,7 @@ class FieldsReader {
   CheckedSection frames_, offsets_, sizes_;
 };
 
-/// Where the kept fields of an index are, if it has any: `index_path` is its folder, or the file in it.
+/// Path of an index's kept fields, if it has any. `index_path` is its folder or the file in it.
 std::string fields_path(const std::string& index_path);
 
 }  // namespace quern

@@ -19,7 +19,7 @@ std::string fields_path(const std::string& index_path) {
 }
 
 FieldsReader FieldsReader::open(const std::string& path) {
-  return with_own_errors([&] { return FieldsReader(ContainerReader::open(path, FileKind::fields, fields_version)); });
+  return with_own_errors([&] { return FieldsReader(ContainerReader::open(path, FileKind::fields)); });
 }
 
 FieldsReader FieldsReader::open_beside(const IndexReader& index) {
@@ -107,7 +107,7 @@ void FieldsReader::verify_contents(const Resources& resources) const {
     });
     if (offsets_.number<std::uint64_t>(0) != 0 ||
         offsets_.number<std::uint64_t>(num_groups() * fields) != frames_.size())
-      container_.fail("field_offsets", "do not begin with 0, or do not end where section 'fields' does");
+      container_.fail("field_offsets", "do not begin with 0, or do not end with section 'fields'");
   });
 }
 

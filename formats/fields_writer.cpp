@@ -8,9 +8,7 @@
 namespace quern {
 
 std::string FieldsManifest::to_json() const {
-  ManifestJson json = ManifestJson::object();  // null would not survive that memory runs out
-  json["kind"] = "fields";
-  json["tool"] = std::string("quern ") + version();
+  ManifestJson json = new_manifest("fields");
   json["libraries"] = {{"zstd", zstd}};
   json["documents"] = documents;
   json["fields"] = names;
@@ -30,7 +28,7 @@ FieldsManifest FieldsManifest::from_json(const std::string& text, const std::str
 }
 
 FieldsWriter::FieldsWriter(File& file, const std::string& tmp_folder, std::vector<std::string> names)
-    : out_(file, FileKind::fields, fields_version), columns_(names.size()), offsets_(tmp_folder), sizes_(tmp_folder) {
+    : out_(file, FileKind::fields), columns_(names.size()), offsets_(tmp_folder), sizes_(tmp_folder) {
   manifest_.names = std::move(names);
   out_.begin_section("fields");
 }

@@ -21,9 +21,7 @@
 namespace quern {
 
 std::string ForwardManifest::to_json() const {
-  ManifestJson json = ManifestJson::object();  // null would not survive that memory runs out
-  json["kind"] = "forward";
-  json["tool"] = std::string("quern ") + version();
+  ManifestJson json = new_manifest("forward");
   json["index_hash"] = index_hash;
   json["index_terms"] = index_terms;
   ManifestJson& numbers = json["counts"] = {{"documents", documents}, {"segments", counts.segments}};
@@ -54,7 +52,7 @@ ForwardManifest ForwardManifest::from_json(const std::string& text, const std::s
 }
 
 ForwardWriter::ForwardWriter(File& file, const std::string& tmp_folder)
-    : out_(file, FileKind::forward, forward_version), offsets_(tmp_folder) {
+    : out_(file, FileKind::forward), offsets_(tmp_folder) {
   out_.begin_section("documents");
 }
 
@@ -92,7 +90,7 @@ ForwardReader ForwardReader::open(const IndexReader& index) {
       throw InvalidArgument(fmt::format("{}: the index has no forward file; build it with one: {}, or {}", path,
                                         option_name<"index forward">, option_name<"build forward">));
     }
-    ForwardReader reader(ContainerReader::open(path, FileKind::forward, forward_version));
+    ForwardReader reader(ContainerReader::open(path, FileKind::forward));
     reader.check_belongs_to(index);
     return reader;
   });
@@ -137,7 +135,7 @@ ForwardReader::Range ForwardReader::document_range(docid_t docid) const {
 
 ByteView ForwardReader::document_bytes(docid_t docid) const {
   const auto [from, to] = document_range(docid);
-  // With what decoding may read after it.
+  // Include the bytes after it that decoding may read.
   return documents_.bytes(from, to + ForwardSegment::slack_bytes).first(to - from);
 }
 
@@ -206,14 +204,14 @@ void ForwardReader::verify_contents(const IndexReader& index, const Resources& r
     std::mutex adding;
     tbb::parallel_for(std::uint64_t{0}, manifest_.documents / at_once + 1, [&](std::uint64_t group) {
       ForwardVerification verification(*this);
-      SegmentCounts of_group;
+      SegmentCounts group_counts;
       std::uint64_t in_of_group = 0, out_of_group = 0;
       const std::uint64_t end = std::min(manifest_.documents, (group + 1) * at_once);
       for (std::uint64_t docid = group * at_once; docid < end; ++docid) {
         const SegmentCounts counts = verification.count(static_cast<docid_t>(docid));
         if (counts.tokens[0] + counts.tokens[1] != index.length(static_cast<docid_t>(docid)))
-          throw CorruptFile(place(static_cast<docid_t>(docid)) + ": has another length than in the index");
-        of_group += counts;
+          throw CorruptFile(place(static_cast<docid_t>(docid)) + ": its length differs from the index's");
+        group_counts += counts;
         const StaticNumbers numbers = this->numbers(static_cast<docid_t>(docid));
         if (numbers.out_links > numbers.links)
           throw CorruptFile(place(static_cast<docid_t>(docid)) + ": links to more documents than it has links");
@@ -221,14 +219,15 @@ void ForwardReader::verify_contents(const IndexReader& index, const Resources& r
         out_of_group += numbers.out_links;
       }
       const std::lock_guard lock(adding);
-      sum += of_group;
+      sum += group_counts;
       links_in += in_of_group;
       links_out += out_of_group;
       resources.progress->add(end - group * at_once);
     });
-    if (sum != manifest_.counts) container_.fail("manifest", "has other counts than the documents");
-    // Links of a shard lead to other shards, and come from them.
-    if (!index.manifest().shard && links_in != links_out) container_.fail("in_links", "has another sum than out_links");
+    if (sum != manifest_.counts) container_.fail("manifest", "its counts differ from those of the documents");
+    // A shard's links lead to other shards and come from them.
+    if (!index.manifest().shard && links_in != links_out)
+      container_.fail("in_links", "its sum differs from that of out_links");
   });
 }
 

@@ -13,11 +13,9 @@
 #include "quern/formats/index_file.hpp"
 #include "quern/io/spool.hpp"
 
-/// The forward file: what every document of an index says, token by token, for a second stage that looks at documents
-/// and not at lists. See forward.md.
+/// The forward file: the tokens of every document of an index, for a second stage that reads documents instead of
+/// lists. See forward.md.
 namespace quern {
-
-inline constexpr FormatVersions forward_version = {.written = 1, .oldest_read = 1};
 
 struct ForwardManifest {
   std::string index_hash;  ///< content hash of the index's container, 16 hexadecimal digits
@@ -30,11 +28,11 @@ struct ForwardManifest {
   static ForwardManifest from_json(const std::string& text, const std::string& what);
 };
 
-/// Numbers of a document that no query changes.
+/// Query-independent numbers of a document.
 struct StaticNumbers {
-  std::uint64_t url_bytes = 0;  ///< of its URL as the collection stores it; 0 if it has none
-  std::uint64_t url_depth = 0;  ///< segments of the URL's path that are not empty
-  std::uint64_t links = 0;      ///< anchors of the page, to whatever
+  std::uint64_t url_bytes = 0;  ///< of its URL in the collection; 0 without one
+  std::uint64_t url_depth = 0;  ///< non-empty segments of the URL's path
+  std::uint64_t links = 0;      ///< anchors of the page, with any target
   std::uint32_t out_links = 0;  ///< other documents of the collection that it links to
   std::uint32_t in_links = 0;   ///< other documents of the collection that link to it
 
@@ -45,11 +43,11 @@ struct StaticNumbers {
 class ForwardWriter {
  public:
   ForwardWriter(File& file, const std::string& tmp_folder);
-  /// The next document, whose segments follow; only the numbers of its URL and its links are taken from `numbers`.
+  /// Begins the next document, whose segments follow. Uses only the URL and link numbers of `numbers`.
   void begin_document(const StaticNumbers& numbers);
-  /// The next coded segments of the document at hand.
+  /// Adds encoded segments of the current document.
   void add_segments(ByteView segments) { out_.write(segments); }
-  /// Throws IoError, as all do.
+  /// Ends the file. All functions throw IoError.
   void finish(const ForwardManifest& manifest, const std::vector<std::uint32_t>& out_links,
               const std::vector<std::uint32_t>& in_links);
 
@@ -59,15 +57,14 @@ class ForwardWriter {
   Bytes head_;
 };
 
-/// A forward file, mapped. Many threads may read it at once. Bytes are compared with their checksums before they are
-/// used.
+/// A mapped forward file. Thread-safe. Checks bytes against their checksums before using them.
 class ForwardReader {
  public:
-  /// The forward file of an index. Throws InvalidArgument, with the remedy, if there is none or if it is that of
-  /// another index.
+  /// Opens an index's forward file. Throws InvalidArgument, with the remedy, if it is missing or belongs to another
+  /// index.
   static ForwardReader open(const IndexReader& index);
   explicit ForwardReader(ContainerReader container);
-  /// Throws InvalidArgument if the file is that of another index.
+  /// Throws InvalidArgument if the file belongs to another index.
   void check_belongs_to(const IndexReader& index) const;
 
   const std::string& name() const { return container_.name(); }
@@ -75,21 +72,21 @@ class ForwardReader {
   const ForwardManifest& manifest() const { return manifest_; }
   docid_t num_documents() const { return static_cast<docid_t>(manifest_.documents); }
 
-  /// Where the text of a document begins that error messages are about.
+  /// A document's location, for error messages.
   std::string place(docid_t docid) const;
   StaticNumbers numbers(docid_t docid) const;
   std::uint32_t out_links(docid_t docid) const { return out_links_.number<std::uint32_t>(docid); }
   std::uint32_t in_links(docid_t docid) const { return in_links_.number<std::uint32_t>(docid); }
-  /// Bytes of the section of documents. Readers may read ForwardSegment::slack_bytes behind those that they decode.
+  /// Bytes of the documents section. Readers may read ForwardSegment::slack_bytes beyond them.
   struct Range {
     std::uint64_t from = 0, to = 0;
   };
-  /// Where a document is there. Throws CorruptFile.
+  /// A document's range in the section. Throws CorruptFile.
   Range document_range(docid_t docid) const;
   std::uint64_t section_bytes() const { return documents_.size(); }
-  /// Bytes of the section, compared with their checksums. Throws CorruptFile.
+  /// Bytes of the section, checked against their checksums. Throws CorruptFile.
   ByteView section_part(Range range) const { return documents_.bytes(range.from, range.to); }
-  /// Calls visit(segment) for the segments of a document, in order. Throws CorruptFile.
+  /// Calls visit(segment) for a document's segments, in order. Throws CorruptFile.
   template <class Visit>
   StaticNumbers for_each_segment(docid_t docid, Visit&& visit) const {
     const ByteView bytes = document_bytes(docid);
@@ -98,8 +95,8 @@ class ForwardReader {
     while (!reader.done()) visit(ForwardSegment(reader, manifest_.index_terms));
     return numbers;
   }
-  /// Beyond the sums: decodes every document and compares its lengths with those of the index, and the numbers of links
-  /// with each other.
+  /// Decodes every document and compares its length with the index's, and the numbers of links with each other, in
+  /// addition to checking the sums.
   void verify_contents(const IndexReader& index, const Resources& resources) const;
 
  private:
@@ -112,13 +109,13 @@ class ForwardReader {
   CheckedSection documents_, offsets_, out_links_, in_links_;
 };
 
-/// The path of an index's forward file, whether there is one or not; `index_path` is the index's folder or its file.
+/// Path of an index's forward file, which may not exist; `index_path` is the index's folder or its file.
 std::string forward_path(const std::string& index_path);
 
-/// Takes a place of a document: a term, or an empty text where a phrase ends.
+/// Receives a position of a document: a term, or an empty text for a phrase end.
 using TokenVisitor = std::function<void(DocumentStream stream, std::string_view term)>;
 
-/// Calls visit(stream, term) for the places of a document, in their order, a segment in memory at a time. Throws
+/// Calls visit(stream, term) for a document's positions, in order, with one segment in memory at a time. Throws
 /// CorruptFile if the document is damaged.
 void for_each_token(const ForwardReader& forward, const IndexReader& index, docid_t docid, const TokenVisitor& visit);
 

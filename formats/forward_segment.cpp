@@ -89,9 +89,9 @@ void SegmentBuilder::encode(std::uint64_t index_terms, Bytes& out) {
 
 ForwardSegment::ForwardSegment(ByteReader& reader, std::uint64_t index_terms) : index_terms_(index_terms) {
   std::uint64_t places = 0;
-  for (std::uint32_t& of_stream : stream_places_) {
-    of_stream = reader.varint32();
-    places += of_stream;
+  for (std::uint32_t& stream_size : stream_places_) {
+    stream_size = reader.varint32();
+    places += stream_size;
   }
   num_terms_ = reader.varint32();
   num_literals_ = reader.varint32();
@@ -108,7 +108,7 @@ ForwardSegment::ForwardSegment(ByteReader& reader, std::uint64_t index_terms) : 
   ids_ = reader.take(bytes_of_bits(places * id_bits_));
 }
 
-/// 64 bits of the unary part, zeros after its end.
+/// 64 bits of the unary part; zeros after its end.
 std::uint64_t ForwardSegment::high_word(std::uint64_t i) const {
   const std::uint64_t left = highs_.size() - i * 8;
   const auto word = load_le<std::uint64_t>(highs_.data() + i * 8);
@@ -117,12 +117,12 @@ std::uint64_t ForwardSegment::high_word(std::uint64_t i) const {
 
 namespace {
 
-/// A value of `width` bits at any bit of bytes that go on for 8 more.
+/// Reads a value of `width` bits at any bit; 8 more bytes must be readable.
 std::uint32_t value_at(const std::uint8_t* bytes, std::uint64_t bit, unsigned width) {
   return static_cast<std::uint32_t>(load_le<std::uint64_t>(bytes + bit / 8) >> bit % 8) & low_mask(width);
 }
 
-/// Where the n-th one (from 0) of a word that has so many is.
+/// Position of the word's n-th one bit (from 0), which must exist.
 unsigned nth_one(std::uint64_t word, unsigned n) {
   for (; n > 0; --n) word &= word - 1;
   return static_cast<unsigned>(std::countr_zero(word));
@@ -133,7 +133,7 @@ unsigned nth_one(std::uint64_t word, unsigned n) {
 std::uint32_t ForwardSegment::id_of(term_t number, NumberSearch& search) const {
   const std::uint64_t high = number >> low_bits_;
   const std::uint64_t words = (highs_.size() + 7) / 8;
-  // The ones of a high part follow the zero that ends the high part before.
+  // The ones of a high part follow the zero that ends the previous high part.
   auto [word, zeros, ones] = search;
   std::uint64_t bits = 0;
   for (; word < words; ++word) {
@@ -175,7 +175,7 @@ std::uint32_t ForwardSegment::id_of(std::string_view literal) const {
 }
 
 void ForwardSegment::unpack(std::uint32_t from, std::uint32_t n, std::uint32_t* out) const {
-  // Kernels read words at addresses that are multiples of four; runs begin at any bit.
+  // Kernels read words at aligned addresses; ids begin at any bit.
   const std::uint8_t* const bytes = ids_.data();
   const auto past_word = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(bytes) % sizeof(std::uint32_t));
   kernels().unpack(reinterpret_cast<const std::uint32_t*>(bytes - past_word),
@@ -196,18 +196,18 @@ void ForwardSegment::read_terms(std::vector<term_t>& numbers, std::vector<std::s
         ++high;
         continue;
       }
-      if (numbers.size() == num_terms_) fail("a segment has more terms than it says");
+      if (numbers.size() == num_terms_) fail("a segment has more terms than its header says");
       const std::uint64_t number = high << low_bits_ | value_at(lows_.data(), numbers.size() * low_bits_, low_bits_);
-      if (number >= index_terms_) fail("a term that the index does not have");
-      if (!numbers.empty() && number <= numbers.back()) fail("terms do not rise");
+      if (number >= index_terms_) fail("a term that is not in the index");
+      if (!numbers.empty() && number <= numbers.back()) fail("terms do not ascend");
       numbers.push_back(static_cast<term_t>(number));
     }
   }
-  if (numbers.size() != num_terms_) fail("a segment has fewer terms than it says");
+  if (numbers.size() != num_terms_) fail("a segment has fewer terms than its header says");
   ByteReader reader(literals_, what);
   for (std::uint32_t i = 0; i < num_literals_; ++i) {
     const std::string_view term = reader.string();
-    if (term.empty() || (i > 0 && term <= literals.back())) fail("literal terms do not rise");
+    if (term.empty() || (i > 0 && term <= literals.back())) fail("literal terms do not ascend");
     literals.push_back(term);
   }
   if (!reader.done()) fail("has bytes after its literal terms");

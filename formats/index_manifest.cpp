@@ -4,11 +4,23 @@
 #include "quern/formats/manifest_json.hpp"
 
 namespace quern {
+namespace {
+
+Features features_of(const IndexManifest& manifest) {
+  Features features;
+  if (manifest.impacts)
+    features.emplace_back(weights_feature);
+  else if (manifest.quantize_bits > 0)
+    features.emplace_back(impacts_feature);
+  if (manifest.shard) features.emplace_back(shard_feature);
+  return features;
+}
+
+}  // namespace
 
 std::string IndexManifest::to_json() const {
-  ManifestJson json = ManifestJson::object();  // null would not survive that memory runs out
-  json["kind"] = "index";
-  json["tool"] = std::string("quern ") + version();
+  ManifestJson json = new_manifest("index");
+  json["features"] = features_of(*this);
   ManifestJson& settings = json["settings"] = parse_settings(*this);
   settings["lengths"] = name_of_value(lengths_names, lengths);
   settings["order"] = order;
@@ -21,7 +33,7 @@ std::string IndexManifest::to_json() const {
   if (scores) settings["scores"] = quern::to_json(*scores);
   if (quantize_bits > 0 && !impacts) {
     settings["quantize_bits"] = quantize_bits;
-    // A float32 as a double, which is written with as many digits as it takes: exact.
+    // A float32 as a double, written with enough digits to be exact.
     settings["quantize_top"] = static_cast<double>(quantize_top);
   }
   put_libraries(json, libraries);
@@ -73,15 +85,15 @@ IndexManifest IndexManifest::from_json(const std::string& text, const std::strin
     collection.at("tokens").get_to(manifest.statistics.tokens);
     collection.at("docid_base").get_to(manifest.docid_base);
     if (json.contains("shard")) {
-      const auto& of = json.at("shard");
+      const auto& shard_json = json.at("shard");
       ShardManifest& made = manifest.shard.emplace();
-      of.at("number").get_to(made.number);
-      of.at("count").get_to(made.count);
-      of.at("order_hash").get_to(made.order_hash);
-      of.at("statistics_hash").get_to(made.statistics_hash);
-      of.at("input_hash").get_to(made.input_hash);
+      shard_json.at("number").get_to(made.number);
+      shard_json.at("count").get_to(made.count);
+      shard_json.at("order_hash").get_to(made.order_hash);
+      shard_json.at("statistics_hash").get_to(made.statistics_hash);
+      shard_json.at("input_hash").get_to(made.input_hash);
       if (made.number == 0 || made.number > made.count)
-        throw CorruptFile(what + ": section 'manifest': has an impossible number of a shard");
+        throw CorruptFile(what + ": section 'manifest': has an impossible shard number");
     }
     const auto& counts = json.at("counts");
     counts.at("documents").get_to(manifest.documents);
@@ -97,6 +109,7 @@ IndexManifest IndexManifest::from_json(const std::string& text, const std::strin
     sizes.at("docid_bits").get_to(manifest.coded.docid_bits);
     sizes.at("freq_bits").get_to(manifest.coded.freq_bits);
     json.at("collection_hash").get_to(manifest.collection_hash);
+    check_features(json, features_of(manifest), what);
   });
   return manifest;
 }

@@ -13,14 +13,12 @@
 namespace quern {
 
 IndexReader IndexReader::open(const std::string& path) {
-  return with_own_errors(
-      [&] { return IndexReader(ContainerReader::open(quern_file(path), FileKind::index, index_version)); });
+  return with_own_errors([&] { return IndexReader(ContainerReader::open(quern_file(path), FileKind::index)); });
 }
 
 IndexReader IndexReader::open(const File& file) {
-  return with_own_errors([&] {
-    return IndexReader(ContainerReader(std::make_shared<const File>(file.duplicate()), FileKind::index, index_version));
-  });
+  return with_own_errors(
+      [&] { return IndexReader(ContainerReader(std::make_shared<const File>(file.duplicate()), FileKind::index)); });
 }
 
 namespace {
@@ -45,23 +43,20 @@ IndexReader::IndexReader(ContainerReader container) try
     : container_(std::move(container)), manifest_(IndexManifest::from_json(container_.manifest(), container_.name())) {
   if (manifest_.documents >= end_docid || manifest_.terms >= end_docid || manifest_.short_lists > manifest_.terms)
     container_.fail("manifest", "has impossible counts");
-  if (manifest_.shard.has_value() != (container_.version() == shard_index_version.written))
-    container_.fail("manifest", "is that of a shard, or not, unlike other indexes of its version");
   if (manifest_.shard &&
       (manifest_.statistics.documents >= end_docid || manifest_.documents > manifest_.statistics.documents ||
        manifest_.docid_base > manifest_.statistics.documents - manifest_.documents))
-    container_.fail("manifest", "is of a shard with more documents than the whole");
-  // Bounds and scores hold for parameters in these ranges alone.
+    container_.fail("manifest", "is that of a shard with more documents than the whole");
+  // Bounds and scores are valid only for parameters in these ranges.
   const Bm25Parameters& bm25 = manifest_.bm25;
   if (!(bm25.k1 >= 0 && bm25.k1 <= 1000 && bm25.b >= 0 && bm25.b <= 1))
     container_.fail("manifest", "has impossible parameters of BM25");
   try {
     codec_ = &codec_named(manifest_.codec);
     check_codec_options(manifest_.codec_options);
-    constexpr std::uint32_t last_with_simple16 = 3;
-    manifest_.codec_options.old_newpfd = codec_ == &newpfd_codec() && container_.version() <= last_with_simple16;
   } catch (const InvalidArgument& error) {
-    throw UnsupportedVersion(fmt::format("{}: uses a codec that this version does not have: {}", name(), error.what()));
+    throw UnsupportedVersion(
+        fmt::format("{}: uses a codec that this version of Quern lacks: {}", name(), error.what()));
   }
   lexicon_ = TermDictionary(container_, "lexicon", manifest_.terms);
   postings_ = container_.array<std::uint32_t>("postings");
@@ -110,17 +105,14 @@ void IndexReader::check_document_scores() const {
     for (const char* section : {"pagerank", "global_scores"})
       if (container_.has(section)) container_.check_section(section);
     for (const float rank : pagerank_)
-      if (!(rank >= 0 && rank <= 1)) container_.fail("pagerank", "is not in [0, 1] everywhere");
+      if (!(rank >= 0 && rank <= 1)) container_.fail("pagerank", "has values outside of [0, 1]");
     for (std::size_t docid = 0; docid < global_scores_.size(); ++docid)
       if (!(global_scores_[docid] >= 0) || (docid > 0 && global_scores_[docid] > global_scores_[docid - 1]))
-        container_.fail("global_scores", "do not fall");
+        container_.fail("global_scores", "increase");
   });
 }
 
 void IndexReader::open_impacts() {
-  const bool is_shard = container_.version() == shard_index_version.written;
-  if (!is_shard && manifest_.impacts.has_value() != (container_.version() == impacts_index_version.written))
-    container_.fail("manifest", "has given impacts, or lacks them, unlike other indexes of its version");
   const unsigned bits = manifest_.quantize_bits;
   if (bits == 0) return;
   const float top = manifest_.quantize_top;
@@ -162,7 +154,7 @@ IndexReader::ListHead IndexReader::read_head(ByteReader& reader, ListPlace& plac
   if (manifest_.shard) {
     head.whole.df += reader.varint();
     head.whole.cf += reader.varint();
-    if (head.whole.df > manifest_.statistics.documents) reader.fail("a term is in more documents than there are");
+    if (head.whole.df > manifest_.statistics.documents) reader.fail("a term occurs in more documents than exist");
   }
   if (head.df == 0 || head.df > manifest_.documents) reader.fail("a list has an impossible length");
   ++place.number;
@@ -192,7 +184,7 @@ PostingList IndexReader::read_list(ByteReader& reader, const ListHead& head) con
     reader.fail("a list reaches past the postings");
   if (head.place.row > block_last_.size() || head.rows > block_last_.size() - head.place.row)
     reader.fail("a list reaches past the block rows");
-  list.kth_impact = read_ranked_impacts(reader, list.df, container_.version());
+  list.kth_impact = read_ranked_impacts(reader, list.df);
   list.max_impact = list.kth_impact[0];
   if (!reader.done()) reader.fail("a list has bytes after its end");
   list.first_word = head.place.word;
@@ -230,7 +222,7 @@ std::string_view IndexReader::docno(docid_t docid) const {
   return with_own_errors([&]() -> std::string_view {
     const docid_t group = docid / docnos_per_block;
     const auto from = docno_offsets_.number<std::uint64_t>(group), to = docno_offsets_.number<std::uint64_t>(group + 1);
-    if (from > to || to > docnos_.size()) container_.fail("docno_offsets", "do not rise");
+    if (from > to || to > docnos_.size()) container_.fail("docno_offsets", "do not ascend");
     ByteReader reader(docnos_.bytes(from, to), name());
     for (docid_t i = docid % docnos_per_block; i > 0; --i) reader.string();
     return reader.string();
@@ -293,7 +285,7 @@ void IndexReader::for_each_text(
     while (begin < end) {
       const docid_t group = begin / texts_per_block;
       const auto from = text_offsets_.number<std::uint64_t>(group), to = text_offsets_.number<std::uint64_t>(group + 1);
-      if (from > to || to > texts_.size()) container_.fail("text_offsets", "do not rise");
+      if (from > to || to > texts_.size()) container_.fail("text_offsets", "do not ascend");
       ByteReader header(texts_.bytes(from, to), what);
       const std::uint64_t size = header.varint();
       zstd.decompress(header.take(header.left()), size, raw, what);

@@ -11,7 +11,7 @@
 namespace quern {
 namespace {
 
-/// What a manifest says of its shard alone is taken out, so that those of all shards are the same.
+/// The part of a manifest that all shards share.
 std::string shared_part(IndexManifest manifest) {
   manifest.shard->number = 1;
   manifest.docid_base = manifest.documents = manifest.empty_documents = manifest.terms = manifest.postings =
@@ -25,30 +25,30 @@ std::string shared_part(IndexManifest manifest) {
 /// Throws unless the i-th shard follows those before it.
 void check_shard(const std::vector<IndexReader>& shards, std::size_t i, std::uint64_t documents_before) {
   const IndexReader &index = shards[i], &first = shards.front();
-  const ShardManifest &shard = *index.manifest().shard, &of_first = *first.manifest().shard;
-  if (shard.order_hash != of_first.order_hash || shard.statistics_hash != of_first.statistics_hash ||
-      shard.count != of_first.count)
-    throw InvalidArgument(
-        fmt::format("{}: is a shard of another order, or with other statistics, than {}", index.name(), first.name()));
+  const ShardManifest &shard = *index.manifest().shard, &first_shard = *first.manifest().shard;
+  if (shard.order_hash != first_shard.order_hash || shard.statistics_hash != first_shard.statistics_hash ||
+      shard.count != first_shard.count)
+    throw InvalidArgument(fmt::format("{}: is a shard of a different order, or with different statistics, than {}",
+                                      index.name(), first.name()));
   if (i > 0 && shard.number == shards[i - 1].manifest().shard->number)
     throw InvalidArgument(
         fmt::format("{}: is shard {} of {}, as is {}", index.name(), shard.number, shard.count, shards[i - 1].name()));
   if (shard.number != i + 1)
-    throw InvalidArgument(fmt::format("shard {} of {} is missing; name all", i + 1, shard.count));
+    throw InvalidArgument(fmt::format("shard {} of {} is missing; give all", i + 1, shard.count));
   if (shared_part(index.manifest()) != shared_part(first.manifest()))
-    throw InvalidArgument(fmt::format("{}: was built with other options than {}; compare them with quern inspect",
+    throw InvalidArgument(fmt::format("{}: was built with different options than {}; compare them with quern inspect",
                                       index.name(), first.name()));
   if (index.manifest().docid_base != documents_before)
-    throw InvalidArgument(fmt::format("{}: begins with docID {}, where the shards before end with {}", index.name(),
+    throw InvalidArgument(fmt::format("{}: begins with docID {}, but the previous shards end with {}", index.name(),
                                       index.manifest().docid_base, documents_before));
 }
 
 }  // namespace
 
 IndexShards::IndexShards(std::vector<IndexReader> indexes) : shards_(std::move(indexes)) {
-  if (shards_.empty()) throw InvalidArgument("no index is named");
+  if (shards_.empty()) throw InvalidArgument("no index given");
   const std::optional<ShardManifest>& only = shards_.front().manifest().shard;
-  // A shard that is all shards has to be the whole.
+  // A single shard must be the whole.
   if (shards_.size() == 1 && (!only || only->count != 1)) return;
   for (const IndexReader& index : shards_)
     if (!index.manifest().shard)
@@ -64,10 +64,10 @@ IndexShards::IndexShards(std::vector<IndexReader> indexes) : shards_(std::move(i
   const IndexReader& first = shards_.front();
   if (shards_.size() != first.manifest().shard->count)
     throw InvalidArgument(
-        fmt::format("shard {} of {} is missing; name all", shards_.size() + 1, first.manifest().shard->count));
+        fmt::format("shard {} of {} is missing; give all", shards_.size() + 1, first.manifest().shard->count));
   if (documents != first.manifest().statistics.documents)
-    throw InvalidArgument(fmt::format("{}: the shards have {} documents, their statistics {}", first.name(), documents,
-                                      first.manifest().statistics.documents));
+    throw InvalidArgument(fmt::format("{}: the shards have {} documents, but their statistics have {}", first.name(),
+                                      documents, first.manifest().statistics.documents));
 }
 
 IndexShards IndexShards::open(const std::vector<std::string>& paths) {

@@ -6,11 +6,11 @@
 
 namespace quern {
 
-/// All shards of an index in the order of their docIDs; or a single index, of any kind, as one.
+/// All shards of an index in docID order, or any single index as one shard.
 class IndexShards {
  public:
-  /// In any order. Throws InvalidArgument unless these are a single index, or all shards of one order, built with the
-  /// same statistics and options.
+  /// Takes indexes in any order. Throws InvalidArgument unless they are a single index, or all shards of one order,
+  /// built with the same statistics and options.
   explicit IndexShards(std::vector<IndexReader> indexes);
   static IndexShards open(const std::vector<std::string>& paths);
 
@@ -19,18 +19,18 @@ class IndexShards {
   auto begin() const { return shards_.begin(); }
   auto end() const { return shards_.end(); }
 
-  /// Of all shards.
+  /// Documents of all shards.
   docid_t num_documents() const;
-  /// The docID, among those of all, of a shard's first document.
+  /// The docID of a shard's first document in the whole index.
   docid_t first_docid(std::size_t shard) const {
     return shards_.size() == 1 ? 0 : static_cast<docid_t>(shards_[shard].manifest().docid_base);
   }
   struct Place {
     const IndexReader& index;
-    docid_t docid;          ///< in it
-    std::size_t shard = 0;  ///< its number here
+    docid_t docid;          ///< in the shard
+    std::size_t shard = 0;  ///< index of the shard
   };
-  /// Where a document is.
+  /// Shard and docID of a document.
   Place place(docid_t docid) const;
 
  private:

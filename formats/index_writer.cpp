@@ -12,7 +12,7 @@
 namespace quern {
 
 std::uint16_t quantize_up(float impact) {
-  // Exact: impacts are in (0, 1], a power of two times a float is a float.
+  // Exact: impacts are in (0, 1], and multiplying by a power of two is exact.
   const auto steps = static_cast<std::int32_t>(std::ceil(impact * 0x1p16f));
   return static_cast<std::uint16_t>(std::clamp(steps, 1, 65536) - 1);
 }
@@ -27,9 +27,9 @@ std::uint64_t docno_hash(std::string_view docno) { return xxh3(as_bytes(docno));
 void fail_for_long_list() { throw InvalidArgument("a posting list of more than 16 GiB; split the corpus into shards"); }
 
 struct IndexWriting::State {
-  State(File& file, const std::string& tmp_folder, bool impacts, FormatVersions versions)
+  State(File& file, const std::string& tmp_folder, bool impacts)
       : with_impacts(impacts),
-        out(file, FileKind::index, versions),
+        out(file, FileKind::index),
         lexicon(tmp_folder),
         block_last(tmp_folder),
         block_offset(tmp_folder),
@@ -51,7 +51,7 @@ struct IndexWriting::State {
   Bytes payload;
   IndexImpactWriter::ListSections list_sections;
   std::uint64_t words = 0, rows = 0, long_lists = 0;
-  std::uint64_t part_words = 0, part_rows = 0;  ///< of the list at hand, if it comes in parts
+  std::uint64_t part_words = 0, part_rows = 0;  ///< of the current list, if it comes in parts
   std::vector<std::uint32_t> part_offsets;
   std::uint64_t short_lists = 0, short_list_bytes = 0, list_bound_bytes = 0;
 };
@@ -60,8 +60,8 @@ IndexWriting::IndexWriting(std::unique_ptr<State> state) : state_(std::move(stat
 IndexWriting::IndexWriting(IndexWriting&&) noexcept = default;
 IndexWriting::~IndexWriting() = default;
 
-IndexListWriter::IndexListWriter(File& file, const std::string& tmp_folder, bool with_impacts, FormatVersions versions)
-    : IndexWriting(std::make_unique<State>(file, tmp_folder, with_impacts, versions)) {
+IndexListWriter::IndexListWriter(File& file, const std::string& tmp_folder, bool with_impacts)
+    : IndexWriting(std::make_unique<State>(file, tmp_folder, with_impacts)) {
   state_->out.begin_section("postings");
   state_->list_sections.postings = state_->out.position();
 }

@@ -11,15 +11,15 @@
 #include "quern/io/file.hpp"
 #include "quern/io/spool.hpp"
 
-/// Writes an index in stages. Each stage is a type of its own, and ending it gives the next one, so that sections can
-/// only come in the order of index.md: lists, quantized impacts, documents, docno look-up, scores and manifest.
+/// Writes an index in stages. Each stage is a type, and ending it returns the next stage, which enforces the section
+/// order of index.md: lists, quantized impacts, documents, docno look-up, scores and manifest.
 namespace quern {
 
-/// A list as the encoder hands it to the writer.
+/// A list encoded for the writer.
 struct EncodedList {
   std::uint64_t df = 0, cf = 0;
-  std::optional<TermCounts> whole;      ///< of a shard: df and cf in all of them
-  ByteView short_list;                  ///< coded postings of a list of at most max_short_list; else empty
+  std::optional<TermCounts> whole;      ///< for a shard: df and cf over all shards
+  ByteView short_list;                  ///< encoded postings of a list of at most max_short_list; otherwise empty
   WordView words;                       ///< list header and blocks; empty for short lists
   std::span<const docid_t> block_last;  ///< empty for single-block lists, like the next two
   std::span<const std::uint32_t> block_offset;
@@ -28,10 +28,10 @@ struct EncodedList {
   RankedImpacts kth_impact = {};  ///< at stored_ranks
 };
 
-/// Throws InvalidArgument: block rows can't tell where the blocks of so long a list are.
+/// Throws InvalidArgument: the list is too long for the offsets in block rows.
 [[noreturn]] void fail_for_long_list();
 
-/// Words and rows of a list that is too long for memory, in work files: what EncodedList has of shorter ones.
+/// Words and rows of a list too long for memory, in work files instead of EncodedList.
 struct SpooledListParts {
   explicit SpooledListParts(const std::string& tmp_folder)
       : words(tmp_folder), block_last(tmp_folder), block_offset(tmp_folder), block_max(tmp_folder) {}
@@ -49,7 +49,7 @@ struct SpooledListParts {
   }
 };
 
-/// What the stages hand on: the file, the spools of sections to come, and counts.
+/// State passed between stages: the file, the spools of later sections, and counts.
 class IndexWriting {
  protected:
   struct State;
@@ -62,8 +62,8 @@ class IndexWriting {
 /// The last stage: scores and the manifest.
 class IndexEndWriter : IndexWriting {
  public:
-  /// Writes the documents' scores by docID, if there are any, and the manifest, whose counts of lists and of their
-  /// bytes come from the writer; ends the file.
+  /// Writes the documents' scores by docID, if any, and the manifest, with the writer's counts of lists and bytes; ends
+  /// the file.
   void finish(IndexManifest manifest, std::span<const float> pagerank, std::span<const float> global_scores) &&;
 
  private:
@@ -71,10 +71,10 @@ class IndexEndWriter : IndexWriting {
   using IndexWriting::IndexWriting;
 };
 
-/// The look-up of documents by docno.
+/// The docno look-up stage.
 class IndexDocnoWriter : IndexWriting {
  public:
-  /// docIDs sorted by (hash of the docno, docID), in pieces.
+  /// Adds docIDs sorted by (docno hash, docID), in pieces.
   void add_docids(std::span<const docid_t> docids);
   IndexEndWriter end() &&;
 
@@ -83,10 +83,10 @@ class IndexDocnoWriter : IndexWriting {
   using IndexWriting::IndexWriting;
 };
 
-/// The documents, in docID order.
+/// The stage of documents, in docID order.
 class IndexDocumentWriter : IndexWriting {
  public:
-  /// All packs but the last hold a multiple of texts_per_block documents.
+  /// All packs except the last must contain a multiple of texts_per_block documents.
   void add(const DocumentPack& pack);
   IndexDocnoWriter end(std::span<const std::uint32_t> lengths) &&;
 
@@ -95,18 +95,18 @@ class IndexDocumentWriter : IndexWriting {
   using IndexWriting::IndexWriting;
 };
 
-/// The quantized impacts of the lists of more than max_short_list postings, in the order of the lists. An index without
-/// them goes through this stage without adding any.
+/// The stage of quantized impacts of lists with more than max_short_list postings, in list order. An index without them
+/// adds none.
 class IndexImpactWriter : IndexWriting {
  public:
-  /// Where the sections with the lists' words and rows begin in the file, from which they can be read now.
+  /// File offsets of the sections with the lists' words and rows, which are readable now.
   struct ListSections {
     std::uint64_t postings = 0, block_last = 0, block_offset = 0;
   };
   ListSections list_sections() const;
-  /// The next list, whose impacts have `width` bits. The index must have been begun `with_impacts`.
+  /// Begins the next list; its impacts have `width` bits. Requires `with_impacts`.
   void begin_list(unsigned width);
-  /// The next blocks of the list at hand, packed by put_impacts().
+  /// Adds the next blocks of the current list, packed by put_impacts().
   void add_impacts(WordView words);
   IndexDocumentWriter end() &&;
 
@@ -115,16 +115,15 @@ class IndexImpactWriter : IndexWriting {
   using IndexWriting::IndexWriting;
 };
 
-/// The first stage: lists in the order of their terms. Throws IoError, as all stages do.
+/// The first stage: lists in term order. All stages throw IoError.
 class IndexListWriter : IndexWriting {
  public:
-  /// `with_impacts`: the lists' quantized impacts will follow. `versions` is another if the corpus gave them.
-  IndexListWriter(File& file, const std::string& tmp_folder, bool with_impacts,
-                  FormatVersions versions = index_version);
+  /// `with_impacts`: the lists' quantized impacts will follow.
+  IndexListWriter(File& file, const std::string& tmp_folder, bool with_impacts);
   void add_list(std::string_view term, const EncodedList& list);
-  /// The same for a long list: its words and rows are in `parts`, those in `list` are empty.
+  /// Adds a long list: its words and rows are in `parts`, and empty in `list`.
   void add_list(std::string_view term, const EncodedList& list, const SpooledListParts& parts);
-  /// The next words and rows of a list that comes in parts: each `block_offset` counts from the part's first word.
+  /// Adds the next words and rows of a list that comes in parts: each `block_offset` counts from the part's first word.
   /// Throws InvalidArgument if the list becomes too long for block rows.
   void add_part(const EncodedList& part);
   /// Ends the list whose parts were added; words and rows in `list` are empty.
@@ -133,7 +132,7 @@ class IndexListWriter : IndexWriting {
 
  private:
   void add_rows(const EncodedList& list);
-  /// Adds to the lexicon what it has of a list with so many words and block rows.
+  /// Adds a list's lexicon entry, with its number of words and block rows.
   void add_head(std::string_view term, const EncodedList& list, std::uint64_t words, std::uint64_t rows);
 };
 

@@ -9,7 +9,7 @@
 namespace quern {
 namespace {
 
-/// Writes each collection's numbers where they belong, some at a time.
+/// Writes each collection's numbers to its place, in batches.
 class NumberWriter {
  public:
   NumberWriter(File& file, std::span<const std::uint64_t> offsets)
@@ -52,7 +52,7 @@ JoinedLexicon::JoinedLexicon(std::span<const Source> sources, const std::string&
 
 void JoinedLexicon::join(std::span<const Source> sources, const std::string& tmp_folder, std::uint64_t memory_bytes) {
   std::vector<DictionaryScan> scans;
-  std::vector<std::size_t> collections;  // of each scan
+  std::vector<std::size_t> collections;  // collection of each scan
   const std::uint64_t blocks = DictionaryMerge::blocks_at_once(sources.size(), memory_bytes);
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (sources[i].container == nullptr) continue;
@@ -61,7 +61,7 @@ void JoinedLexicon::join(std::span<const Source> sources, const std::string& tmp
   }
   File file = File::anonymous(tmp_folder);
   file.rename_for_messages("joined lexicon");
-  ContainerWriter out(file, FileKind::collection, collection_version);
+  ContainerWriter out(file, FileKind::collection);
   out.begin_section("lexicon");
   DictionaryWriter dictionary([&out](ByteView bytes) { out.write(bytes); }, tmp_folder);
   NumberWriter numbers(numbers_, std::span(offsets_).first(sources.size()));
@@ -82,7 +82,7 @@ void JoinedLexicon::join(std::span<const Source> sources, const std::string& tmp
       term = merge.term();
       counts = {};
     }
-    counts += TermCounts::of(merge.payload(), "a lexicon");
+    counts += TermCounts::parse(merge.payload(), "a lexicon");
     numbers.add(collections[merge.source()], static_cast<term_t>(terms_ - 1));
   }
   end_term();
@@ -91,7 +91,7 @@ void JoinedLexicon::join(std::span<const Source> sources, const std::string& tmp
   out.end_section();
   out.add_section("lexicon_blocks", offsets);
   out.finish();
-  container_.emplace(std::make_shared<const File>(std::move(file)), FileKind::collection, collection_version);
+  container_.emplace(std::make_shared<const File>(std::move(file)), FileKind::collection);
 }
 
 std::shared_ptr<const JoinedTerms> JoinedLexicon::terms_of(std::size_t collection) const {
@@ -138,9 +138,9 @@ DictionaryMerge::DictionaryMerge(std::vector<DictionaryScan> scans)
     : scans_(std::move(scans)), entries_(scans_.size()), tournament_(scans_.size()) {}
 
 std::uint64_t DictionaryMerge::blocks_at_once(std::size_t scans, std::uint64_t memory_bytes) {
-  // Of terms of ordinary length; a block of the longest takes some times as much.
-  constexpr std::uint64_t block_bytes = 1024, most_blocks = 512;
-  return std::clamp<std::uint64_t>(memory_bytes / (std::max<std::size_t>(scans, 1) * block_bytes), 1, most_blocks);
+  // For terms of ordinary length; a block of very long terms needs several times as much.
+  constexpr std::uint64_t block_bytes = 1024, max_blocks = 512;
+  return std::clamp<std::uint64_t>(memory_bytes / (std::max<std::size_t>(scans, 1) * block_bytes), 1, max_blocks);
 }
 
 bool DictionaryMerge::next() {

@@ -14,27 +14,27 @@
 
 namespace quern {
 
-/// The numbers that the terms of a collection's lexicon have among those of several, by their numbers in their own.
+/// The joined numbers of a collection's terms, by their numbers in its own lexicon.
 struct JoinedTerms {
-  std::size_t collection = 0;  ///< which of the several
+  std::size_t collection = 0;  ///< index of the collection
   std::vector<term_t> numbers;
 };
 
-/// The lexicons of several collections as one, in work files. Many threads may read it at once.
+/// The joined lexicon of several collections, in work files. Thread-safe for reading.
 class JoinedLexicon {
  public:
-  /// A lexicon to join: a collection's file and its number of terms. A null file stands for a lexicon that is left out.
+  /// A lexicon to join: a collection's file and its number of terms. A null file is skipped.
   struct Source {
     const ContainerReader* container = nullptr;
     std::uint64_t terms = 0;
   };
-  /// Counts of equal terms are added up. Throws InvalidArgument if there are more than 2^32 - 2 terms in all.
+  /// Adds up the counts of equal terms. Throws InvalidArgument if there are more than 2^32 - 2 terms in total.
   JoinedLexicon(std::span<const Source> sources, const std::string& tmp_folder, std::uint64_t memory_bytes);
 
   /// A file with the sections "lexicon" and "lexicon_blocks" of a collection.
   const ContainerReader& container() const { return *container_; }
   std::uint64_t terms() const { return terms_; }
-  /// The terms of one of the collections: read from the work file, unless others have them at the moment.
+  /// The terms of a collection: shared if another thread holds them, otherwise read from the work file.
   std::shared_ptr<const JoinedTerms> terms_of(std::size_t collection) const;
 
  private:
@@ -42,31 +42,31 @@ class JoinedLexicon {
 
   std::optional<ContainerReader> container_;
   std::uint64_t terms_ = 0;
-  File numbers_;                        ///< those of all collections, one after another
-  std::vector<std::uint64_t> offsets_;  ///< of each collection's numbers, in numbers; then their end
+  File numbers_;                        ///< numbers of all collections, one after another
+  std::vector<std::uint64_t> offsets_;  ///< start of each collection in numbers_, in entries; then the end
   mutable std::mutex taking_;
-  mutable std::vector<std::weak_ptr<const JoinedTerms>> taken_;  ///< of each collection, while somebody has them
+  mutable std::vector<std::weak_ptr<const JoinedTerms>> taken_;  ///< terms of each collection while in use
 };
 
-/// Goes over several sources of rising terms as one, in the order of terms and, for equal terms, of the sources. Each
-/// step compares the next term with as many others as the number of sources has bits, by their first eight bytes as
-/// long as these differ (Knuth, The Art of Computer Programming 3, section 5.4.1: trees of losers).
+/// Merges several sources of ascending terms, ordered by term, then by source. Each step compares about log2(sources)
+/// terms, by their first eight bytes if these differ (tree of losers: Knuth, The Art of Computer Programming 3, section
+/// 5.4.1).
 class TermTournament {
  public:
   explicit TermTournament(std::size_t sources) : terms_(sources), losers_(sources) {}
 
-  /// Goes to the next term; false at the end. advance(source) takes a source to its next term and returns it, as an
-  /// optional view that is valid until the source goes on, or nothing at the source's end.
+  /// Moves to the next term; false at the end. advance(source) moves a source to its next term and returns an optional
+  /// view of it, valid until the source's next move; nullopt at the end.
   template <class Advance>
   bool next(Advance&& advance);
   std::string_view term() const { return terms_[source_]; }
-  /// Which source has it.
+  /// Source of the current term.
   std::size_t source() const { return source_; }
-  /// True unless the term before was the same.
+  /// True unless the previous term was equal.
   bool is_new_term() const { return is_new_; }
 
  private:
-  /// What decides a match: the prefix, then `low`, unless a term goes on after its prefix.
+  /// A competitor in a match: the prefix decides, then `low` unless a term continues after its prefix.
   struct Player {
     std::uint64_t prefix = ~std::uint64_t{0};
     std::uint64_t low = ended;  ///< bytes of the term, at most `longer`, in the upper half; the source
@@ -80,20 +80,19 @@ class TermTournament {
   Player player(std::uint32_t source, const std::optional<std::string_view>& term);
   bool wins(const Player& a, const Player& b) const {
     if (a.prefix == b.prefix && a.goes_on() && b.goes_on()) return wins_as_text(a, b);
-    // No branch: who wins is as good as random.
+    // Branch-free: the winner is unpredictable.
     return a.key() < b.key();
   }
   bool wins_as_text(const Player& a, const Player& b) const;
-  /// Plays the matches under a node, and returns their winner.
+  /// Plays the matches below a node and returns the winner.
   template <class Advance>
   Player play(std::size_t node, Advance& advance);
   void keep_last();
-  /// Plays the matches of the source that won the last time, which has a new term.
+  /// Replays the matches of the last winner, which has a new term.
   void replay(Player player);
 
   std::vector<std::string_view> terms_;
-  std::vector<Player>
-      losers_;  ///< of the match at each inner node; node 1 is the last match, and sources are the leaves
+  std::vector<Player> losers_;  ///< loser at each inner node; node 1 is the final, and sources are the leaves
   Player winner_;
   std::size_t source_ = 0;
   std::string last_;  ///< the last new term
@@ -128,21 +127,21 @@ bool TermTournament::next(Advance&& advance) {
   return !winner_.has_ended();
 }
 
-/// Goes over several dictionaries as one, in the order of terms and, for equal terms, of the dictionaries.
+/// Merges several dictionaries, ordered by term, then by dictionary.
 class DictionaryMerge {
  public:
-  /// Scans that have not begun.
+  /// The scans must not have begun.
   explicit DictionaryMerge(std::vector<DictionaryScan> scans);
-  /// What a scan may buffer so that `scans` of them take about this much memory, in blocks of the dictionary.
+  /// Blocks that each of `scans` scans may buffer within this memory.
   static std::uint64_t blocks_at_once(std::size_t scans, std::uint64_t memory_bytes);
 
-  /// Goes to the next entry; false at the end. Views are valid until the next call.
+  /// Moves to the next entry; false at the end. Views are valid until the next call.
   bool next();
   std::string_view term() const { return tournament_.term(); }
   ByteView payload() const { return entries_[tournament_.source()].payload; }
-  /// Which dictionary has it.
+  /// Dictionary of the current entry.
   std::size_t source() const { return tournament_.source(); }
-  /// True unless the entry before has the same term.
+  /// True unless the previous entry has the same term.
   bool is_new_term() const { return tournament_.is_new_term(); }
 
  private:

@@ -6,12 +6,12 @@
 
 namespace quern {
 
-/// Goes over the lists of an index in the order of their terms, a block of the lexicon at a time.
+/// Iterates over an index's lists in term order, one lexicon block at a time.
 class LexiconCursor {
  public:
-  /// Before the first. The index must outlive it.
+  /// Starts before the first list. The index must outlive it.
   explicit LexiconCursor(const IndexReader& index) : index_(&index) {}
-  /// Goes to the next list; false at the end.
+  /// Moves to the next list; false at the end.
   bool next() {
     if (++place_ < lists_.size()) return true;
     names_.clear();
@@ -26,7 +26,7 @@ class LexiconCursor {
     });
     return !lists_.empty();
   }
-  /// Valid until the next call of next().
+  /// The view is valid until the next call of next().
   std::string_view term() const {
     return std::string_view(names_).substr(name_ends_[place_], name_ends_[place_ + 1] - name_ends_[place_]);
   }
@@ -37,8 +37,8 @@ class LexiconCursor {
   const IndexReader* index_;
   std::uint64_t next_block_ = 0;
   std::size_t place_ = 0;
-  std::string names_;                   ///< the block's terms, one after the other
-  std::vector<std::size_t> name_ends_;  ///< from 0 on
+  std::string names_;                   ///< the block's terms, concatenated
+  std::vector<std::size_t> name_ends_;  ///< ends of the terms in names_, after a 0
   std::vector<PostingList> lists_;
 };
 

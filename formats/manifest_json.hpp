@@ -2,9 +2,12 @@
 #include <nlohmann/json.hpp>
 
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "quern/core/named.hpp"
+#include "quern/core/types.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/text/analyzer.hpp"
 #include "quern/text/field_value.hpp"
@@ -14,13 +17,21 @@ namespace quern {
 /// Manifests keep the order of their keys, so that the same content gives the same bytes.
 using ManifestJson = nlohmann::ordered_json;
 
+/// Begins a manifest with the members that all kinds of files have.
+inline ManifestJson new_manifest(const char* kind) {
+  ManifestJson json = ManifestJson::object();  // null isn't exception-safe if memory runs out
+  json["kind"] = kind;
+  json["tool"] = std::string("quern ") + version();
+  return json;
+}
+
 inline std::string manifest_text(const ManifestJson& json) { return json.dump(1) + "\n"; }
 
-/// Calls read(json) on the parsed text; whatever is missing or of another type becomes CorruptFile with `what`.
+/// Calls read(json) on the parsed text. Missing members and wrong types become CorruptFile with `what`.
 template <class Read>
 void read_manifest(const std::string& text, const std::string& what, Read&& read) {
-  // Manifests are flat and short. Deep nesting would exhaust the stack when it is dumped, and many keys would take
-  // quadratic time: an ordered object searches all of them for each.
+  // Manifests are flat and short. Deep nesting would exhaust the stack, and many keys would need quadratic time, since
+  // an ordered object searches linearly.
   constexpr int max_depth = 16;
   constexpr std::size_t max_keys = 1000;
   std::size_t keys = 0;
@@ -36,7 +47,16 @@ void read_manifest(const std::string& text, const std::string& what, Read&& read
   }
 }
 
-/// The value that `json`, a text, names in the table of an enum. Throws CorruptFile, with `what`, if it names none.
+/// What only some files of a kind hold. A program that doesn't know a feature can't read the file.
+using Features = std::vector<std::string>;
+inline constexpr std::string_view impacts_feature = "quantized impacts", weights_feature = "given weights",
+                                  shard_feature = "shard";
+
+/// Compares a manifest's list of features with what its other keys imply; a missing list is an empty one. Throws
+/// UnsupportedVersion for a feature that this program doesn't know, CorruptFile if the two differ.
+void check_features(const ManifestJson& json, const Features& implied, const std::string& what);
+
+/// The enum value named by the text `json`. Throws CorruptFile, with `what`, for unknown names.
 template <class Enum, std::size_t n>
 Enum named_value(const ManifestJson& json, const NamedValue<Enum> (&names)[n], const std::string& what) {
   const auto name = json.get<std::string>();
@@ -44,14 +64,14 @@ Enum named_value(const ManifestJson& json, const NamedValue<Enum> (&names)[n], c
   return find_named(names, name, "setting").value;
 }
 
-/// How a corpus was parsed: settings that a collection's manifest and those of the indexes built from it have alike.
+/// Parse settings shared by the manifests of a collection and of the indexes built from it.
 template <class Manifest>
 ManifestJson parse_settings(const Manifest& manifest) {
   ManifestJson settings = {{"analyzer", ManifestJson::parse(analyzer_to_json(manifest.analyzer))},
                            {"format", manifest.corpus_format},
                            {"max_document_bytes", manifest.max_document_bytes},
                            {"duplicates", name_of_value(duplicates_names, manifest.duplicates)}};
-  ManifestJson fields = ManifestJson::object();  // null would not survive that memory runs out
+  ManifestJson fields = ManifestJson::object();  // null isn't exception-safe if memory runs out
   for (const NamedField& field : named_fields)
     if (const std::string& name = manifest.field_names.*field.member; !name.empty()) fields[field.name] = name;
   if (!manifest.field_names.kept.empty()) fields["keep"] = manifest.field_names.kept;
@@ -80,7 +100,7 @@ void read_parse_settings(const ManifestJson& settings, const std::string& what, 
     throw CorruptFile(what + ": section 'manifest': names too many kept fields");
 }
 
-/// Copies how a corpus was parsed, and by which libraries, from one manifest to another; impacts are a file's own.
+/// Copies parse settings and libraries, but not impacts, from one manifest to another.
 template <class From, class To>
 void copy_parse_settings(const From& from, To& to) {
   to.analyzer = from.analyzer;
@@ -92,7 +112,7 @@ void copy_parse_settings(const From& from, To& to) {
   to.pages = from.pages;
 }
 
-/// The libraries that made a file's terms. Nothing is written where they are unknown, as in files of older programs.
+/// Writes the libraries that produced a file's terms, unless they are unknown.
 void put_libraries(ManifestJson& json, const TextLibraries& libraries);
 TextLibraries read_libraries(const ManifestJson& json);
 

@@ -77,6 +77,15 @@ constexpr LibraryName library_names[] = {{"unicode", &TextLibraries::unicode},
 
 }  // namespace
 
+void check_features(const ManifestJson& json, const Features& implied, const std::string& what) {
+  const auto features = json.value("features", Features());
+  for (const std::string& feature : features)
+    if (feature != impacts_feature && feature != weights_feature && feature != shard_feature)
+      throw UnsupportedVersion(fmt::format(
+          "{}: has the feature '{}', which this program does not know: use a newer program", what, feature));
+  if (features != implied) throw CorruptFile(what + ": section 'manifest': its features contradict its settings");
+}
+
 void put_libraries(ManifestJson& json, const TextLibraries& libraries) {
   if (libraries == TextLibraries()) return;
   ManifestJson& json_libraries = json["libraries"] = ManifestJson::object();

@@ -9,10 +9,10 @@
 #include "quern/core/named.hpp"
 #include "quern/core/quantized.hpp"
 
-/// Settings that the manifests of several kinds of files share.
+/// Settings shared by the manifests of several kinds of files.
 namespace quern {
 
-/// What parsing does with documents whose docno an earlier document has.
+/// How parsing treats documents with the docno of an earlier one.
 enum class Duplicates {
   keep,   ///< count them, keep all
   refuse  ///< fail
@@ -20,37 +20,37 @@ enum class Duplicates {
 inline constexpr NamedValue<Duplicates> duplicates_names[] = {{"keep", Duplicates::keep},
                                                               {"refuse", Duplicates::refuse}};
 
-/// Which pages of a crawl become documents, by what their records' headers say.
+/// Which pages of a crawl become documents, according to their records' headers.
 struct PageChoice {
-  /// ISO 639-3 codes: pages whose main language is another, or not said, are left out. Sorted, each once; none: all
-  /// pages stay.
+  /// ISO 639-3 codes, sorted and unique: pages with another or unknown main language are skipped. Empty: all pages
+  /// stay.
   std::vector<std::string> languages;
-  bool drop_copies = false;  ///< leave out pages whose payload digest an earlier one has
+  bool drop_copies = false;  ///< skip pages with the payload digest of an earlier one
 
   bool operator==(const PageChoice&) const = default;
 };
 
-/// Whether `text` can be a code of ISO 639-3: three letters, of lower case.
+/// Whether `text` has the form of an ISO 639-3 code: three lower-case letters.
 bool is_language_code(std::string_view text);
-/// Codes as PageChoice has them.
+/// Sorts codes and removes duplicates, as PageChoice requires.
 std::vector<std::string> sorted_languages(std::vector<std::string> codes);
 
-/// What an index's document lengths are.
+/// The kind of document lengths in an index.
 enum class Lengths {
   exact,  ///< the sums of the documents' frequencies
-  lossy   ///< numbers that came from an imported file, or from a generator, and may differ from the sums
+  lossy   ///< imported or generated numbers, which may differ from the sums
 };
 inline constexpr NamedValue<Lengths> lengths_names[] = {{"exact", Lengths::exact}, {"lossy", Lengths::lossy}};
 
-/// What documents' PageRank was taken from.
+/// The source of documents' PageRank.
 enum class PagerankSource {
-  unknown,     ///< there is none, or the manifest does not name it
+  unknown,     ///< none, or not in the manifest
   links,       ///< computed from the collection's own links
   link_file,   ///< computed from the links in a file
   score_file,  ///< read from a file
-  uniform      ///< all documents have the same
+  uniform      ///< equal for all documents
 };
-/// As manifests name them; `unknown` is left out there.
+/// Names in manifests, which omit `unknown`.
 inline constexpr NamedValue<PagerankSource> pagerank_sources[] = {{"links", PagerankSource::links},
                                                                   {"link file", PagerankSource::link_file},
                                                                   {"score file", PagerankSource::score_file},
@@ -63,18 +63,17 @@ struct PagerankOrigin {
   bool operator==(const PagerankOrigin&) const = default;
 };
 
-/// How PageRank, which sums to 1 over all documents, is mapped to [0, 1] for use in scores. The greatest becomes 1.
-/// Wang et al. only say that PageRank and term scores are mapped to one range; the scale decides how early a query may
-/// stop.
+/// How scores map PageRank, which sums to 1 over all documents, to [0, 1]; the greatest becomes 1. Wang et al. state
+/// only that PageRank and term scores share a range. The scale determines how early a query can stop.
 enum class PagerankScale { rank, log, linear };
 inline constexpr NamedValue<PagerankScale> pagerank_scales[] = {
-    {"rank", PagerankScale::rank, "the share of documents that have no greater PageRank"},
+    {"rank", PagerankScale::rank, "the share of documents with a PageRank up to this one"},
     {"log", PagerankScale::log, "its logarithm, from the smallest (0) to the greatest (1)"},
     {"linear", PagerankScale::linear, "divided by the greatest"},
 };
 
-/// What made the scores that documents have by themselves: PageRank as scores use it, and global scores. Stored in the
-/// manifests of orders and indexes that hold such scores.
+/// Settings of query-independent scores: PageRank as used in scores, and global scores. Stored in the manifests of
+/// orders and indexes with such scores.
 struct DocumentScoreSettings {
   PagerankScale pagerank_scale = PagerankScale::rank;
   PagerankOrigin origin;
@@ -88,7 +87,7 @@ struct DocumentScoreSettings {
 void check_score_settings(const DocumentScoreSettings& settings);
 
 nlohmann::ordered_json to_json(const ImpactSettings& settings);
-/// Throws as document_score_settings() does, and CorruptFile for numbers out of range.
+/// Throws like document_score_settings(), and CorruptFile for numbers out of range.
 ImpactSettings read_impact_settings(const nlohmann::ordered_json& json, const std::string& what);
 
 nlohmann::ordered_json to_json(const DocumentScoreSettings& settings);

@@ -11,9 +11,7 @@
 namespace quern {
 
 std::string OrderManifest::to_json() const {
-  ManifestJson json = ManifestJson::object();  // null would not survive that memory runs out
-  json["kind"] = "order";
-  json["tool"] = std::string("quern ") + version();
+  ManifestJson json = new_manifest("order");
   json["settings"] = {{"by", name_of_value(order_names, options.by)}, {"seed", options.seed}};
   json["documents"] = documents;
   json["scores"] = {{"pagerank", has_pagerank}, {"global_scores", has_global_scores}};
@@ -39,7 +37,7 @@ OrderManifest OrderManifest::from_json(const std::string& text, const std::strin
   const std::vector<docid_t>& shards = manifest.shards;
   for (std::size_t i = 0; i < shards.size(); ++i)
     if (i == 0 ? shards[i] != 0 : shards[i] < shards[i - 1] || shards[i] > manifest.documents)
-      throw CorruptFile(what + ": section 'manifest': the first docIDs of shards do not rise");
+      throw CorruptFile(what + ": section 'manifest': the first docIDs of shards do not ascend");
   return manifest;
 }
 
@@ -59,7 +57,7 @@ void write_order(File& out, const DocumentOrder& order, const OrderOptions& opti
     manifest.shards = shards;
     manifest.has_pagerank = !order.pagerank.empty();
     manifest.has_global_scores = !order.global_scores.empty();
-    ContainerWriter writer(out, FileKind::order, order_version);
+    ContainerWriter writer(out, FileKind::order);
     writer.add_array("documents", order.documents);
     if (manifest.has_pagerank) writer.add_array("pagerank", order.pagerank);
     if (manifest.has_global_scores) writer.add_array("global_scores", order.global_scores);
@@ -69,7 +67,7 @@ void write_order(File& out, const DocumentOrder& order, const OrderOptions& opti
 }
 
 OrderReader OrderReader::open(const std::string& path) {
-  return with_own_errors([&] { return OrderReader(ContainerReader::open(path, FileKind::order, order_version)); });
+  return with_own_errors([&] { return OrderReader(ContainerReader::open(path, FileKind::order)); });
 }
 
 OrderReader::OrderReader(ContainerReader container) try
@@ -83,8 +81,8 @@ void OrderReader::check_belongs_to(const CollectionReader& collection) const {
   const std::string wanted = hash_text(collection.content_hash());
   if (manifest_.collection_hash != wanted || manifest_.documents != collection.num_documents()) {
     throw InvalidArgument(
-        fmt::format("{}: is an order of another collection, not of {}; make one with: quern order {} -o ORDER", name(),
-                    collection.name(), collection.name()));
+        fmt::format("{}: is an order of another collection, not of {}; create one with: quern order {} -o ORDER",
+                    name(), collection.name(), collection.name()));
   }
 }
 
@@ -104,9 +102,9 @@ DocumentOrder OrderReader::load() const {
     }
     for (std::size_t i = 0; i < order.global_scores.size(); ++i)
       if (!(order.global_scores[i] >= 0) || (i > 0 && order.global_scores[i] > order.global_scores[i - 1]))
-        container_.fail("global_scores", "do not fall");
+        container_.fail("global_scores", "increase");
     for (const float rank : order.pagerank)
-      if (!(rank >= 0 && rank <= 1)) container_.fail("pagerank", "is not in [0, 1] everywhere");
+      if (!(rank >= 0 && rank <= 1)) container_.fail("pagerank", "has values outside of [0, 1]");
     return order;
   });
 }

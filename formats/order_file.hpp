@@ -10,9 +10,7 @@
 /// The order file: a docID order of one collection. See order.md.
 namespace quern {
 
-inline constexpr FormatVersions order_version = {.written = 1, .oldest_read = 1};
-
-/// The docID orders; order/order.hpp computes them.
+/// The docID orders; see order/order.hpp.
 enum class OrderBy { natural, url, score, bisection, random };
 inline constexpr NamedValue<OrderBy> order_names[] = {{"natural", OrderBy::natural},
                                                       {"url", OrderBy::url},
@@ -20,11 +18,11 @@ inline constexpr NamedValue<OrderBy> order_names[] = {{"natural", OrderBy::natur
                                                       {"bisection", OrderBy::bisection},
                                                       {"random", OrderBy::random}};
 
-/// What shapes an order besides the collection. Each order uses what concerns it.
+/// Options of orders; each order uses some of them.
 struct OrderOptions {
   OrderBy by = OrderBy::natural;
   std::uint64_t seed = 1;        ///< of `random`
-  DocumentScoreSettings scores;  ///< of orders that bring PageRank; its alpha, k1 and b of `score`
+  DocumentScoreSettings scores;  ///< of orders with PageRank; alpha, k1 and b only for `score`
 };
 
 /// Consecutive docIDs of an order.
@@ -35,29 +33,29 @@ struct DocidRange {
   docid_t size() const { return end - first; }
 };
 
-/// A docID order, and scores of documents where it has them.
+/// A docID order, with document scores if it has any.
 struct DocumentOrder {
-  std::vector<docid_t> documents;    ///< at each docID: the document's number in the collection
+  std::vector<docid_t> documents;    ///< document number in the collection, by docID
   std::vector<float> pagerank;       ///< by docID, in [0, 1]; empty if the order has none
-  std::vector<float> global_scores;  ///< by docID, none greater than the one before; empty if the order has none
+  std::vector<float> global_scores;  ///< by docID, never increasing; empty if the order has none
   PagerankOrigin pagerank_origin = {};
 };
 
 struct OrderManifest {
   OrderOptions options;
   std::uint64_t documents = 0;
-  std::string collection_hash;  ///< of the collection that it belongs to
+  std::string collection_hash;  ///< of its collection
   bool has_pagerank = false;
   bool has_global_scores = false;
   std::vector<docid_t> shards;  ///< the first docID of each shard; empty if the order is not cut
 
-  /// The docIDs of the number-th shard, counted from 0.
+  /// The docIDs of shard `number`, from 0.
   DocidRange shard(std::size_t number) const;
   std::string to_json() const;
   static OrderManifest from_json(const std::string& text, const std::string& what);
 };
 
-/// Writes an order of `collection`, cut into shards with these first docIDs, or into none.
+/// Writes an order of `collection`, cut into shards at these first docIDs; no shards if empty.
 void write_order(File& out, const DocumentOrder& order, const OrderOptions& options, const CollectionReader& collection,
                  const std::vector<docid_t>& shards = {});
 
@@ -70,9 +68,9 @@ class OrderReader {
   const OrderManifest& manifest() const { return manifest_; }
   const ContainerReader& container() const { return container_; }
   const std::string& name() const { return container_.name(); }
-  /// Throws InvalidArgument if the order is of another collection.
+  /// Throws InvalidArgument if the order belongs to another collection.
   void check_belongs_to(const CollectionReader& collection) const;
-  /// Throws CorruptFile if the documents are not a permutation.
+  /// Throws CorruptFile if the documents aren't a permutation.
   DocumentOrder load() const;
 
  private:

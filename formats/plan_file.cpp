@@ -14,9 +14,7 @@
 namespace quern {
 
 std::string PlanManifest::to_json() const {
-  ManifestJson json = ManifestJson::object();  // null would not survive that memory runs out
-  json["kind"] = "plan";
-  json["tool"] = std::string("quern ") + version();
+  ManifestJson json = new_manifest("plan");
   json["settings"] = {{"policy", policy},
                       {"budget_bytes", budget_bytes},
                       {"max_admission", max_admission},
@@ -107,7 +105,7 @@ void write_plan(File& out, const CachePlan& plan) {
       manifest.cached_blocks += list.blocks;
       manifest.cached_bytes += list.bytes;
     }
-    ContainerWriter writer(out, FileKind::plan, plan_version);
+    ContainerWriter writer(out, FileKind::plan);
     writer.add_array("terms", terms);
     writer.add_array("blocks", blocks);
     writer.add_array("bytes", bytes);
@@ -117,7 +115,7 @@ void write_plan(File& out, const CachePlan& plan) {
 }
 
 PlanReader PlanReader::open(const std::string& path) {
-  return with_own_errors([&] { return PlanReader(ContainerReader::open(path, FileKind::plan, plan_version)); });
+  return with_own_errors([&] { return PlanReader(ContainerReader::open(path, FileKind::plan)); });
 }
 
 PlanReader::PlanReader(ContainerReader container) try
@@ -129,8 +127,8 @@ PlanReader::PlanReader(ContainerReader container) try
 void PlanReader::check_belongs_to(const IndexReader& index) const {
   if (manifest_.index_hash != hash_text(index.container().content_hash())) {
     throw InvalidArgument(
-        fmt::format("{}: is a plan for another index, not for {}; make one with: quern plan {} -q LOG -o PLAN", name(),
-                    index.name(), index.name()));
+        fmt::format("{}: is a plan for another index, not for {}; create one with: quern plan {} -q LOG -o PLAN",
+                    name(), index.name(), index.name()));
   }
 }
 
@@ -142,19 +140,19 @@ CachePlan PlanReader::load() const {
     CachePlan plan;
     plan.manifest = manifest_;
     plan.lists.reserve(terms.size());
-    // Terms rise, so that there are fewer than 2^32 lists and the sum of their blocks stays below 2^64; that of the
-    // bytes need not.
+    // Terms ascend, so there are fewer than 2^32 lists and the sum of blocks stays below 2^64; the sum of bytes may
+    // not.
     std::uint64_t sum_of_blocks = 0, bytes_left = manifest_.cached_bytes;
     for (std::size_t i = 0; i < terms.size(); ++i) {
-      if (i > 0 && terms[i] <= terms[i - 1]) container_.fail("terms", "do not rise");
-      if (blocks[i] == 0) container_.fail("blocks", "holds a list without blocks");
-      if (bytes[i] > bytes_left) container_.fail("bytes", "has another sum than the manifest says");
+      if (i > 0 && terms[i] <= terms[i - 1]) container_.fail("terms", "do not ascend");
+      if (blocks[i] == 0) container_.fail("blocks", "has a list without blocks");
+      if (bytes[i] > bytes_left) container_.fail("bytes", "its sum differs from the manifest's");
       sum_of_blocks += blocks[i];
       bytes_left -= bytes[i];
       plan.lists.push_back({terms[i], blocks[i], bytes[i]});
     }
-    if (sum_of_blocks != manifest_.cached_blocks) container_.fail("blocks", "has another sum than the manifest says");
-    if (bytes_left > 0) container_.fail("bytes", "has another sum than the manifest says");
+    if (sum_of_blocks != manifest_.cached_blocks) container_.fail("blocks", "its sum differs from the manifest's");
+    if (bytes_left > 0) container_.fail("bytes", "its sum differs from the manifest's");
     return plan;
   });
 }
@@ -163,17 +161,17 @@ CachePlan PlanReader::load_for(const IndexReader& index) const {
   return with_own_errors([&] {
     check_belongs_to(index);
     if (manifest_.block % index.block_size() != 0)
-      container_.fail("manifest", "a caching block is not made of whole blocks of the index");
+      container_.fail("manifest", "a caching block is not a multiple of the index's blocks");
     CachePlan plan = load();
     if (!plan.lists.empty() && plan.lists.back().term >= index.manifest().terms)
       container_.fail("terms", "contains a term that is not in the index");
-    // Only the blocks of the lexicon in which a cached list stands are read.
+    // Read only the lexicon blocks that contain cached lists.
     for (auto list = plan.lists.begin(); list != plan.lists.end();) {
       const std::uint64_t lexicon_block = list->term / terms_per_block;
       index.for_each_list(lexicon_block, [&](std::string_view, const PostingList& postings) {
         if (list == plan.lists.end() || list->term != postings.number) return;
         const std::uint64_t blocks_there = (postings.df - 1) / manifest_.block + 1;
-        if (list->blocks > blocks_there) container_.fail("blocks", "holds more blocks of a list than it has");
+        if (list->blocks > blocks_there) container_.fail("blocks", "has more blocks of a list than the index");
         ++list;
       });
       if (list != plan.lists.end() && list->term / terms_per_block == lexicon_block)

@@ -9,25 +9,23 @@
 #include "quern/formats/container.hpp"
 #include "quern/formats/index_file.hpp"
 
-/// The cache plan: which posting lists of an index a GPU keeps in its memory, and how much of each. See plan.md.
+/// The cache plan: which posting lists of an index a GPU keeps in memory, and how much of each. See plan.md.
 namespace quern {
 
-inline constexpr FormatVersions plan_version = {.written = 2, .oldest_read = 1};
-
-/// The front of a posting list that a plan keeps in GPU memory.
+/// The first blocks of a posting list, kept in GPU memory.
 struct CachedList {
   term_t term = 0;           ///< number of the list in the index
   std::uint32_t blocks = 0;  ///< caching blocks from the front, at least 1
-  std::uint64_t bytes = 0;   ///< what they take of a GPU's memory for lists
+  std::uint64_t bytes = 0;   ///< their bytes in the GPU's memory for lists
   bool operator==(const CachedList&) const = default;
 };
 
-/// The settings that shaped a plan, the log that it was made from, and its sums.
+/// The settings of a plan, the log behind it, and its sums.
 struct PlanManifest {
   std::string policy;                        ///< its name in lib/plan
   std::uint64_t budget_bytes = 0;            ///< of GPU memory
-  std::optional<std::uint64_t> budget_rows;  ///< block rows of the plan's lists; none: they have no limit
-  double max_admission = 1;                  ///< lambda: the share of a list that may be cached, in (0, 1]
+  std::optional<std::uint64_t> budget_rows;  ///< limit of the lists' block rows; none: unlimited
+  double max_admission = 1;                  ///< lambda: the largest share of a list to cache, in (0, 1]
   std::string count = "visited";             ///< which blocks count: visited or probed
   std::uint64_t k = 10;                      ///< results per query
   double alpha = 0.3;                        ///< PageRank's share of scores
@@ -40,17 +38,17 @@ struct PlanManifest {
   std::uint64_t block = 256;           ///< postings of a caching block
   std::uint64_t queries = 0;           ///< of the log
   std::uint64_t distinct_queries = 0;  ///< of the log
-  std::uint64_t unknown_queries = 0;   ///< of the log: with a term that is not in the index
+  std::uint64_t unknown_queries = 0;   ///< of the log: with a term not in the index
   std::uint64_t empty_queries = 0;     ///< of the log: without results
   std::string log_hash;                ///< of the log's queries, 16 hexadecimal digits; empty: unknown
   std::string index_hash;              ///< content hash of the index's container, 16 hexadecimal digits
-  std::uint64_t lists = 0;             ///< lists of which something is cached
+  std::uint64_t lists = 0;             ///< lists with cached blocks
   std::uint64_t cached_blocks = 0;     ///< sum over the lists
   std::uint64_t cached_bytes = 0;      ///< sum over the lists
-  std::uint64_t index_bytes = 0;       ///< of all coded lists: 100 % of a budget
+  std::uint64_t index_bytes = 0;       ///< of all encoded lists: 100 % of a budget
 
   std::string to_json() const;
-  /// Throws CorruptFile, with `what` in front, if something is missing, of another type or impossible.
+  /// Throws CorruptFile, with `what` first, if something is missing, of another type or impossible.
   static PlanManifest from_json(const std::string& text, const std::string& what);
 };
 
@@ -59,15 +57,15 @@ struct CachePlan {
   PlanManifest manifest;
   std::vector<CachedList> lists;  ///< in increasing order of term numbers
 
-  /// How many of a list's blocks are cached; 0 if it has no row. Takes a binary search.
+  /// Cached blocks of a list; 0 if it has no row. A binary search.
   std::uint64_t blocks_of(term_t term) const;
 };
 
-/// Writes a plan; fills in the manifest's lists, cached_blocks and cached_bytes itself. The same plan gives the same
-/// bytes. Throws IoError.
+/// Writes a plan and computes the manifest's lists, cached_blocks and cached_bytes. Equal plans give equal bytes.
+/// Throws IoError.
 void write_plan(File& out, const CachePlan& plan);
 
-/// A plan file, opened and its manifest checked.
+/// An open plan file with a checked manifest.
 class PlanReader {
  public:
   static PlanReader open(const std::string& path);
@@ -78,11 +76,10 @@ class PlanReader {
   const std::string& name() const { return container_.name(); }
   /// Throws InvalidArgument if the plan is for another index.
   void check_belongs_to(const IndexReader& index) const;
-  /// All lists. Throws CorruptFile unless terms rise, each list has a block, and the manifest's sums are those of the
-  /// lists.
+  /// Loads all lists. Throws CorruptFile unless terms ascend, each list has a block, and the sums match the manifest.
   CachePlan load() const;
-  /// The same for a plan for `index`. Also throws InvalidArgument if the plan is for another index, and CorruptFile if
-  /// a term is not in the index or has fewer blocks than the plan caches.
+  /// Loads all lists of a plan for `index`. Also throws InvalidArgument if the plan is for another index, and
+  /// CorruptFile if a term isn't in the index or has fewer blocks than the plan caches.
   CachePlan load_for(const IndexReader& index) const;
 
  private:

@@ -19,7 +19,7 @@ namespace {
                   index.name(), section, list.number, block, why));
 }
 
-/// Weights that the corpus gave stand for frequencies, of which none is 0.
+/// Given weights replace frequencies and must not be 0.
 void check_weights(std::span<const freq_t> weights, const IndexReader& index, const PostingList& list,
                    std::size_t block) {
   if (std::find(weights.begin(), weights.end(), freq_t{0}) != weights.end())
@@ -80,7 +80,7 @@ unsigned BlockReader::size_of(std::size_t block) const {
 }
 
 bool BlockReader::rises(std::size_t block) const {
-  // Sums of gaps can only fall by passing 2^32. Whole words and no early exit, so that compilers vectorize the loop.
+  // Prefix sums decrease only by overflowing 2^32. Whole words and no early exit, so that compilers vectorize the loop.
   std::uint32_t falls = block > 0 && decoded_->docids[0] <= list_.block_last[block - 1];
   for (unsigned i = 1; i < size_; ++i) {
     const docid_t before = decoded_->docids[i - 1], docid = decoded_->docids[i];
@@ -177,7 +177,7 @@ void PostingCursor::next_geq(docid_t target) {
     enter(search_rows(rows, block + 1, target));
     if (docid_ >= target) return;
   }
-  // The block's last docID is `target` or more, so there is a place.
+  // The block's last docID is at least `target`, so the search succeeds.
   place_ = static_cast<unsigned>(search_block(reader_.docids(), place_, target));
   docid_ = reader_.docids()[place_];
 }

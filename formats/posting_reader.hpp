@@ -10,12 +10,12 @@
 #include "quern/core/scratch_memory.hpp"
 #include "quern/formats/index_file.hpp"
 
-/// Reading the posting lists of an index: searches in ascending docIDs, blocks in any order (BlockReader), and postings
-/// one by one (PostingCursor).
+/// Readers of posting lists: searches in ascending docIDs, blocks in any order (BlockReader), and postings one by one
+/// (PostingCursor).
 namespace quern {
 
-/// The first place from `from` on whose docID is not below `target`; docids.size() if there is none. Halves the range
-/// without branches: targets are as good as random, so a branch would be mispredicted every other time.
+/// The first index at or after `from` with a docID of at least `target`; docids.size() if there is none. A branch-free
+/// binary search: branches on random targets would be mispredicted half of the time.
 inline std::size_t search_block(std::span<const docid_t> docids, std::size_t from, docid_t target) {
   const docid_t* first = docids.data() + from;
   std::size_t size = docids.size() - from;
@@ -28,8 +28,8 @@ inline std::size_t search_block(std::span<const docid_t> docids, std::size_t fro
   return static_cast<std::size_t>(first - docids.data()) + (*first < target);
 }
 
-/// The first row at `from` or after with a docID of at least `target`, or rows.size(), also if rows of a damaged file
-/// do not ascend: nothing has checked them. The place is usually near, so steps double until they reach it.
+/// The first row at or after `from` with a docID of at least `target`, or rows.size(). Safe for rows of a damaged file
+/// that don't ascend. Galloping search, since the row is usually near.
 inline std::size_t search_rows(std::span<const docid_t> rows, std::size_t from, docid_t target) {
   std::size_t step = 1;
   while (from + step <= rows.size() && rows[from + step - 1] < target) {
@@ -41,18 +41,18 @@ inline std::size_t search_rows(std::span<const docid_t> rows, std::size_t from, 
   return row;
 }
 
-/// Decodes a posting list block by block, in any order; the block of a single-block list is decoded from the start.
-/// Documents can safely be indexed by what it returns: the docIDs of a decoded block ascend, are greater than those of
-/// the block before, are below num_documents, and end with the docID in the block's row. Throws CorruptFile otherwise.
-/// Keeps the docIDs of one block at a time, and its frequencies once they are read.
+/// Decodes a posting list block by block, in any order; a single-block list is decoded at once. Its docIDs are safe as
+/// indexes of documents: those of a decoded block ascend, exceed those of the previous block, are below num_documents,
+/// and end with the docID in the block's row. Throws CorruptFile otherwise. Holds the docIDs of one block, and its
+/// frequencies once they are read.
 class BlockReader {
  public:
-  /// Adds to *blocks_decoded, unless it is null, each block that is decoded.
+  /// Counts decoded blocks in *blocks_decoded unless it is null.
   BlockReader(const IndexReader& index, const PostingList& list, std::uint64_t* blocks_decoded = nullptr);
 
   const PostingList& list() const { return list_; }
   std::size_t num_blocks() const { return num_blocks_; }
-  /// The block's last docID, without decoding it (the block of a single-block list is decoded already).
+  /// The block's last docID, without decoding it.
   docid_t last(std::size_t block) const {
     return num_blocks_ == 1 ? decoded_->docids[size_ - 1] : list_.block_last[block];
   }
@@ -64,35 +64,35 @@ class BlockReader {
   std::size_t block() const { return block_; }
   unsigned size() const { return size_; }
   std::span<const docid_t> docids() const { return {decoded_->docids.data(), size_}; }
-  /// After them, for searches in wide registers, come this many times end_docid.
+  /// Copies of end_docid after them, for searches in wide registers.
   static constexpr std::size_t docid_padding = 16;
-  /// All frequencies; of an index with given impacts these, its weights.
+  /// All frequencies, or the given weights.
   std::span<const freq_t> freqs() { return freqs_of(block_); }
-  /// All frequencies of any block; the docIDs stay those of the current one.
+  /// All frequencies of any block; the current block's docIDs stay.
   std::span<const freq_t> freqs_of(std::size_t block);
-  /// One frequency. The first few of a block are read without decoding the others if the codec can do that.
+  /// One frequency. The first few of a block are read without decoding the others if the codec supports it.
   freq_t freq(unsigned place) {
     if (block_ == freqs_block_) return decoded_->freqs[place];
     if (freqs_read_++ >= single_freqs) return freqs()[place];
     return single_freq(block_, words_, size_, place);
   }
-  /// The frequencies at some places of any block. A few are read without decoding the others.
+  /// The frequencies at some positions of any block. A few are read without decoding the others.
   void read_freqs(std::size_t block, std::span<const std::uint16_t> places, freq_t* out);
-  /// Throws CorruptFile, which names the file, the list and the block.
+  /// Throws CorruptFile with the file, the list and the block.
   [[noreturn]] void fail(std::size_t block, const char* why) const;
-  /// All quantized impacts of the block, if the index has them. Not for short lists. They take the place of
-  /// frequencies, which have to be decoded again: scores need one or the other.
+  /// All quantized impacts of the block. Requires quantized impacts; not for short lists. They overwrite the decoded
+  /// frequencies, since scores need only one of them.
   std::span<const std::uint32_t> quantized_impacts();
-  /// One of any block.
+  /// One quantized impact of any block.
   std::uint32_t quantized_impact(std::size_t block, unsigned place) const;
 
-  /// What a reader has in memory apart.
+  /// A reader's separate memory, in bytes.
   static constexpr std::size_t decoded_bytes = 2 * sizeof(std::uint32_t) * (max_block_size + over_write_values);
 
  private:
   static constexpr unsigned single_freqs = 2;
 
-  /// decode(), with the file and the place in what it throws.
+  /// Calls decode() and adds file and position to its errors.
   template <class Decode>
   std::invoke_result_t<Decode> naming_place(std::size_t block, Decode&& decode) const {
     try {
@@ -102,13 +102,13 @@ class BlockReader {
     }
   }
   freq_t single_freq(std::size_t block, WordView words, unsigned size, unsigned place) const;
-  /// Decodes a block's quantized impacts to where frequencies are.
+  /// Decodes a block's quantized impacts into the frequencies' buffer.
   void decode_impacts_of(std::size_t block, unsigned size);
   void load_short_list();
   void pad_docids() { std::fill_n(decoded_->docids.begin() + size_, docid_padding, end_docid); }
   WordView block_words(std::size_t block) const;
   unsigned size_of(std::size_t block) const;
-  /// Whether the decoded docIDs ascend and come after those of the block before.
+  /// Whether the decoded docIDs ascend and follow those of the previous block.
   bool rises(std::size_t block) const;
 
   const IndexReader* index_;
@@ -123,8 +123,8 @@ class BlockReader {
   WordView words_;
   std::size_t freqs_block_ = SIZE_MAX;  ///< the block whose frequencies are decoded
   unsigned freqs_read_ = 0;             ///< frequencies of the block that were read one by one
-  /// Apart, so that the readers of a query's lists are no single allocation of a size that the system maps anew each
-  /// time; and kept by the thread for the next query's lists.
+  /// Allocated separately, so that a query's readers aren't one large allocation that the system maps each time; the
+  /// thread keeps it for the next query.
   struct Decoded {
     std::array<docid_t, max_block_size + over_write_values> docids;
     std::array<freq_t, max_block_size + over_write_values> freqs;
@@ -132,11 +132,11 @@ class BlockReader {
   ScratchArray<Decoded> decoded_{1};
 };
 
-/// Decodes a short list; the spans have its length. Throws CorruptFile as BlockReader does.
+/// Decodes a short list; the spans have its length. Throws CorruptFile like BlockReader.
 void read_short_list(const IndexReader& index, const PostingList& list, std::span<docid_t> docids,
                      std::span<freq_t> freqs);
 
-/// Calls visit(reader) for each block of a list, in order, with the block as the reader's current one.
+/// Calls visit(reader) with each block of a list as the current one, in order.
 template <class Visit>
 void for_each_block(const IndexReader& index, const PostingList& list, Visit&& visit,
                     std::uint64_t* blocks_decoded = nullptr) {
@@ -147,12 +147,11 @@ void for_each_block(const IndexReader& index, const PostingList& list, Visit&& v
   }
 }
 
-/// Moves forwards over one posting list, posting by posting. docid() is end_docid after the last posting; next() and
-/// freq() may not be called there. Blocks are skipped by their last docID without being decoded, and frequencies are
-/// decoded only when they are read.
+/// Iterates over a posting list. docid() is end_docid after the last posting; don't call next() or freq() there. Skips
+/// blocks by their last docID without decoding them, and decodes frequencies only when they are read.
 class PostingCursor {
  public:
-  /// Counts blocks as BlockReader does.
+  /// Counts blocks like BlockReader.
   PostingCursor(const IndexReader& index, const PostingList& list, std::uint64_t* blocks_decoded = nullptr)
       : reader_(index, list, blocks_decoded) {
     enter(0);
@@ -161,7 +160,7 @@ class PostingCursor {
   docid_t docid() const { return docid_; }
   std::uint64_t df() const { return reader_.list().df; }
   freq_t freq() { return reader_.freq(place_); }
-  /// The reader at the cursor's block, and the cursor's place in that block.
+  /// The reader at the cursor's block, and the cursor's position in the block.
   BlockReader& reader() { return reader_; }
   unsigned place() const { return place_; }
   void next() {
@@ -176,7 +175,7 @@ class PostingCursor {
     place_ = place;
     docid_ = reader_.docids()[place];
   }
-  /// Moves to the first posting whose docID is at least `target`; stays if it is there already.
+  /// Moves to the first posting with a docID of at least `target`; stays if the current one qualifies.
   void next_geq(docid_t target);
 
  private:
@@ -187,38 +186,37 @@ class PostingCursor {
   docid_t docid_ = 0;
 };
 
-// What a GPU with less memory than the index keeps of posting lists. Plans and the GPU's list store both count with
-// these functions.
+// The parts of posting lists that a GPU with less memory than the index keeps. Plans and the GPU's list store both
+// count with these functions.
 
-/// Words of 32 bits of a posting list, or of a part of it.
+/// Words (32 bits) of a posting list or a part of it.
 struct ListWords {
-  std::uint64_t coded = 0;    ///< with the list's header
-  std::uint64_t impacts = 0;  ///< quantized, of the same blocks
+  std::uint64_t coded = 0;    ///< including the list header
+  std::uint64_t impacts = 0;  ///< quantized impacts of the same blocks
 
   std::uint64_t size() const { return coded + impacts; }
   std::uint64_t size_bytes() const { return size() * sizeof(std::uint32_t); }
 };
 
-/// Whether a GPU keeps a list: lists of one block come with the queries that need them.
+/// Whether a GPU keeps a list: single-block lists are sent with the queries that need them.
 inline bool is_kept(const PostingList& list) { return !list.block_last.empty(); }
 
-/// The first `blocks` blocks, in the index's size, of a list that is_kept(): the whole list if it has no more, or if
-/// its rows or impacts contradict each other. `with_impacts`: whether impacts are kept, which quantized scores need.
+/// Words of the first `blocks` index blocks of a list that is_kept(); the whole list if it has no more, or if its rows
+/// or impacts contradict each other. `with_impacts`: whether to keep impacts, for quantized scores.
 ListWords front_of(const PostingList& list, std::uint64_t blocks, unsigned block_size, bool with_impacts);
 
-/// The first `blocks` blocks, in the index's size, of a list that has more, as a list. Numbers that do not depend on
-/// where the list ends, and those that are upper bounds, stay those of the whole list; IDF is not among them.
+/// The first `blocks` index blocks of a longer list, as a list. Upper bounds and numbers independent of the list's end
+/// stay those of the whole list; IDF doesn't.
 PostingList list_of_front(const PostingList& list, std::uint64_t blocks, unsigned block_size, bool with_impacts);
 
 /// A block row: last docID, offset, maximum.
 inline constexpr std::uint64_t block_row_bytes = sizeof(docid_t) + sizeof(std::uint32_t) + sizeof(std::uint16_t);
 
-/// The block rows that a kept list takes where only kept lists have theirs: by twos, so that rows of 16 bits begin at
-/// whole words. All rows of a list come with its first block.
+/// Block rows of a kept list in a store of kept lists: an even number, so that 16-bit rows begin at whole words. All
+/// rows of a list come with its first block.
 inline std::uint64_t rows_kept(const PostingList& list) { return (list.block_last.size() + 1) / 2 * 2; }
 
-/// The bytes of all coded lists, those of one block included, and of their impacts if these are kept: what shares of an
-/// index's lists are shares of.
+/// Bytes of all encoded lists, including single-block ones, and of their impacts if kept: 100 % of an index's lists.
 std::uint64_t coded_list_bytes(const IndexReader& index, bool with_impacts);
 
 }  // namespace quern

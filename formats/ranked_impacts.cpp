@@ -10,9 +10,6 @@ namespace {
 /// Greatest impacts are mostly from 1 / 4 to 1: their distance from the bits of 1 takes three bytes.
 constexpr std::uint32_t bits_of_one = std::bit_cast<std::uint32_t>(1.0f), far_below_one = 0xffffff;
 
-/// Versions of the index in which the greatest impact is a float, and each other one has 16 bits.
-constexpr std::uint32_t last_of_16_bits = 3;
-
 /// Steps in which a k-th best impact is a share of the greatest.
 constexpr std::uint32_t shares = 255;
 
@@ -43,10 +40,7 @@ float read_greatest(ByteReader& from) {
 
 }  // namespace
 
-float stored_kth_impact(float impact, float greatest, std::uint32_t version) {
-  if (version <= last_of_16_bits) return dequantize_down(quantize_down(impact));
-  return impact_of(share_of(impact, greatest), greatest);
-}
+float stored_kth_impact(float impact, float greatest) { return impact_of(share_of(impact, greatest), greatest); }
 
 void put_ranked_impacts(Bytes& to, const RankedImpacts& bounds, std::uint64_t df) {
   put_greatest(to, bounds[0]);
@@ -54,14 +48,11 @@ void put_ranked_impacts(Bytes& to, const RankedImpacts& bounds, std::uint64_t df
     if (df >= stored_ranks[i]) put_le(to, static_cast<std::uint8_t>(share_of(bounds[i], bounds[0])));
 }
 
-RankedImpacts read_ranked_impacts(ByteReader& from, std::uint64_t df, std::uint32_t version) {
+RankedImpacts read_ranked_impacts(ByteReader& from, std::uint64_t df) {
   RankedImpacts bounds{};
-  bounds[0] = version <= last_of_16_bits ? from.le<float>() : read_greatest(from);
-  for (std::size_t i = 1; i < stored_ranks.size(); ++i) {
-    if (df < stored_ranks[i]) continue;
-    bounds[i] = version <= last_of_16_bits ? dequantize_down(from.le<std::uint16_t>())
-                                           : impact_of(from.le<std::uint8_t>(), bounds[0]);
-  }
+  bounds[0] = read_greatest(from);
+  for (std::size_t i = 1; i < stored_ranks.size(); ++i)
+    if (df >= stored_ranks[i]) bounds[i] = impact_of(from.le<std::uint8_t>(), bounds[0]);
   return bounds;
 }
 

@@ -14,13 +14,13 @@ inline constexpr std::array<std::uint32_t, 4> stored_ranks = {1, 10, 100, 1000};
 /// ranks that the list has not.
 using RankedImpacts = std::array<float, stored_ranks.size()>;
 
-/// The k-th best impact of a list as it is stored beside the greatest: never above `impact`, and below it by 1 / 128 of
-/// the greatest at most, or by the steps of 16 bits, all that versions up to 3 of the index round to.
-float stored_kth_impact(float impact, float greatest, std::uint32_t version);
+/// The k-th best impact of a list as it is stored beside the greatest: never above `impact`, and below it by at most
+/// 1 / 128 of the greatest.
+float stored_kth_impact(float impact, float greatest);
 
 /// Appends those of a list of `df` postings.
 void put_ranked_impacts(Bytes& to, const RankedImpacts& bounds, std::uint64_t df);
-/// Reads them. Until version 3 of the index, they had more bits. Throws CorruptFile for a greatest impact above 1.
-RankedImpacts read_ranked_impacts(ByteReader& from, std::uint64_t df, std::uint32_t version);
+/// Reads them. Throws CorruptFile for a greatest impact above 1.
+RankedImpacts read_ranked_impacts(ByteReader& from, std::uint64_t df);
 
 }  // namespace quern

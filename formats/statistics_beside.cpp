@@ -43,7 +43,7 @@ std::optional<TermCounts> StatisticsBeside::find(std::string_view term) const {
     if (!block) return std::nullopt;
     const auto payload = terms_.block(*block).find(term, [](ByteView) {});
     if (!payload) return std::nullopt;
-    return TermCounts::of(*payload, terms_.what());
+    return TermCounts::parse(*payload, terms_.what());
   });
 }
 

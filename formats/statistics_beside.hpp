@@ -8,16 +8,16 @@
 
 namespace quern {
 
-/// Statistics in which terms are looked up, such as those that lie beside the index of a shard with PageRank: scores
-/// need the counts of all terms of a query, also of those that are in other shards alone. Many threads may ask at once.
+/// Term look-ups in the statistics beside a shard with PageRank: its scores need the counts of all query terms,
+/// including those only in other shards. Thread-safe.
 class StatisticsBeside {
  public:
-  /// Throws InvalidArgument if the file is missing, or not the one that the shard was built with.
+  /// Throws InvalidArgument if the file is missing, or isn't the one that the shard was built with.
   static StatisticsBeside open(const IndexReader& shard);
   explicit StatisticsBeside(StatisticsReader statistics);
 
   const StatisticsReader& statistics() const { return statistics_; }
-  /// Nothing if no document has the term.
+  /// nullopt if no document contains the term.
   std::optional<TermCounts> find(std::string_view term) const;
 
  private:
@@ -25,7 +25,7 @@ class StatisticsBeside {
   TermDictionary terms_;
 };
 
-/// Where the statistics of a shard are, if it has any: `index_path` is its folder, or the file in it.
+/// Path of a shard's statistics, if it has any. `index_path` is its folder or the file in it.
 std::string statistics_path(const std::string& index_path);
 
 }  // namespace quern

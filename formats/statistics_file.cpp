@@ -30,7 +30,7 @@ std::vector<CollectionSplit> read_splits(const ContainerReader& container) {
   std::vector<CollectionSplit> splits;
   for (std::size_t i = 0; i + 1 < numbers.size(); i += 2) {
     splits.push_back({numbers[i], numbers[i + 1]});
-    if (i > 0 && !(splits[i / 2 - 1].hash < splits[i / 2].hash)) container.fail("splits", "do not rise");
+    if (i > 0 && !(splits[i / 2 - 1].hash < splits[i / 2].hash)) container.fail("splits", "do not ascend");
   }
   return splits;
 }
@@ -44,9 +44,7 @@ void add_dictionary(ContainerWriter& out, std::string_view name, DictionaryWrite
 }  // namespace
 
 std::string StatisticsManifest::to_json() const {
-  ManifestJson json = ManifestJson::object();  // null would not survive that memory runs out
-  json["kind"] = "statistics";
-  json["tool"] = std::string("quern ") + version();
+  ManifestJson json = new_manifest("statistics");
   json["settings"] = parse_settings(collection);
   put_libraries(json, collection.libraries);
   json["counts"] = {{"documents", collection.documents}, {"empty_documents", collection.empty_documents},
@@ -69,14 +67,14 @@ StatisticsManifest StatisticsManifest::from_json(const std::string& text, const 
     counts.at("postings").get_to(manifest.collection.postings);
     counts.at("duplicates").get_to(manifest.duplicates);
     const auto hash = hash_of_text(json.at("documents_hash").get<std::string>());
-    if (!hash) throw CorruptFile(what + ": section 'manifest': 'documents_hash' is no hash");
+    if (!hash) throw CorruptFile(what + ": section 'manifest': 'documents_hash' is not a hash");
     manifest.documents_hash = *hash;
   });
   return manifest;
 }
 
 StatisticsWriter::StatisticsWriter(File& out, const std::string& tmp_folder)
-    : out_(out, FileKind::statistics, statistics_version),
+    : out_(out, FileKind::statistics),
       terms_([this](ByteView bytes) { out_.write(bytes); }, tmp_folder),
       docnos_([this](ByteView bytes) { out_.write(bytes); }, tmp_folder) {
   out_.begin_section("terms");
@@ -121,8 +119,7 @@ std::string docno_key(std::string_view docno) {
 }
 
 StatisticsReader StatisticsReader::open(const std::string& path) {
-  return with_own_errors(
-      [&] { return StatisticsReader(ContainerReader::open(path, FileKind::statistics, statistics_version)); });
+  return with_own_errors([&] { return StatisticsReader(ContainerReader::open(path, FileKind::statistics)); });
 }
 
 StatisticsReader::StatisticsReader(ContainerReader container) try
@@ -134,15 +131,16 @@ StatisticsReader::StatisticsReader(ContainerReader container) try
     container_.fail("manifest", "has impossible counts");
   std::uint64_t documents = 0;
   for (const CollectionSplit& split : splits_) documents += split.documents;
-  if (documents != counts.documents) container_.fail("splits", "have another number of documents than the manifest");
+  if (documents != counts.documents)
+    container_.fail("splits", "have a different number of documents than the manifest");
 } catch (...) {
   throw_own_error();
 }
 
-void StatisticsReader::check_splits(std::vector<CollectionSplit> of_collections,
-                                    const std::string& name_of_collections) const {
-  std::sort(of_collections.begin(), of_collections.end());
-  if (of_collections == splits_) return;
+void StatisticsReader::check_splits(std::vector<CollectionSplit> collections,
+                                    const std::string& collections_name) const {
+  std::sort(collections.begin(), collections.end());
+  if (collections == splits_) return;
   const auto lacking = [](const auto& all, const auto& some) {
     std::vector<CollectionSplit> missing;
     std::set_difference(all.begin(), all.end(), some.begin(), some.end(), std::back_inserter(missing));
@@ -150,8 +148,8 @@ void StatisticsReader::check_splits(std::vector<CollectionSplit> of_collections,
   };
   throw InvalidArgument(fmt::format(
       "{}: are statistics of other collections than {}: {} of its {} splits are not among these, and {} of these are "
-      "not among its splits; name all splits, or make statistics with: quern statistics COLLECTION... -o STATISTICS",
-      name(), name_of_collections, lacking(splits_, of_collections), splits_.size(), lacking(of_collections, splits_)));
+      "not among its splits; give all splits, or create statistics with: quern statistics COLLECTION... -o STATISTICS",
+      name(), collections_name, lacking(splits_, collections), splits_.size(), lacking(collections, splits_)));
 }
 
 void StatisticsReader::verify_contents() const {
@@ -160,19 +158,19 @@ void StatisticsReader::verify_contents() const {
     std::string last;
     DictionaryEntry entry;
     const auto check_rise = [&](std::string_view section, bool is_first) {
-      if (!is_first && entry.term <= last) container_.fail(section, "does not rise");
+      if (!is_first && entry.term <= last) container_.fail(section, "does not ascend");
       last = entry.term;
     };
     DictionaryScan scan = terms();
     for (bool is_first = true; scan.next(entry); is_first = false) {
       check_rise("terms", is_first);
-      const TermCounts counts = TermCounts::of(entry.payload, name());
+      const TermCounts counts = TermCounts::parse(entry.payload, name());
       if (counts.df == 0 || counts.cf < counts.df || counts.df > manifest_.collection.documents)
         container_.fail("terms", "has impossible counts");
       sums += counts;
     }
     if (sums != TermCounts{manifest_.collection.postings, manifest_.collection.tokens})
-      container_.fail("terms", "have other sums than the manifest");
+      container_.fail("terms", "have different sums than the manifest");
     std::uint64_t documents = 0;
     DictionaryScan docno_scan = docnos();
     for (bool is_first = true; docno_scan.next(entry); is_first = false) {
@@ -181,18 +179,16 @@ void StatisticsReader::verify_contents() const {
       documents += payload.varint();
     }
     if (documents != manifest_.collection.documents)
-      container_.fail("docnos", "have another number of documents than the manifest");
+      container_.fail("docnos", "have a different number of documents than the manifest");
   });
 }
 
 void write_scales(File& out, const Scales& scales) {
-  ManifestJson json = ManifestJson::object();
-  json["kind"] = "scales";
-  json["tool"] = std::string("quern ") + version();
-  // A float32 as a double, which is written with as many digits as it takes: exact.
+  ManifestJson json = new_manifest("scales");
+  // A float32 as a double, written with enough digits to be exact.
   json["settings"] = {{"k1", scales.bm25.k1}, {"b", scales.bm25.b}, {"quantize_top", static_cast<double>(scales.top)}};
   json["statistics_hash"] = scales.statistics_hash;
-  ContainerWriter writer(out, FileKind::scales, scales_version);
+  ContainerWriter writer(out, FileKind::scales);
   write_splits(writer, scales.splits);
   writer.add_section("manifest", as_bytes(manifest_text(json)));
   writer.finish();

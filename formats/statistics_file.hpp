@@ -9,33 +9,30 @@
 #include "quern/formats/term_dictionary.hpp"
 #include "quern/io/checksum.hpp"
 
-/// Statistics of the splits of a corpus, which add up, and the scale of their quantized impacts. See statistics.md.
+/// Additive statistics of a corpus's splits, and the scale of their quantized impacts. See statistics.md.
 namespace quern {
 
-inline constexpr FormatVersions statistics_version = {.written = 1, .oldest_read = 1};
-inline constexpr FormatVersions scales_version = {.written = 1, .oldest_read = 1};
-
 struct StatisticsManifest {
-  /// Settings, libraries and counts of all splits together; `terms` are those with a posting.
+  /// Settings, libraries and counts of all splits together; `terms` counts those with a posting.
   CollectionManifest collection;
   std::uint64_t documents_hash = 0;  ///< DocumentsHash of all documents
-  std::uint64_t duplicates = 0;      ///< documents with the docno of another, but for one of each
+  std::uint64_t duplicates = 0;      ///< documents with the docno of an earlier one
 
   CollectionStatistics statistics() const { return {collection.documents, collection.tokens}; }
   std::string to_json() const;
   static StatisticsManifest from_json(const std::string& text, const std::string& what);
 };
 
-/// Writes statistics: terms in byte order, docnos in the order of their hashes, finish().
+/// Writes statistics: terms in byte order, docnos in hash order, finish().
 class StatisticsWriter {
  public:
   StatisticsWriter(File& out, const std::string& tmp_folder);
   void add_term(std::string_view term, const TermCounts& counts);
   /// Ends the terms.
   void begin_docnos();
-  /// The docno of `documents` documents: its docno_key().
+  /// Adds the docno_key() of a docno that `documents` documents have.
   void add_docno(std::string_view key, std::uint64_t documents);
-  /// Fills in the manifest's terms and postings, tokens and duplicates. `splits` rise.
+  /// Sets the manifest's terms, postings, tokens and duplicates. `splits` must ascend.
   void finish(StatisticsManifest manifest, std::span<const CollectionSplit> splits);
 
  private:
@@ -46,7 +43,7 @@ class StatisticsWriter {
   Bytes payload_;
 };
 
-/// Counts docno_key()s that come in rising order, and writes each once.
+/// Counts docno_key()s that arrive in ascending order, and writes each once.
 class DocnoCounts {
  public:
   explicit DocnoCounts(StatisticsWriter& writer) : writer_(writer) {}
@@ -58,7 +55,7 @@ class DocnoCounts {
     }
     documents_ += documents;
   }
-  /// After the last.
+  /// Call after the last key.
   void end() {
     if (documents_ > 0) writer_.add_docno(last_, documents_);
   }
@@ -69,10 +66,10 @@ class DocnoCounts {
   std::uint64_t documents_ = 0;
 };
 
-/// The XXH3-128 of a docno as 16 bytes that sort as the number does.
+/// The XXH3-128 of a docno as 16 bytes that sort like the number.
 std::string docno_key(std::string_view docno);
 
-/// A statistics file, opened and its manifest and splits checked. Throws CorruptFile.
+/// An open statistics file with checked manifest and splits. Throws CorruptFile.
 class StatisticsReader {
  public:
   static StatisticsReader open(const std::string& path);
@@ -82,17 +79,17 @@ class StatisticsReader {
   const ContainerReader& container() const { return container_; }
   const StatisticsManifest& manifest() const { return manifest_; }
   const std::vector<CollectionSplit>& splits() const { return splits_; }
-  /// The terms, whose payloads are TermCounts; reads so many blocks at once.
+  /// Scans the terms, whose payloads are TermCounts, reading `blocks_at_once` blocks at a time.
   DictionaryScan terms(std::uint64_t blocks_at_once = DictionaryScan::default_blocks_at_once) const {
     return {container_, "terms", manifest_.collection.terms, blocks_at_once};
   }
-  /// docno_key()s, whose payloads are numbers of documents as varints.
+  /// Scans the docno_key()s, whose payloads are numbers of documents as varints.
   DictionaryScan docnos(std::uint64_t blocks_at_once = DictionaryScan::default_blocks_at_once) const {
     return {container_, "docnos", manifest_.collection.documents - manifest_.duplicates, blocks_at_once};
   }
-  /// Throws InvalidArgument unless these collections are the splits.
-  void check_splits(std::vector<CollectionSplit> of_collections, const std::string& name_of_collections) const;
-  /// Beyond the sums: compares terms and docnos with the counts.
+  /// Throws InvalidArgument unless the collections are exactly the splits.
+  void check_splits(std::vector<CollectionSplit> collections, const std::string& collections_name) const;
+  /// Compares terms and docnos with the counts, in addition to checking the sums.
   void verify_contents() const;
 
  private:
@@ -101,12 +98,12 @@ class StatisticsReader {
   std::vector<CollectionSplit> splits_;
 };
 
-/// The greatest term score of some splits, which is the scale of quantized impacts where it is that of all.
+/// The greatest term score of some splits; that of all splits is the scale of quantized impacts.
 struct Scales {
   Bm25Parameters bm25;
   float top = 0;
-  std::string statistics_hash;          ///< content hash of the statistics that scores were made with
-  std::vector<CollectionSplit> splits;  ///< in rising order
+  std::string statistics_hash;          ///< content hash of the statistics behind the scores
+  std::vector<CollectionSplit> splits;  ///< in ascending order
 };
 void write_scales(File& out, const Scales& scales);
 /// Throws CorruptFile.

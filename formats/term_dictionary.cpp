@@ -6,7 +6,7 @@ namespace quern {
 namespace {
 
 constexpr std::size_t flush_bytes = 64 << 10;
-/// So few that opening stays instant and all of them stay in the first cache, where most steps of a look-up then go.
+/// Few enough for instant opening and for the first-level cache, where most steps of a look-up then run.
 constexpr std::uint64_t max_guides = 1024;
 
 std::size_t shared_prefix(std::string_view a, std::string_view b) {
@@ -15,12 +15,12 @@ std::size_t shared_prefix(std::string_view a, std::string_view b) {
       std::mismatch(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(limit), b.begin()).first - a.begin());
 }
 
-/// How many blocks this many terms take.
+/// Number of blocks for this many terms.
 std::uint64_t blocks_of(std::uint64_t num_terms) {
   return num_terms / terms_per_block + (num_terms % terms_per_block != 0);
 }
 
-/// Terms of block `i`: all blocks but the last are full.
+/// Number of terms in block `i`: all blocks except the last are full.
 std::uint64_t terms_of_block(std::uint64_t i, std::uint64_t num_terms) {
   return std::min<std::uint64_t>(terms_per_block, num_terms - i * terms_per_block);
 }
@@ -29,11 +29,11 @@ std::string dictionary_name(const ContainerReader& container, std::string_view n
   return container.name() + ": section '" + std::string(name) + "'";
 }
 
-/// Throws unless offsets rise, stay within the section and leave space for what they promise.
+/// Throws unless offsets ascend, stay within the section and leave enough space.
 void check_offsets(const ContainerReader& container, std::string_view name, std::span<const std::uint64_t> offsets,
                    std::uint64_t size) {
   for (std::size_t i = 0; i + 1 < offsets.size(); ++i)
-    if (offsets[i] >= offsets[i + 1] || offsets[i + 1] > size) container.fail(name, "its block offsets do not rise");
+    if (offsets[i] >= offsets[i + 1] || offsets[i + 1] > size) container.fail(name, "its block offsets do not ascend");
 }
 
 /// The first term of a block, which is stored whole.
@@ -88,7 +88,7 @@ bool DictionaryBlock::next(DictionaryEntry& entry) {
   }
   --left_;
   const std::uint64_t shared = reader_.varint();
-  if (shared > term_.size()) reader_.fail("a term shares more than its predecessor has");
+  if (shared > term_.size()) reader_.fail("a term shares more bytes than its predecessor has");
   term_.resize(shared);
   term_ += reader_.string();
   entry.term = term_;
@@ -108,7 +108,7 @@ TermDictionary::TermDictionary(const ContainerReader& container, std::string_vie
 }
 
 void TermDictionary::make_guides() {
-  // Each guide maps some pages, and those of all guides may be more than there is memory for.
+  // Each guide maps some pages; all of them together may exceed the memory.
   constexpr std::size_t guides_per_release = 64;
   guide_stride_ = num_blocks() / max_guides + 1;
   for (std::uint64_t block = 0; block < num_blocks(); block += guide_stride_) {
@@ -121,7 +121,7 @@ std::string_view TermDictionary::first_term(std::uint64_t i) const { return firs
 
 ByteView TermDictionary::block_bytes(std::uint64_t i) const {
   const std::uint64_t from = offsets_[i], to = offsets_[i + 1];
-  if (from >= to || to > bytes_.size()) throw CorruptFile(what_ + ": block offsets do not rise");
+  if (from >= to || to > bytes_.size()) throw CorruptFile(what_ + ": block offsets do not ascend");
   return bytes_.bytes(from, to);
 }
 
@@ -130,7 +130,7 @@ DictionaryBlock TermDictionary::block(std::uint64_t i) const {
 }
 
 std::optional<std::uint64_t> TermDictionary::block_of(std::string_view term) const {
-  // Guides that equal the term's leading bytes may stand for lesser or greater terms; all others decide.
+  // Guides equal to the term's leading bytes may belong to lesser or greater terms; all others decide.
   const auto [first, last] = std::equal_range(guides_.begin(), guides_.end(), leading_bytes(term));
   const auto guides_below = static_cast<std::uint64_t>(first - guides_.begin());
   // The first term of block `low` - 1 is <= term, that of `high` is not.
@@ -167,7 +167,7 @@ void DictionaryScan::read_piece() {
   piece_.erase(piece_.begin(), piece_.begin() + static_cast<std::ptrdiff_t>(front));
   piece_offsets_.erase(piece_offsets_.begin(), piece_offsets_.begin() + static_cast<std::ptrdiff_t>(in_piece_));
   in_piece_ = 0;
-  // The end of the last block is where the next one begins.
+  // The last block ends where the next one begins.
   const std::size_t known = piece_offsets_.size();
   const std::uint64_t first = next_block_ + (known > 0 ? 1 : 0);
   piece_offsets_.resize(known + next_block_ + count + 1 - first);
@@ -195,7 +195,7 @@ std::optional<std::string_view> DictionaryScan::bound() const {
 bool DictionaryScan::next(DictionaryEntry& entry) {
   for (;;) {
     if (block_ && block_->next(entry)) return true;
-    // Early enough that bound() is a term to come.
+    // Early enough for bound() to be a later term.
     if (next_block_ < num_blocks_ && blocks_left() < std::max<std::uint64_t>(1, blocks_at_once_ / 2)) read_piece();
     if (blocks_left() == 0) {
       if (!piece_offsets_.empty() && piece_offsets_.back() != bytes_.size)

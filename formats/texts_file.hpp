@@ -12,14 +12,12 @@
 #include "quern/io/spool.hpp"
 #include "quern/io/zstd_frame.hpp"
 
-/// The texts of an index's documents, in a file of their own beside it. See texts.md.
+/// The texts of an index's documents, in a file beside the index. See texts.md.
 namespace quern {
 
-inline constexpr FormatVersions texts_version = {.written = 1, .oldest_read = 1};
-
-/// A frame holds so many bytes, at most, before compression.
+/// Limit of a frame's bytes before compression.
 inline constexpr std::size_t text_frame_bytes = 64 << 10;
-/// A frame that a text goes on after lacks less than a character, which did not fit.
+/// Least size of a frame whose text continues: it lacks less than one character.
 inline constexpr std::size_t min_text_part_bytes = text_frame_bytes - 3;
 
 struct TextsManifest {
@@ -29,7 +27,7 @@ struct TextsManifest {
   std::string zstd;              ///< version of the library that compressed the texts
 
   std::string to_json() const;
-  /// Throws CorruptFile, with `what` in front.
+  /// Throws CorruptFile, with `what` first.
   static TextsManifest from_json(const std::string& text, const std::string& what);
 };
 
@@ -40,16 +38,16 @@ struct TextFrame {
   std::uint32_t raw_bytes = 0;
 };
 
-/// Writes the texts of documents in docID order, each in pieces that may end anywhere. Frames are compressed in the
-/// threads of the calling stage; a few are in memory at a time.
+/// Writes the texts of documents in docID order, each in pieces that may end anywhere. The calling stage's threads
+/// compress frames, of which a few are in memory at a time.
 class TextsWriter {
  public:
   TextsWriter(File& file, const std::string& tmp_folder);
   ~TextsWriter();
-  /// The next piece of the document at hand.
+  /// Adds a piece of the current document.
   void add(std::string_view piece);
   void end_document();
-  /// Ends the file: the texts of the index whose container has this content hash, as hash_text() writes it.
+  /// Ends the file. `index_hash` is the content hash of the index's container, as written by hash_text().
   void finish(const std::string& index_hash);
 
  private:
@@ -61,25 +59,25 @@ class TextsWriter {
   std::unique_ptr<Frames> frames_;
   Bytes group_sizes_, group_texts_;  ///< of documents that will share a frame
   docid_t group_documents_ = 0;
-  Bytes open_;                   ///< of the document at hand, what is in no frame yet
-  bool is_in_frames_ = false;    ///< the front of the document at hand is in frames of its own
-  std::uint64_t documents_ = 0;  ///< that ended
+  Bytes open_;                   ///< text of the current document that is not in a frame yet
+  bool is_in_frames_ = false;    ///< the start of the current document is in separate frames
+  std::uint64_t documents_ = 0;  ///< completed documents
   std::uint64_t text_bytes_ = 0;
 };
 
-/// What one thread needs to read texts. It keeps the last frame, so that documents in docID order cost little.
+/// A thread's buffers for reading texts. They keep the last frame, so reading in docID order is cheap.
 struct TextBuffers {
   ZstdDecompressor zstd;
   Bytes raw;
-  std::optional<std::uint64_t> frame;  ///< the number of the one in `raw`
+  std::optional<std::uint64_t> frame;  ///< number of the frame in `raw`
 };
 
-/// Reads the texts of an index's documents, each by itself. Many threads may read at once, each with its own buffers.
-/// Throws CorruptFile if parts contradict each other.
+/// Reads single texts of an index's documents. Thread-safe if each thread uses its own buffers. Throws CorruptFile if
+/// parts contradict each other.
 class TextsReader {
  public:
   static TextsReader open(const std::string& path);
-  /// The texts beside an index. Throws InvalidArgument if there are none, or if they are of another index.
+  /// Opens the texts beside an index. Throws InvalidArgument if there are none, or if they belong to another index.
   static TextsReader open_beside(const IndexReader& index);
   explicit TextsReader(ContainerReader container);
 
@@ -88,21 +86,21 @@ class TextsReader {
   const std::string& name() const { return container_.name(); }
   docid_t num_documents() const { return static_cast<docid_t>(manifest_.documents); }
   std::uint64_t num_frames() const { return num_frames_; }
-  /// Throws InvalidArgument if the texts are of another index.
+  /// Throws InvalidArgument if the texts belong to another index.
   void check_belongs_to(const IndexReader& index) const;
 
-  /// Calls visit(piece) for consecutive pieces of a document's text, each of at most text_frame_bytes; a piece ends
+  /// Calls visit(piece) for consecutive pieces of a document's text, of at most text_frame_bytes each; pieces end
   /// between characters.
   void read(docid_t docid, TextBuffers& buffers, const std::function<void(std::string_view)>& visit) const;
   /// The whole text, in memory.
   std::string text(docid_t docid) const;
 
-  /// Beyond the sums: decompresses every frame, in parallel, and compares rows, sizes and counts.
+  /// Decompresses every frame, in parallel, and compares rows, sizes and counts, in addition to checking the sums.
   void verify_contents(const Resources& resources) const;
 
  private:
   TextFrame frame(std::uint64_t i) const;
-  /// The first frame from which on documents are at least `docid`; may be the end.
+  /// The first frame whose documents are at least `docid`; may be the end.
   std::uint64_t first_frame_from(std::uint64_t docid) const;
   void load(std::uint64_t i, TextBuffers& buffers) const;
   std::string_view in_group(std::uint64_t i, docid_t documents, docid_t place, const TextBuffers& buffers) const;
@@ -115,7 +113,7 @@ class TextsReader {
   std::uint64_t num_frames_ = 0;
 };
 
-/// Where the texts of an index are, if it has any: `index_path` is its folder, or the file in it.
+/// Path of an index's texts, if it has any. `index_path` is its folder or the file in it.
 std::string texts_path(const std::string& index_path);
 
 }  // namespace quern

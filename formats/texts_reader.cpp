@@ -25,7 +25,7 @@ std::string texts_path(const std::string& index_path) {
 }
 
 TextsReader TextsReader::open(const std::string& path) {
-  return with_own_errors([&] { return TextsReader(ContainerReader::open(path, FileKind::texts, texts_version)); });
+  return with_own_errors([&] { return TextsReader(ContainerReader::open(path, FileKind::texts)); });
 }
 
 TextsReader TextsReader::open_beside(const IndexReader& index) {
@@ -95,7 +95,7 @@ void TextsReader::load(std::uint64_t i, TextBuffers& buffers) const {
   buffers.frame = i;
 }
 
-/// The text at a place among the documents that share a frame.
+/// The text of one of the documents that share a frame.
 std::string_view TextsReader::in_group(std::uint64_t i, docid_t documents, docid_t place,
                                        const TextBuffers& buffers) const {
   if (documents == 1) return as_text(buffers.raw);
@@ -139,7 +139,7 @@ std::string TextsReader::text(docid_t docid) const {
   return text;
 }
 
-/// Returns the bytes of text in a frame.
+/// Returns a frame's bytes of text.
 std::uint64_t TextsReader::verify_frame(std::uint64_t i, TextBuffers& buffers) const {
   const TextFrame at = frame(i), next = frame(i + 1);
   if (i == 0 && (at.offset != 0 || at.first_document != 0)) fail_at(i, "is not the first");
@@ -147,7 +147,7 @@ std::uint64_t TextsReader::verify_frame(std::uint64_t i, TextBuffers& buffers) c
   const docid_t documents = next.first_document - at.first_document;
   const bool is_last_part = i > 0 && frame(i - 1).first_document == at.first_document;
   if (is_last_part && documents > 1) fail_at(i, "holds a part of a document, and others");
-  if (documents == 0 && at.raw_bytes < min_text_part_bytes) fail_at(i, "is too small for a text that goes on");
+  if (documents == 0 && at.raw_bytes < min_text_part_bytes) fail_at(i, "is too small for a text that continues");
   load(i, buffers);
   if (documents <= 1) return buffers.raw.size();
   const std::string what = fmt::format("{}: section 'texts': frame {}", name(), i);
@@ -155,7 +155,7 @@ std::uint64_t TextsReader::verify_frame(std::uint64_t i, TextBuffers& buffers) c
   if (documents > reader.left()) reader.fail("ends too early");
   std::uint64_t bytes = 0;
   for (docid_t each = 0; each < documents; ++each) bytes += reader.varint32();
-  if (bytes != reader.left()) reader.fail("has other sizes than its texts");
+  if (bytes != reader.left()) reader.fail("its sizes differ from those of its texts");
   return bytes;
 }
 
@@ -163,17 +163,18 @@ void TextsReader::verify_contents(const Resources& resources) const {
   return run_stage(resources, [&] {
     const TextFrame end = frame(num_frames_);
     if (end.offset != frames_.size() || end.first_document != manifest_.documents || end.raw_bytes != 0)
-      fail_at(num_frames_, "is not the end of all");
+      fail_at(num_frames_, "is not the end of the texts");
     if (num_frames_ == 0 && (manifest_.documents > 0 || frames_.size() > 0)) fail_at(0, "is missing");
     if (num_frames_ > 0 && frame(num_frames_ - 1).first_document == manifest_.documents)
-      fail_at(num_frames_ - 1, "holds a part of no document");
+      fail_at(num_frames_ - 1, "belongs to no document");
     std::atomic<std::uint64_t> text_bytes = 0;
     tbb::enumerable_thread_specific<TextBuffers> buffers;
     tbb::parallel_for(std::uint64_t{0}, num_frames_, [&](std::uint64_t i) {
       text_bytes += verify_frame(i, buffers.local());
       resources.progress->add(frame(i).raw_bytes);
     });
-    if (text_bytes != manifest_.text_bytes) container_.fail("manifest", "has another number of bytes than the texts");
+    if (text_bytes != manifest_.text_bytes)
+      container_.fail("manifest", "its number of bytes differs from that of the texts");
   });
 }
 

@@ -10,7 +10,7 @@
 namespace quern {
 namespace {
 
-/// So many frames wait to be compressed together, by several threads.
+/// Frames that threads compress together.
 constexpr std::size_t frames_at_once = 32;
 
 std::size_t varint_bytes(std::uint64_t value) {
@@ -19,7 +19,7 @@ std::size_t varint_bytes(std::uint64_t value) {
   return bytes;
 }
 
-/// How much of a text that does not fit a frame goes into the first: up to a character's end, if it is UTF-8.
+/// Bytes of an overlong text for its next frame: up to a character boundary if it is UTF-8.
 std::size_t part_bytes(ByteView text) {
   const std::size_t bytes = cut_at_character(as_text(text), text_frame_bytes).size();
   return bytes >= min_text_part_bytes ? bytes : text_frame_bytes;
@@ -28,9 +28,7 @@ std::size_t part_bytes(ByteView text) {
 }  // namespace
 
 std::string TextsManifest::to_json() const {
-  ManifestJson json = ManifestJson::object();  // null would not survive that memory runs out
-  json["kind"] = "texts";
-  json["tool"] = std::string("quern ") + version();
+  ManifestJson json = new_manifest("texts");
   json["libraries"] = {{"zstd", zstd}};
   json["documents"] = documents;
   json["text_bytes"] = text_bytes;
@@ -49,7 +47,7 @@ TextsManifest TextsManifest::from_json(const std::string& text, const std::strin
   return manifest;
 }
 
-/// Frames on their way into the file, and the rows of all.
+/// Frames waiting to be written, and all rows.
 struct TextsWriter::Frames {
   explicit Frames(const std::string& tmp_folder) : rows(tmp_folder) {}
 
@@ -89,23 +87,23 @@ struct TextsWriter::Frames {
 };
 
 TextsWriter::TextsWriter(File& file, const std::string& tmp_folder)
-    : out_(file, FileKind::texts, texts_version), frames_(std::make_unique<Frames>(tmp_folder)) {
+    : out_(file, FileKind::texts), frames_(std::make_unique<Frames>(tmp_folder)) {
   out_.begin_section("texts");
 }
 
 TextsWriter::~TextsWriter() = default;
 
-/// Moves the front of the open document to a frame of its own.
+/// Moves the start of the open document to a separate frame.
 void TextsWriter::put_part(std::size_t bytes) {
   frames_->add(static_cast<docid_t>(documents_), ByteView(open_).first(bytes), out_);
   open_.erase(open_.begin(), open_.begin() + static_cast<std::ptrdiff_t>(bytes));
   is_in_frames_ = true;
 }
 
-/// Gives the documents that wait for others a frame.
+/// Puts the waiting documents into a frame.
 void TextsWriter::end_group() {
   if (group_documents_ == 0) return;
-  if (group_documents_ == 1) group_sizes_.clear();  // the frame's own size says it
+  if (group_documents_ == 1) group_sizes_.clear();  // the frame's size is enough
   group_sizes_.insert(group_sizes_.end(), group_texts_.begin(), group_texts_.end());
   frames_->add(static_cast<docid_t>(documents_ - group_documents_), group_sizes_, out_);
   group_sizes_.clear();

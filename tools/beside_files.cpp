@@ -49,13 +49,13 @@ void add_forward_option(CLI::App& command, bool& forward) {
                    "quern query --ranker read");
 }
 
-void add_to_json(const BesideReports& reports, Json& json) {
+void add_to_json(const SidecarReports& reports, Json& json) {
   if (reports.forward) json["forward"] = forward_json(*reports.forward);
   if (reports.texts) json["texts"] = to_json(*reports.texts);
   if (reports.fields) json["fields"] = {{"fields", reports.fields->fields}, {"file_bytes", reports.fields->file_bytes}};
 }
 
-void say_reports(const CommonOptions& options, const BesideReports& reports) {
+void say_reports(const CommonOptions& options, const SidecarReports& reports) {
   if (reports.forward) say_report(options, *reports.forward);
   if (reports.texts) say_report(options, *reports.texts);
   if (reports.fields)
@@ -63,7 +63,7 @@ void say_reports(const CommonOptions& options, const BesideReports& reports) {
                              size_text(reports.fields->file_bytes)));
 }
 
-void show_reports(const CommonOptions& options, const BuildReport& index, const BesideReports& beside,
+void show_reports(const CommonOptions& options, const BuildReport& index, const SidecarReports& beside,
                   const std::string& output) {
   say_report(options, index, output);
   say_reports(options, beside);

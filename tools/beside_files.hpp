@@ -14,10 +14,10 @@ namespace quern::tools {
 void add_forward_option(CLI::App& command, bool& forward);
 
 /// Adds what was written to the figures of a command.
-void add_to_json(const BesideReports& reports, Json& json);
-void say_reports(const CommonOptions& options, const BesideReports& reports);
+void add_to_json(const SidecarReports& reports, Json& json);
+void say_reports(const CommonOptions& options, const SidecarReports& reports);
 /// Remarks for people on an index and the files beside it, and with --json the figures of all.
-void show_reports(const CommonOptions& options, const BuildReport& index, const BesideReports& beside,
+void show_reports(const CommonOptions& options, const BuildReport& index, const SidecarReports& beside,
                   const std::string& output);
 
 /// Writes beside the new index in `out`, which holds these documents of other indexes, copies of their texts, kept

@@ -11,7 +11,7 @@ std::optional<ShardChoice> shard_choice(const std::string& text) {
   if (slash == std::string::npos) return std::nullopt;
   ShardChoice choice;
   if (!read_number(text.substr(0, slash), choice.number) || !read_number(text.substr(slash + 1), choice.count) ||
-      choice.number == 0 || choice.number > choice.count || choice.count > most_shards)
+      choice.number == 0 || choice.number > choice.count || choice.count > max_shards)
     return std::nullopt;
   return choice;
 }
@@ -49,8 +49,7 @@ std::unique_ptr<ShardSource> shard_source(const ShardArguments& arguments, const
   StatisticsReader statistics = StatisticsReader::open(arguments.statistics);
   statistics.container().verify(resources);
   std::optional<Scales> scales;
-  if (!arguments.scales.empty())
-    scales = read_scales(ContainerReader::open(arguments.scales, FileKind::scales, scales_version));
+  if (!arguments.scales.empty()) scales = read_scales(ContainerReader::open(arguments.scales, FileKind::scales));
   return std::make_unique<ShardSource>(*shard_choice(arguments.shard), OrderReader::open(order), std::move(statistics),
                                        std::move(scales));
 }

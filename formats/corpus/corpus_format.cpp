@@ -9,19 +9,19 @@
 namespace quern {
 namespace {
 
-/// Formats that corpora come in but that Quern does not read; messages name them and the remedy.
+/// Corpus formats that Quern can't read, with a remedy.
 struct UnreadableFormat {
   std::string_view magic;
   std::string_view message;
 };
 constexpr UnreadableFormat unreadable_formats[] = {
-    {"filedesc://", "an ARC file, which Quern does not read; convert it to WARC first"},
-    {"\x1f\x9d", "compressed by compress (.Z), which Quern does not read; unpack it first, as with gzip -d"},
-    {"BZh", "compressed by bzip2, which Quern does not read; unpack it, or compress it with gzip or zstd instead"},
+    {"filedesc://", "an ARC file, which Quern can't read; convert it to WARC first"},
+    {"\x1f\x9d", "compressed by compress (.Z), which Quern can't read; unpack it first, for example with gzip -d"},
+    {"BZh", "compressed by bzip2, which Quern can't read; unpack it, or compress it with gzip or zstd instead"},
     {"\xfd"
      "7zXZ",
-     "compressed by xz, which Quern does not read; unpack it, or compress it with gzip or zstd instead"},
-    {"PK\x03\x04", "a zip archive, which Quern does not read; unpack it first"},
+     "compressed by xz, which Quern can't read; unpack it, or compress it with gzip or zstd instead"},
+    {"PK\x03\x04", "a zip archive, which Quern can't read; unpack it first"},
 };
 
 }  // namespace

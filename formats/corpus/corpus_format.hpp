@@ -17,78 +17,78 @@ namespace quern {
 
 struct JsonParser;
 
-/// Buffers, parsers and counters that parsing reuses from record to record. One per thread.
+/// Buffers, parsers and counters that are reused from record to record. One per thread.
 struct RecordScratch {
-  /// For work files.
+  /// Folder for work files.
   std::string tmp_folder = ".";
-  /// No document may have more bytes than this once its transfer and content encodings are undone.
+  /// Limit of a document's bytes after its transfer and content encodings are undone.
   std::uint64_t max_document_bytes = std::uint64_t{64} << 20;
   /// Which keys of JSON objects are fields.
   JsonKeys json_keys;
-  /// If the corpus gives the weights of terms: what becomes of these.
+  /// How to store term weights, if the corpus has any.
   std::optional<ImpactSettings> impacts = std::nullopt;
-  /// Invalid UTF-8 sequences that were replaced, over all records so far.
+  /// Invalid UTF-8 sequences replaced in all records so far.
   std::uint64_t repaired_utf8 = 0;
 
   HtmlExtractor html;
   std::string text;                  ///< repaired text
-  std::string converted;             ///< text brought to UTF-8
-  std::shared_ptr<JsonParser> json;  ///< made by the JSONL format when it is first used
+  std::string converted;             ///< text converted to UTF-8
+  std::shared_ptr<JsonParser> json;  ///< created by the JSONL format on first use
 };
 
-/// What becomes of a record.
+/// The result of parsing a record.
 enum class RecordKind {
-  document,  ///< a document to index, perhaps without any text
-  skipped,   ///< sound, but not a document: a request, an image, the crawl's own notes
+  document,  ///< a document to index, perhaps without text
+  skipped,   ///< valid, but not a document: a request, an image, crawl metadata
   bad        ///< can't be read as a document
 };
 
 struct ParsedRecord {
   RecordKind kind = RecordKind::document;
-  std::string reason;          ///< of bad and skipped ones
-  std::string remark = {};     ///< of a document: what the user may miss in it
-  bool needs_options = false;  ///< of a bad one: it is sound, but the options don't fit it, and perhaps no other one
+  std::string reason;          ///< why it is bad or skipped
+  std::string remark = {};     ///< what the user may miss in a document
+  bool needs_options = false;  ///< valid, but these options don't fit it, or perhaps any record
 };
 
-/// A corpus format: how to detect it, where records end, and how to parse them.
+/// A corpus format: detects files, finds records and parses them.
 class CorpusFormat {
  public:
   virtual ~CorpusFormat() = default;
-  /// As --format takes it.
+  /// Value of --format.
   virtual std::string_view name() const = 0;
   /// One line for help texts.
   virtual std::string_view description() const = 0;
-  /// Whether a file that begins with `head` (up to detection_bytes of it, decompressed) has this format.
+  /// Whether a file has this format. `head` holds its first bytes, decompressed, up to detection_bytes.
   virtual bool detect(std::string_view head) const = 0;
-  /// For one file.
+  /// Makes a finder for one file.
   virtual std::unique_ptr<RecordFinder> make_finder(const RecordLimits& limits) const = 0;
-  /// Parses a record as the finder cut it. Replaces `out` (on skipped and bad ones what it holds means nothing).
-  /// docno, URL, title and body come out as valid UTF-8, with phrase_end between sections. Safe to call from several
-  /// threads where each has its own scratch.
+  /// Parses a record that the finder cut out. Replaces `out`, whose content is unspecified for skipped and bad records.
+  /// docno, URL, title and body are valid UTF-8, with phrase_end between sections. Thread-safe if each thread has its
+  /// own scratch.
   virtual ParsedRecord parse(const RecordText& record, RecordScratch& scratch, DocumentText& out) const = 0;
-  /// What the record's headers say of it. Reads no more than its head, and is as safe to call as parse().
+  /// Labels from the record's headers. Reads only its head. Thread-safe.
   virtual RecordLabels labels(const RecordText&) const { return {}; }
-  /// Whether labels() may find languages.
+  /// Whether labels() can return languages.
   virtual bool states_languages() const { return false; }
-  /// Whether parse() finds weights of terms where the scratch asks for them.
+  /// Whether parse() reads term weights if RecordScratch::impacts is set.
   virtual bool gives_weights() const { return false; }
 };
 
-/// How much of a file detect() reads.
+/// Bytes of a file that detect() reads.
 inline constexpr std::size_t detection_bytes = 64 << 10;
 
-/// Records <DOC> with a web page and its HTTP header in DOCHDR: WT10g, .GOV, GOV2; see trecweb.md.
+/// <DOC> records with a web page and its HTTP header in DOCHDR: WT10g, .GOV, GOV2; see trecweb.md.
 const CorpusFormat& trecweb_format();
-/// Records <DOC> with sections of text: news and abstracts as TREC distributed them; see trectext.md.
+/// <DOC> records with sections of text: TREC's news and abstracts; see trectext.md.
 const CorpusFormat& trectext_format();
-/// WARC 0.18 and 1.x, of which response records are documents: ClueWeb, Common Crawl; see warc.md.
+/// WARC 0.18 and 1.x, whose response records are documents: ClueWeb, Common Crawl; see warc.md.
 const CorpusFormat& warc_format();
-/// JSON objects, one per line, over several lines, or in an array: the corpora of Anserini and BEIR; see jsonl.md.
+/// JSON objects, one per line, spread over lines, or in an array: the corpora of Anserini and BEIR; see jsonl.md.
 const CorpusFormat& jsonl_format();
-/// Lines with tabs: MS MARCO; see tsv.md.
+/// Tab-separated lines: MS MARCO; see tsv.md.
 const CorpusFormat& tsv_format();
 
-/// All formats, in the order in which detection tries them. The one place to add one.
+/// All formats, in the order that detection tries them. Add new ones here only.
 const std::vector<const CorpusFormat*>& all_corpus_formats();
 
 /// Throws InvalidArgument, with all names, if no format has that name.
@@ -96,8 +96,7 @@ const CorpusFormat& corpus_format_named(std::string_view name);
 
 /// The format of a file that begins with `head`; null if none fits.
 const CorpusFormat* find_corpus_format(std::string_view head);
-/// The same. Throws InvalidArgument, with the file's name and the remedy, if none
-/// fits.
+/// Detects the format. Throws InvalidArgument, with the file's name and the remedy, if none fits.
 const CorpusFormat& detect_corpus_format(std::string_view head, const std::string& file_name);
 
 }  // namespace quern

@@ -28,7 +28,7 @@ std::string_view repaired(std::string_view text, RecordScratch& scratch) {
   return scratch.text;
 }
 
-/// A text in repaired UTF-8, of which what is sound already is not copied.
+/// A text in repaired UTF-8. Valid pieces are not copied.
 class RepairedText final : public PieceSource {
  public:
   RepairedText(PieceSource& from, Utf8Repair& repair, std::string& buffer)
@@ -56,7 +56,7 @@ class RepairedText final : public PieceSource {
   bool ended_ = false;
 };
 
-/// Calls use(PieceSource&) with the text in repaired UTF-8; a text whose charset is unknown is taken for UTF-8.
+/// Calls use(PieceSource&) with the text in repaired UTF-8. Takes an unknown charset for UTF-8.
 template <class Use>
 void with_repaired(PieceSource& bytes, std::string_view charset, RecordScratch& scratch, Use&& use) {
   SlicedPieces sliced(bytes);
@@ -110,7 +110,7 @@ class PlainText {
   }
 
   SpooledText& out_;
-  bool after_line_ = false;        ///< a line end was held back, which may begin an empty line
+  bool after_line_ = false;        ///< a line end was held back: an empty line may follow
   bool after_empty_line_ = false;  ///< white space is skipped
 };
 
@@ -128,8 +128,8 @@ ParsedRecord bad_record(std::string reason) { return {RecordKind::bad, std::move
 ParsedRecord skipped_record(std::string reason) { return {RecordKind::skipped, std::move(reason)}; }
 
 ParsedRecord docno_too_long(std::uint64_t docno_bytes) {
-  return bad_record("its docno has " + std::to_string(docno_bytes) + " bytes; " + std::to_string(max_field_bytes) +
-                    " are allowed");
+  return bad_record("its docno has " + std::to_string(docno_bytes) + " bytes; the limit is " +
+                    std::to_string(max_field_bytes));
 }
 
 bool set_docno(std::string_view docno, RecordScratch& scratch, DocumentText& out, ParsedRecord& problem) {
@@ -137,7 +137,7 @@ bool set_docno(std::string_view docno, RecordScratch& scratch, DocumentText& out
   if (docno.size() > max_field_bytes) {
     problem = docno_too_long(docno.size());
   } else if (has_control_character(docno)) {
-    problem = bad_record("its docno holds a control character");
+    problem = bad_record("its docno contains a control character");
   } else {
     out.docno = trim(repaired(docno, scratch));
     if (!out.docno.empty()) return true;
@@ -211,9 +211,9 @@ void extract_plain_page(std::string_view page, std::string_view http_content_typ
 
 namespace {
 
-/// Hashes that are kept in memory.
+/// Hashes kept in memory.
 constexpr std::size_t max_kept_terms = 1 << 16;
-/// Of work files' sorting.
+/// Memory for sorting work files.
 constexpr std::uint64_t sorting_bytes = 2 << 20;
 
 }  // namespace
@@ -227,7 +227,7 @@ void DocumentWeights::add(std::string_view term, std::uint64_t term_bytes, doubl
   if (!problem_.why.empty()) return;
   if (term_bytes == 0) return note_problem(term, "is empty");
   if (term_bytes > max_term_bytes)
-    return note_problem(term, fmt::format("has {} bytes; a term has at most {}", term_bytes, max_term_bytes));
+    return note_problem(term, fmt::format("has {} bytes; the limit is {}", term_bytes, max_term_bytes));
   note_term(term);
   if (weight == 0) return;
   const std::uint32_t whole = whole_weight(term, weight);
@@ -278,7 +278,7 @@ bool DocumentWeights::has_repeated_term() {
     return std::adjacent_find(terms_.begin(), terms_.end()) != terms_.end();
   }
   bool is_repeated = false;
-  std::string last;  // empty before the first
+  std::string last;  // empty at first
   sorted_->merge([&](std::string_view hash, ByteView) {
     is_repeated = is_repeated || hash == last;
     last = hash;

@@ -10,7 +10,7 @@
 namespace quern {
 namespace {
 
-/// Lines that come in pieces, without white space at their fronts.
+/// Lines read in pieces, without leading white space.
 class ExtractedLines {
  public:
   explicit ExtractedLines(DocumentText& out) : out_(out) {}
@@ -36,8 +36,8 @@ class ExtractedLines {
 
  private:
   enum class Place {
-    first_line,    ///< which is in first_
-    behind_title,  ///< the first line may be a title, if text follows
+    first_line,    ///< stored in first_
+    behind_title,  ///< the first line is a title if text follows
     body
   };
 

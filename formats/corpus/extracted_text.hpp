@@ -3,12 +3,11 @@
 
 namespace quern {
 
-/// A first line of more bytes is no title.
+/// A longer first line isn't a title.
 inline constexpr std::size_t max_extracted_title_bytes = 1000;
 
-/// Takes title and body out of text that was extracted from a page, as WET files have it: a line for each heading,
-/// paragraph or item, the first of them the title. Each line is a phrase. There is no title where the first line is
-/// longer than a title, or the only one.
+/// Reads title and body from text extracted from a page, as in WET files: one line per heading, paragraph or item. Each
+/// line is a phrase. The first line is the title unless it is too long or the only one.
 void read_extracted_text(PieceSource& text, RecordScratch& scratch, DocumentText& out);
 
 }  // namespace quern

@@ -29,18 +29,18 @@ void read_to_end(PieceSource& pieces) {
   }
 }
 
-/// The data of the chunks, as views of the body's pieces.
+/// The chunks' data, as views of the body's pieces.
 class ChunkedPieces final : public PieceSource {
  public:
   explicit ChunkedPieces(std::unique_ptr<PieceSource> body) : body_(std::move(body)), is_chunked_(take_size()) {}
 
-  /// Whether the body begins with a chunk's size.
+  /// Whether the body begins with a chunk size.
   bool is_chunked() const { return is_chunked_; }
 
   std::string_view next() override {
     while (size_ == 0) {
       if (!in_chunks_) return {};
-      skip_line();  // the chunk's own line end
+      skip_line();  // the line end after a chunk
       take_size();
     }
     if (!has_bytes()) return {};
@@ -68,8 +68,7 @@ class ChunkedPieces final : public PieceSource {
     for (int c = take_byte(); c != -1 && c != '\n';) c = take_byte();
   }
 
-  /// Takes a line "size;extensions", or what it is instead; false if it is no size. Chunks go on while sizes are above
-  /// 0.
+  /// Reads a line "size;extensions"; false if it has no valid size. Size 0 ends the chunks.
   bool take_size() {
     const bool is_size = read_size_line();
     if (!is_size) size_ = 0;
@@ -100,15 +99,15 @@ class ChunkedPieces final : public PieceSource {
   }
 
   std::unique_ptr<PieceSource> body_;
-  std::string_view piece_;  ///< what is left of the body's piece at hand
-  std::uint64_t size_ = 0;  ///< what is left of the chunk at hand
+  std::string_view piece_;  ///< rest of the body's current piece
+  std::uint64_t size_ = 0;  ///< rest of the current chunk
   bool in_chunks_ = false;  ///< more chunks may follow
   bool is_chunked_;
 };
 
 enum class Compression { gzip, deflate };
 
-/// Compressed data, decompressed. Sets `problem`, unless it is set, where something is wrong; what it gives ends there.
+/// Decompresses data. An error ends the output and sets `problem` unless it is set already.
 class InflatedPieces final : public PieceSource {
  public:
   InflatedPieces(const OpenPieces& open, Compression compression, std::uint64_t max_bytes, std::string& problem)
@@ -133,7 +132,7 @@ class InflatedPieces final : public PieceSource {
   }
 
  private:
-  /// Fills the buffer; may give 0 before the end.
+  /// Fills the buffer; may return 0 before the end.
   std::size_t inflate_some() {
     if (stream_.avail_in == 0) take_input();
     stream_.next_out = buffer_.data();
@@ -147,7 +146,7 @@ class InflatedPieces final : public PieceSource {
       return 0;
     }
     if (status == Z_OK) return size;
-    if (status == Z_BUF_ERROR) {  // cut, if it asks for input and there is none
+    if (status == Z_BUF_ERROR) {  // truncated if zlib needs input and none is left
       if (source_is_read_) end("");
     } else if (status == Z_STREAM_END) {
       end("");
@@ -172,7 +171,7 @@ class InflatedPieces final : public PieceSource {
     stream_.avail_in = static_cast<uInt>(input.size());
   }
 
-  /// "deflate" is the zlib form, but some servers always sent bare deflate data.
+  /// "deflate" means the zlib format, but some servers send raw deflate data.
   void begin_bare() {
     is_bare_ = true;
     inflateReset2(&stream_, -MAX_WBITS);
@@ -182,7 +181,7 @@ class InflatedPieces final : public PieceSource {
     stream_.avail_in = 0;
   }
 
-  /// The source is read to its end in any case: what is wrong with it comes first.
+  /// Reads the source to its end: its errors take precedence.
   void end(const std::string& problem) {
     done_ = true;
     read_to_end(*source_);
@@ -196,7 +195,7 @@ class InflatedPieces final : public PieceSource {
   std::uint64_t max_bytes_;
   std::string& problem_;
   std::unique_ptr<PieceSource> source_;
-  std::string_view piece_;  ///< what is left of the source's piece at hand, behind zlib's input
+  std::string_view piece_;  ///< rest of the source's current piece, after zlib's input
   bool source_is_read_ = false;
   z_stream stream_{};
   bool is_bare_ = false;
@@ -218,11 +217,11 @@ std::string first_bytes(const OpenPieces& open, std::size_t size) {
   return bytes;
 }
 
-/// Crawlers that store a page decoded often keep the header: then the page stands here as it is.
+/// Crawlers that store a decoded page often keep the header; then the body isn't compressed.
 bool is_stored_decoded(const OpenPieces& body, Compression compression, std::uint64_t max_bytes) {
   if (compression == Compression::gzip) return first_bytes(body, 2) != "\x1f\x8b";
   if (trim(first_bytes(body, 64)).substr(0, 1) != "<") return false;
-  // Nearly certain, but the first bytes of deflate data may be any.
+  // Nearly certain: deflate data may begin with any bytes.
   std::string ignored;
   InflatedPieces pieces(body, compression, max_bytes, ignored);
   read_to_end(pieces);
@@ -239,7 +238,7 @@ OpenPieces without_chunks(OpenPieces body) {
 DecodedBody::DecodedBody(OpenPieces body, std::string_view encoding, std::uint64_t max_bytes) {
   constexpr int max_encodings = 4;
   for (int i = 0; i < max_encodings && !encoding.empty(); ++i) {
-    // The last one named was applied last.
+    // The encoding named last was applied last.
     const std::size_t comma = encoding.rfind(',');
     std::string one = ascii_lowered(trim(comma == std::string_view::npos ? encoding : encoding.substr(comma + 1)));
     encoding = comma == std::string_view::npos ? std::string_view() : encoding.substr(0, comma);
@@ -273,8 +272,8 @@ bool is_header(std::string_view line) {
          });
 }
 
-/// Takes the lines off `rest` on which a header goes on (RFC 9112, 5.2), and appends them to its value, which stays a
-/// view: with line ends in it.
+/// Moves the continuation lines of a header (RFC 9112, 5.2) from `rest` to its value, which stays a view and contains
+/// their line ends.
 void take_folded_lines(std::string_view& rest, std::string_view& value) {
   while (!rest.empty() && (rest.front() == ' ' || rest.front() == '\t')) {
     std::string_view behind = rest;
@@ -299,7 +298,7 @@ void read_header_lines(std::string_view& rest, HttpResponse& response) {
   }
 }
 
-/// The status of "HTTP/1.1 200 OK"; 0 if the line is none.
+/// The status of "HTTP/1.1 200 OK"; 0 if the line isn't a status line.
 int status_of(std::string_view line) {
   if (!starts_with_ignoring_case(line, "http/")) return 0;
   const std::size_t space = line.find(' ');

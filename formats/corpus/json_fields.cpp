@@ -15,7 +15,7 @@ struct KnownKey {
   const char* name;
   JsonField field;
 };
-/// Of each field, those that come first count.
+/// The first key present counts for each field.
 constexpr KnownKey known_keys[] = {
     {"id", JsonField::docno},      {"_id", JsonField::docno},    {"docno", JsonField::docno},
     {"docid", JsonField::docno},   {"doc_id", JsonField::docno}, {"title", JsonField::title},
@@ -27,7 +27,7 @@ constexpr JsonField all_fields[] = {JsonField::docno, JsonField::title, JsonFiel
                                     JsonField::weights};
 static_assert(std::size(all_fields) == std::size(named_fields) && std::size(all_fields) == json_fields);
 
-/// The name that a field alone has; empty if it has the keys that are known. The weights always have one.
+/// The name given for a field; empty for the known keys. The weights always have a name.
 std::string_view name_of(JsonField field, const FieldNames& names, bool with_weights) {
   const std::string& name = names.*named_fields[static_cast<std::size_t>(field)].member;
   if (field != JsonField::weights) return name;
@@ -35,8 +35,8 @@ std::string_view name_of(JsonField field, const FieldNames& names, bool with_wei
   return name.empty() ? std::string_view("vector") : name;
 }
 
-/// Filters and results call these fields so, whatever a corpus calls them.
-bool is_own_name(std::string_view name) {
+/// Names that filters and results use for these fields, whatever the corpus calls them.
+bool is_standard_field(std::string_view name) {
   return name == "docno" || name == "url" || name == "title" || name == "text" || name == "score" || name == "rank";
 }
 
@@ -46,7 +46,7 @@ JsonKeys::JsonKeys(const FieldNames& names, bool with_weights) {
   for (const JsonField field : all_fields) {
     const std::string name(name_of(field, names, with_weights));
     if (name.empty()) continue;
-    if (find(name)) throw InvalidArgument("'" + name + "' can't be the key of two fields; name another one");
+    if (find(name)) throw InvalidArgument("'" + name + "' can't be the key of two fields; choose another key for one");
     keys_.push_back({name, field, 0});
   }
   for (const JsonField field : all_fields) {
@@ -60,15 +60,15 @@ JsonKeys::JsonKeys(const FieldNames& names, bool with_weights) {
 
 void JsonKeys::keep(const std::vector<std::string>& names) {
   if (names.size() > max_kept_fields)
-    throw InvalidArgument(std::to_string(names.size()) + " fields can't be kept; at most " +
-                          std::to_string(max_kept_fields) + " can");
+    throw InvalidArgument(std::to_string(names.size()) + " fields can't be kept; the limit is " +
+                          std::to_string(max_kept_fields));
   for (const std::string& name : names) {
     if (!is_kept_name(name))
       throw InvalidArgument("'" + name + "' can't be the name of a kept field: it has 1 to " +
                             std::to_string(max_kept_name_bytes) +
-                            " letters, digits and _ - . and is no word of filters (and, or, not, in, has)");
-    if (find(name) || is_own_name(name))
-      throw InvalidArgument("'" + name + "' can't be kept: it is a field that every document has, or its key");
+                            " letters, digits and _ - . and is not a filter word (and, or, not, in, has)");
+    if (find(name) || is_standard_field(name))
+      throw InvalidArgument("'" + name + "' can't be kept: it is a standard field or the key of one");
     if (std::find(kept_.begin(), kept_.end(), name) != kept_.end())
       throw InvalidArgument("'" + name + "' can't be kept twice");
     kept_.push_back(name);

@@ -7,13 +7,13 @@
 
 #include "quern/text/field_value.hpp"
 
-/// Which keys of a JSON object are the fields of a document; jsonl.md has the rules.
+/// The keys of a JSON object that hold a document's fields; see jsonl.md for the rules.
 namespace quern {
 
 enum class JsonField { docno, title, text, url, weights };
 inline constexpr std::size_t json_fields = 5;
 
-/// A key of a field. Of several in an object, that of the lowest rank counts, unless its value is null.
+/// A field's key. If an object has several, the key of the lowest rank whose value isn't null counts.
 struct JsonKey {
   std::string name;
   JsonField field;
@@ -23,19 +23,19 @@ struct JsonKey {
 /// The keys of documents' fields.
 class JsonKeys {
  public:
-  /// A field that `names` names has that key alone, and no other field has it; the others have those that are known.
-  /// Throws InvalidArgument if two fields have one name, or a kept field one that it can't have. Only `with_weights` is
-  /// there a key of weights, `vector` unless it is named.
+  /// A field in `names` has only that key, and no other field has it; the rest have the known keys. Throws
+  /// InvalidArgument if two fields have one name, or a kept field an invalid one. The weights have a key only if
+  /// `with_weights`: `vector`, unless `names` has another.
   explicit JsonKeys(const FieldNames& names = {}, bool with_weights = false);
 
   const std::vector<JsonKey>& all() const { return keys_; }
-  /// The keys whose values are kept, none of which is in all().
+  /// Keys of the kept fields; not in all().
   const std::vector<std::string>& kept() const { return kept_; }
-  /// The key's number in all(); nothing if it has another name.
+  /// The key's index in all(); nullopt for other names.
   std::optional<std::size_t> find(std::string_view name) const;
-  /// The names of a field's keys, for messages: "id, _id and docno" if the last separator is " and ".
+  /// Names of a field's keys, for messages: "id, _id and docno" if the last separator is " and ".
   std::string names_of(JsonField field, std::string_view last_separator) const;
-  /// Bytes of the longest name, kept ones included.
+  /// Length in bytes of the longest name, kept fields included.
   std::size_t longest_name() const;
 
  private:
@@ -45,14 +45,14 @@ class JsonKeys {
   std::vector<std::string> kept_;
 };
 
-/// Names the keys that nothing reads: for a document without text, the reason is among them.
+/// Collects keys that nothing reads: they explain why a document has no text.
 class UnreadKeys {
  public:
-  /// A name is cut to so many bytes, and of more names than that the first are named.
+  /// Names are truncated to max_name_bytes, and only the first max_names are listed.
   static constexpr std::size_t max_name_bytes = 40, max_names = 4;
 
   void add(std::string_view name);
-  /// A remark for the user; empty if there are none.
+  /// A remark for the user; empty if all keys are read.
   std::string remark(const JsonKeys& keys) const;
 
  private:

@@ -25,7 +25,7 @@ std::string number_text(const simdjson::dom::element& value) {
   return std::string(digits, result.ptr);
 }
 
-ParsedRecord json_is_damaged(const std::string& why) { return bad_record("it is no JSON object: " + why); }
+ParsedRecord json_is_damaged(const std::string& why) { return bad_record("it is not a JSON object: " + why); }
 
 ParsedRecord json_without_docno(const JsonKeys& keys) {
   const std::string names = keys.names_of(JsonField::docno, ", ");
@@ -34,7 +34,7 @@ ParsedRecord json_without_docno(const JsonKeys& keys) {
 }
 
 WeightsProblem json_without_weights(const JsonKeys& keys) {
-  return {"it has no object with weights of terms under the key " + keys.names_of(JsonField::weights, ", ")};
+  return {"it has no object with term weights under the key " + keys.names_of(JsonField::weights, ", ")};
 }
 
 ParsedRecord json_with_weights(const WeightsProblem& problem, const DocumentText& out) {

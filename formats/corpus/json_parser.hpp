@@ -12,12 +12,12 @@
 
 namespace quern {
 
-/// A simdjson parser with its buffers, kept from record to record.
+/// A simdjson parser with its buffers, reused from record to record.
 struct JsonParser {
   simdjson::dom::parser parser;
-  std::string padded;  ///< the text, with the room after it that simdjson reads
+  std::string padded;  ///< the text and simdjson's padding
 
-  /// The value lives until the parser's next use. Throws std::bad_alloc, after which the parser can't be used any more.
+  /// The value is valid until the parser's next use. Throws std::bad_alloc; the parser is then unusable.
   simdjson::simdjson_result<simdjson::dom::element> parse(std::string_view text) {
     padded.assign(text);
     padded.append(simdjson::SIMDJSON_PADDING, ' ');
@@ -26,21 +26,21 @@ struct JsonParser {
     return value;
   }
 
-  /// A number's shortest form; nothing where the text is none.
+  /// A number in its shortest form; nullopt if the text isn't a number.
   std::optional<std::string> number_text(std::string_view text);
 };
 
-/// A number in its shortest form; empty where the value is none.
+/// A number in its shortest form; empty if the value isn't a number.
 std::string number_text(const simdjson::dom::element& value);
 
-// What is wrong with JSON records, whichever way they are read.
+// Errors of JSON records, common to both readers.
 
-/// What becomes of a record that is no JSON object, or has no docno.
+/// A record that isn't a JSON object, or has no docno.
 ParsedRecord json_is_damaged(const std::string& why);
 ParsedRecord json_without_docno(const JsonKeys& keys);
-/// What is wrong with a record without weights.
+/// The error of a record without weights.
 WeightsProblem json_without_weights(const JsonKeys& keys);
-/// What becomes of a record whose weights were read: it is bad if something is wrong with them.
+/// The result for a record with weights: bad if `problem` is set.
 ParsedRecord json_with_weights(const WeightsProblem& problem, const DocumentText& out);
 
 }  // namespace quern

@@ -21,12 +21,12 @@
 namespace quern {
 namespace {
 
-/// A text in pieces that end between characters.
+/// A text in pieces that end on character boundaries.
 class CharacterPieces {
  public:
   explicit CharacterPieces(std::unique_ptr<PieceSource> text) : text_(std::move(text)) {}
 
-  /// The next piece; empty at the end only. At the end a part of a character may come.
+  /// The next piece; empty only at the end. The last piece may be an incomplete character.
   std::string_view next() {
     do {
       piece_.erase(0, whole_);
@@ -40,7 +40,7 @@ class CharacterPieces {
  private:
   std::unique_ptr<PieceSource> text_;
   std::string piece_;
-  std::size_t whole_ = 0;  ///< bytes of the piece that are whole characters
+  std::size_t whole_ = 0;  ///< bytes of complete characters in the piece
 };
 
 bool is_utf8(const RecordText& record) {
@@ -51,7 +51,7 @@ bool is_utf8(const RecordText& record) {
   return true;
 }
 
-/// Whether a string holds a control character, which JSON doesn't allow: repairing makes a space of it.
+/// Whether a string contains a control character. JSON forbids them, but repairing turns them into spaces.
 bool has_control_in_string(const RecordText& record) {
   bool in_string = false, is_escaped = false;
   const std::unique_ptr<PieceSource> pieces = record.pieces();
@@ -65,7 +65,7 @@ bool has_control_in_string(const RecordText& record) {
   return false;
 }
 
-/// A text in which repair_utf8() replaced what isn't UTF-8.
+/// A text whose invalid UTF-8 repair_utf8() replaced.
 class RepairedPieces final : public PieceSource {
  public:
   RepairedPieces(std::unique_ptr<PieceSource> text, std::uint64_t& repaired)
@@ -73,7 +73,7 @@ class RepairedPieces final : public PieceSource {
 
   std::string_view next() override {
     std::string_view piece = text_.next();
-    // Only at the text's begin is this a byte order mark, and an object begins with another byte.
+    // This is a byte order mark only at the start of the text, where an object has another byte.
     constexpr std::string_view mark = "\xEF\xBB\xBF";
     whole_.clear();
     for (; piece.substr(0, mark.size()) == mark; piece.remove_prefix(mark.size())) whole_ += mark;
@@ -87,7 +87,7 @@ class RepairedPieces final : public PieceSource {
   std::string whole_, part_;
 };
 
-/// A short string, trimmed: what is longer than a field may be is only counted.
+/// A trimmed short string; bytes beyond the field limit are only counted.
 struct TrimmedString {
   std::string text;
   std::uint64_t size = 0;
@@ -111,7 +111,7 @@ TrimmedString take_trimmed(JsonReader& json) {
   return string;
 }
 
-/// Reads one object. A field's key with a lower rank may follow one with a higher: then what that gave is dropped.
+/// Reads one object. A key of lower rank that follows one of higher rank replaces its value.
 class JsonDocument {
  public:
   JsonDocument(PieceSource& record, RecordScratch& scratch, DocumentText& out)
@@ -141,7 +141,7 @@ class JsonDocument {
     const std::size_t most = std::max(UnreadKeys::max_name_bytes + 4, scratch_.json_keys.longest_name());
     const std::string name = json_.take_string(most, name_bytes);
     json_.take(':');
-    const bool is_null = json_.peek() == 'n';  // or damaged, which skip_value() finds
+    const bool is_null = json_.peek() == 'n';  // or damaged: skip_value() checks
     if (name_bytes == name.size()) {
       const auto& kept_names = scratch_.json_keys.kept();
       const auto kept_name = std::find(kept_names.begin(), kept_names.end(), name);
@@ -190,7 +190,7 @@ class JsonDocument {
     }
   }
 
-  /// What is wrong with the weights, or nothing.
+  /// Returns the error in the weights, if any.
   WeightsProblem read_weights() {
     if (json_.peek() != '{') {
       json_.skip_value();
@@ -344,7 +344,7 @@ class JsonDocument {
 ParsedRecord parse_json_in_pieces(const RecordText& record, RecordScratch& scratch, DocumentText& out) {
   try {
     if (is_utf8(record)) return JsonDocument(*record.pieces(), scratch, out).read();
-    if (has_control_in_string(record)) throw JsonDamage("a string has a control character");
+    if (has_control_in_string(record)) throw JsonDamage("a string contains a control character");
     RepairedPieces repaired(record.pieces(), scratch.repaired_utf8);
     return JsonDocument(repaired, scratch, out).read();
   } catch (const JsonDamage& damage) {

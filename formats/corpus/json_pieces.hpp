@@ -3,7 +3,7 @@
 
 namespace quern {
 
-/// Parses a JSON object of any size without holding it: the same document, or bad record, as from one in memory.
+/// Parses a JSON object of any size in constant memory. The document or error is the same as for an object in memory.
 ParsedRecord parse_json_in_pieces(const RecordText& record, RecordScratch& scratch, DocumentText& out);
 
 }  // namespace quern

@@ -10,10 +10,10 @@
 namespace quern {
 namespace {
 
-/// As simdjson has it: so many levels are too many.
+/// simdjson refuses this nesting depth too.
 constexpr unsigned too_many_levels = 1024;
 
-/// So much of a string is handed out at once, about.
+/// Approximate size of a string's pieces.
 constexpr std::size_t string_piece_bytes = 16 << 10;
 
 constexpr bool is_json_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -22,7 +22,7 @@ constexpr bool ends_scalar(char c) {
   return is_json_space(c) || c == ',' || c == ':' || c == '{' || c == '}' || c == '[' || c == ']';
 }
 
-/// The bytes that aren't a string's text as they are: quotes, backslashes and control characters.
+/// Bytes that end a plain stretch of a string: quotes, backslashes and control characters.
 constexpr std::array<bool, 256> special_in_string = [] {
   std::array<bool, 256> special{};
   for (std::size_t c = 0; c < 0x20; ++c) special[c] = true;
@@ -38,8 +38,8 @@ std::size_t plain_bytes(std::string_view text) {
 
 char closing(char open) { return open == '{' ? '}' : ']'; }
 
-/// Whether a number needs no look at its value: all whole numbers of so many digits, and fractions without an exponent,
-/// can be represented.
+/// Whether a number is valid without parsing it: short integers, and fractions without an exponent, are always in
+/// range.
 bool is_plain_number(std::string_view text) {
   constexpr std::size_t max_whole_digits = 18, max_digits = 100;
   const auto digits = [&] {
@@ -104,7 +104,7 @@ std::string_view JsonReader::string_piece() {
   unescaped_.clear();
   if (!in_string_) return {};
   while (unescaped_.size() < string_piece_bytes) {
-    if (!has_bytes()) throw JsonDamage("a string has no end");
+    if (!has_bytes()) throw JsonDamage("a string is not terminated");
     const std::string_view plain = piece_.substr(0, plain_bytes(piece_));
     unescaped_ += plain;
     piece_.remove_prefix(plain.size());
@@ -114,7 +114,7 @@ std::string_view JsonReader::string_piece() {
       in_string_ = false;
       break;
     }
-    if (c != '\\') throw JsonDamage("a string has a control character");
+    if (c != '\\') throw JsonDamage("a string contains a control character");
     take_escape();
   }
   return unescaped_;
@@ -125,7 +125,7 @@ void JsonReader::take_escape() {
   const int mark = take_byte();
   if (mark != 'u') {
     const std::size_t which = mark == end ? std::string_view::npos : marks.find(static_cast<char>(mark));
-    if (which == std::string_view::npos) throw JsonDamage("a string has an unknown escape");
+    if (which == std::string_view::npos) throw JsonDamage("a string contains an unknown escape");
     unescaped_ += values[which];
     return;
   }
@@ -133,7 +133,7 @@ void JsonReader::take_escape() {
   if (point >= 0xD800 && point < 0xE000) {
     const bool is_high = point < 0xDC00 && take_byte() == '\\' && take_byte() == 'u';
     const char32_t low = is_high ? take_hex() : 0;
-    if (low < 0xDC00 || low >= 0xE000) throw JsonDamage("a string has half a surrogate pair");
+    if (low < 0xDC00 || low >= 0xE000) throw JsonDamage("a string contains half a surrogate pair");
     point = 0x10000 + ((point - 0xD800) << 10) + (low - 0xDC00);
   }
   put_point(point);
@@ -149,7 +149,7 @@ unsigned JsonReader::take_hex() {
     } else if (letter >= 'a' && letter <= 'f') {
       value = value << 4 | static_cast<unsigned>(letter - 'a' + 10);
     } else {
-      throw JsonDamage("a string has an unknown escape");
+      throw JsonDamage("a string contains an unknown escape");
     }
   }
   return value;
@@ -199,7 +199,7 @@ std::string JsonReader::take_scalar() {
 
 std::string JsonReader::take_number() {
   if (const std::optional<std::string> number = numbers_->number_text(take_scalar())) return *number;
-  throw JsonDamage("a value is no number that can be read");
+  throw JsonDamage("a value is not a valid number");
 }
 
 void JsonReader::skip_scalar() {

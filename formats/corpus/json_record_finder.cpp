@@ -17,8 +17,8 @@ std::uint64_t bytes_equal(std::uint64_t word, std::uint8_t byte) {
   return (difference - each_byte(0x01)) & ~difference & each_byte(0x80);
 }
 
-/// The first quote, backslash or line end at or after `at`; the size where there is none. Eight bytes per step, since
-/// nearly all of a corpus lies in strings.
+/// The first quote, backslash or line end at or after `at`; the size if there is none. Takes eight bytes per step,
+/// since a corpus is mostly strings.
 std::size_t find_in_string(std::string_view text, std::size_t at) {
   for (; at + 8 <= text.size(); at += 8) {
     const std::uint64_t word = load_le<std::uint64_t>(text.data() + at);
@@ -29,13 +29,13 @@ std::size_t find_in_string(std::string_view text, std::size_t at) {
   return at;
 }
 
-/// White space, or a byte of a byte order mark.
+/// Whether `c` is white space or part of a byte order mark.
 bool is_blank(char c) { return is_ascii_space(c) || c == '\xEF' || c == '\xBB' || c == '\xBF'; }
 
-/// What stands between objects: white space, a comma, and the brackets of an array around them.
+/// Text between objects: white space, a comma, and the brackets of an enclosing array.
 class Separators {
  public:
-  /// Whether `c` may follow what came before it.
+  /// Whether `c` may come next.
   bool take(char c) {
     switch (c) {
       case ',':
@@ -75,17 +75,17 @@ class JsonRecordFinder : public RecordFinder {
       in_junk_ = false;
     }
     for (; at < window.size() && Separators::is_one(window[at]); ++at) {
-      if (separators_.take(window[at]) || said_junk_) continue;
-      said_junk_ = true;
+      if (separators_.take(window[at]) || junk_reported_) continue;
+      junk_reported_ = true;
       return {Step::junk, at, at + 1, "a bracket or comma that belongs to no JSON object or array"};
     }
     if (at == window.size()) return {Step::ran_out, at, 0, nullptr};
     if (window[at] != '{') {
       in_junk_ = true;
-      return {Step::junk, at, at, "no JSON object begins here, where one should"};
+      return {Step::junk, at, at, "no JSON object begins here"};
     }
     separators_.take_object();
-    said_junk_ = false;
+    junk_reported_ = false;
     depth_ = 1;
     in_string_ = is_line_start_ = false;
     previous_ = '{';
@@ -102,7 +102,7 @@ class JsonRecordFinder : public RecordFinder {
           at += window.substr(at + 1, 1) == "\n" ? 1 : 2;
           continue;
         }
-        // No string of JSON goes over a line's end: one that seems to is damaged, and must not take the next along.
+        // JSON strings can't contain line ends: one that seems to is damaged, and must not swallow the next record.
         in_string_ = false;
         is_line_start_ = window[at] == '\n';
         ++at;
@@ -124,16 +124,15 @@ class JsonRecordFinder : public RecordFinder {
     return {Step::ran_out, std::min(at, window.size()), 0, nullptr};
   }
 
-  /// Whether JSON allows an object after what precedes. The outermost level is an object, where it must be a
-  /// member's value.
+  /// Whether JSON allows an object here. The outermost level is an object, so it must be a member's value.
   bool may_open_object() const { return previous_ == ':' || (depth_ > 1 && (previous_ == ',' || previous_ == '[')); }
 
   Separators separators_;
   bool in_junk_ = false;
-  bool said_junk_ = false;  ///< that a separator is one too many, since the last object
+  bool junk_reported_ = false;  ///< a surplus separator was reported since the last object
   bool in_string_ = false;
-  bool is_line_start_ = false;  ///< only white space since the line's begin
-  char previous_ = 0;           ///< the last byte outside of strings that is not white space
+  bool is_line_start_ = false;  ///< only white space since the line began
+  char previous_ = 0;           ///< last byte outside strings that isn't white space
   std::uint64_t depth_ = 0;
 };
 

@@ -16,8 +16,7 @@ namespace {
 using Element = simdjson::dom::element;
 using Object = simdjson::dom::object;
 
-/// The value of the key that counts for a field: of the keys that the object has with a value other than null, the
-/// first one.
+/// Finds a field's value: that of its first key whose value isn't null.
 bool find_value(const Object& object, const JsonKeys& keys, JsonField field, Element& value) {
   for (const JsonKey& key : keys.all()) {
     if (key.field == field && object.at_key(key.name).get(value) == simdjson::SUCCESS && !value.is_null()) return true;
@@ -25,7 +24,7 @@ bool find_value(const Object& object, const JsonKeys& keys, JsonField field, Ele
   return false;
 }
 
-/// Appends a string, or the strings of an array as phrases; false if the value is something else.
+/// Appends a string, or an array's strings as phrases; false for other values.
 bool append_strings(const Element& value, RecordScratch& scratch, SpooledText& out) {
   std::string_view text;
   if (value.get_string().get(text) == simdjson::SUCCESS) {
@@ -42,7 +41,7 @@ bool append_strings(const Element& value, RecordScratch& scratch, SpooledText& o
   return true;
 }
 
-/// Takes the weights of an object's terms.
+/// Adds the weights of an object's terms.
 void add_weights(const Object& terms, DocumentWeights& weights) {
   for (const simdjson::dom::key_value_pair member : terms) {
     double weight = 0;
@@ -54,7 +53,7 @@ void add_weights(const Object& terms, DocumentWeights& weights) {
   }
 }
 
-/// The weights of a document; what is wrong with them, or nothing.
+/// Reads a document's weights and returns their error, if any.
 WeightsProblem read_weights(const Object& object, RecordScratch& scratch, DocumentText& out) {
   Element value;
   Object terms;
@@ -65,7 +64,7 @@ WeightsProblem read_weights(const Object& object, RecordScratch& scratch, Docume
   return weights.finish();
 }
 
-/// Keeps the values of the kept fields; false, with `problem` set, if one can't be kept.
+/// Appends the kept fields' values. Returns false and sets `problem` if one can't be kept.
 bool keep_fields(const Object& object, const JsonKeys& keys, DocumentText& out, ParsedRecord& problem) {
   for (const std::string& name : keys.kept()) {
     Element value;
@@ -122,7 +121,7 @@ ParsedRecord read_fields(const Object& object, RecordScratch& scratch, DocumentT
   return result;
 }
 
-/// Parses an object that is in memory whole.
+/// Parses an object in memory.
 ParsedRecord parse_whole(std::string_view record, RecordScratch& scratch, DocumentText& out) {
   Object object;
   simdjson::error_code error = scratch.json->parse(record).get_object().get(object);
@@ -156,7 +155,7 @@ class JsonlFormat : public CorpusFormat {
   ParsedRecord parse(const RecordText& record, RecordScratch& scratch, DocumentText& out) const override {
     out.clear();
     if (!scratch.json) scratch.json = std::make_shared<JsonParser>();
-    // simdjson is fast, and takes several times the record's size of memory.
+    // simdjson is fast, but needs several times the record's size.
     return record.is_whole() ? parse_whole(record.head(), scratch, out) : parse_json_in_pieces(record, scratch, out);
   }
 };

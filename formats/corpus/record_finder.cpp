@@ -51,9 +51,9 @@ RecordFinder::Found RecordFinder::finish(std::uint64_t end) {
 }
 
 RecordFinder::Found RecordFinder::wait(std::size_t window_size) {
-  // One byte before the scan's place is kept to see whether a line begins there.
+  // Keep the byte before the scan position, to see whether a line begins there.
   const std::size_t searched = scanned_ - (scanned_ > 0 ? 1 : 0);
-  // A record within the limit ends, at the latest, so far before the window's end that the scan would have seen it.
+  // The scan would have found the end of a record within the limit: it lies far enough before the window's end.
   const bool becomes_too_large =
       in_record_ && !skipping_ && record_bytes_before(window_size) > limits_.max_record_bytes + max_look_ahead_bytes;
   skipping_ = skipping_ || becomes_too_large;

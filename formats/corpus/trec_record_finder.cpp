@@ -14,10 +14,10 @@
 namespace quern {
 namespace {
 
-/// The longest mark that must be complete to be recognized: "</DOC>", or "<DOC" and the byte after it.
+/// The longest mark: "</DOC>", or "<DOC" and the byte after it. Marks must be complete to be recognised.
 constexpr std::size_t max_mark_bytes = 6;
 
-/// How far after "</DOC>" blanks are looked over for what follows.
+/// Limit of blanks skipped after "</DOC>".
 constexpr std::size_t max_blanks = 64;
 
 bool is_doc_start(std::string_view text) {
@@ -27,8 +27,8 @@ bool is_doc_start(std::string_view text) {
 bool is_doc_end(std::string_view text) { return starts_with_ignoring_case(text, "</doc>"); }
 
 #if defined(__AVX2__)
-/// The first place in [from, end) where "<do" or "</do" is, in any case; if there is none, one that is not before `end`
-/// or `from`. A mark's bytes, and a block more, follow each place.
+/// Finds the first "<do" or "</do", in any case, in [from, end). Returns a position at or after `end` or `from` if
+/// there is none. A mark's bytes and a block more must follow each position.
 std::size_t find_mark(std::string_view window, std::size_t from, std::size_t end) {
   constexpr std::size_t block_bytes = 32;
   static_assert(block_bytes + 3 <= max_mark_bytes + max_blanks);
@@ -64,9 +64,9 @@ class TrecRecordFinder : public RecordFinder {
         at = behind_comment(window, at);
         if (in_comment_) return comment_ran_out(window, at, last);
       }
-      if (!in_record() && has_ended_record_ && !said_text_) {
+      if (!in_record() && has_ended_record_ && !text_reported_) {
         const std::size_t text = text_between_records(window, at);
-        if (said_text_) return {Step::junk, text, text, "text behind </DOC> that belongs to no record"};
+        if (text_reported_) return {Step::junk, text, text, "text outside of records after </DOC>"};
       }
       if (in_record()) at = skip_to_mark(window, at);
       const void* found = at < window.size() ? std::memchr(window.data() + at, '<', window.size() - at) : nullptr;
@@ -78,7 +78,7 @@ class TrecRecordFinder : public RecordFinder {
       }
       if (is_doc_start(here)) {
         if (!in_record()) return {Step::begins, at, at + 4, nullptr};
-        // A line that begins so inside a record: the end tag before it is missing.
+        // A record begins on a line inside another: the end tag is missing.
         if (at > 0 && window[at - 1] == '\n') return end_record(at);
       } else if (is_doc_end(here)) {
         if (!in_record()) {
@@ -98,7 +98,7 @@ class TrecRecordFinder : public RecordFinder {
   }
 
  private:
-  /// Goes on in a record to where a mark may be, or so near to the window's end that it may not be whole.
+  /// Skips to a possible mark, or so near to the window's end that a mark may be incomplete.
   static std::size_t skip_to_mark(std::string_view window, std::size_t from) {
     constexpr std::size_t near_end = max_mark_bytes + max_blanks;
     return window.size() > near_end ? find_mark(window, from, window.size() - near_end) : from;
@@ -110,19 +110,19 @@ class TrecRecordFinder : public RecordFinder {
 
   Step end_record(std::size_t at) {
     has_ended_record_ = true;
-    said_text_ = in_tag_ = false;
+    text_reported_ = in_tag_ = false;
     return {Step::ends, at, 0, nullptr};
   }
 
-  /// Looks over what follows a record up to the next '<'. Sets said_text_, and returns its place, if text is there:
-  /// neither white space nor in a tag.
+  /// Scans what follows a record, up to the next '<'. If text outside of tags is there, sets text_reported_ and returns
+  /// its position.
   std::size_t text_between_records(std::string_view window, std::size_t from) {
     std::size_t at = from;
     for (; at < window.size() && window[at] != '<'; ++at) {
       if (in_tag_) {
         in_tag_ = window[at] != '>';
       } else if (!is_padding(window[at])) {
-        said_text_ = true;
+        text_reported_ = true;
         return at;
       }
     }
@@ -133,12 +133,12 @@ class TrecRecordFinder : public RecordFinder {
     return here.size() > 1 && (is_ascii_letter(here[1]) || here[1] == '/' || here[1] == '!' || here[1] == '?');
   }
 
-  /// White space, the control characters with which old systems end files, a byte order mark.
+  /// White space, control characters that old systems put at the end of files, a byte order mark.
   static bool is_padding(char c) {
     return static_cast<unsigned char>(c) <= ' ' || c == '\xEF' || c == '\xBB' || c == '\xBF';
   }
 
-  /// A page may hold "</DOC>" too; a record's own has nothing after it on its line but the next record or a comment.
+  /// A page may contain "</DOC>" too. After a record's end, only a comment or the next record may follow on the line.
   static bool ends_record(std::string_view after) {
     std::size_t at = 0;
     while (at < after.size() && at < max_blanks - max_mark_bytes && (after[at] == ' ' || after[at] == '\t')) ++at;
@@ -154,7 +154,7 @@ class TrecRecordFinder : public RecordFinder {
   }
 
   Step comment_ran_out(std::string_view window, std::size_t from, bool last) {
-    const std::size_t kept = 2;  // of a "-->" that is cut here
+    const std::size_t kept = 2;  // of a "-->" that may be cut here
     const std::size_t at = window.size() > from + kept ? window.size() - kept : from;
     if (!last) return {Step::ran_out, at, 0, nullptr};
     in_comment_ = false;
@@ -163,8 +163,8 @@ class TrecRecordFinder : public RecordFinder {
 
   bool in_comment_ = false;
   bool has_ended_record_ = false;
-  bool said_text_ = false;  ///< that there is text behind the last record
-  bool in_tag_ = false;     ///< of a tag that belongs to no record: before its '>'
+  bool text_reported_ = false;  ///< text after the last record was reported
+  bool in_tag_ = false;         ///< inside a tag outside of records
 };
 
 }  // namespace
@@ -180,7 +180,7 @@ bool begins_with_trec_record(std::string_view head) {
   for (std::size_t at = 0; tags.next(at, tag); at = tag.end) {
     if (!trim(head.substr(at, tag.begin - at)).empty()) return false;
     if (equals_ignoring_case(tag.name, "doc") && !tag.closing) return true;
-    // An element around all records is skipped; a page of HTML is not one.
+    // Skip an element around all records, but not an HTML page.
     if (tag.closing || equals_ignoring_case(tag.name, "html")) return false;
   }
   return false;

@@ -21,10 +21,10 @@ bool is_one_of(const std::array<std::string_view, n>& names, std::string_view na
   return std::any_of(names.begin(), names.end(), [&](std::string_view one) { return equals_ignoring_case(name, one); });
 }
 
-/// No reference is looked for in more bytes.
+/// Limit of a character reference's bytes.
 constexpr std::size_t max_reference_bytes = 16;
 
-/// Walks over the tags of one record and sends the text between them where it belongs.
+/// Walks over one record's tags and sends the text between them to the right section.
 class RecordWalk {
  public:
   explicit RecordWalk(DocumentText& out) : out_(out) {}
@@ -36,11 +36,11 @@ class RecordWalk {
     window_.finish([this](std::string_view window) { return walk(window, true); });
     end_docno();
   }
-  /// The docno, or the id of <DOC>.
+  /// The docno; if there is none, the id attribute of <DOC>.
   const std::string& docno() const { return docno_.empty() ? doc_id_ : docno_; }
 
  private:
-  /// Takes the sections as far as the window decides them; gives how far.
+  /// Reads the sections as far as the window allows; returns how far.
   std::size_t walk(std::string_view window, bool ends) {
     tags_.move(passed_, window, ends);
     passed_ = 0;
@@ -105,13 +105,13 @@ class RecordWalk {
   DocumentText& out_;
   TextWindow window_;
   SgmlTagScanner tags_;
-  std::size_t passed_ = 0;  ///< bytes of the window that are done with
+  std::size_t passed_ = 0;  ///< bytes of the window that are finished
   std::string docno_text_;  ///< the text of DOCNO since the last tag
   std::string docno_;
   std::string doc_id_;
   bool in_docno_ = false;
   std::string plain_;               ///< text without its references
-  SpooledText* section_ = nullptr;  ///< where text goes now; null: nowhere
+  SpooledText* section_ = nullptr;  ///< where text goes now; null: discarded
 };
 
 class TrecTextFormat : public CorpusFormat {

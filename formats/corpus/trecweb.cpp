@@ -16,10 +16,10 @@ struct Parts {
   bool has_docno = false;
   std::string_view docno;
   std::string_view header;
-  std::size_t page_begin = 0;  ///< where in the record
+  std::size_t page_begin = 0;  ///< offset in the record
 };
 
-/// Parts what follows <DOCHDR> into header and page. A header without its end tag ends before the line that
+/// Splits the text after <DOCHDR> into header and page. A header without an end tag ends before the first line that
 /// begins with a tag.
 void split_behind_dochdr(std::string_view head, std::size_t begin, SgmlTagScanner& tags, Parts& parts) {
   std::size_t end = std::min(head.find("\n<", begin), head.size());
@@ -39,7 +39,7 @@ bool begins_page(const SgmlTag& tag) {
   return equals_ignoring_case(tag.name, "html") || equals_ignoring_case(tag.name, "body");
 }
 
-/// Reads the tags up to DOCHDR, or up to the page where there is none.
+/// Reads the tags up to DOCHDR, or up to the page if there is none.
 Parts split_trecweb(std::string_view head) {
   Parts parts;
   SgmlTagScanner tags(head);
@@ -64,8 +64,7 @@ Parts split_trecweb(std::string_view head) {
   return parts;
 }
 
-/// The first word of the first line that is not empty, where it is an address: WT10g puts IP address, date, type and
-/// size after it.
+/// The first word of the first non-empty line, if it is a URL: WT10g puts IP address, date, type and size after it.
 std::string_view url_of(std::string_view& header) {
   std::string_view line;
   while (line.empty() && !header.empty()) line = trim(take_line(header));
@@ -74,7 +73,7 @@ std::string_view url_of(std::string_view& header) {
   return is_url ? word : std::string_view();
 }
 
-/// Where the page ends that begins at `begin`: before white space and the record's end tag, which HTML doesn't know.
+/// The end of the page that begins at `begin`: without trailing white space and the record's end tag, which isn't HTML.
 std::uint64_t page_end(const RecordText& record, std::uint64_t begin) {
   constexpr std::string_view end_tag = "</doc>";
   const std::uint64_t end = record.trimmed_end(begin, record.size());
@@ -84,7 +83,7 @@ std::uint64_t page_end(const RecordText& record, std::uint64_t begin) {
   return equals_ignoring_case({last.data(), last.size()}, end_tag) ? end - last.size() : end;
 }
 
-/// A text without the white space before it.
+/// A text without leading white space.
 class TrimmedPieces final : public PieceSource {
  public:
   explicit TrimmedPieces(PieceSource& from) : from_(&from) {}

@@ -8,7 +8,7 @@
 namespace quern {
 namespace {
 
-/// Cuts lines; empty ones are no records.
+/// Cuts lines; skips empty ones.
 class LineFinder : public RecordFinder {
  public:
   using RecordFinder::RecordFinder;
@@ -31,7 +31,7 @@ class LineFinder : public RecordFinder {
   static bool is_line_end(char c) { return c == '\n' || c == '\r'; }
 };
 
-/// The place of the first tab from `from` on; the record's size if there is none.
+/// Position of the first tab at or after `from`; the record's size if there is none.
 std::uint64_t find_tab(const RecordText& record, std::uint64_t from) {
   const std::unique_ptr<PieceSource> pieces = record.pieces(from);
   std::uint64_t at = from;
@@ -54,7 +54,7 @@ class TsvFormat : public CorpusFormat {
   std::string_view description() const override {
     return "lines id<TAB>text, or id<TAB>url<TAB>title<TAB>text, as in MS MARCO; never detected";
   }
-  /// Link files, judgements and logs look the same, and may lie in a corpus's folder.
+  /// Link files, judgements and logs look the same, and a corpus's folder may contain them.
   bool detect(std::string_view) const override { return false; }
 
   std::unique_ptr<RecordFinder> make_finder(const RecordLimits& limits) const override {
@@ -63,14 +63,14 @@ class TsvFormat : public CorpusFormat {
 
   ParsedRecord parse(const RecordText& record, RecordScratch& scratch, DocumentText& out) const override {
     out.clear();
-    // What comes before the text is short, or makes the record bad.
+    // The fields before the text are short, or the record is bad.
     std::string_view head = record.head();
     constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
     const std::size_t begin = head.substr(0, byte_order_mark.size()) == byte_order_mark ? byte_order_mark.size() : 0;
     const std::size_t tab = head.find('\t', begin);
     if (tab == std::string_view::npos) {
       const std::uint64_t far_tab = find_tab(record, head.size());
-      return far_tab == record.size() ? bad_record("it has no tab behind its docno") : docno_too_long(far_tab - begin);
+      return far_tab == record.size() ? bad_record("it has no tab after its docno") : docno_too_long(far_tab - begin);
     }
     ParsedRecord result;
     if (!set_docno(head.substr(begin, tab - begin), scratch, out, result)) return result;

@@ -29,14 +29,14 @@ bool is_http(const WarcHeader& header) {
          starts_with_ignoring_case(header.block, "http/");
 }
 
-/// Why a response is no page; empty if it is one.
+/// Why a response isn't a page; empty if it is.
 std::string why_no_page(const HttpResponse& http) {
   if (http.status != 0 && (http.status < 200 || http.status > 299)) return "HTTP status " + std::to_string(http.status);
   const std::string_view type = media_type(http.content_type);
   return is_page(type) ? "" : "content of type " + std::string(type);
 }
 
-/// Why a record is no document by its headers; empty if it may be one.
+/// Why its headers rule a record out as a document; empty if they don't.
 std::string why_skipped(const WarcHeader& warc) {
   if (equals_ignoring_case(warc.type, "conversion")) {
     const std::string_view type = media_type(warc.content_type);
@@ -48,11 +48,11 @@ std::string why_skipped(const WarcHeader& warc) {
 
 /// "eng" of "eng,deu".
 std::string first_language(std::string_view languages) {
-  constexpr std::size_t max_bytes = 15;  // what is longer is no code, and shall not take memory
+  constexpr std::size_t max_bytes = 15;  // longer text isn't a code and must not take memory
   return std::string(trim(languages.substr(0, languages.find(','))).substr(0, max_bytes));
 }
 
-/// The first language that Common Crawl's metadata of a page name, in a line
+/// The first language in Common Crawl's metadata of a page, from the line
 /// languages-cld2: {…,"languages":[{"code":"en","code-iso-639-3":"eng",…},…]}
 std::string language_in_metadata(std::string_view block) {
   while (!block.empty()) {
@@ -87,7 +87,7 @@ class WarcFormat : public CorpusFormat {
 
   ParsedRecord parse(const RecordText& record, RecordScratch& scratch, DocumentText& out) const override {
     out.clear();
-    if (!begins_with_warc_record(record.head())) return bad_record("it does not begin with a WARC version line");
+    if (!begins_with_warc_record(record.head())) return bad_record("it doesn't begin with a WARC version line");
     const WarcHeader warc = read_warc_header(record.head());
     if (warc.type.empty()) return bad_record("it has no WARC-Type");
     if (std::string reason = why_skipped(warc); !reason.empty()) return skipped_record(std::move(reason));
@@ -105,7 +105,7 @@ class WarcFormat : public CorpusFormat {
     } else {
       labels.language = first_language(warc.languages);
     }
-    // The block of a response has HTTP headers, too; that of a conversion is all payload.
+    // A response's block contains HTTP headers too; a conversion's block is all payload.
     const bool is_conversion = equals_ignoring_case(warc.type, "conversion");
     const bool has_payload_digest = !warc.payload_digest.empty() || !is_conversion;
     labels.payload = hash_of_name(has_payload_digest ? warc.payload_digest : warc.block_digest);
@@ -116,7 +116,7 @@ class WarcFormat : public CorpusFormat {
   bool states_languages() const override { return true; }
 
  private:
-  /// Where a part of the head begins in the record; false if what is before it goes on behind the head.
+  /// Finds the offset of a part of the head; false if the headers before it don't fit in the head.
   static bool find_begin(const RecordText& record, std::string_view part, std::size_t& begin, ParsedRecord& problem) {
     begin = static_cast<std::size_t>(part.data() - record.head().data());
     if (begin < record.head().size() || begin == record.size()) return true;
@@ -124,7 +124,7 @@ class WarcFormat : public CorpusFormat {
     return false;
   }
 
-  /// The text of a page, as WET files have it.
+  /// Parses the text of a page, as in WET files.
   static ParsedRecord parse_conversion(const RecordText& record, const WarcHeader& warc, RecordScratch& scratch,
                                        DocumentText& out) {
     ParsedRecord result;
@@ -155,7 +155,7 @@ class WarcFormat : public CorpusFormat {
       extract_html(body.pieces(), http.content_type, scratch, out);
     }
     if (!body.problem().empty()) {
-      scratch.repaired_utf8 = repaired_before;  // of a document that doesn't come to be
+      scratch.repaired_utf8 = repaired_before;  // this document is dropped
       return bad_record(body.problem());
     }
     return result;

@@ -6,7 +6,7 @@
 namespace quern {
 namespace {
 
-/// "<urn:uuid:X>" without its marks: X.
+/// The X of "<urn:uuid:X>".
 std::string_view without_brackets(std::string_view text) {
   if (!text.empty() && text.front() == '<') text.remove_prefix(1);
   if (!text.empty() && text.back() == '>') text.remove_suffix(1);

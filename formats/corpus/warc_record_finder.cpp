@@ -10,16 +10,16 @@
 namespace quern {
 namespace {
 
-/// White space after a block in which the next record is searched, at most.
+/// Limit of white space between a block and the next record.
 constexpr std::size_t max_gap = 64;
 
-/// So much after a block shows whether the next record follows it.
+/// Bytes after a block that show whether the next record follows.
 constexpr std::size_t max_after_block = max_gap + max_warc_version_line;
 
-/// A header line that is longer is none.
+/// Limit of a header line's bytes.
 constexpr std::size_t max_header_line = 64 << 10;
 
-/// Whether the next record, or nothing at all, follows what ends here.
+/// Whether `after` is the end of the file or the start of a record.
 bool is_record_end(std::string_view after) {
   std::size_t at = 0;
   while (at < std::min(after.size(), max_gap) && is_ascii_space(after[at])) ++at;
@@ -51,7 +51,7 @@ class WarcRecordFinder : public RecordFinder {
     lost    ///< the next version line ends the record
   };
 
-  /// Between records there should be line ends only. Other lines are reported once and skipped.
+  /// Only line ends should separate records. Other lines are reported once and skipped.
   Step find_record(std::string_view window, std::size_t at, bool last) {
     for (;;) {
       if (in_junk_line_) {
@@ -71,7 +71,7 @@ class WarcRecordFinder : public RecordFinder {
       in_junk_line_ = true;
       if (!is_junk_told_) {
         is_junk_told_ = true;
-        return {Step::junk, at, at, "no WARC record begins here, where one should"};
+        return {Step::junk, at, at, "no WARC record begins here"};
       }
     }
   }
@@ -105,7 +105,7 @@ class WarcRecordFinder : public RecordFinder {
   Step enter_block(std::string_view window, std::size_t at, bool last) {
     place_ = Place::lost;
     const std::uint64_t header_bytes = record_bytes_before(at), max_bytes = limits().max_record_bytes;
-    // A length beyond the limit can't be checked without holding that much: it is ignored.
+    // Checking a length beyond the limit would need that much memory: ignore it.
     if (has_length_ && header_bytes <= max_bytes && promised_bytes_ <= max_bytes - header_bytes) {
       place_ = Place::block;
       promised_end_ = header_bytes + promised_bytes_;
@@ -125,7 +125,7 @@ class WarcRecordFinder : public RecordFinder {
   }
 
   bool is_record_end_ahead(std::uint64_t end) const {
-    // With the record's last byte, as the file may end before it.
+    // Include the record's last byte: the file may end before it.
     const std::string after = peek(end - 1, 1 + max_after_block);
     return !after.empty() && is_record_end(std::string_view(after).substr(1));
   }
@@ -136,7 +136,7 @@ class WarcRecordFinder : public RecordFinder {
     for (;; ++at) {
       at = window.find(marker, at);
       if (at == std::string_view::npos) {
-        // One byte less than the marker may stand at the window's end; the byte before `at` is looked at again.
+        // All but one byte of the marker may be at the window's end; the byte before `at` is checked again.
         const std::size_t kept = marker.size() - 2;
         return {Step::ran_out, last ? window.size() : std::max(from, window.size() - std::min(window.size(), kept)), 0,
                 nullptr};
@@ -151,7 +151,7 @@ class WarcRecordFinder : public RecordFinder {
   bool has_length_ = false;
   Place place_ = Place::header;
   std::uint64_t promised_bytes_ = 0;
-  std::uint64_t promised_end_ = 0;  ///< counted from the record's begin
+  std::uint64_t promised_end_ = 0;  ///< offset from the record's start
 };
 
 }  // namespace

@@ -10,12 +10,12 @@ namespace {
 
 constexpr std::uint64_t max_int32 = 0x7fffffff, max_int64 = 0x7fffffffffffffff;
 
-/// How a field's value is stored: the low three bits of its tag.
+/// The encoding of a field's value: the low three bits of its tag.
 enum class Wire : unsigned { varint = 0, fixed64 = 1, length = 2, fixed32 = 5 };
 
 constexpr std::uint64_t tag(unsigned field, Wire wire) { return field << 3 | static_cast<unsigned>(wire); }
 
-/// The fields of the messages, by their numbers in the format's description.
+/// Field numbers of the messages, from the format's description.
 namespace header {
 constexpr std::uint64_t version = tag(1, Wire::varint), lists = tag(2, Wire::varint), documents = tag(3, Wire::varint),
                         total_lists = tag(4, Wire::varint), total_documents = tag(5, Wire::varint),
@@ -72,7 +72,7 @@ class CiffReader {
         return in_.skip(4);
       case Wire::length: {
         const std::uint64_t size = in_.varint();
-        // The position may be past the message's end already.
+        // The position may already be past the message's end.
         if (in_.position() > end || size > end - in_.position()) in_.fail("a field that reaches past its message");
         return in_.skip(size);
       }
@@ -80,7 +80,7 @@ class CiffReader {
     in_.fail("not a field of protocol buffers; is it a CIFF file?");
   }
 
-  /// A number that can't be negative.
+  /// A non-negative number.
   std::uint64_t number(std::uint64_t max_value) {
     const std::uint64_t value = in_.varint();
     if (value > max_value) in_.fail("a number that is negative or too large");
@@ -113,7 +113,7 @@ class CiffReader {
     });
     if (version != 1)
       throw UnsupportedVersion(
-          fmt::format("{}: has version {} of CIFF, or is not a CIFF file; this program reads "
+          fmt::format("{}: has version {} of CIFF, or is not a CIFF file; Quern reads "
                       "version 1",
                       in_.name(), version));
     counts_.total_documents = std::max(counts_.total_documents, counts_.documents);
@@ -184,7 +184,7 @@ class CiffReader {
   std::string term_, docno_;
 };
 
-/// A number, omitted if it is 0, as in protocol buffers.
+/// Writes a number, omitted if 0, as in protocol buffers.
 void put_number(Bytes& out, std::uint64_t key, std::uint64_t value) {
   if (value == 0) return;
   put_varint(out, key);
@@ -197,7 +197,7 @@ void put_text(Bytes& out, std::uint64_t key, std::string_view text) {
   put_string(out, text);
 }
 
-/// Lists up to this size are collected in memory alone.
+/// Lists up to this size stay in memory.
 constexpr std::size_t ciff_list_buffer_bytes = 4 << 20;
 
 void check_fits(std::uint64_t number, const char* what) {

@@ -10,14 +10,14 @@
 namespace quern {
 
 /// Passes the file's content to `sink`. Throws CorruptFile, with file and offset, if it violates the format, and
-/// UnsupportedVersion if its version is not 1.
+/// UnsupportedVersion for versions other than 1.
 void read_ciff(ByteSource& source, InvertedSink& sink);
 
 /// Writes a file, list by list.
 class CiffWriter : public InvertedSink {
  public:
   CiffWriter(File& file, const std::string& tmp_folder);
-  /// Throws InvalidArgument if the counts are larger than the format allows (2^31 - 1 documents or lists).
+  /// Throws InvalidArgument if the counts exceed the format's limits (2^31 - 1 documents or lists).
   void begin(const InvertedCounts& counts) override;
   void add_posting(docid_t docid, freq_t freq) override;
   void end_list(std::string_view term) override;

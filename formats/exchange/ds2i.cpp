@@ -80,10 +80,10 @@ void put_line(FileAppender& out, std::string_view text) {
   out.write(as_bytes("\n"));
 }
 
-/// Lists up to this size are collected in memory alone.
+/// Lists up to this size stay in memory.
 constexpr std::size_t ds2i_list_buffer_bytes = 4 << 20;
 
-/// A sequence: the number of its values, then the values.
+/// Writes a sequence: the number of values, then the values.
 void put_sequence(FileAppender& out, Spool& numbers) {
   put_u32(out, numbers.size() / sizeof(std::uint32_t));
   numbers.move_to(out);

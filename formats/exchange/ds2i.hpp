@@ -9,7 +9,7 @@
 /// The binary collections of ds2i and PISA: five files with a common name. See ds2i.md.
 namespace quern {
 
-/// The files' endings, in the order of Ds2iSources and of the writer's files.
+/// The files' extensions, in the order of Ds2iSources and of the writer's files.
 inline constexpr std::array<const char*, 5> ds2i_endings = {".docs", ".freqs", ".sizes", ".terms", ".documents"};
 
 /// The files of a collection, each plain or compressed.
@@ -33,7 +33,7 @@ class Ds2iWriter : public InvertedSink {
   void add_posting(docid_t docid, freq_t freq) override;
   /// Throws InvalidArgument if the term contains a line feed or ends with a CR, which the format can't represent.
   void end_list(std::string_view term) override;
-  /// Throws InvalidArgument as end_list() does.
+  /// Throws InvalidArgument for the same reasons as end_list().
   void add_document(std::string_view docno, std::uint32_t length) override;
   void end() override;
 

@@ -20,7 +20,7 @@ struct Symbol {
   FilterOperator op;
   bool negated;
 };
-/// Longer ones first, since others begin as they do.
+/// Longer operators first: others are prefixes of them.
 constexpr Symbol operators[] = {
     {"!=", FilterOperator::equal, true},
     {"<=", FilterOperator::less_or_equal, false},
@@ -43,14 +43,14 @@ FilterValue unquoted(std::string_view word) {
   return value;
 }
 
-/// Recursive descent; the depth of its calls is limited.
+/// A recursive descent parser of limited depth.
 class FilterParser {
  public:
   explicit FilterParser(std::string_view text) : text_(text) {}
 
   FilterExpression parse() {
     parse_either();
-    if (!at_end()) fail("'and', 'or' or the end is expected");
+    if (!at_end()) fail("expected 'and', 'or' or the end");
     return std::move(expression_);
   }
 
@@ -109,7 +109,7 @@ class FilterParser {
       put(FilterStep::Kind::negate);
     } else if (take('(')) {
       parse_either();
-      if (!take(')')) fail("')', 'and' or 'or' is expected");
+      if (!take(')')) fail("expected ')', 'and' or 'or'");
     } else {
       parse_comparison();
     }
@@ -118,7 +118,7 @@ class FilterParser {
 
   std::string_view take_field() {
     const std::string_view name = next_name();
-    if (name.empty() || is_filter_word(name)) fail("the name of a field is expected, as in lang=en");
+    if (name.empty() || is_filter_word(name)) fail("expected a field name, as in lang=en");
     at_ += name.size();
     return name;
   }
@@ -144,7 +144,7 @@ class FilterParser {
     if (negated) put(FilterStep::Kind::negate);
   }
 
-  /// Returns whether the comparison is to be negated.
+  /// Returns whether to negate the comparison.
   bool take_operator(FilterOperator& op) {
     at_end();
     for (const Symbol& symbol : operators) {
@@ -153,23 +153,23 @@ class FilterParser {
       op = symbol.op;
       return symbol.negated;
     }
-    fail("one of = != < <= > >= ^= or 'in (' is expected after the name of a field");
+    fail("expected one of = != < <= > >= ^= or 'in (' after the field name");
   }
 
   void take_list(std::vector<FilterValue>& values) {
-    if (!take('(')) fail("'(' is expected after 'in'");
+    if (!take('(')) fail("expected '(' after 'in'");
     do values.push_back(take_value());
     while (take(','));
-    if (!take(')')) fail("',' or ')' is expected in the list of values");
+    if (!take(')')) fail("expected ',' or ')' in the list of values");
     std::sort(values.begin(), values.end(), [](const auto& a, const auto& b) { return a.text < b.text; });
   }
 
   FilterValue take_value() {
-    if (at_end()) fail("a value is expected");
+    if (at_end()) fail("expected a value");
     if (text_[at_] == '"' || text_[at_] == '\'') return take_quoted();
     std::size_t end = at_;
     while (end < text_.size() && !ends_value(text_[end])) ++end;
-    if (end == at_) fail("a value is expected; one with other letters is written in quotes");
+    if (end == at_) fail("expected a value; put it in quotes if it contains other characters");
     FilterValue value = unquoted(text_.substr(at_, end - at_));
     at_ = end;
     return value;
@@ -185,7 +185,7 @@ class FilterParser {
     }
     if (at_ == text_.size()) {
       at_ = begin;
-      fail("the quote has no end");
+      fail("unterminated quote");
     }
     ++at_;
     return value;
@@ -201,7 +201,7 @@ class FilterParser {
 FilterExpression parse_filter(std::string_view text) {
   return with_own_errors([&] {
     if (text.size() > max_filter_bytes)
-      throw InvalidArgument(fmt::format("filter: it has {} bytes; {} are allowed", text.size(), max_filter_bytes));
+      throw InvalidArgument(fmt::format("filter: it has {} bytes; the limit is {}", text.size(), max_filter_bytes));
     return FilterParser(text).parse();
   });
 }

@@ -5,46 +5,46 @@
 #include <string_view>
 #include <vector>
 
-/// Filters as users write them: which documents may be results. See filter.md.
+/// Filter expressions: which documents may be results. See filter.md.
 namespace quern {
 
-/// How a document's value is compared with those that a filter names.
+/// Comparison of a document's value with a filter's values.
 enum class FilterOperator : std::uint8_t { equal, less, less_or_equal, greater, greater_or_equal, prefix, exists };
 
 /// A value in a filter.
 struct FilterValue {
   std::string text;              ///< without quotes and escapes
-  std::optional<double> number;  ///< if it is written as one, without quotes
-  std::optional<bool> boolean;   ///< the same
+  std::optional<double> number;  ///< if it is an unquoted number
+  std::optional<bool> boolean;   ///< if it is an unquoted boolean
 };
 
-/// A field of documents, compared with values: it holds if it does for one of them.
+/// Compares a field with values; true if one of them matches.
 struct FilterComparison {
   std::string field;
   FilterOperator op = FilterOperator::equal;
   std::vector<FilterValue> values;  ///< none for `exists`, several for `in`, which is `equal`
-  std::size_t position = 0;         ///< of the field in the filter's text, counted from 1
+  std::size_t position = 0;         ///< the field's position in the filter, from 1
 };
 
-/// A step of an expression in postfix order: puts a comparison's outcome on a stack, or combines the last ones.
+/// A step of an expression in postfix order: pushes a comparison's outcome on a stack, or combines the last outcomes.
 struct FilterStep {
   enum class Kind : std::uint8_t { compare, negate, both, either };
   Kind kind = Kind::compare;
-  std::uint32_t comparison = 0;  ///< its number
+  std::uint32_t comparison = 0;  ///< index of the comparison
 };
 
 struct FilterExpression {
   std::vector<FilterComparison> comparisons;
-  std::vector<FilterStep> steps;  ///< at most max_filter_outcomes are on the stack at a time
+  std::vector<FilterStep> steps;  ///< need at most max_filter_outcomes on the stack
 };
 
-/// A filter's text has at most so many bytes, and so many parentheses and negations in each other.
+/// Limits of a filter's length in bytes and of its nesting of parentheses and negations.
 inline constexpr std::size_t max_filter_bytes = std::size_t{1} << 20;
 inline constexpr std::size_t max_filter_depth = 30;
-/// In each of these, a left side of `or` and one of `and` may wait for their right sides.
+/// At each level, a left side of `or` and one of `and` may wait for their right sides.
 inline constexpr std::size_t max_filter_outcomes = 2 * max_filter_depth + 1;
 
-/// Throws InvalidArgument, with the place and what is expected there, if the text is not a filter.
+/// Throws InvalidArgument, with the position and what was expected there, if the text isn't a filter.
 FilterExpression parse_filter(std::string_view text);
 
 }  // namespace quern

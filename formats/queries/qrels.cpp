@@ -15,7 +15,7 @@ bool is_heading(std::string_view line) {
   return next_word(line) == "query-id" && next_word(line) == "corpus-id" && next_word(line) == "score";
 }
 
-/// Takes the lines of a file one after the other. `name`, which must outlive it: what messages call the file.
+/// Parses a file's lines in order. `name` is the file's name in messages and must outlive this.
 class QrelsLines {
  public:
   explicit QrelsLines(std::string_view name) : name_(name) {}

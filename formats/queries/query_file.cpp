@@ -17,7 +17,7 @@
 namespace quern {
 namespace {
 
-/// One line taken apart: views of it.
+/// The parts of a line, as views.
 struct LineParts {
   std::string_view id, weight, text;
 };
@@ -55,7 +55,7 @@ bool split_nothing(std::string_view line, LineParts& parts) {
   fail_at_line(name, number, "is longer than " + size_text(max_written_bytes) + "; is this a file of queries?");
 }
 
-/// Gives the lines of a file that are not blank. Refuses a line before it looks at all of it if no query is so long.
+/// Reads the lines of a file that aren't blank. Refuses an overlong line before reading all of it.
 class QueryLines {
  public:
   QueryLines(std::string_view text, std::string_view name, const TextRelease& release)
@@ -77,8 +77,7 @@ bool has_white_space(std::string_view text) { return std::any_of(text.begin(), t
 
 bool is_single_word(const LineParts& parts) { return !has_white_space(parts.id); }
 
-/// "site:gov", "linux 2.6: how to" and "http://..." are words of queries; the ids of logs contain digits and no
-/// blanks.
+/// "site:gov", "linux 2.6: how to" and "http://..." are queries: the IDs of logs contain digits and no blanks.
 bool is_log_id(const LineParts& parts) {
   const auto allowed = [](char c) {
     return is_ascii_digit(c) || is_ascii_letter(c) || c == '-' || c == '_' || c == '.';
@@ -87,7 +86,7 @@ bool is_log_id(const LineParts& parts) {
          std::all_of(parts.id.begin(), parts.id.end(), allowed);
 }
 
-/// Priorities are small; "8109:8109:the history" is an id and a query that repeats it.
+/// Priorities are small; "8109:8109:the history" is an ID and a query that repeats it.
 bool is_log_id_with_small_weight(const LineParts& parts) {
   return is_log_id(parts) && parts.weight.size() <= 3 && parts.weight.find('.') == std::string_view::npos;
 }
@@ -97,12 +96,12 @@ bool is_anything(const LineParts&) { return true; }
 /// A format with one query per line.
 struct LineFormat {
   QueryFormat format;
-  bool (*split)(std::string_view line, LineParts& parts);  ///< false if the line isn't in this format at all
-  bool (*likely)(const LineParts& parts);                  ///< what detection requires beyond that
+  bool (*split)(std::string_view line, LineParts& parts);  ///< false if the line isn't in this format
+  bool (*likely)(const LineParts& parts);                  ///< extra condition for detection
   std::string_view wanted;                                 ///< for messages
 };
 
-/// In the order in which detection tries them, up to the one that fits every file.
+/// In the order that detection tries them, up to the one that fits every file.
 constexpr LineFormat line_formats[] = {
     {QueryFormat::jsonl, split_json, is_anything, "a JSON object"},
     {QueryFormat::tsv, split_tab, is_single_word, "id<TAB>query"},
@@ -111,7 +110,7 @@ constexpr LineFormat line_formats[] = {
     {QueryFormat::lines, split_nothing, is_anything, "a query"},
     {QueryFormat::vector, split_json, is_anything, "a JSON object"},
 };
-/// Of the line formats, those that detection tries: the last one must be named.
+/// Line formats that detection tries: the last one must be named.
 constexpr std::size_t num_detected_formats = std::size(line_formats) - 1;
 
 bool fits(const LineFormat& format, std::string_view line) {
@@ -119,8 +118,8 @@ bool fits(const LineFormat& format, std::string_view line) {
   return format.split(line, parts) && format.likely(parts);
 }
 
-/// A file of at least 100 lines of which at most one in 100 contradicts a format is more likely damaged than in
-/// another format: read as plain lines, every query would silently get a wrong id.
+/// A file of 100 lines or more, of which at most one in 100 contradicts a format, is more likely damaged than in
+/// another format: read as plain lines, every query would silently get a wrong ID.
 bool nearly_all(std::uint64_t fitting, std::uint64_t lines) { return lines >= 100 && fitting * 100 >= lines * 99; }
 
 /// The first format that fits all lines.
@@ -148,7 +147,7 @@ const LineFormat& detect_line_format(std::string_view text, std::string_view nam
   return line_formats[i];
 }
 
-/// The first of `keys` that the object has.
+/// The object's value for the first of `keys` that it contains.
 simdjson::simdjson_result<simdjson::dom::element> first_of(const simdjson::dom::object& object,
                                                            std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) {
@@ -163,7 +162,7 @@ class JsonQueries {
  public:
   explicit JsonQueries(std::string_view name) : name_(name) {}
 
-  /// The query's id and text, which are valid until the next call.
+  /// The query's ID and text, valid until the next call.
   LineParts read(std::string_view line, std::uint64_t number) {
     const simdjson::dom::object object = parse(line, number);
     LineParts query;
@@ -180,7 +179,7 @@ class JsonQueries {
     return query;
   }
 
-  /// The same of a query with weights, whose text is the JSON object that has them.
+  /// The ID and text of a weighted query; its text is the JSON object of weights.
   LineParts read_vector(std::string_view line, std::uint64_t number) {
     const simdjson::dom::object object = parse(line, number);
     LineParts query;
@@ -230,7 +229,7 @@ class LineQueries {
  public:
   LineQueries(const LineFormat& format, std::string_view name) : format_(format), name_(name), json_(name) {}
 
-  /// The query of a line that isn't blank; its id and text are valid until the next call.
+  /// The query of a line that isn't blank; its ID and text are valid until the next call.
   LineParts read(std::string_view line, std::uint64_t number) {
     LineParts parts;
     if (!format_.split(line, parts)) fail_at_line(name_, number, "is not " + std::string(format_.wanted));
@@ -262,7 +261,7 @@ void for_each_line(std::string_view text, const LineFormat& format, std::string_
   }
 }
 
-/// The markup of a format of topics; null for any other format.
+/// The markup of a topic format; null for other formats.
 const TopicMarkup* markup_of(QueryFormat format) {
   for (const TopicMarkup* markup : {&trec_markup(), &webtrack_markup()}) {
     if (format == markup->format) return markup;
@@ -270,7 +269,7 @@ const TopicMarkup* markup_of(QueryFormat format) {
   return nullptr;
 }
 
-/// The format with one query per line; null for any other format.
+/// The line format; null for formats of other kinds.
 const LineFormat* line_format_of(QueryFormat format) {
   const auto found = std::find_if(std::begin(line_formats), std::end(line_formats),
                                   [format](const LineFormat& candidate) { return candidate.format == format; });
@@ -278,8 +277,7 @@ const LineFormat* line_format_of(QueryFormat format) {
 }
 
 [[noreturn]] void refuse_zero_byte(std::string_view name, std::uint64_t line) {
-  fail_at_line(name, line,
-               "contains a zero byte; this is not a text file, or one in UTF-16: convert it to UTF-8 first");
+  fail_at_line(name, line, "contains a zero byte: it is not a text file, or is in UTF-16; convert it to UTF-8 first");
 }
 
 void check_is_text(std::string_view bytes, std::string_view name, const TextRelease& release) {
@@ -294,7 +292,7 @@ void check_is_text(std::string_view bytes, std::string_view name, const TextRele
   if (zero != std::string_view::npos) refuse_zero_byte(name, line_number_at(bytes, zero, release));
 }
 
-/// `number`: from 1, in the file.
+/// `number` is the query's number in the file, from 1.
 void check_size(std::string_view name, std::uint64_t number, std::string_view id, std::string_view text) {
   if (text.size() <= max_query_bytes && id.size() <= max_query_bytes) return;
   throw CorruptFile(fmt::format("{}: query {}, with the id \"{}\", is longer than {}; is this a file of queries?", name,
@@ -324,7 +322,7 @@ QueryFormat for_each_query(std::string_view bytes, QueryFormat format, std::stri
     } else {
       for_each_line(text, *line_format, name, visit_query, release);
     }
-    if (queries == 0 && markup == nullptr)  // every line that is not blank is a query, or an error
+    if (queries == 0 && markup == nullptr)  // every line that isn't blank is a query or an error
       throw InvalidArgument(std::string(name) + ": contains no queries: it is empty" +
                             (text.empty() ? "" : ", or blank"));
     if (queries == 0) {

@@ -21,8 +21,8 @@ struct Query {
   bool operator==(const Query&) const = default;
 };
 
-/// The formats of query files. `automatic` stands for the format that a file is found to have. The text of a query of
-/// the format `vector` is the JSON object with its terms and weights: see query_vector.hpp.
+/// The formats of query files. `automatic` detects the format. For `vector`, a query's text is the JSON object of terms
+/// and weights: see query_vector.hpp.
 enum class QueryFormat { automatic, trec, webtrack, jsonl, tsv, weighted, colon, lines, vector };
 
 inline constexpr NamedValue<QueryFormat> query_formats[] = {
@@ -30,21 +30,21 @@ inline constexpr NamedValue<QueryFormat> query_formats[] = {
     {"jsonl", QueryFormat::jsonl},    {"tsv", QueryFormat::tsv},     {"weighted", QueryFormat::weighted},
     {"colon", QueryFormat::colon},    {"lines", QueryFormat::lines}, {"vector", QueryFormat::vector},
 };
-/// Those whose queries are text: all but the last.
+/// Formats whose queries are text: all but the last.
 inline constexpr std::span<const NamedValue<QueryFormat>> text_query_formats(query_formats,
                                                                              std::size(query_formats) - 1);
 
 struct QueryFile {
-  std::vector<Query> queries;                   ///< in the file's order; an id may occur more than once, as in logs
-  QueryFormat format = QueryFormat::automatic;  ///< the file's format; never `automatic` once a file is read
+  std::vector<Query> queries;                   ///< in file order; logs may repeat IDs
+  QueryFormat format = QueryFormat::automatic;  ///< never `automatic` after reading
 };
 
-/// Longer texts are not queries: what is made of them could take any amount of memory.
+/// Limit of a query's text: longer texts aren't queries, and could need any amount of memory.
 inline constexpr std::uint64_t max_query_bytes = std::uint64_t{1} << 20;
-/// Of a line, or of a field of a topic, as written: with escapes, references, and what is not the query.
+/// Limit of a line or topic field as written: with escapes, references and other content.
 inline constexpr std::uint64_t max_written_bytes = 4 * max_query_bytes;
 
-/// Takes a query: its id and its text, as Query says. They are valid during the call.
+/// Receives a query's ID and text, as in Query; valid during the call.
 using QueryVisitor = std::function<void(std::string_view id, std::string_view text)>;
 
 /// Calls visit(id, text) for the queries in `bytes`, the whole content of a file (decompressed), in the file's order,
@@ -57,21 +57,20 @@ using QueryVisitor = std::function<void(std::string_view id, std::string_view te
 QueryFormat for_each_query(std::string_view bytes, QueryFormat format, std::string_view name, const QueryVisitor& visit,
                            const TextRelease& release = {});
 
-/// The same queries all at once.
+/// All queries of a file in memory.
 QueryFile parse_queries(std::string_view bytes, QueryFormat format, std::string_view name);
 
-/// Parses queries that arrive line by line, for streams that may stay open.
+/// Parses queries line by line, for streams that may stay open.
 class QueryLineParser {
  public:
-  /// `format` must be one with one query per line, not `automatic`: only a whole file shows its format. Messages call
-  /// the stream `name`. Throws InvalidArgument for another format.
+  /// `format` must have one query per line and not be `automatic`: only a whole file shows its format. Messages call
+  /// the stream `name`. Throws InvalidArgument for other formats.
   QueryLineParser(QueryFormat format, std::string name);
   QueryLineParser(QueryLineParser&&) noexcept;
   ~QueryLineParser();
 
-  /// The query of the next line, which comes without its LF; none if it is blank. Throws CorruptFile, with the
-  /// line's number, if the line contradicts the format or has more than max_written_bytes, or the query has more than
-  /// max_query_bytes.
+  /// Parses the next line, without its LF; nullopt if it is blank. Throws CorruptFile, with the line's number, if the
+  /// line contradicts the format or has more than max_written_bytes, or the query has more than max_query_bytes.
   std::optional<Query> next(std::string_view line);
 
  private:

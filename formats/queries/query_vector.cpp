@@ -24,7 +24,7 @@ void refuse_repeated(const std::vector<QueryTerm>& terms, std::string_view what)
   for (const QueryTerm& term : terms) sorted.push_back(term.term);
   std::sort(sorted.begin(), sorted.end());
   const auto repeated = std::adjacent_find(sorted.begin(), sorted.end());
-  if (repeated != sorted.end()) refuse(what, "the term " + quoted_start(*repeated) + " comes twice");
+  if (repeated != sorted.end()) refuse(what, "the term " + quoted_start(*repeated) + " occurs twice");
 }
 
 std::vector<QueryTerm> read_terms(const simdjson::dom::object& object, std::string_view what) {
@@ -36,8 +36,8 @@ std::vector<QueryTerm> read_terms(const simdjson::dom::object& object, std::stri
     if (member.value.get_double().get(weight) != simdjson::SUCCESS)
       refuse(what, "the weight of the term " + quoted_start(member.key) + " is not a number");
     if (weight < 0)
-      refuse(what, fmt::format("the term {} has the weight {}, which can't be negative; leave it out",
-                               quoted_start(member.key), weight));
+      refuse(what,
+             fmt::format("the term {} has the negative weight {}; leave it out", quoted_start(member.key), weight));
     terms.push_back({std::string(member.key), weight});
   }
   refuse_repeated(terms, what);

@@ -21,7 +21,7 @@ void put_number(std::string& out, Number value) {
   out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }
 
-/// A column of a line whose columns are parted by white space: blanks and control characters inside become '_'.
+/// Writes a column separated by white space: blanks and control characters inside become '_'.
 void put_column(std::string& out, std::string_view text) {
   const std::size_t at = out.size();
   out.append(text.empty() ? "_" : text);
@@ -77,12 +77,12 @@ class MsmarcoFormat : public RunFormat {
   }
 };
 
-/// A JSON string; bytes that aren't UTF-8 become U+FFFD.
+/// Writes a JSON string; invalid UTF-8 becomes U+FFFD.
 void put_json(std::string& out, std::string_view text) {
   out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// How many characters there are in UTF-8.
+/// Number of UTF-8 characters.
 std::size_t count_characters(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
@@ -176,7 +176,7 @@ bool read_number(std::string_view word, Number& value) {
   return error == std::errc() && end == word.data() + word.size();
 }
 
-/// Scores of other programs may lie outside the range of float: they become 0 or infinite.
+/// Scores of other programs may exceed float's range: they become 0 or infinite.
 bool read_score(std::string_view word, float& score) {
   if (!word.empty() && word.front() == '+') word.remove_prefix(1);
   if (read_number(word, score)) return true;

@@ -14,15 +14,15 @@
 /// Ranked results as text: written in several formats, and TREC's read back; see run_file.md.
 namespace quern {
 
-/// What is shown of a result under a name.
+/// A named field of a result.
 struct ResultField {
   std::string_view name;
   FieldValue value;
   bool is_snippet = false;
-  std::span<const TextPlace> matches;  ///< in a snippet: the words that a query finds
+  std::span<const TextPlace> matches;  ///< in a snippet: the words that match the query
 };
 
-/// One result of a query; results are handed over in rank order, best first.
+/// One result of a query; results come in rank order, best first.
 struct RunResult {
   std::string_view docno;
   float score = 0;
@@ -31,48 +31,47 @@ struct RunResult {
   std::optional<std::span<const ResultField>> fields = std::nullopt;  ///< in place of title and URL, if given
 };
 
-/// Results of a query in rank order: all of them, or where there are many, one piece after another.
+/// Results of a query in rank order: all of them, or one piece of many.
 struct ResultPiece {
   std::span<const RunResult> results;
   std::size_t first_rank = 1;            ///< of results.front()
-  bool is_first = true, is_last = true;  ///< of the query's pieces
-  bool on_terminal = false;              ///< the format for people shows matches in bold
+  bool is_first = true, is_last = true;  ///< among the query's pieces
+  bool on_terminal = false;              ///< the text table shows matches in bold
 };
 
-/// Appends one query's results for people, for a terminal of 100 columns: the query, then a line per result with rank,
-/// score, docno and title in columns, its URL below, then other fields that were asked for. Titles are cut to the line,
-/// docnos and URLs never. What a terminal would obey (control characters) is left out, and what is not UTF-8 shows as
-/// U+FFFD. Each piece has columns of its own width.
+/// Appends one query's results as a table for a terminal of 100 columns: the query, then a line per result with rank,
+/// score, docno and title in columns, its URL below, then the other requested fields. Titles are cut to the line,
+/// docnos and URLs never. Control characters are removed, and invalid UTF-8 becomes U+FFFD. Each piece sets its own
+/// column widths.
 void append_results_table(std::string& out, std::string_view qid, std::string_view query_text,
                           const ResultPiece& piece);
 
-/// An output format. begin(), then append() for each query, or append_piece() for each piece of its results, then
-/// end(): each adds to `out`, which the caller may write away and clear in between. Formats hold no state, so one
-/// object serves all threads.
+/// An output format. Call begin(), then append() for each query, or append_piece() for each piece of its results, then
+/// end(). Each appends to `out`, which the caller may write out and clear in between. Formats are stateless, so threads
+/// can share one.
 class RunFormat {
  public:
   virtual ~RunFormat() = default;
   virtual std::string_view name() const = 0;
   /// One line for help texts.
   virtual std::string_view description() const = 0;
-  /// Whether append() uses titles, URLs and fields; if not, the caller need not fetch them.
+  /// Whether append() uses titles, URLs and fields; if not, the caller needn't fetch them.
   virtual bool shows_titles() const = 0;
-  /// What comes before the first query.
+  /// Appends the text before the first query.
   virtual void begin(std::string&) const {}
-  /// The lines of one query. `tag` names the run, for the formats that have a column for it.
+  /// Appends the lines of one query. `tag` names the run, in formats with a column for it.
   void append(std::string& out, std::string_view qid, std::string_view query_text, std::span<const RunResult> results,
               std::string_view tag) const {
     append_piece(out, qid, query_text, {results}, tag);
   }
-  /// The lines of a piece of a query's results.
+  /// Appends the lines of a piece of a query's results.
   virtual void append_piece(std::string& out, std::string_view qid, std::string_view query_text,
                             const ResultPiece& piece, std::string_view tag) const = 0;
-  /// What comes after the last query.
+  /// Appends the text after the last query.
   virtual void end(std::string&) const {}
 };
 
-/// All formats, in the order in which help texts show them; the first, "trec", is the default. The one place to add
-/// one.
+/// All formats, in the order of help texts; the first, "trec", is the default. Add new ones here only.
 const std::vector<const RunFormat*>& all_run_formats();
 
 /// Throws InvalidArgument, with all names, if no format has that name.
@@ -88,11 +87,11 @@ struct RunLine {
   bool operator==(const RunLine&) const = default;
 };
 
-/// The lines of a TREC run, in the file's order: columns parted by any white space, the second one ignored.
-/// Throws CorruptFile, with the line, if columns are missing or rank or score is not a number.
+/// The lines of a TREC run, in file order: columns separated by white space, the second one ignored. Throws
+/// CorruptFile, with the line, if columns are missing or rank or score isn't a number.
 std::vector<RunLine> parse_run(std::string_view bytes, std::string_view name);
 
-/// A line of a TREC run as it lies in a file.
+/// A line of a TREC run, as views of the line.
 struct RunLineText {
   std::string_view qid, docno;
   std::uint32_t rank = 0;
@@ -100,8 +99,8 @@ struct RunLineText {
   std::string_view tag;
 };
 
-/// Calls visit(line, its number) for the lines of a TREC run of any size, in the file's order: a line is in memory at a
-/// time. Throws what parse_run() throws, and CorruptFile if a line has more than 1 MiB.
+/// Calls visit(line, line number) for the lines of a TREC run of any size, in file order; only one line is in memory.
+/// Throws what parse_run() throws, and CorruptFile if a line has more than 1 MiB.
 void read_run(ByteSource& source, const std::function<void(const RunLineText&, std::uint64_t)>& visit);
 
 }  // namespace quern

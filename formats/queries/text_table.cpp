@@ -9,19 +9,19 @@ namespace quern {
 namespace {
 
 constexpr std::size_t line_columns = 100;
-constexpr std::size_t widest_docno = 40;  ///< longer ones stand out of their column
+constexpr std::size_t widest_docno = 40;  ///< longer docnos exceed their column
 constexpr std::string_view gap = "  ";
 
-/// Text as a terminal shows it.
+/// Text as shown on a terminal.
 struct Shown {
   std::string text;
   std::size_t columns = 0;
 };
 
-/// `text` cut to `limit` columns, with an ellipsis where something is missing.
+/// `text` cut to `limit` columns, with an ellipsis if it was longer.
 Shown shown(std::string_view text, std::size_t limit) {
   Shown result;
-  std::size_t cut_size = 0, cut_columns = 0;  // where an ellipsis would still fit
+  std::size_t cut_size = 0, cut_columns = 0;  // where an ellipsis still fits
   const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
   for (std::size_t at = 0; at < text.size();) {
     utf8proc_int32_t code = 0;
@@ -66,7 +66,7 @@ std::string score_text(float score) {
   return {text, static_cast<std::size_t>(std::snprintf(text, sizeof text, "%.4f", static_cast<double>(score)))};
 }
 
-/// A snippet in lines that begin at a column, with its matches in bold on a terminal.
+/// Appends a snippet's lines, indented, with matches in bold on a terminal.
 void put_snippet_lines(std::string& out, const ResultField& field, std::size_t begin, bool in_bold) {
   const std::size_t columns = line_columns - std::min(begin, line_columns / 2);
   const std::string_view text = field.value.text;
@@ -89,7 +89,7 @@ void put_snippet_lines(std::string& out, const ResultField& field, std::size_t b
   if (used > 0) out += '\n';
 }
 
-/// Title and URL have places of their own.
+/// Appends the fields other than title and URL, which have their own places.
 void put_other_fields(std::string& out, std::span<const ResultField> fields, std::size_t begin, bool in_bold) {
   for (const ResultField& field : fields) {
     if (field.name == "title" || field.name == "url" || field.value.kind == FieldValue::Kind::none) continue;

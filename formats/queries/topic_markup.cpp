@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view cdata_begin = "<![CDATA[", cdata_end = "]]>";
 
-/// Each run of white space as one space, none at the ends.
+/// Collapses white space to single spaces and trims it.
 std::string with_single_spaces(std::string_view text) {
   std::string result;
   for (std::string_view word = next_word(text); !word.empty(); word = next_word(text)) {
@@ -39,19 +39,19 @@ std::string_view without_label(std::string_view text, const std::vector<std::str
   return text;
 }
 
-/// Finds the tags of a text, of which it looks at one window after the other.
+/// Finds the tags of a text, window by window.
 class TopicTags {
  public:
   TopicTags(std::string_view text, const TextRelease& release) : text_(text), released_(text, release) { move_to(0); }
 
-  /// The next tag, comment or declaration at or after `from`, where the one before ended.
+  /// Finds the next tag, comment or declaration at or after `from`, the end of the previous one.
   bool next(std::size_t from, SgmlTag& tag) {
     released_.advance_to(from);
     while (!scanner_.next(from - begin_, tag)) {
       if (end_ == text_.size()) return false;
       from = scanner_.undecided() == std::string_view::npos ? end_ : begin_ + scanner_.undecided();
       move_to(from);
-      // A field that begins farther back is refused without another look at it.
+      // Longer fields are refused without reading them again.
       released_.advance_to(from - std::min<std::size_t>(from, max_written_bytes));
     }
     tag.begin += begin_;
@@ -71,10 +71,10 @@ class TopicTags {
   std::string_view text_;
   ReleasedText released_;
   SgmlTagScanner scanner_;
-  std::size_t begin_ = 0, end_ = 0;  ///< of the window
+  std::size_t begin_ = 0, end_ = 0;  ///< the window
 };
 
-/// Puts topics together from tags and the text between them.
+/// Assembles topics from tags and the text between them.
 class TopicReader {
  public:
   TopicReader(std::string_view text, const TopicMarkup& markup, std::string_view name, const QueryVisitor& visit,
@@ -97,7 +97,7 @@ class TopicReader {
         finish_topic();
         if (tag.closing) continue;
         start_topic(tag);
-        if (text_.substr(0, tag.end).ends_with("/>")) finish_topic();  // without contents, as XML has it
+        if (text_.substr(0, tag.end).ends_with("/>")) finish_topic();  // an empty XML element
       } else if (!tag.closing) {
         open_field(tag);
       }
@@ -106,7 +106,7 @@ class TopicReader {
     close_field();
     if (inside_ && has_closed_topics_)
       fail("has no </" + std::string(markup_.topic_tag) +
-           ">, which others have: the file seems to be cut off; complete it, or add the tag");
+           ">, which others have: the file seems truncated; complete it, or add the tag");
     finish_topic();
   }
 
@@ -123,7 +123,7 @@ class TopicReader {
 
   void open_field(const SgmlTag& tag) {
     if (equals_ignoring_case(tag.name, markup_.id_tag)) {
-      // A second <num> means that both </top> and <top> are missing between two topics.
+      // A second <num> means that </top> and <top> are missing between two topics.
       const bool another_topic = inside_ && !id_.empty() && markup_.id_attributes.empty();
       if (another_topic) finish_topic();
       if (!inside_) start_topic(tag);
@@ -135,25 +135,25 @@ class TopicReader {
     }
   }
 
-  /// The text up to `end`, references resolved.
+  /// Appends the text up to `end`, with references resolved.
   void add_to_field(std::size_t end) {
     if (open_ == nullptr) return;
     check_field(end - text_begin_);
     append_without_references(text_.substr(text_begin_, end - text_begin_), field_);
   }
 
-  /// `more`: bytes that the open field is to get.
+  /// `more` is the number of bytes to add to the open field.
   void check_field(std::size_t more) const {
     if (field_.size() + more <= max_written_bytes) return;
     fail("has a field of more than " + size_text(max_written_bytes) + "; is this a file of queries?");
   }
 
-  /// Refuses the topic.
+  /// Throws CorruptFile with the topic's line.
   [[noreturn]] void fail(const std::string& why) const {
     fail_at_line(name_, line_number_at(text_, begin_, release_), "the topic that begins here " + why);
   }
 
-  /// What has no name is a comment or a declaration, which say nothing, or CDATA.
+  /// Handles sections without a name: CDATA is text; comments and declarations are ignored.
   void add_cdata(std::string_view section) {
     if (open_ == nullptr || section.substr(0, cdata_begin.size()) != cdata_begin) return;
     section.remove_prefix(cdata_begin.size());

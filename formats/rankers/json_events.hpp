@@ -5,20 +5,20 @@
 
 #include "quern/core/types.hpp"
 
-/// JSON (RFC 8259) and UBJSON (draft 12), value by value, without a tree of them: models are large.
+/// Event readers for JSON (RFC 8259) and UBJSON (draft 12): models are too large to hold as a tree of values.
 namespace quern {
 
-/// A number of JSON, as text, or of UBJSON.
+/// A number from JSON, as text, or from UBJSON.
 class JsonNumber {
  public:
   explicit JsonNumber(std::string_view text) : text_(text), kind_(Kind::text) {}
   explicit JsonNumber(double real) : real_(real), kind_(Kind::real) {}
   explicit JsonNumber(std::int64_t integer) : integer_(integer), kind_(Kind::integer) {}
 
-  /// Rounded to the nearest; false if the text is no number.
+  /// Rounds to the nearest value; false if the text isn't a number.
   bool get(float& value) const;
   bool get(double& value) const;
-  /// False if it is no integer, or too large.
+  /// False if it isn't an integer or is too large.
   bool get(std::int64_t& value) const;
 
  private:
@@ -29,7 +29,7 @@ class JsonNumber {
   Kind kind_;
 };
 
-/// What a reader of a JSON file does with its values. Texts are valid during the call.
+/// Receives the values of a JSON file. Texts are valid during the call.
 class JsonEvents {
  public:
   virtual ~JsonEvents() = default;
@@ -44,14 +44,14 @@ class JsonEvents {
   virtual void null() {}
 };
 
-/// Objects and arrays in objects and arrays: more of them are refused. Trees in dumps are as deep as this.
+/// Limit of nesting. Trees in dumps can be very deep.
 inline constexpr std::size_t max_json_depth = 4'000'000;
 
-/// Calls `events` for each value of a JSON text, which is one value. Numbers may be NaN and Infinity too, as some
-/// programs write them. Throws CorruptFile, with `name` and the offset, if it is none; and what `events` throws.
+/// Calls `events` for each value of a JSON text. Also accepts NaN and Infinity, which some programs write. Throws
+/// CorruptFile, with `name` and the offset, for invalid JSON; and what `events` throws.
 void read_json(std::string_view text, const std::string& name, JsonEvents& events);
 
-/// The same for UBJSON.
+/// Reads UBJSON in the same way.
 void read_ubjson(std::string_view bytes, const std::string& name, JsonEvents& events);
 
 }  // namespace quern

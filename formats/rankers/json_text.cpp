@@ -11,7 +11,7 @@
 namespace quern {
 namespace {
 
-/// The code point of the four digits of \uXXXX; false if they are none.
+/// Reads the four digits of \uXXXX; false if they aren't hexadecimal.
 bool read_unit(std::string_view digits, std::uint32_t& unit) {
   unit = 0;
   if (digits.size() != 4) return false;
@@ -54,7 +54,7 @@ class JsonTextReader {
     if (text_.substr(0, 3) == "\xEF\xBB\xBF") at_ = 3;
     read_value();
     while (!open_.empty()) read_in_container();
-    if (peek() != '\0' || at_ < text_.size()) fail("something follows the value");
+    if (peek() != '\0' || at_ < text_.size()) fail("unexpected data after the value");
   }
 
  private:
@@ -63,9 +63,9 @@ class JsonTextReader {
   };
 
   [[noreturn]] void fail(std::string_view why) const {
-    throw CorruptFile(fmt::format("{}: byte {}: is no JSON: {}", name_, at_, why));
+    throw CorruptFile(fmt::format("{}: byte {}: is not JSON: {}", name_, at_, why));
   }
-  /// The next byte that is no space; 0 at the end.
+  /// The next byte that isn't a space; 0 at the end.
   char peek() {
     while (at_ < text_.size() && is_ascii_space(text_[at_])) ++at_;
     return at_ < text_.size() ? text_[at_] : '\0';
@@ -112,13 +112,13 @@ class JsonTextReader {
   }
 
   void begin(bool is_object) {
-    if (open_.size() >= max_json_depth) fail("values are too deep in each other");
+    if (open_.size() >= max_json_depth) fail("values are nested too deeply");
     ++at_;
     open_.push_back({is_object, false});
     is_object ? events_.begin_object() : events_.begin_array();
   }
 
-  /// A number, or one of the literal names.
+  /// Reads a number or a literal name.
   void read_word() {
     const std::size_t begin = at_;
     while (at_ < text_.size() && (is_ascii_letter(text_[at_]) || is_ascii_digit(text_[at_]) || text_[at_] == '-' ||
@@ -136,11 +136,11 @@ class JsonTextReader {
     events_.number(JsonNumber(word));
   }
 
-  /// What follows a quotation mark, up to the next one.
+  /// Reads a string after its opening quote.
   std::string_view read_string() {
     const std::size_t begin = at_;
     while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\\') ++at_;
-    if (at_ >= text_.size()) fail("a text does not end");
+    if (at_ >= text_.size()) fail("a string is not terminated");
     if (text_[at_] == '"') return text_.substr(begin, at_++ - begin);
     string_ = text_.substr(begin, at_ - begin);
     while (at_ < text_.size() && text_[at_] != '"') {
@@ -149,7 +149,7 @@ class JsonTextReader {
       else
         string_ += text_[at_++];
     }
-    if (at_ >= text_.size()) fail("a text does not end");
+    if (at_ >= text_.size()) fail("a string is not terminated");
     ++at_;
     return string_;
   }
@@ -165,14 +165,14 @@ class JsonTextReader {
       if (code >= 0xd800 && code < 0xdc00 && text_.substr(at_, 2) == "\\u") {
         at_ += 2;
         second = read_code_unit();
-        if (second < 0xdc00 || second >= 0xe000) fail("half of a surrogate pair");
+        if (second < 0xdc00 || second >= 0xe000) fail("half a surrogate pair");
         code = 0x10000 + ((code - 0xd800) << 10) + (second - 0xdc00);
       } else if (code >= 0xd800 && code < 0xe000) {
-        fail("half of a surrogate pair");
+        fail("half a surrogate pair");
       }
       append_utf8(string_, code);
     } else {
-      fail("an escape that JSON does not have");
+      fail("an unknown escape");
     }
   }
 

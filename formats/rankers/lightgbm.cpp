@@ -11,10 +11,10 @@ namespace quern {
 namespace {
 
 constexpr int categorical_bit = 1, default_left_bit = 2, missing_shift = 2;
-/// Of all splits of a file: they are bit sets there.
-constexpr std::uint64_t most_categories = std::uint64_t{1} << 28;
+/// Limit of categories in all splits of a file, which stores them as bit sets.
+constexpr std::uint64_t max_categories = std::uint64_t{1} << 28;
 
-/// The numbers of a line "name=1 2 3".
+/// Reads the numbers of a line "name=1 2 3".
 template <class Number>
 void read_numbers(std::string_view text, std::vector<Number>& numbers, const TreeCollector& trees,
                   std::string_view name) {
@@ -28,13 +28,13 @@ void read_numbers(std::string_view text, std::vector<Number>& numbers, const Tre
     while (end < text.size() && !is_ascii_space(text[end])) ++end;
     Number number = 0;
     if (!read_number(text.substr(at, end - at), number))
-      trees.fail(fmt::format("{} has '{:.40}', which is no such number", name, text.substr(at, end - at)));
+      trees.fail(fmt::format("{} has '{:.40}', which is not a valid number", name, text.substr(at, end - at)));
     numbers.push_back(number);
     at = end;
   }
 }
 
-/// A tree's lines, as they stand.
+/// A tree's lines as written.
 struct LightgbmTree {
   std::uint64_t leaves = 0, categorical_splits = 0;
   std::vector<std::uint64_t> features;
@@ -79,9 +79,9 @@ class LightgbmReader {
     }
     end_tree();
     if (!in_tree_) check_lightgbm_head(head_, file_.name);
-    // Version 2 ended files without saying so.
+    // Version 2 doesn't mark the end of files.
     if (!ended_ && head_.version != "v2")
-      throw CorruptFile(file_.name + ": ends before its trees do: a part of a LightGBM model");
+      throw CorruptFile(file_.name + ": ends before the last tree: the LightGBM model is truncated");
     return finish_lightgbm(trees_, head_, lightgbm_format().name);
   }
 
@@ -99,7 +99,7 @@ class LightgbmReader {
   std::uint64_t head_number(std::string_view key, std::string_view value) const {
     std::uint64_t number = 0;
     if (!read_number(trim(value), number))
-      throw CorruptFile(fmt::format("{}: {} is '{:.40}', which is no such number", file_.name, key, value));
+      throw CorruptFile(fmt::format("{}: {} is '{:.40}', which is not a valid number", file_.name, key, value));
     return number;
   }
 
@@ -149,12 +149,12 @@ class LightgbmReader {
   void check_counts() const {
     const auto check = [&](const auto& numbers, std::string_view what, std::uint64_t count) {
       if (numbers.size() != count)
-        trees_.fail(fmt::format("{} numbers in {}, and {} leaves", numbers.size(), what, tree_.leaves));
+        trees_.fail(fmt::format("{} numbers in {} for {} leaves", numbers.size(), what, tree_.leaves));
     };
     if (tree_.is_linear)
-      throw InvalidArgument(fmt::format(
-          "{}: tree {} has linear models in its leaves, which Quern does not read; train without linear_tree",
-          file_.name, trees_.trees().trees()));
+      throw InvalidArgument(
+          fmt::format("{}: tree {} has linear models in its leaves, which Quern can't read; train without linear_tree",
+                      file_.name, trees_.trees().trees()));
     if (tree_.leaves == 0) trees_.fail("has no leaves");
     check(tree_.leaf_values, "leaf_value", tree_.leaves);
     if (tree_.leaves == 1) return;
@@ -166,15 +166,15 @@ class LightgbmReader {
     if (!tree_.decisions.empty()) check(tree_.decisions, "decision_type", nodes);
   }
 
-  /// The categories of the split whose place in the tree's bit sets is `split`.
+  /// The categories of bit set `split` of the tree.
   std::vector<std::uint32_t> categories(double split) {
     const auto at = static_cast<std::uint64_t>(split >= 0 && split < 1e9 ? split : 1e9);
     const std::vector<std::uint64_t>& ends = tree_.boundaries;
     if (at + 1 >= ends.size() || ends[at] > ends[at + 1] || ends[at + 1] > tree_.category_bits.size())
-      trees_.fail("a split's categories are not in its cat_boundaries and cat_threshold");
+      trees_.fail("a split's categories are outside of cat_boundaries and cat_threshold");
     for (std::uint64_t word = ends[at]; word < ends[at + 1]; ++word)
       categories_ += static_cast<unsigned>(std::popcount(tree_.category_bits[word]));
-    if (categories_ > most_categories) trees_.fail("the splits so far have more than 268,435,456 categories together");
+    if (categories_ > max_categories) trees_.fail("the splits so far have more than 268,435,456 categories together");
     std::vector<std::uint32_t> found;
     for (std::uint64_t word = ends[at]; word < ends[at + 1]; ++word) {
       for (std::uint32_t bit = 0; bit < 32; ++bit)
@@ -194,7 +194,7 @@ class LightgbmReader {
   void set_split(LooseTree::Node& node, std::size_t split) {
     const std::uint64_t index = tree_.features[split];
     if (index >= head_.features)
-      trees_.fail(fmt::format("node {} has feature {}, of {}", split, index, head_.features));
+      trees_.fail(fmt::format("node {} has feature {}; there are {}", split, index, head_.features));
     const std::uint32_t feature = trees_.features().by_index(index, head_.names, "Column_");
     const int decision = tree_.decisions.empty() ? 0 : tree_.decisions[split];
     const int missing = decision >> missing_shift & 3;

@@ -11,7 +11,7 @@
 namespace quern {
 namespace {
 
-/// The categories "1||10||100" of a split; false if they are none.
+/// Reads a split's categories "1||10||100"; false if they are malformed.
 bool read_category_list(std::string_view text, std::vector<std::uint32_t>& categories) {
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find("||", at), text.size());
@@ -36,7 +36,7 @@ class LightgbmJsonReader : public JsonEvents {
       nodes_.back().is_left = key_ == "left_child";
       loose_.nodes.emplace_back();
     } else if (!nodes_.empty()) {
-      trees_.fail("has an object in a node that is none of its children");
+      trees_.fail("has an object in a node that is not one of its children");
     } else {
       path_.push_back(std::exchange(key_, {}));
     }
@@ -57,7 +57,7 @@ class LightgbmJsonReader : public JsonEvents {
     if (!nodes_.empty()) {
       if (key_ == "leaf_coeff" || key_ == "leaf_features")
         throw InvalidArgument(fmt::format(
-            "{}: tree {} has linear models in its leaves, which Quern does not read; train without linear_tree", name_,
+            "{}: tree {} has linear models in its leaves, which Quern can't read; train without linear_tree", name_,
             trees_.trees().trees()));
       ++arrays_in_node_;
     } else {
@@ -78,7 +78,7 @@ class LightgbmJsonReader : public JsonEvents {
     if (path_.size() != 1) return;
     const auto get = [&](std::uint64_t& to) {
       std::int64_t number = 0;
-      if (!value.get(number) || number < 0) throw CorruptFile(fmt::format("{}: {} is no such number", name_, key_));
+      if (!value.get(number) || number < 0) throw CorruptFile(fmt::format("{}: {} is not a valid number", name_, key_));
       to = static_cast<std::uint64_t>(number);
     };
     if (key_ == "num_class") get(head_.classes);
@@ -106,16 +106,17 @@ class LightgbmJsonReader : public JsonEvents {
   RankerModel finish() {
     check_lightgbm_head(head_, name_);
     if (greatest_feature_ >= head_.features)
-      throw CorruptFile(fmt::format("{}: trees have feature {}, of {}", name_, greatest_feature_, head_.features));
+      throw CorruptFile(
+          fmt::format("{}: trees have feature {}; there are {}", name_, greatest_feature_, head_.features));
     if (!head_.names.empty()) trees_.features().rename(head_.names);
     return finish_lightgbm(trees_, head_, lightgbm_json_format().name);
   }
 
  private:
-  /// A node of the tree at hand: what its object says so far.
+  /// A node of the current tree, as read so far.
   struct Node {
     std::size_t number = 0;  ///< in loose_
-    bool is_left = false;    ///< which of its parent's children it is
+    bool is_left = false;    ///< it is its parent's left child
     bool has_leaf = false, has_feature = false, has_threshold = false, is_categorical = false, default_left = false;
     double leaf = 0, threshold = 0;
     std::uint64_t feature = 0;
@@ -127,7 +128,7 @@ class LightgbmJsonReader : public JsonEvents {
     Node& node = nodes_.back();
     if (arrays_in_node_ > 0) return;
     const auto get = [&](auto& to) {
-      if (!value.get(to)) trees_.fail(fmt::format("{} is no such number", key_));
+      if (!value.get(to)) trees_.fail(fmt::format("{} is not a valid number", key_));
     };
     if (key_ == "leaf_value") {
       get(node.leaf);
@@ -135,13 +136,13 @@ class LightgbmJsonReader : public JsonEvents {
     } else if (key_ == "threshold") {
       get(node.threshold);
       node.has_threshold = true;
-      // A single category is a number in some versions.
+      // Some versions write a single category as a number.
       if (node.threshold >= 0 && node.threshold < 0x1p31)
         node.categories.assign(1, static_cast<std::uint32_t>(node.threshold));
     } else if (key_ == "split_feature") {
       std::int64_t feature = 0;
       get(feature);
-      if (feature < 0) trees_.fail("split_feature is no such number");
+      if (feature < 0) trees_.fail("split_feature is not a valid number");
       node.feature = static_cast<std::uint64_t>(feature);
       node.has_feature = true;
     }
@@ -193,7 +194,7 @@ class LightgbmJsonReader : public JsonEvents {
   std::string name_;
   std::vector<std::string> path_;
   std::string key_;
-  std::vector<Node> nodes_;  ///< from the root of the tree at hand to the node at hand
+  std::vector<Node> nodes_;  ///< path from the root to the current node
   std::size_t arrays_in_node_ = 0;
   std::uint64_t greatest_feature_ = 0;
   LightgbmHead head_;
@@ -201,7 +202,7 @@ class LightgbmJsonReader : public JsonEvents {
   TreeCollector trees_;
 };
 
-/// An object whose first pair is "name": "tree".
+/// Whether `head` begins an object with "name": "tree" first.
 bool is_lightgbm_json(std::string_view head) {
   for (const std::string_view token : {"{", "\"name\"", ":", "\"tree\""}) {
     head = trim(head);

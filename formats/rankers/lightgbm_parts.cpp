@@ -7,16 +7,16 @@ namespace quern {
 void check_lightgbm_head(const LightgbmHead& head, const std::string& name) {
   if (head.version != "v2" && head.version != "v3" && head.version != "v4")
     throw UnsupportedVersion(
-        fmt::format("{}: is a LightGBM model of version '{:.20}', of which Quern reads v2, v3 and v4; save it with "
+        fmt::format("{}: is a LightGBM model of version '{:.20}', but Quern reads v2, v3 and v4; save it with "
                     "LightGBM 2.1 to 4",
                     name, head.version));
   if (head.classes > 1 || head.trees_per_iteration != 1)
     throw InvalidArgument(
-        fmt::format("{}: is a LightGBM model of several classes ('{:.40}'), which give no single score; train a "
+        fmt::format("{}: is a LightGBM model of several classes ('{:.40}'), which don't give a single score; train a "
                     "ranker, a regression or "
                     "a binary classifier",
                     name, head.objective));
-  if (!head.has_features) throw CorruptFile(name + ": a LightGBM model without max_feature_idx");
+  if (!head.has_features) throw CorruptFile(name + ": is a LightGBM model without max_feature_idx");
   if (!head.names.empty() && head.names.size() != head.features)
     throw CorruptFile(fmt::format("{}: has {} feature_names for {} features", name, head.names.size(), head.features));
 }

@@ -10,10 +10,10 @@
 #include "quern/formats/rankers/number_text.hpp"
 #include "quern/formats/rankers/tree_collector.hpp"
 
-/// What LightGBM's text files and JSON dumps have in common.
+/// Parts shared by LightGBM's text files and JSON dumps.
 namespace quern {
 
-/// What LightGBM compares a feature's value with, besides a threshold.
+/// Which values LightGBM treats as missing.
 enum class LightgbmMissing : std::uint8_t { none = 0, zero = 1, nan = 2 };
 
 constexpr TreeInputKind input_kind(LightgbmMissing missing) {
@@ -21,16 +21,16 @@ constexpr TreeInputKind input_kind(LightgbmMissing missing) {
   return missing == LightgbmMissing::nan ? TreeInputKind::value : TreeInputKind::nan_is_zero;
 }
 
-/// A node that sends what is at most `threshold` to the left.
+/// A node that sends values up to `threshold` to the left.
 inline void set_numeric(LooseTree::Node& node, TreeCollector& trees, std::uint32_t feature, double threshold,
                         LightgbmMissing missing, bool default_left) {
-  if (std::isnan(threshold)) trees.fail("a threshold is no number");
+  if (std::isnan(threshold)) trees.fail("a threshold is not a number");
   node.input = trees.input(feature, input_kind(missing));
   node.threshold = greatest_float_up_to(threshold);
   node.missing_left = missing != LightgbmMissing::none && default_left;
 }
 
-/// A node that sends `categories` to the left, and everything else, NaN too, to the right.
+/// A node that sends `categories` to the left, and all other values, including NaN, to the right.
 inline void set_categories(LooseTree::Node& node, TreeCollector& trees, std::uint32_t feature,
                            std::vector<std::uint32_t> categories) {
   node.input = trees.categories_input(feature, std::move(categories));
@@ -38,20 +38,20 @@ inline void set_categories(LooseTree::Node& node, TreeCollector& trees, std::uin
   node.missing_left = false;
 }
 
-/// What a model's head says, and the names of its features.
+/// A model's head and feature names.
 struct LightgbmHead {
   std::string version, objective;
   std::uint64_t classes = 1, trees_per_iteration = 1;
-  std::uint64_t features = 0;  ///< the greatest number of a feature, and one
+  std::uint64_t features = 0;  ///< the greatest feature number plus one
   bool has_features = false;
   std::vector<std::string> names;
-  bool averages = false;  ///< the score is the mean of the trees: random forests
+  bool averages = false;  ///< the score is the trees' mean (random forests)
 };
 
-/// Throws UnsupportedVersion or InvalidArgument if models like this are not read, CorruptFile if something is missing.
+/// Throws UnsupportedVersion or InvalidArgument if Quern can't read the model, CorruptFile if something is missing.
 void check_lightgbm_head(const LightgbmHead& head, const std::string& name);
 
-/// The model of all trees, which are the file's.
+/// Builds the model from all of the file's trees.
 RankerModel finish_lightgbm(TreeCollector& trees, const LightgbmHead& head, std::string_view format);
 
 }  // namespace quern

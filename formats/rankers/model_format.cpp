@@ -13,14 +13,14 @@
 namespace quern {
 namespace {
 
-/// Forms of models that Quern does not read; messages name them and the remedy.
+/// Model formats that Quern can't read, with a remedy.
 struct UnreadModelForm {
   std::string_view magic;
   std::string_view message;
 };
 constexpr UnreadModelForm unread_model_forms[] = {
     {"binf", "a model in XGBoost's old binary form; save it as .json or .ubj with booster.save_model()"},
-    {"\x80", "a pickled object of Python's; save the model with booster.save_model() instead"},
+    {"\x80", "a pickled Python object; save the model with booster.save_model() instead"},
     {"PK\x03\x04", "a zip archive; unpack it first"},
 };
 
@@ -34,7 +34,7 @@ const std::vector<const ModelFormat*>& all_model_formats() {
 }
 
 const ModelFormat& model_format_named(std::string_view name) {
-  return find_named(all_model_formats(), name, "format of models");
+  return find_named(all_model_formats(), name, "model format");
 }
 
 const ModelFormat* find_model_format(std::string_view head) {
@@ -50,7 +50,7 @@ RankerModel parse_ranker(const ModelFile& file) {
       for (const UnreadModelForm& form : unread_model_forms)
         if (file.bytes.substr(0, form.magic.size()) == form.magic)
           throw InvalidArgument(fmt::format("{} is {}", file.name, form.message));
-      throw InvalidArgument(fmt::format("{}: unknown format of a model: it looks like none of {}", file.name,
+      throw InvalidArgument(fmt::format("{}: unknown model format: it looks like none of {}", file.name,
                                         fmt::join(names_of(all_model_formats()), ", ")));
     }
     RankerModel model = format->read(file);

@@ -11,26 +11,26 @@ namespace quern {
 
 /// A model's file, decompressed.
 struct ModelFile {
-  std::string name;        ///< what messages call it
+  std::string name;        ///< its name in messages
   std::string_view bytes;  ///< all of it
-  /// Reads a file that the model's file names, beside it, decompressed. Absent: there are none.
+  /// Reads a file named in the model's file, from the same folder, decompressed. Absent: not supported.
   std::function<std::string(const std::string& path)> read_beside = {};
 };
 
-/// A format of learned models: how to detect it, and how to read it.
+/// A format of learned models: detects and reads files.
 struct ModelFormat {
   std::string_view name;
   std::string_view description;  ///< one line for help texts
-  /// Whether a file that begins with `head` (up to model_detection_bytes of it) has this format.
+  /// Whether a file has this format. `head` holds its first bytes, up to model_detection_bytes.
   bool (*detect)(std::string_view head);
-  /// Reads a whole file. Throws CorruptFile, with the place in it, if it contradicts itself, UnsupportedVersion if its
-  /// version is unknown, and InvalidArgument, with the reason, if it is a model of a kind that Quern does not read.
+  /// Reads a whole file. Throws CorruptFile, with the position, if the file contradicts itself, UnsupportedVersion if
+  /// its version is unknown, and InvalidArgument, with the reason, if Quern can't read this kind of model.
   RankerModel (*read)(const ModelFile& file);
 };
 
-/// How much of a file detect() reads.
+/// Bytes of a file that detect() reads.
 inline constexpr std::size_t model_detection_bytes = 4 << 10;
-/// Files of models are read whole; larger ones are refused.
+/// Model files are read whole; larger ones are refused.
 inline constexpr std::uint64_t max_model_bytes = std::uint64_t{1} << 30;
 
 /// LightGBM's text files and JSON dumps; see lightgbm.md.
@@ -46,7 +46,7 @@ const ModelFormat& ranklib_format();
 /// Quern's own descriptions of networks; see description.md.
 const ModelFormat& ranker_description_format();
 
-/// All formats, in the order in which detection tries them. The one place to add one.
+/// All formats, in the order that detection tries them. Add new ones here only.
 const std::vector<const ModelFormat*>& all_model_formats();
 
 /// Throws InvalidArgument, with all names, if no format has that name.
@@ -58,8 +58,8 @@ const ModelFormat* find_model_format(std::string_view head);
 /// Reads a model from memory. Throws what ModelFormat::read() throws, and InvalidArgument if no format fits.
 RankerModel parse_ranker(const ModelFile& file);
 
-/// Reads a learned model of any format from a file, which may be compressed; the first bytes decide which format it
-/// is. Throws what parse_ranker() and read_whole() throw.
+/// Reads a learned model of any format, detected from the first bytes, from a file that may be compressed. Throws what
+/// parse_ranker() and read_whole() throw.
 RankerModel read_ranker(const std::string& path);
 
 }  // namespace quern

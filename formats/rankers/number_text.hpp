@@ -8,11 +8,11 @@
 #include <system_error>
 #include <type_traits>
 
-/// Numbers in models that are text.
+/// Numbers in text models.
 namespace quern {
 
-/// Reads all of `text` as a number; false if it is none, or none of this type. Floating-point numbers are rounded to
-/// the nearest of their type, beyond its greatest to infinity, and may be written as "nan" or "inf".
+/// Reads all of `text` as a number; false if it isn't one of this type. Floating-point numbers round to the nearest,
+/// beyond the type's range to infinity, and may be "nan" or "inf".
 template <class Number>
 bool read_number(std::string_view text, Number& value) {
   const char *begin = text.data(), *end = begin + text.size();
@@ -29,7 +29,7 @@ bool read_number(std::string_view text, Number& value) {
   return error == std::errc();
 }
 
-/// The greatest float32 that is not above `value`: x <= value exactly where x <= it, for each float32 x.
+/// The greatest float32 up to `value`: x <= value exactly if x <= it, for each float32 x.
 inline float greatest_float_up_to(double value) {
   constexpr float greatest = std::numeric_limits<float>::max(), infinity = std::numeric_limits<float>::infinity();
   if (value == infinity) return infinity;
@@ -39,7 +39,7 @@ inline float greatest_float_up_to(double value) {
   return rounded > value ? std::nextafterf(rounded, -infinity) : rounded;
 }
 
-/// The greatest float32 below `value`, which is not -infinity: x < value exactly where x <= it.
+/// The greatest float32 below `value`: x < value exactly if x <= it. `value` isn't -infinity.
 inline float greatest_float_below(float value) {
   return std::nextafterf(value, -std::numeric_limits<float>::infinity());
 }

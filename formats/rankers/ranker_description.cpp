@@ -24,11 +24,10 @@
 namespace quern {
 namespace {
 
-/// Descriptions are read by lines and words, which take more memory than their bytes; weights are in files of their
-/// own.
-constexpr std::size_t most_description_bytes = std::size_t{16} << 20;
+/// Limit of a description: parsing needs more memory than its bytes. Weights are in separate files.
+constexpr std::size_t max_description_bytes = std::size_t{16} << 20;
 
-/// "section.key = value" of a line.
+/// A line's "section.key = value".
 struct DescriptionEntry {
   std::string key, value;
   std::size_t line = 0;
@@ -50,9 +49,9 @@ std::vector<std::string> words_of(std::string_view text) {
 
 std::string_view without_comment(std::string_view line) { return trim(line.substr(0, line.find('#'))); }
 
-/// The lines that have a key. Throws CorruptFile if a line is no section, key or comment.
+/// The lines with a key. Throws CorruptFile if a line isn't a section, key or comment.
 std::vector<DescriptionEntry> read_entries(const ModelFile& file) {
-  if (file.bytes.size() > most_description_bytes)
+  if (file.bytes.size() > max_description_bytes)
     throw InvalidArgument(file.name + ": has more than 16 MiB; put the weights into .npy or .safetensors files");
   std::vector<std::size_t> lines;  // of entries
   std::size_t number = 0;
@@ -63,7 +62,7 @@ std::vector<DescriptionEntry> read_entries(const ModelFile& file) {
     at = end + 1;
     if (line.empty()) continue;
     const bool is_section = line.front() == '[' && line.back() == ']';
-    // Boost takes any of these, an empty section with undefined results.
+    // Boost accepts all of these; an empty section has undefined results.
     if (is_section ? line.size() < 3 : line.find('=') == line.npos || line.front() == '=')
       throw CorruptFile(
           fmt::format("{}, line {}: '{:.40}' is neither [section] nor key = value", file.name, number, line));
@@ -71,7 +70,7 @@ std::vector<DescriptionEntry> read_entries(const ModelFile& file) {
   }
   namespace po = boost::program_options;
   std::istringstream text{std::string(file.bytes)};
-  text.exceptions(std::ios::badbit);  // memory that runs out is no end of the file
+  text.exceptions(std::ios::badbit);  // running out of memory must not look like the end of the file
   std::vector<DescriptionEntry> entries;
   try {
     for (const po::option& option : po::parse_config_file(text, po::options_description(), true).options)
@@ -85,7 +84,7 @@ std::vector<DescriptionEntry> read_entries(const ModelFile& file) {
   return entries;
 }
 
-/// A layer as it is described.
+/// A layer as written.
 struct LayerLines {
   std::string weights, bias;
   std::size_t weights_line = 0, bias_line = 0;
@@ -102,7 +101,7 @@ class DescriptionReader {
       read_entry(entry);
     }
     line_ = 0;
-    if (!has_version_) fail("says no version: write version = 1 below [ranker]");
+    if (!has_version_) fail("has no version: write version = 1 below [ranker]");
     NetworkModel network;
     const std::size_t inputs = transformations_.size() + trees_.trees().trees();
     if (inputs == 0) fail("has no [inputs]");
@@ -133,14 +132,14 @@ class DescriptionReader {
   void read_version(std::string_view value) {
     if (value != "1")
       throw UnsupportedVersion(
-          fmt::format("{}: is a description of version '{:.20}', of which Quern reads 1", place(), value));
+          fmt::format("{}: is a description of version '{:.20}', but Quern reads version 1", place(), value));
     has_version_ = true;
   }
 
   float read_parameter(std::string_view text, bool may_be_infinite) const {
     float value = 0;
     if (!read_number(text, value) || std::isnan(value) || (!may_be_infinite && !std::isfinite(value)))
-      fail(fmt::format("'{:.40}' is no {}number", text, may_be_infinite ? "" : "finite "));
+      fail(fmt::format("'{:.40}' is not a {}number", text, may_be_infinite ? "" : "finite "));
     return value;
   }
 
@@ -150,7 +149,7 @@ class DescriptionReader {
     if (!has_named(transformation_names, kind))
       fail(fmt::format("inputs have the keys linear, log-linear, bucket, free-form, tree and trees, not '{:.40}'",
                        kind));
-    if (trees_.trees().trees() > 0) fail("comes after trees, which are the last inputs: put it before them");
+    if (trees_.trees().trees() > 0) fail("comes after trees, which must be the last inputs: put it before them");
     Transformation made;
     made.kind = find_named(transformation_names, kind, "kind of input").value;
     std::vector<std::string> words = words_of(value);
@@ -160,7 +159,7 @@ class DescriptionReader {
     }
     const bool is_bucket = made.kind == TransformationKind::bucket;
     if (words.empty() || words.size() > 3 || (is_bucket && words.size() != 3))
-      fail(fmt::format("{} has {}", kind,
+      fail(fmt::format("{} needs {}", kind,
                        is_bucket                                    ? "a feature and two bounds"
                        : made.kind == TransformationKind::free_form ? "a function, a feature and up to two numbers"
                                                                     : "a feature and up to two numbers"));
@@ -172,12 +171,12 @@ class DescriptionReader {
     transformations_.push_back(std::move(made));
   }
 
-  /// A file that the description names. What they have together is limited, as each of them is.
+  /// Reads a file that the description names. Limits the size of each file and of all together.
   std::string read_beside(const std::string& path) {
-    if (!file_.read_beside) fail(fmt::format("names the file '{:.60}', and descriptions from here have none", path));
+    if (!file_.read_beside) fail(fmt::format("names the file '{:.60}', but this description can't use files", path));
     std::string bytes = file_.read_beside(path);
     bytes_beside_ += bytes.size();
-    if (bytes_beside_ > max_model_bytes) fail("the files up to here have more than 1 GiB together");
+    if (bytes_beside_ > max_model_bytes) fail("the files so far exceed 1 GiB in total");
     return bytes;
   }
 
@@ -185,7 +184,7 @@ class DescriptionReader {
     const std::string bytes = read_beside(path);
     const ModelFormat* const format = find_model_format(std::string_view(bytes).substr(0, model_detection_bytes));
     if (!format || format == &ranker_description_format())
-      throw InvalidArgument(fmt::format("{}: '{:.60}' is no file of trees that Quern reads", place(), path));
+      throw InvalidArgument(fmt::format("{}: '{:.60}' is not a file of trees that Quern can read", place(), path));
     const RankerModel model = format->read({path, bytes});
     const auto* const ensemble = std::get_if<TreeEnsemble>(&model.function);
     if (!ensemble) throw InvalidArgument(fmt::format("{}: '{:.60}' has no trees", place(), path));
@@ -237,7 +236,7 @@ class DescriptionReader {
     }
   }
 
-  /// Numbers, or a file of them: "layer.npy", "net.safetensors:name".
+  /// Reads numbers, or a file of them: "layer.npy", "net.safetensors:name".
   WeightArray read_weights(const std::string& text) {
     const std::vector<std::string> words = words_of(text);
     float value = 0;
@@ -260,7 +259,7 @@ class DescriptionReader {
 
   void add_layers(std::size_t inputs, NetworkModel& network) {
     constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
-    if (layers_.empty()) fail("has no layers: the last one, [layer.1] perhaps, has one output");
+    if (layers_.empty()) fail("has no layers: add at least [layer.1]; the last layer has one output");
     for (const LayerLines& lines : layers_) {
       line_ = lines.weights_line;
       if (line_ == 0) fail("a layer has no weights");
@@ -284,14 +283,14 @@ class DescriptionReader {
       inputs = layer.outputs;
       network.layers.push_back(std::move(layer));
     }
-    if (inputs != 1) fail(fmt::format("the last layer has {} outputs, not the one that is the score", inputs));
+    if (inputs != 1) fail(fmt::format("the last layer has {} outputs; it must have one, the score", inputs));
   }
 
   const ModelFile& file_;
-  std::size_t line_ = 0;  ///< of the entry at hand
+  std::size_t line_ = 0;  ///< of the current entry
   bool has_version_ = false;
   std::uint64_t bytes_beside_ = 0;
-  std::vector<Transformation> transformations_;  ///< whose features are places in the next one
+  std::vector<Transformation> transformations_;  ///< their features are indices into the next member
   std::vector<std::string> transformation_features_;
   std::vector<LayerLines> layers_;
   TreeCollector trees_;
@@ -337,7 +336,7 @@ class DescriptionTreeReader {
 
  private:
   enum class Waits : std::uint8_t { closing, left, right };
-  /// What waits for the tree that is read: a parenthesis, or a node for one of its parts.
+  /// An open parenthesis, or a node that needs a child.
   struct Open {
     Waits waits;
     std::size_t node;
@@ -345,7 +344,7 @@ class DescriptionTreeReader {
 
   [[noreturn]] void fail(std::string_view why) const { throw CorruptFile(fmt::format("{}: {}", place_, why)); }
 
-  /// Goes on to the next token; it is empty at the end.
+  /// Moves to the next token; empty at the end.
   std::string_view next() {
     text_ = trim(text_);
     std::size_t size = 0;
@@ -356,7 +355,7 @@ class DescriptionTreeReader {
     } else {
       while (size < text_.size() && !is_ascii_space(text_[size]) && !is_mark(text_[size]) && text_[size] != '<') ++size;
     }
-    if (size == 0 && !text_.empty()) fail("has a '<' that is no '<='");
+    if (size == 0 && !text_.empty()) fail("has a '<' without '='");
     token_ = text_.substr(0, size);
     text_.remove_prefix(size);
     return token_;
@@ -379,7 +378,8 @@ class DescriptionTreeReader {
       loose_.nodes.emplace_back();
       if (trim(text_).substr(0, 2) != "<=") {
         float leaf = 0;
-        if (!read_number(token, leaf) || !std::isfinite(leaf)) fail(fmt::format("'{:.40}' is no finite number", token));
+        if (!read_number(token, leaf) || !std::isfinite(leaf))
+          fail(fmt::format("'{:.40}' is not a finite number", token));
         loose_.nodes[done_].leaf = leaf;
         return;
       }
@@ -392,7 +392,7 @@ class DescriptionTreeReader {
     node.input = trees_.input(trees_.features().by_name(feature), TreeInputKind::value);
     expect("<=");
     double threshold = 0;
-    if (!read_number(next(), threshold) || std::isnan(threshold)) fail(fmt::format("'{:.40}' is no number", token_));
+    if (!read_number(next(), threshold) || std::isnan(threshold)) fail(fmt::format("'{:.40}' is not a number", token_));
     node.threshold = greatest_float_up_to(threshold);
     if (next() == "or") {
       expect("missing");
@@ -403,7 +403,7 @@ class DescriptionTreeReader {
     open_.push_back({Waits::left, done_});
   }
 
-  /// Ends what the tree that was just read completes. True if nothing waits any more.
+  /// Closes everything that the last tree completes. True if nothing is open any more.
   bool end_parts() {
     while (!open_.empty()) {
       Open& open = open_.back();
@@ -429,7 +429,7 @@ class DescriptionTreeReader {
   TreeCollector& trees_;
   LooseTree loose_;
   std::vector<Open> open_;
-  std::size_t done_ = 0;  ///< the node of the tree that was read last
+  std::size_t done_ = 0;  ///< node of the last tree read
 };
 
 }  // namespace

@@ -35,7 +35,8 @@ class ModelCheck {
   }
 
   void check_feature(std::uint32_t feature) const {
-    if (feature >= model_.features.size()) fail(fmt::format("feature {} of {}", feature, model_.features.size()));
+    if (feature >= model_.features.size())
+      fail(fmt::format("has feature {}; there are {}", feature, model_.features.size()));
   }
 
   void check_inputs(const TreeEnsemble& trees) const {
@@ -43,9 +44,9 @@ class ModelCheck {
       check_feature(input.feature);
       const std::vector<std::uint32_t>& categories = input.categories;
       if (input.kind != TreeInputKind::in_categories && !categories.empty())
-        fail("categories of an input that has none");
+        fail("has categories for an input of another kind");
       if (std::adjacent_find(categories.begin(), categories.end(), std::greater_equal<>()) != categories.end())
-        fail("categories of an input that do not rise");
+        fail("the categories of an input do not ascend");
     }
   }
 
@@ -54,18 +55,18 @@ class ModelCheck {
     const std::uint64_t count = trees.trees();
     if (trees.first_leaf.size() != count + 1 || trees.first_node.front() != 0 || trees.first_leaf.front() != 0 ||
         trees.first_node.back() != trees.nodes.size() || trees.first_leaf.back() != trees.leaves.size())
-      fail("its trees do not have all nodes and leaves");
+      fail("has nodes or leaves outside of its trees");
     for (std::uint64_t tree = 0; tree < count; ++tree) check_tree(trees, tree);
     for (const double leaf : trees.leaves)
-      if (!std::isfinite(leaf)) fail("the value of a leaf is no finite number");
-    if (!std::isfinite(trees.base)) fail("what its sum begins with is no finite number");
+      if (!std::isfinite(leaf)) fail("the value of a leaf is not a finite number");
+    if (!std::isfinite(trees.base)) fail("the start of its sum is not a finite number");
     const std::vector<std::uint64_t>& ends = trees.group_ends;
     if (ends.empty()) return;
     if (ends.back() != count || std::adjacent_find(ends.begin(), ends.end(), std::greater<>()) != ends.end())
-      fail("groups of trees that are not all trees, one after another");
+      fail("its groups of trees do not cover all trees in order");
   }
 
-  /// Goes through a tree from left to right.
+  /// Walks through a tree from left to right.
   void check_tree(const TreeEnsemble& trees, std::uint64_t tree) {
     const std::uint64_t begin = trees.first_node[tree], first_leaf = trees.first_leaf[tree];
     if (begin > trees.first_node[tree + 1] || first_leaf > trees.first_leaf[tree + 1])
@@ -85,9 +86,9 @@ class ModelCheck {
         continue;
       }
       const TreeNode& node = trees.nodes[begin + static_cast<std::uint64_t>(at)];
-      if (std::isnan(node.threshold)) fail_in_tree(tree, fmt::format("the threshold of node {} is no number", at));
+      if (std::isnan(node.threshold)) fail_in_tree(tree, fmt::format("the threshold of node {} is not a number", at));
       if (node.input >= trees.inputs.size())
-        fail_in_tree(tree, fmt::format("node {} has an input that is not there", at));
+        fail_in_tree(tree, fmt::format("node {} has an input that does not exist", at));
       for (const std::int32_t child : {node.right, node.left}) {
         if (child >= 0) check_child(tree, at, child);
         waiting_.push_back(child);
@@ -99,17 +100,16 @@ class ModelCheck {
   void check_child(std::uint64_t tree, std::int64_t parent, std::int32_t child) {
     const auto place = static_cast<std::size_t>(child);
     if (place >= met_.size() || child <= parent || met_[place])
-      fail_in_tree(tree,
-                   fmt::format("node {} has the child {}, which is none that comes after it, or has another parent",
-                               parent, child));
+      fail_in_tree(tree, fmt::format("node {} has the child {}, which does not come after it or has another parent",
+                                     parent, child));
     met_[place] = true;
   }
 
   void check_linear(const LinearModel& linear) const {
-    if (!std::isfinite(linear.intercept)) fail("its constant is no finite number");
+    if (!std::isfinite(linear.intercept)) fail("its constant is not a finite number");
     for (const LinearModel::Term& term : linear.terms) {
       check_feature(term.feature);
-      if (!std::isfinite(term.weight)) fail("a weight is no finite number");
+      if (!std::isfinite(term.weight)) fail("a weight is not a finite number");
     }
   }
 
@@ -126,7 +126,7 @@ class ModelCheck {
     }
     std::uint64_t inputs = network.transformations.size() + network.trees.trees();
     if (inputs == 0 || network.layers.empty()) fail("has no inputs, or no layers");
-    if (inputs > max_layer_size) fail(fmt::format("has {} inputs; {} are the most", inputs, max_layer_size));
+    if (inputs > max_layer_size) fail(fmt::format("has {} inputs; the limit is {}", inputs, max_layer_size));
     for (std::size_t i = 0; i < network.layers.size(); ++i) {
       check_layer(network.layers[i], inputs, i + 1);
       inputs = network.layers[i].outputs;
@@ -139,16 +139,16 @@ class ModelCheck {
         layer.weights.size() != std::uint64_t{layer.inputs} * layer.outputs)
       fail(fmt::format("layer {}: its sizes do not fit {} inputs", number, inputs));
     if (layer.outputs > max_layer_size)
-      fail(fmt::format("layer {}: has {} outputs; {} are the most", number, layer.outputs, max_layer_size));
+      fail(fmt::format("layer {}: has {} outputs; the limit is {}", number, layer.outputs, max_layer_size));
     for (const auto* numbers : {&layer.weights, &layer.bias})
       for (const float value : *numbers)
-        if (!std::isfinite(value)) fail(fmt::format("layer {}: a weight is no finite number", number));
+        if (!std::isfinite(value)) fail(fmt::format("layer {}: a weight is not a finite number", number));
   }
 
   const RankerModel& model_;
   const std::string& name_;
-  std::vector<bool> met_;              ///< by node of the tree at hand
-  std::vector<std::int64_t> waiting_;  ///< children whose turn comes
+  std::vector<bool> met_;              ///< by node of the current tree
+  std::vector<std::int64_t> waiting_;  ///< children still to be visited
 };
 
 }  // namespace

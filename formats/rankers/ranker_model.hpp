@@ -7,13 +7,13 @@
 
 #include "quern/core/named.hpp"
 
-/// Learned models that give a document a score by its features, in one form whatever program trained them.
+/// Learned models that score a document by its features, in one form for all training programs.
 ///
-/// A model reads an array of float32 feature values, one per entry of RankerModel::features. NaN is a missing value.
-/// A name is a *feature* throughout; an *input* is what a tree or a network reads, made of one feature.
+/// A model reads an array of float32 feature values, one per entry of RankerModel::features. NaN means missing. A name
+/// is a *feature* throughout; an *input* is what a tree or network reads, computed from one feature.
 namespace quern {
 
-/// How a tree's input is made of a feature's value x.
+/// How a feature's value x becomes a tree's input.
 enum class TreeInputKind : std::uint8_t {
   value,          ///< x
   zero_missing,   ///< missing if x is NaN or |x| <= 1e-35f, else x (LightGBM's missing type Zero)
@@ -22,18 +22,18 @@ enum class TreeInputKind : std::uint8_t {
 };
 
 struct TreeInput {
-  std::uint32_t feature = 0;  ///< place in RankerModel::features
+  std::uint32_t feature = 0;  ///< index in RankerModel::features
   TreeInputKind kind = TreeInputKind::value;
-  std::vector<std::uint32_t> categories;  ///< rising; of in_categories alone
+  std::vector<std::uint32_t> categories;  ///< ascending; only for in_categories
 
   bool operator==(const TreeInput&) const = default;
 };
 
-/// An inner node of a tree. A document goes left if its input is at most the threshold, or is missing and
-/// `missing_left` is set; else right.
+/// An inner node of a tree. A document goes left if its input is at most the threshold, or missing with `missing_left`
+/// set; otherwise right.
 struct TreeNode {
-  float threshold = 0;      ///< the greatest float32 for which the maker's own comparison goes left
-  std::uint32_t input = 0;  ///< place in TreeEnsemble::inputs
+  float threshold = 0;      ///< the greatest float32 that goes left in the training program
+  std::uint32_t input = 0;  ///< index in TreeEnsemble::inputs
   /// A child: c >= 0 is the tree's inner node c, which comes after its parent; c < 0 is the tree's leaf -c - 1.
   std::int32_t left = -1, right = -1;
   bool missing_left = false;
@@ -41,15 +41,15 @@ struct TreeNode {
   bool operator==(const TreeNode&) const = default;
 };
 
-/// How the values of the leaves that a document reaches become a score.
+/// How the values of the reached leaves are added up.
 enum class TreeSum : std::uint8_t {
   float64,  ///< in double, tree by tree (LightGBM)
   float32,  ///< in double tree by tree, rounded to float32 after each tree (XGBoost, RankLib)
 };
 
-/// Regression trees, one after another in flat arrays. Tree t has the nodes [first_node[t], first_node[t + 1]),
-/// numbered from 0 within it, and the leaves [first_leaf[t], first_leaf[t + 1]); it has one leaf more than nodes. Its
-/// root is its node 0; a tree without nodes is its one leaf. Leaves are in the order from left to right.
+/// Regression trees in flat arrays. Tree t has the nodes [first_node[t], first_node[t + 1]), numbered from 0 within it,
+/// and the leaves [first_leaf[t], first_leaf[t + 1]), from left to right; it has one leaf more than nodes. Its root is
+/// node 0; a tree without nodes is a single leaf.
 struct TreeEnsemble {
   std::vector<TreeInput> inputs;
   std::vector<TreeNode> nodes;
@@ -57,9 +57,9 @@ struct TreeEnsemble {
   std::vector<std::uint64_t> first_node = {0}, first_leaf = {0};  ///< one more than trees
   TreeSum sum = TreeSum::float64;
   double base = 0;  ///< what the sum starts with
-  /// Groups of consecutive trees that are summed up by themselves, from `base` on; the score is the mean of their sums,
-  /// which are added up and divided in double (RankLib's bags). Each number is the tree after a group's last; the last
-  /// one is the number of trees. Empty: all trees are one sum.
+  /// Groups of consecutive trees with separate sums, each from `base`; the score is the mean of the sums, in double
+  /// (RankLib's bags). Each number is the end of a group; the last is the number of trees. Empty: all trees form one
+  /// sum.
   std::vector<std::uint64_t> group_ends;
 
   std::uint64_t trees() const { return first_node.size() - 1; }
@@ -70,7 +70,7 @@ struct TreeEnsemble {
 /// counts as 0.
 struct LinearModel {
   struct Term {
-    std::uint32_t feature = 0;  ///< place in RankerModel::features
+    std::uint32_t feature = 0;  ///< index in RankerModel::features
     double weight = 0;
     bool operator==(const Term&) const = default;
   };
@@ -79,25 +79,25 @@ struct LinearModel {
   bool operator==(const LinearModel&) const = default;
 };
 
-/// A network's input that is made of one feature's value x (Tadros 2015, section 3.3), in float32.
+/// A network's input, computed from one feature's value x (Tadros 2015, section 3.3), in float32.
 enum class TransformationKind : std::uint8_t {
   linear,      ///< x · p1 + p2
   log_linear,  ///< ln(x + 1) · p1 + p2; x below the float32 after -1 counts as that number
   bucket,      ///< 1 if p1 <= x < p2, else 0
-  free_form,   ///< a function by name, of the registry of lib/rank/models, with the parameters p1 and p2
+  free_form,   ///< a function of the registry in lib/rank/models, with the parameters p1 and p2
 };
 
 struct Transformation {
   TransformationKind kind = TransformationKind::linear;
-  std::uint32_t feature = 0;  ///< place in RankerModel::features
+  std::uint32_t feature = 0;  ///< index in RankerModel::features
   float p1 = 1, p2 = 0;
-  std::string function;  ///< of free_form alone
+  std::string function;  ///< only for free_form
   bool operator==(const Transformation&) const = default;
 };
 
 enum class Activation : std::uint8_t { none, relu, sigmoid, tanh };
 
-/// out[j] = activation(bias[j] + Σ_i in[i] · weights[j · inputs + i]), in float32, i rising, without contraction.
+/// out[j] = activation(bias[j] + Σ_i in[i] · weights[j · inputs + i]), in float32, i ascending, without contraction.
 struct DenseLayer {
   std::uint32_t inputs = 0, outputs = 0;
   std::vector<float> weights;  ///< outputs × inputs, row by row
@@ -106,10 +106,10 @@ struct DenseLayer {
   bool operator==(const DenseLayer&) const = default;
 };
 
-/// Inputs of a network, and outputs of a layer, at most: evaluation keeps the values of 128 documents of each, 32 MiB.
+/// Limit of a network's inputs and a layer's outputs: evaluation keeps the values of 128 documents of each, 32 MiB.
 inline constexpr std::uint64_t max_layer_size = 1 << 16;
 
-/// Transformed features and trees, each of which is an input, and layers over them; the last layer has one output.
+/// Inputs, each a transformed feature or a tree, and layers over them; the last layer has one output.
 struct NetworkModel {
   std::vector<Transformation> transformations;  ///< inputs 0 to transformations.size() - 1
   TreeEnsemble trees;                           ///< tree t's leaf, as float32, is input transformations.size() + t
@@ -117,26 +117,27 @@ struct NetworkModel {
   bool operator==(const NetworkModel&) const = default;
 };
 
-/// What a model calls a feature.
+/// A feature's name in a model.
 struct ModelFeature {
   static constexpr std::uint32_t no_number = std::numeric_limits<std::uint32_t>::max();
 
-  std::string name;                  ///< as the model's file has it; may be empty
-  std::uint32_t number = no_number;  ///< its number in files of features (LETOR), if the model has it
+  std::string name;                  ///< as in the model's file; may be empty
+  std::uint32_t number = no_number;  ///< its number in feature files (LETOR), if the model names it
 
   bool operator==(const ModelFeature&) const = default;
 };
 
 struct RankerModel {
-  std::string format;                  ///< name of the format that it was read from
-  std::vector<ModelFeature> features;  ///< those that the function reads, in the order of the maker's numbers
-  /// Columns of the data that it was trained with, as its file says; 0 if it does not say. Files of features (LETOR)
-  /// have a column 0 besides, which nothing is in; arrays begin with it.
+  std::string format;  ///< name of the file's format
+  std::vector<ModelFeature>
+      features;  ///< features that the model reads, in the order of the training program's numbers
+  /// Columns of the training data, from the file; 0 if unknown. Feature files (LETOR) have an additional, empty column
+  /// 0; arrays begin with column 0.
   std::uint64_t columns = 0;
   std::variant<TreeEnsemble, LinearModel, NetworkModel> function;
 };
 
-/// As descriptions and figures call them.
+/// Names in descriptions and figures.
 inline constexpr NamedValue<TransformationKind> transformation_names[] = {
     {"linear", TransformationKind::linear, "x · p1 + p2"},
     {"log-linear", TransformationKind::log_linear, "ln(x + 1) · p1 + p2"},
@@ -145,14 +146,14 @@ inline constexpr NamedValue<TransformationKind> transformation_names[] = {
 };
 inline constexpr NamedValue<Activation> activation_names[] = {
     {"none", Activation::none, "the sum itself"},
-    {"relu", Activation::relu, "0 for what is below 0"},
+    {"relu", Activation::relu, "0 for values below 0"},
     {"sigmoid", Activation::sigmoid, "1 / (1 + exp(-x))"},
     {"tanh", Activation::tanh, "the hyperbolic tangent"},
 };
 
-/// Throws CorruptFile, with tree and node or layer, unless a model keeps what ranker_model.hpp promises: numbers in
-/// range, children after their parents, each node and leaf in one place of its tree, leaves from left to right,
-/// thresholds that are numbers, finite values, layers that fit each other. `name` is what messages call it.
+/// Throws CorruptFile, with tree and node or layer, unless a model is valid: numbers in range, children after their
+/// parents, each node and leaf used once in its tree, leaves from left to right, thresholds that are numbers, finite
+/// values, and layers that fit each other. `name` is the file's name in messages.
 void check_model(const RankerModel& model, const std::string& name);
 
 }  // namespace quern

@@ -17,7 +17,7 @@ namespace {
 
 enum class RanklibKind : std::uint8_t { trees, bags, linear, linear_with_constant, unread };
 
-/// What RankLib writes behind "## " in the first line of its models.
+/// A ranker's name after "## " in the first line of RankLib's models.
 struct RanklibRanker {
   std::string_view name;
   RanklibKind kind;
@@ -49,10 +49,10 @@ bool is_ranklib(std::string_view head) { return find_ranklib_ranker(head) != nul
 
 RankerModel read_ranklib(const ModelFile& file) {
   const RanklibRanker* ranker = find_ranklib_ranker(file.bytes);
-  if (!ranker) fail_at(file, 0, "the first line is no name of a ranker of RankLib's");
+  if (!ranker) fail_at(file, 0, "the first line is not the name of a RankLib ranker");
   if (ranker->kind == RanklibKind::unread)
     throw InvalidArgument(fmt::format(
-        "{}: is a model of RankLib's {}, which Quern does not read; train LambdaMART, MART, Random Forests, Linear "
+        "{}: is a RankLib model of the kind {}, which Quern can't read; train LambdaMART, MART, Random Forests, Linear "
         "Regression or Coordinate Ascent",
         file.name, ranker->name));
   if (ranker->kind == RanklibKind::trees || ranker->kind == RanklibKind::bags)
@@ -60,7 +60,7 @@ RankerModel read_ranklib(const ModelFile& file) {
   return read_ranklib_linear(file, ranker->kind == RanklibKind::linear_with_constant);
 }
 
-/// The first line that is neither empty nor a comment, without spaces at its ends; empty if there is none.
+/// The first line that is neither empty nor a comment, trimmed; empty if there is none.
 std::string_view line_of_weights(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -97,9 +97,10 @@ RankerModel read_ranklib_linear(const ModelFile& file, bool has_constant) {
     double weight = 0;
     if (!read_number(pair.substr(0, colon), number) || number > std::numeric_limits<std::int32_t>::max() ||
         !read_number(pair.substr(std::min(colon + 1, pair.size())), weight) || !std::isfinite(weight))
-      fail(fmt::format("'{:.40}' is no feature's number and weight", pair));
+      fail(fmt::format("'{:.40}' is not a feature number with a weight", pair));
     if (number == 0) {
-      if (!has_constant || met_constant) fail("has a weight of feature 0, where features begin with 1, or two of them");
+      if (!has_constant || met_constant)
+        fail("has a weight for feature 0 where features begin with 1, or two such weights");
       met_constant = true;
       linear.intercept = weight;
     } else {
@@ -107,7 +108,7 @@ RankerModel read_ranklib_linear(const ModelFile& file, bool has_constant) {
     }
   }
   if (linear.terms.empty()) fail("has no weights of features");
-  if (has_constant && !met_constant) fail("has no constant, which is the weight of feature 0");
+  if (has_constant && !met_constant) fail("has no constant (the weight of feature 0)");
   const std::vector<std::uint32_t> places = features.sort();
   for (LinearModel::Term& term : linear.terms) term.feature = places[term.feature];
   return {std::string(ranklib_format().name), features.take(), 0, std::move(linear)};
@@ -121,7 +122,7 @@ const ModelFormat& ranklib_format() {
 
 namespace {
 
-/// A tag of RankLib's XML, which has no entities and no elements but those of trees.
+/// A tag of RankLib's XML, which has only tree elements and no entities.
 struct RanklibTag {
   std::string_view name, attributes;
   bool closes = false;
@@ -146,7 +147,7 @@ class RanklibTreeReader {
   }
 
  private:
-  /// A split whose end has not come yet.
+  /// An open split.
   struct Split {
     std::size_t number = 0;  ///< in loose_
     bool has_feature = false, has_threshold = false, has_output = false;
@@ -156,7 +157,7 @@ class RanklibTreeReader {
     fail_at(file_, std::min(tag_at_, file_.bytes.size()), fmt::format("tree {}: {}", trees_.trees().trees(), why));
   }
 
-  /// Goes on to the next tag. Only spaces and comments are between tags, but in elements with a number.
+  /// Moves to the next tag. Only spaces and comments may separate tags, except in elements with a number.
   bool next_tag(RanklibTag& tag) {
     const std::string_view text = file_.bytes;
     for (;;) {
@@ -208,7 +209,7 @@ class RanklibTreeReader {
     else if (tag.name == "output")
       read_output();
     else
-      fail(fmt::format("<{:.20}> is no element of RankLib's trees", tag.name));
+      fail(fmt::format("<{:.20}> is not an element of RankLib's trees", tag.name));
   }
 
   void close(const RanklibTag& tag) {
@@ -221,19 +222,19 @@ class RanklibTreeReader {
       in_ensemble_ = false;
       ends_.push_back(trees_.trees().trees());
     } else {
-      fail(fmt::format("</{:.20}> ends what did not begin", tag.name));
+      fail(fmt::format("</{:.20}> has no start tag", tag.name));
     }
   }
 
   void open_ensemble() {
-    if (in_ensemble_) fail("an ensemble is in an ensemble");
+    if (in_ensemble_) fail("has nested ensembles");
     if (!averages_ && !ends_.empty())
-      fail("a second ensemble, which only random forests have: the first line says '## Random Forests' then");
+      fail("has a second ensemble, which only random forests ('## Random Forests' in the first line) may have");
     in_ensemble_ = true;
   }
 
   void open_tree(const RanklibTag& tag) {
-    if (in_tree_) fail("a tree is in a tree");
+    if (in_tree_) fail("has nested trees");
     in_tree_ = true;
     loose_.nodes.clear();
     weight_ = 0;
@@ -242,16 +243,17 @@ class RanklibTreeReader {
     const char quote = quoted.empty() ? '\0' : quoted[0];
     const std::size_t end = quote == '"' || quote == '\'' ? quoted.find(quote, 1) : quoted.npos;
     if (end == quoted.npos || !read_number(trim(quoted.substr(1, end - 1)), weight_) || !std::isfinite(weight_))
-      fail("has no weight that is a finite number");
+      fail("has no weight, or one that is not a finite number");
   }
 
   void open_split() {
     if (splits_.empty() && !loose_.nodes.empty()) fail("has two roots");
     if (!splits_.empty()) {
       const Split& parent = splits_.back();
-      if (!parent.has_feature || !parent.has_threshold) fail("a split's parts come before its feature and threshold");
+      if (!parent.has_feature || !parent.has_threshold)
+        fail("a split's children come before its feature and threshold");
       LooseTree::Node& node = loose_.nodes[parent.number];
-      if (node.right != -1) fail("a split has more than two parts");
+      if (node.right != -1) fail("a split has more than two children");
       (node.left == -1 ? node.left : node.right) = static_cast<std::int64_t>(loose_.nodes.size());
     }
     splits_.push_back({loose_.nodes.size()});
@@ -263,11 +265,11 @@ class RanklibTreeReader {
     const LooseTree::Node& node = loose_.nodes[split.number];
     const bool is_inner = split.has_feature && split.has_threshold && node.right != -1;
     if (split.has_output ? split.has_feature || split.has_threshold : !is_inner)
-      fail("a split has neither an output alone, nor a feature, a threshold and two parts");
+      fail("a split needs either an output, or a feature, a threshold and two children");
     splits_.pop_back();
   }
 
-  /// The text up to the end of the element, which has no other elements.
+  /// The text of an element without child elements.
   std::string_view element_text(std::string_view name) {
     const std::size_t end = file_.bytes.find('<', at_);
     if (end == file_.bytes.npos) fail(fmt::format("{} does not end", name));
@@ -282,11 +284,11 @@ class RanklibTreeReader {
     const std::string_view text = element_text("feature");
     std::uint32_t number = 0;
     Split& split = splits_.back();
-    if (split.has_feature || !read_number(text, number) || number == 0 || number > most_feature)
-      fail(fmt::format("'{:.40}' is no number of a feature, or the split has another one", text));
+    if (split.has_feature || !read_number(text, number) || number == 0 || number > max_feature)
+      fail(fmt::format("'{:.40}' is not a feature number, or the split has a second one", text));
     split.has_feature = true;
     const std::uint32_t feature = trees_.features().by_name(fmt::format("{}", number));
-    // RankLib takes values that are not there for 0.
+    // RankLib treats missing values as 0.
     loose_.nodes[split.number].input = trees_.input(feature, TreeInputKind::nan_is_zero);
   }
 
@@ -295,7 +297,7 @@ class RanklibTreeReader {
     Split& split = splits_.back();
     float& threshold = loose_.nodes[split.number].threshold;
     if (split.has_threshold || !read_number(text, threshold) || std::isnan(threshold))
-      fail(fmt::format("'{:.40}' is no threshold, or the split has another one", text));
+      fail(fmt::format("'{:.40}' is not a threshold, or the split has a second one", text));
     split.has_threshold = true;
   }
 
@@ -304,20 +306,20 @@ class RanklibTreeReader {
     Split& split = splits_.back();
     float output = 0;
     if (split.has_output || !read_number(text, output) || !std::isfinite(output))
-      fail(fmt::format("'{:.40}' is no finite output, or the split has another one", text));
+      fail(fmt::format("'{:.40}' is not a finite output, or the split has a second one", text));
     split.has_output = true;
-    // As RankLib multiplies: two float32 in double, which is exact.
+    // RankLib also multiplies two float32 in double, which is exact.
     loose_.nodes[split.number].leaf = static_cast<double>(output) * static_cast<double>(weight_);
   }
 
-  static constexpr std::uint32_t most_feature = std::numeric_limits<std::int32_t>::max();
+  static constexpr std::uint32_t max_feature = std::numeric_limits<std::int32_t>::max();
 
   const ModelFile& file_;
   bool averages_;
   std::size_t at_ = 0, tag_at_ = 0;
   bool in_ensemble_ = false, in_tree_ = false;
   float weight_ = 0;
-  std::vector<Split> splits_;  ///< from the root of the tree at hand to the split at hand
+  std::vector<Split> splits_;  ///< path from the root to the current split
   LooseTree loose_;
   std::vector<std::uint64_t> ends_;  ///< of ensembles
   TreeCollector trees_;

@@ -11,24 +11,24 @@
 
 namespace quern {
 
-/// What a file calls a feature by `name`: its number too, if the name is one, or one after "f" (XGBoost) or "Column_"
-/// (LightGBM).
+/// The feature with this name in a file; takes its number from the name if it is one, or one after "f" (XGBoost) or
+/// "Column_" (LightGBM).
 ModelFeature named_feature(std::string_view name);
 
-/// The features that a model reads: those that it uses.
+/// Collects the features that a model uses.
 class FeatureCollector {
  public:
-  /// The place of the feature with the maker's number `index`, of which there are `names`, or none at all, in which
-  /// case it is called `prefix` and its number.
+  /// The index of the feature with the training program's number `index`. Its name is names[index], or `prefix` and the
+  /// number if `names` is empty.
   std::uint32_t by_index(std::uint64_t index, const std::vector<std::string>& names, std::string_view prefix);
-  /// The place of the feature of that name.
+  /// The index of the feature with this name.
   std::uint32_t by_name(std::string_view name);
 
-  /// Gives the features that were added by_index() their names, by that number. False if one has none.
+  /// Names the features added by by_index(). False if a name is missing.
   bool rename(const std::vector<std::string>& names);
 
-  /// Puts the features in the order of the maker's numbers, those without one last, by first use. Returns for each
-  /// place so far where its feature is now.
+  /// Sorts the features by the training program's numbers; those without one come last, by first use. Returns the new
+  /// index of each old one.
   std::vector<std::uint32_t> sort();
   std::vector<ModelFeature> take() { return std::move(features_); }
 
@@ -41,11 +41,11 @@ class FeatureCollector {
   std::unordered_map<std::string, std::uint32_t> names_;
 };
 
-/// A tree as makers' files have it: nodes by number, in any order.
+/// A tree as read from a file: nodes by number, in any order.
 struct LooseTree {
   struct Node {
     std::int64_t left = -1, right = -1;  ///< numbers of nodes; both -1: a leaf
-    std::uint32_t input = 0;             ///< of an inner node, as are the next ones
+    std::uint32_t input = 0;             ///< of an inner node, as are the next members
     float threshold = 0;
     bool missing_left = false;
     double leaf = 0;  ///< a leaf's value
@@ -53,38 +53,38 @@ struct LooseTree {
   std::vector<Node> nodes;
 };
 
-/// Puts makers' trees in the form of TreeEnsemble.
+/// Converts trees to the form of TreeEnsemble.
 class TreeCollector {
  public:
-  /// `name` is what messages call the file.
+  /// `name` is the file's name in messages.
   explicit TreeCollector(std::string name) : name_(std::move(name)) {}
 
   const std::string& name() const { return name_; }
   FeatureCollector& features() { return features_; }
   TreeEnsemble& trees() { return trees_; }
   const TreeEnsemble& trees() const { return trees_; }
-  /// The place of an input, which is made once. `feature` is a place in features().
+  /// Returns the index of an input, and adds it if it is new. `feature` is an index in features().
   std::uint32_t input(std::uint32_t feature, TreeInputKind kind);
-  /// Of the kind in_categories. `categories` may be in any order.
+  /// Returns the index of an input of kind in_categories. `categories` may be in any order.
   std::uint32_t categories_input(std::uint32_t feature, std::vector<std::uint32_t> categories);
 
-  /// Adds the tree below the node `root`; nodes that can't be reached from there are left out. Returns how many were
-  /// not. Throws CorruptFile, with tree and node, if a child does not exist or is reached twice, a threshold is no
-  /// number, or a leaf's value no finite one.
+  /// Adds the tree below node `root` and returns its number of nodes; unreachable nodes are dropped. Throws
+  /// CorruptFile, with tree and node, if a child doesn't exist or is reached twice, a threshold isn't a number, or a
+  /// leaf's value isn't finite.
   std::size_t add(const LooseTree& tree, std::size_t root = 0);
 
-  /// The model of all trees. `columns` as in RankerModel.
+  /// Builds the model of all trees. `columns` as in RankerModel.
   RankerModel finish(std::string_view format, std::uint64_t columns = 0);
-  /// Throws CorruptFile about the tree at hand, which has so many predecessors.
+  /// Throws CorruptFile about the current tree.
   [[noreturn]] void fail(std::string_view why) const;
 
  private:
-  /// A child that waits for its turn, and where its parent keeps it.
+  /// A child to visit, and its place in the parent.
   struct Waiting {
     std::size_t node, parent;
     bool is_left;
   };
-  /// Puts the inputs in the order of features, and of kinds of each.
+  /// Sorts the inputs by feature and kind.
   void sort_inputs();
   void add_leaf(const LooseTree::Node& node, std::size_t number, std::int32_t* parent);
   void add_inner(const LooseTree& tree, std::size_t number, std::int32_t* parent);
@@ -95,7 +95,7 @@ class TreeCollector {
   TreeEnsemble trees_;
   std::unordered_map<std::uint64_t, std::uint32_t> value_inputs_;
   std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::uint32_t> category_inputs_;
-  std::vector<bool> met_;  ///< by node of the tree at hand
+  std::vector<bool> met_;  ///< by node of the current tree
   std::vector<Waiting> waiting_;
 };
 

@@ -11,7 +11,7 @@
 namespace quern {
 namespace {
 
-/// Bytes of a value of a fixed size; 0: of no fixed size, or none at all.
+/// Bytes of a value of a fixed size; 0 for other types.
 std::size_t fixed_bytes(char type) {
   switch (type) {
     case 'i':
@@ -40,11 +40,11 @@ class UbjsonReader {
     read_value(next_type());
     while (!open_.empty()) read_in_container();
     while (at_ < bytes_.size() && bytes_[at_] == 'N') ++at_;
-    if (at_ < bytes_.size()) fail("something follows the value");
+    if (at_ < bytes_.size()) fail("unexpected data after the value");
   }
 
  private:
-  /// An object or array: with a number of values or an end, with one type for all values or one for each.
+  /// An open object or array. Ends after a number of values or at an end mark; values have a common type or one each.
   struct Open {
     bool is_object = false;
     bool is_counted = false;
@@ -53,7 +53,7 @@ class UbjsonReader {
   };
 
   [[noreturn]] void fail(std::string_view why) const {
-    throw CorruptFile(fmt::format("{}: byte {}: is no UBJSON: {}", name_, at_, why));
+    throw CorruptFile(fmt::format("{}: byte {}: is not UBJSON: {}", name_, at_, why));
   }
   char next_byte() {
     if (at_ >= bytes_.size()) fail("ends too early");
@@ -77,7 +77,7 @@ class UbjsonReader {
     for (std::size_t i = 0; i < count; ++i) bits = bits << 8 | static_cast<std::uint8_t>(bytes_[at_++]);
     return bits;
   }
-  /// The integer of that type; none if it is another type.
+  /// Reads an integer of that type; nullopt for types that aren't integers.
   std::optional<std::int64_t> read_integer(char type) {
     switch (type) {
       case 'i':
@@ -94,12 +94,12 @@ class UbjsonReader {
         return {};
     }
   }
-  /// A length or a number of values, of which each has `bytes_each` at least.
+  /// Reads a length or a number of values of at least `bytes_each` bytes each.
   std::uint64_t read_count(std::size_t bytes_each) {
     const auto count = read_integer(next_byte());
     if (!count || *count < 0) fail("a length is missing");
     const auto size = static_cast<std::uint64_t>(*count);
-    if (size > (bytes_.size() - at_) / bytes_each) fail("a length goes beyond the end");
+    if (size > (bytes_.size() - at_) / bytes_each) fail("a length exceeds the file");
     return size;
   }
   std::string_view read_string() {
@@ -135,20 +135,20 @@ class UbjsonReader {
         return begin(type == '{');
       default:
         --at_;
-        fail("a value of a type that does not exist");
+        fail("a value of an unknown type");
     }
   }
 
   void begin(bool is_object) {
-    if (open_.size() >= max_json_depth) fail("values are too deep in each other");
+    if (open_.size() >= max_json_depth) fail("values are nested too deeply");
     Open open;
     open.is_object = is_object;
     if (at_ < bytes_.size() && bytes_[at_] == '$') {
       ++at_;
       open.type = next_byte();
-      // Values without bytes would take any time, and containers without types any depth.
+      // Values without bytes would take unlimited time, and containers without types unlimited depth.
       if (fixed_bytes(open.type) == 0 && open.type != 'S' && open.type != 'H')
-        fail("an array of one type that has no values of a size");
+        fail("an array of a type without a fixed size");
       if (at_ >= bytes_.size() || bytes_[at_] != '#') fail("an array of one type without a length");
     }
     if (at_ < bytes_.size() && bytes_[at_] == '#') {

@@ -15,7 +15,7 @@
 namespace quern {
 namespace {
 
-/// Half precision: exact in float32.
+/// Converts half precision exactly to float32.
 float float_of_half(std::uint16_t half) {
   const int exponent = half >> 10 & 31;
   const auto fraction = static_cast<float>(half & 0x3ff);
@@ -33,17 +33,17 @@ float load_weight(const char* from, WeightType type) {
   if (type == WeightType::float16) return float_of_half(load_le<std::uint16_t>(from));
   if (type == WeightType::float32) return load_le<float>(from);
   const double value = load_le<double>(from);
-  // Out of the range of float32, the conversion is not defined.
+  // The conversion is undefined outside of float32's range.
   return std::abs(value) > std::numeric_limits<float>::max() ? std::numeric_limits<float>::infinity()
                                                              : static_cast<float>(value);
 }
 
-/// How many numbers an array of that shape has, if they are in `bytes`.
+/// The number of values in an array of that shape. Throws if `bytes` can't hold them.
 std::uint64_t count_of(const std::vector<std::uint64_t>& shape, std::uint64_t bytes, const std::string& what) {
   std::uint64_t count = 1;
   for (const std::uint64_t size : shape) {
     if (size == 0 || size > bytes || count > bytes / size)
-      throw CorruptFile(what + ": has other bytes than its shape needs");
+      throw CorruptFile(what + ": its size does not fit its shape");
     count *= size;
   }
   return count;
@@ -58,7 +58,7 @@ WeightArray weights_of_bytes(std::string_view bytes, WeightType type, std::vecto
   const std::uint64_t count = count_of(shape, bytes.size(), what);
   if (count != bytes.size() / bytes_of(type) || bytes.size() % bytes_of(type) != 0)
     throw CorruptFile(
-        fmt::format("{}: has {} bytes of {} numbers of {} bytes", what, bytes.size(), count, bytes_of(type)));
+        fmt::format("{}: has {} bytes for {} numbers of {} bytes", what, bytes.size(), count, bytes_of(type)));
   WeightArray array;
   array.values.resize(count);
   const bool is_turned = by_columns && shape.size() == 2;
@@ -78,7 +78,7 @@ WeightArray weights_of_bytes(std::string_view bytes, WeightType type, std::vecto
 namespace {
 
 constexpr std::string_view npy_magic = "\x93NUMPY";
-constexpr std::size_t most_npy_dimensions = 32;
+constexpr std::size_t max_npy_dimensions = 32;
 
 /// The head of a NumPy file: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
 class NpyHead {
@@ -101,7 +101,7 @@ class NpyHead {
 
  private:
   [[noreturn]] void fail() const {
-    throw CorruptFile(name_ + ": its head is no dictionary with descr, fortran_order and shape, as NumPy writes it");
+    throw CorruptFile(name_ + ": its head is not NumPy's dictionary of descr, fortran_order and shape");
   }
   bool take(char c) {
     text_ = trim(text_);
@@ -151,7 +151,7 @@ class NpyHead {
     expect('(');
     while (!take(')')) {
       std::uint64_t size = 0;
-      if (shape.size() == most_npy_dimensions || !read_number(take_word(), size)) fail();
+      if (shape.size() == max_npy_dimensions || !read_number(take_word(), size)) fail();
       shape.push_back(size);
       if (!take(',')) {
         expect(')');
@@ -173,18 +173,18 @@ WeightType npy_type(const std::string& type, const std::string& name) {
   if (type == "<f8") return WeightType::float64;
   if (type == "<f2") return WeightType::float16;
   throw InvalidArgument(
-      fmt::format("{}: has numbers of NumPy's type '{:.20}'; save float32 instead: array.astype('<f4')", name, type));
+      fmt::format("{}: has numbers of the NumPy type '{:.20}'; save float32 instead: array.astype('<f4')", name, type));
 }
 
 }  // namespace
 
 WeightArray read_npy(std::string_view bytes, const std::string& name) {
   if (bytes.substr(0, npy_magic.size()) != npy_magic || bytes.size() < 10)
-    throw CorruptFile(name + ": is no NumPy file, which begin with \\x93NUMPY");
+    throw CorruptFile(name + ": is not a NumPy file, which begins with \\x93NUMPY");
   const auto version = static_cast<unsigned>(static_cast<unsigned char>(bytes[6]));
   if (version < 1 || version > 3)
     throw UnsupportedVersion(
-        fmt::format("{}: is a NumPy file of version {}, of which Quern reads 1 to 3", name, version));
+        fmt::format("{}: is a NumPy file of version {}, but Quern reads versions 1 to 3", name, version));
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   const std::size_t begin = 8 + length_bytes;
   if (bytes.size() < begin) throw CorruptFile(name + ": ends within its head");
@@ -198,9 +198,9 @@ WeightArray read_npy(std::string_view bytes, const std::string& name) {
 
 namespace {
 
-constexpr std::size_t most_tensor_dimensions = 32, most_names_in_message = 20;
+constexpr std::size_t max_tensor_dimensions = 32, max_names_in_message = 20;
 
-/// What a file's head says about the tensor that is looked for.
+/// The head's entry for the wanted tensor.
 struct TensorEntry {
   std::string type;
   std::vector<std::uint64_t> shape, offsets;
@@ -216,7 +216,7 @@ class SafetensorsHead : public JsonEvents {
     if (depth_ == 2) {
       is_wanted_ = key_ == tensor_;
       if (is_wanted_ && std::exchange(is_found_, true)) fail();
-      if (key_ != "__metadata__" && names_.size() < most_names_in_message) names_.push_back(key_);
+      if (key_ != "__metadata__" && names_.size() < max_names_in_message) names_.push_back(key_);
     }
     key_.clear();
   }
@@ -243,13 +243,13 @@ class SafetensorsHead : public JsonEvents {
                                            : key_ == "data_offsets" ? &entry_.offsets
                                                                     : nullptr;
     if (to) to->push_back(static_cast<std::uint64_t>(number));
-    if (to && to->size() > most_tensor_dimensions) fail();
+    if (to && to->size() > max_tensor_dimensions) fail();
   }
   void boolean(bool) override { fail(); }
 
   bool is_found() const { return is_found_; }
   const TensorEntry& entry() const { return entry_; }
-  /// Those that there are, the first ones of them, for messages.
+  /// The first names in the file, for messages.
   std::string names() const {
     std::string text;
     for (const std::string& name : names_) text += fmt::format("{}{:.60}", text.empty() ? "" : ", ", name);
@@ -283,16 +283,16 @@ WeightArray read_safetensors(std::string_view bytes, const std::string& name, st
   constexpr std::size_t begin = 8;
   if (bytes.size() < begin) throw CorruptFile(name + ": ends within its head");
   const auto length = load_le<std::uint64_t>(bytes.data());
-  if (length > bytes.size() - begin) throw CorruptFile(name + ": ends within its head, or is no safetensors file");
+  if (length > bytes.size() - begin) throw CorruptFile(name + ": ends within its head, or is not a safetensors file");
   SafetensorsHead head(name, tensor);
   read_json(bytes.substr(begin, length), name, head);
   if (!head.is_found())
-    throw InvalidArgument(fmt::format("{}: has no tensor '{:.60}', but {}", name, tensor, head.names()));
+    throw InvalidArgument(fmt::format("{}: has no tensor '{:.60}'; it has {}", name, tensor, head.names()));
   const std::string what = fmt::format("{}, tensor '{:.60}'", name, tensor);
   const std::vector<std::uint64_t>& offsets = head.entry().offsets;
   const std::string_view data = bytes.substr(begin + length);
   if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > data.size())
-    throw CorruptFile(what + ": its data_offsets are not in the file");
+    throw CorruptFile(what + ": its data_offsets are outside of the file");
   return weights_of_bytes(data.substr(offsets[0], offsets[1] - offsets[0]), tensor_type(head.entry().type, what),
                           head.entry().shape, false, what);
 }

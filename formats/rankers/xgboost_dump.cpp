@@ -16,7 +16,7 @@ namespace quern {
 
 void XgboostDump::add(XgboostDumpNode node) {
   if (node.id < 0) fail("a node has no number");
-  if (!places_.try_emplace(node.id, loose_.nodes.size()).second) fail(fmt::format("node {} is there twice", node.id));
+  if (!places_.try_emplace(node.id, loose_.nodes.size()).second) fail(fmt::format("node {} occurs twice", node.id));
   LooseTree::Node made;
   if (node.is_leaf) {
     made.leaf = node.leaf;
@@ -25,9 +25,10 @@ void XgboostDump::add(XgboostDumpNode node) {
       fail(fmt::format("node {} lacks a feature, or yes and no", node.id));
     if (node.has_threshold == node.has_categories)
       fail(fmt::format(
-          "node {} has neither a threshold nor categories; features of the type i (indicators) are not read", node.id));
+          "node {} has neither a threshold nor categories; Quern can't read features of the type i (indicators)",
+          node.id));
     if (node.missing >= 0 && node.missing != node.yes && node.missing != node.no)
-      fail(fmt::format("what is missing in node {} goes to {}, which is no child of it", node.id, node.missing));
+      fail(fmt::format("missing values of node {} go to {}, which is not its child", node.id, node.missing));
     const std::uint32_t feature = trees_.features().by_name(node.feature);
     made.left = node.yes;
     made.right = node.no;
@@ -60,7 +61,7 @@ void XgboostDump::end_tree() {
   if (trees_.add(loose_, root) != loose_.nodes.size())
     throw CorruptFile(fmt::format("{}: tree {}: node 0 does not reach all nodes", trees_.name(), trees() - 1));
   loose_.nodes.clear();
-  // Not clear(), which takes the time of the largest tree so far.
+  // Not clear(): its time grows with the largest tree so far.
   places_ = {};
 }
 
@@ -102,13 +103,13 @@ class XgboostTextDumpReader {
     if (line.substr(0, 8) == "booster[") return end_tree();
     XgboostDumpNode node;
     const std::size_t colon = line.find(':');
-    if (colon == line.npos || !read_number(line.substr(0, colon), node.id)) fail("is no node of a tree");
-    // Lists of trees without headings: each begins with its node 0.
+    if (colon == line.npos || !read_number(line.substr(0, colon), node.id)) fail("is not a tree node");
+    // Without headings, each tree begins with its node 0.
     if (node.id == 0) end_tree();
     line.remove_prefix(colon + 1);
     if (line.substr(0, 5) == "leaf=") {
       node.is_leaf = true;
-      if (!read_number(line.substr(5, line.find(',') - 5), node.leaf)) fail("the leaf's value is no number");
+      if (!read_number(line.substr(5, line.find(',') - 5), node.leaf)) fail("the leaf's value is not a number");
     } else {
       read_split(line, node);
     }
@@ -116,7 +117,7 @@ class XgboostTextDumpReader {
     has_nodes_ = true;
   }
 
-  /// "[feature<threshold] yes=1,no=2,missing=1" or "[feature:{categories}] …".
+  /// Reads "[feature<threshold] yes=1,no=2,missing=1" or "[feature:{categories}] …".
   void read_split(std::string_view line, XgboostDumpNode& node) const {
     const std::size_t end = line.find("] ");
     if (line.empty() || line.front() != '[' || end == line.npos) fail("is neither a leaf nor a split");
@@ -124,7 +125,7 @@ class XgboostTextDumpReader {
     if (const std::size_t below = split.rfind('<'); below != split.npos && split.back() != '}') {
       node.feature = split.substr(0, below);
       node.has_threshold = read_number(split.substr(below + 1), node.threshold);
-      if (!node.has_threshold) fail("the threshold is no number");
+      if (!node.has_threshold) fail("the threshold is not a number");
     } else if (const std::size_t list = split.rfind(":{"); list != split.npos && split.back() == '}') {
       node.feature = split.substr(0, list);
       node.has_categories = true;
@@ -143,7 +144,7 @@ class XgboostTextDumpReader {
       const std::size_t stop = std::min(list.find(',', at), list.size());
       std::uint32_t category = 0;
       if (!read_number(list.substr(at, stop - at), category) || category >= 1 << 24)
-        fail("a category is no such number");
+        fail("a category is not a valid number");
       node.categories.push_back(category);
       at = stop + 1;
     }
@@ -157,7 +158,7 @@ class XgboostTextDumpReader {
                              : key == "missing" ? &node.missing
                                                 : nullptr;
     if (to && (equals == setting.size() || !read_number(setting.substr(equals + 1), *to)))
-      fail(fmt::format("{} is no number of a node", key));
+      fail(fmt::format("{} is not a node number", key));
   }
 
   const ModelFile& file_;
@@ -182,14 +183,14 @@ const ModelFormat& xgboost_text_dump_format() {
 
 namespace {
 
-/// An array of trees, each a node with its children in it.
+/// An array of trees, each a node that contains its children.
 class XgboostJsonDumpReader : public JsonEvents {
  public:
   explicit XgboostJsonDumpReader(const std::string& name) : dump_(name) {}
 
   void begin_object() override {
     if (lists_ == 0) dump_.fail("a dump is a list of trees");
-    if (!nodes_.empty() && list_ != List::children) dump_.fail("has an object that is no child of a node");
+    if (!nodes_.empty() && list_ != List::children) dump_.fail("has an object that is not a child of a node");
     nodes_.emplace_back();
     list_ = List::none;
     key_.clear();
@@ -206,7 +207,7 @@ class XgboostJsonDumpReader : public JsonEvents {
   void begin_array() override {
     ++lists_;
     if (lists_ == 1) return;
-    if (nodes_.empty() || list_ != List::none) dump_.fail("has a list in a list");
+    if (nodes_.empty() || list_ != List::none) dump_.fail("has nested lists");
     if (key_ == "children") {
       list_ = List::children;
     } else if (key_ == "split_condition") {
@@ -232,7 +233,7 @@ class XgboostJsonDumpReader : public JsonEvents {
     if (nodes_.empty() || list_ == List::children) dump_.fail("has a number where a node should be");
     XgboostDumpNode& node = nodes_.back();
     const auto get = [&](auto& to) {
-      if (!value.get(to)) dump_.fail(fmt::format("node {}: {} is no such number", node.id, key_));
+      if (!value.get(to)) dump_.fail(fmt::format("node {}: {} is not a valid number", node.id, key_));
     };
     if (list_ == List::categories) {
       std::int64_t category = 0;
@@ -256,7 +257,7 @@ class XgboostJsonDumpReader : public JsonEvents {
       node.has_threshold = true;
     }
   }
-  void boolean(bool) override { dump_.fail("has a truth value, which dumps do not have"); }
+  void boolean(bool) override { dump_.fail("has a boolean, which dumps do not contain"); }
 
   RankerModel finish() { return dump_.finish(xgboost_json_dump_format().name); }
 
@@ -264,9 +265,9 @@ class XgboostJsonDumpReader : public JsonEvents {
   enum class List : std::uint8_t { none, children, categories };
 
   XgboostDump dump_;
-  std::vector<XgboostDumpNode> nodes_;  ///< from the root of the tree at hand to the node at hand
+  std::vector<XgboostDumpNode> nodes_;  ///< path from the root to the current node
   std::size_t lists_ = 0;
-  List list_ = List::none;  ///< the list at hand, in the node at hand
+  List list_ = List::none;  ///< the open list of the current node
   std::string key_;
 };
 

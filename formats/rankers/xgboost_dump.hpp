@@ -9,25 +9,25 @@
 
 namespace quern {
 
-/// A node of one of XGBoost's dumps, which number nodes as they like.
+/// A node of an XGBoost dump, with the dump's own numbering.
 struct XgboostDumpNode {
   std::int64_t id = -1;
   bool is_leaf = false;
   float leaf = 0;
   std::string feature;
   bool has_threshold = false, has_categories = false;
-  float threshold = 0;                    ///< what is below it goes to `yes`
-  std::vector<std::uint32_t> categories;  ///< what is one of them goes to `yes`
+  float threshold = 0;                    ///< values below it go to `yes`
+  std::vector<std::uint32_t> categories;  ///< values among them go to `yes`
   std::int64_t yes = -1, no = -1, missing = -1;
 };
 
-/// The nodes of a dump's trees, one tree after another.
+/// Collects the nodes of a dump's trees, tree by tree.
 class XgboostDump {
  public:
   explicit XgboostDump(const std::string& name) : trees_(name) {}
 
   void add(XgboostDumpNode node);
-  /// Ends a tree, whose root is the node 0.
+  /// Ends a tree; its root is node 0.
   void end_tree();
   RankerModel finish(std::string_view format);
   [[noreturn]] void fail(std::string_view why) const { trees_.fail(why); }
@@ -36,8 +36,8 @@ class XgboostDump {
  private:
   std::int64_t place_of(std::int64_t id) const;
 
-  LooseTree loose_;                                       ///< its nodes' children are ids until the tree ends
-  std::unordered_map<std::int64_t, std::size_t> places_;  ///< in loose_, by id
+  LooseTree loose_;                                       ///< children are IDs until the tree ends
+  std::unordered_map<std::int64_t, std::size_t> places_;  ///< in loose_, by ID
   TreeCollector trees_;
 };
 

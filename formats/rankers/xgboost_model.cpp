@@ -16,8 +16,8 @@
 namespace quern {
 namespace {
 
-/// Of all splits of a file: a split's categories are compared as a set.
-constexpr std::int64_t most_category = 1 << 24;
+/// Limit of category numbers.
+constexpr std::int64_t category_limit = 1 << 24;
 
 /// The arrays of a tree. XGBoost keeps a leaf's value where an inner node has its threshold.
 struct XgboostTree {
@@ -47,15 +47,15 @@ struct XgboostTree {
   }
 };
 
-/// What a file says besides its trees. Settings are texts there.
+/// The file's contents besides trees. Settings are texts.
 struct XgboostHead {
   std::string booster, inner_booster, objective, base_score;
   std::string classes = "0", targets = "1", trees, features = "0";
   std::vector<std::string> feature_names;
-  std::vector<float> tree_weights;  ///< of dart
+  std::vector<float> tree_weights;  ///< only for dart
 };
 
-/// The logarithm of a probability's odds, in XGBoost's own operations.
+/// The log-odds of a probability, computed like XGBoost.
 float logit(float probability) { return -std::log(1.0f / probability - 1.0f); }
 
 class XgboostReader : public JsonEvents {
@@ -64,7 +64,7 @@ class XgboostReader : public JsonEvents {
       : name_(file.name), format_(format), trees_(file.name) {}
 
   void begin_object() override {
-    if (path_.size() > most_depth) fail("has values deeper in each other than XGBoost writes them");
+    if (path_.size() > max_depth) fail("has values nested deeper than XGBoost writes");
     path_.push_back(std::move(key_));
     key_.clear();
     if (is_tree_list(path_.size() - 1)) tree_.clear();
@@ -75,7 +75,7 @@ class XgboostReader : public JsonEvents {
     key_.clear();
   }
   void begin_array() override {
-    if (path_.size() > most_depth) fail("has values deeper in each other than XGBoost writes them");
+    if (path_.size() > max_depth) fail("has values nested deeper than XGBoost writes");
     path_.push_back(std::move(key_));
     key_.clear();
     find_target();
@@ -91,7 +91,7 @@ class XgboostReader : public JsonEvents {
   void number(const JsonNumber& value) override {
     if (integers_) {
       std::int64_t integer = 0;
-      if (!value.get(integer)) trees_.fail(fmt::format("{} has a number that is no integer", path_.back()));
+      if (!value.get(integer)) trees_.fail(fmt::format("{} has a number that is not an integer", path_.back()));
       integers_->push_back(integer);
     } else if (floats_) {
       float number = 0;
@@ -118,16 +118,16 @@ class XgboostReader : public JsonEvents {
     const char* const end = head_.features.data() + head_.features.size();
     if (const auto read = std::from_chars(head_.features.data(), end, columns);
         read.ec != std::errc() || read.ptr != end)
-      fail(fmt::format("has the num_feature '{:.40}', which is no number", head_.features));
+      fail(fmt::format("has the num_feature '{:.40}', which is not a number", head_.features));
     return trees_.finish(format_, columns);
   }
 
  private:
-  static constexpr std::size_t most_depth = 64;
+  static constexpr std::size_t max_depth = 64;
 
   [[noreturn]] void fail(std::string_view why) const { throw CorruptFile(fmt::format("{}: {}", name_, why)); }
 
-  /// Whether the innermost `depth` levels of the path end in the list of a model's trees.
+  /// Whether the first `depth` levels of the path end in a model's list of trees.
   bool is_tree_list(std::size_t depth) const {
     return depth >= 3 && path_[depth - 1] == "trees" && path_[depth - 2] == "model";
   }
@@ -138,7 +138,7 @@ class XgboostReader : public JsonEvents {
     if (depth >= 2 && is_tree_list(depth - 2)) {
       integers_ = tree_.integers(last);
       if (last == "split_conditions") floats_ = &tree_.conditions;
-      // What was met twice would be twice as long.
+      // A repeated array would be twice as long.
       if ((integers_ && !integers_->empty()) || (floats_ && !floats_->empty()))
         trees_.fail(fmt::format("has {} twice", last));
     } else if (last == "weight_drop") {
@@ -174,7 +174,7 @@ class XgboostReader : public JsonEvents {
     };
     if (tree_.values_per_leaf.size() > 1 || tree_.values_per_leaf > "1")
       throw InvalidArgument(
-          fmt::format("{}: tree {} has several values in each leaf, which give no single score; train "
+          fmt::format("{}: tree {} has several values in each leaf, which don't give a single score; train "
                       "for one target",
                       name_, trees_.trees().trees()));
     check(tree_.right, "right_children");
@@ -193,7 +193,7 @@ class XgboostReader : public JsonEvents {
         node.leaf = tree_.conditions[i];
       else if (tree_.split_types.empty() || tree_.split_types[i] == 0)
         set_threshold(node, i);
-      // Others get their categories below.
+      // Other splits get their categories below.
     }
     set_categories();
     trees_.add(loose_);
@@ -201,7 +201,7 @@ class XgboostReader : public JsonEvents {
 
   std::uint32_t feature(std::size_t node) {
     const std::int64_t index = tree_.features[node];
-    if (index < 0 || index > most_feature) trees_.fail(fmt::format("node {} has the feature {}", node, index));
+    if (index < 0 || index > max_feature) trees_.fail(fmt::format("node {} has the feature {}", node, index));
     return trees_.features().by_index(static_cast<std::uint64_t>(index), {}, "f");
   }
 
@@ -225,16 +225,16 @@ class XgboostReader : public JsonEvents {
       const std::int64_t begin = tree_.category_segments[split], size = tree_.category_sizes[split];
       if (at < 0 || static_cast<std::uint64_t>(at) >= loose_.nodes.size() || begin < 0 || size < 0 ||
           begin > available || size > available - begin)
-        trees_.fail("categories of a node that does not exist, or beyond the end of the list");
+        trees_.fail("has categories of a node that does not exist, or beyond the end of the list");
       const auto number = static_cast<std::size_t>(at);
       LooseTree::Node& node = loose_.nodes[number];
       if (node.left == -1 || tree_.split_types.empty() || tree_.split_types[number] == 0 || done[number])
-        trees_.fail(fmt::format("node {} has categories, and is no split by them, or has them twice", number));
+        trees_.fail(fmt::format("node {} has categories but is not a split by them, or has them twice", number));
       done[number] = true;
       std::vector<std::uint32_t> categories;
       for (std::int64_t i = begin; i < begin + size; ++i) {
         const std::int64_t category = tree_.categories[static_cast<std::size_t>(i)];
-        if (category < 0 || category >= most_category)
+        if (category < 0 || category >= category_limit)
           trees_.fail(fmt::format("a category of node {} is {}", number, category));
         categories.push_back(static_cast<std::uint32_t>(category));
       }
@@ -251,32 +251,32 @@ class XgboostReader : public JsonEvents {
   void check_head() const {
     if (head_.booster == "gblinear")
       throw InvalidArgument(name_ +
-                            ": is a linear model of XGBoost's (gblinear), which Quern does not read; train trees "
+                            ": is a linear XGBoost model (gblinear), which Quern can't read; train trees "
                             "(gbtree or dart)");
     if (head_.booster != "gbtree" && head_.booster != "dart")
-      fail(fmt::format("has the booster '{:.40}', which XGBoost does not have", head_.booster));
+      fail(fmt::format("has the unknown booster '{:.40}'", head_.booster));
     std::uint64_t classes = 0, targets = 0;
     if (!read_number(std::string_view(head_.classes), classes) ||
         !read_number(std::string_view(head_.targets), targets))
-      fail("has num_class or num_target that are no numbers");
+      fail("has a num_class or num_target that is not a number");
     if (classes > 1 || targets > 1)
       throw InvalidArgument(
-          fmt::format("{}: is an XGBoost model of {} classes and {} targets, which give no single score; "
+          fmt::format("{}: is an XGBoost model of {} classes and {} targets, which don't give a single score; "
                       "train a ranker, a regression or a binary classifier",
                       name_, classes, targets));
-    if (head_.objective.empty()) fail("does not say its objective");
+    if (head_.objective.empty()) fail("has no objective");
     if (std::uint64_t trees = 0; !read_number(std::string_view(head_.trees), trees) || trees != trees_.trees().trees())
-      fail(fmt::format("has {} trees, and num_trees '{:.40}'", trees_.trees().trees(), head_.trees));
+      fail(fmt::format("has {} trees, but num_trees is '{:.40}'", trees_.trees().trees(), head_.trees));
   }
 
-  /// What the sum of the trees begins with.
+  /// The start of the trees' sum.
   float base() const {
     std::string_view text = trim(head_.base_score);
-    // Since version 3.1 a list of one number a target.
+    // Since version 3.1, a list with one number per target.
     if (text.size() >= 2 && text.front() == '[' && text.back() == ']') text = trim(text.substr(1, text.size() - 2));
     float score = 0;
     if (!read_number(text, score) || !std::isfinite(score))
-      fail(fmt::format("has the base_score '{:.40}', which is no number", head_.base_score));
+      fail(fmt::format("has the base_score '{:.40}', which is not a number", head_.base_score));
     const std::string& objective = head_.objective;
     const bool is_probability = objective == "binary:logistic" || objective == "reg:logistic";
     const bool is_exponent = objective == "count:poisson" || objective == "reg:gamma" || objective == "reg:tweedie" ||
@@ -300,17 +300,17 @@ class XgboostReader : public JsonEvents {
     }
   }
 
-  /// Names come before the trees in JSON, but nothing requires that.
+  /// In JSON, names come before the trees, but this isn't guaranteed.
   void name_features() {
     if (!head_.feature_names.empty() && !trees_.features().rename(head_.feature_names))
-      fail(fmt::format("has {} feature_names, and trees of more features", head_.feature_names.size()));
+      fail(fmt::format("has {} feature_names, but the trees use more features", head_.feature_names.size()));
   }
 
-  static constexpr std::int64_t most_feature = std::numeric_limits<std::uint32_t>::max() - 1;
+  static constexpr std::int64_t max_feature = std::numeric_limits<std::uint32_t>::max() - 1;
 
   std::string name_;
   std::string_view format_;
-  std::vector<std::string> path_;  ///< the keys of the objects and arrays at hand; empty in arrays
+  std::vector<std::string> path_;  ///< keys of the open objects and arrays; empty in arrays
   std::string key_;
   std::vector<std::int64_t>* integers_ = nullptr;
   std::vector<float>* floats_ = nullptr;
@@ -332,7 +332,7 @@ RankerModel read_xgboost_model(const ModelFile& file, std::string_view format,
 
 namespace {
 
-/// Whether an object's first key is one of a model's.
+/// Whether an object's first key is that of a model.
 bool begins_model(std::string_view key) { return key.substr(0, 8) == "learner\"" || key.substr(0, 8) == "version\""; }
 
 bool is_xgboost_json(std::string_view head) {
@@ -342,7 +342,7 @@ bool is_xgboost_json(std::string_view head) {
   return !head.empty() && head.front() == '"' && begins_model(head.substr(1));
 }
 
-/// An object with a key "learner" or "version", whose length is 7 in one of five types.
+/// Whether `head` begins an object with the key "learner" or "version", whose length 7 has one of five types.
 bool is_xgboost_ubjson(std::string_view head) {
   if (head.size() < 10 || head[0] != '{') return false;
   std::size_t bytes = 0;

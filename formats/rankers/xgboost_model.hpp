@@ -6,7 +6,7 @@
 
 namespace quern {
 
-/// Reads the content of XGBoost's own model files, which is the same in JSON and UBJSON.
+/// Reads the content of XGBoost's model files, which is the same in JSON and UBJSON.
 RankerModel read_xgboost_model(const ModelFile& file, std::string_view format,
                                void (*read_values)(std::string_view, const std::string&, JsonEvents&));
 

@@ -12,8 +12,8 @@
 namespace quern {
 namespace {
 
-/// Of the logarithm of a time: finite times follow from it.
-constexpr double most_value = 64;
+/// Limit of a time's logarithm, so that times are finite.
+constexpr double max_log_time = 64;
 
 CostFunction read_function(TabFields& row) {
   CostFunction function;
@@ -25,13 +25,13 @@ CostFunction read_function(TabFields& row) {
   function.queries = row.count();
   const double error = row.number();
   if (error >= 0) function.error = error;
-  if (function.k == 0 || function.batch == 0) row.fail("has a k or a batch of 0, which both begin with 1");
+  if (function.k == 0 || function.batch == 0) row.fail("has a k or a batch of 0; both must be at least 1");
   return function;
 }
 
 std::uint32_t read_child(TabFields& row, std::size_t parent) {
   const std::uint64_t child = row.count();
-  if (child <= parent || child > 0xffffffff) row.fail("leads to a node that is not behind it");
+  if (child <= parent || child > 0xffffffff) row.fail("leads to a node that does not come after it");
   return static_cast<std::uint32_t>(child);
 }
 
@@ -39,7 +39,7 @@ ModelTreeNode read_split(TabFields& row, std::size_t place) {
   ModelTreeNode node;
   const std::string_view name = row.text();
   const auto* const input = std::find(cost_inputs.begin(), cost_inputs.end(), name);
-  if (input == cost_inputs.end()) row.fail("is of an input that queries do not have");
+  if (input == cost_inputs.end()) row.fail("names an unknown input");
   node.input = static_cast<std::size_t>(input - cost_inputs.begin());
   node.threshold = row.number();
   node.left = read_child(row, place);
@@ -51,14 +51,14 @@ ModelTreeNode read_leaf(TabFields& row) {
   ModelTreeNode node;
   node.lowest = row.number();
   node.highest = row.number();
-  if (node.lowest > node.highest) row.fail("has a least value above its greatest");
-  if (node.lowest < -most_value || node.highest > most_value) row.fail("has values beyond 2^64 microseconds");
+  if (node.lowest > node.highest) row.fail("has a lower bound above its upper bound");
+  if (node.lowest < -max_log_time || node.highest > max_log_time) row.fail("has values beyond 2^64 microseconds");
   node.model.constant = row.number();
   for (double& weight : node.model.weights) weight = row.number();
   return node;
 }
 
-/// Throws unless each node's children are there.
+/// Throws unless each node's children exist.
 void check_tree(const CostFunction& function, std::string_view name) {
   const std::vector<ModelTreeNode>& nodes = function.tree.nodes;
   const bool complete = std::all_of(nodes.begin(), nodes.end(), [&](const ModelTreeNode& node) {
@@ -68,7 +68,7 @@ void check_tree(const CostFunction& function, std::string_view name) {
     throw CorruptFile(fmt::format("{}: the function for {:.40} lacks nodes of its tree", name, function.algorithm));
 }
 
-/// Takes the lines of functions and their nodes.
+/// Reads the lines of functions and their nodes.
 class TableReader {
  public:
   explicit TableReader(CostTable& table) : table_(table) {}
@@ -80,7 +80,7 @@ class TableReader {
       finish();
       table_.functions.push_back(read_function(row));
     } else if (table_.functions.empty()) {
-      row.fail("is no function, with which tables of costs begin");
+      row.fail("is not a function, with which cost tables begin");
     } else {
       std::vector<ModelTreeNode>& nodes = table_.functions.back().tree.nodes;
       if (kind == "split")
@@ -92,7 +92,7 @@ class TableReader {
     }
     row.end();
   }
-  /// Ends the function that was read last.
+  /// Completes the last function.
   void finish() const {
     if (!table_.functions.empty()) check_tree(table_.functions.back(), table_.name);
   }
@@ -124,7 +124,7 @@ double ModelTree::at(const CostInput& input) const {
   const ModelTreeNode* node = nodes.data();
   while (!node->is_leaf()) node = &nodes[input[node->input] <= node->threshold ? node->left : node->right];
   const double value = node->model.at(input);
-  // In this order, so that what is no number, as sums of huge weights may be, becomes one.
+  // NaN, as from sums of huge weights, becomes a number in this order.
   return value > node->lowest ? std::min(value, node->highest) : node->lowest;
 }
 

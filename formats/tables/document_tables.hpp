@@ -8,8 +8,8 @@
 /// Tables of documents that users supply: links (link_file.md) and scores (score_file.md).
 namespace quern {
 
-/// Reads lines `from<TAB>to` (link_file.md) from front to back and calls visit(from, to) for each; the views hold
-/// during the call. Only one line is in memory. Throws CorruptFile, with file and line, if one is malformed.
+/// Reads lines `from<TAB>to` (link_file.md) and calls visit(from, to) for each; the views are valid during the call.
+/// Only one line is in memory. Throws CorruptFile, with file and line, if one is malformed.
 void read_links(ByteSource& source, const std::function<void(std::string_view, std::string_view)>& visit);
 
 /// A line of a score file.
@@ -19,8 +19,8 @@ struct ScoreLine {
   std::uint64_t number = 0;   ///< of the line, from 1
 };
 
-/// Reads lines `document score` (score_file.md) from front to back and calls visit for each; the view holds during the
-/// call. Throws CorruptFile, with file and line, if one is malformed or its score is negative or not finite.
+/// Reads lines `document score` (score_file.md) and calls visit for each; the view is valid during the call. Throws
+/// CorruptFile, with file and line, if one is malformed or its score is negative or not finite.
 void read_scores(ByteSource& source, const std::function<void(const ScoreLine&)>& visit);
 
 }  // namespace quern

@@ -19,7 +19,7 @@ struct PointFunction {
   bool from_zero = false;  ///< whether x may be 0
 };
 
-/// All functions that files have points of.
+/// All functions of the files.
 constexpr PointFunction point_functions[] = {{"c", &MeasuredPoints::query_us},
                                              {"t", &MeasuredPoints::transfer_us_per_byte},
                                              {"dq", &MeasuredPoints::transfer_bytes, true},
@@ -65,9 +65,9 @@ MeasuredPoints parse_measured_points(std::string_view text, std::string_view nam
       const auto* const known = std::find_if(std::begin(point_functions), std::end(point_functions),
                                              [&](const PointFunction& each) { return each.name == function; });
       if (known == std::end(point_functions))
-        fail_at_line(name, lines.number(), "is of none of the functions " + function_names());
+        fail_at_line(name, lines.number(), "does not name one of the functions " + function_names());
       if (point.x == 0 && !known->from_zero)
-        fail_at_line(name, lines.number(), "has an x of 0, where a batch or a transfer has some size");
+        fail_at_line(name, lines.number(), "has an x of 0; batches and transfers must not be empty");
       (points.*known->points).push_back(point);
     }
     return points;

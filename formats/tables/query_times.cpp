@@ -17,10 +17,11 @@ constexpr std::string_view columns =
 
 void check(const QueryTime& time, const TabFields& row) {
   if (time.query == 0 || time.k == 0 || time.batch == 0)
-    row.fail("has a query, k or batch of 0, which all begin with 1");
+    row.fail("has a query, k or batch of 0; all must be at least 1");
   if (!(time.us > 0)) row.fail("has a time that is not above 0");
-  const QueryFeatures& of = time.features;
-  if (of.shortest > of.postings || of.second > of.postings || (of.terms > 1 && of.second < of.shortest))
+  const QueryFeatures& features = time.features;
+  if (features.shortest > features.postings || features.second > features.postings ||
+      (features.terms > 1 && features.second < features.shortest))
     row.fail("has lists whose lengths contradict each other");
 }
 
@@ -33,8 +34,9 @@ QueryTime read_row(TabFields row) {
   time.k = row.count();
   time.batch = row.count();
   time.us = row.number();
-  QueryFeatures& of = time.features;
-  for (std::uint64_t* feature : {&of.terms, &of.shortest, &of.second, &of.postings, &of.blocks, &of.missing_bytes})
+  QueryFeatures& features = time.features;
+  for (std::uint64_t* feature : {&features.terms, &features.shortest, &features.second, &features.postings,
+                                 &features.blocks, &features.missing_bytes})
     *feature = row.count();
   row.end();
   check(time, row);
@@ -48,7 +50,7 @@ bool is_rate(std::string_view line) {
 }
 
 BatchRate read_rate(TabFields row) {
-  row.text();  // what it is
+  row.text();  // the description
   BatchRate rate;
   rate.algorithm = row.text();
   rate.strategy = row.text();
@@ -56,7 +58,7 @@ BatchRate read_rate(TabFields row) {
   rate.batch = row.count();
   rate.per_second = row.number();
   row.end();
-  if (rate.k == 0 || rate.batch == 0) row.fail("has a k or batch of 0, which begin with 1");
+  if (rate.k == 0 || rate.batch == 0) row.fail("has a k or batch of 0; both must be at least 1");
   if (!(rate.per_second > 0)) row.fail("has a rate that is not above 0");
   return rate;
 }
@@ -80,10 +82,10 @@ QueryTimeTable parse_query_times(std::string_view text, std::string_view name) {
         continue;
       }
       if (line != columns)
-        fail_at_line(name, lines.number(), "does not name the columns of query times: this is no file of them");
+        fail_at_line(name, lines.number(), "does not name the columns of query times: it is not a file of query times");
       has_columns = true;
     }
-    if (!has_columns) throw CorruptFile(times.name + " has no line that names the columns of query times");
+    if (!has_columns) throw CorruptFile(times.name + " lacks the line with the columns of query times");
     check_has_index(times, "query times");
     return times;
   });
@@ -97,10 +99,11 @@ std::string query_times_text(const QueryTimeTable& times) {
                      rate.k, rate.batch, rate.per_second);
     text.append(columns).append("\n");
     for (const QueryTime& time : times.rows) {
-      const QueryFeatures& of = time.features;
+      const QueryFeatures& features = time.features;
       fmt::format_to(std::back_inserter(text), "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", time.query,
                      name_of_value(processor_names, time.device), time.algorithm, strategy_text(time.strategy), time.k,
-                     time.batch, time.us, of.terms, of.shortest, of.second, of.postings, of.blocks, of.missing_bytes);
+                     time.batch, time.us, features.terms, features.shortest, features.second, features.postings,
+                     features.blocks, features.missing_bytes);
     }
     return text;
   });
@@ -125,7 +128,7 @@ bool read_head_line(std::string_view line, TimesOrigin& origin) {
   const std::size_t tab = line.find('\t');
   if (tab == std::string_view::npos) return true;
   for (const HeadLine& head : head_lines)
-    // Without white space at the ends, such as a CR, which would be lost when the text is written and read again.
+    // Trim white space such as a CR, which would not survive writing and reading.
     if (line.substr(1, tab - 1) == head.name) origin.*head.text = trim(line.substr(tab + 1));
   return true;
 }
@@ -141,7 +144,7 @@ std::string head_lines_text(const TimesOrigin& origin) {
 
 void check_has_index(const TimesOrigin& origin, std::string_view what) {
   if (origin.index_hash.empty())
-    throw CorruptFile(origin.name + " does not say of which index its " + std::string(what) + " are");
+    throw CorruptFile(origin.name + " does not name the index that its " + std::string(what) + " belong to");
 }
 
 }  // namespace quern

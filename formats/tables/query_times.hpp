@@ -9,7 +9,7 @@
 
 namespace quern {
 
-/// What answers queries.
+/// The processor that answers queries.
 enum class Processor { cpu, gpu };
 
 constexpr Processor other_than(Processor processor) {
@@ -21,14 +21,14 @@ inline constexpr NamedValue<Processor> processor_names[] = {
     {"gpu", Processor::gpu, "a GPU"},
 };
 
-/// Reads the column of a processor. Throws CorruptFile if it names none.
+/// Reads a processor's column. Throws CorruptFile if it doesn't name one.
 inline Processor read_processor(TabFields& row) {
   const std::string_view name = row.text();
-  if (!has_named(processor_names, name)) row.fail("is of a device that is neither cpu nor gpu");
+  if (!has_named(processor_names, name)) row.fail("names a device other than cpu and gpu");
   return find_named(processor_names, name, "device").value;
 }
 
-/// The column of a GPU's strategy, of which the CPU has none.
+/// The strategy's column; the CPU has no strategies.
 inline std::string_view strategy_text(const std::string& strategy) {
   return strategy.empty() ? std::string_view("-") : std::string_view(strategy);
 }
@@ -37,54 +37,55 @@ inline std::string read_strategy(TabFields& row) {
   return name == "-" ? std::string() : std::string(name);
 }
 
-/// Where times were measured, or what costs were fitted to: the first lines, `#name<TAB>text`, of both kinds of files.
+/// The origin of measured times, or of those that costs were fitted to: the first lines, `#name<TAB>text`, of both
+/// kinds of files.
 struct TimesOrigin {
-  std::string name;        ///< of the file, for messages
+  std::string name;        ///< the file's name, for messages
   std::string index_hash;  ///< content hash of the index's container, 16 hexadecimal digits
-  std::string scoring;     ///< in words
-  std::string cpu, gpu;    ///< models; empty if the file says nothing of one
+  std::string scoring;     ///< a description
+  std::string cpu, gpu;    ///< models; empty if unknown
 };
 
-/// Whether the line is one of these, or a comment that nobody reads; what it says goes to `origin`.
+/// Reads a header line into `origin`. Also returns true for comments; false for other lines.
 bool read_head_line(std::string_view line, TimesOrigin& origin);
 
-/// A line for each text that is not empty, but for the name.
+/// A line for each non-empty text except the name.
 std::string head_lines_text(const TimesOrigin& origin);
 
-/// Throws CorruptFile if the origin does not name an index. `what`: of what the file is.
+/// Throws CorruptFile if the origin doesn't name an index. `what` names the file's content.
 void check_has_index(const TimesOrigin& origin, std::string_view what);
 
-// Measured times of single queries, and what a cost model predicts them from; see query_times.md.
+// Measured times of single queries, and the features that a cost model predicts them from; see query_times.md.
 
-/// What a query's time is predicted from (Ding et al. 2009, section 5): the sizes of its lists, and how much of them a
-/// GPU lacks.
+/// Features that predict a query's time (Ding et al. 2009, section 5): the sizes of its lists, and how much of them the
+/// GPU's memory lacks.
 struct QueryFeatures {
-  std::uint64_t terms = 0;          ///< distinct ones that are in the index
-  std::uint64_t shortest = 0;       ///< postings of its shortest list; 0 without lists
-  std::uint64_t second = 0;         ///< of its second shortest; 0 if it has only one
+  std::uint64_t terms = 0;          ///< distinct terms that the index contains
+  std::uint64_t shortest = 0;       ///< postings of the shortest list; 0 without lists
+  std::uint64_t second = 0;         ///< postings of the second shortest list; 0 if there is only one
   std::uint64_t postings = 0;       ///< of all its lists
   std::uint64_t blocks = 0;         ///< of all its lists
-  std::uint64_t missing_bytes = 0;  ///< of its lists, that were copied to a GPU for it
+  std::uint64_t missing_bytes = 0;  ///< bytes of its lists that were copied to the GPU
 
   bool operator==(const QueryFeatures&) const = default;
 };
 
 struct QueryTime {
-  std::uint64_t query = 0;  ///< its number in the log, from 1
+  std::uint64_t query = 0;  ///< number in the log, from 1
   Processor device = Processor::cpu;
   std::string algorithm;
   std::string strategy;     ///< of the GPU; empty for the CPU
   std::uint64_t k = 0;      ///< results
-  std::uint64_t batch = 0;  ///< queries that were answered together; 1: it was alone
-  double us = 0;            ///< above 0; its share, if it was not alone
+  std::uint64_t batch = 0;  ///< queries answered together; 1: it ran alone
+  double us = 0;            ///< above 0; its share of the batch's time
   QueryFeatures features;
 };
 
-/// Queries that a GPU answers per second, in batches that follow each other without a pause.
+/// The throughput of a GPU for back-to-back batches.
 struct BatchRate {
   std::string algorithm, strategy;
-  std::uint64_t k = 0, batch = 0;  ///< results; queries that are answered together
-  double per_second = 0;           ///< above 0
+  std::uint64_t k = 0, batch = 0;  ///< results; queries per batch
+  double per_second = 0;           ///< queries per second, above 0
 };
 
 struct QueryTimeTable : TimesOrigin {
@@ -92,7 +93,7 @@ struct QueryTimeTable : TimesOrigin {
   std::vector<QueryTime> rows;
 };
 
-/// Reads what query_times_text() wrote. `name` is what messages call the file. Throws CorruptFile, with the line, if
+/// Reads what query_times_text() wrote. `name` is the file's name in messages. Throws CorruptFile, with the line, if
 /// something is missing or impossible.
 QueryTimeTable parse_query_times(std::string_view text, std::string_view name);
 

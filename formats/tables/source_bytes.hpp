@@ -8,8 +8,8 @@
 
 namespace quern {
 
-/// Reads a foreign binary file from front to back through a buffer. Nothing of it is trusted: memory follows the bytes
-/// that are there, never what a length says. Throws CorruptFile with file and offset.
+/// Reads a foreign binary file through a buffer. The file isn't trusted: memory use follows the bytes read, never a
+/// length in the file. Throws CorruptFile with file and offset.
 class SourceBytes {
  public:
   explicit SourceBytes(ByteSource& source) : source_(source) {}
@@ -25,19 +25,19 @@ class SourceBytes {
   }
   std::uint32_t le32();
   std::uint64_t le64();
-  /// LEB128, as protocol buffers have it.
+  /// Reads a LEB128 number, as in protocol buffers.
   std::uint64_t varint();
-  /// Replaces `out` by the next `size` bytes, of which there may be max_string_bytes.
+  /// Replaces `out` by the next `size` bytes, at most max_string_bytes.
   void string(std::uint64_t size, std::string& out);
-  /// Replaces `out` by the bytes up to the next line feed, without it and without a CR before it; the file's end ends a
-  /// line too. False at the end.
+  /// Replaces `out` by the bytes up to the next line feed, without the LF or CR LF. The last line needs no line feed.
+  /// False at the end of the file.
   bool line(std::string& out);
   void skip(std::uint64_t size);
 
   [[noreturn]] void fail(std::string_view why) const { fail_at(position(), why); }
   [[noreturn]] void fail_at(std::uint64_t position, std::string_view why) const;
 
-  /// The longest name of a term or a document that is taken.
+  /// Limit of a term's or document's name.
   static constexpr std::uint64_t max_string_bytes = 1 << 20;
 
  private:
@@ -49,8 +49,9 @@ class SourceBytes {
   std::uint64_t before_ = 0;  ///< bytes before the buffer
 };
 
-/// Calls visit(line, number) for the lines of a source that are not blank, counting all from 1: without their ends, the
-/// first without a byte-order mark. For text files of any size. Throws CorruptFile if a line has more than 1 MiB.
+/// Calls visit(line, number) for each line of a source that isn't blank; blank lines count too, from 1. Lines come
+/// without their ends, the first without a byte-order mark. For text files of any size. Throws CorruptFile if a line
+/// has more than 1 MiB.
 template <class Visit>
 void for_each_source_line(ByteSource& source, Visit&& visit) {
   SourceBytes bytes(source);

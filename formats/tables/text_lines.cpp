@@ -29,7 +29,7 @@ Number number_of(std::string_view field, const TabFields& fields) {
   Number value{};
   const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
   if (error != std::errc() || end != field.data() + field.size())
-    fields.fail(fmt::format("has \"{:.20}\" where a number belongs", field));
+    fields.fail(fmt::format("has \"{:.20}\" instead of a number", field));
   return value;
 }
 

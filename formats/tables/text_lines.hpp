@@ -10,10 +10,10 @@
 
 namespace quern {
 
-/// Called with text that a pass no longer needs: pieces from the front on, in order. Another pass may follow.
+/// Called with text that a pass no longer needs, in pieces from front to back. Another pass may follow.
 using TextRelease = std::function<void(std::string_view piece)>;
 
-/// Reports the text that one pass over it no longer needs, in pieces.
+/// Reports in pieces the text that a pass no longer needs.
 class ReleasedText {
  public:
   /// An empty `release` reports nothing.
@@ -35,7 +35,7 @@ class ReleasedText {
   std::size_t reported_ = 0;
 };
 
-/// The number, from 1, of the line with the byte at `place`.
+/// The number, from 1, of the line that contains the byte at `place`.
 inline std::uint64_t line_number_at(std::string_view text, std::size_t place, const TextRelease& release = {}) {
   constexpr std::size_t at_once = std::size_t{1} << 20;
   ReleasedText released(text, release);
@@ -48,19 +48,19 @@ inline std::uint64_t line_number_at(std::string_view text, std::size_t place, co
   return number;
 }
 
-// Lines and words of small text files: what the readers of queries, runs and judgements share.
+// Lines and words of small text files, for the readers of queries, runs and judgements.
 
-/// `text` without the byte-order mark of UTF-8, which some editors put in front.
+/// Removes the UTF-8 byte-order mark that some editors add.
 inline std::string_view without_byte_order_mark(std::string_view text) {
   if (text.substr(0, 3) == "\xef\xbb\xbf") text.remove_prefix(3);
   return text;
 }
 
-/// Gives the lines of a text that are not blank, without their ends (LF or CR LF).
+/// Reads the lines of a text that aren't blank, without their ends (LF or CR LF).
 class LineReader {
  public:
-  /// `release`, if given, learns which lines have been passed. A line of more than `max_bytes` is cut there, blank or
-  /// not: is_cut() says so, and what is behind it counts as a line of its own.
+  /// `release`, if given, receives lines that have been passed. Lines longer than `max_bytes` are cut there, even blank
+  /// ones; is_cut() reports it, and the rest counts as a line of its own.
   explicit LineReader(std::string_view text, const TextRelease& release = {},
                       std::size_t max_bytes = std::string_view::npos)
       : rest_(text), max_bytes_(max_bytes), released_(text, release) {}
@@ -80,9 +80,9 @@ class LineReader {
     return false;
   }
 
-  /// Number of the line given last, counting all lines from 1.
+  /// Number of the last line read, counting all lines from 1.
   std::uint64_t number() const { return number_; }
-  /// Whether the line given last is longer than what was given of it.
+  /// Whether the last line read was cut.
   bool is_cut() const { return is_cut_; }
 
  private:
@@ -93,17 +93,17 @@ class LineReader {
   bool is_cut_ = false;
 };
 
-/// Cuts the first word off the front of `rest`; empty if there is none.
+/// Removes the first word from `rest` and returns it; empty if there is none.
 std::string_view next_word(std::string_view& rest);
 
 /// Throws CorruptFile "NAME, line N: WHY".
 [[noreturn]] void fail_at_line(std::string_view name, std::uint64_t line, std::string_view why);
 
-/// Takes the fields of a line, one after the other. Throws CorruptFile, with file and line, if there is none or it is
-/// not what is asked for.
+/// Reads the fields of a line, one after another. Throws CorruptFile, with file and line, if a field is missing or has
+/// another type.
 class TabFields {
  public:
-  /// `name`: what messages call the file; `number`: of the line. Both texts must outlive it.
+  /// `name`: the file's name in messages; `number`: the line's number. Both texts must outlive this.
   TabFields(std::string_view line, std::string_view name, std::uint64_t number)
       : rest_(line), name_(name), number_(number) {}
 
@@ -113,7 +113,7 @@ class TabFields {
   std::uint64_t count();
   /// A finite number.
   double number();
-  /// Throws if there are further fields.
+  /// Throws if fields are left.
   void end() const;
   [[noreturn]] void fail(std::string_view why) const;
 

@@ -2,11 +2,11 @@
 #include <array>
 #include <cstdint>
 
-/// Tables of the AVX-512 kernels: what goes to which lane.
+/// Shuffle and shift tables of the AVX-512 kernels.
 namespace quern::avx512 {
 
-/// How to cut values of one width out of a 64-byte load, for each bit at which the first may begin: first to bytes,
-/// then by shifts of 32 bits, or to the bytes that begin at some bits of 64.
+/// How to extract values of one width from a 64-byte load, for each possible bit offset of the first value: select
+/// bytes, then shift within 32-bit lanes, or select bytes at given bit offsets within 64-bit lanes.
 template <class Shift>
 struct Cut {
   alignas(64) std::array<std::uint8_t, 64> bytes{};
@@ -16,11 +16,11 @@ struct Cut {
 template <class Shift, unsigned max_width>
 using Cuts = std::array<std::array<Cut<Shift>, 8>, max_width + 1>;
 
-/// Widths of values cut to 32 bits: a value and the bits before it in its first byte must fit in 32 bits.
+/// Maximum width of values extracted to 32 bits: a value and the bits before it in its first byte must fit in 32 bits.
 inline constexpr unsigned max_cut_width = 25;
-/// Widths of values cut to 16 bits, four out of 64.
+/// Maximum width of values extracted to 16 bits, four from 64.
 inline constexpr unsigned max_short_width = 14;
-/// Widths of values cut to bytes: the sums of 16 must fit in a byte.
+/// Maximum width of values extracted to bytes: sums of 16 must fit in a byte.
 inline constexpr unsigned max_byte_width = 4;
 
 constexpr auto make_cuts() {
@@ -36,7 +36,7 @@ constexpr auto make_cuts() {
   return cuts;
 }
 
-/// Each 64 bits get those of the values that go there: `size` bytes for each.
+/// Moves to each 64-bit lane the bytes of the values extracted there, `size` bytes per value.
 template <unsigned max_width, unsigned size>
 constexpr auto make_cuts_of_64() {
   Cuts<std::uint8_t, max_width> cuts{};
@@ -55,7 +55,7 @@ inline constexpr auto all_cuts = make_cuts();
 inline constexpr auto short_cuts = make_cuts_of_64<max_short_width, 2>();
 inline constexpr auto byte_cuts = make_cuts_of_64<max_byte_width, 1>();
 
-/// Takes lanes of two registers in turn.
+/// Interleaves the lanes of two registers.
 constexpr auto make_zip() {
   std::array<std::uint32_t, 32> from{};
   for (unsigned i = 0; i < 32; ++i) from[i] = i / 2 + i % 2 * 16;
@@ -64,7 +64,7 @@ constexpr auto make_zip() {
 
 alignas(64) inline constexpr auto zip = make_zip();
 
-/// For 16 of 64 bytes at a time: which lanes of 32 bits they go to, and the last of them, to all lanes.
+/// For each 16 of 64 bytes: their 32-bit lanes, and the last of them broadcast to all lanes.
 struct Spread {
   std::array<std::array<std::uint32_t, 16>, 4> all{}, last{};
 };
@@ -81,7 +81,7 @@ constexpr Spread make_spread() {
 
 alignas(64) inline constexpr Spread spread = make_spread();
 
-/// Numbers from 0.
+/// The numbers 0, 1, 2, ...
 constexpr auto make_counting() {
   std::array<std::uint16_t, 32> numbers{};
   for (std::uint16_t i = 0; i < 32; ++i) numbers[i] = i;

@@ -3,7 +3,7 @@
 namespace quern {
 namespace {
 
-/// Packs groups of values with one store per group: a group and a started byte fit in 64 bits.
+/// Packs groups of values with one store per group: a group and a partial byte fit in 64 bits.
 template <unsigned group>
 void pack_groups(const std::uint32_t* values, unsigned n, unsigned width, BitAppender to) {
   const std::uint32_t mask = low_mask(width);

@@ -7,14 +7,14 @@
 
 #include "quern/codec/codec.hpp"
 
-/// Horizontal packing: values of one width b (0 to 32) one after another, low bits first, in little-endian 32-bit
-/// words. A run of values may begin at any bit. It is the one layout of slots in all codecs, on CPU and GPU.
+/// Horizontal packing: consecutive values of one width b (0 to 32), low bits first, in little-endian 32-bit words. A
+/// run of values may begin at any bit. All codecs store their slots in this layout, on CPU and GPU.
 namespace quern {
 
-/// Words that `bits` bits take.
+/// Words needed for `bits` bits.
 constexpr std::uint64_t words_of_bits(std::uint64_t bits) { return (bits + 31) / 32; }
 
-/// The low `width` bits, width 0 to 32.
+/// A mask of the low `width` bits, width 0 to 32.
 constexpr std::uint32_t low_mask(unsigned width) { return static_cast<std::uint32_t>((std::uint64_t{1} << width) - 1); }
 
 /// The value of `width` bits (0 to 32) at `bit_offset`. Reads at most 7 bytes past its last bit.
@@ -24,11 +24,11 @@ inline std::uint32_t unpack_one(const std::uint32_t* words, std::uint64_t bit_of
   return static_cast<std::uint32_t>(window >> (bit_offset % 8)) & low_mask(width);
 }
 
-/// Words after the last written one that pack() and BitAppender may overwrite (with zeros).
+/// Words after the last written one that pack() and BitAppender may overwrite with zeros.
 inline constexpr std::size_t pack_slack_words = 2;
 
-/// Writes bits one after another from any bit on. Keeps the bits before; overwrites up to pack_slack_words words after,
-/// or parts of them, with zeros. So write runs in ascending order.
+/// Appends bits from any bit offset on. Keeps the bits before it; may zero up to pack_slack_words words after the last
+/// bit, so write runs in ascending order.
 class BitAppender {
  public:
   BitAppender(std::uint32_t* words, std::uint64_t bit_offset)
@@ -36,7 +36,7 @@ class BitAppender {
     pending_ = static_cast<unsigned char>(*to_) & low_mask(pending_bits_);
   }
 
-  /// The `count` bits of `bits`, count 0 to 56, no bit set above them.
+  /// Appends the low `count` bits of `bits`, count 0 to 56; higher bits must be zero.
   void append(std::uint64_t bits, unsigned count) {
     pending_ |= bits << pending_bits_;
     pending_bits_ += count;
@@ -52,13 +52,13 @@ class BitAppender {
   unsigned pending_bits_;
 };
 
-/// Packs the low `width` bits of each of n values from `bit_offset` on, as BitAppender does.
+/// Packs the low `width` bits of each of n values from `bit_offset` on, with BitAppender's contract.
 void pack(const std::uint32_t* values, unsigned n, unsigned width, std::uint32_t* words, std::uint64_t bit_offset);
 
-// The high parts of a run's exceptions as NewPFD has them: an array that may have exceptions in its turn, and a mask
-// that marks whose they are.
+// The high parts of a run's exceptions in NewPFD: an array that may have exceptions itself, and a mask that marks the
+// values with a high part.
 
-/// How many of the first n bits are ones. May read 7 bytes after them.
+/// Number of ones among the first n bits. May read 7 bytes past them.
 inline std::uint32_t count_ones(const std::uint8_t* bytes, std::uint32_t n) {
   std::uint32_t ones = 0;
   std::uint64_t word;
@@ -71,13 +71,13 @@ inline std::uint32_t count_ones(const std::uint8_t* bytes, std::uint32_t n) {
   return ones + static_cast<std::uint32_t>(std::popcount(word << (64 - n)));
 }
 
-/// A mask that begins at any bit, copied to where a byte does.
+/// A byte-aligned copy of a mask that begins at any bit.
 class CopiedMask {
  public:
-  /// Copies n bits, at most max_block_size, and zeros up to a multiple of 64, 64 bits at least. Returns how many are
-  /// ones. Reads up to 16 bytes after them.
+  /// Copies n bits, at most max_block_size, zero-padded to a multiple of 64 and to at least 64 bits. Returns the number
+  /// of ones. Reads up to 16 bytes past the bits.
   std::uint32_t copy(const std::uint32_t* words, std::uint32_t bit, std::uint32_t n) {
-    constexpr std::uint32_t at_once = 57;  // of a word, whose first byte may have 7 bits before them
+    constexpr std::uint32_t at_once = 57;  // bits in a 64-bit load that may begin with 7 other bits
     const char* from = reinterpret_cast<const char*>(words) + bit / 8;
     std::memcpy(words_.data(), from, sizeof words_[0]);
     words_[0] >>= bit % 8;
@@ -102,46 +102,45 @@ class CopiedMask {
   std::array<std::uint64_t, max_block_size / 64> words_;
 };
 
-/// The arrays below a run of values.
+/// The arrays of high parts below a run of values.
 struct HighParts {
   static constexpr unsigned max_arrays = 3;
 
   struct Array {
-    /// Bytes with a bit for each of the values above, from the lowest on: which of them have a high part. After them,
-    /// up to a multiple of 64 bits, and 64 bits at least, come zeros; after 64 values and more, to a multiple of 32
-    /// suffices.
+    /// One bit for each of the values above, lowest first: whether it has a high part. Zero-padded to a multiple of 64
+    /// bits and to at least 64 bits; for 64 values and more, a multiple of 32 bits suffices.
     const std::uint8_t* mask;
-    std::uint32_t above;  ///< values of the run or array above
-    std::uint32_t size;   ///< values
-    std::uint32_t width;  ///< bits of their slots, at most 14
+    std::uint32_t above;  ///< number of values in the run or array above
+    std::uint32_t size;   ///< number of values
+    std::uint32_t width;  ///< slot width in bits, at most 14
     std::uint32_t slots_bit;
 
     bool has(unsigned i) const { return (mask[i / 8] >> i % 8 & 1) != 0; }
-    /// How many of the values before value i above have a high part.
+    /// How many of the first i values above have a high part.
     std::uint32_t rank(unsigned i) const { return count_ones(mask, i); }
   };
 
-  /// All of them: those that aren't there are empty, but have a mask and a place. High parts are below 2^15.
+  /// Missing arrays are empty, but have a valid mask and position. High parts are below 2^15.
   std::array<Array, max_arrays> arrays;
 };
 
-/// Writes the high parts of the values above the first array to their places, 0 to the others: one by one.
+/// Writes the high part of each value above the first array to its position, 0 if it has none. The scalar reference.
 inline void place_each_high(const std::uint32_t* words, const HighParts& parts, std::uint16_t* placed) {
   std::array<std::array<std::uint16_t, max_block_size>, HighParts::max_arrays> highs;
-  for (unsigned of = HighParts::max_arrays; of-- > 0;) {
-    const HighParts::Array& array = parts.arrays[of];
+  for (unsigned index = HighParts::max_arrays; index-- > 0;) {
+    const HighParts::Array& array = parts.arrays[index];
     for (unsigned i = 0, taken = 0; i < array.size; ++i) {
       std::uint32_t high = unpack_one(words, array.slots_bit + i * array.width, array.width) + 1;
-      if (of + 1 < HighParts::max_arrays && parts.arrays[of + 1].above > 0 && parts.arrays[of + 1].has(i))
-        high += std::uint32_t{highs[of + 1][taken++]} << array.width;
-      highs[of][i] = static_cast<std::uint16_t>(high);
+      if (index + 1 < HighParts::max_arrays && parts.arrays[index + 1].above > 0 && parts.arrays[index + 1].has(i))
+        high += std::uint32_t{highs[index + 1][taken++]} << array.width;
+      highs[index][i] = static_cast<std::uint16_t>(high);
     }
   }
   const HighParts::Array& first = parts.arrays[0];
   for (unsigned i = 0, taken = 0; i < first.above; ++i) placed[i] = first.has(i) ? highs[0][taken++] : std::uint16_t{0};
 }
 
-// What the kernels of all SIMD levels share.
+// Shared by the kernels of all SIMD levels.
 
 /// The bits from `bit` on, at least 57 of them.
 inline std::uint64_t bits_from(const std::uint32_t* words, std::uint64_t bit) {
@@ -150,22 +149,22 @@ inline std::uint64_t bits_from(const std::uint32_t* words, std::uint64_t bit) {
   return window >> bit % 8;
 }
 
-/// The bits of the mask for the 32 values from i on.
+/// The mask's bits for values i to i + 31.
 inline std::uint32_t mask_of_32(const HighParts::Array& array, unsigned i) {
   std::uint32_t mask;
   std::memcpy(&mask, array.mask + i / 8, sizeof mask);
   return mask;
 }
 
-/// Room for the high parts of each array, with what a register may read or write behind them.
+/// Buffers for the high parts of each array, with space for a register's overrun.
 using HighBuffers = std::array<std::array<std::uint16_t, max_block_size + 32>, HighParts::max_arrays>;
 
 // Unary numbers in a bit string, low bits first: q ones, then a zero, the number's terminator.
 
-/// Positions after the n asked for that functions which find terminators may write.
+/// Positions past the requested n that find_terminators may write.
 inline constexpr unsigned unary_slack = 72;
 
-/// Kernels::find_terminators one by one, for bit strings of any length.
+/// Scalar Kernels::find_terminators, for bit strings of any length.
 template <class Position>
 bool find_each_terminator(const std::uint32_t* words, std::uint64_t bit_offset, std::uint64_t bits, unsigned n,
                           Position* positions) {
@@ -179,25 +178,25 @@ bool find_each_terminator(const std::uint32_t* words, std::uint64_t bit_offset, 
   return found >= n && positions[n - 1] < bits;
 }
 
-/// The number before terminator i.
+/// The unary number that ends at terminator i.
 template <class Position>
 std::uint32_t quotient_at(const Position* positions, unsigned i) {
   return static_cast<Position>(positions[i] - positions[static_cast<int>(i) - 1] - 1);
 }
 
-/// The numbers before the terminators up to i: all bits before it but i are ones.
+/// The sum of the unary numbers up to terminator i: all bits before it except i terminators are ones.
 template <class Position>
 std::uint32_t summed_quotient_at(const Position* positions, unsigned i) {
   return static_cast<Position>(positions[i] - i);
 }
 
-/// Kernels::add_quotients for positions of any size.
+/// Scalar Kernels::add_quotients, for positions of any size.
 template <class Position>
 void add_each_quotient(const Position* positions, unsigned width, unsigned n, std::uint32_t* out) {
   for (unsigned i = 0; i < n; ++i) out[i] += quotient_at(positions, i) << width;
 }
 
-/// Kernels::add_summed_quotients, likewise.
+/// Scalar Kernels::add_summed_quotients, for positions of any size.
 template <class Position>
 void add_each_summed_quotient(const Position* positions, unsigned width, unsigned n, std::uint32_t* out) {
   for (unsigned i = 0; i < n; ++i) out[i] += summed_quotient_at(positions, i) << width;

@@ -15,7 +15,7 @@ class NewPfdCodec final : public Codec {
  public:
   std::string_view name() const override { return "newpfd"; }
   std::string_view description() const override {
-    return "patched frame of reference, widths per block, masks of exceptions: small and fast";
+    return "patched frame of reference, slot widths per block, bitmaps of exceptions: small and fast";
   }
   std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options) const override {
     return newpfd::make_encoder(options);
@@ -48,8 +48,8 @@ class RiceCodec final : public Codec {
  public:
   std::string_view name() const override { return "rice"; }
   std::string_view description() const override {
-    return "Rice coding, unary and binary parts apart, one width per list: small and fast, but a single frequency "
-           "needs a scan";
+    return "Rice coding, separate unary and binary parts, one width per list: small and fast, but reading a single "
+           "frequency needs a scan";
   }
   std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options) const override {
     return rice::make_encoder(options);

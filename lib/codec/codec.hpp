@@ -8,63 +8,62 @@
 #include "quern/core/error.hpp"
 #include "quern/core/types.hpp"
 
-/// The contract between codecs and the rest: a posting list is coded as a list header and then blocks of block_size
-/// postings (the last one may be shorter), all in little-endian 32-bit words. A block holds its docIDs and frequencies
-/// and decodes from the list header, its own words and the largest docID of the block before.
+/// The contract between codecs and their users: a posting list is coded as a list header followed by blocks of
+/// block_size postings (the last one may be shorter), all in little-endian 32-bit words. A block holds docIDs and
+/// frequencies and decodes from the list header, its own words and the largest docID of the previous block.
 namespace quern {
 
 using Words = std::vector<std::uint32_t>;
 using WordView = std::span<const std::uint32_t>;
 
-/// Decoders may read this many bytes past the end of a list's words, and write this many values past the postings of a
-/// block: the owner of the memory provides that space (zeros after the words).
+/// Decoders may read this many bytes past a list's words, and write this many values past the postings of a block: the
+/// owner of the memory must provide that space (zeros after the words).
 inline constexpr std::size_t over_read_bytes = 64;
 inline constexpr std::size_t over_write_values = 32;
-/// Blocks of fewer than 64 postings are for tests, where few postings then make many blocks.
+/// Blocks of fewer than 64 postings are for tests, where a few postings should make many blocks.
 inline constexpr unsigned min_block_size = 2;
 inline constexpr unsigned max_block_size = 512;
 
 struct CodecOptions {
   /// Postings per block: a power of two from min_block_size to max_block_size.
   unsigned block_size = 128;
-  /// rpfd alone: how many times the exceptions' arrays are themselves compressed, 0 to 4.
+  /// rpfd only: how many times the exceptions' arrays are compressed in turn, 0 to 4.
   unsigned recursion = 1;
-  /// newpfd alone: blocks as in indexes of versions 1 to 3, which are only read.
+  /// newpfd only: the block layout of index versions 1 to 3, which can only be read.
   bool old_newpfd = false;
 
   bool operator==(const CodecOptions&) const = default;
 };
 
-/// What a list's postings cost, headers included.
+/// The size of a list's postings, headers included.
 struct CodedBits {
   std::uint64_t docid_bits = 0;
   std::uint64_t freq_bits = 0;
 };
 
-/// Codes posting lists one after another, block by block, so that a list need not fit in memory. An encoder that needs
-/// statistics takes two passes over a list's blocks: observe() for each, put_header(), then put_block() for each. For
-/// others observe() need not be called.
-/// Values of a block: gaps[i] = docid[i] - docid[i-1] - 1 (the first block's first gap is the docID itself: the docID
-/// before a list is -1), freqs[i] = frequency - 1. All blocks but the last have block_size values.
+/// Codes posting lists block by block, so that a list need not fit in memory. An encoder that needs statistics takes
+/// two passes over a list's blocks: observe() for each, put_header(), then put_block() for each. Other encoders don't
+/// need observe(). Values of a block: gaps[i] = docid[i] - docid[i-1] - 1 (the list's first gap is its first docID, as
+/// if docID -1 came before), freqs[i] = frequency - 1. All blocks but the last have block_size values.
 class ListEncoder {
  public:
   virtual ~ListEncoder() = default;
-  /// Forgets the list before.
+  /// Starts a new list.
   virtual void start_list() = 0;
   /// Whether blocks must be observed before the header can be written.
   virtual bool needs_statistics() const { return true; }
   /// First pass: each block, in order.
   virtual void observe(std::span<const std::uint32_t> gaps, std::span<const std::uint32_t> freqs) = 0;
-  /// Ends the first pass: chooses what holds for the whole list and appends the list header.
+  /// Ends the first pass: chooses the list's parameters and appends the list header.
   virtual void put_header(Words& out) = 0;
-  /// Second pass: appends each block, in order; the very same values as were observed.
+  /// Second pass: appends each block, in order; values must be those observed.
   virtual void put_block(std::span<const std::uint32_t> gaps, std::span<const std::uint32_t> freqs, Words& out) = 0;
-  /// What the list took so far, list header included.
+  /// The size of the list so far, list header included.
   virtual CodedBits bits() const = 0;
 };
 
-/// Checks that an encoder's caller keeps the contract of ListEncoder: full blocks, then perhaps one shorter, with the
-/// same number of postings in both passes. One per pass.
+/// Checks the block sequence of an encoder's caller: full blocks, then at most one shorter, with the same number of
+/// postings in both passes. Use one object per pass.
 class BlockOrder {
  public:
   explicit BlockOrder(unsigned block_size) : block_size_(block_size) {}
@@ -74,10 +73,10 @@ class BlockOrder {
     ended_ = false;
   }
 
-  /// Throws InvalidArgument for a block that can't come next.
+  /// Throws InvalidArgument for a block of the wrong size.
   void accept(std::span<const std::uint32_t> gaps, std::span<const std::uint32_t> freqs) {
     if (gaps.size() != freqs.size() || gaps.empty() || gaps.size() > block_size_)
-      throw InvalidArgument("a block must have 1 to block_size gaps and as many frequencies");
+      throw InvalidArgument("a block must have 1 to block_size gaps and the same number of frequencies");
     if (ended_) throw InvalidArgument("only the last block of a list may be shorter than the block size");
     ended_ = gaps.size() < block_size_;
     postings_ += gaps.size();
@@ -91,21 +90,21 @@ class BlockOrder {
   bool ended_ = false;
 };
 
-/// Decodes blocks of one list. Words are not trusted: a block whose parts reach past `block`'s end throws CorruptFile
-/// when those parts are asked for; values that only look wrong come out wrong, in bounds of the output. Holds views of
-/// the list's words, nothing else.
+/// Decodes blocks of one list. Words are untrusted: a block with a part beyond `block` throws CorruptFile when that
+/// part is decoded; other damage gives wrong values within the bounds of the output. Holds only views of the list's
+/// words.
 class ListDecoder {
  public:
   virtual ~ListDecoder() = default;
-  /// Writes the n docIDs of a block, n in 1 to block_size. `before` is the largest docID of the block before, or
-  /// 0xffffffff (-1) for the first. `block` reaches from the block's first word to the end of the list, or to the
-  /// block's own end.
+  /// Writes the n docIDs of a block, n in 1 to block_size. `before` is the largest docID of the previous block, or
+  /// 0xffffffff (-1) for the first. `block` starts at the block's first word and ends at the end of the list or of the
+  /// block.
   virtual void decode_docids(WordView block, unsigned n, docid_t before, docid_t* out) const = 0;
-  /// How many words a block of n postings takes, frequencies included: all of them lie within `block`.
+  /// The size in words of a block of n postings, frequencies included; all of them lie within `block`.
   virtual std::size_t block_words(WordView block, unsigned n) const = 0;
   /// Writes the n frequencies of a block (at least 1 each).
   virtual void decode_freqs(WordView block, unsigned n, freq_t* out) const = 0;
-  /// The frequency of posting i < n of a block, without decoding the others if the codec has fixed slots.
+  /// The frequency of posting i < n of a block; codecs with fixed slots decode only this one.
   virtual freq_t freq_at(WordView block, unsigned n, unsigned i) const = 0;
 };
 
@@ -118,34 +117,34 @@ class Codec {
   virtual std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options) const = 0;
   /// Reads the list header at the front of `list`. Throws CorruptFile if it is not one.
   virtual std::unique_ptr<ListDecoder> make_decoder(const CodecOptions& options, WordView list) const = 0;
-  /// Words of the list header: the first block begins after them.
+  /// Words of the list header; the first block follows it.
   virtual std::size_t header_words(const CodecOptions& options) const = 0;
 };
 
-/// All codecs, in the order in which help texts show them; the first is the default. The one place to add a codec.
+/// All codecs, in the order of help texts; the first is the default. To add a codec, extend this list.
 const std::vector<const Codec*>& all_codecs();
 
-/// Throws InvalidArgument, with all names, if no codec has that name.
+/// Throws InvalidArgument, with all names, for an unknown name.
 const Codec& codec_named(std::string_view name);
 
-/// Throws InvalidArgument unless block size and recursion are among those allowed.
+/// Throws InvalidArgument unless block size and recursion are valid.
 void check_codec_options(const CodecOptions& options);
 
 // The codecs with their encoders and decoders.
 
 /// NewPFD (Yan, Ding, Suel: Inverted Index Compression and Query Processing with Optimized Document Ordering, WWW
 /// 2009), as Huang et al. use it for their block-max index: each block has its own slot widths. Slots hold the low bits
-/// of all values; the exceptions are marked in a mask, and their high parts coded in the same way, up to three times.
+/// of all values; a mask marks the exceptions, and their high parts are coded in the same way, up to three times.
 /// Layout: formats/codec/newpfd.md.
 const Codec& newpfd_codec();
 
 /// Recursive PForDelta (Ding et al., section 6.2): one slot width for the whole list. The exceptions' high parts and
-/// position gaps are arrays that are coded in the same way, CodecOptions::recursion times. Position gaps restart in
-/// each block, so that a block decodes alone. Layout: formats/codec/rpfd.md.
+/// position gaps are arrays coded in the same way, CodecOptions::recursion times. Position gaps restart in each block,
+/// so that a block decodes on its own. Layout: formats/codec/rpfd.md.
 const Codec& rpfd_codec();
 
-/// Rice coding (Ding et al., section 6.1): quotients in unary and remainders in binary, apart, with base sums, so that
-/// two prefix sums give the docIDs. One remainder width for the whole list. Layout: formats/codec/rice.md.
+/// Rice coding (Ding et al., section 6.1): unary quotients and binary remainders in separate parts, so that two prefix
+/// sums give the docIDs. One remainder width for the whole list. Layout: formats/codec/rice.md.
 const Codec& rice_codec();
 
 namespace newpfd {

@@ -6,11 +6,11 @@
 #include "quern/codec/codec.hpp"
 #include "quern/codec/kernels.hpp"
 
-/// Quantized impacts of a posting list: values of one width, block after block as in the list, each block from a word
-/// of its own on. So the values of any block lie where a multiplication says.
+/// Quantized impacts of a posting list: values of one width, in the list's blocks, each block starting at a word
+/// boundary, so that a block's offset is one multiplication.
 namespace quern {
 
-/// Bits of a list whose largest impact this is.
+/// The width for a list whose largest impact is `greatest`.
 constexpr unsigned impact_width_of(std::uint32_t greatest) { return static_cast<unsigned>(std::bit_width(greatest)); }
 
 /// Words of a block of n impacts.
@@ -22,7 +22,7 @@ constexpr std::uint64_t impact_list_words(std::uint64_t df, unsigned block_size,
          impact_words(static_cast<unsigned>(df % block_size), width);
 }
 
-/// Appends a block. `width` is 1 to 16, no value has more bits.
+/// Appends a block. `width` is 1 to 16; no value is wider.
 inline void put_impacts(std::span<const std::uint32_t> impacts, unsigned width, Words& out) {
   const std::size_t from = out.size(), words = impact_words(static_cast<unsigned>(impacts.size()), width);
   out.resize(from + words + pack_slack_words);
@@ -30,13 +30,13 @@ inline void put_impacts(std::span<const std::uint32_t> impacts, unsigned width, 
   out.resize(from + words);
 }
 
-/// Where the impacts of a list's posting or block stand. `list` is what PostingList::impacts holds.
+/// The impacts of a block. `list` is PostingList::impacts.
 inline const std::uint32_t* impact_block(WordView list, unsigned width, unsigned block_size, std::size_t block) {
   return list.data() + block * impact_words(block_size, width);
 }
 
-/// Unpacks the n impacts of a block from its first word on, at the best SimdLevel; writes up to unpack_slack values
-/// past them, and reads up to over_read_bytes past the block.
+/// Unpacks the n impacts of a block at the best SimdLevel; writes up to unpack_slack values past them, and reads up to
+/// over_read_bytes past the block.
 inline void decode_impacts(const std::uint32_t* block, unsigned width, unsigned n, std::uint32_t* out) {
   kernels().unpack(block, 0, width, n, out);
 }

@@ -4,21 +4,21 @@
 
 #include "quern/core/simd_level.hpp"
 
-/// The inner loops of decoding, written once for each SimdLevel. All give the same values.
+/// The inner loops of decoding, implemented once per SimdLevel. All levels give the same values.
 namespace quern {
 
 struct HighParts;
 
-/// Values past the n of a run that unpacking may write. (over_write_values allows decoders more.)
+/// Values past the n of a run that unpacking may write; over_write_values allows decoders more.
 inline constexpr unsigned unpack_slack = 15;
 
-/// Positions up to here, and those of some bits that kernels look at behind, take 16 bits.
+/// Positions up to this limit, plus the bits that kernels examine past them, fit in 16 bits.
 inline constexpr std::uint32_t max_near_bits = 0xff00;
 
-/// One level's loops. Runs of n values of `width` bits (0 to 32) begin at `bit_offset`, packed as bit_packing.hpp
-/// says; unpacking reads up to 64 bytes from the last value's first byte on, and writes up to unpack_slack values past
-/// the n. The *_patched ones add patch_of(highs[i], width) to value i; n is at most max_block_size, `highs` is readable
-/// up to the next multiple of 32 past n, and those of 16 bits are narrow or no_high.
+/// The loops of one level. Runs of n values of `width` bits (0 to 32) begin at `bit_offset`, packed as in
+/// bit_packing.hpp. Unpacking reads up to 64 bytes from the last value's first byte on, and writes up to unpack_slack
+/// values past the n. The *_patched functions add patch_of(highs[i], width) to value i; n is at most max_block_size,
+/// `highs` is readable up to the next multiple of 32 past n, and 16-bit highs are narrow or no_high.
 struct Kernels {
   using Unpack = void (*)(const std::uint32_t* words, std::uint64_t bit_offset, unsigned width, unsigned n,
                           std::uint32_t* out);
@@ -34,43 +34,43 @@ struct Kernels {
   using AddQuotients = void (*)(const std::uint16_t* positions, unsigned width, unsigned n, std::uint32_t* out);
 
   Unpack unpack;
-  /// Adds 1 to each.
+  /// Adds 1 to each value.
   Unpack unpack_freqs;
   UnpackPatched<std::uint16_t> unpack_freqs_narrow;
   UnpackPatched<std::uint32_t> unpack_freqs_wide;
-  /// Takes the values for gaps: out[i] = out[i-1] + value + 1 (modulo 2^32), where `before` precedes the first.
+  /// Treats the values as gaps: out[i] = out[i-1] + value + 1 (modulo 2^32), where `before` precedes the first.
   UnpackDocids unpack_docids;
   UnpackDocidsPatched<std::uint16_t> unpack_docids_narrow;
   UnpackDocidsPatched<std::uint32_t> unpack_docids_wide;
 
-  /// The same with high parts of values in slots of at most 30 bits.
+  /// As above with high parts, for slots of at most 30 bits.
   void (*unpack_freqs_with_highs)(const std::uint32_t* words, std::uint64_t bit_offset, unsigned width, unsigned n,
                                   const HighParts& parts, std::uint32_t* out);
   void (*unpack_docids_with_highs)(const std::uint32_t* words, std::uint64_t bit_offset, unsigned width, unsigned n,
                                    std::uint32_t before, const HighParts& parts, std::uint32_t* out);
 
-  /// Writes where the first n zeros of `bits` bits (at most max_near_bits) from `bit_offset` on stand, counted from
-  /// there, to `positions`, which has space for n + unary_slack; returns whether there are this many. Reads at most 11
-  /// bytes past the bits.
+  /// Writes the positions, counted from `bit_offset`, of the first n zeros of `bits` bits (at most max_near_bits) to
+  /// `positions`, which has space for n + unary_slack; returns whether there are n. Reads at most 11 bytes past the
+  /// bits.
   bool (*find_terminators)(const std::uint32_t* words, std::uint64_t bit_offset, std::uint32_t bits, unsigned n,
                            std::uint16_t* positions);
   /// Adds to each of n values the quotient that ends at its terminator, times 2^width; positions[-1] is -1. Reads and
   /// writes up to unpack_slack values past the n.
   AddQuotients add_quotients;
-  /// Adds to each value all quotients that end up to there.
+  /// Adds to each value the sum of all quotients up to its own.
   AddQuotients add_summed_quotients;
 };
 
-/// A level's patched kernel for either type of high parts.
+/// The patched kernel for either type of high parts.
 inline auto unpack_freqs_patched(const Kernels& kernels, const std::uint16_t*) { return kernels.unpack_freqs_narrow; }
 inline auto unpack_freqs_patched(const Kernels& kernels, const std::uint32_t*) { return kernels.unpack_freqs_wide; }
 inline auto unpack_docids_patched(const Kernels& kernels, const std::uint16_t*) { return kernels.unpack_docids_narrow; }
 inline auto unpack_docids_patched(const Kernels& kernels, const std::uint32_t*) { return kernels.unpack_docids_wide; }
 
-/// Of simd_level().
+/// The kernels of simd_level().
 const Kernels& kernels();
 
-/// One of simd_levels().
+/// The kernels of a level among simd_levels().
 const Kernels& kernels_of(SimdLevel level);
 
 extern const Kernels portable_kernels;

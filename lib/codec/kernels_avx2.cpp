@@ -17,24 +17,23 @@ namespace {
 __m256i load(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
 void store(__m256i values, std::uint32_t* to) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), values); }
 
-/// Two 16-byte loads.
 __m256i load_halves(const char* low, const char* high) {
   const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(low));
   return _mm256_inserti128_si256(_mm256_castsi128_si256(first), _mm_loadu_si128(reinterpret_cast<const __m128i*>(high)),
                                  1);
 }
 
-/// How to cut values of one width out of two 16-byte loads, for each bit at which the first may begin: first to lanes,
-/// then by a shift to the right of 32 bits, or by a factor, for a shift to the left of 16.
+/// How to extract values of one width from two 16-byte loads, for each possible bit offset of the first value: select
+/// bytes to lanes, then shift 32-bit lanes right, or multiply 16-bit lanes to shift them left.
 template <class Lane>
 struct Cut {
   alignas(32) std::array<std::uint8_t, 32> bytes;
   alignas(32) std::array<Lane, 32 / sizeof(Lane)> shifts;
 };
 
-/// Widths of values cut to 32 bits: a value and the bits before it in its first byte must fit in 32 bits.
+/// Maximum width of values extracted to 32 bits: a value and the bits before it in its first byte must fit in 32 bits.
 constexpr unsigned max_cut_width = 25;
-/// Widths of values cut to 16 bits.
+/// Maximum width of values extracted to 16 bits.
 constexpr unsigned max_short_width = 9;
 
 template <class Lane, unsigned max_width>
@@ -57,7 +56,7 @@ constexpr auto make_cuts() {
 constexpr auto all_cuts = make_cuts<std::uint32_t, max_cut_width>();
 constexpr auto short_cuts = make_cuts<std::uint16_t, max_short_width>();
 
-/// Takes eight values after eight out of a run.
+/// Extracts the next eight values of a run, to 32 bits each.
 class Cutter {
  public:
   Cutter(const std::uint32_t* words, std::uint64_t bit, unsigned width)
@@ -80,7 +79,7 @@ class Cutter {
   __m256i bytes_, shifts_, mask_;
 };
 
-/// Takes 16 values after 16 out of a run, to 16 bits each.
+/// Extracts the next 16 values of a run, to 16 bits each.
 class ShortCutter {
  public:
   ShortCutter(const std::uint32_t* words, std::uint64_t bit, unsigned width)
@@ -94,7 +93,7 @@ class ShortCutter {
   __m256i next() {
     const __m256i raw = load_halves(from_, from_ + half_);
     from_ += step_;
-    // The bits after a value leave its lane to the left, those before to the right.
+    // The left shift drops the bits above a value, the right shift those below.
     return _mm256_srl_epi16(_mm256_mullo_epi16(_mm256_shuffle_epi8(raw, bytes_), factors_), free_bits_);
   }
 
@@ -105,34 +104,34 @@ class ShortCutter {
   __m128i free_bits_;
 };
 
-/// Sums values up from lane to lane.
+/// Prefix sums over the lanes.
 __m256i sum_lanes(__m256i values) {
   const __m256i low_half_end = _mm256_setr_epi32(0, 0, 0, 0, 3, 3, 3, 3);
   __m256i sum = _mm256_add_epi32(values, _mm256_slli_si256(values, 4));
   sum = _mm256_add_epi32(sum, _mm256_slli_si256(sum, 8));
-  // The sums of the lower four lanes go to the upper four too.
+  // Adds the sum of the lower four lanes to the upper four.
   const __m256i lower = _mm256_permutevar8x32_epi32(sum, low_half_end);
   return _mm256_add_epi32(sum, _mm256_blend_epi32(_mm256_setzero_si256(), lower, 0xf0));
 }
 
-/// The high parts less one of 8 values from i on, in 32 bits.
+/// The high parts minus one of values i to i + 7, in 32 bits.
 __m256i highs_at(const std::uint16_t* highs, unsigned i) {
   return _mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(highs + i)));
 }
 __m256i highs_at(const std::uint32_t* highs, unsigned i) { return load(highs + i); }
 
-/// Makes patches of them. no_high gives 0.
+/// Turns them into addends; no_high gives 0.
 __m256i patches_of(__m256i highs, __m128i width) {
   return _mm256_sll_epi32(_mm256_add_epi32(highs, _mm256_set1_epi32(1)), width);
 }
 
-/// Adds 1 and the patches of narrow high parts less one to 16 values of 16 bits, modulo 2^16.
+/// Adds 1 and the addends of narrow high parts minus one to 16 16-bit values, modulo 2^16.
 __m256i patch_short(__m256i values, __m256i highs, __m128i width) {
   const __m256i one = _mm256_set1_epi16(1), patches = _mm256_sll_epi16(_mm256_add_epi16(highs, one), width);
   return _mm256_add_epi16(_mm256_add_epi16(values, patches), one);
 }
 
-/// Whether one of 16 high parts less one is above the limit.
+/// Whether any of 16 high parts minus one is above the limit.
 bool is_above(__m256i highs, std::uint32_t limit) {
   return _mm256_movemask_epi8(_mm256_cmpgt_epi16(highs, _mm256_set1_epi16(static_cast<short>(limit)))) != 0;
 }
@@ -160,8 +159,8 @@ void unpack_freqs_patched(const std::uint32_t* words, std::uint64_t bit, unsigne
   }
 }
 
-/// unpack_freqs_patched() of narrow high parts. Values of 15 bits and more are rare: only when all is done, it looks
-/// whether there were any, and does it again then.
+/// unpack_freqs_patched() for narrow high parts. Values of 15 bits and more are rare: it checks for them once at the
+/// end, and starts over if there were any.
 void unpack_freqs_narrow(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
                          const std::uint16_t* highs, std::uint32_t* out) {
   if (width > max_short_width) return unpack_freqs_patched(words, bit, width, n, highs, out);
@@ -177,19 +176,19 @@ void unpack_freqs_narrow(const std::uint32_t* words, std::uint64_t bit, unsigned
   if (is_above(greatest, greatest_short_high(width))) unpack_freqs_patched(words, bit, width, n, highs, out);
 }
 
-/// Writes docIDs in turn, 8 or 16 at a time.
+/// Writes consecutive docIDs, 8 or 16 at a time.
 class Summer {
  public:
   Summer(std::uint32_t before, std::uint32_t* out) : carry_(_mm256_set1_epi32(static_cast<int>(before))), out_(out) {}
 
-  /// 8 docIDs from their gaps.
+  /// Writes 8 docIDs from their gaps.
   void add(__m256i gaps) {
     const __m256i sums = sum_lanes(gaps);
     put(_mm256_add_epi32(sums, carry_));
     carry_ = _mm256_add_epi32(carry_, last_lane(sums));
   }
 
-  /// 16 docIDs from gaps of 16 bits, below 2^15. Sums up pairs, so that the lanes are half as many.
+  /// Writes 16 docIDs from 16-bit gaps below 2^15. Sums pairs first, which halves the number of lanes.
   void add_pairs(__m256i gaps) {
     const __m256i pairs = sum_lanes(_mm256_madd_epi16(gaps, _mm256_set1_epi16(1)));
     const __m256i odd = _mm256_add_epi32(pairs, carry_), even = _mm256_sub_epi32(odd, _mm256_srli_epi32(gaps, 16));
@@ -210,7 +209,7 @@ class Summer {
   std::uint32_t* out_;
 };
 
-/// unpack_docids() of gaps of 0 bits.
+/// unpack_docids() for gaps of 0 bits.
 void count_docids(unsigned n, std::uint32_t before, std::uint32_t* out) {
   const __m256i first = _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 8);
   __m256i docids = _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(before)), first);
@@ -248,7 +247,7 @@ void unpack_docids_patched(const std::uint32_t* words, std::uint64_t bit, unsign
   }
 }
 
-/// unpack_docids_patched() of narrow high parts, as unpack_freqs_narrow() does it.
+/// unpack_docids_patched() for narrow high parts, in the manner of unpack_freqs_narrow().
 void unpack_docids_narrow(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
                           std::uint32_t before, const std::uint16_t* highs, std::uint32_t* out) {
   if (width > max_short_width) return unpack_docids_patched(words, bit, width, n, before, highs, out);
@@ -264,7 +263,7 @@ void unpack_docids_narrow(const std::uint32_t* words, std::uint64_t bit, unsigne
   if (is_above(greatest, greatest_short_high(width))) unpack_docids_patched(words, bit, width, n, before, highs, out);
 }
 
-/// For each byte, where its ones take the values from, that come one after another: two bytes each; 0x80 gives zero.
+/// For each byte, the shuffle that spreads consecutive 16-bit values to its ones; 0x80 gives zero.
 constexpr auto make_spreads() {
   std::array<std::array<std::uint8_t, 16>, 256> spreads{};
   for (unsigned byte = 0; byte < 256; ++byte)
@@ -279,7 +278,7 @@ constexpr auto make_spreads() {
 
 alignas(16) constexpr auto spreads = make_spreads();
 
-/// The next eight values' high parts, 0 where they have none.
+/// The next eight values' high parts, 0 if they have none.
 __m128i spread(unsigned byte, const std::uint16_t*& from) {
   const __m128i next = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
   from += std::popcount(byte);
@@ -290,7 +289,7 @@ __m256i spread_16(std::uint32_t mask, const std::uint16_t*& from) {
   return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
 }
 
-/// Calls use(i, 16 slots of 16 bits) for all of an array's.
+/// Calls use(i, 16 slots of 16 bits) for all slots of an array.
 template <class Use>
 void for_slots(const std::uint32_t* words, const HighParts::Array& array, Use use) {
   if (array.width <= max_short_width) {
@@ -305,20 +304,20 @@ void for_slots(const std::uint32_t* words, const HighParts::Array& array, Use us
   }
 }
 
-/// Writes all high parts less one to the places of their values, no_high to the others, up to a multiple of 32.
+/// Writes the high part minus one of each value to its position, no_high to the others, up to a multiple of 32.
 void place_highs(const std::uint32_t* words, const HighParts& parts, std::uint16_t* placed) {
   HighBuffers highs;
   const __m256i one = _mm256_set1_epi16(1);
-  for (unsigned of = HighParts::max_arrays; of-- > 0;) {
-    const HighParts::Array& array = parts.arrays[of];
-    std::uint16_t* const to = highs[of].data();
-    const bool is_last = of + 1 == HighParts::max_arrays || parts.arrays[of + 1].above == 0;
-    const std::uint16_t* from = is_last ? nullptr : highs[of + 1].data();
+  for (unsigned index = HighParts::max_arrays; index-- > 0;) {
+    const HighParts::Array& array = parts.arrays[index];
+    std::uint16_t* const to = highs[index].data();
+    const bool is_last = index + 1 == HighParts::max_arrays || parts.arrays[index + 1].above == 0;
+    const std::uint16_t* from = is_last ? nullptr : highs[index + 1].data();
     const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(array.width));
     for_slots(words, array, [&](unsigned i, __m256i slots) {
       __m256i high = _mm256_add_epi16(slots, one);
       if (!is_last)
-        high = _mm256_add_epi16(high, _mm256_sll_epi16(spread_16(mask_of_32(parts.arrays[of + 1], i), from), shift));
+        high = _mm256_add_epi16(high, _mm256_sll_epi16(spread_16(mask_of_32(parts.arrays[index + 1], i), from), shift));
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), high);
     });
   }
@@ -346,7 +345,7 @@ void unpack_docids_with_highs(const std::uint32_t* words, std::uint64_t bit, uns
   unpack_docids_narrow(words, bit, width, n, before, placed.data(), out);
 }
 
-/// For each byte: where its zeros stand, and how many there are.
+/// For each byte: the positions of its zeros, and their count.
 struct Zeros {
   std::array<std::array<std::uint8_t, 8>, 256> places{};
   std::array<std::uint8_t, 256> counts{};
@@ -397,11 +396,11 @@ void add_quotients(const std::uint16_t* positions, unsigned width, unsigned n, s
 
 void add_summed_quotients(const std::uint16_t* positions, unsigned width, unsigned n, std::uint32_t* out) {
   const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(width));
-  __m128i others = _mm_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7);
+  __m128i terminators = _mm_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7);
   for (unsigned i = 0; i < n; i += 8) {
     const __m128i ends = _mm_loadu_si128(reinterpret_cast<const __m128i*>(positions + i));
-    add_to(out + i, _mm_sub_epi16(ends, others), shift);
-    others = _mm_add_epi16(others, _mm_set1_epi16(8));
+    add_to(out + i, _mm_sub_epi16(ends, terminators), shift);
+    terminators = _mm_add_epi16(terminators, _mm_set1_epi16(8));
   }
 }
 

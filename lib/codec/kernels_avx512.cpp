@@ -13,8 +13,8 @@
 #include "quern/codec/exceptions.hpp"
 
 /// The kernels of kernels_avx2.cpp with registers twice as wide. They repeat its structure on purpose: the instructions
-/// differ, and code shared by template would be compiled for one level only.
-/// All functions are compiled for processors that may not be the one this runs on.
+/// differ, and code shared by templates would be compiled for one level only. All functions are compiled for processors
+/// that may differ from the one at run time.
 #define QUERN_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")))
 
 namespace quern {
@@ -24,13 +24,13 @@ using namespace avx512;
 
 QUERN_AVX512 __m512i load(const void* from) { return _mm512_loadu_si512(from); }
 
-/// In all of 16 lanes.
+/// Broadcasts to 16 32-bit lanes.
 QUERN_AVX512 __m512i every(std::uint32_t value) { return _mm512_set1_epi32(static_cast<int>(value)); }
 
-/// In all of 32 lanes.
+/// Broadcasts to 32 16-bit lanes.
 QUERN_AVX512 __m512i every_16(std::uint32_t value) { return _mm512_set1_epi16(static_cast<short>(value)); }
 
-/// Takes 16 values after 16 out of a run, to 32 bits each.
+/// Extracts the next 16 values of a run, to 32 bits each.
 class Cutter {
  public:
   QUERN_AVX512 Cutter(const std::uint32_t* words, std::uint64_t bit, unsigned width)
@@ -53,7 +53,7 @@ class Cutter {
   __m512i bytes_, shifts_, mask_;
 };
 
-/// Takes 32 values after 32 out of a run, to 16 bits each, or 64 after 64, to 8.
+/// Extracts the next 32 values of a run to 16 bits each, or the next 64 to 8.
 class FineCutter {
  public:
   QUERN_AVX512 FineCutter(const std::uint32_t* words, std::uint64_t bit, const Cut<std::uint8_t>& cut, __m512i mask,
@@ -99,24 +99,24 @@ QUERN_AVX512 __m512i sum_lanes(__m512i values) {
 
 QUERN_AVX512 __m512i last_lane(__m512i values) { return _mm512_maskz_permutexvar_epi32(0xffff, every(15), values); }
 
-/// The high parts less one of 16 values from i on, in 32 bits.
+/// The high parts minus one of values i to i + 15, in 32 bits.
 QUERN_AVX512 __m512i highs_at(const std::uint16_t* highs, unsigned i) {
   return _mm512_maskz_cvtepi16_epi32(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(highs + i)));
 }
 QUERN_AVX512 __m512i highs_at(const std::uint32_t* highs, unsigned i) { return load(highs + i); }
 
-/// Makes patches of them. no_high gives 0.
+/// Turns them into addends; no_high gives 0.
 QUERN_AVX512 __m512i patches_of(__m512i highs, __m128i width) {
   return _mm512_maskz_sll_epi32(0xffff, _mm512_add_epi32(highs, every(1)), width);
 }
 
-/// Adds 1 and the patches of narrow high parts less one to 32 values of 16 bits, modulo 2^16.
+/// Adds 1 and the addends of narrow high parts minus one to 32 16-bit values, modulo 2^16.
 QUERN_AVX512 __m512i patch_short(__m512i values, __m512i highs, __m128i width) {
   const __m512i patches = _mm512_maskz_sll_epi16(~__mmask32{0}, _mm512_add_epi16(highs, every_16(1)), width);
   return _mm512_add_epi16(_mm512_add_epi16(values, patches), every_16(1));
 }
 
-/// Whether one of 32 high parts less one is above the limit.
+/// Whether any of 32 high parts minus one is above the limit.
 QUERN_AVX512 bool is_above(__m512i highs, std::uint32_t limit) {
   return _mm512_cmpgt_epi16_mask(highs, every_16(limit)) != 0;
 }
@@ -145,15 +145,15 @@ QUERN_AVX512 void unpack_freqs_patched(const std::uint32_t* words, std::uint64_t
   }
 }
 
-/// Writes 32 values of 16 bits, or their first 16, to 32 bits each.
+/// Writes 32 16-bit values, or the first 16, as 32-bit ones.
 QUERN_AVX512 void put_shorts(__m512i values, std::uint32_t* out, bool second_half) {
   _mm512_storeu_si512(out, _mm512_maskz_cvtepu16_epi32(0xffff, _mm512_maskz_extracti64x4_epi64(0xf, values, 0)));
   if (!second_half) return;
   _mm512_storeu_si512(out + 16, _mm512_maskz_cvtepu16_epi32(0xffff, _mm512_maskz_extracti64x4_epi64(0xf, values, 1)));
 }
 
-/// unpack_freqs_patched() of narrow high parts. Values of 15 bits and more are rare: only when all is done, it looks
-/// whether there were any, and does it again then.
+/// unpack_freqs_patched() for narrow high parts. Values of 15 bits and more are rare: it checks for them once at the
+/// end, and starts over if there were any.
 QUERN_AVX512 void unpack_freqs_narrow(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
                                       const std::uint16_t* highs, std::uint32_t* out) {
   if (width >= max_short_width) return unpack_freqs_patched(words, bit, width, n, highs, out);
@@ -168,19 +168,20 @@ QUERN_AVX512 void unpack_freqs_narrow(const std::uint32_t* words, std::uint64_t 
   if (is_above(greatest, greatest_short_high(width))) unpack_freqs_patched(words, bit, width, n, highs, out);
 }
 
-/// Writes docIDs in turn, 16 or 32 at a time.
+/// Writes consecutive docIDs, 16 or 32 at a time.
 class Summer {
  public:
   QUERN_AVX512 Summer(std::uint32_t before, std::uint32_t* out) : carry_(every(before)), out_(out) {}
 
-  /// 16 docIDs from their gaps.
+  /// Writes 16 docIDs from their gaps.
   QUERN_AVX512 void add(__m512i gaps) {
     const __m512i sums = sum_lanes(gaps);
     put(_mm512_add_epi32(sums, carry_));
     carry_ = _mm512_add_epi32(carry_, last_lane(sums));
   }
 
-  /// 32 docIDs, or their first 16, from gaps of 16 bits, below 2^15. Sums up pairs, so that the lanes are half as many.
+  /// Writes 32 docIDs, or the first 16, from 16-bit gaps below 2^15. Sums pairs first, which halves the number of
+  /// lanes.
   QUERN_AVX512 void add_pairs(__m512i gaps, bool second_half) {
     const __m512i pairs = sum_lanes(_mm512_maskz_madd_epi16(0xffff, gaps, every_16(1)));
     const __m512i odd = _mm512_add_epi32(pairs, carry_);
@@ -200,12 +201,12 @@ class Summer {
   std::uint32_t* out_;
 };
 
-/// The bytes at the lowest bytes of `places`, in 32 bits each.
+/// The bytes selected by the lowest byte of each of `places`, as 32-bit lanes.
 QUERN_AVX512 __m512i bytes_at(const std::array<std::uint32_t, 16>& places, __m512i bytes) {
   return _mm512_maskz_permutexvar_epi8(0x1111111111111111, load(places.data()), bytes);
 }
 
-/// Sums bytes up from lane to lane within each 16.
+/// Prefix sums of bytes within each group of 16.
 QUERN_AVX512 __m512i sum_bytes(__m512i bytes) {
   bytes = _mm512_add_epi8(bytes, _mm512_bslli_epi128(bytes, 1));
   bytes = _mm512_add_epi8(bytes, _mm512_bslli_epi128(bytes, 2));
@@ -213,7 +214,7 @@ QUERN_AVX512 __m512i sum_bytes(__m512i bytes) {
   return _mm512_add_epi8(bytes, _mm512_bslli_epi128(bytes, 8));
 }
 
-/// docID i without the gaps before it.
+/// The base of docID i: its value if all gaps were zero.
 QUERN_AVX512 __m512i first_docids(std::uint32_t before) {
   return _mm512_add_epi32(every(before), _mm512_setr_epi32(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16));
 }
@@ -232,7 +233,7 @@ QUERN_AVX512 void unpack_byte_docids(const std::uint32_t* words, std::uint64_t b
   }
 }
 
-/// unpack_docids() of gaps of 0 bits.
+/// unpack_docids() for gaps of 0 bits.
 QUERN_AVX512 void count_docids(unsigned n, std::uint32_t before, std::uint32_t* out) {
   __m512i docids = first_docids(before);
   for (unsigned i = 0; i < n; i += 16) {
@@ -270,7 +271,7 @@ QUERN_AVX512 void unpack_docids_patched(const std::uint32_t* words, std::uint64_
   }
 }
 
-/// unpack_docids_patched() of narrow high parts, as unpack_freqs_narrow() does it.
+/// unpack_docids_patched() for narrow high parts, in the manner of unpack_freqs_narrow().
 QUERN_AVX512 void unpack_docids_narrow(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
                                        std::uint32_t before, const std::uint16_t* highs, std::uint32_t* out) {
   if (width >= max_short_width) return unpack_docids_patched(words, bit, width, n, before, highs, out);
@@ -286,7 +287,7 @@ QUERN_AVX512 void unpack_docids_narrow(const std::uint32_t* words, std::uint64_t
   if (is_above(greatest, greatest_short_high(width))) unpack_docids_patched(words, bit, width, n, before, highs, out);
 }
 
-/// An array's values from its slots and the high parts of these, 0 where they have none.
+/// An array's values from its slots and their high parts, which are 0 if missing.
 QUERN_AVX512 __m512i high_parts(__m512i slots, __m512i below, unsigned width) {
   const __m512i shifted = _mm512_maskz_sll_epi16(~__mmask32{0}, below, _mm_cvtsi32_si128(static_cast<int>(width)));
   return _mm512_add_epi16(_mm512_add_epi16(slots, shifted), every_16(1));
@@ -296,8 +297,8 @@ QUERN_AVX512 FineCutter cutter_of(const std::uint32_t* words, const HighParts::A
   return short_cutter(words, array.slots_bit, array.width);
 }
 
-/// The high parts of a run of values, for 32 after 32 of them, if they are so few that all stay in registers: branches
-/// don't depend on their number then, which is as good as random.
+/// The high parts of a run, 32 values at a time, if they are few enough to stay in registers: then no branch depends on
+/// their number, which is practically random.
 class FewHighs {
  public:
   static bool suffice(const HighParts& parts) { return parts.arrays[0].size <= 64 && parts.arrays[1].size <= 32; }
@@ -305,18 +306,18 @@ class FewHighs {
   QUERN_AVX512 FewHighs(const std::uint32_t* words, const HighParts& parts) : values_(parts.arrays[0]) {
     const HighParts::Array &first = parts.arrays[0], &second = parts.arrays[1], &third = parts.arrays[2];
     const __m512i zero = _mm512_setzero_si512(), thirds = high_parts(cutter_of(words, third).next(), zero, 0);
-    const __m512i of_seconds = _mm512_maskz_expand_epi16(mask_of_32(third, 0), thirds);
-    const __m512i seconds = high_parts(cutter_of(words, second).next(), of_seconds, second.width);
+    const __m512i second_highs = _mm512_maskz_expand_epi16(mask_of_32(third, 0), thirds);
+    const __m512i seconds = high_parts(cutter_of(words, second).next(), second_highs, second.width);
     FineCutter slots = cutter_of(words, first);
     const std::uint32_t mask = mask_of_32(second, 0);
     low_ = high_parts(slots.next(), _mm512_maskz_expand_epi16(mask, seconds), first.width);
     high_ = zero;
     if (first.size <= 32) return;
-    const __m512i others = pick(mask_of_32(second, 32), std::popcount(mask), seconds, zero);
-    high_ = high_parts(slots.next(), others, first.width);
+    const __m512i more_highs = pick(mask_of_32(second, 32), std::popcount(mask), seconds, zero);
+    high_ = high_parts(slots.next(), more_highs, first.width);
   }
 
-  /// Those of the values from i on, a multiple of 32, 0 where they have none. To be called for one i after the other.
+  /// The high parts of values i to i + 31, 0 if missing; i is a multiple of 32, and calls must be in order.
   QUERN_AVX512 __m512i next(unsigned i) {
     const std::uint32_t mask = mask_of_32(values_, i);
     const __m512i picked = pick(mask, taken_, low_, high_);
@@ -325,7 +326,7 @@ class FewHighs {
   }
 
  private:
-  /// For 32 values with that mask: from two registers, of which the first `taken` were of values before.
+  /// The high parts for 32 values with this mask, from two registers whose first `taken` lanes are used up.
   QUERN_AVX512 static __m512i pick(std::uint32_t mask, int taken, __m512i low, __m512i high) {
     const __m512i places = _mm512_maskz_expand_epi16(mask, load(counting.data()));
     const __m512i from = _mm512_add_epi16(places, every_16(static_cast<std::uint32_t>(taken)));
@@ -337,7 +338,7 @@ class FewHighs {
   int taken_ = 0;
 };
 
-/// The high parts of the 32 values from i on, 0 where they have none; `from` are the next ones.
+/// The high parts of values i to i + 31, 0 if missing; advances `from` past those used.
 QUERN_AVX512 __m512i spread(const HighParts::Array& array, unsigned i, const std::uint16_t*& from) {
   const std::uint32_t mask = mask_of_32(array, i);
   const __m512i next = load(from);
@@ -345,17 +346,17 @@ QUERN_AVX512 __m512i spread(const HighParts::Array& array, unsigned i, const std
   return _mm512_maskz_expand_epi16(mask, next);
 }
 
-/// Writes all high parts less one to the places of their values, no_high to the others, up to a multiple of 32.
+/// Writes the high part minus one of each value to its position, no_high to the others, up to a multiple of 32.
 QUERN_AVX512 void place_highs(const std::uint32_t* words, const HighParts& parts, std::uint16_t* placed) {
   HighBuffers highs;
-  for (unsigned of = HighParts::max_arrays; of-- > 0;) {
-    const HighParts::Array& array = parts.arrays[of];
-    const bool is_last = of + 1 == HighParts::max_arrays || parts.arrays[of + 1].above == 0;
-    const std::uint16_t* from = is_last ? nullptr : highs[of + 1].data();
+  for (unsigned index = HighParts::max_arrays; index-- > 0;) {
+    const HighParts::Array& array = parts.arrays[index];
+    const bool is_last = index + 1 == HighParts::max_arrays || parts.arrays[index + 1].above == 0;
+    const std::uint16_t* from = is_last ? nullptr : highs[index + 1].data();
     FineCutter cutter = cutter_of(words, array);
     for (unsigned i = 0; i < array.size; i += 32) {
-      const __m512i below = is_last ? _mm512_setzero_si512() : spread(parts.arrays[of + 1], i, from);
-      _mm512_storeu_si512(highs[of].data() + i, high_parts(cutter.next(), below, array.width));
+      const __m512i below = is_last ? _mm512_setzero_si512() : spread(parts.arrays[index + 1], i, from);
+      _mm512_storeu_si512(highs[index].data() + i, high_parts(cutter.next(), below, array.width));
     }
   }
   const HighParts::Array& first = parts.arrays[0];
@@ -364,8 +365,8 @@ QUERN_AVX512 void place_highs(const std::uint32_t* words, const HighParts& parts
     _mm512_storeu_si512(placed + i, _mm512_sub_epi16(spread(first, i, from), every_16(1)));
 }
 
-/// Writes the values of a run, plus 1, to 16 bits each, up to a multiple of 32. False if that is not the way: if too
-/// many have high parts, or one may have more than 15 bits.
+/// Writes the values of a run, plus 1, to 16 bits each, up to a multiple of 32. False if too many have high parts, or a
+/// value may have more than 15 bits.
 QUERN_AVX512 bool unpack_few_short(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
                                    const HighParts& parts, std::uint16_t* out) {
   if (width >= max_short_width || !FewHighs::suffice(parts)) return false;
@@ -381,7 +382,7 @@ QUERN_AVX512 bool unpack_few_short(const std::uint32_t* words, std::uint64_t bit
   return !is_above(greatest, greatest_short_high(width) + 1);
 }
 
-/// Room for the values of a block in 16 bits.
+/// Space for a block's values in 16 bits.
 struct ShortValues {
   alignas(64) std::array<std::uint16_t, max_block_size> all;
 };
@@ -401,7 +402,7 @@ QUERN_AVX512 void unpack_freqs_with_highs(const std::uint32_t* words, std::uint6
 QUERN_AVX512 void unpack_docids_with_highs(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsigned n,
                                            std::uint32_t before, const HighParts& parts, std::uint32_t* out) {
   ShortValues gaps;
-  // In two loops: the processor can't look far enough ahead to overlap steps that do both.
+  // Two loops: out-of-order execution can't overlap iterations that do both.
   if (unpack_few_short(words, bit, width, n, parts, gaps.all.data())) {
     Summer summer(before, out);
     for (unsigned i = 0; i < n; i += 32) summer.add_pairs(load(gaps.all.data() + i), i + 16 < n);
@@ -447,10 +448,10 @@ QUERN_AVX512 void add_quotients(const std::uint16_t* positions, unsigned width, 
 
 QUERN_AVX512 void add_summed_quotients(const std::uint16_t* positions, unsigned width, unsigned n, std::uint32_t* out) {
   const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(width));
-  __m256i others = load_half(counting.data());
+  __m256i terminators = load_half(counting.data());
   for (unsigned i = 0; i < n; i += 16) {
-    add_to(out + i, _mm256_sub_epi16(load_half(positions + i), others), shift);
-    others = _mm256_add_epi16(others, _mm256_set1_epi16(16));
+    add_to(out + i, _mm256_sub_epi16(load_half(positions + i), terminators), shift);
+    terminators = _mm256_add_epi16(terminators, _mm256_set1_epi16(16));
   }
 }
 

@@ -10,7 +10,7 @@ void unpack(const std::uint32_t* words, std::uint64_t bit, unsigned width, unsig
   for (unsigned i = 0; i < n; ++i, bit += width) out[i] = (width == 0 ? 0 : unpack_one(words, bit, width)) + addend;
 }
 
-/// Each value becomes the sum of `before` and the values up to it.
+/// Replaces each value by `before` plus the sum of the values up to it.
 void sum_up(std::uint32_t before, unsigned n, std::uint32_t* out) {
   for (unsigned i = 0; i < n; ++i) out[i] = before += out[i];
 }

@@ -9,7 +9,7 @@ namespace {
 
 [[noreturn]] void throw_cut() { throw CorruptBlock("a NewPFD block ends too early"); }
 
-/// A block whose header was read and whose slots lie within it.
+/// A block whose header was read and whose slots are known to lie within it.
 struct Block {
   WordView words;
   unsigned n;
@@ -25,17 +25,17 @@ class Parts {
  public:
   explicit Parts(const Block& block) : words_(block.words.data()) {
     if (!block.header.docids.are_allowed() || !block.header.freqs.are_allowed())
-      throw CorruptBlock("a NewPFD block has widths that it can't have");
-    const auto count = [&](const HighPlaces& of, unsigned array, std::uint32_t bit, std::uint32_t n) {
+      throw CorruptBlock("a NewPFD block has invalid widths");
+    const auto count = [&](const HighPlaces& places, unsigned array, std::uint32_t bit, std::uint32_t n) {
       if (array == 0 && is_in_place(n)) return count_ones(bytes_from(bit), n);
-      return masks_of(of)[array].copy(words_, bit, n);
+      return masks_of(places)[array].copy(words_, bit, n);
     };
     if (!block.header.find(block.n, block.words.size(), places_, count)) throw_cut();
   }
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
 
-  /// These show memory of the block and of this object.
+  /// The results refer to memory of the block and of this object.
   HighParts docids(const Header& header) const { return parts(header.docids, places_.docids, docid_masks_); }
   HighParts freqs(const Header& header) const { return parts(header.freqs, places_.freqs, freq_masks_); }
   std::size_t words() const { return words_of_bits(places_.end); }
@@ -44,8 +44,8 @@ class Parts {
   static_assert(HighParts::max_arrays == HighPlaces::arrays);
   using Masks = std::array<CopiedMask, HighParts::max_arrays>;
 
-  /// Whether the mask of so many values of a block is used where it is: it begins and ends with a word there, as in all
-  /// blocks but a list's last.
+  /// Whether the mask of n values can be used in place: it begins and ends at a word boundary, as in all blocks but a
+  /// list's last.
   static bool is_in_place(std::uint32_t n) { return n >= 64 && n % 32 == 0; }
   const std::uint8_t* bytes_from(std::uint32_t bit) const {
     return reinterpret_cast<const std::uint8_t*>(words_) + bit / 8;
@@ -53,10 +53,10 @@ class Parts {
   Masks& masks_of(const HighPlaces& places) { return &places == &places_.docids ? docid_masks_ : freq_masks_; }
   HighParts parts(const Arrays& stream, const HighPlaces& places, const Masks& masks) const {
     HighParts parts;
-    for (unsigned of = 0; of < HighParts::max_arrays; ++of) {
-      const bool in_place = of == 0 && is_in_place(places.above[0]);
-      parts.arrays[of] = {in_place ? bytes_from(places.mask_bits[0]) : masks[of].bytes(), places.above[of],
-                          places.sizes[of], stream.widths[of + 1], places.slot_bits[of]};
+    for (unsigned index = 0; index < HighParts::max_arrays; ++index) {
+      const bool in_place = index == 0 && is_in_place(places.above[0]);
+      parts.arrays[index] = {in_place ? bytes_from(places.mask_bits[0]) : masks[index].bytes(), places.above[index],
+                             places.sizes[index], stream.widths[index + 1], places.slot_bits[index]};
     }
     return parts;
   }
@@ -109,7 +109,7 @@ class NewPfdDecoder final : public ListDecoder {
   }
 
  private:
-  // Apart from the above, so that blocks without exceptions don't make room for them.
+  // Not inlined, so that blocks without exceptions don't reserve this function's stack.
   [[gnu::noinline]] void decode_patched_docids(const Block& block, docid_t before, docid_t* out) const {
     const Parts parts(block);
     kernels_.unpack_docids_with_highs(block.words.data(), block.header.docid_slots_bit(block.n),

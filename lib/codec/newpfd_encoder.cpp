@@ -9,10 +9,10 @@
 namespace quern::newpfd {
 namespace {
 
-/// The high parts less one of an array's exceptions, and the mask that marks these.
+/// The high parts minus one of an array's exceptions, and their mask.
 class HighArray {
  public:
-  /// Those of values in slots of `width` bits.
+  /// Collects the exceptions of `values` in slots of `width` bits.
   void collect(std::span<const std::uint32_t> values, unsigned width) {
     above_ = values.size();
     std::uint32_t* to = values_.data();
@@ -39,7 +39,7 @@ class HighArray {
       to.append(mask_[first / 32], static_cast<unsigned>(std::min<std::size_t>(32, above_ - first)));
     return bit + above_;
   }
-  /// The same with the slots.
+  /// Writes the slots; returns the bit after them.
   std::uint64_t write_slots(unsigned width, std::uint32_t* block, std::uint64_t bit) const {
     pack(values_.data(), static_cast<unsigned>(size_), width, block, bit);
     return bit + size_ * width;
@@ -48,7 +48,7 @@ class HighArray {
  private:
   std::size_t above_ = 0, size_ = 0;
   std::array<std::uint32_t, max_block_size / 32> mask_;
-  std::array<std::uint32_t, max_block_size + 1> values_;  // each is written before it turns out to be none
+  std::array<std::uint32_t, max_block_size + 1> values_;  // one spare: collect() writes each value, then tests it
 };
 
 /// One stream of a block.
@@ -71,7 +71,7 @@ class Stream {
     pack(values_.data(), static_cast<unsigned>(values_.size()), arrays_.widths[0], block, bit);
     return bit + values_.size() * arrays_.widths[0];
   }
-  /// Writes the mask of array number `array`, if it is there; returns the bit after it.
+  /// Writes the mask of array `array`, if it exists; returns the bit after it.
   std::uint64_t write_mask(unsigned array, std::uint32_t* block, std::uint64_t bit) const {
     return array < arrays_.count ? highs_[array - 1].write_mask(block, bit) : bit;
   }
@@ -111,7 +111,7 @@ class NewPfdEncoder final : public ListEncoder {
   CodedBits bits() const override { return bits_; }
 
  private:
-  /// Those of both streams.
+  /// Writes the masks of both streams.
   std::uint64_t write_masks(unsigned array, std::uint32_t* block, std::uint64_t bit) const {
     return freqs_.write_mask(array, block, docids_.write_mask(array, block, bit));
   }

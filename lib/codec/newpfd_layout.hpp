@@ -3,32 +3,32 @@
 
 #include "quern/codec/bit_packing.hpp"
 
-/// Where the parts of a NewPFD block stand; formats/codec/newpfd.md is the page. Nothing here reads memory, so that CPU
-/// and GPU decoders share it.
+/// The layout of a NewPFD block, specified in formats/codec/newpfd.md. Nothing here reads memory, so CPU and GPU
+/// decoders share it.
 namespace quern::newpfd {
 
-/// Arrays of a stream at most: its values, the high parts of their exceptions, and twice the same of these.
+/// Maximum number of arrays of a stream: its values, the high parts of their exceptions, and two more levels of these.
 inline constexpr unsigned max_arrays = 4;
 
-/// Bits of a stream's half of the header, from the low ones up, for the slot width of each array: 5, 4, 4, 3.
+/// Bits for each array's slot width in a stream's half of the header, from the low bits up: 5, 4, 4, 3.
 constexpr unsigned width_bits(unsigned array) { return array == 0 ? 5 : array + 1 < max_arrays ? 4 : 3; }
 
-/// The greatest slot width of an array. That of the values can't be 31.
+/// The greatest slot width of an array. The values' width can't be 31.
 constexpr unsigned max_width(unsigned array) { return array == 0 ? 32 : (1u << width_bits(array)) - 2; }
 
 /// The arrays of a stream.
 struct Arrays {
   unsigned count = 1;
-  unsigned widths[max_arrays] = {};  ///< of the slots; 0 for arrays that aren't there
+  unsigned widths[max_arrays] = {};  ///< slot widths; 0 for missing arrays
 
   constexpr Arrays() = default;
-  /// From its half of the header. The first array is always there, and codes width 32 as 31; of another, the field is
-  /// the width plus 1, or 0 where neither it nor those after it are there.
+  /// Reads a stream's half of the header. The first array always exists, and codes width 32 as 31; the field of another
+  /// is its width plus 1, or 0 if it and all later ones are missing.
   constexpr explicit Arrays(std::uint32_t half) {
     widths[0] = half & 31;
     if (widths[0] == 31) widths[0] = 32;
     half >>= width_bits(0);
-    unsigned present = 1;  // without branches: how many there are is as good as random
+    unsigned present = 1;  // branch-free, since the count is practically random
     for (unsigned array = 1; array < max_arrays; ++array) {
       const unsigned field = half & low_mask(width_bits(array));
       half >>= width_bits(array);
@@ -38,7 +38,7 @@ struct Arrays {
     }
   }
 
-  /// Whether high parts belong to slots that leave bits for them, and none can be 2^15 or more: they are added up in 16
+  /// Whether all slots leave bits for their high parts, and no high part can be 2^15 or more: decoders add them in 16
   /// bits.
   constexpr bool are_allowed() const {
     if (count > 1 && widths[0] == 32) return false;
@@ -56,22 +56,21 @@ struct Arrays {
   }
 };
 
-/// Where the arrays of a stream's high parts are: of each its mask, as many values as the array above has, and its
-/// slots. Bits are counted from the block's first, here and below.
+/// Positions of the arrays of a stream's high parts: each one's mask, with a bit for each value of the array above, and
+/// its slots. Bits count from the start of the block, here and below.
 struct HighPlaces {
   static constexpr unsigned arrays = max_arrays - 1;
   std::uint32_t mask_bits[arrays] = {}, slot_bits[arrays] = {};
-  std::uint32_t above[arrays] = {};  ///< values of the array above; 0 where there is no array
-  std::uint32_t sizes[arrays] = {};  ///< values
+  std::uint32_t above[arrays] = {};  ///< number of values of the array above; 0 if there is no array
+  std::uint32_t sizes[arrays] = {};  ///< number of values
 };
 
-/// Of both streams.
 struct BlockPlaces {
   HighPlaces docids, freqs;
-  std::uint32_t end = 0;  ///< of the block, in bits
+  std::uint32_t end = 0;  ///< end of the block, in bits
 };
 
-/// The block's first word, taken apart.
+/// The block's first word, unpacked.
 struct Header {
   Arrays docids, freqs;
 
@@ -83,17 +82,17 @@ struct Header {
   /// Bits of each half, and of both.
   static constexpr unsigned half_bits = 16, bits = 32;
 
-  /// After the header come the masks of the values, of each stream that has exceptions, and then the slots.
+  /// The header is followed by the values' mask of each stream with exceptions, and then by the slots.
   constexpr std::uint32_t docid_slots_bit(unsigned n) const {
     return bits + n * ((docids.count > 1 ? 1 : 0) + (freqs.count > 1 ? 1 : 0));
   }
   constexpr std::uint32_t freq_slots_bit(unsigned n) const { return docid_slots_bit(n) + n * docids.widths[0]; }
   constexpr std::uint32_t slots_end_bit(unsigned n) const { return freq_slots_bit(n) + n * freqs.widths[0]; }
 
-  /// Finds all arrays of high parts in a block of `words` words, in which the slots are: after these come the masks of
-  /// the high parts, array by array, of both streams in turn, and then their slots, stream by stream. count(stream's
-  /// places, array, bit, n) returns how many of the n bits at `bit`, which are in the block, are ones. False if the
-  /// block ends too early.
+  /// Finds all arrays of high parts in a block of `words` words, which must contain the slots. They are followed by the
+  /// masks of the high parts, array by array with the streams alternating, and then by their slots, stream by stream.
+  /// count(stream's places, array, bit, n) returns the number of ones among the n bits at `bit`, which lie in the
+  /// block. False if the block ends too early.
   template <class Count>
   constexpr bool find(unsigned n, std::uint64_t words, BlockPlaces& places, Count&& count) const {
     const std::uint64_t end = 32 * words;

@@ -7,7 +7,7 @@
 namespace quern::newpfd {
 namespace {
 
-/// Values that are counted at a time.
+/// Values counted per step.
 constexpr std::size_t step = 8;
 
 }  // namespace
@@ -47,7 +47,7 @@ WidthSearch::Reached WidthSearch::exceptions(const Reached& reached, unsigned wi
 }
 
 void WidthSearch::end(const Reached& reached, unsigned width) {
-  // There are no slots of 31 bits.
+  // Slots of 31 bits don't exist.
   const unsigned named = reached.array == 0 && width == 31 ? 32 : width;
   const std::uint64_t bits = reached.bits + reached.values * named;
   if (named > max_width(reached.array) || bits >= best_bits_) return;
@@ -68,7 +68,7 @@ void WidthSearch::search(const Reached& reached) {
   for (unsigned width = 0; width < whole && width <= greatest; ++width) {
     if (reached.bits + reached.values * (width + 1) + array_cost >= best_bits_) break;
     const Reached above = exceptions(reached, width);
-    if (above.values > most_values(above.array, count_)) continue;
+    if (above.values > max_values(above.array, count_)) continue;
     if (above.bits + (rest(above) == 0 ? 0 : above.values) >= best_bits_) continue;
     tried_.widths[reached.array] = width;
     search(above);
@@ -83,14 +83,13 @@ void WidthSearch::try_out(const Arrays& arrays) {
     if (array + 1 == arrays.count || whole <= arrays.widths[array]) return end(reached, whole);
     tried_.widths[array] = arrays.widths[array];
     reached = exceptions(reached, arrays.widths[array]);
-    if (reached.values > most_values(reached.array, count_)) return;
+    if (reached.values > max_values(reached.array, count_)) return;
   }
 }
 
 Arrays WidthSearch::find(std::span<const std::uint32_t> values, const Arrays& likely) {
   begin(values);
-  // Only for the bits that it takes: of arrays that take the same, the ones to be chosen must not depend on other
-  // values.
+  // Tried first only as a bound: among arrays of the same size, the choice must not depend on other values.
   try_out(likely);
   if (best_bits_ != ~std::uint64_t{0}) ++best_bits_;
   Reached all;

@@ -9,53 +9,53 @@
 
 namespace quern::newpfd {
 
-/// Finds the arrays that code the values of a stream in the fewest bits.
+/// Finds the arrays that code a stream's values in the fewest bits.
 ///
 /// A value v is an exception of array k if v >= T_k, where T_0 = 2^b_0 and T_k = T_(k-1) + 2^(b_0 + ... + b_k): each
-/// array takes b_k bits, and 1, off the high part. So it suffices to count the values from some thresholds on.
+/// array removes b_k bits, and 1, from the high part. So it suffices to count the values at or above some thresholds.
 class WidthSearch {
  public:
-  /// The arrays for these values, at most max_block_size. It is quicker if `likely` ones, of other values, are nearly
-  /// as good; the result is the same. Counts `array_cost` bits for each array after the first, so that none is made for
-  /// less. The second array has at most half as many values or 64, the third a quarter or 32: decoders keep so many in
-  /// registers, and to allow more saves one bit in a hundred.
+  /// The best arrays for these values, at most max_block_size. Faster if the arrays `likely` of other values are almost
+  /// as good; the result is the same. Each array after the first is charged `array_cost` bits, so it must save more
+  /// than that. The second array may have at most half of the values or 64, the third a quarter or 32: decoders keep
+  /// that many in registers, and a higher limit would save only one percent.
   Arrays find(std::span<const std::uint32_t> values, const Arrays& likely);
-  /// The most values that find() lets an array have, of `values` in the first.
-  static constexpr std::uint64_t most_values(unsigned array, std::uint64_t values) {
+  /// The maximum size of an array in find()'s result, where the first array has `values` values.
+  static constexpr std::uint64_t max_values(unsigned array, std::uint64_t values) {
     return array == 1   ? std::max<std::uint64_t>(64, values / 2)
            : array == 2 ? std::max<std::uint64_t>(32, values / 4)
                         : max_block_size;
   }
 
-  /// Bits that the arrays take which find() returned last, masks included.
+  /// Bits of the arrays that find() last returned, masks included.
   std::uint64_t bits() const { return best_bits_ - array_cost * (best_.count - 1); }
 
   static constexpr unsigned array_cost = 8;
 
  private:
-  /// Values that reach an array: how many, what was taken off them, and by how many bits they were shifted.
+  /// Values that reach an array: their number, the threshold subtracted from them, and the bits shifted out.
   struct Reached {
     unsigned array = 0;
     std::uint64_t values = 0, threshold = 0;
     unsigned shift = 0;
-    std::uint64_t bits = 0;  ///< that all arrays before take
+    std::uint64_t bits = 0;  ///< bits of all earlier arrays
   };
 
   void begin(std::span<const std::uint32_t> values);
   std::uint64_t count_from(std::uint64_t threshold) const;
-  /// What the greatest value has left.
+  /// What is left of the greatest value.
   std::uint64_t rest(const Reached& reached) const { return (greatest_ - reached.threshold) >> reached.shift; }
-  /// The values that are exceptions with slots of that width.
+  /// The values that are exceptions for slots of this width.
   Reached exceptions(const Reached& reached, unsigned width) const;
-  /// Tries all widths of an array, and of those after it.
+  /// Tries all widths of an array and of the later ones.
   void search(const Reached& reached);
-  /// Tries these.
+  /// Tries these arrays.
   void try_out(const Arrays& arrays);
-  /// The array takes all that is left of the values.
+  /// Ends with an array that holds all remaining bits of the values.
   void end(const Reached& reached, unsigned width);
 
   alignas(32) std::array<std::uint32_t, max_block_size> values_;
-  std::size_t count_ = 0, size_ = 0;  ///< values, and with zeros after them up to a whole register
+  std::size_t count_ = 0, size_ = 0;  ///< number of values, without and with padding zeros to a full register
   std::uint64_t greatest_ = 0;
   Arrays tried_, best_;
   std::uint64_t best_bits_ = 0;

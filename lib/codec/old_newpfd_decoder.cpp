@@ -13,7 +13,7 @@ namespace {
 
 [[noreturn]] void throw_corrupt(const char* what) { throw CorruptBlock(std::string("a NewPFD block ") + what); }
 
-/// A block whose header was read and whose slots lie within it.
+/// A block whose header was read and whose slots are known to lie within it.
 struct Block {
   WordView words;
   unsigned n;
@@ -29,8 +29,8 @@ struct Block {
   WordView freq_exceptions() const { return words.subspan(header.freq_exceptions_word(n)); }
 };
 
-/// Calls patch(position, addend) for the `count` exceptions of a stream: the gaps between their positions come first,
-/// then their high parts less one.
+/// Calls patch(position, addend) for the `count` exceptions of a stream, stored as the gaps between their positions
+/// followed by their high parts minus one.
 template <class Patch>
 void for_each_exception(WordView from, unsigned count, unsigned n, unsigned width, Patch patch) {
   Simple16Reader gaps(from), highs(from);
@@ -38,7 +38,7 @@ void for_each_exception(WordView from, unsigned count, unsigned n, unsigned widt
   std::uint64_t position = 0;
   for (unsigned i = 0; i < count; ++i, ++position) {
     position += gaps.next();
-    if (position >= n) throw_corrupt("has an exception after its last value");
+    if (position >= n) throw_corrupt("has an exception past its last value");
     patch(static_cast<unsigned>(position), patch_of(highs.next(), width));
   }
 }

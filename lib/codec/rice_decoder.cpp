@@ -12,16 +12,16 @@ namespace {
 
 [[noreturn]] void throw_corrupt(const char* what) { throw CorruptBlock(std::string("a Rice-coded ") + what); }
 
-constexpr const char* other_number = "block has a unary part of another number of values";
+constexpr const char* wrong_count = "block has a unary part with the wrong number of values";
 
-/// Where terminators stand in a unary part.
+/// Positions of the terminators in a unary part.
 template <class Position>
 class Terminators {
  public:
-  /// Before the first.
+  /// Position -1 precedes the first terminator.
   Terminators() { all_[lead - 1] = static_cast<Position>(-1); }
 
-  /// Finds the first n. Returns false if there are fewer.
+  /// Finds the first n terminators. Returns false if there are fewer.
   bool find(const Kernels& kernels, const std::uint32_t* words, std::uint64_t bit, std::uint32_t bits, unsigned n) {
     Position* const to = all_.data() + lead;
     if constexpr (sizeof(Position) == 2) return kernels.find_terminators(words, bit, bits, n, to);
@@ -35,7 +35,7 @@ class Terminators {
   alignas(64) std::array<Position, lead + max_block_size + unary_slack> all_;
 };
 
-/// The lengths in a block's header. Throws CorruptBlock if they are not all there, or can't hold n terminators.
+/// Reads the lengths in a block's header. Throws CorruptBlock if they are incomplete or too small for n terminators.
 UnaryBits read_lengths(WordView block, unsigned n) {
   if (block.empty() || block.size() < header_words(block[0])) throw_corrupt("block ends too early");
   UnaryBits lengths{block[0] & 0xffff, block[0] >> 16};
@@ -46,7 +46,7 @@ UnaryBits read_lengths(WordView block, unsigned n) {
   return lengths;
 }
 
-/// A block whose parts all lie within it.
+/// A block whose parts are known to lie within it.
 struct Block {
   WordView words;
   UnaryBits unary;
@@ -54,22 +54,22 @@ struct Block {
 
   Block(WordView words_, unsigned n, Widths widths)
       : words(words_), unary(read_lengths(words_, n)), layout(widths, n, unary) {
-    // A short length in a word of its own would shift all that follows.
+    // A short length in a separate word would shift the layout.
     if (header_words(words[0]) != header_words(header_word(unary)))
       throw_corrupt("block has a header that is too long");
     if (layout.words() > words.size()) throw_corrupt("block ends too early");
   }
 
-  /// Finds the terminators of all n values, which must fill the unary part to its end.
+  /// Finds the terminators of all n values; the last must be the unary part's last bit.
   template <class Position>
   void find_all(const Kernels& kernels, std::uint64_t bit, std::uint32_t bits, unsigned n,
                 Terminators<Position>& terminators) const {
     if (!terminators.find(kernels, words.data(), bit, bits, n) || terminators.data()[n - 1] != bits - 1)
-      throw_corrupt(other_number);
+      throw_corrupt(wrong_count);
   }
 };
 
-/// Whether positions in a unary part take more than 16 bits.
+/// Whether positions in a unary part need more than 16 bits.
 constexpr bool is_far(std::uint32_t bits) { return bits > max_near_bits; }
 
 class RiceDecoder final : public ListDecoder {
@@ -109,7 +109,7 @@ class RiceDecoder final : public ListDecoder {
   std::uint32_t freq_quotient(const Block& block, unsigned i) const {
     Terminators<Position> terminators;
     if (!terminators.find(kernels_, block.words.data(), block.layout.freq_unary_bit, block.unary.freq, i + 1))
-      throw_corrupt(other_number);
+      throw_corrupt(wrong_count);
     return quotient_at(terminators.data(), i);
   }
 
@@ -132,7 +132,7 @@ class RiceDecoder final : public ListDecoder {
 
 std::unique_ptr<ListDecoder> make_decoder(WordView list) {
   if (list.empty() || !Widths::is_valid(list[0])) throw_corrupt("list has no valid header");
-  return std::make_unique<RiceDecoder>(Widths::of_word(list[0]));
+  return std::make_unique<RiceDecoder>(Widths::from_word(list[0]));
 }
 
 }  // namespace quern::rice

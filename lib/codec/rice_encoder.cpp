@@ -8,7 +8,7 @@
 namespace quern::rice {
 namespace {
 
-/// How many of a list's values have each bit set: that gives the sum of value >> b for every b, exactly.
+/// Counts, for each bit, the list's values with that bit set: gives the exact sum of value >> b for every b.
 class BitCounts {
  public:
   void clear() { counts_ = {}; }
@@ -20,11 +20,11 @@ class BitCounts {
     for (unsigned bit = 0; bit < 32; ++bit) counts_[bit] += counts[bit];
   }
 
-  /// The width with which n values take the fewest bits: remainders and unary quotients. It is near the logarithm of
-  /// the mean.
+  /// The width for which n values take the fewest bits, remainders and unary quotients together. It is close to the
+  /// logarithm of the mean.
   unsigned best_width(std::uint64_t n) const {
     unsigned best = max_width;
-    // Doubles can't overflow here, and IEEE arithmetic makes the same choice on every machine.
+    // Doubles can't overflow here, and IEEE arithmetic gives the same choice on every machine.
     double least = std::numeric_limits<double>::infinity(), quotients = 0;
     for (unsigned bit = 32; bit-- > 0;) {
       quotients = 2 * quotients + static_cast<double>(counts_[bit]);
@@ -41,7 +41,7 @@ class BitCounts {
   std::array<std::uint64_t, 32> counts_{};
 };
 
-/// Bits of the values in unary code. Throws InvalidArgument if no length field could name them.
+/// Bits of the values in unary code. Throws InvalidArgument if they exceed a length field.
 std::uint32_t unary_bits(std::span<const std::uint32_t> values, unsigned width) {
   std::uint64_t bits = values.size();
   for (const std::uint32_t value : values) bits += value >> width;

@@ -3,26 +3,23 @@
 
 #include "quern/codec/bit_packing.hpp"
 
-/// Where the parts of a Rice-coded list and its blocks stand; formats/rice.md is the page. Nothing here reads memory,
-/// so that CPU and GPU decoders share it.
+/// The layout of a Rice-coded list and its blocks, specified in formats/codec/rice.md. Nothing here reads memory, so
+/// CPU and GPU decoders share it.
 namespace quern::rice {
 
 inline constexpr unsigned max_width = 31;
-/// This value in a half of the block header means that the length is in a word of its own.
+/// In a half of the block header: the length is in a separate word.
 inline constexpr std::uint32_t long_length = 0xffff;
 
-/// Bits of a remainder, for the whole list: the list header.
+/// The list header: bits of a remainder, for the whole list.
 struct Widths {
   unsigned docid = 0, freq = 0;
-  /// Until version 2 of the index, blocks had the base sums of Ding et al.: words in front of the bit string that
-  /// nobody needs, since a block is short and begins with a known document.
-  bool has_base_sums = false;
 
-  constexpr std::uint32_t word() const { return docid | freq << 5 | (has_base_sums ? 0u : 1u << 10); }
-  static constexpr Widths of_word(std::uint32_t word) { return {word & 31, word >> 5 & 31, (word >> 10 & 1) == 0}; }
-  /// Bits of the word that mean nothing are zero.
-  static constexpr bool is_valid(std::uint32_t word) { return word >> 11 == 0; }
-  /// Bits of the list header that tell of docIDs, and of frequencies.
+  constexpr std::uint32_t word() const { return docid | freq << 5 | 1u << 10; }
+  static constexpr Widths from_word(std::uint32_t word) { return {word & 31, word >> 5 & 31}; }
+  /// Above the widths stands a single 1.
+  static constexpr bool is_valid(std::uint32_t word) { return word >> 10 == 1; }
+  /// Bits of the list header attributed to docIDs and to frequencies.
   static constexpr unsigned docid_bits = 27, freq_bits = 5;
 };
 
@@ -37,25 +34,18 @@ constexpr std::uint32_t header_word(UnaryBits lengths) {
   return (is_long(lengths.docid) ? long_length : lengths.docid) | (is_long(lengths.freq) ? long_length : lengths.freq)
                                                                       << 16;
 }
-/// Words of the block header with lengths of their own word.
+/// Words of the block header, including separate length words.
 constexpr unsigned header_words(std::uint32_t first_word) {
   return 1u + ((first_word & 0xffff) == long_length) + (first_word >> 16 == long_length);
 }
 
-/// Words of base sums: a sum before each 128th remainder but the first, half a word before each 128th unary bit.
-constexpr std::uint32_t base_sum_words(unsigned docid_width, unsigned n, std::uint32_t docid_unary) {
-  constexpr unsigned distance = 128;
-  return (docid_width == 0 ? 0 : (n - 1) / distance) + ((docid_unary - 1) / distance + 1) / 2;
-}
-
-/// Offsets from the block's first word or bit.
+/// Offsets in words or bits from the start of the block.
 struct Layout {
   std::uint64_t bit_string_word;
   std::uint64_t docid_remainders_bit, freq_remainders_bit, docid_unary_bit, freq_unary_bit, end_bit;
 
   constexpr Layout(Widths widths, unsigned n, UnaryBits unary)
-      : bit_string_word(header_words(header_word(unary)) +
-                        (widths.has_base_sums ? base_sum_words(widths.docid, n, unary.docid) : 0)),
+      : bit_string_word(header_words(header_word(unary))),
         docid_remainders_bit(32 * bit_string_word),
         freq_remainders_bit(docid_remainders_bit + std::uint64_t{n} * widths.docid),
         docid_unary_bit(freq_remainders_bit + std::uint64_t{n} * widths.freq),

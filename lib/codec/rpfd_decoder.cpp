@@ -17,7 +17,7 @@ struct ListWidths {
   Widths docids{}, freqs{};
 };
 
-/// Takes the counts at the front of a block, one after another.
+/// Reads the counts at the start of a block in order.
 class CountReader {
  public:
   explicit CountReader(WordView words) : words_(words) { refill(); }
@@ -32,7 +32,7 @@ class CountReader {
     return count;
   }
 
-  /// After the counts taken.
+  /// The position after the counts read so far.
   std::uint32_t bit() const { return bit_; }
 
  private:
@@ -49,8 +49,8 @@ class CountReader {
   std::uint32_t bit_ = 0;
 };
 
-/// A block whose counts were read and whose parts all lie within it. The recursion is known to the compiler, so that
-/// it can unroll the loops over arrays.
+/// A block whose counts were read and whose parts are known to lie within it. The recursion is a template parameter, so
+/// that loops over arrays unroll.
 template <unsigned recursion>
 class Block {
  public:
@@ -102,10 +102,10 @@ class Block {
 
  private:
   static constexpr const Shape& shape = shapes[recursion];
-  /// Space for unpacking to write over.
+  /// Includes space for unpacking to overrun.
   using Values = ExceptionValues<std::uint32_t, max_block_size + over_write_values>;
 
-  /// Puts the high parts of a stream's exceptions, which are some, at the places of their values.
+  /// Places the high parts of a stream, which must have exceptions, at their values' positions.
   void place(const Stream& stream, const Widths& widths, PlacedHighs<std::uint32_t>& to) const {
     Values highs, gaps;
     decode_highs(stream, widths, 0, highs);
@@ -113,9 +113,9 @@ class Block {
     if (!to.place(gaps.data(), highs.data(), stream.exceptions[0], stream.values[0])) throw_behind();
   }
 
-  [[noreturn]] static void throw_behind() { throw_corrupt("block has an exception after its last value"); }
+  [[noreturn]] static void throw_behind() { throw_corrupt("block has an exception past its last value"); }
 
-  /// All values of a nested array, its exceptions in place. At most max_recursion deep.
+  /// Decodes all values of a nested array, exceptions included. Recurses at most max_recursion times.
   void decode(const Stream& stream, const Widths& widths, unsigned array, std::uint32_t* out) const {
     kernels_.unpack(words_.data(), stream.slots_bit[array], widths[array], stream.values[array], out);
     if (stream.exceptions[array] != 0) patch(stream, widths, array, out);
@@ -176,15 +176,15 @@ class RpfdDecoder final : public ListDecoder {
 
 std::unique_ptr<ListDecoder> make_decoder(const CodecOptions& options, WordView list) {
   check_codec_options(options);
-  if (list.size() < list_header_words(options.recursion)) throw_corrupt("list has no whole header");
+  if (list.size() < list_header_words(options.recursion)) throw_corrupt("list has an incomplete header");
   ListWidths widths;
   const unsigned arrays = arrays_of(options.recursion);
   std::uint32_t bit = 0;
-  for (Widths* of_stream : {&widths.docids, &widths.freqs})
+  for (Widths* stream_widths : {&widths.docids, &widths.freqs})
     for (unsigned i = 0; i < arrays; ++i, bit += code_bits)
-      (*of_stream)[i] = static_cast<std::uint8_t>(width_of_code(unpack_one(list.data(), bit, code_bits)));
+      (*stream_widths)[i] = static_cast<std::uint8_t>(width_of_code(unpack_one(list.data(), bit, code_bits)));
   if (unpack_one(list.data(), bit, 32 * list_header_words(options.recursion) - bit) != 0)
-    throw_corrupt("list has a header with bits that mean nothing");
+    throw_corrupt("list has a header with unused bits set");
   switch (options.recursion) {
     case 0:
       return std::make_unique<RpfdDecoder<0>>(widths);

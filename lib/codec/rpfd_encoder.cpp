@@ -11,7 +11,7 @@ namespace {
 /// One stream of a block, split into slots and exceptions at every depth.
 class SplitStream {
  public:
-  /// Fills in the stream's counts.
+  /// Also sets the counts of `stream`.
   void split(const Shape& shape, const Widths& widths, std::span<const std::uint32_t> values, Stream& stream) {
     arrays_[0] = values;
     for (unsigned i = 0; i < shape.size; ++i) {
@@ -99,8 +99,8 @@ class RpfdEncoder final : public ListEncoder {
     coded_.accept(gaps, freqs);
     docids_.split(shape_, docid_widths_, gaps, layout_.docids);
     freqs_.split(shape_, freq_widths_, freqs, layout_.freqs);
-    const std::uint64_t count_bits_of_freqs = layout_.freqs.bits_of_counts(shape_, freq_widths_);
-    const std::uint64_t count_bits = layout_.docids.bits_of_counts(shape_, docid_widths_) + count_bits_of_freqs;
+    const std::uint64_t freq_count_bits = layout_.freqs.bits_of_counts(shape_, freq_widths_);
+    const std::uint64_t count_bits = layout_.docids.bits_of_counts(shape_, docid_widths_) + freq_count_bits;
     layout_.place(shape_, docid_widths_, freq_widths_, static_cast<std::uint32_t>(count_bits));
 
     const std::size_t start = out.size();
@@ -109,7 +109,7 @@ class RpfdEncoder final : public ListEncoder {
     out.resize(start + layout_.words);
 
     const std::uint64_t freq_bits =
-        count_bits_of_freqs + layout_.freqs.bits_of_slots(shape_, freq_widths_) + 32 * layout_.freqs.raw_words(shape_);
+        freq_count_bits + layout_.freqs.bits_of_slots(shape_, freq_widths_) + 32 * layout_.freqs.raw_words(shape_);
     bits_.freq_bits += freq_bits;
     bits_.docid_bits += 32 * std::uint64_t{layout_.words} - freq_bits;
   }
@@ -117,7 +117,7 @@ class RpfdEncoder final : public ListEncoder {
   CodedBits bits() const override { return bits_; }
 
  private:
-  /// Writes from front to back, since packing may clear the bits that follow.
+  /// Writes in ascending order, since packing may clear the following bits.
   void write(std::uint32_t* block) const {
     BitAppender to(block, 0);
     write_counts(layout_.docids, docid_widths_, to);

@@ -5,27 +5,27 @@
 
 #include "quern/codec/bit_packing.hpp"
 
-/// Where the parts of a recursively PForDelta-coded list and its blocks stand; formats/rpfd.md is the page. Nothing
-/// here reads memory but through a reader that is handed in, so that CPU and GPU decoders share it.
+/// The layout of a recursively PForDelta-coded list and its blocks, specified in formats/codec/rpfd.md. Reads memory
+/// only through a reader passed in, so CPU and GPU decoders share it.
 namespace quern::rpfd {
 
 inline constexpr unsigned max_recursion = 4;
-/// Arrays of one stream: the values, and for each array that isn't at depth 0 the high parts and the position gaps of
-/// its exceptions.
+/// Arrays of one stream: the values, and for each array above depth 0 the high parts and the position gaps of its
+/// exceptions.
 constexpr unsigned arrays_of(unsigned recursion) { return (2u << recursion) - 1; }
 inline constexpr unsigned max_arrays = arrays_of(max_recursion);
 
-/// The widths a code names: 0 to 30 and 32. 31 stands for 32.
+/// Widths that a code can express: 0 to 30, and 32, coded as 31.
 constexpr unsigned width_of_code(unsigned code) { return code == 31 ? 32 : code; }
 constexpr unsigned code_of_width(unsigned width) { return width == 32 ? 31 : width; }
 inline constexpr unsigned code_bits = 5;
 
-/// How the arrays of a stream hang together, in preorder: an array, then all of its high parts, then all of its
-/// position gaps.
+/// The tree of a stream's arrays in preorder: an array, then its subtree of high parts, then its subtree of position
+/// gaps.
 struct Shape {
   struct Array {
     std::uint8_t parent = 0;
-    std::uint8_t highs = 0, positions = 0;  ///< children; 0 at depth 0, where 32-bit words stand for them
+    std::uint8_t highs = 0, positions = 0;  ///< children; 0 at depth 0, which uses 32-bit words instead
   };
   std::array<Array, max_arrays> arrays{};
   unsigned size = 0;
@@ -52,19 +52,19 @@ constexpr unsigned list_header_words(unsigned recursion) {
   return static_cast<unsigned>(words_of_bits(2 * code_bits * arrays_of(recursion)));
 }
 
-/// Bits in which a block says how many of an array's values are exceptions. Slots of 32 bits have none.
+/// Bits of a block's field for the number of exceptions of an array. Slots of 32 bits have none.
 constexpr unsigned count_bits(unsigned values, unsigned width) {
   return width == 32 ? 0 : static_cast<unsigned>(std::bit_width(values));
 }
 
 /// One stream of a block.
 struct Stream {
-  std::array<std::uint16_t, max_arrays> values;      ///< in each array
-  std::array<std::uint16_t, max_arrays> exceptions;  ///< among them
-  std::array<std::uint32_t, max_arrays> slots_bit;   ///< from the block's first bit
+  std::array<std::uint16_t, max_arrays> values;      ///< number of values of each array
+  std::array<std::uint16_t, max_arrays> exceptions;  ///< number of exceptions of each array
+  std::array<std::uint32_t, max_arrays> slots_bit;   ///< offset from the start of the block
   std::array<std::uint32_t, max_arrays> raw_word;    ///< at depth 0: highs, then position gaps, a word each
 
-  /// Takes the counts from read(bits), which gives the block's next bits as a number.
+  /// Takes the counts from read(bits), which returns the block's next `bits` bits as a number.
   template <class Read>
   constexpr void count(const Shape& shape, const Widths& widths, unsigned n, Read&& read) {
     for (unsigned i = 0; i < shape.size; ++i) {
@@ -92,14 +92,14 @@ struct Stream {
   }
 };
 
-/// A whole block, once its counts are known.
+/// The layout of a block whose counts are known.
 struct Layout {
   Stream docids, freqs;
   std::uint32_t slots_end_bit = 0;
   std::uint32_t words = 0;
 
-  /// Finds where each array's slots begin, given the bit after the counts: the docIDs' own slots, the frequencies'
-  /// own, then all other arrays; then, from a word on, raw exceptions.
+  /// Computes the offsets of all arrays' slots from the bit after the counts: the docIDs' own slots, the frequencies'
+  /// own, then all other arrays; then, from a word boundary, raw exceptions.
   constexpr void place(const Shape& shape, const Widths& docid_widths, const Widths& freq_widths,
                        std::uint32_t counts_end_bit) {
     std::uint32_t bit = counts_end_bit;

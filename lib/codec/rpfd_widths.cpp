@@ -11,16 +11,15 @@ namespace {
 /// An exception at depth 0 takes a word for its high part and one for its position gap.
 constexpr std::uint64_t raw_exception_bits = 64;
 
-/// Position gaps cost a step for each bit of each value, so they are taken from a list's first blocks and from a
-/// sample of all others.
+/// Position gaps cost a step per bit of each value, so they come from a list's first blocks and a sample of the others.
 constexpr unsigned whole_blocks = 16, sample_distance = 8;
 
 unsigned width_of(std::uint32_t value) { return static_cast<unsigned>(std::bit_width(value)); }
 
-/// The least slot width there is a code for.
+/// The smallest slot width that has a code.
 unsigned slot_width(unsigned width) { return width == 31 ? 32 : width; }
 
-/// The largest bit width that any value has; 0 if there are no values.
+/// The largest bit width of any value; 0 if there are no values.
 unsigned max_of(const std::array<std::uint64_t, 33>& widths) {
   unsigned greatest = 32;
   while (greatest > 0 && widths[greatest] == 0) --greatest;
@@ -53,7 +52,7 @@ void WidthStatistics::add(std::span<const std::uint32_t> values) {
   }
   max_ = std::max(max_, greatest);
   values_ += values.size();
-  // Recursion 0 stores position gaps as words, whatever their widths.
+  // Recursion 0 stores position gaps as words of fixed width.
   const bool needs_gaps = recursion_ != 0;
   if (needs_gaps && blocks_ < whole_blocks)
     track_gaps(values, 1);
@@ -118,7 +117,7 @@ WidthStatistics::Flat WidthStatistics::best_flat(const Histogram& widths) {
 void WidthStatistics::split_widths(const Histogram& widths, unsigned width, std::uint64_t total, std::uint64_t above,
                                    Histogram& highs, Histogram& gaps) {
   for (unsigned whole = width + 1; whole <= max_of(widths); ++whole) {
-    // One of 2^(k-1) numbers of k bits is a power of two, and one bit shorter when it is less by one.
+    // One of 2^(k-1) numbers of k bits is a power of two; minus one it is one bit shorter.
     const unsigned bits = whole - width;
     const std::uint64_t shorter = widths[whole] >> (bits - 1);
     highs[bits - 1] += shorter;
@@ -154,8 +153,8 @@ void WidthStatistics::for_each_width(const Histogram& widths, Visit visit) const
 std::uint64_t WidthStatistics::min_bits(const Histogram& widths, unsigned depth) const {
   if (depth == 0) return best_flat(widths).bits;
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-  for_each_width(widths, [&](unsigned, std::uint64_t own_bits, const Histogram& highs, const Histogram& gaps) {
-    least = std::min(least, own_bits + best_flat(highs).bits + best_flat(gaps).bits);
+  for_each_width(widths, [&](unsigned, std::uint64_t array_bits, const Histogram& highs, const Histogram& gaps) {
+    least = std::min(least, array_bits + best_flat(highs).bits + best_flat(gaps).bits);
   });
   return least;
 }
@@ -168,8 +167,8 @@ void WidthStatistics::choose_below(unsigned array, unsigned depth, const Histogr
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
   Histogram best_highs{}, best_gaps{};
   const unsigned estimated_depth = std::min(depth - 1, 1u);
-  for_each_width(widths, [&](unsigned width, std::uint64_t own_bits, const Histogram& highs, const Histogram& gaps) {
-    const std::uint64_t bits = own_bits + min_bits(highs, estimated_depth) + min_bits(gaps, estimated_depth);
+  for_each_width(widths, [&](unsigned width, std::uint64_t array_bits, const Histogram& highs, const Histogram& gaps) {
+    const std::uint64_t bits = array_bits + min_bits(highs, estimated_depth) + min_bits(gaps, estimated_depth);
     if (bits > least) return;
     least = bits;
     chosen[array] = static_cast<std::uint8_t>(width);

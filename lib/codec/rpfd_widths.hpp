@@ -7,15 +7,15 @@
 
 namespace quern::rpfd {
 
-/// What the widths of a list's arrays are chosen from: gathered block by block in the first pass.
+/// Statistics from which the widths of a list's arrays are chosen, gathered block by block in the first pass.
 class WidthStatistics {
  public:
   explicit WidthStatistics(unsigned recursion) : recursion_(recursion) {}
   void clear();
-  /// The values of one stream of a block.
+  /// Adds the values of one stream of a block.
   void add(std::span<const std::uint32_t> values);
-  /// Widths for the smallest size: exact sums at recursion 0, and at recursion 1 for lists of few blocks;
-  /// deeper arrays are taken to have exceptions at random places.
+  /// Widths for the smallest size: exact at recursion 0, and at recursion 1 for lists of few blocks; deeper arrays are
+  /// estimated with exceptions at random positions.
   Widths choose() const;
 
  private:
@@ -28,15 +28,15 @@ class WidthStatistics {
   };
 
   static Flat best_flat(const Histogram& widths);
-  /// Widths of the high parts and of the position gaps that an array with values of these widths has with slots of
-  /// `width` bits, if its exceptions stand at random places.
+  /// Estimated widths of the high parts and the position gaps of an array whose values have these widths, with slots of
+  /// `width` bits and exceptions at random positions.
   static void split_widths(const Histogram& widths, unsigned width, std::uint64_t total, std::uint64_t above,
                            Histogram& highs, Histogram& gaps);
-  /// Calls visit(width, bits of slots and of nested counts, highs, gaps) for each slot width worth a try.
+  /// Calls visit(width, bits of slots and of nested counts, highs, gaps) for each promising slot width.
   template <class Visit>
   void for_each_width(const Histogram& widths, Visit visit) const;
   std::uint64_t nested_count_bits(std::uint64_t exceptions) const;
-  /// The estimated size of an array and all below it, at depth 0 or 1.
+  /// The estimated size of an array and its subtree, at depth 0 or 1.
   std::uint64_t min_bits(const Histogram& widths, unsigned depth) const;
   void choose_below(unsigned array, unsigned depth, const Histogram& widths, Widths& chosen) const;
   void track_gaps(std::span<const std::uint32_t> values, std::uint32_t weight);
@@ -49,12 +49,12 @@ class WidthStatistics {
   std::uint64_t values_ = 0;
   std::uint64_t blocks_ = 0;
   unsigned max_ = 0;  ///< bit width
-  /// By bit width, and bit width without the top bit: a value v >= 2^b has a high part less one, (v >> b) - 1, that
-  /// is one bit shorter where v >> b is a power of two.
+  /// Counts by bit width, and by bit width without the top bit: a value v >= 2^b has a high part minus one, (v >> b) -
+  /// 1, that is one bit shorter if v >> b is a power of two.
   std::array<std::array<std::uint32_t, 33>, 33> shapes_{};
-  /// For each slot width: a sample of the exceptions' position gaps by bit width.
+  /// For each slot width: a sample of the exceptions' position gaps, by bit width.
   std::array<std::array<std::uint32_t, 10>, 32> gaps_{};
-  /// For each slot width: bits of the blocks' counts of exceptions' exceptions, for one array.
+  /// For each slot width: the size of the blocks' counts of nested exceptions, for one array.
   std::array<std::uint64_t, 32> nested_count_bits_{};
 };
 

@@ -11,13 +11,13 @@
 namespace quern {
 namespace {
 
-/// The most bits of a list: of each posting, 32 of the docID and a frequency's 31 zeros and 32 bits.
+/// The maximum size of a list: per posting, 32 bits of docID, and 31 zeros and 32 bits of frequency.
 constexpr std::size_t max_list_bytes = max_short_list * (32 + 31 + 32) / 8;
 
-/// Bits go into bytes low bits first, of a single list.
+/// Writes the bits of one list into bytes, low bits first.
 class BitWriter {
  public:
-  /// At most 32 bits, none set above them.
+  /// Appends at most 32 bits; higher bits must be zero.
   void put(std::uint64_t value, unsigned bits) {
     pending_ |= value << pending_bits_;
     pending_bits_ += bits;
@@ -27,7 +27,7 @@ class BitWriter {
     pending_bits_ %= 8;
   }
   std::uint64_t count() const { return size_ * 8 + pending_bits_; }
-  /// All bits; the last byte may be padded with zeros.
+  /// All bits; the last byte is zero-padded.
   ByteView bytes() const { return ByteView(bytes_).first(size_ + (pending_bits_ > 0 ? 1 : 0)); }
 
  private:
@@ -37,7 +37,7 @@ class BitWriter {
   unsigned pending_bits_ = 0;
 };
 
-/// Reads a single list.
+/// Reads the bits of one list.
 class BitReader {
  public:
   explicit BitReader(ByteView bytes) : end_(std::min(bytes.size(), max_list_bytes) * 8) {
@@ -45,18 +45,18 @@ class BitReader {
     store_le(bytes_.data() + end_ / 8, std::uint64_t{0});
   }
 
-  /// At most 32 bits.
+  /// Reads at most 32 bits.
   std::uint64_t get(unsigned bits) {
     need(bits);
     const std::uint64_t value = window() & ((std::uint64_t{1} << bits) - 1);
     at_ += bits;
     return value;
   }
-  /// Skips zeros, fewer than `most`, and the one after them; returns how many. Nothing if there are `most`.
-  std::optional<unsigned> skip_zeros(unsigned most) {
+  /// Skips fewer than `max` zeros and the one after them, and returns the number of zeros; empty if there are `max`.
+  std::optional<unsigned> skip_zeros(unsigned max) {
     const auto zeros = static_cast<unsigned>(std::countr_zero(window()));
-    need(std::min(zeros + 1, most));
-    if (zeros >= most) return std::nullopt;
+    need(std::min(zeros + 1, max));
+    if (zeros >= max) return std::nullopt;
     at_ += zeros + 1;
     return zeros;
   }
@@ -65,14 +65,14 @@ class BitReader {
   void need(std::size_t bits) const {
     if (at_ + bits > end_) throw CorruptBlock("a short posting list ends too early");
   }
-  /// The next 57 bits at least; zeros after the end.
+  /// At least the next 57 bits; zeros past the end.
   std::uint64_t window() const { return load_le<std::uint64_t>(bytes_.data() + at_ / 8) >> (at_ % 8); }
 
   std::array<std::uint8_t, max_list_bytes + sizeof(std::uint64_t)> bytes_;
-  std::size_t at_ = 0, end_;  ///< in bits
+  std::size_t at_ = 0, end_;  ///< bit offsets
 };
 
-/// Truncated binary code of `value` in 0 to `limit`: the first values take a bit less than the others.
+/// Truncated binary code of `value` in 0 to `limit`: the lowest values take one bit less than the others.
 void put_within(BitWriter& out, std::uint64_t value, std::uint64_t limit) {
   const unsigned bits = static_cast<unsigned>(std::bit_width(limit));
   const std::uint64_t shorter = (std::uint64_t{1} << bits) - 1 - limit;
@@ -81,7 +81,7 @@ void put_within(BitWriter& out, std::uint64_t value, std::uint64_t limit) {
     out.put(value, bits - 1);
   } else {
     const std::uint64_t code = value + shorter;
-    // The lowest bit comes last.
+    // The lowest bit goes last.
     out.put(code >> 1 | (code & 1) << (bits - 1), bits);
   }
 }
@@ -105,11 +105,11 @@ void put_gamma(BitWriter& out, std::uint32_t value) {
 std::uint32_t get_gamma(BitReader& in) {
   constexpr unsigned too_many = 32;
   const std::optional<unsigned> zeros = in.skip_zeros(too_many);
-  if (!zeros) throw CorruptBlock("a short posting list has a frequency of more than 32 bits");
+  if (!zeros) throw CorruptBlock("a short posting list has a frequency longer than 32 bits");
   return static_cast<std::uint32_t>(in.get(*zeros) | std::uint64_t{1} << *zeros);
 }
 
-/// The middle docID within what its neighbours allow, then the halves.
+/// Codes the middle docID within the bounds set by its neighbours, then both halves.
 void put_docids(BitWriter& out, std::span<const docid_t> docids, std::uint64_t low, std::uint64_t high) {
   if (docids.empty()) return;
   const std::size_t middle = docids.size() / 2;

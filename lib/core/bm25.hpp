@@ -6,11 +6,11 @@
 #include "quern/core/check_range.hpp"
 #include "quern/core/types.hpp"
 
-/// BM25 with one defined order of float operations, so that all paths give the same bits (Robertson, Walker: Some
-/// Simple Effective Approximations to the 2-Poisson Model, SIGIR 1994). The contribution of term t to document d is w_t
-/// * (f / (K_d + f)), each operation rounded once to float32; K_d and w_t are computed in double and rounded once. A
-/// score is the float32 sum of the contributions, terms in order of increasing df, ties by lexicon number. Compiled
-/// without contraction.
+/// BM25 with a fixed order of float operations, so that every engine gives the same bits (Robertson, Walker: Some
+/// Simple Effective Approximations to the 2-Poisson Model, SIGIR 1994). Term t contributes w_t * (f / (K_d + f)) to
+/// document d, each operation rounded once to float32; K_d and w_t are computed in double and rounded once. A score is
+/// the float32 sum of the contributions, with terms in increasing order of df and ties broken by term ID. Compiled
+/// without floating-point contraction.
 namespace quern {
 
 struct Bm25Parameters {
@@ -25,10 +25,10 @@ inline void check_bm25(const Bm25Parameters& parameters) {
   check_range("b", parameters.b, 0, 1);
 }
 
-/// What scores need to know of the whole collection, of which an index may be a shard.
+/// Statistics of the whole collection, even where the index is only a shard of it.
 struct CollectionStatistics {
-  std::uint64_t documents = 0;  ///< N, empty ones included
-  std::uint64_t tokens = 0;     ///< of title and body, all documents together
+  std::uint64_t documents = 0;  ///< N, including empty documents
+  std::uint64_t tokens = 0;     ///< in the titles and bodies of all documents
 
   double average_length() const {
     return documents == 0 || tokens == 0 ? 1.0 : static_cast<double>(tokens) / static_cast<double>(documents);
@@ -57,7 +57,7 @@ inline double inverse_document_frequency(Idf idf, std::uint64_t documents, std::
   return std::max(1e-6, std::log(odds));
 }
 
-/// w_t of a term that occurs `count` times in the query, or has this weight there.
+/// w_t of a term that occurs `count` times in the query, or whose query weight is `count`.
 inline float term_weight(double count, double idf, const Bm25Parameters& parameters) {
   return static_cast<float>(count * idf * (parameters.k1 + 1.0));
 }

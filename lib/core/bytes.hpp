@@ -8,10 +8,11 @@
 #include "quern/core/error.hpp"
 #include "quern/core/types.hpp"
 
-/// Explicit little-endian numbers and LEB128 variable-length numbers, written to and read from bytes.
+/// Reads and writes little-endian numbers and LEB128 variable-length numbers.
 namespace quern {
 
-static_assert(std::endian::native == std::endian::little, "files are mapped as they are: little-endian only");
+static_assert(std::endian::native == std::endian::little,
+              "files are mapped into memory unconverted: little-endian only");
 
 template <class Number>
 inline Number load_le(const void* from) {
@@ -32,7 +33,7 @@ inline void put_le(Bytes& out, Number value) {
   store_le(out.data() + at, value);
 }
 
-/// LEB128: seven bits a byte, low bits first, the top bit set on all but the last byte.
+/// LEB128: seven bits per byte, low bits first; the top bit is set in every byte but the last.
 inline void put_varint(Bytes& out, std::uint64_t value) {
   while (value >= 0x80) {
     out.push_back(static_cast<std::uint8_t>(value) | 0x80);
@@ -55,8 +56,7 @@ inline ByteView as_bytes(std::string_view text) {
 
 inline std::string_view as_text(ByteView bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-/// Reads numbers from bytes that are not trusted: every step is checked against the end.
-/// Throws CorruptFile with `what` in the text.
+/// Bounds-checked reader of untrusted bytes. Throws CorruptFile, with `what` in the message.
 class ByteReader {
  public:
   ByteReader(ByteView bytes, std::string_view what) : at_(bytes.data()), end_(at_ + bytes.size()), what_(what) {}
@@ -74,27 +74,27 @@ class ByteReader {
   }
 
   std::uint64_t varint() {
-    if (at_ != end_ && *at_ < 0x80) return *at_++;  // most are small
+    if (at_ != end_ && *at_ < 0x80) return *at_++;  // the common case
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
       need(1);
       const std::uint64_t byte = *at_++;
       value |= (byte & 0x7f) << shift;
       if (byte < 0x80) {
-        if (shift == 63 && byte > 1) fail("a number of more than 64 bits");
+        if (shift == 63 && byte > 1) fail("a number longer than 64 bits");
         return value;
       }
     }
-    fail("a number of more than 64 bits");
+    fail("a number longer than 64 bits");
   }
 
   std::uint32_t varint32() {
     const std::uint64_t value = varint();
-    if (value > 0xffffffffu) fail("a number of more than 32 bits");
+    if (value > 0xffffffffu) fail("a number longer than 32 bits");
     return static_cast<std::uint32_t>(value);
   }
 
-  /// The next `size` bytes, not copied.
+  /// The next `size` bytes, without a copy.
   ByteView take(std::uint64_t size) {
     need(size);
     const ByteView bytes(at_, static_cast<std::size_t>(size));
@@ -102,7 +102,7 @@ class ByteReader {
     return bytes;
   }
 
-  /// A varint length and the bytes that it counts, not copied.
+  /// The next string, as put_string() writes it, without a copy.
   std::string_view string() { return as_text(take(varint())); }
 
   [[noreturn]] void fail(std::string_view why) const {
@@ -122,27 +122,26 @@ class ByteReader {
 /// ASCII operations for headers, tags and URLs, independent of the locale.
 
 constexpr bool is_ascii_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-/// HTML's white space, which the vertical tab is not.
+/// HTML white space: excludes the vertical tab.
 constexpr bool is_html_blank(char c) { return is_ascii_space(c) && c != '\v'; }
 constexpr bool is_ascii_letter(char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }
 constexpr bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
-/// `text` with its ASCII letters in lower case.
 inline std::string ascii_lowered(std::string_view text) {
   std::string lowered(text);
   for (char& c : lowered) c = ascii_lower(c);
   return lowered;
 }
 
-/// `text` without white space at its ends.
+/// `text` without leading and trailing white space.
 inline std::string_view trim(std::string_view text) {
   while (!text.empty() && is_ascii_space(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_ascii_space(text.back())) text.remove_suffix(1);
   return text;
 }
 
-/// Whether `text` is `lower_case`, in any case of its ASCII letters.
+/// Whether `text` equals `lower_case`, ignoring the case of ASCII letters.
 inline bool equals_ignoring_case(std::string_view text, std::string_view lower_case) {
   if (text.size() != lower_case.size()) return false;
   for (std::size_t i = 0; i < text.size(); ++i) {

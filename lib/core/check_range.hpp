@@ -5,12 +5,12 @@
 
 namespace quern {
 
-/// What check_range() throws.
+/// Called by check_range(); throws InvalidArgument.
 [[noreturn]] void throw_out_of_range(std::string_view option, double min, double max, double value);
 [[noreturn]] void throw_out_of_range(std::string_view option, std::uint64_t min, std::uint64_t max,
                                      std::uint64_t value);
 
-/// Throws InvalidArgument, with the option's name, unless `value` is a number from `min` to `max`. NaN never is.
+/// Throws InvalidArgument, with the option's name, unless min <= `value` <= max. NaN is always out of range.
 template <class Number>
 void check_range(std::string_view option, Number value, std::type_identity_t<Number> min,
                  std::type_identity_t<Number> max) {

@@ -8,7 +8,7 @@
 
 namespace quern {
 
-/// Base of the library's exceptions. The text says what is wrong, in which file and where, and what to do.
+/// Base of the library's exceptions. The message names the problem, its file and place, and a remedy.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -20,55 +20,56 @@ class CorruptFile : public Error {
   using Error::Error;
 };
 
-/// Coded postings that contradict themselves. Whoever knows their file and place makes a CorruptFile with both of it.
+/// Coded postings that contradict themselves. A caller that knows the file and place turns it into a CorruptFile that
+/// names both.
 class CorruptBlock : public CorruptFile {
  public:
   using CorruptFile::CorruptFile;
 };
 
-/// A sound file of a format version that this program does not know.
+/// An intact file in a format version that this program can't read.
 class UnsupportedVersion : public Error {
  public:
   using Error::Error;
 };
 
-/// A request that can't be carried out: a wrong value, a file of another kind, existing output.
+/// An invalid request: a wrong value, a file of the wrong kind, output that exists already.
 class InvalidArgument : public Error {
  public:
   using Error::Error;
 };
 
-/// The operating system refused: a missing file, a full disk, an unreadable folder.
+/// The operating system failed a request: a missing file, a full disk, an unreadable folder.
 class IoError : public Error {
  public:
   using Error::Error;
 };
 
-/// Memory ran out. With less of it in Resources::memory_bytes, or fewer threads, the same work takes less.
+/// Memory ran out. A smaller Resources::memory_bytes or fewer threads reduce what the work needs.
 class OutOfMemory : public Error {
  public:
   using Error::Error;
 };
 
-/// Work that its caller has stopped.
+/// The caller stopped the work.
 class Cancelled : public Error {
  public:
   using Error::Error;
 };
 
-/// The GPU refused or failed; the text names the call and the place in the source.
+/// A GPU call failed; the message names the call and its place in the source.
 class CudaError : public Error {
  public:
   using Error::Error;
 };
 
-/// A GPU has too little free memory, or may take no more. Other work on it goes on.
+/// A GPU has too little free memory, or its memory limit is reached. Other work on it continues.
 class GpuOutOfMemory : public CudaError {
  public:
   using CudaError::CudaError;
 };
 
-/// Throws IoError "DOING NAME: reason of errno", with a remedy where one is known.
+/// Throws IoError "DOING NAME: error text of errno", with a remedy if one is known.
 [[noreturn]] inline void throw_errno(const std::string& doing, const std::string& name) {
   const int code = errno;
   std::string text = doing + " " + name + ": " + std::strerror(code);

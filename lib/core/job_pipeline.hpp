@@ -7,17 +7,17 @@
 
 namespace quern {
 
-/// Jobs that are made when one is needed, and used again.
+/// Reusable jobs, created on demand.
 template <class Job>
 class JobPool {
  public:
-  /// make() makes a std::unique_ptr<Job>. The job stays the pool's.
+  /// Returns a free job, or one that make() creates as a std::unique_ptr<Job>. The pool keeps ownership.
   template <class Make>
   Job* take(Make&& make) {
     const std::lock_guard lock(mutex_);
     if (free_.empty()) {
       all_.reserve(all_.size() + 1);
-      free_.reserve(all_.size() + 1);  // so that give_back() can't throw
+      free_.reserve(all_.size() + 1);  // give_back() must not throw
       return all_.emplace_back(make()).get();
     }
     Job* const job = free_.back();
@@ -28,7 +28,7 @@ class JobPool {
     const std::lock_guard lock(mutex_);
     free_.push_back(job);
   }
-  /// Calls visit(const Job&) for all jobs, while none is taken.
+  /// Calls visit(const Job&) for every job; none may be taken at the time.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const auto& job : all_) visit(static_cast<const Job&>(*job));
@@ -40,11 +40,11 @@ class JobPool {
   std::vector<Job*> free_;
 };
 
-/// Sends jobs through three steps, at most `in_flight` of them at a time: read(Job&), one after another, prepares one
-/// and returns false at the end of the work; work(Job&) runs in parallel; put(Job&) takes them in the order in which
-/// they were read. make() makes a std::unique_ptr<Job>. There are as many jobs as are in flight, however many threads
-/// take turns, so what a thread needs for its work belongs in the job. Throws what a step throws; the jobs are gone
-/// then, which they would not be as tokens of oneTBB, that loses the one whose step throws.
+/// Sends jobs through three steps, at most `in_flight` at a time: read(Job&) runs serially, prepares a job and returns
+/// false at the end of the work; work(Job&) runs in parallel; put(Job&) runs serially, in the order of reading. make()
+/// returns a std::unique_ptr<Job>. Jobs, not threads, own their buffers: there are at most `in_flight` jobs, however
+/// many threads take turns. Rethrows what a step throws and frees all jobs; oneTBB would leak the job whose step throws
+/// if it were a token.
 template <class Make, class Read, class Work, class Put>
 void run_jobs(std::size_t in_flight, Make&& make, Read&& read, Work&& work, Put&& put) {
   using Job = typename decltype(make())::element_type;

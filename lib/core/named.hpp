@@ -7,12 +7,12 @@
 
 #include "quern/core/error.hpp"
 
-/// Registries: codecs, orders, algorithms, formats and whatever else a user chooses by name. A registry is a function
-/// all_things() that returns a sequence of entries, or of pointers to entries, in the order in which help texts show
-/// them. An entry's name is its member `name`, a datum or a function. thing_named() is find_named() on that sequence.
+/// Registries of codecs, orders, algorithms, formats and other things that users choose by name. A registry is a
+/// function all_things() that returns a sequence of entries or of pointers to entries, in the order in which help texts
+/// list them. An entry's name is its member `name`, a variable or a function. thing_named() calls find_named() on that
+/// sequence.
 namespace quern {
 
-/// The name of a registry's entry.
 template <class Entry>
 std::string_view name_of_entry(const Entry& entry) {
   if constexpr (std::is_pointer_v<Entry>) {
@@ -24,7 +24,7 @@ std::string_view name_of_entry(const Entry& entry) {
   }
 }
 
-/// The description of a registry's entry, for help texts; empty if it has none.
+/// An entry's description for help texts; empty if it has none.
 template <class Entry>
 std::string_view description_of_entry(const Entry& entry) {
   if constexpr (std::is_pointer_v<Entry>) {
@@ -38,7 +38,7 @@ std::string_view description_of_entry(const Entry& entry) {
   }
 }
 
-/// The names of all entries, in the registry's order.
+/// The names of all entries, in registry order.
 template <class Registry>
 std::vector<std::string> names_of(const Registry& registry) {
   std::vector<std::string> names;
@@ -46,14 +46,14 @@ std::vector<std::string> names_of(const Registry& registry) {
   return names;
 }
 
-/// Whether an entry has that name.
 template <class Registry>
 bool has_named(const Registry& registry, std::string_view name) {
   return std::any_of(std::begin(registry), std::end(registry),
                      [&](const auto& entry) { return name_of_entry(entry) == name; });
 }
 
-/// The entry called `name`. Throws InvalidArgument, with `kind` (what the entries are) and all names, if there is none.
+/// The entry called `name`. If there is none, throws InvalidArgument with `kind` (a noun for the entries) and all
+/// names.
 template <class Registry>
 const auto& find_named(const Registry& registry, std::string_view name, std::string_view kind) {
   const auto found = std::find_if(std::begin(registry), std::end(registry),
@@ -71,8 +71,8 @@ const auto& find_named(const Registry& registry, std::string_view name, std::str
   }
 }
 
-/// A value, usually an enum's, its name in options and files, and what help texts say about it. A constexpr array of
-/// them, one per enum, is a registry too.
+/// A value, usually of an enum, with its name in options and files and its description for help texts. A constexpr
+/// array of these, one per enum, is a registry too.
 template <class Value>
 struct NamedValue {
   std::string_view name;
@@ -80,7 +80,7 @@ struct NamedValue {
   std::string_view description = {};
 };
 
-/// The name of a value, which must be in the table.
+/// The name of `value`, which must be in the table.
 template <class Table, class Value>
 constexpr std::string_view name_of_value(const Table& table, Value value) {
   for (const auto& entry : table)

@@ -10,7 +10,7 @@
 namespace quern {
 namespace {
 
-/// Made beforehand: where memory has run out, there may be none for a text. Copies share it.
+/// Made in advance, since there may be no memory for its text later. Copies share the text.
 const OutOfMemory out_of_memory("memory ran out");
 
 }  // namespace
@@ -20,7 +20,7 @@ void throw_own_error() {
     throw;
   } catch (const std::bad_alloc&) {
     throw out_of_memory;
-  } catch (const std::length_error&) {  // a vector or text of impossible size
+  } catch (const std::length_error&) {  // a vector or string too large for its type
     throw out_of_memory;
   } catch (const std::system_error& error) {
     throw IoError(error.what());

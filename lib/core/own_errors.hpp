@@ -3,13 +3,12 @@
 
 namespace quern {
 
-/// In a handler: throws the exception at hand again as one of the library's own (error.hpp). Memory that can't be had
-/// becomes OutOfMemory, refusals of the operating system become IoError, and errors of the program or of the libraries
-/// that it uses become Error. The library's own, and std::runtime_error and others that only a caller's function can
-/// have thrown, stay as they are.
+/// In a handler: rethrows the current exception as one of the library's own (error.hpp). Failed allocations become
+/// OutOfMemory, system errors IoError, and errors of the program or its libraries Error. The library's own exceptions,
+/// and those that only a caller's function can throw (such as std::runtime_error), pass unchanged.
 [[noreturn]] void throw_own_error();
 
-/// work(), from which exceptions of the standard library come as the library's own.
+/// Calls work() and translates exceptions of the standard library into the library's own.
 template <class Work>
 decltype(auto) with_own_errors(Work&& work) {
   try {

@@ -17,16 +17,16 @@
 
 namespace quern {
 
-/// Answers that wait to be handed over, at most.
+/// The maximum number of answers that wait for delivery.
 inline constexpr std::size_t max_held_answers = 2048;
 
-/// What all answers that wait to be handed over take in memory.
+/// Memory of all answers that wait for delivery.
 class HeldTotal {
  public:
   explicit HeldTotal(std::uint64_t max_bytes) : max_bytes_(max_bytes) {}
   void add(std::uint64_t bytes) { bytes_ += bytes; }
   void remove(std::uint64_t bytes) { bytes_ -= bytes; }
-  /// Whether no other answer should be begun. A first one always may.
+  /// Whether to start no further answer. A first one may always start.
   bool is_full() const {
     const std::uint64_t bytes = bytes_;
     return bytes != 0 && bytes >= max_bytes_;
@@ -37,7 +37,7 @@ class HeldTotal {
   std::atomic<std::uint64_t> bytes_ = 0;
 };
 
-/// An answer's part of it.
+/// One answer's contribution to a HeldTotal.
 class HeldAnswer {
  public:
   explicit HeldAnswer(HeldTotal& total) : total_(&total) {}
@@ -48,9 +48,9 @@ class HeldAnswer {
     total_->add(bytes);
     bytes_ += bytes;
   }
-  /// Of the total.
+  /// Whether the total is full.
   bool is_full() const { return total_->is_full(); }
-  /// The answer was handed over.
+  /// Call once the answer is delivered.
   void release() {
     total_->remove(bytes_);
     bytes_ = 0;
@@ -61,7 +61,7 @@ class HeldAnswer {
   std::uint64_t bytes_ = 0;
 };
 
-/// Answers that several threads make, and one hands over in their order while the others go on.
+/// Answers that several threads make; one thread delivers them in order while the others continue.
 template <class Answer, class Make, class Take>
 class ParallelAnswers {
  public:
@@ -81,7 +81,7 @@ class ParallelAnswers {
       left_ = false;
       const auto useful = static_cast<unsigned>(std::min<std::size_t>(threads, count_ - handed_over_));
       shares_ = std::size_t{useful} * shares_per_thread;
-      // Calling other threads takes longer than a short answer.
+      // Starting other threads takes longer than a short answer.
       if (useful == 1)
         work();
       else
@@ -89,15 +89,15 @@ class ParallelAnswers {
           tbb::parallel_for(
               0u, useful, [&](unsigned) { work(); }, tbb::simple_partitioner());
         });
-      // Whoever took a number also answered it, or put it off.
+      // Every number that a thread took is answered or put off by now.
       hand_over(true);
     }
   }
 
  private:
-  /// A thread takes several numbers at a time while there are many, so that threads seldom wait for each other: at most
-  /// so many, and that part of what is left, so that all end at about the same time.
-  static constexpr std::size_t most_at_once = 8, shares_per_thread = 16;
+  /// A thread takes several numbers at once while many are left, so that threads rarely contend: at most max_taken, and
+  /// at most a share of the rest, so that all threads finish at about the same time.
+  static constexpr std::size_t max_taken = 8, shares_per_thread = 16;
   enum class State : std::uint8_t { empty, made, put_off };
   struct Slot {
     explicit Slot(HeldTotal& total) : held(total) {}
@@ -108,22 +108,22 @@ class ParallelAnswers {
 
   Slot& slot(std::size_t i) { return *slots_[i % room_]; }
 
-  /// Makes answers until there are no more numbers, no room for answers, or others found none.
+  /// Makes answers until no number is left, no room for answers is left, or another thread found either.
   void work() {
     const bool hands_over = std::this_thread::get_id() == caller_;
     std::size_t first = 0;
     while (const std::size_t taken = take_numbers(first)) {
       for (std::size_t i = first; i < first + taken; ++i) {
-        Slot& of = slot(i);
-        // There was room when the first was taken.
-        const bool put_off = (i > first && total_.is_full()) || !make_(i, of.answer, of.held);
-        of.state.store(put_off ? State::put_off : State::made, std::memory_order_release);
+        Slot& target = slot(i);
+        // The first one had room when it was taken.
+        const bool put_off = (i > first && total_.is_full()) || !make_(i, target.answer, target.held);
+        target.state.store(put_off ? State::put_off : State::made, std::memory_order_release);
       }
       if (hands_over) hand_over(false);
     }
   }
 
-  /// Takes one number or a few, from `first` on; returns how many.
+  /// Takes one or several numbers, starting with `first`; returns their count.
   std::size_t take_numbers(std::size_t& first) {
     first = next_;
     std::size_t end = 0;
@@ -134,33 +134,33 @@ class ParallelAnswers {
         left_ = true;
         return 0;
       }
-      end = std::min(first + std::clamp<std::size_t>((count_ - first) / shares_, 1, most_at_once), room);
+      end = std::min(first + std::clamp<std::size_t>((count_ - first) / shares_, 1, max_taken), room);
     } while (!next_.compare_exchange_weak(first, end));
     return end - first;
   }
 
-  /// In the calling thread. One that was put off is made only while no other thread works: `alone`.
+  /// Runs in the calling thread. An answer that was put off is made only if no other thread works (`alone`).
   void hand_over(bool alone) {
-    if (handing_over_) return;  // what takes an answer may wait in this thread, and begin others
+    if (handing_over_) return;  // take_() may wait in this thread and re-enter
     handing_over_ = true;
     for (std::size_t i = handed_over_; i < count_; ++i) {
-      Slot& of = slot(i);
-      const State state = of.state.load(std::memory_order_acquire);
+      Slot& target = slot(i);
+      const State state = target.state.load(std::memory_order_acquire);
       if (state == State::empty) break;
       if (state == State::put_off && !alone) {
         left_ = true;
         break;
       }
       if (state == State::put_off) {
-        // Later answers that wait don't put it off again.
+        // A total of its own: waiting answers must not put it off again.
         HeldTotal none(max_held_);
         HeldAnswer held(none);
-        make_(i, of.answer, held);
+        make_(i, target.answer, held);
       }
-      // Moved out, since a string that is assigned an empty one keeps its memory.
-      take_(i, std::exchange(of.answer, {}));
-      of.held.release();
-      of.state.store(State::empty, std::memory_order_relaxed);
+      // Exchanged, because assigning an empty string would keep its memory.
+      take_(i, std::exchange(target.answer, {}));
+      target.held.release();
+      target.state.store(State::empty, std::memory_order_relaxed);
       handed_over_.store(i + 1, std::memory_order_release);
     }
     handing_over_ = false;
@@ -172,26 +172,27 @@ class ParallelAnswers {
   std::uint64_t max_held_;
   HeldTotal total_;
   std::size_t room_;
-  std::size_t shares_ = 1;  ///< a thread takes one of so many of what is left
+  std::size_t shares_ = 1;  ///< a thread takes the remaining numbers divided by this
   std::unique_ptr<std::optional<Slot>[]> slots_;
   std::thread::id caller_ = std::this_thread::get_id();
   bool handing_over_ = false;
-  std::atomic<bool> left_ = false;  ///< a thread has stopped, so all do
+  std::atomic<bool> left_ = false;  ///< one thread stopped, so all must
   std::atomic<std::size_t> next_ = 0, handed_over_ = 0;
 };
 
-/// Calls answer(i, Answer&, HeldAnswer&) for 0 <= i < count in `threads` threads, which share nothing but the next i,
-/// and hands the answers to take(i, const Answer&) in the order of i, in this thread, while the others go on. What is
-/// called adds the answer's bytes to those that are held; no answer is begun while they are `held_bytes` or more. An
-/// answer that turns out to be large may find them full by then, and put itself off by returning false: it is made in
-/// this thread, alone, when those before it have been handed over.
+/// Calls answer(i, Answer&, HeldAnswer&) for 0 <= i < count in `threads` threads, which share only the next i, and
+/// passes the answers to take(i, const Answer&) in order of i, in this thread, while the others continue. answer() adds
+/// the answer's bytes to the HeldAnswer; no answer starts while the total is `held_bytes` or more. An answer that turns
+/// out to be large while the total is full may put itself off by returning false: this thread makes it again, alone,
+/// once all earlier answers are delivered.
 template <class Answer, class Make, class Take>
 void answer_or_put_off_in_batches(std::size_t count, unsigned threads, std::uint64_t held_bytes, Make&& answer,
                                   Take&& take) {
   ParallelAnswers<Answer, Make, Take>(count, held_bytes, answer, take).run(threads);
 }
 
-/// The same for answers that never put themselves off: answer(i, Answer&). bytes_of(const Answer&) is what one takes.
+/// As above for answers that never put themselves off: answer(i, Answer&). bytes_of(const Answer&) returns an answer's
+/// memory.
 template <class Answer, class Make, class BytesOf, class Take>
 void answer_in_batches(std::size_t count, unsigned threads, std::uint64_t held_bytes, Make&& answer, BytesOf&& bytes_of,
                        Take&& take) {
@@ -203,8 +204,8 @@ void answer_in_batches(std::size_t count, unsigned threads, std::uint64_t held_b
   answer_or_put_off_in_batches<Answer>(count, threads, held_bytes, make, take);
 }
 
-/// work() with the mutex held, where work() may run parallel calls of oneTBB (as ExternalSort does when it sorts):
-/// while it waits for them, this thread takes no other task of the caller's, which could want the mutex.
+/// Calls work() with the mutex held; work() may run parallel calls of oneTBB, as sorting in ExternalSort does. The
+/// isolation keeps this thread, while it waits for them, from running another task that could want the mutex.
 template <class Work>
 void with_isolated_lock(std::mutex& mutex, Work&& work) {
   tbb::this_task_arena::isolate([&] {

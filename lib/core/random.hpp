@@ -3,8 +3,8 @@
 
 namespace quern {
 
-/// Seeded random numbers that are the same on every system (the standard library's distributions are not):
-/// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
+/// Seeded random numbers, the same on every system, unlike the standard library's distributions: SplitMix64 (Steele,
+/// Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
 class RandomBits {
  public:
   explicit RandomBits(std::uint64_t seed) : state_(seed) {}
@@ -16,9 +16,9 @@ class RandomBits {
     return bits ^ (bits >> 31);
   }
 
-  /// Even over 0 to bound - 1; bound > 0.
+  /// Uniform over 0 to bound - 1; bound > 0.
   std::uint64_t below(std::uint64_t bound) {
-    // Numbers under 2^64 mod bound would make the low results likelier: draw again.
+    // Numbers under 2^64 mod bound would favour low results: draw again.
     const std::uint64_t uneven = (0 - bound) % bound;
     for (;;) {
       const std::uint64_t bits = next();
@@ -26,7 +26,7 @@ class RandomBits {
     }
   }
 
-  /// Even over [0, 1).
+  /// Uniform over [0, 1).
   double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
  private:

@@ -5,23 +5,22 @@
 #include <string>
 #include <utility>
 
-/// What the stages of long work get: threads, memory, a folder for temporary files, and an object that shows progress.
+/// Resources of a long-running stage: threads, memory, a folder for temporary files, and a progress display.
 namespace quern {
 
-/// Receives the progress of long work. The library never prints: a tool passes in an object that shows it.
-/// add() may be called from any thread.
+/// Receives the progress of long work. The library never prints; a program passes an object that does. Any thread may
+/// call add().
 class Progress {
  public:
   virtual ~Progress() = default;
-  /// A stage begins: `total` units of `unit` ("bytes", "postings", "documents"); 0 if it isn't known.
+  /// A stage begins, with `total` units of `unit` ("bytes", "postings", "documents"); 0 if unknown.
   virtual void start(const std::string& stage, std::uint64_t total, const std::string& unit) = 0;
   virtual void add(std::uint64_t units) = 0;
   virtual void finish() = 0;
-  /// Reports something that the user should know although the work goes on.
+  /// Reports a problem that does not stop the work.
   virtual void warn(const std::string& message) = 0;
 };
 
-/// Shows nothing.
 class NoProgress : public Progress {
  public:
   void start(const std::string&, std::uint64_t, const std::string&) override {}
@@ -30,11 +29,11 @@ class NoProgress : public Progress {
   void warn(const std::string&) override {}
 };
 
-/// Where progress is shown: a pointer that is never null. Nothing is shown unless it is set.
+/// A pointer to a Progress that is never null; NoProgress by default.
 class ProgressPointer {
  public:
   ProgressPointer() = default;
-  /// Null stands for nothing that is shown.
+  /// Null means no display.
   ProgressPointer(Progress* progress) : progress_(progress == nullptr ? &no_progress() : progress) {}
   Progress& operator*() const { return *progress_; }
   Progress* operator->() const { return progress_; }
@@ -46,27 +45,27 @@ class ProgressPointer {
   Progress* progress_ = &no_progress();
 };
 
-/// Threads, memory and folder that a stage may use. The bytes that it writes do not depend on them.
+/// Threads, memory and folder for a stage. Its output bytes do not depend on them.
 struct Resources {
   unsigned threads = 1;
-  /// Budget for buffers and tables; the process itself (code, stacks, libraries) may take 64 MB more.
+  /// Budget for buffers and tables; the process itself (code, stacks, libraries) may take another 64 MB.
   std::uint64_t memory_bytes = std::uint64_t{1} << 30;
   /// Folder for work files.
   std::string tmp_folder = ".";
   ProgressPointer progress;
 };
 
-/// What answers that wait for their turn may take in memory, where nobody says otherwise.
+/// Default memory for answers that wait for delivery.
 inline constexpr std::uint64_t default_held_bytes = std::uint64_t{256} << 20;
 
 /// All cores, 1 GiB (less on a smaller machine), no progress.
 Resources default_resources();
 
-/// Memory that several threads share: who wants some asks first, and does without where none is left. Nobody waits, so
-/// nothing can lock up.
+/// A memory budget that threads share. A thread reserves bytes first, or does without them if too few are left. No
+/// thread waits, so deadlock is impossible.
 class MemoryBudget {
  public:
-  /// Bytes that are taken; they go back when this ends. The budget must outlive it.
+  /// Reserved bytes, returned on destruction. The budget must outlive it.
   class Reservation {
    public:
     Reservation() = default;
@@ -94,7 +93,7 @@ class MemoryBudget {
   MemoryBudget(const MemoryBudget&) = delete;
   MemoryBudget& operator=(const MemoryBudget&) = delete;
 
-  /// Nothing if fewer bytes are left.
+  /// Empty if fewer than `bytes` are left.
   std::optional<Reservation> reserve(std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     if (bytes > left_) return std::nullopt;

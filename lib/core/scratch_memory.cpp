@@ -17,12 +17,12 @@ constexpr bool keeps_buffers = true;
 constexpr bool keeps_buffers = true;
 #endif
 
-/// A buffer that no query uses.
+/// A node of the free list, stored in the unused buffer itself.
 struct KeptBuffer {
   KeptBuffer* next;
 };
 
-/// Those of one kind.
+/// A thread's free list of one kind of buffer.
 struct KeptBuffers {
   KeptBuffer* first = nullptr;
   std::size_t count = 0;
@@ -57,7 +57,7 @@ void* ScratchMemory::take(std::size_t bytes) {
 
 void ScratchMemory::give_back(void* memory, std::size_t bytes) noexcept {
   const std::size_t kind = keeps_buffers ? kind_of(bytes) : kinds.size();
-  if (kind == kinds.size() || kept_buffers[kind].count >= kinds[kind].most_kept) {
+  if (kind == kinds.size() || kept_buffers[kind].count >= kinds[kind].max_kept) {
     ::operator delete(memory);
   } else {
     kept_buffers[kind].keep(memory);

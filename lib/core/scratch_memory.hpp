@@ -10,43 +10,43 @@
 
 namespace quern {
 
-/// Memory for one query that its thread keeps for the next: a query takes some ten buffers, which an allocator would
-/// cut from larger ones and join again, and where threads share its memory they would wait for each other. Sanitizers
-/// get every buffer anew, so that they see its end.
+/// Per-query buffers that each thread keeps for its next query. A query takes about ten; an allocator would split and
+/// join larger blocks for them, and threads would contend for its memory. Under sanitizers every buffer is allocated
+/// anew, so that they detect accesses past its end.
 class ScratchMemory {
  public:
-  /// Buffers of about one size, of which a thread keeps a few.
+  /// A buffer size, and how many of these buffers a thread keeps.
   struct Kind {
-    std::size_t bytes, most_kept;
+    std::size_t bytes, max_kept;
   };
-  /// For numbers of a block and what kernels read after them, for a list's current block (BlockReader), for places of a
-  /// block's documents, and for numbers of a window.
+  /// For the numbers of a block plus what kernels read past them, for a list's current block (BlockReader), for the
+  /// positions of a block's documents, and for the numbers of a window.
   static constexpr std::array<Kind, 4> kinds = {{{2304, 64}, {4352, 64}, {5248, 32}, {65792, 6}}};
-  /// The number of the kind that has so many bytes; that of kinds if none has.
+  /// The index of the smallest kind that holds `bytes` bytes; kinds.size() if none does.
   static constexpr std::size_t kind_of(std::size_t bytes) {
     std::size_t kind = 0;
     while (kind < kinds.size() && kinds[kind].bytes < bytes) ++kind;
     return kind;
   }
-  /// What is taken for so many bytes.
+  /// Bytes that take() allocates for `bytes` bytes.
   static constexpr std::size_t taken_bytes(std::size_t bytes) {
     const std::size_t kind = kind_of(bytes);
     return kind == kinds.size() ? bytes : kinds[kind].bytes;
   }
-  /// What a thread keeps, at most: what a query of many terms takes for some of its lists and for a window.
-  static constexpr std::size_t most_bytes() {
+  /// The most that a thread keeps: enough for several lists and a window of a query with many terms.
+  static constexpr std::size_t max_bytes() {
     std::size_t bytes = 0;
-    for (const Kind& kind : kinds) bytes += kind.bytes * kind.most_kept;
+    for (const Kind& kind : kinds) bytes += kind.bytes * kind.max_kept;
     return bytes;
   }
 
   /// Throws std::bad_alloc.
   static void* take(std::size_t bytes);
-  /// `bytes` as in take(); the calling thread keeps the buffer, whoever took it.
+  /// `bytes` as in take(). The calling thread keeps the buffer, even if another thread took it.
   static void give_back(void* memory, std::size_t bytes) noexcept;
 };
 
-/// An array in such memory, which is not initialized.
+/// An uninitialized array in scratch memory.
 template <class T>
 class ScratchArray {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -70,8 +70,7 @@ class ScratchArray {
   T* data_;
 };
 
-/// Objects that are costly to make and that one thread at a time uses: whoever is done leaves its own for the next one.
-/// Thread-safe.
+/// A thread-safe pool of reusable objects that are costly to make; one thread uses an object at a time.
 template <class T>
 class SparePool {
  public:
@@ -86,10 +85,10 @@ class SparePool {
    private:
     SparePool* pool_;
   };
-  /// An object that goes back to the pool, which must outlive it.
+  /// An object that returns to the pool, which must outlive it.
   using Borrowed = std::unique_ptr<T, GiveBack>;
 
-  /// One that others have left, as they left it, or a new one. Throws what making it throws.
+  /// A returned object, in the state in which it was returned, or a new one. Throws what making it throws.
   Borrowed borrow() {
     std::unique_ptr<T> object;
     {

@@ -3,7 +3,7 @@
 
 namespace quern {
 
-/// Measures durations; setting the system's time does not affect it.
+/// Measures durations; unaffected by changes to the system time.
 using WallClock = std::chrono::steady_clock;
 
 inline double us_since(WallClock::time_point begun) {
@@ -13,7 +13,7 @@ inline double seconds_since(WallClock::time_point begun) {
   return std::chrono::duration<double>(WallClock::now() - begun).count();
 }
 
-/// Seconds that a call takes, waiting included.
+/// Seconds that a call takes, including time spent waiting.
 template <class What>
 double wall_seconds(What what) {
   const auto begun = WallClock::now();

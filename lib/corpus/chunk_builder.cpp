@@ -8,13 +8,13 @@
 namespace quern {
 namespace {
 
-/// Titles are stored for display. Longer ones are indexed whole, but stored cut.
+/// Longer titles are indexed whole, but stored cut, for display only.
 constexpr std::size_t max_title_bytes = 1000;
 
-/// The title on one line, white space and phrase ends run together to single spaces.
+/// The title on one line, with runs of white space and phrase ends as single spaces.
 std::string_view one_line(PieceSource& text, std::string& buffer) {
   buffer.clear();
-  constexpr std::size_t enough = max_title_bytes + 4;  // with a character that is cut
+  constexpr std::size_t enough = max_title_bytes + 4;  // includes a split character
   for (std::string_view piece = text.next(); !piece.empty() && buffer.size() < enough; piece = text.next()) {
     for (const char c : piece) {
       if (buffer.size() >= enough) break;
@@ -38,7 +38,7 @@ std::uint64_t hash_of(const RecordText& record) {
   return hash.value();
 }
 
-/// A stream in small pieces, each of which is shown to see(piece) before it goes on.
+/// A stream in small pieces; see(piece) receives each piece before it is returned.
 template <class See>
 class SeenPieces final : public PieceSource {
  public:
@@ -54,10 +54,10 @@ class SeenPieces final : public PieceSource {
   See see_;
 };
 
-/// A stream's text is kept in steps of this size, each before its tokens.
+/// A stream's text is stored in steps of this size, each before its tokens.
 constexpr std::size_t text_step_bytes = 64 << 10;
 
-/// Thrown by end_chunk() when a chunk is refused, to leave the document in whose middle that is.
+/// Thrown by end_chunk() when a chunk is refused, to abandon the current document.
 struct ChunkRefused {};
 
 }  // namespace
@@ -81,7 +81,7 @@ std::uint64_t ParsedChunk::memory_bytes() const {
          docno_hashes.capacity() * sizeof(Hash128);
 }
 
-/// Tokens wait until there are some, so that the places of all their terms in memory can be fetched at once.
+/// Tokens wait in a small batch, so that the memory of all their terms can be prefetched at once.
 void ChunkBuilder::add_token(std::string_view token, bool counted, const TakeChunk& take) {
   const TermKey key = padded_term_key(token);
   if (token.size() > TermKey::front_bytes) {
@@ -155,7 +155,7 @@ void ChunkBuilder::put_line_bytes(const TakeChunk& take) {
   line_bytes_.clear();
 }
 
-/// Text and tokens go into the chunk step by step, so that it gets about as far in both before it is full.
+/// Interleaves text and tokens in the chunk, so that both cover about the same part of the document when it is full.
 void ChunkBuilder::add_kept_stream(PieceSource& text, const TakeChunk& take) {
   SeenPieces seen(text, std::min(text_step_bytes, limits_.bytes), [&](std::string_view piece) {
     add_waiting(true, take);
@@ -173,8 +173,8 @@ void ChunkBuilder::keep_text(PieceSource& text, const TakeChunk& take) {
   }
 }
 
-/// The texts and terms of a document whose weights the corpus gives: it has no tokens but those of its body, each with
-/// a weight.
+/// Adds the texts and terms of a document whose corpus supplies term weights: its only tokens are the body's terms,
+/// each with a weight.
 void ChunkBuilder::add_weights(const TakeChunk& take) {
   if (store_text_) {
     keep_text(*document_.title.pieces(), take);
@@ -235,7 +235,7 @@ void ChunkBuilder::add_document(ParsedBatch& parsed, const TakeChunk& take) {
   parsed.without_url += document_.url.empty();
 }
 
-/// Hands the chunk over and begins the next one, with the rest of the open document if there is one.
+/// Passes the chunk on and starts the next one, which continues the open document, if any.
 void ChunkBuilder::end_chunk(const TakeChunk& take) {
   const auto unfinished = static_cast<std::uint32_t>(chunk_.packed.lengths.size()) + 1;
   chunk_.packed.row.terms = chunk_.terms.size();
@@ -266,7 +266,7 @@ void ChunkBuilder::add_record(const RecordBatch& batch, const RecordSpan& record
   }
   document_.clear();
   const ParsedRecord result = scratch_.impacts && !record.format->gives_weights()
-                                  ? ParsedRecord{RecordKind::bad, "its format gives no weights of terms"}
+                                  ? ParsedRecord{RecordKind::bad, "its format has no term weights"}
                                   : record.format->parse(text, scratch_, document_);
   if (result.kind == RecordKind::document) {
     add_document(parsed, take);

@@ -15,56 +15,57 @@
 
 namespace quern {
 
-/// A record that could not be used, or not all of it: its place and the reason.
+/// A record that could not be used, or only in part: its place and the reason.
 struct BadDocument {
   std::uint32_t file = 0;
   std::uint64_t offset = 0;
   std::string reason;
-  bool needs_options = false;   ///< as ParsedRecord has it
-  bool in_stored_file = false;  ///< as BadRecord has it
+  bool needs_options = false;   ///< as in ParsedRecord
+  bool in_stored_file = false;  ///< as in BadRecord
 };
 
-/// What parsing found in one batch of records.
+/// The results of parsing one batch of records.
 struct ParsedBatch {
   std::vector<BadDocument> bad;
-  std::uint64_t remarked = 0;  ///< documents of which the user may miss something
-  BadDocument remark;          ///< the first of them, and what it is
+  std::uint64_t remarked = 0;  ///< documents with content that was ignored
+  BadDocument remark;          ///< the first of them, with the reason
   std::uint64_t records = 0, skipped = 0, empty = 0, links = 0, without_url = 0;
-  std::uint64_t other_language = 0, no_language = 0, copies = 0;  ///< records that were left out
-  std::uint64_t text_bytes = 0;                                   ///< of the texts that are kept
+  std::uint64_t other_language = 0, no_language = 0, copies = 0;  ///< records left out
+  std::uint64_t text_bytes = 0;                                   ///< of stored texts
   std::uint64_t repaired_utf8 = 0, cut_terms = 0;
   std::uint64_t input_hash = 0;  ///< the sum of the records' XXH3-64, modulo 2^64
   std::uint64_t bytes = 0, compressed_bytes = 0;
 };
 
-/// A chunk of the collection: a batch makes one, or several if its documents are large.
+/// A chunk of the collection. A batch makes one chunk, or several if its documents are large.
 struct ParsedChunk {
   PackedChunk packed;
   TermTable terms;                ///< numbered as in the forward lists
   std::vector<std::uint32_t> df;  ///< of each term, over title and body
   std::vector<std::uint64_t> cf;
-  /// Terms in title or body of the first document if it began in the chunk before, and of the last if it goes on.
+  /// Terms in title or body of the first document if it continues from the previous chunk, and of the last document if
+  /// it continues in the next.
   std::vector<std::uint32_t> in_continued, in_unfinished;
-  bool is_continued = false;          ///< the first document began in the chunk before
+  bool is_continued = false;          ///< the first document continues from the previous chunk
   std::vector<Hash128> docno_hashes;  ///< of each document that ends here
 
   void clear();
-  /// What it takes in memory, about.
+  /// Its approximate memory.
   std::uint64_t memory_bytes() const;
 };
 
-/// A chunk ends when it has this much, in the middle of a document if necessary: memory must not grow with documents,
-/// neither here nor in those who read chunks. A batch of ordinary documents stays below.
+/// A chunk ends when it reaches one of these limits, even within a document: memory must not grow with documents, here
+/// and in readers of chunks. A batch of ordinary documents stays below them.
 struct ChunkLimits {
-  std::uint32_t terms = std::uint32_t{1} << 17;  ///< distinct ones
-  std::size_t bytes = std::size_t{4} << 20;      ///< before compression; of the distinct terms; of kept texts
+  std::uint32_t terms = std::uint32_t{1} << 17;  ///< distinct terms
+  std::size_t bytes = std::size_t{4} << 20;      ///< limit for each: uncompressed bytes, distinct terms, stored texts
 };
 
-/// Turns batches of records into chunks: parses, extracts text, cuts it into tokens, numbers terms. One per thread.
+/// Turns batches of records into chunks: parses, extracts text, tokenizes, numbers terms. Create one per thread.
 class ChunkBuilder {
  public:
-  /// Large texts wait in work files in `tmp_folder`. With `store_text` chunks keep the documents' texts. With `impacts`
-  /// the corpus gives the weights of terms, and texts are not analyzed.
+  /// Large texts go to work files in `tmp_folder`. With `store_text` chunks store the documents' texts. With `impacts`
+  /// the corpus supplies term weights, and texts are not analyzed.
   ChunkBuilder(const AnalyzerOptions& options, const CorpusOptions& reader, const std::string& tmp_folder,
                ChunkLimits limits = {}, bool store_text = false, std::optional<ImpactSettings> impacts = {})
       : analyzer_(options),
@@ -78,10 +79,10 @@ class ChunkBuilder {
     scratch_.tmp_folder = tmp_folder;
   }
 
-  /// Takes a finished chunk, which it may move from; false if it takes no more.
+  /// Receives a finished chunk, which it may move from; returns false to refuse it.
   using TakeChunk = std::function<bool(ParsedChunk&)>;
-  /// Builds the batch's chunks, one after another, and replaces `parsed`. False if `take` refused one: what it took of
-  /// this batch is to be forgotten.
+  /// Builds the batch's chunks in order and replaces `parsed`. False if `take` refused one: discard the chunks that it
+  /// took of this batch.
   bool build(const RecordBatch& batch, ParsedBatch& parsed, const TakeChunk& take);
 
  private:
@@ -98,21 +99,21 @@ class ChunkBuilder {
   void add_phrase_end(bool counted, const TakeChunk& take);
   void add_waiting(bool counted, const TakeChunk& take);
   void add_term(const TermKey& key, bool counted, const TakeChunk& take);
-  /// The term's number in the chunk, which it may end before.
+  /// The term's number in the chunk; may end the chunk first.
   std::uint32_t number_of(const TermKey& key, const TakeChunk& take);
-  /// Counts a term so many times for the document at hand.
+  /// Counts `occurrences` of a term in the current document.
   void count(std::uint32_t term, std::uint32_t occurrences);
-  /// A token of the stream at hand, or where its size is 0 the end of a phrase.
+  /// A token of the current stream; size 0 means a phrase end.
   struct WaitingToken {
     std::array<std::uint64_t, 2> front;
     std::uint64_t hash;
     std::size_t size;
   };
-  /// How often the chunk's documents have a term.
+  /// Frequencies of a term in the chunk's documents.
   struct TermCounts {
     std::uint64_t cf = 0;
     std::uint32_t df = 0;
-    std::uint32_t last_document = 0;  ///< the last one that has it, + 1
+    std::uint32_t last_document = 0;  ///< the last document with the term, + 1
   };
   bool is_full() const {
     return chunk_.terms.size() >= limits_.terms || chunk_.terms.term_bytes() >= limits_.bytes ||
@@ -132,10 +133,10 @@ class ChunkBuilder {
   std::array<WaitingToken, 32> waiting_;
   std::size_t num_waiting_ = 0;
   std::vector<TermCounts> counts_;  ///< of each term
-  std::uint32_t tokens_ = 0;        ///< of the document at hand; or the sum of its weights
+  std::uint32_t tokens_ = 0;        ///< tokens of the current document, or the sum of its weights
   std::uint64_t text_bytes_ = 0;    ///< of the batch's documents
-  TextLines lines_;                 ///< of the document at hand
-  std::string line_bytes_;          ///< the next bytes of its text
+  TextLines lines_;                 ///< of the current document
+  std::string line_bytes_;          ///< pending bytes of its text
 };
 
 }  // namespace quern

@@ -72,7 +72,7 @@ void ChunkStream::read_file(std::uint32_t file) {
     chunk.last_of_file = size < chunk_bytes && !chunk.damage;
     chunk.compressed_bytes = source->compressed_bytes_read() - compressed_bytes;
     compressed_bytes = source->compressed_bytes_read();
-    // A short read ends the file: put() swaps the chunk, so ask before.
+    // Read last_of_file first: put() swaps the chunk.
     if (const bool last = chunk.last_of_file; !put(chunk) || last) return;
   } while (true);
 }
@@ -91,7 +91,7 @@ bool ChunkStream::put(Chunk& chunk) {
 
 namespace {
 
-/// Bytes that were handed out stay in the work file until they are so many, and more than those that wait.
+/// Consumed bytes stay in the work file until there are this many, and more than unread ones.
 constexpr std::uint64_t min_rewritten_bytes = std::uint64_t{64} << 20;
 
 }  // namespace

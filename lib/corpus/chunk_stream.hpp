@@ -16,31 +16,31 @@
 
 namespace quern {
 
-/// What becomes of a gzip file with a damaged member.
+/// What to do about a damaged member of a gzip file.
 enum class Damage {
-  refuse,  ///< it is an error
-  skip     ///< the file goes on with the next member
+  refuse,  ///< throw an error
+  skip     ///< continue with the next member
 };
 
-/// A piece of a file's decompressed bytes: chunk_bytes of them, but for the last one of a segment, which may be shorter
-/// or empty. Damage ends a segment; a file without any is one.
+/// Consecutive decompressed bytes of a file: chunk_bytes of them, except in the last chunk of a segment, which may be
+/// shorter or empty. Damage ends a segment; an undamaged file is one segment.
 struct Chunk {
   std::string bytes;
   std::uint32_t file = 0;
   bool last_of_file = false;
-  std::optional<GzipDamage> damage;    ///< behind it
-  std::uint64_t compressed_bytes = 0;  ///< stored bytes that were read for it
+  std::optional<GzipDamage> damage;    ///< damage right after these bytes
+  std::uint64_t compressed_bytes = 0;  ///< stored bytes read for this chunk
 };
 
-/// The chunks of all files in order, read and decompressed ahead by one thread into a few buffers.
+/// The chunks of all files in order. One thread reads ahead and decompresses into a few buffers.
 class ChunkStream {
  public:
-  /// `files` must outlive the stream; `max_window_bytes` as ByteSource::open() takes it.
+  /// `files` must outlive the stream; `max_window_bytes` as in ByteSource::open().
   ChunkStream(const CorpusFiles& files, std::uint64_t max_window_bytes, Damage damage);
-  /// Stops the thread, also while it waits for input.
+  /// Stops the thread, even if it waits for input.
   ~ChunkStream();
 
-  /// Replaces `chunk`, whose memory is used again; false at the end of the last file. Throws what the reading threw.
+  /// Replaces `chunk`, reusing its memory; false at the end of the last file. Rethrows errors of the reading thread.
   bool next(Chunk& chunk);
 
   static constexpr std::size_t chunk_bytes = 256 << 10;
@@ -48,7 +48,7 @@ class ChunkStream {
  private:
   void run();
   void read_file(std::uint32_t file);
-  /// Hands a chunk over and gets a used one for it; false if the stream is being stopped.
+  /// Queues a chunk and replaces it by a used one; false if the stream is stopping.
   bool put(Chunk& chunk);
 
   static constexpr std::size_t max_ready = 4;
@@ -58,7 +58,7 @@ class ChunkStream {
   Damage damage_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Chunk> ready_;  ///< in order, the oldest first
+  std::vector<Chunk> ready_;  ///< oldest first
   std::vector<Chunk> used_;
   bool done_ = false;
   bool stopped_ = false;
@@ -67,30 +67,29 @@ class ChunkStream {
   std::thread thread_;
 };
 
-/// The bytes of a corpus's files, one file after another, each from front to back. What is looked at before its turn
-/// waits in a work file.
+/// The bytes of a corpus's files, one file after another. Bytes that peek() reads ahead wait in a work file.
 class FileBytes {
  public:
-  /// `files` must outlive it.
+  /// `files` must outlive the object.
   FileBytes(const CorpusFiles& files, std::uint64_t max_window_bytes, Damage damage, std::string tmp_folder);
 
-  /// Appends the next bytes of the segment at hand to `window`; once it is read, the first ones of the next segment or
-  /// file. False at the end of the last file. Throws what the reading threw.
+  /// Appends the next bytes of the current segment to `window`; at its end, the first bytes of the next segment or
+  /// file. False at the end of the last file. Rethrows reading errors.
   bool next(std::string& window);
-  /// The number of the file at hand.
+  /// The number of the current file.
   std::uint32_t file() const { return chunk_.file; }
-  /// Whether nothing of the segment at hand is left.
+  /// Whether the current segment is consumed.
   bool segment_is_read() const { return segment_is_seen() && waiting_bytes() == 0; }
-  /// Whether its end was met, if only by peek(); and the damage there, if it does not end with the file.
+  /// Whether the segment's end was read, if only by peek(). damage() is the damage there, unless the file ends.
   bool segment_is_seen() const { return chunk_.last_of_file || chunk_.damage; }
   const std::optional<GzipDamage>& damage() const { return chunk_.damage; }
 
-  /// Up to `size` bytes of the segment at hand, `distance` bytes after those handed out; fewer where it ends.
+  /// Up to `size` bytes of the current segment, `distance` bytes past those consumed; fewer at its end.
   std::string peek(std::uint64_t distance, std::size_t size);
-  /// Hands out the next `size` bytes of the segment at hand by appending them to `to`. There must be so many.
+  /// Consumes the next `size` bytes of the current segment and appends them to `to`. That many must be left.
   void move_to(Spool& to, std::uint64_t size);
 
-  /// Stored bytes that were read since the last call.
+  /// Stored bytes read since the last call.
   std::uint64_t take_compressed_bytes() { return std::exchange(compressed_bytes_, 0); }
 
  private:
@@ -101,7 +100,7 @@ class FileBytes {
   std::string tmp_folder_;
   ChunkStream chunks_;
   Chunk chunk_;
-  Spool waiting_;  ///< looked at, but not handed out: from waiting_begin_ on
+  Spool waiting_;  ///< bytes read ahead: those from waiting_begin_ on
   std::uint64_t waiting_begin_ = 0;
   std::uint64_t compressed_bytes_ = 0;
 };

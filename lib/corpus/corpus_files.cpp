@@ -23,7 +23,7 @@
 namespace quern {
 namespace {
 
-/// Identifies a folder, whatever path leads to it.
+/// Identifies a folder independently of its path.
 using FolderIdentity = std::pair<dev_t, ino_t>;
 
 struct stat status_of(const std::string& path) {
@@ -32,7 +32,7 @@ struct stat status_of(const std::string& path) {
   return status;
 }
 
-/// What was found in a folder can't be read, because of errno.
+/// Throws for an unreadable entry of a folder, by errno.
 [[noreturn]] void fail_in_folder(const std::string& path) {
   const int code = errno;
   struct stat link;
@@ -42,7 +42,7 @@ struct stat status_of(const std::string& path) {
                 "; mend or remove it, or leave it out with " + option_name<"exclude">);
 }
 
-/// Calls visit(name) for the entries of a folder that are not hidden.
+/// Calls visit(name) for the visible entries of a folder.
 template <class Visit>
 void for_each_visible(const std::string& folder, bool is_named, Visit&& visit) {
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder.c_str()), ::closedir);
@@ -52,7 +52,7 @@ void for_each_visible(const std::string& folder, bool is_named, Visit&& visit) {
     if (entry->d_name[0] != '.') visit(std::string(entry->d_name));
 }
 
-/// Whether a pattern matches the path below the folder that was named, or its last name.
+/// Whether a pattern matches `below`, a path relative to the named folder, or its last component.
 bool matches(const std::vector<std::string>& patterns, const std::string& below) {
   const std::string name = below.substr(below.rfind('/') + 1);
   return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
@@ -84,11 +84,11 @@ class FileFinder {
     if (found_) return;
     if (!special_.empty())
       throw InvalidArgument(path + ": the folder has no files to read, only pipes, sockets or devices, such as " +
-                            special_ + "; name those themselves, or another folder");
+                            special_ + "; name these directly, or name another folder");
     if (!choice_.include.empty() || !choice_.exclude.empty())
       throw InvalidArgument(path + ": " + option_name<"include"> + " and " + option_name<"exclude"> +
                             " leave no file of the folder; check their patterns");
-    throw InvalidArgument(path + ": the folder has no files that are not hidden; name a folder or file with documents");
+    throw InvalidArgument(path + ": the folder has no visible files; name a folder or file with documents");
   }
 
  private:
@@ -100,13 +100,13 @@ class FileFinder {
     visit_({path, size, found_in_folder});
   }
 
-  /// `below`: the path of the folder below the one that was named, with a / at its end.
+  /// `below` is the folder's path relative to the named one, with a / at its end.
   void add_folder(const std::string& folder, const std::string& below, const struct stat& status) {
     const FolderIdentity identity(status.st_dev, status.st_ino);
     if (std::find(open_folders_.begin(), open_folders_.end(), identity) != open_folders_.end()) return;
     open_folders_.push_back(identity);
     const std::string prefix = folder.back() == '/' ? folder : folder + "/";
-    std::vector<std::string> folders;  // read once this one is closed: a process may open a limited number
+    std::vector<std::string> folders;  // visited after closing this one, to limit open folders
     for_each_visible(folder, below.empty(), [&](const std::string& name) {
       if (matches(choice_.exclude, below + name)) return;
       const std::string path = prefix + name;
@@ -130,12 +130,12 @@ class FileFinder {
   const FileChoice& choice_;
   const Visit& visit_;
   const PassOver& pass_over_;
-  bool found_ = false;                        ///< a file of the argument at hand
-  std::string special_;                       ///< of the argument at hand: what was passed over last
-  std::vector<FolderIdentity> open_folders_;  ///< from the argument down to the folder at hand
+  bool found_ = false;                        ///< the current argument has a file
+  std::string special_;                       ///< the last special file of the current argument
+  std::vector<FolderIdentity> open_folders_;  ///< from the argument down to the current folder
 };
 
-/// Sorts as the names in paths do, folder by folder, by a byte that no path has where folders end.
+/// Sorts by path components: replaces slashes by the zero byte, which no path contains.
 std::string sort_key(std::uint32_t argument, std::string path) {
   std::replace(path.begin(), path.end(), '/', '\0');
   return std::string(SortKey(argument).view()) + path;
@@ -181,7 +181,7 @@ void CorpusFiles::add_source(std::shared_ptr<ByteSource> source) {
 }
 
 void CorpusFiles::choose_range(const FileRange& range) {
-  if (size() != 1 || source_) throw InvalidArgument("a range is of one file; name it alone");
+  if (size() != 1 || source_) throw InvalidArgument("a range needs exactly one file; name it alone");
   ByteSource::open_range(file(0).path, range);
   range_ = range;
   total_bytes_ = range.to - range.from;
@@ -223,7 +223,7 @@ CorpusFile CorpusFiles::file(std::uint32_t number) const {
 
 namespace {
 
-/// The files that belong to names. for_each_name(visit) calls visit(name) for each, in the order of the corpus.
+/// The files of all names. for_each_name(visit) calls visit(name) for each name, in corpus order.
 template <class ForEachName>
 CorpusFiles find_files(ForEachName&& for_each_name, const FileChoice& choice, const Resources& resources) {
   struct Payload {
@@ -268,13 +268,12 @@ CorpusFiles find_corpus_files(const FileList& list, const FileChoice& choice, co
 namespace {
 
 void check_path(std::string_view path, bool is_cut) {
-  if (is_cut)
-    throw InvalidArgument("the line is longer than any path; a list of files is a text with a path on each line");
+  if (is_cut) throw InvalidArgument("the line is too long for a path; a file list is a text with one path per line");
   if (path.find('\0') != std::string_view::npos)
-    throw InvalidArgument("the line holds a zero byte; a list of files is a text with a path on each line");
-  if (path == "-") throw InvalidArgument("a list names files, and not standard input; write ./- for a file called -");
+    throw InvalidArgument("the line holds a zero byte; a file list is a text with one path per line");
+  if (path == "-") throw InvalidArgument("a list names files, not standard input; write ./- for a file called -");
   if (path.find("://") != std::string_view::npos)
-    throw InvalidArgument("'" + std::string(path) + "' is an address; fetch the file, and list where it is then");
+    throw InvalidArgument("'" + std::string(path) + "' is a URL; fetch the file and list its path");
 }
 
 }  // namespace

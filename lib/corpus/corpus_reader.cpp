@@ -13,15 +13,15 @@
 namespace quern {
 namespace {
 
-/// Less than this at the window's front is not worth moving what follows.
+/// Smaller gaps at the window's start are not worth a move of the rest.
 constexpr std::size_t min_dropped_bytes = 64 << 10;
 
-/// More than this is not reserved ahead for a batch.
+/// Maximum that is reserved in advance for a batch.
 constexpr std::uint64_t max_reserved_bytes = std::uint64_t{8} << 20;
 
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos; }
 
-/// Of a file that is skipped: there are no records.
+/// For skipped files: finds no records.
 class NoRecords final : public RecordFinder {
  public:
   using RecordFinder::RecordFinder;
@@ -64,14 +64,14 @@ bool CorpusReader::next(RecordBatch& batch) {
   batch.records.clear();
   batch.bad.clear();
   batch.compressed_bytes = 0;
-  // Once for all: to grow it as bytes come would hold it twice. Memory that is not written to costs nothing.
+  // Reserved at once: growing would hold the bytes twice. Untouched memory costs nothing.
   batch.bytes.reserve(std::min(options_.batch_bytes, max_reserved_bytes) + RecordText::max_in_memory +
                       4 * ChunkStream::chunk_bytes);
   batch.bytes.append(carry_);
   window_bytes_ = &batch.bytes;
   window_begin_ = 0;
 
-  // What the batch covers is counted in bytes of the files, so that it can't depend on how they were read.
+  // Counted in bytes of the files, so that batches don't depend on how these were read.
   std::uint64_t covered_bytes = 0;
   std::uint64_t batch_from = window_offset_;
   while (covered_bytes + (done_offset() - batch_from) < options_.batch_bytes &&
@@ -187,7 +187,7 @@ void CorpusReader::begin_segment(RecordBatch& batch, bool goes_on) {
   if (!has_format_) {
     const std::optional<std::string> head = files_.head_of_range(detection_bytes);
     format_ = format_of_file(head ? std::string_view(*head) : bytes.substr(0, detection_bytes));
-    // What little there is before damage may show no format.
+    // The few bytes before damage may not reveal a format.
     const bool is_cut = is_whole && file_bytes_->damage() && format_ == nullptr;
     if (!is_cut) begin_records();
   }
@@ -243,7 +243,7 @@ std::vector<FileRange> find_ranges(const std::string& path, std::size_t count, c
     resources.progress->start("find records", bytes, "bytes");
     std::vector<FileRange> ranges;
     RecordSpan last;
-    std::uint64_t next = 0;  // share of the bytes, of `count`, with which the next range begins
+    std::uint64_t next = 0;  // the next range begins after this many shares of `count`
     RecordBatch batch;
     while (reader.next(batch)) {
       for (const RecordSpan& record : batch.records) {
@@ -259,7 +259,7 @@ std::vector<FileRange> find_ranges(const std::string& path, std::size_t count, c
     }
     if (ranges.empty())
       throw InvalidArgument(path + ": has no record; name another file, or give its " + option_name<"format">);
-    // Without the bracket that ends an array of JSON objects, since the one that begins it is in the first range.
+    // Excludes the closing bracket of an array of JSON objects, since the opening one is in the first range.
     if (last.format == &jsonl_format()) ranges.back().to = last.file_offset + last.size;
     resources.progress->finish();
     return ranges;

@@ -15,94 +15,94 @@
 namespace quern {
 
 struct CorpusOptions {
-  /// A name that corpus_format_named() knows, or "auto": detected from the content, file by file.
+  /// A name known to corpus_format_named(), or "auto": detected from each file's content.
   std::string format = "auto";
   /// Larger records are skipped and counted as bad. From 1 to largest_max_document.
   std::uint64_t max_document_bytes = std::uint64_t{64} << 20;
   static constexpr std::uint64_t largest_max_document = std::uint64_t{4} << 30;
-  /// Goes on where it can: behind damaged members of gzip files, and without files of no known format. Each damaged
-  /// member counts as bad, with the last record that it has to do with.
+  /// Continues after damaged members of gzip files, and skips files of unknown formats. Each damaged member counts as
+  /// one bad document, together with the last record that it affects.
   bool skip_bad = false;
-  /// Of JSON objects.
+  /// For JSON objects.
   FieldNames field_names;
-  /// A batch ends after the record with which it has at least this many bytes of the corpus.
+  /// A batch ends after the record with which it covers at least this many bytes of the corpus.
   std::uint64_t batch_bytes = std::uint64_t{2} << 20;
-  /// It ends earlier with so many records, good or bad: these take memory however short they are.
+  /// A batch also ends after this many records, good or bad, since even short ones take memory.
   std::size_t batch_records = std::size_t{1} << 16;
-  /// Larger records wait in work files. Changes nothing else; tests lower it.
+  /// Larger records go to work files. Affects nothing else; tests lower it.
   std::size_t max_in_memory = RecordText::max_in_memory;
 };
 
-/// Why a record is left out before it is parsed.
+/// Why a record is left out before parsing.
 enum class LeftOut : std::uint8_t {
   no,
   other_language,
-  no_language,  ///< it says none
-  copy          ///< an earlier one has the same payload
+  no_language,  ///< it states none
+  copy          ///< an earlier page has the same payload
 };
 
-/// A record: bytes [begin, begin + size) of its batch, or a spool of it.
+/// A record: bytes [begin, begin + size) of its batch, or a spool.
 struct RecordSpan {
   static constexpr std::size_t no_spool = ~std::size_t{0};
 
   std::size_t begin = 0;
   std::uint64_t size = 0;
-  std::size_t spool = no_spool;   ///< its number in the batch
+  std::size_t spool = no_spool;   ///< index of its spool in the batch
   std::uint32_t file = 0;         ///< for CorpusReader::file_name()
   std::uint64_t file_offset = 0;  ///< in the decompressed file
   const CorpusFormat* format = nullptr;
   LeftOut left_out = LeftOut::no;
 };
 
-/// A piece of a corpus that can't be read.
+/// A range of a corpus that can't be read.
 struct BadRecord {
   std::uint32_t file = 0;
   std::uint64_t file_offset = 0;  ///< in the decompressed file
   const char* reason = nullptr;
-  bool in_stored_file = false;  ///< the offset is in the file as it is stored
+  bool in_stored_file = false;  ///< the offset is in the stored (compressed) file
 };
 
-/// Some records of a corpus, in its order, not parsed yet.
+/// Consecutive unparsed records of a corpus.
 struct RecordBatch {
   std::string bytes;
-  std::vector<Spool> spools;  ///< each holds a large record
+  std::vector<Spool> spools;  ///< one per large record
   std::vector<RecordSpan> records;
-  /// Found while splitting: too large ones, and what belongs to no record.
+  /// Found while splitting: records that are too large, and bytes outside of records.
   std::vector<BadRecord> bad;
-  /// Stored (compressed) bytes of the corpus that were read for this batch: for progress.
+  /// Stored (compressed) bytes read for this batch, for the progress display.
   std::uint64_t compressed_bytes = 0;
 
-  /// Valid as long as the batch stays as it is.
+  /// Valid as long as the batch does not change.
   RecordText text(const RecordSpan& record) const {
     if (record.spool != RecordSpan::no_spool) return RecordText(spools[record.spool]);
     return RecordText(std::string_view(bytes).substr(record.begin, record.size));
   }
 };
 
-/// Reads all files of a corpus and returns batches of records for parallel parsing. A thread of its own reads ahead
-/// and decompresses. The batches depend on the corpus and the options alone, never on timing or resources.
+/// Reads all files of a corpus and returns batches of records for parallel parsing. A background thread reads ahead and
+/// decompresses. The batches depend only on the corpus and the options, not on timing or resources.
 class CorpusReader : private LookAhead {
  public:
-  /// Of `resources`, the memory bounds the windows of zstd files, and the folder is for large records. Throws
-  /// InvalidArgument if the format's name is unknown or an option is out of its range.
+  /// Uses the memory of `resources` as a bound for zstd windows, and its folder for large records. Throws
+  /// InvalidArgument if the format's name is unknown or an option is out of range.
   CorpusReader(CorpusFiles files, CorpusOptions options, const Resources& resources);
   ~CorpusReader() override;
 
-  /// Replaces `batch` by the next records, reusing its memory; false at the end of the corpus. A batch may have bad
-  /// records only, or none at all. It takes batch_bytes, max_in_memory, a few chunks and 100 bytes per record of memory
-  /// at most, whatever its records. Throws CorruptFile and IoError as ByteSource does, and InvalidArgument if no format
-  /// fits a file that was named itself.
+  /// Replaces `batch` by the next records, reusing its memory; false at the end of the corpus. A batch may have only
+  /// bad records, or none. It takes at most batch_bytes, max_in_memory, a few chunks and 100 bytes per record of
+  /// memory, for any records. Throws CorruptFile and IoError as ByteSource does, and InvalidArgument if no format fits
+  /// a file that was named directly.
   bool next(RecordBatch& batch);
 
   const CorpusFiles& files() const { return files_; }
-  /// Its path, or "standard input".
+  /// The file's path, or "standard input".
   std::string file_name(std::uint32_t file) const;
-  /// The first max_named of the files without any byte but white space, of those met so far.
+  /// The first max_named files so far that contain only white space.
   const std::vector<std::string>& empty_files() const { return empty_files_; }
-  /// Names of the formats of the files met so far, each once.
+  /// Names of the formats met so far, without duplicates.
   const std::vector<std::string>& formats() const { return formats_; }
-  /// Number of files of folders that no format fits, met so far, and the first max_named of them. A file that was named
-  /// itself is an error instead.
+  /// Number of files of folders met so far that fit no format, and the first max_named of them. A file that was named
+  /// directly is an error instead.
   std::uint64_t num_skipped_files() const { return num_skipped_files_; }
   const std::vector<std::string>& skipped_files() const { return skipped_files_; }
 
@@ -110,26 +110,26 @@ class CorpusReader : private LookAhead {
 
  private:
   bool read_more(RecordBatch& batch);
-  /// Begins with a file, or where it `goes_on` behind damage.
+  /// Starts a file, or continues it after damage (`goes_on`).
   void begin_segment(RecordBatch& batch, bool goes_on);
-  /// Null if the file is to be skipped.
+  /// Null if the file must be skipped.
   const CorpusFormat* format_of_file(std::string_view head) const;
   void begin_records();
   void note_damage(RecordBatch& batch) const;
-  /// Whether a record that ends there, in bytes of the file, is the last one before damage, and not sound.
+  /// Whether a record that ends at `end`, in bytes of the file, is the last one before damage and affected by it.
   bool is_damaged(std::uint64_t end);
-  /// Cuts such a record to its bytes of sound members: all of it where a few wrong bytes hide its end. False if it has
-  /// none.
+  /// Cuts such a record to its bytes from intact members: all of it, if the damage hides only its end. False if there
+  /// are none.
   bool cut_to_sound(RecordFinder::Found& found, const RecordBatch& batch) const;
   void take(const RecordFinder::Found& found, RecordBatch& batch);
   void take_record(RecordFinder::Found found, RecordBatch& batch);
-  /// Appends the file's bytes from window[begin] on to the open record's spool; they may end behind the window.
+  /// Appends the file's bytes from window[begin] on to the open record's spool; they may extend past the window.
   void set_aside(std::size_t begin, std::uint64_t size, RecordBatch& batch);
   void advance(std::size_t consumed) { window_begin_ += consumed, window_offset_ += consumed; }
   std::string_view window(const RecordBatch& batch) const {
     return std::string_view(batch.bytes).substr(window_begin_);
   }
-  /// Up to where the file is done with: a record of which parts are set aside is not.
+  /// Everything before it is consumed; an open record with spooled parts is not.
   std::uint64_t done_offset() const { return aside_ ? aside_offset_ : window_offset_; }
   std::string peek(std::uint64_t offset, std::size_t size) override;
 
@@ -141,22 +141,22 @@ class CorpusReader : private LookAhead {
   std::uint64_t num_skipped_files_ = 0;
 
   std::unique_ptr<FileBytes> file_bytes_;
-  const CorpusFormat* format_ = nullptr;  ///< of the file at hand
+  const CorpusFormat* format_ = nullptr;  ///< of the current file
   std::unique_ptr<RecordFinder> finder_;  ///< null between files
-  std::string* window_bytes_ = nullptr;   ///< of the batch at hand
-  std::size_t window_begin_ = 0;          ///< of the bytes not consumed yet, in the batch
-  std::uint64_t window_offset_ = 0;       ///< their place in the file
-  std::uint64_t segment_offset_ = 0;      ///< that of the segment at hand
-  bool has_format_ = false;               ///< whether the file at hand was looked at
-  std::string carry_;                     ///< read, but of the next batch
+  std::string* window_bytes_ = nullptr;   ///< of the current batch
+  std::size_t window_begin_ = 0;          ///< of the unconsumed bytes, in the batch
+  std::uint64_t window_offset_ = 0;       ///< their offset in the file
+  std::uint64_t segment_offset_ = 0;      ///< offset of the current segment
+  bool has_format_ = false;               ///< the current file's format was detected
+  std::string carry_;                     ///< bytes read for the next batch
   std::optional<Spool> aside_;            ///< parts of a large record
-  std::uint64_t aside_offset_ = 0;        ///< that record's place in the file
+  std::uint64_t aside_offset_ = 0;        ///< that record's offset in the file
 };
 
-/// Cuts a file of a corpus, which is not compressed, into ranges of whole records, of about as many bytes: `count`, or
-/// fewer where there are fewer records. The documents of all ranges are those of the file, in their order. Reads the
-/// file once; what its records say is not looked at. `options`: as the ranges will be parsed with. Throws
-/// InvalidArgument if it is no such file, holds no record, or no format fits it; IoError.
+/// Splits an uncompressed file of a corpus into ranges of whole records with about the same number of bytes: `count`,
+/// or fewer if there are fewer records. All ranges together have the documents of the file, in order. Reads the file
+/// once, without parsing records. `options` must be those of the later parsing. Throws InvalidArgument if the file is
+/// not suitable, has no record, or fits no format; IoError.
 std::vector<FileRange> find_ranges(const std::string& path, std::size_t count, const CorpusOptions& options,
                                    const Resources& resources);
 

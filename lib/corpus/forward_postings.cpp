@@ -52,7 +52,7 @@ void ForwardPostings::begin_chunk(const CollectionReader& collection, std::size_
 bool ForwardPostings::next(std::span<const docid_t> docids, std::size_t enough, std::vector<Posting>& postings) {
   postings.clear();
   if (next_document_ >= documents_ended_) return false;
-  // A posting takes a byte at least: memory is scarce, and an array that doubles would take twice as much.
+  // A posting takes at least a byte. Memory is scarce, and an array that doubles would take twice as much.
   if (enough < buffers_.raw.size()) postings.reserve(enough + buffers_.terms.size());
   for (; next_document_ < documents_ended_ && postings.size() < enough; ++next_document_)
     if (const docid_t docid = docids[first_document_ + next_document_]; docid != end_docid)
@@ -67,7 +67,7 @@ std::uint64_t ForwardPostings::memory_bytes(const CollectionReader& collection, 
 
 namespace {
 
-/// Sorts by term and adds up the frequencies of equal terms.
+/// Sorts by term and merges the frequencies of equal terms.
 void sum_by_term(std::vector<Posting>& postings) {
   std::sort(postings.begin(), postings.end(), [](const Posting& a, const Posting& b) { return a.term < b.term; });
   std::size_t last = 0;
@@ -86,17 +86,17 @@ void sum_by_term(std::vector<Posting>& postings) {
 void ForwardPostings::read_split(const CollectionReader& collection, const SplitDocument& split, docid_t docid,
                                  const std::function<void(std::span<const Posting>)>& visit,
                                  std::size_t batch_postings) {
-  std::vector<Posting> batch, of_chunk;
-  // Each pass takes the least terms from `begin` on, as many as a batch holds.
+  std::vector<Posting> batch, chunk_postings;
+  // Each pass takes the lowest terms from `begin` on, as many as fit a batch.
   for (std::uint64_t begin = 0, end = 0; begin < end_docid; begin = end) {
     end = end_docid;
     batch.clear();
     for (std::size_t chunk = split.first_chunk; chunk <= split.last_chunk; ++chunk) {
       const auto rows = collection.forward(chunk, buffers_);
       counts_.assign(buffers_.terms.size(), 0);
-      of_chunk.clear();
-      count_row(rows[split.document - collection.first_document(chunk)], docid, collection, of_chunk);
-      for (const Posting& posting : of_chunk)
+      chunk_postings.clear();
+      count_row(rows[split.document - collection.first_document(chunk)], docid, collection, chunk_postings);
+      for (const Posting& posting : chunk_postings)
         if (posting.term >= begin && posting.term < end) batch.push_back(posting);
       sum_by_term(batch);
       if (batch.size() <= batch_postings) continue;

@@ -8,7 +8,7 @@
 
 namespace quern {
 
-/// A posting on its way from the forward lists to its list.
+/// A posting on its way from the forward lists to its posting list.
 struct Posting {
   term_t term = 0;
   docid_t docid = 0;
@@ -16,54 +16,54 @@ struct Posting {
   bool operator==(const Posting&) const = default;
 };
 
-/// Counts the terms of a collection's documents, in title and body together. Where the corpus gave weights, these are
-/// the counts. For one thread at a time.
+/// Counts the terms of a collection's documents, in title and body together. Weights supplied by the corpus are used as
+/// counts. Not thread-safe.
 class ForwardPostings {
  public:
-  /// Goes to the front of a chunk, whose documents begin_chunk() is followed by: some with each call of next().
+  /// Moves to the start of a chunk; next() then returns its documents in several calls.
   void begin_chunk(const CollectionReader& collection, std::size_t chunk);
-  /// Replaces `postings` by those of the next documents that begin and end in the chunk, of so many that these are at
-  /// least `enough`, or of all that are left; docids[d] is the docID of the collection's document d, or end_docid to
-  /// leave it out. False if no document is left. The collection must still be there.
+  /// Replaces `postings` by those of the next documents that begin and end in the chunk: at least `enough` postings, or
+  /// all that are left. docids[d] is the docID of the collection's document d, or end_docid to leave it out. False if
+  /// no document is left. The collection must still exist.
   bool next(std::span<const docid_t> docids, std::size_t enough, std::vector<Posting>& postings);
-  /// Calls visit(document, postings) for the documents that begin and end in the chunk, in order; the postings have the
+  /// Calls visit(document, postings) for the documents that begin and end in the chunk, in order. The postings have the
   /// document's number in the collection as docID, and are valid during the call.
   template <class Visit>
   void for_each_document(const CollectionReader& collection, std::size_t chunk, Visit&& visit) {
     begin_chunk(collection, chunk);
     for (; next_document_ < documents_ended_; ++next_document_) {
       const docid_t document = first_document_ + next_document_;
-      of_document_.clear();
-      count_row(buffers_.forward[next_document_], document, collection, of_document_);
-      visit(document, std::span<const Posting>(of_document_));
+      document_postings_.clear();
+      count_row(buffers_.forward[next_document_], document, collection, document_postings_);
+      visit(document, std::span<const Posting>(document_postings_));
     }
   }
-  /// What begin_chunk() takes in memory, and what next() takes for postings besides `enough`.
+  /// Memory of begin_chunk(), and of next() for postings beyond `enough`.
   static std::uint64_t memory_bytes(const CollectionReader& collection, std::size_t chunk);
 
-  /// How many postings of a split document are in memory at a time; as many again before they are sorted.
+  /// Postings of a split document in memory at once; twice as many before sorting.
   static constexpr std::size_t split_batch_postings = 1 << 18;
-  /// Calls visit(postings) for batches of the postings of a document that lies in several chunks: rising terms, each
-  /// once, with `docid`. Reads the document's chunks again for each batch.
+  /// Calls visit(postings) for batches of the postings of a document that spans several chunks: terms increase, each
+  /// occurs once, with `docid`. Reads the document's chunks again for each batch.
   void read_split(const CollectionReader& collection, const SplitDocument& split, docid_t docid,
                   const std::function<void(std::span<const Posting>)>& visit,
                   std::size_t batch_postings = split_batch_postings);
 
  private:
   void count(ByteView stream, const CollectionReader& collection);
-  /// The same for a body with weights, which are frequencies then.
+  /// As above for a body with weights, which serve as frequencies.
   void count_weights(ByteView body, const CollectionReader& collection);
-  /// Appends the row's postings to `postings` and sets its counts to zero again.
+  /// Appends the row's postings to `postings` and resets its counts to zero.
   void count_row(const ForwardRow& row, docid_t docid, const CollectionReader& collection,
                  std::vector<Posting>& postings);
 
   const CollectionReader* collection_ = nullptr;
-  docid_t first_document_ = 0;                             ///< of the chunk
+  docid_t first_document_ = 0;                             ///< the chunk's first document
   std::uint32_t next_document_ = 0, documents_ended_ = 0;  ///< of the chunk's documents
   ChunkBuffers buffers_;
-  std::vector<freq_t> counts_;  ///< of each chunk term, in the document at hand
-  std::vector<Posting> of_document_;
-  std::vector<std::uint32_t> counted_;  ///< chunk terms of the document at hand, in the order in which they first occur
+  std::vector<freq_t> counts_;  ///< of each chunk term, in the current document
+  std::vector<Posting> document_postings_;
+  std::vector<std::uint32_t> counted_;  ///< chunk terms of the current document, in order of first occurrence
 };
 
 }  // namespace quern

@@ -7,7 +7,7 @@
 namespace quern {
 namespace {
 
-/// A term's number in its generation, and in the lexicon.
+/// A term's number in its generation, and its term ID.
 struct NumberPair {
   std::uint32_t in_generation;
   term_t in_lexicon;
@@ -15,8 +15,8 @@ struct NumberPair {
 
 }  // namespace
 
-/// What turns the generations' numbers into lexicon numbers: pairs of both, in lexicon order, for each generation. One
-/// file holds them all, each generation's at a place of its own, since a process may open a limited number of files.
+/// Maps the generations' numbers to term IDs: pairs of both, in lexicon order, for each generation. One file holds all
+/// generations, each at its own offset, since a process may open only a limited number of files.
 class LexiconBuilder::NumberPairs {
  public:
   NumberPairs(const std::vector<Generation>& generations, const std::string& tmp_folder, std::uint64_t buffers_bytes)
@@ -35,7 +35,7 @@ class LexiconBuilder::NumberPairs {
     const NumberPair pair{number, lexicon_number};
     out_.at(generation).write({reinterpret_cast<const std::uint8_t*>(&pair), sizeof pair});
   }
-  /// The lexicon number of each of a generation's terms; to be called once for each generation.
+  /// The term ID of each of a generation's terms; call once for each generation.
   std::vector<term_t> lexicon_numbers(std::size_t generation, std::uint32_t num_terms) {
     out_[generation].flush();
     std::vector<NumberPair> pairs(num_terms);
@@ -59,7 +59,7 @@ LexiconBuilder::LexiconBuilder(const std::string& tmp_folder, std::uint64_t memo
       chunk_numbers_(tmp_folder) {}
 
 void LexiconBuilder::add_chunk(const ChunkTerms& chunk) {
-  // Before the terms come, so that the table never holds more than its memory or a single chunk.
+  // Checked before adding terms, so that the table never holds more than its memory or a single chunk.
   const std::uint64_t used = terms_.memory_bytes() + (df_.capacity() + cf_.capacity()) * 8;
   if (open_chunks_ > 0 && used + chunk.terms.memory_bytes() > table_memory_bytes_) end_generation();
   std::vector<std::uint32_t> numbers(chunk.terms.size());
@@ -82,7 +82,7 @@ void LexiconBuilder::add_chunk(const ChunkTerms& chunk) {
   ++open_chunks_;
 }
 
-/// Takes back what is counted twice, and notes what later chunks must not count again.
+/// Corrects double counts of a split document, and records what later chunks must not count again.
 void LexiconBuilder::count_split_document(const ChunkTerms& chunk, std::span<const std::uint32_t> numbers) {
   last_counted_in_.resize(terms_.size());
   is_in_open_at_begin_.resize(terms_.size());
@@ -99,8 +99,8 @@ void LexiconBuilder::count_split_document(const ChunkTerms& chunk, std::span<con
   for (const std::uint32_t term : chunk.in_unfinished) last_counted_in_[numbers[term]] = split_document_;
 }
 
-/// A term's row names the split documents at the generation's begin and end if they have it: merge() counts a
-/// document once that several generations have counted.
+/// A term's row names the split documents at the generation's start and end that contain the term: merge() then
+/// corrects the count of a document that several generations have counted.
 void LexiconBuilder::end_generation() {
   const std::uint32_t open_at_end = is_split_open_ ? split_document_ : 0;
   last_counted_in_.resize(terms_.size());

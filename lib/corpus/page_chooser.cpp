@@ -6,7 +6,7 @@
 namespace quern {
 namespace {
 
-/// A page's metadata is among so many records behind it. Common Crawl's is the next one.
+/// A page's metadata is at most this many records after it. In Common Crawl's files it is the next one.
 constexpr std::size_t max_distance = 3;
 
 }  // namespace
@@ -50,7 +50,7 @@ bool PageChooser::choose(RecordBatch& batch, const RecordBatch* next) {
 
 DigestSet::DigestSet(std::uint64_t max_bytes) : left_bytes_(max_bytes) {}
 
-/// The place that holds it, or a free one. There must be one.
+/// The slot of a place, or a free slot. There must be one.
 DigestSet::Place* DigestSet::find(std::vector<Place>& places, const Place& sought) {
   std::size_t at = std::uint64_t{sought.words[0]} * places.size() >> 32;
   while (places[at].words[2] != 0 && !(places[at] == sought)) at = at + 1 == places.size() ? 0 : at + 1;

@@ -25,14 +25,14 @@ namespace quern {
 namespace {
 
 constexpr std::size_t max_reported_bad = 100;
-/// Memory of a batch in flight, as a multiple of its bytes: bytes, text, tokens, terms and frames. Of documents with
-/// mostly distinct terms it is almost twice that, so that with 64 MB there is one batch at a time.
+/// Memory of a batch in flight, as a multiple of its bytes: bytes, text, tokens, terms and frames. Documents with
+/// mostly distinct terms take almost twice that, so with 64 MB there is one batch at a time.
 constexpr std::uint64_t batch_growth = 11;
-/// What kept texts add to that: the texts, and their frame.
+/// Additional multiple for stored texts and their frame.
 constexpr std::uint64_t text_growth = 2;
 
-/// A batch on its way through the pipeline, with all that its parsing needs: there is one for each batch in flight,
-/// however many threads take turns.
+/// A batch on its way through the pipeline, with all buffers for its parsing: one per batch in flight, however many
+/// threads take turns.
 struct Job {
   Job(const ParseOptions& options, const std::string& tmp_folder)
       : builder(options.analyzer, options.reader, tmp_folder, options.chunk_limits, options.store_text,
@@ -42,7 +42,7 @@ struct Job {
   ChunkBuilder builder;
   ParsedBatch parsed;
   std::vector<ParsedChunk> chunks;
-  std::size_t num_chunks = 0;                           ///< of `chunks`, which may have one more, for its memory
+  std::size_t num_chunks = 0;                           ///< used ones; `chunks` may have one more for reuse
   std::vector<MemoryBudget::Reservation> reservations;  ///< for the chunks after the first
   bool is_built = false;
 
@@ -72,8 +72,7 @@ class CorpusParser {
         resources_(resources),
         out_(out),
         reader_(corpus_files(options, resources), options.reader, resources),
-        writer_(out, resources.tmp_folder, options.store_text, !options.reader.field_names.kept.empty(),
-                options.impacts ? impacts_collection_version : collection_version),
+        writer_(out, resources.tmp_folder, options.store_text, !options.reader.field_names.kept.empty()),
         lexicon_(resources.tmp_folder, resources.memory_bytes / 4),
         docnos_(resources.tmp_folder, resources.memory_bytes / 32),
         waiting_chunks_(resources.memory_bytes / 8),
@@ -105,7 +104,7 @@ class CorpusParser {
  private:
   void start() {
     const std::uint64_t input_bytes = reader_.files().total_bytes();
-    // Compressed corpora about keep their size, plain ones shrink to a third.
+    // Compressed corpora keep about their size, plain ones shrink to a third.
     check_free_space(resources_.tmp_folder, input_bytes / 3, "the collection");
     resources_.progress->start("parse", input_bytes, "bytes");
   }
@@ -113,7 +112,7 @@ class CorpusParser {
   std::size_t jobs_in_flight() const {
     const std::uint64_t growth = batch_growth + (options_.store_text ? text_growth : 0);
     const std::uint64_t job_bytes = options_.reader.batch_bytes * growth;
-    // Payloads of pages may take a quarter of the memory.
+    // The payload digests may take a quarter of the memory.
     const std::uint64_t memory = options_.pages.drop_copies ? resources_.memory_bytes / 4 : resources_.memory_bytes / 2;
     return std::clamp<std::uint64_t>(memory / job_bytes, 1, resources_.threads * 2);
   }
@@ -128,7 +127,7 @@ class CorpusParser {
         });
   }
 
-  /// Reads the next batch and chooses among its pages. For this it is a batch ahead.
+  /// Reads the next batch and chooses among its pages, which requires one batch of read-ahead.
   bool read(RecordBatch& batch) {
     if (!chooser_.chooses()) return reader_.next(batch);
     if (!has_begun_) has_batch_ahead_ = reader_.next(batch_ahead_);
@@ -143,7 +142,7 @@ class CorpusParser {
 
   [[noreturn]] void refuse_payloads() const {
     const std::uint64_t payloads = chooser_.payloads(), total_bytes = reader_.files().total_bytes();
-    // A quarter of the memory is theirs. What is read of the corpus shows how many there will be.
+    // Extrapolates from the part of the corpus read so far. The digests may take a quarter of the memory.
     const double share =
         total_bytes > read_bytes_ ? static_cast<double>(read_bytes_) / static_cast<double>(total_bytes) : 1;
     const auto expected = static_cast<std::uint64_t>(static_cast<double>(payloads) / std::max(share, 1e-6));
@@ -154,8 +153,8 @@ class CorpusParser {
                     size_text(4 * DigestSet::bytes_for(expected))));
   }
 
-  /// Builds a batch's chunks to wait in memory for their turn. A batch of large documents may make more of them than
-  /// there is memory for; then it is left to add(), which builds and writes them one by one.
+  /// Builds a batch's chunks, to wait in memory for their turn. If they exceed the memory, as those of large documents
+  /// may, add() builds and writes them one by one instead.
   void build_in_memory(Job& job) {
     job.is_built = job.builder.build(job.batch, job.parsed, [&](ParsedChunk& chunk) {
       if (job.num_chunks > 0) {
@@ -221,7 +220,7 @@ class CorpusParser {
                        document.in_stored_file ? " of the compressed file" : "", document.reason);
   }
 
-  /// Says once what the user may miss in documents.
+  /// Warns once about ignored content of documents.
   void report_remarks() {
     if (remarked_ == 0) return;
     if (remarked_ > 1) first_remark_ += fmt::format(" ({} documents in all)", remarked_);
@@ -253,10 +252,10 @@ class CorpusParser {
     throw InvalidArgument(text + "; name another corpus, or give its " + option_name<"format">);
   }
 
-  /// Counts documents whose docno an earlier one has; returns some of them.
+  /// Counts documents with the docno of an earlier one; returns some of them.
   std::vector<docid_t> count_duplicates() {
     std::vector<docid_t> examples;
-    std::string last;  // empty before the first
+    std::string last;  // empty at first
     docnos_.merge([&](std::string_view hash, ByteView document) {
       if (hash == last) {
         ++report_.duplicates;
@@ -290,7 +289,7 @@ class CorpusParser {
     manifest.libraries = text_libraries(options_.analyzer);
     manifest.impacts = options_.impacts;
     if (options_.impacts) {
-      // Terms are the corpus's own.
+      // The corpus supplies its own terms.
       manifest.libraries = {};
       manifest.libraries.zstd = zstd_version();
     }
@@ -317,12 +316,12 @@ class CorpusParser {
   CorpusReader reader_;
   CollectionWriter writer_;
   LexiconBuilder lexicon_;
-  ExternalSort docnos_;          ///< hashes of docnos with the documents' numbers
-  MemoryBudget waiting_chunks_;  ///< for chunks that wait for their turn, but for a batch's first
+  ExternalSort docnos_;          ///< hashes of docnos with document numbers
+  MemoryBudget waiting_chunks_;  ///< for waiting chunks, except a batch's first
   PageChooser chooser_;
-  RecordBatch batch_ahead_;  ///< read, but not handed out
+  RecordBatch batch_ahead_;  ///< read, but not yet returned
   bool has_begun_ = false, has_batch_ahead_ = false;
-  std::uint64_t read_bytes_ = 0;  ///< stored ones of the batches handed out
+  std::uint64_t read_bytes_ = 0;  ///< stored bytes of the returned batches
   ParseReport report_;
   std::uint64_t without_url_ = 0;
   std::uint64_t remarked_ = 0;
@@ -334,7 +333,7 @@ class CorpusParser {
 
 namespace {
 
-/// Weights of terms come from some formats only, and go through no analyzer.
+/// Only some formats have term weights, which bypass the analyzer.
 void check_impacts(const ParseOptions& options) {
   if (!options.impacts) {
     if (!options.reader.field_names.vector.empty())
@@ -352,7 +351,7 @@ void check_impacts(const ParseOptions& options) {
         "terms with weights are taken as they are: {} goes without stemmer and stop words", option_name<"impacts">));
 }
 
-/// Languages are said by some formats only.
+/// Only some formats state languages.
 void check_pages(const ParseOptions& options) {
   const std::vector<std::string>& languages = options.pages.languages;
   for (const std::string& language : languages)

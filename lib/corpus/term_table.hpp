@@ -14,12 +14,12 @@
 
 namespace quern {
 
-/// A term as tables look it up.
+/// A term with its precomputed lookup key.
 struct TermKey {
   static constexpr std::size_t front_bytes = 16;
 
   std::string_view term;
-  std::array<std::uint64_t, 2> front;  ///< its first bytes, with zeros behind its end
+  std::array<std::uint64_t, 2> front;  ///< its first bytes, zero-padded
   std::uint64_t hash;
 };
 
@@ -31,10 +31,10 @@ inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-/// Of short terms their front, mixed by two multiplications; of others XXH3.
+/// Hashes the front of short terms by two multiplications, longer terms by XXH3.
 inline std::uint64_t hash_of(std::string_view term, const std::array<std::uint64_t, 2>& front) {
   if (term.size() > TermKey::front_bytes) return XXH3_64bits(term.data(), term.size());
-  // No term has the byte FF, so the first factor is not 0.
+  // No term contains the byte FF, so the first factor is not 0.
   constexpr std::uint64_t a = 0xFFA0761D6478BD64u, b = 0xE7037ED1A0B428DBu, c = 0xFF58B6E3A1B4C8E9u;
   return mix(mix(front[0] ^ a, b) ^ front[1] ^ c, b);
 }
@@ -46,7 +46,7 @@ inline std::uint64_t first_bytes(std::uint64_t number, std::size_t bytes) {
 
 }  // namespace term_hashing
 
-/// The key of a term after whose end TermKey::front_bytes bytes may be read.
+/// The key of a term after which TermKey::front_bytes more bytes are readable.
 inline TermKey padded_term_key(std::string_view term) {
   TermKey key{term, {}, 0};
   std::memcpy(key.front.data(), term.data(), TermKey::front_bytes);
@@ -64,15 +64,15 @@ inline TermKey term_key(std::string_view term) {
   return key;
 }
 
-/// A hash table from terms to numbers 0, 1, 2 … in the order in which they first occur. Open addressing over one array;
-/// rows hold the fronts of terms, which are all of most, and a single buffer the bytes of all.
+/// A hash table from terms to numbers 0, 1, 2 … in order of first occurrence. Open addressing over one array; rows hold
+/// the fronts of terms, which cover most terms, and one buffer holds all bytes.
 class TermTable {
  public:
   static constexpr std::size_t max_term_bytes = (std::size_t{1} << 20) - 1;
 
   TermTable() { rehash(1024); }
 
-  /// The term's number; a new one if the term is new.
+  /// The term's number, assigned if the term is new.
   std::uint32_t add(std::string_view term) { return add(term_key(term)); }
   std::uint32_t add(const TermKey& key) {
     const std::uint64_t tag = key.hash & tag_mask;
@@ -86,9 +86,9 @@ class TermTable {
     }
   }
 
-  /// Asks for the memory where add() begins to look for a term.
+  /// Prefetches the slot where add() starts its search.
   void fetch_slot(std::uint64_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
-  /// Asks for the row that add() compares first; its number, or no term's.
+  /// Prefetches the row that add() compares first; returns its number, or an invalid one.
   std::uint32_t fetch_row(std::uint64_t hash) const {
     const std::uint32_t number = static_cast<std::uint32_t>(slots_[hash & mask_]) - 1;
     if (number < entries_.size()) __builtin_prefetch(&entries_[number]);
@@ -119,7 +119,7 @@ class TermTable {
     std::uint64_t hash;
     std::uint64_t place;  ///< offset in bytes_ << size_bits | length
   };
-  /// A slot holds the upper half of the hash and, below, the number + 1; 0 is empty.
+  /// A slot holds the upper half of the hash, and number + 1 below; 0 is empty.
   static constexpr std::uint64_t tag_mask = 0xffffffff00000000u;
 
   static constexpr unsigned size_bits = std::bit_width(max_term_bytes);

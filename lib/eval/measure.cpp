@@ -43,7 +43,7 @@ double average_precision(const JudgedRanking& ranking, std::uint64_t cut) {
 }
 
 double log_average_precision(const JudgedRanking& ranking, std::uint64_t cut) {
-  constexpr double least = 0.00001;  // else a query without relevant results would decide all
+  constexpr double least = 0.00001;  // keeps a query without relevant results from deciding the mean
   return std::log(std::max(average_precision(ranking, cut), least));
 }
 
@@ -54,14 +54,14 @@ double r_precision(const JudgedRanking& ranking, std::uint64_t) {
 /// Buckley and Voorhees 2004: Retrieval Evaluation with Incomplete Information, with the correction of trec_eval 8.
 double binary_preference(const JudgedRanking& ranking, std::uint64_t) {
   double sum = 0;
-  std::uint64_t before = 0;  // results judged not relevant
-  const double most = static_cast<double>(std::min(ranking.not_relevant, ranking.relevant));
+  std::uint64_t before = 0;  // results judged irrelevant so far
+  const double max_before = static_cast<double>(std::min(ranking.not_relevant, ranking.relevant));
   for (const std::int32_t relevance : ranking.results) {
     if (relevance < 0) continue;
     if (relevance < ranking.level) {
       ++before;
     } else {
-      sum += before > 0 ? 1 - static_cast<double>(std::min(before, ranking.relevant)) / most : 1;
+      sum += before > 0 ? 1 - static_cast<double>(std::min(before, ranking.relevant)) / max_before : 1;
     }
   }
   return quotient(sum, static_cast<double>(ranking.relevant));
@@ -123,14 +123,14 @@ constexpr Measure measure_table[] = {
     {"num_rel", "number of relevant documents", as_sum, true, {}, num_rel},
     {"num_rel_ret", "number of relevant results", as_sum, true, {}, num_rel_ret},
     {"map", "average precision", as_mean, true, {}, average_precision},
-    {"gm_map", "average precision, its geometric mean", as_geometric_mean, false, {}, log_average_precision},
+    {"gm_map", "geometric mean of average precision", as_geometric_mean, false, {}, log_average_precision},
     {"Rprec", "precision of the first num_rel results", as_mean, true, {}, r_precision},
-    {"bpref", "share of relevant results above those judged not relevant", as_mean, true, {}, binary_preference},
+    {"bpref", "share of relevant results above those judged irrelevant", as_mean, true, {}, binary_preference},
     {"recip_rank", "1 / rank of the first relevant result", as_mean, true, {}, reciprocal_rank},
     {"P", "P.K: precision of the first K results", as_mean, true, usual_cuts, precision},
     {"recall", "recall.K: recall of the first K results", as_mean, true, usual_cuts, recall},
     {"ndcg", "normalized discounted cumulative gain", as_mean, true, {}, normalized_gain},
-    {"ndcg_cut", "ndcg_cut.K: the same of the first K results", as_mean, true, usual_cuts, normalized_gain},
+    {"ndcg_cut", "ndcg_cut.K: ndcg of the first K results", as_mean, true, usual_cuts, normalized_gain},
     {"map_cut", "map_cut.K: average precision of the first K results", as_mean, true, usual_cuts, average_precision},
     {"success", "success.K: 1 if one of the first K results is relevant", as_mean, true, success_cuts, success},
     {"set_P", "precision of all results", as_mean, true, {}, set_precision},
@@ -142,7 +142,7 @@ constexpr std::string_view default_texts[] = {
     "num_q", "num_ret", "num_rel", "num_rel_ret", "map",         "Rprec", "bpref",       "recip_rank",
     "P.5",   "P.10",    "P.20",    "recall.100",  "recall.1000", "ndcg",  "ndcg_cut.10", "ndcg_cut.20"};
 
-/// The measure whose name and a cut are `text`, with the cut's digits; null if there is none.
+/// The measure named by `text` with a cut, whose digits it stores in `digits`; null if there is none.
 const Measure* measure_with_cut(std::string_view text, std::string_view& digits) {
   const std::size_t end = text.find_last_of("._");
   if (end == text.npos) return nullptr;
@@ -198,7 +198,7 @@ std::vector<MeasureChoice> measures_named(std::span<const std::string> texts) {
     for (const std::string& text : texts) {
       for (const MeasureChoice& choice : measures_named(std::string_view(text))) {
         if (std::find(choices.begin(), choices.end(), choice) != choices.end())
-          throw InvalidArgument("measure " + choice.name() + " is asked for twice");
+          throw InvalidArgument("measure " + choice.name() + " is named twice");
         choices.push_back(choice);
       }
     }

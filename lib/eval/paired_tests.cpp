@@ -15,23 +15,23 @@ namespace {
 
 void check_finite(std::span<const double> differences) {
   if (!std::all_of(differences.begin(), differences.end(), [](double x) { return std::isfinite(x); }))
-    throw InvalidArgument("a test needs differences that are finite numbers");
+    throw InvalidArgument("a test needs finite differences");
 }
 
-/// Differences as whole numbers of a unit in which no sum of them overflows.
+/// Converts differences to integers in a unit in which no sum overflows.
 std::vector<std::int64_t> whole_differences(std::span<const double> differences) {
   check_finite(differences);
-  double most = 1;
-  for (const double difference : differences) most = std::max(most, std::abs(difference));
+  double largest = 1;
+  for (const double difference : differences) largest = std::max(largest, std::abs(difference));
   const int bits_of_count = static_cast<int>(std::bit_width(differences.size()));
-  const int fraction_bits = std::min(40, 60 - bits_of_count - std::ilogb(most));
+  const int fraction_bits = std::min(40, 60 - bits_of_count - std::ilogb(largest));
   std::vector<std::int64_t> whole;
   for (const double difference : differences) whole.push_back(std::llround(std::ldexp(difference, fraction_bits)));
   return whole;
 }
 
-/// How many choices of signs give a sum as far from 0 as `seen`: all are tried, each differing in one sign from the one
-/// before (a Gray code).
+/// The number of sign choices whose sum is at least as far from 0 as `seen`. Tries all, each of which differs in one
+/// sign from the previous one (a Gray code).
 std::uint64_t count_all(std::span<const std::int64_t> differences, std::int64_t seen) {
   std::vector<std::int64_t> signed_differences(differences.begin(), differences.end());
   std::int64_t sum = std::accumulate(differences.begin(), differences.end(), std::int64_t{0});
@@ -52,7 +52,7 @@ std::int64_t random_sum(std::span<const std::int64_t> differences, RandomBits& r
     std::uint64_t signs = random.next();
     for (const std::int64_t difference :
          differences.subspan(from, std::min<std::size_t>(64, differences.size() - from))) {
-      const auto mask = -static_cast<std::int64_t>(signs & 1);  // 0, or all bits: then the sign turns
+      const auto mask = -static_cast<std::int64_t>(signs & 1);  // all bits set flips the sign
       sum += (difference ^ mask) - mask;
       signs >>= 1;
     }
@@ -71,7 +71,7 @@ std::optional<TTest> paired_t_test(std::span<const double> differences) {
   for (const double difference : differences) squares += (difference - mean) * (difference - mean);
   TTest test;
   test.degrees = differences.size() - 1;
-  // The same differences: rounding of their mean must not count as a spread.
+  // If all differences are equal, rounding of their mean must not count as variance.
   const bool all_same = std::all_of(differences.begin(), differences.end(),
                                     [&](double difference) { return difference == differences.front(); });
   if (all_same && differences.front() == 0) return test;
@@ -84,7 +84,7 @@ RandomizationTest randomization_test(std::span<const double> differences, const 
   check_range<std::uint64_t>("samples", options.samples, 1, 1'000'000'000);
   std::vector<std::int64_t> whole = whole_differences(differences);
   std::erase(whole, 0);
-  // Each difference is rounded by half a unit at most, so that sums that are the same may differ by their number.
+  // Each difference is rounded by at largest half a unit, so equal sums may differ by up to n units.
   const std::int64_t seen =
       std::abs(std::accumulate(whole.begin(), whole.end(), std::int64_t{0})) - static_cast<std::int64_t>(whole.size());
   RandomizationTest test;
@@ -130,7 +130,7 @@ namespace {
 /// Γ(a + 1/2) / Γ(a).
 double gamma_ratio(double a) {
   if (a < 100) return std::tgamma(a + 0.5) / std::tgamma(a);
-  // Its asymptotic series: the first term left out is below 1e-16 from here on.
+  // The asymptotic series: the first omitted term is below 1e-16 from here on.
   const double x = 1 / a;
   return std::sqrt(a) *
          (1 + x * (-1.0 / 8 + x * (1.0 / 128 + x * (5.0 / 1024 + x * (-21.0 / 32768 + x * (-399.0 / 262144))))));
@@ -139,10 +139,10 @@ double gamma_ratio(double a) {
 /// The continued fraction of the incomplete beta function (Abramowitz and Stegun, 26.5.8), by Lentz's method.
 double beta_fraction(double x, double a, double b) {
   constexpr double tiny = 1e-300, close_enough = 1e-16;
-  constexpr int most_steps = 100'000;
+  constexpr int max_steps = 100'000;
   const auto away_from_0 = [](double value) { return std::abs(value) < tiny ? tiny : value; };
   double c = 1, d = 1 / away_from_0(1 - (a + b) * x / (a + 1)), fraction = d;
-  for (int m = 1; m < most_steps; ++m) {
+  for (int m = 1; m < max_steps; ++m) {
     const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
     d = 1 / away_from_0(1 + even * d);
     c = away_from_0(1 + even / c);
@@ -163,8 +163,8 @@ double student_t_tails(double t, double degrees) {
   if (std::isnan(t) || std::isnan(degrees)) return std::numeric_limits<double>::quiet_NaN();
   if (std::isinf(t)) return 0;
   if (t == 0) return 1;
-  // The regularized incomplete beta function of x = n / (n + t²), with parameters n/2 and 1/2. Both x and 1 − x are
-  // computed from t, since either may be lost in the other.
+  // The regularized incomplete beta function of x = n / (n + t²), with parameters n/2 and 1/2. Computes both x and 1 −
+  // x from t, since one from the other may lose all digits.
   const double a = degrees / 2, square = t * t;
   const double x = degrees / (degrees + square), rest = square / (degrees + square);
   const double front = std::exp(-a * std::log1p(square / degrees)) * std::sqrt(rest) * gamma_ratio(a) / std::sqrt(M_PI);

@@ -9,7 +9,7 @@
 namespace quern {
 namespace {
 
-/// The numbers of the queries that count.
+/// Indices of the queries to compare.
 std::vector<std::size_t> compared_queries(const Evaluation& evaluation, bool complete) {
   std::vector<std::size_t> queries;
   for (std::size_t query = 0; query < evaluation.qids.size(); ++query) {
@@ -43,7 +43,7 @@ RunDifference run_difference(std::span<const double> first, std::span<const doub
 void adjust(std::vector<RunDifference>& runs) {
   std::vector<double> t_p, randomization_p;
   for (const RunDifference& run : runs) {
-    if (run.t_test) t_p.push_back(run.t_test->p);  // all runs have one, or none has
+    if (run.t_test) t_p.push_back(run.t_test->p);  // either all runs have one or none
     randomization_p.push_back(run.randomization.p);
   }
   t_p = holm_adjusted(t_p);
@@ -63,7 +63,7 @@ std::vector<MeasureChoice> comparable_measures(std::vector<MeasureChoice> measur
 
 RunComparison compare_runs(const Evaluation& evaluation, const ComparisonOptions& options) {
   return with_own_errors([&]() -> RunComparison {
-    if (evaluation.runs.size() < 2) throw InvalidArgument("a comparison needs two runs or more");
+    if (evaluation.runs.size() < 2) throw InvalidArgument("a comparison needs at least two runs");
     const std::vector<std::size_t> queries = compared_queries(evaluation, options.complete);
     if (queries.empty())
       throw InvalidArgument("the runs have no judged query in common; compare runs of the same queries");
@@ -73,7 +73,7 @@ RunComparison compare_runs(const Evaluation& evaluation, const ComparisonOptions
     for (std::size_t measure = 0; measure < evaluation.measures.size(); ++measure) {
       const MeasureChoice& choice = evaluation.measures[measure];
       if (choice.measure->summary != MeasureSummary::mean)
-        throw InvalidArgument(choice.name() + " is no mean of queries, by which runs could be compared");
+        throw InvalidArgument(choice.name() + " is not a mean over queries, so runs can't be compared by it");
       const auto values_of = [&](std::size_t run) {
         std::vector<double> values;
         for (const std::size_t query : queries) values.push_back(evaluation.value(run, query, measure));

@@ -9,20 +9,20 @@
 namespace quern {
 
 struct ComparisonOptions {
-  /// Whether all queries with judgements count, those of no results with their measures' values for none; else those
-  /// that all runs have results for.
+  /// Whether all queries with judgements count, with the measures' values for no results if necessary; otherwise only
+  /// those for which all runs have results.
   bool complete = false;
   RandomizationOptions randomization;
 };
 
-/// A run beside the first one, by one measure.
+/// A run compared with the first one by one measure.
 struct RunDifference {
   double mean = 0;                               ///< of the run
-  double difference = 0;                         ///< its mean less that of the first run
-  std::uint64_t wins = 0, ties = 0, losses = 0;  ///< queries where it is better than the first run, the same, worse
-  std::optional<TTest> t_test;                   ///< nothing with fewer than two queries
+  double difference = 0;                         ///< its mean minus the first run's
+  std::uint64_t wins = 0, ties = 0, losses = 0;  ///< queries where it is better than the first run, equal, worse
+  std::optional<TTest> t_test;                   ///< empty with fewer than two queries
   RandomizationTest randomization;
-  /// p of the tests, adjusted for the number of runs.
+  /// The tests' p values, adjusted for the number of runs.
   std::optional<double> holm_t_p;
   double holm_randomization_p = 1;
 };
@@ -30,20 +30,20 @@ struct RunDifference {
 struct MeasureComparison {
   MeasureChoice measure;
   double first_mean = 0;              ///< of the first run
-  std::vector<RunDifference> others;  ///< of the other runs, in their order
+  std::vector<RunDifference> others;  ///< the other runs, in order
 };
 
 struct RunComparison {
-  std::uint64_t queries = 0;   ///< that were compared
-  std::uint64_t left_out = 0;  ///< with judgements, but without results in one of the runs
+  std::uint64_t queries = 0;   ///< compared queries
+  std::uint64_t left_out = 0;  ///< with judgements, but without results in some run
   std::vector<MeasureComparison> measures;
 };
 
-/// Those of the measures that runs can be compared by: means of the queries' values.
+/// The measures by which runs can be compared: means of the queries' values.
 std::vector<MeasureChoice> comparable_measures(std::vector<MeasureChoice> measures);
 
 /// Compares the first of several runs with each of the others. Throws InvalidArgument for fewer than two runs, for
-/// measures that are not comparable_measures(), and if the runs have no query in common.
+/// measures that are not comparable_measures(), or if the runs have no query in common.
 RunComparison compare_runs(const Evaluation& evaluation, const ComparisonOptions& options);
 
 }  // namespace quern

@@ -20,13 +20,13 @@
 namespace quern {
 namespace {
 
-/// Between query and document in a key; neither can contain it.
+/// Separates query and document in a key; neither can contain it.
 constexpr char key_separator = '\0';
 
-/// What a row has besides its key: file, value, line.
+/// A row without its key: file, value, line.
 constexpr std::size_t row_bytes = 16;
 
-/// Shows how many lines have been read.
+/// Shows the number of lines read.
 class LineProgress {
  public:
   LineProgress(Progress& progress, const std::string& name) : progress_(progress) {
@@ -102,7 +102,7 @@ void RunEvaluator::add_run(ByteSource& run) {
     read_run(run, [&](const RunLineText& line, std::uint64_t number) {
       if (std::isnan(line.score))
         throw CorruptFile(
-            fmt::format("{}, line {}: the score is no number, so that the result has no rank", values.name, number));
+            fmt::format("{}, line {}: the score is not a number, so the result has no rank", values.name, number));
       add(line.qid, line.docno, file, std::bit_cast<std::uint32_t>(line.score), number);
       if (values.first_qid.empty()) values.first_qid = line.qid;
       values.tag = line.tag;
@@ -115,7 +115,7 @@ void RunEvaluator::add_run(ByteSource& run) {
 void RunEvaluator::add(std::string_view qid, std::string_view docno, std::uint32_t file, std::uint32_t value,
                        std::uint64_t line) {
   if (qid.find(key_separator) != qid.npos || docno.find(key_separator) != docno.npos)
-    throw CorruptFile(fmt::format("{}, line {}: a query or document is named with a zero byte",
+    throw CorruptFile(fmt::format("{}, line {}: the name of a query or document contains a zero byte",
                                   file == 0 ? qrels_name_ : runs_[file - 1].name, line));
   key_.assign(qid);
   key_ += key_separator;
@@ -127,18 +127,17 @@ void RunEvaluator::add(std::string_view qid, std::string_view docno, std::uint32
   rows_.add(key_, row);
 }
 
-/// Takes the sorted rows: a query after the other, in it a document after the other, of which first come the judgement
-/// and then the results of the runs.
+/// Takes the rows sorted by query and document. A document's judgement comes before the results of the runs.
 class RunEvaluator::Join {
  public:
-  explicit Join(RunEvaluator& of)
-      : of_(of),
-        results_(of.runs_.size()),
+  explicit Join(RunEvaluator& evaluator)
+      : evaluator_(evaluator),
+        results_(evaluator.runs_.size()),
         max_results_(
-            std::min<std::uint64_t>(of.resources_.memory_bytes / results_share / QueryResults::bytes_per_result,
+            std::min<std::uint64_t>(evaluator.resources_.memory_bytes / results_share / QueryResults::bytes_per_result,
                                     std::numeric_limits<std::uint32_t>::max())),
-        max_values_bytes_(of.resources_.memory_bytes / values_share) {
-    evaluation_.measures = of.options_.measures;
+        max_values_bytes_(evaluator.resources_.memory_bytes / values_share) {
+    evaluation_.measures = evaluator.options_.measures;
   }
 
   void take(std::string_view key, ByteView row) {
@@ -160,18 +159,18 @@ class RunEvaluator::Join {
 
   Evaluation finish() {
     end_query();
-    for (const RunValues& run : of_.runs_) check_common(run);
-    evaluation_.runs = std::move(of_.runs_);
+    for (const RunValues& run : evaluator_.runs_) check_common(run);
+    evaluation_.runs = std::move(evaluator_.runs_);
     return std::move(evaluation_);
   }
 
  private:
-  /// Of the memory: what the results of a query and the values may take. Vectors that grow take up to three times that.
+  /// Shares of the memory for one query's results and for the values. Growing vectors take up to three times as much.
   static constexpr std::uint64_t results_share = 8, values_share = 16;
 
   void add(std::uint32_t file, std::uint32_t value) {
     if (file == 0) relevance_ = std::max(std::bit_cast<std::int32_t>(value), not_judged);
-    if (++num_results_ > max_results_) return;  // counted on, for the message
+    if (++num_results_ > max_results_) return;  // keeps counting for the message
     if (file == 0) {
       judged_.push_back(relevance_);
     } else {
@@ -190,7 +189,8 @@ class RunEvaluator::Join {
     if (!has_query_) return;
     check_fits();
     if (judged_.empty()) {
-      for (std::size_t run = 0; run < results_.size(); ++run) of_.runs_[run].unjudged_queries += !results_[run].empty();
+      for (std::size_t run = 0; run < results_.size(); ++run)
+        evaluator_.runs_[run].unjudged_queries += !results_[run].empty();
     } else {
       evaluate_query();
     }
@@ -204,10 +204,10 @@ class RunEvaluator::Join {
     evaluation_.qids.push_back(qid_);
     std::sort(judged_.begin(), judged_.end(), std::greater<>());
     for (std::size_t run = 0; run < results_.size(); ++run) {
-      RunValues& values = of_.runs_[run];
+      RunValues& values = evaluator_.runs_[run];
       values.has_results.push_back(!results_[run].empty());
       const auto ranking =
-          judged_ranking(results_[run].ranked(of_.options_.depth), judged_, of_.options_.relevance_level);
+          judged_ranking(results_[run].ranked(evaluator_.options_.depth), judged_, evaluator_.options_.relevance_level);
       for (const MeasureChoice& measure : evaluation_.measures) values.values.push_back(measure.value(ranking));
     }
   }
@@ -217,7 +217,7 @@ class RunEvaluator::Join {
     if (values_bytes_ > max_values_bytes_)
       throw InvalidArgument(
           fmt::format("the values of the first {} queries of {} fill the memory; give a larger {}, or fewer {}",
-                      evaluation_.qids.size(), of_.qrels_name_, option_name<"memory">, option_name<"measures">));
+                      evaluation_.qids.size(), evaluator_.qrels_name_, option_name<"memory">, option_name<"measures">));
   }
 
   void check_fits() const {
@@ -231,31 +231,32 @@ class RunEvaluator::Join {
     if (run.first_qid.empty()) throw InvalidArgument(run.name + " has no results; give a run that has some");
     if (std::find(run.has_results.begin(), run.has_results.end(), true) != run.has_results.end()) return;
     if (evaluation_.qids.empty())
-      throw InvalidArgument(of_.qrels_name_ + " has no judgements; give the judgements of the run's queries");
-    throw InvalidArgument(fmt::format(
-        "{} and {} have no query in common: one begins with query {}, of the others the first is {}; give the "
-        "judgements of the run's queries",
-        run.name, of_.qrels_name_, run.first_qid, evaluation_.qids.front()));
+      throw InvalidArgument(evaluator_.qrels_name_ + " has no judgements; give the judgements of the run's queries");
+    throw InvalidArgument(
+        fmt::format("{} and {} have no query in common: the run begins with query {}, the judgements with query {}; "
+                    "give the judgements of the run's queries",
+                    run.name, evaluator_.qrels_name_, run.first_qid, evaluation_.qids.front()));
   }
 
   [[noreturn]] void fail_twice(std::string_view docno, std::uint64_t line) const {
     throw CorruptFile(fmt::format("{}, line {}: query {} has document {} already in line {}; remove one of them",
-                                  file_ == 0 ? of_.qrels_name_ : of_.runs_[file_ - 1].name, line, qid_, docno, line_));
+                                  file_ == 0 ? evaluator_.qrels_name_ : evaluator_.runs_[file_ - 1].name, line, qid_,
+                                  docno, line_));
   }
 
-  RunEvaluator& of_;
+  RunEvaluator& evaluator_;
   Evaluation evaluation_;
-  // The query at hand.
+  // The current query.
   bool has_query_ = false;
   std::string qid_;
   std::vector<std::int32_t> judged_;
   std::vector<QueryResults> results_;  ///< by run
   std::uint64_t num_results_ = 0, max_results_;
-  // The row before.
+  // The previous row.
   std::string key_;
   std::uint32_t file_ = 0;
   std::uint64_t line_ = 0;
-  std::int32_t relevance_ = not_judged;  ///< of its document
+  std::int32_t relevance_ = not_judged;  ///< judgement of its document
 
   std::uint64_t values_bytes_ = 0, max_values_bytes_;
 };

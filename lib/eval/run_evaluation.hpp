@@ -11,57 +11,56 @@
 #include "quern/io/byte_source.hpp"
 #include "quern/io/external_sort.hpp"
 
-/// Runs measured by relevance judgements, as trec_eval 9 does it; see formats/queries/measures.md.
+/// Measures runs by relevance judgements like trec_eval 9; see formats/queries/measures.md.
 namespace quern {
 
 struct EvaluationOptions {
   std::vector<MeasureChoice> measures = default_measures();
-  std::int32_t relevance_level = 1;  ///< the lowest relevance that counts as relevant, at least 1
-  std::uint64_t depth = std::numeric_limits<std::uint64_t>::max();  ///< results of a query that count, at least 1
+  std::int32_t relevance_level = 1;  ///< lowest relevance that counts as relevant, at least 1
+  std::uint64_t depth = std::numeric_limits<std::uint64_t>::max();  ///< maximum results per query, at least 1
 };
 
-/// Throws InvalidArgument for numbers out of range, and without measures.
+/// Throws InvalidArgument for numbers out of range or missing measures.
 void check_evaluation_options(const EvaluationOptions& options);
 
-/// What judgements say of a run. Queries are those of the judgements.
+/// A run's values. Queries are those of the judgements.
 struct RunValues {
   std::string name;                    ///< of the file
   std::string tag;                     ///< of its last line
-  std::string first_qid;               ///< of its first line; empty if it has none
+  std::string first_qid;               ///< of its first line; empty if there is none
   std::vector<bool> has_results;       ///< by query
-  std::vector<double> values;          ///< by query and measure; those of no results where there are none
-  std::uint64_t unjudged_queries = 0;  ///< with results, but without any judgement: left out
+  std::vector<double> values;          ///< by query and measure; the values for no results if there are none
+  std::uint64_t unjudged_queries = 0;  ///< queries with results but no judgement, left out
 };
 
-/// What judgements say of one or several runs.
+/// Values of one or more runs.
 struct Evaluation {
   std::vector<MeasureChoice> measures;
-  std::vector<std::string> qids;  ///< of all queries with judgements, sorted by their bytes
+  std::vector<std::string> qids;  ///< all queries with judgements, sorted bytewise
   std::vector<RunValues> runs;
 
   double value(std::size_t run, std::size_t query, std::size_t measure) const {
     return runs[run].values[query * measures.size() + measure];
   }
-  /// A run's queries that have both judgements and results.
+  /// The number of a run's queries with both judgements and results.
   std::uint64_t num_evaluated(std::size_t run) const;
-  /// The value of a measure for all queries with results, or with `complete` for all that have judgements. 0 for a mean
-  /// of no query.
+  /// The summary of a measure over all queries with results or, if `complete`, with judgements. 0 for a mean of no
+  /// query.
   double summary(std::size_t run, std::size_t measure, bool complete) const;
 };
 
-/// Joins the lines of runs and judgements by sorting them, so that files of any size and in any order can be read: what
-/// stays in memory are the results of one query, and the values of all.
+/// Joins the lines of runs and judgements by an external sort, so that files may have any size and order: only the
+/// results of one query and the values of all stay in memory.
 class RunEvaluator {
  public:
-  /// Reads the judgements. Throws InvalidArgument for impossible options, and what read_qrels() throws.
+  /// Reads the judgements. Throws InvalidArgument for invalid options, and like read_qrels().
   RunEvaluator(ByteSource& qrels, EvaluationOptions options, const Resources& resources);
 
-  /// Reads a run. Throws what read_run() throws, and CorruptFile, with the line, for a score that is not a number.
+  /// Reads a run. Throws like read_run(), and CorruptFile, with the line, for a NaN score.
   void add_run(ByteSource& run);
 
-  /// To be called once, after all runs. Throws CorruptFile, with both lines, if a query has a document twice in a run
-  /// or in the judgements, and InvalidArgument if a run and the judgements have no query in common, or something does
-  /// not fit in the memory.
+  /// Call once, after all runs. Throws CorruptFile, with both lines, if a run or the judgements repeat a document of a
+  /// query, and InvalidArgument if a run and the judgements have no query in common, or the memory does not suffice.
   Evaluation finish();
 
  private:
@@ -77,24 +76,24 @@ class RunEvaluator {
   std::string key_;
 };
 
-/// The relevance of a result that has no judgement; negative judgements count as none.
+/// The relevance of an unjudged result; negative judgements count as none.
 inline constexpr std::int32_t not_judged = -1;
 
-/// A query's results, to be put in the order in which trec_eval sees them: by decreasing score, ties by decreasing
-/// docno, whatever their order or ranks in the file.
+/// A query's results in trec_eval's order: by decreasing score, ties by decreasing docno, regardless of order and ranks
+/// in the file.
 class QueryResults {
  public:
-  /// Memory that a result takes at most.
+  /// Maximum memory per result.
   static constexpr std::uint64_t bytes_per_result = 16;
 
-  /// Results come in increasing order of their docnos. The score is not NaN.
+  /// Adds a result; docnos must ascend. The score must not be NaN.
   void add(float score, std::int32_t relevance) {
     results_.push_back({score, relevance, static_cast<std::uint32_t>(results_.size())});
   }
   bool empty() const { return results_.empty(); }
   void clear() { results_.clear(); }
 
-  /// The relevances of the first `depth` results, the best one first. Valid until the next call of a function.
+  /// The relevances of the first `depth` results, best first. Valid until the next call.
   std::span<const std::int32_t> ranked(std::uint64_t depth) {
     std::sort(results_.begin(), results_.end(), [](const Result& a, const Result& b) {
       return a.score != b.score ? a.score > b.score : a.place > b.place;

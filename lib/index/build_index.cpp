@@ -17,17 +17,17 @@
 namespace quern {
 namespace {
 
-IndexTables tables_of(const CollectionReader& collection, unsigned scores, const WholeOfShard* whole = nullptr) {
+IndexTables tables_of(const CollectionReader& collection, unsigned scores, const CollectionContext* whole = nullptr) {
   IndexTables tables{collection.num_documents(), scores, collection.table_bytes()};
   if (whole != nullptr) {
-    // The order, docIDs and lengths of all documents are read even so.
+    // A shard also reads the order, docIDs and lengths of all documents.
     tables.documents = whole->docids.size();
     tables.other_bytes += (collection.num_documents() - tables.documents) * 4 * (3 + std::uint64_t{scores});
   }
   return tables;
 }
 
-/// Scores of each document.
+/// Number of scores per document.
 unsigned num_scores(const DocumentOrder& order) {
   return unsigned{!order.pagerank.empty()} + unsigned{!order.global_scores.empty()};
 }
@@ -38,25 +38,25 @@ BuildOptions options_for(const CollectionReader& collection, BuildOptions option
   return options;
 }
 
-/// A chunk on its way to the inverter.
+/// A chunk to invert.
 struct InvertJob {
   std::size_t chunk = 0;
   ForwardPostings reader;
   std::vector<Posting> postings;
 };
 
-/// How chunks share the memory that the inverter leaves.
+/// Shares the memory left by the inverter among chunks.
 struct InvertPlan {
   std::size_t jobs_in_flight;
   std::size_t postings_per_job;
 
   InvertPlan(const CollectionReader& collection, std::uint64_t memory_bytes, unsigned threads) {
-    // Fewer would be read again and again by a single thread.
-    constexpr std::uint64_t least_postings = 64 << 10;
+    // With fewer postings, a single thread would read the same chunks repeatedly.
+    constexpr std::uint64_t min_postings = 64 << 10;
     std::uint64_t chunk_bytes = 0;
     for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk)
       chunk_bytes = std::max(chunk_bytes, ForwardPostings::memory_bytes(collection, chunk));
-    const std::uint64_t job_bytes = chunk_bytes + least_postings * sizeof(Posting);
+    const std::uint64_t job_bytes = chunk_bytes + min_postings * sizeof(Posting);
     jobs_in_flight = std::clamp<std::uint64_t>(memory_bytes / job_bytes, 1, threads * 2);
     const std::uint64_t bytes = std::max(memory_bytes / jobs_in_flight, job_bytes);
     postings_per_job = (bytes - chunk_bytes) / sizeof(Posting);
@@ -66,7 +66,7 @@ struct InvertPlan {
 class IndexBuilder {
  public:
   IndexBuilder(const CollectionReader& collection, const DocumentOrder& order, const OrderOptions& order_options,
-               const BuildOptions& options, const Resources& resources, File& out, const WholeOfShard* whole)
+               const BuildOptions& options, const Resources& resources, File& out, const CollectionContext* whole)
       : collection_(collection),
         order_(order),
         order_options_(order_options),
@@ -99,7 +99,7 @@ class IndexBuilder {
   std::vector<std::uint32_t> prepare_tables() {
     const docid_t documents = collection_.num_documents();
     if (order_.documents.size() != documents)
-      throw InvalidArgument(collection_.name() + ": has another number of documents than the order");
+      throw InvalidArgument(collection_.name() + ": its number of documents differs from the order's");
     const std::vector<std::uint32_t> collection_lengths = collection_.lengths();
     docids_.assign(documents, end_docid);
     std::vector<std::uint32_t> lengths(range_.size());
@@ -121,7 +121,7 @@ class IndexBuilder {
     return std::any_of(begin, end, [](docid_t docid) { return docid != end_docid; });
   }
 
-  /// Postings of the index, of a shard about so many.
+  /// Postings of the index; an estimate for shards.
   std::uint64_t expected_postings() const {
     const std::uint64_t all = collection_.manifest().postings;
     if (whole_ == nullptr || docids_.empty()) return all;
@@ -166,7 +166,7 @@ class IndexBuilder {
       job.reader.next(docids_, plan.postings_per_job, job.postings);
     };
     const auto put = [&](InvertJob& job) {
-      // Most often the first ones are all.
+      // Usually the first postings are all.
       do {
         add(job.postings);
       } while (job.reader.next(docids_, plan.postings_per_job, job.postings));
@@ -179,7 +179,7 @@ class IndexBuilder {
     resources_.progress->finish();
   }
 
-  /// Starts the step that ends when the documents are written.
+  /// Begins the step that ends after the documents are written.
   void sort_documents(DocumentSort& documents) {
     resources_.progress->start("documents", range_.size(), "documents");
     ChunkBuffers buffers;
@@ -199,7 +199,7 @@ class IndexBuilder {
   IndexManifest manifest(const AssembledLists& lists) const {
     const CollectionManifest& from = collection_.manifest();
     if (whole_ == nullptr && (lists.postings() != from.postings || lists.tokens() != from.tokens))
-      throw CorruptFile(collection_.name() + ": contains other counts of postings or tokens than its manifest");
+      throw CorruptFile(collection_.name() + ": its counts of postings or tokens differ from its manifest's");
     IndexManifest manifest;
     copy_parse_settings(from, manifest);
     manifest.order = name_of_value(order_names, order_options_.by);
@@ -221,10 +221,10 @@ class IndexBuilder {
   const OrderOptions& order_options_;
   const BuildOptions options_;
   const Resources& resources_;
-  const WholeOfShard* whole_;
-  DocidRange range_;  ///< of the order: what the index holds
+  const CollectionContext* whole_;
+  DocidRange range_;  ///< range of the order in the index
   IndexAssembly assembly_;
-  std::vector<docid_t> docids_;  ///< of each document of the collection; end_docid outside the range
+  std::vector<docid_t> docids_;  ///< docID of each document of the collection; end_docid outside the range
   DocumentsHash documents_hash_;
   std::size_t spilled_runs_ = 0;
 };
@@ -253,7 +253,7 @@ void check_build_memory(const CollectionReader& collection, unsigned scores, con
 
 BuildReport build_index(const CollectionReader& collection, const DocumentOrder& order,
                         const OrderOptions& order_options, const BuildOptions& options, const Resources& resources,
-                        File& out, const WholeOfShard* whole) {
+                        File& out, const CollectionContext* whole) {
   return run_stage(resources, [&] {
     check_score_settings(order_options.scores);
     return IndexBuilder(collection, order, order_options, options, resources, out, whole).run();

@@ -15,32 +15,32 @@ struct BuildOptions {
   std::string codec = "newpfd";
   CodecOptions codec_options;
   Bm25Parameters bm25;
-  unsigned quantize_bits = 0;  ///< bits of the quantized impacts, 4 to 16; 0: none are stored
-  /// If frequencies are weights that the corpus gave, and scores are to be sums of them. A collection says so itself.
+  unsigned quantize_bits = 0;  ///< bits of the quantized impacts, 4 to 16; 0: stores none
+  /// Set if frequencies are weights from the corpus, and scores sums of them. Collections set it themselves.
   std::optional<ImpactSettings> impacts = std::nullopt;
 };
 
-/// Checks codec, block size, recursion, k1 (at least 0), b (0 to 1) and the bits of quantized impacts, and that no
-/// option is set that can't be heeded with given impacts. Throws InvalidArgument.
+/// Checks codec, block size, recursion, k1 (at least 0), b (0 to 1) and the bits of quantized impacts. Throws
+/// InvalidArgument, also for options that don't apply to given impacts.
 void check_build_options(const BuildOptions& options);
 
 /// The result of building an index.
 struct BuildReport {
   IndexManifest manifest;
   std::uint64_t index_bytes = 0;
-  std::string index_hash;  ///< content hash of its container, by which other files refer to it
+  std::string index_hash;  ///< content hash of the container, which other files refer to
   std::size_t spilled_runs = 0;
 };
 
-/// Throws InvalidArgument if the budget can't hold the tables that must be in memory for an index of `collection`: 16
-/// bytes per document, 4 for each of its `scores` (PageRank, global score), those of the collection, and 16 MB.
+/// Throws InvalidArgument if the budget can't hold the tables for an index of `collection`: 16 bytes per document, 4
+/// for each of its `scores` (PageRank, global score), the collection's tables, and 16 MB.
 void check_build_memory(const CollectionReader& collection, unsigned scores, const Resources& resources);
 
-/// Inverts a collection into an index file: in docID order, within the memory budget, in parallel. The bytes written
-/// depend on collection, order and options alone. Throws InvalidArgument as check_build_memory() does. `whole`: builds
-/// the shard of the order that it describes; the whole order's scores of documents are passed even so.
+/// Inverts a collection into an index file, in docID order, within the memory budget, in parallel. The bytes depend
+/// only on collection, order and options. Throws InvalidArgument like check_build_memory(). `whole` selects the shard
+/// of the order to build; the order still has the scores of all documents.
 BuildReport build_index(const CollectionReader& collection, const DocumentOrder& order,
                         const OrderOptions& order_options, const BuildOptions& options, const Resources& resources,
-                        File& out, const WholeOfShard* whole = nullptr);
+                        File& out, const CollectionContext* whole = nullptr);
 
 }  // namespace quern

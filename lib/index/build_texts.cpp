@@ -1,5 +1,7 @@
 #include "quern/index/build_texts.hpp"
 
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "quern/core/bytes.hpp"
@@ -13,24 +15,48 @@
 namespace quern {
 namespace {
 
-/// Texts are sorted in parts of this size: small against the buffers of those that merge.
+/// Texts are sorted in parts of this size, small compared with merge buffers.
 constexpr std::size_t sorted_part_bytes = 16 << 10;
+
+/// The docIDs of a range of an order, by document of the collection.
+class RangeDocids {
+ public:
+  /// `range`: nullopt for all docIDs. Throws InvalidArgument like check_build_memory(), and if the order is of another
+  /// number of documents.
+  RangeDocids(const CollectionReader& collection, const DocumentOrder& order, const std::optional<DocidRange>& range,
+              const Resources& resources) {
+    const unsigned scores = unsigned{!order.pagerank.empty()} + unsigned{!order.global_scores.empty()};
+    check_build_memory(collection, scores, resources);
+    if (order.documents.size() != collection.num_documents())
+      throw InvalidArgument(collection.name() + ": its number of documents differs from the order's");
+    docids_.assign(order.documents.size(), end_docid);
+    const DocidRange docids = range.value_or(DocidRange{0, collection.num_documents()});
+    for (docid_t docid = docids.first; docid < docids.end; ++docid)
+      docids_[order.documents[docid]] = docid - docids.first;
+    const std::uint64_t table_bytes = docids_.size() * 4 * (2 + std::uint64_t{scores}) + collection.table_bytes();
+    sorting_bytes_ = (resources.memory_bytes - table_bytes) / 2;
+  }
+
+  /// end_docid for a document outside the range.
+  docid_t operator[](docid_t document) const { return docids_[document]; }
+  /// Memory for sorting, besides the tables.
+  std::uint64_t sorting_bytes() const { return sorting_bytes_; }
+
+ private:
+  std::vector<docid_t> docids_;
+  std::uint64_t sorting_bytes_ = 0;
+};
 
 class TextsBuilder {
  public:
-  TextsBuilder(const CollectionReader& collection, const DocumentOrder& order, const DocidRange& range,
-               const Resources& resources)
-      : collection_(collection), resources_(resources), docids_(order.documents.size(), end_docid) {
-    for (docid_t docid = range.first; docid < range.end; ++docid) docids_[order.documents[docid]] = docid - range.first;
-    const unsigned scores = unsigned{!order.pagerank.empty()} + unsigned{!order.global_scores.empty()};
-    tables_bytes_ = docids_.size() * 4 * (2 + std::uint64_t{scores}) + collection.table_bytes();
-  }
+  TextsBuilder(const CollectionReader& collection, RangeDocids docids, const Resources& resources)
+      : collection_(collection), resources_(resources), docids_(std::move(docids)) {}
 
   TextsReport run(const std::string& index_hash, File& out) {
     const std::uint64_t text_bytes = *collection_.manifest().text_bytes;
     check_free_space(resources_.tmp_folder, text_bytes, "sorting the texts");
     resources_.progress->start("sort texts", text_bytes, "bytes");
-    ExternalSort parts(resources_.tmp_folder, (resources_.memory_bytes - tables_bytes_) / 2);
+    ExternalSort parts(resources_.tmp_folder, docids_.sorting_bytes());
     sort(parts);
     resources_.progress->finish();
     resources_.progress->start("write texts", written_, "bytes");
@@ -40,7 +66,7 @@ class TextsBuilder {
   }
 
  private:
-  /// The parts of a text have the same key, and keep their order.
+  /// The parts of a text share a key and keep their order.
   void sort(ExternalSort& parts) {
     ChunkBuffers buffers;
     std::uint64_t bytes = 0;
@@ -61,7 +87,7 @@ class TextsBuilder {
       }
     }
     if (bytes != *collection_.manifest().text_bytes)
-      throw CorruptFile(collection_.name() + ": contains another number of bytes of text than its manifest");
+      throw CorruptFile(collection_.name() + ": its bytes of text differ from its manifest's");
   }
 
   void write(ExternalSort& parts, const std::string& index_hash, File& out) {
@@ -81,8 +107,7 @@ class TextsBuilder {
 
   const CollectionReader& collection_;
   const Resources& resources_;
-  std::vector<docid_t> docids_;  ///< of each document of the collection; end_docid outside the range
-  std::uint64_t tables_bytes_ = 0;
+  RangeDocids docids_;
   std::uint64_t written_ = 0;  ///< bytes of the range's texts
 };
 
@@ -98,12 +123,7 @@ TextsReport build_texts(const CollectionReader& collection, const DocumentOrder&
                         const Resources& resources, File& out, std::optional<DocidRange> range) {
   return run_stage(resources, [&] {
     check_has_texts(collection);
-    const unsigned scores = unsigned{!order.pagerank.empty()} + unsigned{!order.global_scores.empty()};
-    check_build_memory(collection, scores, resources);
-    if (order.documents.size() != collection.num_documents())
-      throw InvalidArgument(collection.name() + ": has another number of documents than the order");
-    return TextsBuilder(collection, order, range.value_or(DocidRange{0, collection.num_documents()}), resources)
-        .run(index_hash, out);
+    return TextsBuilder(collection, {collection, order, range, resources}, resources).run(index_hash, out);
   });
 }
 
@@ -111,18 +131,13 @@ namespace {
 
 class FieldsBuilder {
  public:
-  FieldsBuilder(const CollectionReader& collection, const DocumentOrder& order, const DocidRange& range,
-                const Resources& resources)
-      : collection_(collection), resources_(resources), docids_(order.documents.size(), end_docid) {
-    for (docid_t docid = range.first; docid < range.end; ++docid) docids_[order.documents[docid]] = docid - range.first;
-    const unsigned scores = unsigned{!order.pagerank.empty()} + unsigned{!order.global_scores.empty()};
-    tables_bytes_ = docids_.size() * 4 * (2 + std::uint64_t{scores}) + collection.table_bytes();
-  }
+  FieldsBuilder(const CollectionReader& collection, RangeDocids docids, const Resources& resources)
+      : collection_(collection), resources_(resources), docids_(std::move(docids)) {}
 
   FieldsReport run(const std::string& index_hash, File& out) {
     const std::vector<std::string>& names = collection_.manifest().field_names.kept;
     resources_.progress->start("fields", collection_.num_documents(), "documents");
-    ExternalSort records(resources_.tmp_folder, (resources_.memory_bytes - tables_bytes_) / 2);
+    ExternalSort records(resources_.tmp_folder, docids_.sorting_bytes());
     ChunkBuffers buffers;
     for (std::size_t chunk = 0; chunk < collection_.num_chunks(); ++chunk) {
       docid_t document = collection_.first_document(chunk);
@@ -140,8 +155,7 @@ class FieldsBuilder {
  private:
   const CollectionReader& collection_;
   const Resources& resources_;
-  std::vector<docid_t> docids_;  ///< of each document of the collection; end_docid outside the range
-  std::uint64_t tables_bytes_ = 0;
+  RangeDocids docids_;
 };
 
 }  // namespace
@@ -149,15 +163,10 @@ class FieldsBuilder {
 FieldsReport build_fields(const CollectionReader& collection, const DocumentOrder& order, const std::string& index_hash,
                           const Resources& resources, File& out, std::optional<DocidRange> range) {
   return run_stage(resources, [&] {
-    const unsigned scores = unsigned{!order.pagerank.empty()} + unsigned{!order.global_scores.empty()};
-    check_build_memory(collection, scores, resources);
-    if (order.documents.size() != collection.num_documents())
-      throw InvalidArgument(collection.name() + ": has another number of documents than the order");
     if (!collection.has_fields())
       throw InvalidArgument(collection.name() +
                             ": the collection keeps no fields; make it with: " + option_name<"parse keep-fields">);
-    return FieldsBuilder(collection, order, range.value_or(DocidRange{0, collection.num_documents()}), resources)
-        .run(index_hash, out);
+    return FieldsBuilder(collection, {collection, order, range, resources}, resources).run(index_hash, out);
   });
 }
 

@@ -17,7 +17,7 @@ DocnoOrder::DocnoOrder(const std::string& tmp_folder, std::uint64_t memory_bytes
     : memory_bytes_(std::max<std::uint64_t>(memory_bytes, 1 << 20)), runs_(tmp_folder) {}
 
 void DocnoOrder::add(std::uint64_t hash, docid_t docid) {
-  // The array doubles as it grows, so half of the budget is in use when the other half is its copy.
+  // A growing array doubles, so half of the budget must stay free for the copy.
   if (rows_.size() == rows_.capacity() && rows_.size() * sizeof(Row) * 3 > memory_bytes_) spill();
   rows_.push_back({static_cast<std::uint32_t>(hash >> 32), static_cast<std::uint32_t>(hash), docid});
 }

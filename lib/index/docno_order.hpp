@@ -9,15 +9,15 @@
 
 namespace quern {
 
-/// Sorts docIDs by (hash of the docno, docID), on disk if they exceed the memory. Does what ExternalSort could, in a
-/// fraction of its time: numbers need no keys of any length.
+/// Sorts docIDs by (docno hash, docID), on disk if they exceed the memory. Much faster than ExternalSort, since its
+/// keys are numbers.
 class DocnoOrder {
  public:
-  /// Uses several threads. Less memory than 1 MiB counts as 1 MiB.
+  /// Uses several threads, and at least 1 MiB of memory.
   DocnoOrder(const std::string& tmp_folder, std::uint64_t memory_bytes);
 
   void add(std::uint64_t hash, docid_t docid);
-  /// Calls visit(docIDs) for consecutive pieces of the order. To be called once.
+  /// Calls visit(docIDs) for consecutive pieces of the order. Call once.
   void merge(const std::function<void(std::span<const docid_t>)>& visit);
 
  private:

@@ -11,7 +11,7 @@
 namespace quern {
 namespace {
 
-/// Fills `numbers` from the place `first` of an array in a file on, which begins at `offset`.
+/// Fills `numbers` from index `first` of an array at `offset` in a file.
 template <class Number>
 void read_numbers(const File& file, std::uint64_t offset, std::uint64_t first, std::span<Number> numbers) {
   file.read_at(offset + first * sizeof(Number),
@@ -36,17 +36,17 @@ void ImpactSections::note(const EncodedList& list, std::uint64_t words) {
   postings_ += list.df;
 }
 
-/// Consecutive blocks of a list: all, or some of a long one.
+/// Consecutive blocks of a list: all, or a part of a long one.
 struct ImpactSections::Part {
   Row list;
-  std::uint64_t list_word = 0;  ///< of all lists' words
+  std::uint64_t list_word = 0;  ///< the list's start among all lists' words
   bool is_first = true;
   std::uint64_t postings = 0;
-  std::uint64_t first_word = 0, words = 0;  ///< of the list; the header's are among those of the first part
+  std::uint64_t first_word = 0, words = 0;  ///< in the list; the first part includes the header
   docid_t before = end_docid;               ///< the last docID before the part
 };
 
-/// Hands out the noted lists: short ones together, so that one job has enough to do, and long ones in parts.
+/// Iterates over the noted lists: several short ones at a time, for jobs of enough work, and long ones in parts.
 class ImpactSections::Parts {
  public:
   Parts(const RecordSpool<Row>& rows, unsigned block_size, const File& index,
@@ -110,8 +110,8 @@ class ImpactSections::Parts {
   std::uint64_t blocks_per_part_;
   const File& index_;
   IndexImpactWriter::ListSections sections_;
-  std::uint64_t list_word_ = 0, list_row_ = 0;  ///< where the list at hand begins in all lists' words and rows
-  std::uint64_t next_block_ = 0;                ///< of the list at hand
+  std::uint64_t list_word_ = 0, list_row_ = 0;  ///< start of the current list among all lists' words and rows
+  std::uint64_t next_block_ = 0;                ///< of the current list
 };
 
 /// Computes the impacts of a job's parts.
@@ -129,7 +129,7 @@ class ImpactSections::Work {
   void run(Job& job);
 
  private:
-  /// The words of a part and those of the list's header.
+  /// Words of a part including the list's header.
   std::uint64_t words_of(const Part& part) const { return part.words + (part.is_first ? 0 : header_words_); }
 
   /// Reads the parts' words, each after its list's header.
@@ -143,11 +143,11 @@ class ImpactSections::Work {
       to = to.subspan(count);
     };
     if (!parts.front().is_first) read(parts.front().list_word, header_words_);
-    // All that follows lies one after the other.
+    // The rest is contiguous.
     read(parts.front().list_word + parts.front().first_word, to.size());
   }
 
-  /// Appends the part's impacts; returns their width in bits.
+  /// Appends the part's impacts and returns their width in bits.
   unsigned add_impacts(const Part& part, WordView words, Words& out) {
     const float weight = part.list.weight;
     const auto width = impact_width_of(quantize_(weight * part.list.max_impact));
@@ -172,18 +172,18 @@ class ImpactSections::Work {
   std::vector<std::uint32_t> impacts_;
 };
 
-/// Parts that are read together, and what becomes of them.
+/// Parts that are read together, with their results.
 struct ImpactSections::Job {
   Job(const ImpactSections& sections, const EncodingContext& context, const File& index, std::uint64_t postings_offset)
       : work(sections, context, index, postings_offset) {}
 
   struct Done {
     unsigned width = 0;
-    std::size_t words = 0;  ///< of `impacts`
+    std::size_t words = 0;  ///< number of words in `impacts`
   };
   Work work;
   std::vector<Part> parts;
-  std::vector<Done> done;  ///< for each part
+  std::vector<Done> done;  ///< result of each part
   Words impacts;
   std::uint64_t postings = 0;
 };
@@ -240,7 +240,7 @@ void WeightSections::add(const EncodedBatch& batch) {
 
 void WeightSections::end_list(const EncodedList& list) {
   if (list.df <= max_short_list) return;
-  // Exact, as the impact is.
+  // Exact, since the impact is.
   const auto max_weight = static_cast<std::uint32_t>(list.max_impact * settings_.unit());
   rows_.add({static_cast<std::uint32_t>(list.df), max_weight});
 }

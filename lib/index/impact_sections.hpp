@@ -16,20 +16,20 @@
 
 namespace quern {
 
-/// Writes the quantized impacts of an index. The size of a step depends on the greatest term score of all lists, which
-/// is known only when all are written; so lists are noted as they are written, and read again for their impacts.
+/// Writes the quantized impacts of an index. The step size depends on the greatest term score of all lists, known only
+/// after all are written; so lists are noted when written and read again for their impacts.
 class ImpactSections {
  public:
-  /// `top`: the greatest term score where it is known, as that of all shards is; else that of the noted lists.
+  /// `top`: the greatest term score if known (for shards, that of the whole); otherwise that of the noted lists is
+  /// used.
   ImpactSections(unsigned bits, const CollectionStatistics& statistics, const Bm25Parameters& bm25,
                  std::optional<float> top, const Resources& resources);
 
-  /// Notes a list of so many words; to be called for each, in the order of the terms.
+  /// Notes a list and its number of words; call for each list, in term order.
   void note(const EncodedList& list, std::uint64_t words);
-  /// Reads the noted lists back from the file `index` and writes their impacts: in parallel, some lists or a part of
-  /// one at a time. To be called once.
+  /// Reads the noted lists back from the file `index` and writes their impacts in parallel. Call once.
   void write(const EncodingContext& context, const File& index, std::size_t jobs_in_flight, IndexImpactWriter& writer);
-  /// Valid when all lists are noted.
+  /// Valid after all lists are noted.
   ImpactQuantizer quantizer() const { return {given_top_.value_or(top_), bits_}; }
 
  private:
@@ -58,27 +58,27 @@ class ImpactSections {
   float top_ = 0;
 };
 
-/// What the index of a shard takes from the whole collection, so that it scores as an index of all documents does.
-struct WholeOfShard {
+/// Context of a shard: what it needs from the whole collection to score like an index of all documents.
+struct CollectionContext {
   ShardManifest manifest;
-  DocidRange docids;  ///< of the whole order: the shard's
+  DocidRange docids;  ///< the shard's range of the whole order
   CollectionStatistics statistics;
   std::optional<float> quantize_top;  ///< the greatest term score, for quantized impacts
-  /// The counts of a term in all documents. Terms are asked for in rising order, each once.
+  /// Returns a term's counts over all documents. Called in ascending term order, once per term.
   std::function<TermCounts(std::string_view)> counts;
 };
 
-/// Writes the weights that the corpus gave as the impacts of an index. How many bits those of a list take depends on
-/// the greatest, which is known when all of the list has been encoded; so they wait in a work file.
+/// Writes weights from the corpus as the impacts of an index. A list's bit width depends on its greatest weight, known
+/// only after encoding the list; so weights wait in a work file.
 class WeightSections {
  public:
   WeightSections(const ImpactSettings& settings, unsigned block_size, const Resources& resources);
 
-  /// Takes the weights of a batch's long lists, or of a piece of one, in the order of the lists.
+  /// Adds the weights of a batch's long lists, or of a piece of one, in list order.
   void add(const EncodedBatch& batch);
-  /// Notes a list whose weights have been added, or one that is short and has none here.
+  /// Ends a list whose weights were added, or a short one, which has none here.
   void end_list(const EncodedList& list);
-  /// Writes all weights. To be called once.
+  /// Writes all weights. Call once.
   void write(IndexImpactWriter& writer) const;
 
  private:

@@ -20,7 +20,7 @@
 namespace quern {
 namespace {
 
-/// A batch of lists on its way, with all that its encoding needs.
+/// A batch of lists and its encoder.
 struct EncodingJob {
   EncodingJob(const EncodingContext& context, const std::string& tmp_folder) : encoding(context), encoded(tmp_folder) {}
 
@@ -29,12 +29,12 @@ struct EncodingJob {
   EncodedBatch encoded;
 };
 
-/// Where encoded lists go.
+/// Writes encoded lists.
 class ListOutput {
  public:
   ListOutput(IndexListWriter& writer, std::optional<ImpactSections>& impacts, IndexManifest& counts,
              std::optional<WeightSections>& weights, const std::function<std::string_view(term_t)>& term_at,
-             const WholeOfShard* whole)
+             const CollectionContext* whole)
       : writer_(writer), impacts_(impacts), weights_(weights), counts_(counts), term_at_(term_at), whole_(whole) {}
 
   void write(const EncodedBatch& batch) {
@@ -69,7 +69,7 @@ class ListOutput {
     note(list, pieces_.list());
   }
 
-  /// Returns the list's term; of a shard, adds the term's counts in all shards.
+  /// Returns the list's term; for a shard, sets the term's counts over all shards.
   std::string_view name(EncodedList& list, const EncodedBatch::Item& item) const {
     const std::string_view term = term_at_(item.term);
     if (whole_ == nullptr) return term;
@@ -90,24 +90,24 @@ class ListOutput {
   std::optional<WeightSections>& weights_;
   IndexManifest& counts_;
   const std::function<std::string_view(term_t)>& term_at_;
-  const WholeOfShard* whole_;
+  const CollectionContext* whole_;
   PieceJoin pieces_;
 };
 
-/// Documents on their way.
+/// Documents to pack.
 struct PackJob {
   std::uint64_t first = 0, end = 0;
   DocumentPack pack;
 };
 constexpr std::uint64_t documents_per_job = 32 * texts_per_block;
 
-/// The same of sorted documents, whose rows gather first.
+/// Sorted documents to pack, read as rows first.
 struct PackRowsJob {
   Bytes rows;
   std::uint64_t documents = 0;
   DocumentPack pack;
 
-  /// Takes rows until there are enough: whole blocks, except at the end. False if there are none.
+  /// Reads enough rows: whole blocks, except at the end. False if none are left.
   bool read(ExternalSort& sorted) {
     constexpr std::size_t enough_bytes = 1 << 20;
     rows.clear();
@@ -141,19 +141,9 @@ void IndexTables::check(const std::string& source, const Resources& resources) c
   }
 }
 
-namespace {
-
-FormatVersions versions_of(const AssemblyPlan& plan) {
-  if (plan.whole != nullptr) return shard_index_version;
-  return plan.options.impacts ? impacts_index_version : index_version;
-}
-
-}  // namespace
-
 IndexAssembly::IndexAssembly(const AssemblyPlan& plan)
     : plan_(plan),
-      writer_(plan.out, plan.resources.tmp_folder, plan.options.quantize_bits > 0 || plan.options.impacts,
-              versions_of(plan)) {
+      writer_(plan.out, plan.resources.tmp_folder, plan.options.quantize_bits > 0 || plan.options.impacts) {
   plan.tables.check(plan.source, plan.resources);
 }
 
@@ -280,10 +270,10 @@ BuildReport AssembledDocuments::finish(IndexManifest manifest, std::span<const f
   manifest.postings = counts_.postings;
   manifest.tokens = counts_.tokens;
   manifest.coded = counts_.coded;
-  manifest.libraries.zstd = zstd_version();  // of the texts, which this program compressed
+  manifest.libraries.zstd = zstd_version();  // this program compressed the texts
   std::move(writer_).finish(std::move(manifest), pagerank, global_scores);
-  // Not an IndexReader, which reads the whole lexicon once.
-  const ContainerReader written(std::make_shared<const File>(plan_.out.duplicate()), FileKind::index, index_version);
+  // Not an IndexReader: opening one reads the whole lexicon.
+  const ContainerReader written(std::make_shared<const File>(plan_.out.duplicate()), FileKind::index);
   BuildReport report;
   report.manifest = IndexManifest::from_json(written.manifest(), written.name());
   report.index_bytes = plan_.out.size();

@@ -6,14 +6,14 @@
 
 namespace quern {
 
-/// The sizes of an index, in the figures that papers compare.
+/// The sizes of an index, in the figures compared by papers.
 struct IndexFigures {
-  std::uint64_t postings_bytes = 0;   ///< coded postings, including those of short lists
-  double docid_bits_per_posting = 0;  ///< coded payload and what decoding needs, without block rows
+  std::uint64_t postings_bytes = 0;   ///< encoded postings, including those of short lists
+  double docid_bits_per_posting = 0;  ///< encoded payload and decoding data, without block rows
   double freq_bits_per_posting = 0;
   std::uint64_t block_max_bytes = 0;  ///< block rows, and the lists' greatest and k-th best impacts
   double block_max_bits_per_posting = 0;
-  std::uint64_t impact_bytes = 0;  ///< quantized impacts and their directory
+  std::uint64_t impact_bytes = 0;  ///< quantized impacts and their offsets and widths
   double impact_bits_per_posting = 0;
   std::uint64_t lexicon_bytes = 0;  ///< without short lists and upper bounds
   double lexicon_bytes_per_term = 0;

@@ -49,7 +49,7 @@ class PostingRunReader {
   PostingRunReader(const Spool& spool, const SpooledRuns::Run& run)
       : bytes_(spool, run.begin, run.end, read_buffer_bytes) {}
 
-  /// Goes to the next list; the one before must have been read to its end.
+  /// Moves to the next list; the previous one must have been read to its end.
   bool next_list() {
     const std::uint64_t term_plus_1 = bytes_.varint();
     if (term_plus_1 == 0) return false;
@@ -78,7 +78,7 @@ class PostingRunReader {
   freq_t freq_ = 0;
 };
 
-/// Merges runs: lists in the order of their terms, postings in the order of their docIDs.
+/// Merges runs: lists in term order, postings in docID order.
 class RunMerge {
  public:
   RunMerge(const Spool& spool, std::span<const SpooledRuns::Run> runs) {
@@ -103,8 +103,7 @@ class RunMerge {
   term_t term() const { return term_; }
   std::uint64_t count() const { return count_; }
 
-  /// Appends the postings of the list at hand, run after run, so not in the order of their docIDs; instead of
-  /// for_each_posting().
+  /// Appends the current list's postings run after run, so not in docID order; an alternative to for_each_posting().
   void append_unsorted(std::vector<Posting>& postings) {
     for (; !postings_.empty(); postings_.pop()) {
       PostingRunReader* reader = postings_.top();
@@ -115,13 +114,13 @@ class RunMerge {
     }
   }
 
-  /// Calls visit(docid, freq) for the postings of the list at hand, once.
+  /// Calls visit(docid, freq) for the current list's postings. Call once per list.
   template <class Visit>
   void for_each_posting(Visit&& visit) {
     while (!postings_.empty()) {
       PostingRunReader* reader = postings_.top();
       postings_.pop();
-      // Runs often hold long stretches of documents: go on in this one while it stays ahead.
+      // Runs often contain long ranges of documents: continue with this one while it stays ahead.
       const std::uint64_t limit = postings_.empty() ? std::uint64_t{end_docid} + 1 : postings_.top()->docid();
       bool more = true;
       do {
@@ -150,7 +149,7 @@ class RunMerge {
   std::uint64_t count_ = 0;
 };
 
-/// Lists of postings that all lie sorted in memory.
+/// Lists whose postings are all sorted in memory.
 class SortedSource : public ListSource {
  public:
   explicit SortedSource(std::span<const Posting> postings) : left_(postings) {}
@@ -218,7 +217,7 @@ class MergedSource : public ListSource {
 
 Inverter::Inverter(const std::string& tmp_folder, std::uint64_t memory_bytes, unsigned threads)
     : memory_bytes_(memory_bytes),
-      // Two arrays, the sorted one and the scratch.
+      // Two arrays: postings and scratch.
       max_postings_(std::max<std::size_t>(memory_bytes / (2 * sizeof(Posting)), 1024)),
       threads_(threads),
       runs_(tmp_folder) {}
@@ -229,7 +228,7 @@ void Inverter::add(std::span<const Posting> postings) {
   while (!postings.empty()) {
     if (postings_.size() == max_postings_) spill();
     if (postings_.capacity() < postings_.size() + postings.size()) {
-      // Doubling by hand, so that the last step stays within the budget.
+      // Doubles the capacity explicitly, so that the last step stays within the budget.
       postings_.reserve(
           std::min(max_postings_, std::max(postings_.size() + postings.size(), postings_.capacity() * 2)));
     }
@@ -278,8 +277,8 @@ std::unique_ptr<ListSource> Inverter::finish(std::size_t batches_in_flight) {
   postings_ = {};
   scratch_ = {};
   merge_surplus_runs();
-  // A posting in flight lies in an array that grows, in another one for sorting, and is coded; half of the budget is
-  // for read buffers.
+  // A posting in flight needs space in a growing array, in a scratch array for sorting, and encoded; half of the budget
+  // is for read buffers.
   constexpr std::size_t posting_bytes = 3 * sizeof(Posting) + 8;
   const std::size_t max_list_postings =
       std::max<std::size_t>(memory_bytes_ / 2 / batches_in_flight / posting_bytes, 1024);

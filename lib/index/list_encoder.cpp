@@ -13,12 +13,12 @@
 namespace quern {
 namespace {
 
-/// Lists of at most this many postings keep their values between the two passes of codecs that need statistics.
+/// For codecs with two passes, lists up to this many postings keep their values between the passes.
 constexpr std::uint64_t max_kept_postings = 1 << 16;
-/// Words of a long list that gather before they go to its work file, and rows.
+/// Words and rows of a long list to gather before writing them to its work files.
 constexpr std::size_t min_spooled_values = 1 << 14;
 
-/// Computes eight maxima side by side, since the steps of a single one would wait for each other.
+/// Computes eight maxima in parallel, since the steps of a single one depend on each other.
 float max_of(std::span<const float> values) {
   std::array<float, 8> maxima = {};
   std::size_t i = 0;
@@ -32,7 +32,7 @@ float max_of(std::span<const float> values) {
 }  // namespace
 
 void EncodedBatch::clear() {
-  // What a few very long lists took goes back.
+  // Release the memory of rare very long lists.
   constexpr std::size_t max_kept_bytes = 1 << 20;
   const auto empty = [](auto& array) {
     array.clear();
@@ -53,9 +53,9 @@ void EncodedBatch::clear() {
   postings = 0;
 }
 
-void EncodedBatch::spool_parts(std::size_t least) {
+void EncodedBatch::spool_parts(std::size_t min_values) {
   const auto move = [&](auto& from, auto& to) {
-    if (from.size() < least) return;
+    if (from.size() < min_values) return;
     to.add_all(from);
     from.clear();
   };
@@ -94,7 +94,7 @@ ListEncoding::ListEncoding(const EncodingContext& context)
     : context_(context), encoder_(context.codec->make_encoder(context.options)) {}
 
 void ListEncoding::fail_to_rise(term_t term) const {
-  throw CorruptFile(fmt::format("{}: a document comes twice in the list of term {}", context_.source, term));
+  throw CorruptFile(fmt::format("{}: a document occurs twice in the list of term {}", context_.source, term));
 }
 
 ListEncoding::CodedValues ListEncoding::add_values(term_t term, std::span<const docid_t> docids,
@@ -129,12 +129,12 @@ void ListEncoding::check_weights(term_t term, std::span<const freq_t> freqs) con
   const std::uint32_t max_weight = context_.impacts->max_weight();
   for (const freq_t weight : freqs)
     if (weight > max_weight)
-      throw CorruptFile(fmt::format("{}: the list of term {} has the weight {}, but {} bits hold {} at most",
+      throw CorruptFile(fmt::format("{}: the list of term {} has the weight {}, but {} bits hold at most {}",
                                     context_.source, term, weight, context_.impacts->bits, max_weight));
 }
 
 float ListEncoding::add_impacts(std::span<const docid_t> docids, std::span<const freq_t> freqs) {
-  // Plain loops, which compilers vectorize.
+  // Plain loops that compilers vectorize.
   impacts_.resize(docids.size());
   float* const impacts = impacts_.data();
   if (context_.impacts) {
@@ -184,7 +184,7 @@ void ListEncoding::put_kept_blocks(EncodedBatch::Item& item, bool has_rows, Enco
   }
 }
 
-/// Goes over the blocks once if the codec needs no statistics, or if their values can be kept in memory; else twice.
+/// Visits the blocks once if the codec needs no statistics or their values fit in memory, otherwise twice.
 template <class ForEachBlock>
 void ListEncoding::encode_list(const Range& range, const ForEachBlock& for_each_block, EncodedBatch& out) {
   EncodedBatch::Item item;
@@ -323,7 +323,7 @@ void ListEncoding::encode_long_list(const LongList& list, EncodedBatch& out) {
   encode_list(
       {list.term, list.size},
       [&](auto&& visit) {
-        // Many blocks per read, since each read is a system call.
+        // Read many blocks at a time, since each read is a system call.
         const std::uint64_t postings_per_read = block_size * 64;
         std::vector<SpooledPosting> postings;
         for (std::uint64_t from = 0; from < list.size; from += postings_per_read) {

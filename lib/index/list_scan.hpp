@@ -8,18 +8,18 @@
 #include "quern/codec/impact_packing.hpp"
 #include "quern/formats/index_file.hpp"
 
-/// Reading a posting list from front to back. Queries, which skip, use formats/posting_reader.hpp.
+/// Sequential reading of posting lists. Queries, which skip, use formats/posting_reader.hpp.
 namespace quern {
 
-/// Decodes the blocks of lists from front to back, without block rows. Memory accesses stay in bounds
-/// whatever the words are; the caller checks the values. One scan serves many lists of one codec.
+/// Decodes the blocks of lists in order, without block rows. Memory accesses stay in bounds for any words; the caller
+/// checks the values. One scan can read many lists of a codec.
 class BlockScan {
  public:
   BlockScan(const Codec& codec, const CodecOptions& options)
       : codec_(codec), options_(options), docids_(options.block_size + over_write_values), freqs_(docids_.size()) {}
 
-  /// Goes before the first block of a list of `df` postings; `words` is its header and blocks. A list may lack blocks
-  /// at its front: `before` is the last docID of those. Throws CorruptFile for a bad header.
+  /// Starts before the first block of a list of `df` postings; `words` holds its header and blocks. If its first blocks
+  /// are missing, `before` is their last docID. Throws CorruptFile for a bad header.
   void start(WordView words, std::uint64_t df, docid_t before = end_docid) {
     decoder_ = codec_.make_decoder(options_, words);
     words_ = words.subspan(codec_.header_words(options_));
@@ -42,12 +42,12 @@ class BlockScan {
     return true;
   }
 
-  // The block at hand:
+  // The current block:
   std::span<const docid_t> docids() const { return {docids_.data(), size_}; }
   std::span<const freq_t> freqs() const { return {freqs_.data(), size_}; }
-  /// The last docID of the block before; 0xffffffff (-1) for the first.
+  /// The previous block's last docID; 0xffffffff (-1) for the first block.
   docid_t docid_before() const { return before_; }
-  /// Its words, and those after it. After the last block: what is left of the list.
+  /// The block's words and those after it. After the last block: the rest of the list.
   WordView words() const { return words_; }
   const ListDecoder& decoder() const { return *decoder_; }
 
@@ -56,7 +56,7 @@ class BlockScan {
   CodecOptions options_;
   std::unique_ptr<ListDecoder> decoder_;
   WordView words_;
-  std::uint64_t left_ = 0;  ///< postings after the block at hand
+  std::uint64_t left_ = 0;  ///< postings after the current block
   docid_t before_ = end_docid, last_ = end_docid;
   unsigned size_ = 0;
   std::size_t block_words_ = 0;
@@ -64,11 +64,10 @@ class BlockScan {
   std::vector<freq_t> freqs_;
 };
 
-/// Reads the quantized impacts of a list, one at a time: those that are stored, or for short lists those that its
-/// frequencies give.
+/// Reads a list's quantized impacts one at a time: stored ones, or for short lists those computed from frequencies.
 class ListImpacts {
  public:
-  /// The index must have quantized impacts, and outlive the object.
+  /// The index must have quantized impacts and outlive this.
   ListImpacts(const IndexReader& index, const PostingList& list)
       : index_(index),
         list_(list),
@@ -76,7 +75,7 @@ class ListImpacts {
         weight_(index.quantized_weight(list)),
         average_length_(index.manifest().statistics.average_length()) {}
 
-  /// That of the list's posting `place`, which has this docID and frequency.
+  /// The impact of posting `place`, which has this docID and frequency.
   std::uint32_t at(std::uint64_t place, docid_t docid, freq_t freq) const {
     if (!list_.is_short()) {
       const unsigned block_size = index_.block_size();

@@ -12,14 +12,13 @@ namespace {
 constexpr unsigned max_digit_bits = 11;
 constexpr std::size_t min_part = 1 << 14;
 
-/// Cuts `bits` into the fewest digits, all of about the same width.
+/// Divides `bits` into the fewest digits of about equal width.
 unsigned digit_bits(unsigned bits) {
   const unsigned passes = (bits + max_digit_bits - 1) / max_digit_bits;
   return (bits + passes - 1) / passes;
 }
 
-/// One stable pass over the digit that `digit_of` gives. for_each(part, visit) visits the postings of a part in their
-/// order.
+/// One stable pass over the digit returned by `digit_of`. for_each(part, visit) visits a part's postings in order.
 template <class ForEach, class DigitOf>
 void distribute(std::vector<Posting>& to, unsigned bits, std::size_t parts, ForEach&& for_each, DigitOf&& digit_of) {
   const std::size_t digits = std::size_t{1} << bits;
@@ -38,7 +37,7 @@ void distribute(std::vector<Posting>& to, unsigned bits, std::size_t parts, ForE
   });
 }
 
-/// The same of postings as they lie in `from`.
+/// One stable pass over the postings of `from`, in their order.
 template <class DigitOf>
 void distribute_all(const std::vector<Posting>& from, std::vector<Posting>& to, unsigned bits, std::size_t parts,
                     DigitOf&& digit_of) {
@@ -61,7 +60,7 @@ struct Digits {
   std::uint32_t mask;
 };
 
-/// Sorts stably by the number that `key_of` gives.
+/// Sorts stably by the number returned by `key_of`.
 template <class KeyOf>
 void sort_by(std::vector<Posting>& postings, std::vector<Posting>& scratch, std::size_t parts, KeyOf&& key_of) {
   std::uint32_t seen = 0;
@@ -79,26 +78,25 @@ void sort_by(std::vector<Posting>& postings, std::vector<Posting>& scratch, std:
   }
 }
 
-/// Neighbouring postings of one document.
+/// Consecutive postings of a document.
 struct DocumentRun {
   std::size_t begin, end;
   docid_t docid;
 };
 
-/// Postings as they come from documents: a run of each.
+/// The runs of postings, one per document.
 struct DocumentRuns {
   std::vector<DocumentRun> runs;
-  std::uint32_t terms_seen = 0;  ///< all bits of their terms
+  std::uint32_t terms_seen = 0;  ///< bitwise OR of their terms
 
-  /// False if most runs are so short that to sort them gains nothing; memory for them is small, since a run has at
-  /// least so many postings on average.
-  static constexpr std::size_t least_postings = 32;
+  /// False if runs are too short on average for sorting them to pay off. The least average also bounds their memory.
+  static constexpr std::size_t min_average_postings = 32;
   bool find(std::span<const Posting> postings, std::size_t begin, std::size_t end) {
-    const std::size_t most = (end - begin) / least_postings + 1;
+    const std::size_t max_runs = (end - begin) / min_average_postings + 1;
     for (std::size_t i = begin; i < end; ++i) {
       terms_seen |= postings[i].term;
       if (!runs.empty() && runs.back().docid == postings[i].docid) continue;
-      if (runs.size() == most) return false;
+      if (runs.size() == max_runs) return false;
       if (!runs.empty()) runs.back().end = i;
       runs.push_back({i, end, postings[i].docid});
     }
@@ -106,16 +104,16 @@ struct DocumentRuns {
   }
 };
 
-/// The runs in the order of their docIDs; none if they are short.
+/// The runs in docID order; empty if they are short.
 DocumentRuns document_runs(std::span<const Posting> postings, std::size_t parts) {
-  std::vector<DocumentRuns> of_parts(parts);
+  std::vector<DocumentRuns> part_runs(parts);
   std::vector<char> found(parts);
   tbb::parallel_for(std::size_t{0}, parts, [&](std::size_t part) {
-    found[part] = of_parts[part].find(postings, postings.size() * part / parts, postings.size() * (part + 1) / parts);
+    found[part] = part_runs[part].find(postings, postings.size() * part / parts, postings.size() * (part + 1) / parts);
   });
   DocumentRuns all;
   if (std::count(found.begin(), found.end(), 0) > 0) return all;
-  for (const DocumentRuns& part : of_parts) {
+  for (const DocumentRuns& part : part_runs) {
     all.runs.insert(all.runs.end(), part.runs.begin(), part.runs.end());
     all.terms_seen |= part.terms_seen;
   }
@@ -124,8 +122,8 @@ DocumentRuns document_runs(std::span<const Posting> postings, std::size_t parts)
   return all;
 }
 
-/// Sorts by term what the runs, one after the other, have in the order of docIDs: the first pass reads it so, and
-/// spares those over the digits of docIDs.
+/// Sorts postings by term, with the runs in docID order: the first pass reads run by run, so no passes over docID
+/// digits are needed.
 void sort_runs(const DocumentRuns& documents, std::vector<Posting>& postings, std::vector<Posting>& scratch,
                std::size_t parts) {
   const std::vector<DocumentRun>& runs = documents.runs;

@@ -36,10 +36,10 @@ void BesideChoice::check_memory(const CollectionReader& collection, const Resour
   if (forward) check_forward_memory(collection, resources);
 }
 
-BesideReports BesideChoice::write(const CollectionReader& collection, const DocumentOrder& order,
-                                  const std::string& index_hash, const Resources& resources, AtomicOutput& folder,
-                                  const ForwardShard* shard) const {
-  BesideReports reports;
+SidecarReports BesideChoice::write(const CollectionReader& collection, const DocumentOrder& order,
+                                   const std::string& index_hash, const Resources& resources, AtomicOutput& folder,
+                                   const ForwardShard* shard) const {
+  SidecarReports reports;
   const std::optional<DocidRange> range = shard == nullptr ? std::nullopt : std::optional(shard->docids);
   if (forward)
     reports.forward =

@@ -13,57 +13,57 @@
 #include "quern/io/atomic_output.hpp"
 #include "quern/order/order.hpp"
 
-/// What is written beside an index into its folder, if it is asked for.
+/// Optional files in an index's folder.
 namespace quern {
 
-/// Whether there is such a file.
+/// Whether the file exists.
 bool has_file(const std::string& path);
 
-struct BesideReports {
+struct SidecarReports {
   std::optional<ForwardReport> forward;
   std::optional<TextsReport> texts;
   std::optional<FieldsReport> fields;
 };
 
-/// Which files are wanted; the fields that a collection keeps always are.
+/// Which files to write; kept fields are always written.
 struct BesideChoice {
   bool forward = false, texts = false;
 
-  /// Throws InvalidArgument if the memory budget does not hold what they need.
+  /// Throws InvalidArgument if the memory budget is too small for them.
   void check_memory(const CollectionReader& collection, const Resources& resources) const;
-  /// Writes them for the index with this content hash, which was just built into the same folder.
-  /// `shard`: which of the order's it is; null: it is the index of all documents.
-  BesideReports write(const CollectionReader& collection, const DocumentOrder& order, const std::string& index_hash,
-                      const Resources& resources, AtomicOutput& folder, const ForwardShard* shard = nullptr) const;
+  /// Writes the files for the index with this content hash, just built into the same folder. `shard` selects one of the
+  /// order's shards; null: the index contains all documents.
+  SidecarReports write(const CollectionReader& collection, const DocumentOrder& order, const std::string& index_hash,
+                       const Resources& resources, AtomicOutput& folder, const ForwardShard* shard = nullptr) const;
 };
 
-// From a corpus to an index in one go.
+// From a corpus to an index in one call.
 
 /// The settings of all stages.
 struct IndexSettings {
   ParseOptions parse;
-  std::optional<OrderBy> by;  ///< none: automatic_order()
-  OrderOptions order;         ///< but for what `by` and `build` say
+  std::optional<OrderBy> by;  ///< nullopt: automatic_order()
+  OrderOptions order;         ///< except for members set by `by` and `build`
   PagerankInput pagerank;
   BuildOptions build;
-  bool forward = false;  ///< also write the forward file
+  bool forward = false;  ///< whether to write the forward file
 };
 
-/// What the stages found and wrote.
+/// The stages' reports.
 struct IndexReports {
   ParseReport parse;
   PagerankReport pagerank;
   BuildReport build;
-  BesideReports beside;
+  SidecarReports beside;
 };
 
-/// Receives the reports of stages that have ended, before the next one begins; may be empty.
+/// Receives a stage's report before the next stage begins; may be empty.
 struct StageReports {
   std::function<void(const ParseReport&)> parsed;
   std::function<void(const PagerankReport&)> ranked;
 };
 
-/// Parses a corpus, orders its documents and builds the index into `out`, a folder, which the caller commits. The
+/// Parses a corpus, orders its documents and builds the index into the folder `out`, which the caller commits. The
 /// collection is a temporary file. Throws what the stages throw.
 IndexReports make_index(const IndexSettings& settings, const Resources& resources, AtomicOutput& out,
                         const StageReports& on_stage = {});

@@ -3,10 +3,10 @@
 
 namespace quern {
 
-/// Adds up what the encoded pieces of a list say of the whole.
+/// Combines the results of a list's encoded pieces.
 class PieceJoin {
  public:
-  /// The pieces of a list in their order. True for the last one.
+  /// Adds a list's pieces in order; true after the last one.
   bool add(const EncodedBatch& batch) {
     const EncodedBatch::Item& piece = batch.items.front();
     if (batch.piece->first == 0) {
@@ -23,7 +23,7 @@ class PieceJoin {
     list_.kth_impact = top_.at_ranks();
     return true;
   }
-  /// The list whose last piece was added. Its words and rows are those of all pieces, which are gone.
+  /// The list of the last piece added. Its words and rows count those of all pieces, which are no longer available.
   const EncodedBatch::Item& list() const { return list_; }
 
  private:

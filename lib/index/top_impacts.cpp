@@ -6,8 +6,8 @@
 namespace quern {
 namespace {
 
-/// Puts those values to the front for which goes_first(value), and returns how many these are. No branch depends on
-/// values, which are as good as random (A. Alexandrescu: Lomuto's Comeback, 2020).
+/// Moves the values with goes_first(value) to the front and returns their number. Branch-free, since values are
+/// unpredictable (A. Alexandrescu: Lomuto's Comeback, 2020).
 template <class GoesFirst>
 std::size_t partition(std::span<float> values, GoesFirst&& goes_first) {
   std::size_t first = 0;
@@ -20,7 +20,7 @@ std::size_t partition(std::span<float> values, GoesFirst&& goes_first) {
   return first;
 }
 
-/// A value that about `rank` others exceed, by a sample.
+/// A value that about `rank` values exceed, estimated from a sample.
 float pivot_of(std::span<const float> values, std::size_t rank) {
   std::array<float, 5> sample;
   for (std::size_t i = 0; i < sample.size(); ++i) sample[i] = values[values.size() * i / sample.size()];
@@ -31,10 +31,10 @@ float pivot_of(std::span<const float> values, std::size_t rank) {
 }  // namespace
 
 void put_greatest_first(std::span<float> values, std::size_t count) {
-  // Pivots that miss so often are no accident; the library's function bears any values.
+  // Give up after many bad pivots; std::nth_element() handles any values.
   constexpr std::size_t few = 16;
-  constexpr unsigned most_rounds = 32;
-  for (unsigned round = 0; round < most_rounds && values.size() > few; ++round) {
+  constexpr unsigned max_rounds = 32;
+  for (unsigned round = 0; round < max_rounds && values.size() > few; ++round) {
     const float pivot = pivot_of(values, count);
     const std::size_t greater = partition(values, [&](float value) { return value > pivot; });
     if (count <= greater) {

@@ -7,10 +7,10 @@
 
 namespace quern {
 
-/// Puts the `count` greatest values to the front, the least of them as the last of these.
+/// Moves the `count` greatest values to the front, the least of them last.
 void put_greatest_first(std::span<float> values, std::size_t count);
 
-/// Keeps the greatest impacts of a list, as many as the largest stored rank asks for.
+/// Keeps the greatest impacts of a list, up to the largest stored rank.
 class TopImpacts {
  public:
   void clear() {
@@ -18,12 +18,12 @@ class TopImpacts {
     threshold_ = 0;
   }
   void add(float impact) { add({&impact, 1}, impact); }
-  /// `max_impact` is the greatest of the impacts: it shows that most blocks of a long list have none to keep.
+  /// `max_impact` is the greatest of the impacts: it allows skipping most blocks of a long list.
   void add(std::span<const float> impacts, float max_impact) {
     if (max_impact <= threshold_) return;
     const std::size_t before = kept_.size();
     kept_.resize(before + impacts.size());
-    // No branch: which of them are kept is as good as random.
+    // Branch-free: which ones are kept is unpredictable.
     float* to = kept_.data() + before;
     for (const float impact : impacts) {
       *to = impact;
@@ -32,7 +32,7 @@ class TopImpacts {
     kept_.resize(static_cast<std::size_t>(to - kept_.data()));
     if (kept_.size() >= 4 * max_kept) prune();
   }
-  /// The greatest impacts of another part of the list.
+  /// Adds the greatest impacts of another part of the list.
   void add(const TopImpacts& part) {
     if (!part.kept_.empty()) add(part.kept_, *std::max_element(part.kept_.begin(), part.kept_.end()));
   }
@@ -61,7 +61,7 @@ class TopImpacts {
   }
 
   std::vector<float> kept_;
-  float threshold_ = 0;  ///< impacts up to this one are not kept
+  float threshold_ = 0;  ///< impacts up to this one are dropped
 };
 
 }  // namespace quern

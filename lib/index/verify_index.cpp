@@ -86,22 +86,22 @@ class IndexCheck {
       docid_t docids[max_short_list];
       freq_t freqs[max_short_list];
       get_short_list(list.short_list, index_.num_documents(), {docids, list.df}, {freqs, list.df});
-      // Of long lists the width says as much.
+      // For long lists, the impact width ensures this.
       if (add_postings({docids, list.df}, {freqs, list.df}, totals) >= 1 && is_given_)
         fail("lexicon", "has a weight of more bits than the manifest says");
     } else {
       check_blocks(list, totals);
-      if (totals.top.at_ranks()[0] != list.max_impact) fail("lexicon", "has a greatest impact that is not the list's");
+      if (totals.top.at_ranks()[0] != list.max_impact) fail("lexicon", "its greatest impact differs from the list's");
       const auto impacts = totals.top.at_ranks();
       for (std::size_t i = 1; i < impacts.size(); ++i)
-        if (stored_kth_impact(impacts[i], impacts[0], index_.container().version()) != list.kth_impact[i])
-          fail("lexicon", "has a k-th best impact that is not the list's");
+        if (stored_kth_impact(impacts[i], impacts[0]) != list.kth_impact[i])
+          fail("lexicon", "its k-th best impact differs from the list's");
     }
-    if (totals.cf != list.cf) fail("lexicon", "has a collection frequency that is not the list's");
+    if (totals.cf != list.cf) fail("lexicon", "its collection frequency differs from the list's");
     if (quantizer_) check_max_impact(list, totals.top.at_ranks()[0]);
   }
 
-  /// Adds to the totals; returns the greatest impact.
+  /// Adds to the totals and returns the greatest impact.
   float add_postings(std::span<const docid_t> docids, std::span<const freq_t> freqs, Totals& totals) {
     float max_impact = 0;
     for (std::size_t i = 0; i < docids.size(); ++i) {
@@ -131,11 +131,12 @@ class IndexCheck {
         wrong("block_offset", "is not where the block begins");
       docid_t before = scan.docid_before();
       for (unsigned i = 0; i < n; ++i) {
-        if (docids[i] >= index_.num_documents() || docids[i] + 1 <= before + 1) wrong("postings", "docIDs do not rise");
+        if (docids[i] >= index_.num_documents() || docids[i] + 1 <= before + 1)
+          wrong("postings", "docIDs do not ascend");
         if (coded_freqs[i] == 0) wrong("postings", "has a frequency of 0");
-        if (is_given_ && coded_freqs[i] != 1) wrong("postings", "has a frequency beside given impacts");
+        if (is_given_ && coded_freqs[i] != 1) wrong("postings", "has a frequency in addition to given impacts");
         if (scan.decoder().freq_at(scan.words(), n, i) != coded_freqs[i])
-          wrong("postings", "a frequency read singly differs from its block's");
+          wrong("postings", "a frequency read individually differs from its block's");
         before = docids[i];
       }
       const auto freqs = is_given_ ? given_weights(list, block, n, impacts) : coded_freqs;
@@ -149,7 +150,7 @@ class IndexCheck {
     if (!scan.words().empty()) fail("postings", fmt::format("list {} has words after its last block", list.number));
   }
 
-  /// A block's quantized impacts, and how they are stored; and the weights that the corpus gave.
+  /// A block's quantized impacts, their stored form, and given weights.
   struct ImpactBlock {
     std::vector<std::uint32_t> values;
     Words words;
@@ -164,7 +165,7 @@ class IndexCheck {
     return std::span(impacts.weights).first(n);
   }
 
-  /// Whether a block's impacts are, bit for bit, those of its frequencies.
+  /// Whether a block's impacts equal those of its frequencies bit for bit.
   bool has_impacts(const PostingList& list, std::size_t block, std::span<const docid_t> docids,
                    std::span<const freq_t> freqs, ImpactBlock& impacts) const {
     const float weight = index_.quantized_weight(list);
@@ -179,27 +180,28 @@ class IndexCheck {
                       impact_block(list.impacts, list.impact_width, index_.block_size(), block));
   }
 
-  /// A list's greatest impact determines the width of its quantized ones, and that of all lists the size of a step.
+  /// A list's greatest impact determines the width of its quantized impacts; that of all lists determines the step
+  /// size.
   void check_max_impact(const PostingList& list, float max_impact) {
     const float term_score = index_.quantized_weight(list) * max_impact;
     if (!list.is_short() && list.impact_width != impact_width_of((*quantizer_)(term_score)))
-      fail("impact_width", fmt::format("list {} does not have the width of its greatest impact", list.number));
+      fail("impact_width", fmt::format("the width of list {} does not match its greatest impact", list.number));
     float top = top_term_score_;
     while (term_score > top && !top_term_score_.compare_exchange_weak(top, term_score)) continue;
   }
 
   void check_impact_sections() const {
     if (!quantizer_) return;
-    // Other shards may have the greatest.
+    // Another shard may have the greatest.
     const bool is_shard = index_.manifest().shard.has_value();
     if (!is_given_ && (is_shard ? top_term_score_ > quantizer_->top() : top_term_score_ != quantizer_->top()))
-      fail("manifest", "has a greatest term score that is not that of the lists");
+      fail("manifest", "its greatest term score differs from that of the lists");
     std::uint64_t end = 0;
     for (std::uint64_t block = 0; block < index_.num_lexicon_blocks(); ++block) {
       index_.for_each_list(block, [&](std::string_view, const PostingList& list) {
         if (list.is_short()) return;
         if (list.first_impact_word != end)
-          fail("impact_start", fmt::format("list {} does not begin where the list before it ends", list.number));
+          fail("impact_start", fmt::format("list {} does not begin at the end of the previous list", list.number));
         end += list.impacts.size();
       });
     }
@@ -220,9 +222,9 @@ class IndexCheck {
   void check_counts() const {
     const IndexManifest& manifest = index_.manifest();
     if (lists_ != manifest.terms || short_lists_ != manifest.short_lists)
-      fail("lexicon", "has another number of lists than the manifest");
+      fail("lexicon", "its number of lists differs from the manifest's");
     if (postings_ != manifest.postings || tokens_ != manifest.tokens)
-      fail("postings", "have other counts than the manifest");
+      fail("postings", "their counts differ from the manifest's");
   }
 
   void check_lengths() const {
@@ -234,7 +236,7 @@ class IndexCheck {
       empty += index_.length(docid) == 0;
     }
     if (empty != index_.manifest().empty_documents)
-      fail("lengths", "have another number of empty documents than the manifest");
+      fail("lengths", "their number of empty documents differs from the manifest's");
   }
 
   void check_documents() const {
@@ -248,7 +250,7 @@ class IndexCheck {
       const docid_t from = group * texts_per_block,
                     to =
                         static_cast<docid_t>(std::min<std::uint64_t>(documents, std::uint64_t{from} + texts_per_block));
-      // Rising keys are distinct, so each docID occurs once.
+      // Ascending keys are distinct, so each docID occurs once.
       auto before = key_at(from > 0 ? from - 1 : 0);
       for (docid_t place = std::max(from, docid_t{1}); place < to; ++place) {
         const auto key = key_at(place);
@@ -262,7 +264,7 @@ class IndexCheck {
   const IndexReader& index_;
   const Resources& resources_;
   std::optional<ImpactQuantizer> quantizer_;
-  bool is_given_;  ///< whether the corpus gave impacts
+  bool is_given_;  ///< whether impacts are given by the corpus
   std::vector<std::atomic<std::uint32_t>> lengths_;
   std::vector<float> constants_;
   std::atomic<std::uint64_t> postings_ = 0, tokens_ = 0, lists_ = 0, short_lists_ = 0;
@@ -287,7 +289,7 @@ void verify_texts_beside(const IndexReader& index, const Resources& resources) {
 }  // namespace
 
 void verify_forward(const std::string& path, const IndexReader& index, const Resources& resources) {
-  const ForwardReader forward(ContainerReader::open(path, FileKind::forward, forward_version));
+  const ForwardReader forward(ContainerReader::open(path, FileKind::forward));
   forward.check_belongs_to(index);
   forward.container().verify(resources);
   resources.progress->start("check forward file", forward.num_documents(), "documents");
@@ -317,7 +319,7 @@ void verify_index_files(const IndexReader& index, const Resources& resources) {
 
 namespace {
 
-/// What a thread needs to count tokens.
+/// A thread's buffers for counting tokens.
 struct TokenCounter {
   TokenCounter(const AnalyzerOptions& options, const std::string& tmp_folder) : analyzer(options), text(tmp_folder) {}
 
@@ -335,7 +337,7 @@ struct TokenCounter {
   SpooledText text;
 };
 
-/// Whether this program cuts texts into the same tokens as the one that made the index.
+/// Whether this program tokenizes texts like the one that built the index.
 bool cuts_as(const IndexManifest& manifest) {
   const TextLibraries ours = text_libraries(manifest.analyzer), &theirs = manifest.libraries;
   return manifest.lengths == Lengths::exact && ours.analyzer == theirs.analyzer && ours.unicode == theirs.unicode &&
@@ -353,9 +355,10 @@ void check_tokens(const TextsReader& texts, const IndexReader& index, const Reso
     for (std::uint64_t each = from; each < to; ++each) {
       const auto docid = static_cast<docid_t>(each);
       if (counter.count(texts, docid) != index.length(docid))
-        texts.container().fail("texts", fmt::format("the text of docID {} has another number of tokens than its length "
-                                                    "in the index",
-                                                    docid));
+        texts.container().fail("texts",
+                               fmt::format("the number of tokens in the text of docID {} differs from its length "
+                                           "in the index",
+                                           docid));
     }
   });
 }

@@ -29,13 +29,13 @@ std::string temporary_prefix(const std::string& path) {
   return "." + fs::path(path).filename().string() + ".quern-tmp-";
 }
 
-/// An open folder; null if it can't be read.
+/// An open folder; null if it can't be opened.
 using OpenFolder = std::unique_ptr<DIR, int (*)(DIR*)>;
 
 OpenFolder open_folder(const char* path) { return {::opendir(path), ::closedir}; }
 
-/// Calls visit(folder, name) for each entry of a folder, with the folder's descriptor. std::filesystem's iterators end
-/// the program where memory runs out.
+/// Calls visit(descriptor, name) for each entry of a folder. Not with std::filesystem, whose iterators end the program
+/// when memory runs out.
 template <class Visit>
 void for_each_name(const OpenFolder& folder, Visit&& visit) {
   while (const dirent* entry = ::readdir(folder.get())) {
@@ -44,20 +44,20 @@ void for_each_name(const OpenFolder& folder, Visit&& visit) {
   }
 }
 
-/// The same of a path; does nothing if it can't be read.
+/// As above for a path; does nothing if it can't be read.
 template <class Visit>
 void for_each_name(const char* path, Visit&& visit) {
   if (const OpenFolder folder = open_folder(path)) for_each_name(folder, visit);
 }
 
-/// Removes a file, or a folder with files; allocates nothing, so that destructors may call it.
+/// Removes a file, or a folder of files. Allocates nothing, so destructors may call it.
 void remove_tree(const std::string& path) noexcept {
   if (::unlink(path.c_str()) == 0 || (errno != EISDIR && errno != EPERM)) return;
   for_each_name(path.c_str(), [](int folder, const char* name) { ::unlinkat(folder, name, 0); });
   ::rmdir(path.c_str());
 }
 
-/// Removes the leftovers of killed runs: entries with our prefix that no process has locked.
+/// Removes the leftovers of killed processes: entries with this output's prefix that no process has locked.
 void remove_leftovers(const std::string& parent, const std::string& prefix) {
   for_each_name(parent.c_str(), [&](int, const char* name) {
     if (!std::string_view(name).starts_with(prefix)) return;
@@ -69,8 +69,8 @@ void remove_leftovers(const std::string& parent, const std::string& prefix) {
   });
 }
 
-/// Whether a folder contains regular files with names of `members` and nothing else, the first among them; or nothing
-/// at all.
+/// Whether a folder is empty, or contains the first of `members`, perhaps others of them, and nothing else; all must be
+/// regular files.
 bool holds_only(const OpenFolder& folder, const std::vector<std::string>& members) {
   bool only = true, is_empty = true, has_first = false;
   for_each_name(folder, [&](int descriptor, const char* name) {
@@ -89,7 +89,7 @@ bool has_path(const OpenFolder& folder, const std::string& path) {
          ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
-/// The same of what has the name `path`. A folder that another run has just replaced loses its files one by one.
+/// As above for a path. A folder that another process has just replaced loses its files one by one.
 bool holds_only(const std::string& path, const std::vector<std::string>& members) {
   while (::access(path.c_str(), R_OK | X_OK) == 0) {
     const OpenFolder folder = open_folder(path.c_str());
@@ -110,19 +110,20 @@ void refuse_existing(const std::string& path, const std::vector<std::string>& me
   const fs::file_status status = fs::status(path, ignored);
   if (!fs::exists(status)) return;
   if (!may_be_replaced(status, path, members)) {
-    throw InvalidArgument(
-        path + (fs::is_directory(status) ? ": is a folder with other files" : ": is a file that quern did not write") +
-        "; choose another name, or remove it");
+    throw InvalidArgument(path +
+                          (fs::is_directory(status) ? ": is a folder that contains other files"
+                                                    : ": is a file that Quern did not write") +
+                          "; choose another name, or remove it");
   }
   if (!force) throw InvalidArgument(path + ": exists already; " + option_name<"force"> + " overwrites it");
 }
 
-/// Swaps two paths atomically. False if the file system can't.
+/// Swaps two paths atomically; false if the file system can't.
 bool swap_paths(const std::string& a, const std::string& b) {
   return ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
 }
 
-/// Renames unless the target exists.
+/// Renames; false if the target exists.
 bool rename_to_new(const std::string& from, const std::string& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
   if (errno == EEXIST) return false;
@@ -132,13 +133,13 @@ bool rename_to_new(const std::string& from, const std::string& to) {
   return true;
 }
 
-/// Gives `aside` to what has the name `path`, and that name to `replacement`; undoes the first if the second fails.
+/// Renames `path` to `aside` and `replacement` to `path`; undoes the first if the second fails.
 void move_aside(const std::string& path, const std::string& aside, const std::string& replacement) {
   if (::rename(path.c_str(), aside.c_str()) != 0) throw_errno("can't rename", path);
   if (::rename(replacement.c_str(), path.c_str()) == 0) return;
   const int error = errno;
   if (::rename(aside.c_str(), path.c_str()) != 0)
-    throw IoError(path + ": can't be replaced, nor put back; it is now in " + aside);
+    throw IoError(path + ": can't be replaced or restored; it is now in " + aside);
   errno = error;
   throw_errno("can't rename to", path);
 }
@@ -150,23 +151,23 @@ void sync_folder(const std::string& path) {
   ::close(descriptor);
 }
 
-/// Temporary files and folders of this process that are still there, with the names that they are to get. Whoever
-/// makes, renames or removes one does it under the lock.
+/// The temporary files and folders of this process that exist now, with their final names. Creating, renaming and
+/// removing one requires the lock.
 class Unfinished {
  public:
-  /// Never destroyed: a thread may discard outputs while the process ends.
+  /// Never destroyed: a thread may discard outputs while the process exits.
   static Unfinished& all() {
     static auto* const unfinished = new Unfinished;
     return *unfinished;
   }
-  /// After discard_all() the caller waits forever: the process is about to end, and nothing may appear any more.
+  /// Blocks forever after discard_all(): the process is about to end, and no output may appear any more.
   std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
   void add(const std::string& temporary, const std::string& name) { outputs_.push_back({temporary, name}); }
   void remove(const std::string& temporary) {
     std::erase_if(outputs_, [&](const Output& output) { return output.temporary == temporary; });
   }
   std::vector<std::string> discard_all() {
-    mutex_.lock();  // and stays locked
+    mutex_.lock();  // never unlocked
     std::vector<std::string> names;
     for (const Output& output : outputs_) {
       remove_tree(output.temporary);
@@ -193,7 +194,7 @@ std::string without_end_slashes(std::string path) {
 std::vector<std::string> discard_unfinished_outputs() { return Unfinished::all().discard_all(); }
 
 std::string target_of_links(const std::string& path) {
-  constexpr int max_links = 40;  // as Linux follows
+  constexpr int max_links = 40;  // Linux's limit
   fs::path target = path;
   std::error_code ignored;
   for (int links = 0; fs::is_symlink(fs::symlink_status(target, ignored)); ++links) {
@@ -217,7 +218,7 @@ AtomicOutput AtomicOutput::file(const std::string& path, bool force) {
 
 AtomicOutput AtomicOutput::folder(const std::string& path, std::vector<std::string> members, bool force) {
   return with_own_errors([&] {
-    if (members.empty()) throw Error("atomic output: a folder without a file");
+    if (members.empty()) throw Error("atomic output: a folder needs at least one file");
     return AtomicOutput(path, std::move(members), force);
   });
 }
@@ -238,12 +239,12 @@ AtomicOutput::AtomicOutput(std::string path, std::vector<std::string> members, b
   });
 }
 
-/// Creates the temporary file or folder and locks it. False if the name is taken, or if another run removed the entry
-/// as a leftover before it was locked.
+/// Creates the temporary file or folder and locks it. False if the name is taken, or if another process removed the
+/// entry as a leftover before the lock was taken.
 bool AtomicOutput::create_locked(const std::string& path) {
   if (fs::exists(path)) return false;
   auto lock = Unfinished::all().lock();
-  // Noted first: nothing that is made may be forgotten because memory runs out.
+  // Registered first: running out of memory later must not leave an unregistered file.
   std::string noted = path;
   Unfinished::all().add(path, path_);
   try {
@@ -265,7 +266,7 @@ bool AtomicOutput::create_locked(const std::string& path) {
     errno = open_error;
     throw_errno("can't open", path);
   }
-  // Some file systems have no locks: there, leftovers stay.
+  // Leftovers stay on file systems without locks.
   const bool ours = lock_ >= 0 && (::flock(lock_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && fs::exists(path);
   if (!ours) discard();
   return ours;
@@ -293,12 +294,12 @@ File& AtomicOutput::create_member(const std::string& name) {
 File& AtomicOutput::add_member(const std::string& name) {
   return with_own_errors([&]() -> File& {
     if (std::find(members_.begin(), members_.end(), name) == members_.end())
-      throw Error("atomic output: " + name + " is none of the folder's files");
+      throw Error("atomic output: " + name + " is not one of the folder's members");
     return create_member(name);
   });
 }
 
-/// Removes the temporary file or folder, if there is one, and releases its lock.
+/// Removes the temporary file or folder, if any, and releases its lock.
 void AtomicOutput::discard() {
   if (!temporary_path_.empty()) {
     const auto lock = Unfinished::all().lock();
@@ -311,12 +312,12 @@ void AtomicOutput::discard() {
 
 AtomicOutput::~AtomicOutput() { discard(); }
 
-/// Afterwards what was replaced has the temporary name.
+/// Afterwards the replaced output has the temporary name.
 void AtomicOutput::exchange_with_old() {
   if (swap_paths(temporary_path_, path_)) return;
-  // A file system without atomic exchange: for a moment there is no output, but never a partial one.
+  // Without an atomic exchange the output is missing for a moment, but never incomplete.
   std::string aside = temporary_path_ + "-old";
-  // Noted first: after the renames nothing may fail. Whoever discards waits for the lock.
+  // Registered first, since nothing may fail after the renames. Discarding waits for the lock.
   Unfinished::all().add(aside, path_);
   try {
     move_aside(path_, aside, temporary_path_);
@@ -328,7 +329,8 @@ void AtomicOutput::exchange_with_old() {
   temporary_path_.swap(aside);
 }
 
-/// Renames the output. What it replaces gets the temporary name if it is a folder, or if it is to be kept.
+/// Renames the output to its final name. A replaced folder gets the temporary name; so does a replaced file if
+/// `keeps_old`.
 void AtomicOutput::take_place(bool keeps_old) {
   if (rename_to_new(temporary_path_, path_)) return;
   refuse_existing(path_, members_, force_);
@@ -340,7 +342,7 @@ void AtomicOutput::take_place(bool keeps_old) {
   }
 }
 
-/// Undoes take_place(), as far as the file system lets it.
+/// Undoes take_place() as far as the file system allows.
 void AtomicOutput::leave_place() noexcept {
   if (!replaced_) {
     ::rename(path_.c_str(), temporary_path_.c_str());
@@ -354,7 +356,7 @@ void AtomicOutput::sync() {
   if (is_folder()) sync_folder(temporary_path_);
 }
 
-/// The output is in its place: removes what it replaced.
+/// After take_place(): removes the replaced output.
 void AtomicOutput::finish() {
   Unfinished::all().remove(temporary_path_);
   if (replaced_) remove_tree(temporary_path_);

@@ -34,7 +34,7 @@ bool begins_with(ByteView bytes, std::initializer_list<std::uint8_t> magic) {
 
 bool is_gzip(ByteView head) { return begins_with(head, {0x1f, 0x8b}); }
 
-/// A zstd frame, or a skippable frame, with which parallel compressors begin.
+/// Accepts a skippable frame too, since parallel compressors write one first.
 bool is_zstd(ByteView head) {
   return begins_with(head, {0x28, 0xb5, 0x2f, 0xfd}) ||
          (head.size() >= 4 && (head[0] & 0xf0) == 0x50 && begins_with(head.subspan(1), {0x2a, 0x4d, 0x18}));
@@ -62,14 +62,13 @@ std::unique_ptr<ByteSource> ByteSource::open_range(const std::string& path, cons
                                                    const ReadInterrupt* interrupt) {
   return with_own_errors([&]() -> std::unique_ptr<ByteSource> {
     if (is_compressed(RawSource::open_range(path, {0, std::min<std::uint64_t>(4, range.to)}, interrupt)->peek()))
-      throw InvalidArgument(path +
-                            ": is compressed, so that it can't be read in ranges; decompress it, or read it whole");
+      throw InvalidArgument(path + ": is compressed and can't be read in ranges; decompress it, or read it whole");
     return RawSource::open_range(path, range, interrupt);
   });
 }
 
-std::unique_ptr<ByteSource> ByteSource::of_memory(std::string name, std::string bytes) {
-  return decompressing(RawSource::of_memory(std::move(name), std::move(bytes)), default_max_window_bytes);
+std::unique_ptr<ByteSource> ByteSource::from_memory(std::string name, std::string bytes) {
+  return decompressing(RawSource::from_memory(std::move(name), std::move(bytes)), default_max_window_bytes);
 }
 
 bool is_compressed(ByteView head) { return is_gzip(head) || is_zstd(head); }
@@ -95,8 +94,8 @@ std::string read_whole(const std::string& path, std::uint64_t max_bytes) {
       const std::size_t got = read_fully(*source, {reinterpret_cast<std::uint8_t*>(text.data()) + before, step});
       text.resize(before + got);
       if (text.size() > max_bytes) {
-        throw InvalidArgument(source->name() + ": has more than " + size_text(max_bytes) +
-                              ", the limit for such a file; is it the right file?");
+        throw InvalidArgument(source->name() + ": is larger than " + size_text(max_bytes) +
+                              ", the limit for this kind of file; is it the right file?");
       }
       if (got < step) return text;
     }
@@ -129,13 +128,13 @@ std::unique_ptr<RawSource> RawSource::open_range(const std::string& path, const 
   source->descriptor_ = source->file_->descriptor();
   if (range.from > range.to || range.to > source->file_->size())
     throw InvalidArgument(
-        fmt::format("{}: has {} bytes, and no range {}-{}", path, source->file_->size(), range.from, range.to));
+        fmt::format("{}: is {} bytes long and has no range {}-{}", path, source->file_->size(), range.from, range.to));
   if (::lseek(source->descriptor_, static_cast<off_t>(range.from), SEEK_SET) < 0) throw_errno("can't read", path);
   source->left_ = range.to - range.from;
   return source;
 }
 
-std::unique_ptr<RawSource> RawSource::of_memory(std::string name, std::string bytes) {
+std::unique_ptr<RawSource> RawSource::from_memory(std::string name, std::string bytes) {
   std::unique_ptr<RawSource> source(new RawSource(std::move(name)));
   const ByteView view = as_bytes(bytes);
   source->buffer_.assign(view.begin(), view.end());
@@ -148,7 +147,7 @@ std::size_t RawSource::read_stored(std::span<std::uint8_t> to) {
   if (at_end_) return 0;
   const std::size_t size = std::min<std::uint64_t>(to.size(), left_);
   while (interrupt_ == nullptr || interrupt_->wait(descriptor_, name_)) {
-    // Pipes don't support pread.
+    // pread() does not support pipes.
     const ssize_t got = ::read(descriptor_, to.data(), size);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw_errno("can't read", name_);
@@ -185,7 +184,7 @@ ByteView RawSource::peek() {
 void RawSource::skip(std::size_t size) { taken_ += size; }
 
 ReadInterrupt::ReadInterrupt() : event_(::eventfd(0, EFD_CLOEXEC)) {
-  if (event_ < 0) throw_errno("can't create", "an event");
+  if (event_ < 0) throw_errno("can't create", "an event descriptor");
 }
 
 ReadInterrupt::~ReadInterrupt() { ::close(event_); }
@@ -206,7 +205,7 @@ bool ReadInterrupt::wait(int descriptor, const std::string& name) const {
 
 namespace {
 
-/// Name, offset and error messages, which both formats share.
+/// The name, offset and error messages of both compressed formats.
 class CompressedSource : public ByteSource {
  public:
   CompressedSource(std::unique_ptr<RawSource> stored, const char* form) : stored_(std::move(stored)), form_(form) {}
@@ -266,7 +265,7 @@ class GzipSource : public CompressedSource {
     return offered_out - stream_.avail_out;
   }
 
-  /// Resets for the next member; false at the end of the file.
+  /// Resets the stream for the next member; false at the end of the file.
   bool begin_member() {
     const ByteView input = stored_->peek();
     if (input.size() >= 2 && input[0] == 0x1f && input[1] == 0x8b) {
@@ -278,7 +277,7 @@ class GzipSource : public CompressedSource {
     return false;
   }
 
-  /// Tapes and some tools fill the last block with zeros.
+  /// Tapes and some tools pad the last block with zeros.
   void skip_padding() {
     for (ByteView input = stored_->peek(); !input.empty(); input = stored_->peek()) {
       if (std::any_of(input.begin(), input.end(), [](std::uint8_t byte) { return byte != 0; })) {
@@ -316,7 +315,7 @@ class ZstdSource : public CompressedSource {
       if (ZSTD_getErrorCode(status) == ZSTD_error_frameParameter_windowTooLarge) refuse_window();
       if (ZSTD_isError(status)) fail(ZSTD_getErrorName(status));
       in_frame_ = status != 0;
-      // The context may still have the last bytes of a frame: the end is too early only once it returns none.
+      // The context may still hold the last bytes of a frame: the data is truncated only once it returns none.
       if (bytes.empty() && output.pos == 0 && in_frame_) fail_cut();
     }
     return output.pos;
@@ -326,7 +325,7 @@ class ZstdSource : public CompressedSource {
   [[noreturn]] void refuse_window() const {
     const bool is_largest = window_log_ == max_window_log;
     throw InvalidArgument(
-        name() + ": its zstd data takes a window of more than " + size_text(std::uint64_t{1} << window_log_) +
+        name() + ": its zstd data needs a window of more than " + size_text(std::uint64_t{1} << window_log_) +
         " of memory; " +
         (is_largest ? ""
                     : fmt::format("raise {} (1G is enough for any window that is read), or ", option_name<"memory">)) +
@@ -336,7 +335,7 @@ class ZstdSource : public CompressedSource {
   static constexpr int min_window_log = 10, max_window_log = 27;
 
   ZSTD_DCtx* context_;
-  int window_log_ = 0;  ///< of the largest window that is read
+  int window_log_ = 0;  ///< the largest accepted window
   bool in_frame_ = true;
 };
 

@@ -12,7 +12,7 @@ namespace quern {
 /// XXH3-64, seed 0: the checksum of all Quern files.
 std::uint64_t xxh3(ByteView bytes);
 
-/// The same of bytes that come in pieces.
+/// xxh3() computed incrementally.
 class StreamHash {
  public:
   StreamHash();
@@ -29,7 +29,7 @@ class StreamHash {
   std::unique_ptr<State> state_;
 };
 
-/// XXH3-128, seed 0, as its low and high half: names things that must not collide.
+/// XXH3-128, seed 0, as its low and high half: for identifiers that must not collide.
 struct Hash128 {
   std::uint64_t low = 0, high = 0;
   bool operator==(const Hash128&) const = default;
@@ -39,7 +39,7 @@ Hash128 xxh3_128(ByteView bytes);
 
 /// Sixteen lower-case hexadecimal digits.
 std::string hash_text(std::uint64_t hash);
-/// The hash that hash_text() wrote; nothing if `text` is none.
+/// Parses hash_text()'s format; empty if `text` is not such a hash.
 std::optional<std::uint64_t> hash_of_text(std::string_view text);
 
 }  // namespace quern

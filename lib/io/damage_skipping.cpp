@@ -14,7 +14,7 @@
 namespace quern {
 namespace {
 
-/// A file that is no gzip file.
+/// A file in another format than gzip.
 class OtherSource final : public DamageSkippingSource {
  public:
   explicit OtherSource(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
@@ -27,7 +27,7 @@ class OtherSource final : public DamageSkippingSource {
   std::unique_ptr<ByteSource> source_;
 };
 
-/// Whether a gzip member may begin here: the magic number, deflate, and no flag that is reserved.
+/// Whether a gzip member may begin here: the magic number, deflate, and no reserved flag.
 bool may_begin_member(ByteView bytes) {
   return bytes.size() >= 4 && bytes[0] == 0x1f && bytes[1] == 0x8b && bytes[2] == 8 && bytes[3] < 0x20;
 }
@@ -55,7 +55,7 @@ class GzipMembers final : public DamageSkippingSource {
   std::optional<GzipDamage> take_damage() override { return std::exchange(damage_, std::nullopt); }
 
  private:
-  /// False at the end of the file, and where something else stands there.
+  /// False at the end of the file, and at anything but a member.
   bool begin_member() {
     ByteView input = stored_->peek();
     while (!input.empty() && input[0] == 0) {  // padding
@@ -67,18 +67,18 @@ class GzipMembers final : public DamageSkippingSource {
     member_begin_ = stored_->offset();
     sound_bytes_ = content_bytes_;
     if (input.size() < 2 || input[0] != 0x1f || input[1] != 0x8b) {
-      skip_damage("no gzip member begins here, where one should");
+      skip_damage("a gzip member should begin here");
       return false;
     }
     inflateReset(&stream_);
     return in_member_ = true;
   }
 
-  /// Always in steps of the same size: how far zlib reads before it finds damage depends on them, and what is found
-  /// must not depend on who reads.
+  /// Always inflates in steps of the same size: they determine how far zlib reads before it finds damage, and the
+  /// result must not depend on the caller's buffer.
   void inflate_some() {
     const ByteView input = stored_->peek();
-    if (input.empty()) return skip_damage("a gzip member that is cut");
+    if (input.empty()) return skip_damage("a truncated gzip member");
     constexpr std::size_t most = std::numeric_limits<uInt>::max();
     stream_.next_in = const_cast<Bytef*>(input.data());
     stream_.avail_in = static_cast<uInt>(std::min(input.size(), most));
@@ -96,8 +96,8 @@ class GzipMembers final : public DamageSkippingSource {
     }
   }
 
-  /// Goes to where the next member may begin. Damage may have led past it: so the search begins behind the damaged
-  /// member's first byte, as far as bytes are kept, but never twice for the same bytes.
+  /// Skips to the next possible member. Inflating damage may have passed it, so the search begins right after the
+  /// damaged member's first byte, as far as bytes are kept, but never searches the same bytes twice.
   void skip_damage(const char* reason) {
     damage_ = {member_begin_, sound_bytes_, reason};
     in_member_ = false;
@@ -109,7 +109,7 @@ class GzipMembers final : public DamageSkippingSource {
     if (from < here) {
       stored_->go_back(static_cast<std::size_t>(here - from));
     } else if (from > here) {
-      stored_->skip(1);  // of what stands in place of a member
+      stored_->skip(1);  // the first byte of the foreign data
     }
     find_member();
   }
@@ -124,10 +124,10 @@ class GzipMembers final : public DamageSkippingSource {
           stored_->skip(static_cast<std::size_t>(at - bytes.data()));
           return;
         }
-        if (rest.size() < 4) break;  // more of it may follow
+        if (rest.size() < 4) break;  // the rest may follow
         ++at;
       }
-      // At a file's end, what is left is no member.
+      // Near the end of the file, too few bytes are left for a member.
       const bool is_undecided = at != nullptr && at != bytes.data();
       stored_->skip(is_undecided ? static_cast<std::size_t>(at - bytes.data()) : bytes.size());
     }
@@ -138,11 +138,11 @@ class GzipMembers final : public DamageSkippingSource {
   std::unique_ptr<RawSource> stored_;
   z_stream stream_{};
   Bytes buffer_ = Bytes(64 << 10);
-  ByteView content_;  ///< in the buffer, to be read
+  ByteView content_;  ///< the unread part of the buffer
   bool in_member_ = false;
   std::uint64_t member_begin_ = 0;
-  std::uint64_t content_bytes_ = 0;  ///< since the damage before
-  std::uint64_t sound_bytes_ = 0;    ///< of them those before the member
+  std::uint64_t content_bytes_ = 0;  ///< since the last damage
+  std::uint64_t sound_bytes_ = 0;    ///< of these, the bytes before the current member
   std::uint64_t searched_to_ = 0;
   std::optional<GzipDamage> damage_;
 };
@@ -162,8 +162,8 @@ std::unique_ptr<DamageSkippingSource> DamageSkippingSource::open(const std::stri
   return with_own_errors([&] { return skipping_damage(RawSource::open(path, interrupt), max_window_bytes); });
 }
 
-std::unique_ptr<DamageSkippingSource> DamageSkippingSource::of_memory(std::string name, std::string bytes) {
-  return skipping_damage(RawSource::of_memory(std::move(name), std::move(bytes)), default_max_window_bytes);
+std::unique_ptr<DamageSkippingSource> DamageSkippingSource::from_memory(std::string name, std::string bytes) {
+  return skipping_damage(RawSource::from_memory(std::move(name), std::move(bytes)), default_max_window_bytes);
 }
 
 }  // namespace quern

@@ -10,7 +10,7 @@
 namespace quern {
 namespace {
 
-/// Merging more runs at once would cost more in buffers than it saves in passes.
+/// With more, buffers would cost more than fewer passes save.
 constexpr std::size_t max_fan_in = 256;
 
 std::uint64_t prefix_of(std::string_view key) {
@@ -19,7 +19,7 @@ std::uint64_t prefix_of(std::string_view key) {
   return __builtin_bswap64(prefix);
 }
 
-/// A row is: u32 bytes of the key, u32 bytes of the payload, key, payload.
+/// A row: u32 key bytes, u32 payload bytes, key, payload.
 constexpr std::size_t row_header_bytes = 8;
 
 void put_row(Spool& out, std::string_view key, ByteView payload) {
@@ -41,7 +41,7 @@ ByteView payload_at(const std::uint8_t* row) {
 
 }  // namespace
 
-/// Reads a run back, row after row.
+/// Reads a run, row by row.
 class ExternalSort::RunReader {
  public:
   RunReader(const Spool& spool, const SpooledRuns::Run& run) : bytes_(spool, run.begin, run.end) {}
@@ -62,7 +62,7 @@ class ExternalSort::RunReader {
   std::size_t row_bytes_ = 0;
 };
 
-/// Merges runs, given in the order in which they were written; equal keys come in that order.
+/// Merges runs in the order in which they were written; rows with equal keys keep that order.
 class ExternalSort::RunMerge {
  public:
   RunMerge(const Spool& spool, std::span<const SpooledRuns::Run> runs) : queue_(Later{&readers_}) {
@@ -96,7 +96,7 @@ class ExternalSort::RunMerge {
 
   std::vector<RunReader> readers_;
   std::priority_queue<std::size_t, std::vector<std::size_t>, Later> queue_;
-  std::size_t at_ = none;  ///< the reader at whose row next() is
+  std::size_t at_ = none;  ///< the reader of next()'s row
 };
 
 ExternalSort::ExternalSort(const std::string& tmp_folder, std::uint64_t memory_bytes)
@@ -105,7 +105,7 @@ ExternalSort::ExternalSort(ExternalSort&&) noexcept = default;
 ExternalSort::~ExternalSort() = default;
 
 void ExternalSort::add(std::string_view key, ByteView payload) {
-  // Buffers double as they grow, so half of the budget is in use when the other half is their copy.
+  // A growing buffer needs its old and its new memory at the same time: use half of the budget.
   if ((bytes_.size() + rows_.size() * sizeof(Row)) * 2 > memory_bytes_) spill();
   rows_.push_back({prefix_of(key), bytes_.size()});
   ++count_;
@@ -136,7 +136,7 @@ void ExternalSort::spill() {
   rows_.clear();
 }
 
-/// Begins to merge in memory, or else the runs.
+/// Starts a merge of the runs, or of the rows in memory if there are no runs.
 void ExternalSort::begin_merge() {
   next_row_ = 0;
   if (runs_.runs.empty()) {

@@ -10,8 +10,8 @@
 
 namespace quern {
 
-/// Sorts any number of (key, payload) rows by the bytes of their keys within a memory budget: rows gather in memory,
-/// go to disk as sorted runs, and are merged. Rows with equal keys keep the order in which they were added.
+/// Sorts any number of (key, payload) rows by the bytes of their keys within a memory budget: writes sorted runs to
+/// disk and merges them. Rows with equal keys keep the order in which they were added.
 class ExternalSort {
  public:
   /// A budget of less than 1 MiB counts as 1 MiB.
@@ -21,11 +21,11 @@ class ExternalSort {
 
   void add(std::string_view key, ByteView payload);
   std::uint64_t count() const { return count_; }
-  /// Calls visit(key, payload) for all rows in order; the views are valid during the call. To be called once.
+  /// Calls visit(key, payload) for all rows in order; the views are valid during the call. Call once.
   void merge(const std::function<void(std::string_view, ByteView)>& visit);
 
-  /// The same for those who take row after row when they want one: begin_merge(), once, then next_row() until it is
-  /// false. Key and payload are those of the row that the last next_row() found.
+  /// An iterator-style alternative to merge(): call begin_merge() once, then next_row() until it returns false. key()
+  /// and payload() belong to the last row found.
   void begin_merge();
   bool next_row();
   std::string_view key() const;
@@ -33,8 +33,8 @@ class ExternalSort {
 
  private:
   struct Row {
-    std::uint64_t prefix;  ///< the key's first eight bytes, as a number that sorts as they do
-    std::uint64_t offset;  ///< of the row in bytes_
+    std::uint64_t prefix;  ///< the key's first eight bytes, as a number with the same order
+    std::uint64_t offset;  ///< of the row, in bytes_
   };
   class RunReader;
   class RunMerge;
@@ -46,8 +46,8 @@ class ExternalSort {
   Bytes bytes_;
   std::vector<Row> rows_;
   SpooledRuns runs_;
-  std::size_t next_row_ = 0;         ///< of rows_, while they are merged
-  std::unique_ptr<RunMerge> merge_;  ///< of spilled rows
+  std::size_t next_row_ = 0;         ///< index in rows_ during the merge
+  std::unique_ptr<RunMerge> merge_;  ///< merges spilled rows
 };
 
 /// The number at byte `at` of a SortKey.
@@ -59,7 +59,7 @@ Number number_in_key(std::string_view key, std::size_t at) {
   return number;
 }
 
-/// Numbers as bytes that sort as the numbers do (big-endian): keys for ExternalSort.
+/// Big-endian numbers, whose bytes sort as the numbers do: keys for ExternalSort.
 template <class... Numbers>
 class SortKey {
  public:

@@ -22,7 +22,7 @@
 namespace quern {
 namespace {
 
-/// For file systems without O_TMPFILE: creates a named file and removes its name at once.
+/// For file systems without O_TMPFILE: creates a named file and unlinks it at once.
 int open_unlinked(const std::string& folder) {
   std::string path = folder + "/.quern-work-XXXXXX";
   const int descriptor = ::mkostemp(path.data(), O_CLOEXEC);
@@ -33,7 +33,7 @@ int open_unlinked(const std::string& folder) {
 }  // namespace
 
 File File::open(const std::string& path, int flags) {
-  std::string name = path;  // before there is a descriptor, which an exception would lose
+  std::string name = path;  // allocated first: an exception would leak the descriptor
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
   if (descriptor < 0) throw_errno("can't open", path);
   File file(descriptor, std::move(name));
@@ -130,7 +130,7 @@ void File::sync() {
 File File::duplicate() const {
   std::string name = name_;
   const int descriptor = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
-  if (descriptor < 0) throw_errno("can't open again", name_);
+  if (descriptor < 0) throw_errno("can't reopen", name_);
   return File(descriptor, std::move(name));
 }
 
@@ -240,20 +240,20 @@ void release_pages(ByteView mapped) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<std::uintptr_t>(mapped.data()), end = begin + mapped.size();
   const std::uintptr_t first = (begin + page - 1) / page * page, last = end / page * page;
-  // The system may decline, which is not an error.
+  // The system may refuse, which is not an error.
   if (first < last) (void)::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
 std::uint64_t resident_file_bytes() {
-  // Pages: the whole size, those in memory, and those of them that are of files.
+  // The first three numbers: total, resident and file-backed resident pages.
   static const int descriptor = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   char text[128];
   const ssize_t size = descriptor < 0 ? -1 : ::pread(descriptor, text, sizeof text - 1, 0);
   if (size <= 0) return 0;
   text[size] = '\0';
-  unsigned long long of_files = 0;
-  if (std::sscanf(text, "%*u %*u %llu", &of_files) != 1) return 0;
-  return of_files * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  unsigned long long file_pages = 0;
+  if (std::sscanf(text, "%*u %*u %llu", &file_pages) != 1) return 0;
+  return file_pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace quern

@@ -8,20 +8,20 @@
 
 namespace quern {
 
-/// Sources that choose the size of their pieces have them of this size, or less.
+/// The maximum size of pieces, for sources that choose it.
 inline constexpr std::size_t default_piece_bytes = 256 << 10;
 
-/// A text that may be larger than memory, handed out piece by piece from front to back. Sources wrap each other: one
-/// reads a record, one undoes its compression, one converts its characters, and each holds a piece at a time.
+/// A text that may be larger than memory, read in consecutive pieces. Sources wrap each other: one reads a record, one
+/// decompresses it, one converts its charset; each holds one piece at a time.
 class PieceSource {
  public:
   virtual ~PieceSource() = default;
-  /// The next piece, valid until the next call; empty at the end only. Where a piece ends means nothing: it may lie
-  /// within a word, a tag or a character.
+  /// The next piece, valid until the next call; empty only at the end. Pieces may end anywhere, even within a word, a
+  /// tag or a character.
   virtual std::string_view next() = 0;
 };
 
-/// A text in memory, as one piece. The text must outlive the source.
+/// A text in memory as one piece. The text must outlive the source.
 class ViewPieces final : public PieceSource {
  public:
   explicit ViewPieces(std::string_view text) : text_(text) {}
@@ -31,7 +31,7 @@ class ViewPieces final : public PieceSource {
   std::string_view text_;
 };
 
-/// The same text in pieces of at most `max_bytes` bytes.
+/// A text in memory in pieces of at most `max_bytes` bytes. The text must outlive the source.
 class SlicedPieces final : public PieceSource {
  public:
   explicit SlicedPieces(PieceSource& from, std::size_t max_bytes = default_piece_bytes)
@@ -49,11 +49,11 @@ class SlicedPieces final : public PieceSource {
   std::string_view rest_;
 };
 
-/// The same text, of which the front can be looked at first.
+/// A source that allows one look at its start.
 class PeekedPieces final : public PieceSource {
  public:
   explicit PeekedPieces(PieceSource& from) : from_(&from) {}
-  /// The text's front: `bytes` of it or more, or the whole text where that is less. To be called once, before next().
+  /// At least `bytes` bytes of the text's start, or the whole text if it is shorter. Call at most once, before next().
   std::string_view peek(std::size_t bytes) {
     front_ = from_->next();
     if (front_.size() >= bytes) return front_;
@@ -72,8 +72,8 @@ class PeekedPieces final : public PieceSource {
   std::string joined_;
 };
 
-/// A text as a stage changes it: Stage has append(std::string_view piece, std::string& out), which appends what `piece`
-/// becomes to `out`, and finish(std::string& out) for what it held back. All must outlive the source.
+/// A source transformed by a stage: Stage::append(std::string_view piece, std::string& out) appends the transformed
+/// `piece` to `out`, and finish(std::string& out) appends what the stage held back. Both must outlive this source.
 template <class Stage>
 class ChangedPieces final : public PieceSource {
  public:
@@ -100,7 +100,7 @@ class ChangedPieces final : public PieceSource {
   bool ended_ = false;
 };
 
-/// The bytes of a spool from `begin` to `end`. The spool must outlive the source and stay as it is.
+/// The bytes of a spool from `begin` to `end`. The spool must outlive the source and not change.
 class SpoolPieces final : public PieceSource {
  public:
   explicit SpoolPieces(const Spool& spool, std::uint64_t begin = 0, std::size_t piece_bytes = default_piece_bytes)

@@ -13,9 +13,9 @@
 /// Data that waits on disk between two steps of a stage.
 namespace quern {
 
-/// Bytes that are appended once and read back later, from front to back or at any place. They gather in a buffer of
-/// bounded size; when it is full it goes to a work file without a name, which the first overflow creates. Throws
-/// IoError if the work file can't be created, written or read. Several threads may read while none appends.
+/// Bytes that are appended once and read back later, sequentially or at any offset. A full buffer goes to an unnamed
+/// work file, created on the first overflow. Throws IoError if the work file can't be created, written or read. Several
+/// threads may read while none appends.
 class Spool {
  public:
   static constexpr std::size_t default_buffer_bytes = 256 << 10;
@@ -23,7 +23,7 @@ class Spool {
   explicit Spool(std::string tmp_folder, std::size_t buffer_bytes = default_buffer_bytes);
 
   void append(ByteView bytes);
-  /// Numbers or other trivially copyable values, in the machine's byte order.
+  /// Appends trivially copyable values in the machine's byte order.
   template <class Value, std::size_t n>
   void append_array(std::span<Value, n> values) {
     static_assert(std::is_trivially_copyable_v<Value>);
@@ -51,7 +51,7 @@ class Spool {
   }
   /// Appends all bytes to `out`, and empties the spool.
   void move_to(FileAppender& out);
-  /// Empties the spool; the buffer and the work file are kept for what is appended next.
+  /// Empties the spool; keeps the buffer and the work file for reuse.
   void clear();
 
  private:
@@ -61,10 +61,10 @@ class Spool {
   std::size_t buffer_bytes_;
   Bytes buffer_;
   std::optional<File> file_;
-  std::uint64_t spilled_ = 0;  ///< bytes in the file; those in buffer_ follow them
+  std::uint64_t spilled_ = 0;  ///< bytes in the file, before those in buffer_
 };
 
-/// Reads a range of a spool from front to back through a buffer. The spool must outlive the reader and stay as it is.
+/// Reads a range of a spool sequentially through a buffer. The spool must outlive the reader and not change.
 class SpoolReader {
  public:
   static constexpr std::size_t default_buffer_bytes = 64 << 10;
@@ -72,10 +72,10 @@ class SpoolReader {
   SpoolReader(const Spool& spool, std::uint64_t begin, std::uint64_t end,
               std::size_t buffer_bytes = default_buffer_bytes);
 
-  /// Makes the next `bytes` bytes contiguous at data(). False if fewer are left; then data() has all of them.
+  /// Makes the next `bytes` bytes contiguous at data(). False if fewer are left; data() then holds all of them.
   bool have(std::size_t bytes) { return buffer_.size() - at_ >= bytes || fill(bytes); }
   const std::uint8_t* data() const { return buffer_.data() + at_; }
-  /// Skips bytes that have() has made available.
+  /// Consumes bytes that have() has made available.
   void skip(std::size_t bytes) { at_ += bytes; }
   /// The next byte. Throws CorruptFile past the end.
   std::uint8_t byte() {
@@ -100,14 +100,14 @@ class SpoolReader {
   [[noreturn]] void fail_at_end() const;
 
   const Spool* spool_;
-  std::uint64_t offset_;  ///< of the first byte after those in the buffer
+  std::uint64_t offset_;  ///< of the first byte after the buffer's
   std::uint64_t end_;
   std::size_t buffer_bytes_;
   Bytes buffer_;
   std::size_t at_ = 0;
 };
 
-/// A spool of records of one type, which must be trivially copyable.
+/// A spool of records of one trivially copyable type.
 template <class Record>
 class RecordSpool {
   static_assert(std::is_trivially_copyable_v<Record>);
@@ -120,25 +120,25 @@ class RecordSpool {
   std::uint64_t count() const { return bytes_.size() / sizeof(Record); }
   /// Empties the spool; see Spool::clear().
   void clear() { bytes_.clear(); }
-  /// All records as they lie in memory.
+  /// The bytes of all records.
   const Spool& bytes() const { return bytes_; }
   /// Fills `to` with the records from number `first` on.
   void read(std::uint64_t first, std::span<Record> to) const { bytes_.read_array(first * sizeof(Record), to); }
 
-  /// Hands out the records in the order in which they were added, all or those of a range. The spool must outlive it
-  /// and stay as it is.
+  /// Reads all records, or a range of them, in the order of appending. The spool must outlive the reader and not
+  /// change.
   class Reader {
    public:
     explicit Reader(const RecordSpool& spool) : Reader(spool, 0, spool.count()) {}
     Reader(const RecordSpool& spool, std::uint64_t begin, std::uint64_t end)
         : spool_(&spool), next_(begin), end_(end) {}
-    /// The record at hand; null after the last one.
+    /// The current record; null after the last one.
     const Record* peek() {
       if (at_ < records_.size()) [[likely]]
         return &records_[at_];
       return read() ? &records_[at_] : nullptr;
     }
-    /// Goes on to the next record; there must be one at hand.
+    /// Advances to the next record; there must be a current one.
     void pop() { ++at_; }
 
    private:
@@ -154,12 +154,12 @@ class RecordSpool {
     }
 
     const RecordSpool* spool_;
-    std::uint64_t next_, end_;  ///< records that are not read yet
+    std::uint64_t next_, end_;  ///< unread records
     std::vector<Record> records_;
     std::size_t at_ = 0;
   };
 
-  /// Calls visit(record) for all records in the order in which they were added.
+  /// Calls visit(record) for all records in the order of appending.
   template <class Visit>
   void for_each(Visit&& visit) const {
     Reader reader(*this);
@@ -170,19 +170,19 @@ class RecordSpool {
   Spool bytes_;
 };
 
-/// A spool of sorted runs: what external sorts merge.
+/// A spool of sorted runs, the input of external merges.
 struct SpooledRuns {
   struct Run {
-    std::uint64_t begin, end;  ///< bytes of the spool
+    std::uint64_t begin, end;  ///< bytes in the spool
   };
 
   explicit SpooledRuns(const std::string& folder) : tmp_folder(folder), bytes(folder) {}
 
-  /// Ends a run, which began where the run before it ended.
+  /// Ends a run, which begins at the end of the previous one.
   void end_run() { runs.push_back({runs.empty() ? 0 : runs.back().end, bytes.size()}); }
 
-  /// Merges groups of `fan_in` consecutive runs into one, until there are at most `fan_in`.
-  /// merge_group(from, group, to): appends the merged runs of `group`, which lie in `from`, to the spool `to`.
+  /// Merges groups of `fan_in` consecutive runs until at most `fan_in` runs are left. merge_group(from, group, to)
+  /// appends the merged runs of `group`, in the spool `from`, to the spool `to`.
   template <class MergeGroup>
   void merge_down_to(std::size_t fan_in, MergeGroup&& merge_group) {
     while (runs.size() > fan_in) {

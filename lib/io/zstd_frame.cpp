@@ -32,16 +32,16 @@ ZstdDecompressor::~ZstdDecompressor() { ZSTD_freeDCtx(static_cast<ZSTD_DCtx*>(co
 
 void ZstdDecompressor::decompress(ByteView frame, std::uint64_t expected_bytes, Bytes& out, std::string_view what) {
   const auto fail = [&](const char* why) { throw CorruptFile(std::string(what) + ": damaged zstd frame: " + why); };
-  // The frame's own size bounds the allocation, whatever our tables say.
-  if (ZSTD_getFrameContentSize(frame.data(), frame.size()) != expected_bytes) fail("its size is not the expected one");
+  // The frame's own size must match before it bounds the allocation.
+  if (ZSTD_getFrameContentSize(frame.data(), frame.size()) != expected_bytes) fail("unexpected size");
   if (ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size()) fail("not exactly one complete frame");
-  // A zstd block has at most 2^17 bytes of content and takes at least 4: more is impossible.
-  if (expected_bytes > (std::uint64_t{frame.size()} << 15)) fail("an impossible size");
+  // A zstd block takes at least 4 bytes and holds at most 2^17: a larger ratio is impossible.
+  if (expected_bytes > (std::uint64_t{frame.size()} << 15)) fail("impossible size");
   out.resize(expected_bytes);
   const std::size_t size =
       ZSTD_decompressDCtx(static_cast<ZSTD_DCtx*>(context_), out.data(), out.size(), frame.data(), frame.size());
   if (ZSTD_isError(size)) fail(ZSTD_getErrorName(size));
-  if (size != expected_bytes) fail("its size is not the expected one");
+  if (size != expected_bytes) fail("unexpected size");
 }
 
 std::string zstd_version() { return ZSTD_versionString(); }

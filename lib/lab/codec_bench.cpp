@@ -11,7 +11,7 @@
 namespace quern {
 namespace {
 
-/// The lower limit of decoding times: memcpy of blocks of values to one buffer.
+/// The lower bound of decoding times: memcpy of blocks of values to one buffer.
 void copy_blocks(const BenchLists& lists) {
   constexpr std::size_t block_size = 128;
   alignas(64) std::array<std::uint32_t, block_size> out;
@@ -40,7 +40,7 @@ CodecBench measure_codecs(const BenchLists& lists, const std::vector<CodecSetUp>
   });
   std::vector<double> copying;
   for (unsigned repeat = 0; repeat < repeats; ++repeat) {
-    copy_blocks(lists);  // so that the values are in the caches, like coded words
+    copy_blocks(lists);  // warms the caches, as for coded words
     copying.push_back(seconds_of([&] { copy_blocks(lists); }));
     for_each_subject([](auto& subject) { subject.measure(); });
   }
@@ -52,7 +52,7 @@ CodecBench measure_codecs(const BenchLists& lists, const std::vector<CodecSetUp>
 
 namespace {
 
-/// Where blocks are decoded to.
+/// The destination of decoded blocks.
 using Buffer = std::array<std::uint32_t, max_block_size + over_write_values>;
 
 std::span<const std::uint32_t> part(const std::vector<std::uint32_t>& values, std::size_t at, unsigned n) {

@@ -10,7 +10,7 @@
 #include "quern/lab/bench_lists.hpp"
 #include "quern/lab/peer_codec.hpp"
 
-/// Measures how fast codecs encode and decode, on one core.
+/// Measures the encoding and decoding speed of codecs on one core.
 namespace quern {
 
 struct CodecSetUp {
@@ -41,19 +41,19 @@ struct PeerFigures {
 };
 struct CodecBench {
   std::size_t lists, postings;
-  double memcpy_seconds;  ///< to copy as many values, in blocks of 128, to one buffer
+  double memcpy_seconds;  ///< for copying as many values, in blocks of 128, to one buffer
   std::vector<CodecFigures> figures;
   std::vector<PeerFigures> peers;
 };
 
 /// Warms up once, then measures all set-ups `repeats` times in turn, so that a slowdown of the machine affects all of
-/// them. Blocks are decoded to one buffer, as in queries. Throws InvalidArgument without postings or repeats.
+/// them. Decodes blocks to one buffer, as queries do. Throws InvalidArgument without postings or repeats.
 CodecBench measure_codecs(const BenchLists& lists, const std::vector<CodecSetUp>& set_ups,
                           const std::vector<PeerSetUp>& peers, unsigned repeats);
 
-// What measure_codecs() measures: all lists, coded by one codec.
+// The subjects of measure_codecs().
 
-/// All lists, coded by a codec of Quern, with the places of their blocks, as an index has them. Keeps a reference to
+/// All lists, coded by one of Quern's codecs, with the offsets of their blocks, as in an index. Keeps a reference to
 /// the lists.
 class CodecSubject {
  public:
@@ -90,7 +90,7 @@ class CodecSubject {
   std::array<std::vector<double>, 3> docids_, freqs_;  ///< by SIMD level
 };
 
-/// All lists, coded by a codec of another library in runs: blocks, or whole lists. Keeps a reference to the lists.
+/// All lists, coded by another library's codec in blocks or as whole lists. Keeps a reference to the lists.
 class PeerSubject {
  public:
   PeerSubject(const BenchLists& lists, const PeerSetUp& set_up);
@@ -112,7 +112,7 @@ class PeerSubject {
   void decode_freqs();
 
   PeerFigures figures_{};
-  std::vector<docid_t> docids_;  ///< of all lists: what these codecs encode
+  std::vector<docid_t> docids_;  ///< of all lists: the input of these codecs
   std::vector<freq_t> freqs_;
   std::vector<Run> runs_;
   Bytes docid_bytes_, freq_bytes_;

@@ -85,7 +85,7 @@ std::optional<std::uint64_t> read_number(const std::filesystem::path& file) {
 }  // namespace
 
 CpuEnergyMeter::CpuEnergyMeter(const std::filesystem::path& counters) {
-  // Parts of a package have a second number, and count again what it counts.
+  // Subzones of a package have a second number; the package's counter includes them.
   static const std::regex package("intel-rapl:[0-9]+");
   std::error_code missing;
   for (const auto& zone : std::filesystem::directory_iterator(counters, missing)) {

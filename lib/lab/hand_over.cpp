@@ -14,8 +14,8 @@
 namespace quern {
 
 double measure_hand_over_us(unsigned threads, double queries_per_second) {
-  constexpr double seconds = 0.2, most = 10000;
-  const auto count = static_cast<std::size_t>(std::clamp(queries_per_second * seconds, 1.0, most));
+  constexpr double seconds = 0.2, max_count = 10000;
+  const auto count = static_cast<std::size_t>(std::clamp(queries_per_second * seconds, 1.0, max_count));
   const std::vector<double> arrivals_us = poisson_arrivals(count, queries_per_second, 1);
   std::vector<double> passed_us(count);
   const QueryDispatcher* clock = nullptr;
@@ -36,7 +36,7 @@ double measure_hand_over_us(unsigned threads, double queries_per_second) {
     dispatcher.submit(query);
   }
   dispatcher.finish();
-  // Not the mean: a system that takes a core away for a while would decide it.
+  // The median, since a core taken away for a while would dominate the mean.
   std::nth_element(passed_us.begin(), passed_us.begin() + static_cast<std::ptrdiff_t>(count / 2), passed_us.end());
   return passed_us[count / 2];
 }

@@ -34,7 +34,7 @@ class IntersectionSubject {
     results_ += expected.size();
   }
 
-  /// Whether none of the queries that were checked had postings to intersect.
+  /// Whether no checked query had postings to intersect.
   bool reads_nothing() const { return counts_.postings == 0; }
 
   void measure() {

@@ -6,7 +6,7 @@
 #include "quern/core/resources.hpp"
 #include "quern/search/intersect.hpp"
 
-/// Measures how fast queries' lists are intersected, with all methods in one run.
+/// Measures the intersection of queries' lists, with all methods in one run.
 namespace quern {
 
 /// The figures of one method; times are sums over the queries of each query's median over the repeats.
@@ -22,12 +22,12 @@ struct IntersectionFigures {
   double postings_per_us(double us) const { return us > 0 ? static_cast<double>(counts.postings) / us : 0; }
   /// Postings in the queries' lists per second of the time from terms to documents: the effective rate.
   double postings_per_second() const { return 1e6 * postings_per_us(times.mean_us * static_cast<double>(queries)); }
-  /// The same for the time to intersect alone, as in papers whose lists are decoded in memory.
+  /// The rate for intersecting alone, as in papers whose lists are already decoded in memory.
   double intersected_per_second() const { return 1e6 * postings_per_us(intersect_us); }
 };
 
-/// First checks that all find the same documents, which also warms up; then measures all `repeats` times in turn,
-/// forwards and backwards, on one thread. Throws Error, with the query, if they find different documents, and
+/// First checks that all methods find the same documents, which also warms up; then measures them `repeats` times in
+/// turn, forwards and backwards, on one thread. Throws Error, with the query, if they find different documents, and
 /// InvalidArgument without queries, methods or repeats.
 std::vector<IntersectionFigures> measure_intersections(std::span<const QueryView> queries,
                                                        std::span<const Intersection> intersections, unsigned repeats,

@@ -35,7 +35,7 @@ double log2_binomial(double n, double k) {
   return (std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1)) / std::log(2.0);
 }
 
-/// Counts of the lists in one octave of df: integers, so that the order of addition does not matter.
+/// Counts for the lists in one octave of df: integers, so that the order of addition does not matter.
 struct OctaveCounts {
   std::array<std::uint64_t, octaves> gap_magnitudes = {};
   std::array<std::uint64_t, freq_classes> freqs = {};
@@ -95,7 +95,7 @@ void add(Counts& to, const Counts& from) {
   to.long_dfs.insert(to.long_dfs.end(), from.long_dfs.begin(), from.long_dfs.end());
 }
 
-/// Adds to sums, which divide() turns into means.
+/// Adds to the sums that divide() turns into means.
 void add_octave(ListClassProfile& profile, const OctaveCounts& octave) {
   profile.lists += octave.lists;
   profile.postings += octave.postings;
@@ -170,7 +170,7 @@ void profile_pairs(const IndexReader& index, std::span<const std::string> querie
   tbb::parallel_for(std::size_t{0}, queries.size(),
                     [&](std::size_t i) { add_pairs(index, queries[i], analyzers.local(), ratios[i]); });
   std::vector<double> all;
-  for (const auto& some : ratios) all.insert(all.end(), some.begin(), some.end());
+  for (const auto& part : ratios) all.insert(all.end(), part.begin(), part.end());
   profile.pairs = all.size();
   profile.pairs_mean_ratio =
       std::accumulate(all.begin(), all.end(), 0.0) / std::max<double>(1, static_cast<double>(all.size()));

@@ -8,8 +8,7 @@
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 
-/// Properties of an index's lists: synthetic lists must resemble real ones in these before measurements on them are
-/// meaningful.
+/// Properties of an index's lists. Measurements on synthetic lists are meaningful only if these resemble real ones.
 namespace quern {
 
 /// Frequencies 1, 2, 3 to 4, 5 to 8, and more.

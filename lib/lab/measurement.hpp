@@ -12,11 +12,11 @@
 
 #include "quern/core/wall_clock.hpp"
 
-/// What all benchmarks measure with: processor time, memory, medians and entropy.
+/// Tools of all benchmarks: processor time, memory, medians and entropy.
 namespace quern {
 
-/// The processor time in seconds that a call takes in this thread. Other work on the machine does not count, except for
-/// its effect on caches and clock rate.
+/// The processor time in seconds of a call in this thread. Other work on the machine does not count, except for its
+/// effect on caches and clock rate.
 template <class What>
 double seconds_of(What what) {
   const auto now = [] {
@@ -29,15 +29,14 @@ double seconds_of(What what) {
   return now() - start;
 }
 
-/// Keeps the compiler from optimizing away what computed the values at `values`.
+/// Keeps the compiler from optimizing away the computation of the values at `values`.
 template <class Value>
 void keep(const Value* values) {
   asm volatile("" : : "r"(values) : "memory");
 }
 
-/// The middle value, or the larger of the two middle ones. There must be at least one.
-/// Repeats are summarized by it: the minimum is a time that hardly any query takes, and the mean follows every
-/// interrupt.
+/// The median, or the larger of the two middle values. There must be at least one.
+/// It summarizes repeats: the minimum is a time that queries hardly ever take, and interrupts distort the mean.
 template <class Number>
 Number median(std::vector<Number> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -65,11 +64,10 @@ class Histogram {
 /// Returns unused memory to the system and restarts peak_memory_bytes(). False if the system does not support it.
 bool reset_peak_memory();
 
-/// The most memory that this process has used since the last reset; nothing if the system does not report it.
+/// The peak memory of this process since the last reset; empty if the system does not report it.
 std::optional<std::uint64_t> peak_memory_bytes();
 
-/// Returns as soon after `time` as a thread can that keeps its core busy for the last 200 microseconds: sleeping alone
-/// is too coarse.
+/// Waits until `time`, spinning for the last 200 microseconds: sleeping alone is too coarse.
 inline void wait_until(WallClock::time_point time) {
   constexpr auto coarse = std::chrono::microseconds(200);
   if (time - WallClock::now() > coarse) std::this_thread::sleep_until(time - coarse);

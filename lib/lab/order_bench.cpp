@@ -11,7 +11,7 @@
 namespace quern {
 namespace {
 
-/// The order; sets time and memory in `figures`. Computes PageRank only if the order depends on it.
+/// Makes the order, and sets time and memory in `figures`. Computes PageRank only if the order depends on it.
 DocumentOrder make_measured(const CollectionReader& collection, const OrderOptions& options,
                             const PagerankInput& pagerank, const Resources& resources, OrderFigures& figures) {
   const bool is_measured = reset_peak_memory();
@@ -63,7 +63,7 @@ OrderFigures measure_order(const CollectionReader& collection, const OrderOption
     build.bm25 = options.scores.bm25;
     const auto file = std::make_shared<File>(File::anonymous(resources.tmp_folder));
     build_index(collection, order, options, build, resources, *file);
-    const IndexReader index(ContainerReader(file, FileKind::index, index_version));
+    const IndexReader index(ContainerReader(file, FileKind::index));
     figures.codecs.push_back(bits_of(index));
     if (figures.codecs.size() == 1) figures.gap_entropy_bits = gap_entropy_bits(index);
   }

@@ -8,34 +8,34 @@
 #include "quern/order/order.hpp"
 #include "quern/order/pagerank.hpp"
 
-/// Measures what document orders cost and save, and what PageRank costs.
+/// Measures the costs and savings of document orders, and the cost of PageRank.
 namespace quern {
 
-/// The size of postings with a codec in a document order, in bits per posting. The directory is last docID and offset
-/// of each block, which decoding needs besides the blocks.
+/// The size of postings with a codec in a document order, in bits per posting. The directory holds the last docID and
+/// the offset of each block, which decoding also needs.
 struct CodecBits {
   const Codec* codec = nullptr;
   double docid = 0, freq = 0, directory = 0;
 };
 
-/// What a document order costs and saves.
+/// The cost and savings of a document order.
 struct OrderFigures {
   std::string by;
-  double seconds = 0;                       ///< wall-clock time to make it; includes PageRank if the order needs that
-  std::optional<std::uint64_t> peak_bytes;  ///< of the whole process meanwhile; nothing if it is not known
+  double seconds = 0;                       ///< wall-clock time to make it, with PageRank if needed
+  std::optional<std::uint64_t> peak_bytes;  ///< of the whole process meanwhile; empty if unknown
   double gap_entropy_bits = 0;              ///< zero-order entropy of all gaps, in bits per posting
   std::vector<CodecBits> codecs;            ///< of all_codecs()
 };
 
-/// Makes the order and, with each codec, an index in that order, as unnamed work files. Throws what these throw.
+/// Makes the order and, with each codec, an index in that order, as unnamed work files. Throws what they throw.
 OrderFigures measure_order(const CollectionReader& collection, const OrderOptions& options,
                            const PagerankInput& pagerank, unsigned block_size, const Resources& resources);
 
 struct PagerankFigures {
   unsigned iterations = 0;
-  double last_change = 0;          ///< of all ranks, summed up
-  double seconds = 0;              ///< wall-clock time of one computation; the median over the repeats
-  std::uint64_t memory_bytes = 0;  ///< peak of this process, including reading the graph; 0 if it is not known
+  double last_change = 0;          ///< sum over all ranks
+  double seconds = 0;              ///< wall-clock time of one computation; median over the repeats
+  std::uint64_t memory_bytes = 0;  ///< peak of this process, including reading the graph; 0 if unknown
 
   double seconds_per_iteration() const { return iterations == 0 ? 0 : seconds / iterations; }
 };

@@ -10,8 +10,8 @@ namespace {
 
 #if defined(QUERN_HAS_STREAMVBYTE)
 /// StreamVByte (Lemire, Kurz, Rupp: Stream VByte: Faster Byte-Oriented Integer Compression, Information Processing
-/// Letters 130, 2018): a control byte for four values of one to four bytes each. As built by Debian 12 its loops are
-/// scalar: the package is for processors without SSSE3 too, and chooses nothing at run time.
+/// Letters 130, 2018): a control byte for four values of one to four bytes each. Debian 12's build has scalar loops
+/// only: the package also supports processors without SSSE3, and does not dispatch at run time.
 class StreamVByte : public PeerCodec {
  public:
   std::string_view name() const override { return "streamvbyte"; }
@@ -32,11 +32,11 @@ class StreamVByte : public PeerCodec {
   }
 
  protected:
-  /// Its differences start from 0, ours from -1.
+  /// The library's differences start from 0, ours from -1.
   static docid_t first(docid_t before) { return before == end_docid ? 0 : before; }
 };
 #if defined(__AVX2__)
-/// The same bytes, decoded by shuffles.
+/// Decodes StreamVByte's bytes by shuffles.
 class ShuffledStreamVByte final : public StreamVByte {
  public:
   std::string_view name() const override { return "streamvbyte-simd"; }
@@ -90,7 +90,7 @@ const std::vector<MissingPeer>& missing_peers() {
 namespace quern {
 namespace {
 
-/// For each control byte, where the bytes of its four values come from, and how many there are.
+/// The shuffle and the number of data bytes for each control byte.
 struct Tables {
   alignas(16) std::array<std::array<std::uint8_t, 16>, 256> shuffles{};
   std::array<std::uint8_t, 256> sizes{};
@@ -101,7 +101,7 @@ struct Tables {
       for (unsigned value = 0; value < 4; ++value) {
         const unsigned size = (control >> (2 * value) & 3) + 1;
         for (unsigned byte = 0; byte < 4; ++byte)
-          shuffles[control][4 * value + byte] = byte < size ? next++ : std::uint8_t{0xff};  // 0xff gives a zero
+          shuffles[control][4 * value + byte] = byte < size ? next++ : std::uint8_t{0xff};  // 0xff yields a zero
       }
       sizes[control] = next;
     }
@@ -110,7 +110,7 @@ struct Tables {
 
 constexpr Tables tables;
 
-/// Calls take(four values, place) for each group; returns the bytes read, those of a last group that isn't whole too.
+/// Calls take(four values, place) for each group; returns the bytes read, including those of an incomplete last group.
 template <class Take>
 std::size_t for_each_group(const std::uint8_t* bytes, std::size_t n, Take take) {
   const std::uint8_t* data = bytes + (n + 3) / 4;
@@ -121,7 +121,7 @@ std::size_t for_each_group(const std::uint8_t* bytes, std::size_t n, Take take) 
     take(_mm_shuffle_epi8(coded, shuffle), at);
     data += tables.sizes[control];
   }
-  // Values that aren't there have the control bits 0, which count as a byte each.
+  // Missing values have control bits 0, which count as one byte each.
   return static_cast<std::size_t>(data - bytes) - (4 - n % 4) % 4;
 }
 

@@ -26,22 +26,22 @@ class PeerCodec {
   virtual std::size_t decode_freqs(const std::uint8_t* bytes, std::size_t n, freq_t* out) const = 0;
 };
 
-/// The codecs that this library was built with.
+/// The peers in this build.
 const std::vector<const PeerCodec*>& all_peers();
 
-/// A codec that this library was built without, and the Debian package that contains it.
+/// A codec missing from this build, and the Debian package that contains it.
 struct MissingPeer {
   std::string_view name, package;
 };
 const std::vector<MissingPeer>& missing_peers();
 
-/// Decodes what the StreamVByte library encodes, four values per byte shuffle, as in its paper (Lemire, Kurz, Rupp:
-/// Stream VByte: Faster Byte-Oriented Integer Compression, section 3). Debian 12 builds the library without SIMD, and
-/// comparing with that alone would be unfair. Reads up to 16 bytes past its input and writes up to 3 values past the n.
-/// Returns the bytes read. Trusts its input.
+/// Decodes the StreamVByte library's output, four values per byte shuffle, as in its paper (Lemire, Kurz, Rupp: Stream
+/// VByte: Faster Byte-Oriented Integer Compression, section 3). Debian 12 builds the library without SIMD, so that a
+/// comparison with it alone would be unfair. May read 16 bytes past its input and write 3 values past the n. Returns
+/// the bytes read. Trusts its input.
 std::size_t decode_streamvbyte(const std::uint8_t* bytes, std::size_t n, std::uint32_t* out);
 
-/// The same if the values are differences, the first from `before`.
+/// Decodes values that are stored as differences, the first from `before`.
 std::size_t decode_streamvbyte_deltas(const std::uint8_t* bytes, std::size_t n, std::uint32_t before,
                                       std::uint32_t* out);
 

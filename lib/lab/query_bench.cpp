@@ -56,7 +56,7 @@ class ExpectedAnswers {
   std::map<Key, std::vector<ScoredDocument>> answers_;
 };
 
-/// One set-up, and its measurements.
+/// One set-up and its measurements.
 class QuerySubject {
  public:
   QuerySubject(const QuerySetUp& set_up, Texts texts, const QueryBenchOptions& options)
@@ -105,7 +105,7 @@ class QuerySubject {
     batch_seconds_[threads].push_back(seconds_since(begun));
   }
 
-  /// Each query's time, and what this algorithm's could be predicted from.
+  /// Each query's time, and features to predict it from.
   std::vector<MeasuredQuery> each_query() {
     std::vector<MeasuredQuery> each;
     each.reserve(texts_.size());
@@ -148,7 +148,7 @@ class QuerySubject {
   QueryReader reader_;
   ParsedQueries queries_;
   std::vector<QueryFeatures> lists_;
-  std::vector<std::vector<double>> times_us_;  ///< for each query, in each repeat
+  std::vector<std::vector<double>> times_us_;  ///< by query and repeat
   std::map<unsigned, std::vector<double>> batch_seconds_;
   QueryStatistics counts_;
 };

@@ -10,8 +10,7 @@
 #include "quern/formats/tables/query_times.hpp"
 #include "quern/search/query_engine.hpp"
 
-/// Measures how fast queries are answered, with several algorithms, numbers of results, indexes and scorings in one
-/// run.
+/// Measures query times, with several algorithms, numbers of results, indexes and scorings in one run.
 namespace quern {
 
 /// One way of answering queries.
@@ -19,7 +18,7 @@ struct QuerySetUp {
   const QueryEngine* engine = nullptr;  ///< an index and its scoring
   const QueryAlgorithm* algorithm = nullptr;
   std::size_t k = 10;
-  /// Set-ups of one family have the same documents and scores: they must give the same results for the same k.
+  /// Set-ups of one family have equal documents and scores, and must give equal results for the same k.
   std::size_t family = 0;
 };
 
@@ -31,20 +30,20 @@ struct QueryBenchOptions {
   QueryKind kind = QueryKind::text;  ///< of the queries
 };
 
-/// Queries of 6 to 9 terms, and longer ones, share a row of figures: the least number of terms in the row.
+/// Queries of 6 to 9 terms share a row of figures, and so do longer ones: the smallest number of terms in each row.
 inline constexpr std::size_t first_shared_length = 6, first_long_length = 10;
 constexpr std::size_t length_row(std::size_t terms) {
   return terms >= first_long_length ? first_long_length : std::min(terms, first_shared_length);
 }
 
-/// Queries of the same length: the number of their distinct terms that are in the index.
+/// Figures of queries with the same number of distinct terms in the index.
 struct QueryLengthFigures {
-  std::size_t terms = 0;  ///< of the shortest of them, as length_row() says
+  std::size_t terms = 0;  ///< of the shortest of them; see length_row()
   std::size_t queries = 0;
   LatencySummary times;
 };
 
-/// A query's time, the median over the repeats, and what it could be predicted from.
+/// A query's median time over the repeats, and features to predict it from.
 struct MeasuredQuery {
   double us = 0;
   QueryFeatures features;
@@ -52,18 +51,18 @@ struct MeasuredQuery {
 
 struct BatchFigures {
   unsigned threads = 1;
-  double seconds = 0;  ///< for all queries; the median over the repeats
+  double seconds = 0;  ///< for all queries; median over the repeats
 };
 
 struct QueryFigures {
   QuerySetUp set_up;
   std::size_t queries = 0;
-  LatencySummary times;                    ///< over the queries, of each query's median over the repeats; one thread
+  LatencySummary times;                    ///< over the queries' medians over the repeats; one thread
   std::uint64_t postings = 0, blocks = 0;  ///< in the lists of the queries' distinct terms, read or not
   QueryStatistics counts;                  ///< of one pass over the queries
   std::vector<QueryLengthFigures> by_length;
   std::vector<BatchFigures> batches;
-  std::vector<MeasuredQuery> each_query;  ///< in the order of the queries, if asked for
+  std::vector<MeasuredQuery> each_query;  ///< in the order of the queries, if requested
 
   double queries_per_second() const { return 1e6 / times.mean_us; }
   /// Postings in the queries' lists per second of the queries' time: the effective rate.
@@ -72,14 +71,13 @@ struct QueryFigures {
   }
 };
 
-/// Describes where the results of a query first differ from those expected; nothing if they are the same documents with
-/// the same bits of scores.
+/// Describes where a query's results first differ from those expected; empty if documents and score bits are equal.
 std::optional<std::string> difference(std::span<const ScoredDocument> expected, std::span<const ScoredDocument> found);
 
-/// First answers every query with all set-ups and compares the answers with those of the baseline (`or`, `and`, or both
-/// for algorithms that match either) on the family's first engine; then warms up; then measures all set-ups `repeats`
-/// times in turn, forwards and backwards, so that a slowdown of the machine affects all alike. Throws Error, with query
-/// and set-up, if answers differ; InvalidArgument without queries, set-ups or repeats, or if no term is in an index.
+/// First compares the answers of all set-ups with those of the baseline (`or`, `and`, or both for algorithms that match
+/// either) on the family's first engine; then warms up, and measures all set-ups `repeats` times in turn, forwards and
+/// backwards, so that a slowdown of the machine affects all alike. Throws Error, with query and set-up, if answers
+/// differ; InvalidArgument without queries, set-ups or repeats, or if an index contains no term.
 std::vector<QueryFigures> measure_queries(std::span<const std::string_view> texts, std::span<const QuerySetUp> set_ups,
                                           const QueryBenchOptions& options, Progress& progress);
 

@@ -65,7 +65,7 @@ class RerankCase {
     stages_.push_back({per_query(stages.inputs), per_query(stages.trees), per_query(stages.layers)});
   }
 
-  double per_query(double of_all) const { return of_all / static_cast<double>(figures_.queries); }
+  double per_query(double total) const { return total / static_cast<double>(figures_.queries); }
 
   const Ranker& ranker_;
   RerankQueries queries_;
@@ -81,8 +81,10 @@ void compare_with_plain(const RerankSubject& subject, const Ranker& ranker, cons
   const auto plain = make_plain_ranker(*subject.model);
   check_scores(
       subject.name, {features.values, std::min(documents, features.documents), features.stride},
-      [&](const FeatureColumns& some, std::span<double> scores) { plain->score(some, scores); },
-      [&](const FeatureColumns& some, std::span<double> scores) { score_on_threads(ranker, some, scores, threads); });
+      [&](const FeatureColumns& columns, std::span<double> scores) { plain->score(columns, scores); },
+      [&](const FeatureColumns& columns, std::span<double> scores) {
+        score_on_threads(ranker, columns, scores, threads);
+      });
 }
 
 }  // namespace
@@ -93,7 +95,7 @@ void check_rerank_options(std::span<const RerankSubject> subjects, const Feature
       std::count(options.documents.begin(), options.documents.end(), 0u) != 0)
     throw InvalidArgument("a benchmark needs models, documents and repeats");
   if (features.documents < *std::max_element(options.documents.begin(), options.documents.end()))
-    throw InvalidArgument("a benchmark needs features of as many documents as a query has");
+    throw InvalidArgument("the benchmark has features of fewer documents than a query needs");
 }
 
 std::vector<RerankFigures> measure_reranking(std::span<const RerankSubject> subjects, const FeatureColumns& features,
@@ -163,7 +165,7 @@ double largest_difference(const FeatureColumns& features, const ScoreDocuments& 
 
 namespace {
 
-/// The CPU's figures with as many documents, on one thread or on several; null if there are none.
+/// The CPU's figures for the same model and number of documents, on one thread or on several; null if there are none.
 const RerankFigures* figures_like(const RerankFigures& like, std::span<const RerankFigures> on_cpu, bool one_thread) {
   const auto found = std::find_if(on_cpu.begin(), on_cpu.end(), [&](const RerankFigures& each) {
     return each.ranker == like.ranker && each.documents == like.documents && (each.threads == 1) == one_thread;

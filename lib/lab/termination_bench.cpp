@@ -12,13 +12,13 @@
 namespace quern {
 namespace {
 
-/// A query's visits, and its cost.
+/// A query's visits and cost.
 struct VisitAnswer {
   std::vector<ListVisit> visits;
   QueryStatistics counts;
 };
 
-/// How far each query read a term's list.
+/// The ends of queries' visits of a term's list.
 using VisitEnds = std::vector<docid_t>;
 
 /// docIDs at evenly spaced places of a list.
@@ -33,12 +33,12 @@ std::vector<docid_t> sampled_docids(const IndexReader& index, const PostingList&
 
 VisitCurve curve_of(const IndexReader& index, const std::map<term_t, VisitEnds>& terms) {
   const auto fewer = [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); };
-  const auto most = std::max_element(terms.begin(), terms.end(), fewer);
-  if (most == terms.end()) return {};
-  const PostingList list = index.list(most->first);
-  VisitCurve curve{index.term(most->first), list.df, most->second.size(), {}};
+  const auto most_frequent = std::max_element(terms.begin(), terms.end(), fewer);
+  if (most_frequent == terms.end()) return {};
+  const PostingList list = index.list(most_frequent->first);
+  VisitCurve curve{index.term(most_frequent->first), list.df, most_frequent->second.size(), {}};
   for (const docid_t docid : sampled_docids(index, list)) {
-    const VisitEnds& ends = most->second;
+    const VisitEnds& ends = most_frequent->second;
     curve.visits.push_back(
         static_cast<std::uint64_t>(std::count_if(ends.begin(), ends.end(), [&](docid_t end) { return docid < end; })));
   }
@@ -70,7 +70,8 @@ TerminationFigures measure_termination(const QueryEngine& engine, std::span<cons
         resources.progress->add(1);
       });
   resources.progress->finish();
-  if (figures.queries == 0) throw InvalidArgument("no query has all its terms in the index");
+  if (figures.queries == 0)
+    throw InvalidArgument("no query has all of its terms in the index; use queries for its collection");
   figures.curve = curve_of(engine.index(), terms);
   return figures;
 }

@@ -7,14 +7,14 @@
 #include "quern/core/resources.hpp"
 #include "quern/search/query_engine.hpp"
 
-/// Measures what early termination saves: how much of their lists `and` queries read (Wang et al. 3.3.2, figure 3).
+/// Measures the savings of early termination: how much of their lists `and` queries read (Wang et al. 3.3.2, figure 3).
 namespace quern {
 
 /// Visits of a list by the queries with its term, at evenly spaced places from its first posting to its last.
 struct VisitCurve {
   std::string term;
   std::uint64_t df = 0;
-  std::uint64_t queries = 0;          ///< with the term, repetitions included
+  std::uint64_t queries = 0;          ///< queries with the term, repetitions included
   std::vector<std::uint64_t> visits;  ///< queries that visit the posting at place i / (size - 1) of the list
 };
 
@@ -25,10 +25,10 @@ struct TerminationFigures {
   VisitCurve curve;
 };
 
-/// Points of a curve, and the length of the shortest list that has one.
+/// Points of a curve, and the minimum length of its list.
 inline constexpr std::size_t visit_curve_points = 101;
 
-/// Runs all queries with `and`, in parallel, and counts their visits. The curve is that of the most frequent query term
+/// Runs all queries with `and`, in parallel, and counts their visits. The curve belongs to the most frequent query term
 /// among those with at least visit_curve_points postings. Throws InvalidArgument if no query has all its terms in the
 /// index.
 TerminationFigures measure_termination(const QueryEngine& engine, std::span<const std::string_view> texts,

@@ -19,10 +19,10 @@ namespace quern {
 
 namespace {
 
-/// Smaller ranges are not worth a task of their own.
+/// Smaller ranges are not worth a task.
 constexpr std::size_t task_documents = 256;
 
-/// The log_gains of RangeSplit for ranges of at most `documents` documents.
+/// RangeSplit's log_gains for ranges of at most `documents` documents.
 std::vector<float> log_gains(std::size_t documents) {
   std::vector<float> gains(documents + 1);
   double before = 0;
@@ -48,7 +48,7 @@ class Bisection {
     if (documents.size() <= options_.smallest_range || documents.size() < 2) return;
     RangeSplit& split = splits_.local();
     num_terms = split.renumber(documents, num_terms);
-    // Further down there are enough ranges for all threads, and sharing one would only make them wait for each other.
+    // Deeper down there are enough ranges for all threads, and threads that share one would only wait for each other.
     const bool in_parallel = resources_.threads > 1 && documents.size() * resources_.threads > all_documents_;
     split.split(documents, num_terms, options_.iterations, in_parallel);
     resources_.progress->add(documents.size());
@@ -70,7 +70,7 @@ class Bisection {
   tbb::enumerable_thread_specific<RangeSplit> splits_;
 };
 
-/// How many times a range of `documents` documents can be halved until ranges of at most `smallest` are left.
+/// How often a range of `documents` documents can be halved until ranges have at most `smallest`.
 std::uint64_t levels(std::size_t documents, std::size_t smallest) {
   std::uint64_t levels = 0;
   for (; documents > smallest && documents > 1; documents = (documents + 1) / 2) ++levels;
@@ -97,16 +97,16 @@ std::uint64_t bisection_bytes(std::uint64_t documents, std::uint64_t num_terms, 
 
 namespace {
 
-/// The second round starts from the result of the first and saves another hundredth of the docIDs' bits. A third round
-/// saves a quarter of that.
+/// The second round starts from the first one's result and saves another percent of the docIDs' bits. A third round
+/// would save a quarter of that.
 constexpr unsigned rounds = 2;
 
-/// What does not depend on the number of threads: the documents' sets of terms, and their orders.
+/// Memory independent of the number of threads: the documents' sets of terms, and their orders.
 std::uint64_t table_bytes(const CollectionManifest& collection) {
   return collection.documents * (permutation_bytes + sizeof(TermSet)) + DocumentTerms::needed_bytes(collection);
 }
 
-/// As many threads as have memory.
+/// As many threads as the memory allows.
 Resources with_fitting_threads(const OrderInput& input) {
   const CollectionManifest& collection = input.collection.manifest();
   const std::uint64_t free_bytes = input.free_bytes(0) - std::min(table_bytes(collection), input.free_bytes(0));
@@ -131,7 +131,7 @@ class BisectionOrder : public OrderMethod {
   DocumentOrder compute(const OrderInput& input) const override {
     const CollectionManifest& collection = input.collection.manifest();
     const Resources resources = with_fitting_threads(input);
-    // While the terms are read, what bisection takes is free.
+    // While the terms are read, the memory of bisection is free.
     const std::uint64_t reading_bytes = bisection_bytes(collection.documents, collection.terms, resources.threads);
     DocumentOrder order = url_order().compute(input);
     for (unsigned round = 0; round < rounds; ++round) {
@@ -166,7 +166,7 @@ void for_each_number(std::size_t count, bool in_parallel, const Visit& visit) {
   }
 }
 
-/// Adds up in four sums, so that additions don't wait for each other; always in the same order.
+/// Uses four partial sums, so that additions don't wait for each other; always in the same order.
 float sum_of(std::span<const std::uint32_t> terms, const std::vector<float>& weights) {
   float sums[4] = {};
   std::size_t i = 0;
@@ -187,7 +187,7 @@ std::uint32_t RangeSplit::renumber(std::span<TermSet> documents, std::uint32_t n
   for (TermSet& document : documents) {
     std::uint32_t kept = 0;
     for (const std::uint32_t term : document.view()) {
-      // Not "all" but "at least as many": in a damaged collection a document may have a term twice.
+      // Not "==" but ">=": in a damaged collection a document may contain a term twice.
       if (total_[term] < 2 || total_[term] >= documents.size()) continue;
       if (numbers_[term] == 0) numbers_[term] = ++next;
       document.terms[kept++] = numbers_[term] - 1;

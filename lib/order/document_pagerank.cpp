@@ -40,7 +40,7 @@ DocumentPagerank pagerank_of_graph(const ReadGraph& read, PagerankSource source,
   return pagerank;
 }
 
-/// PageRank from the collection's own links; the same for all documents if no link is between two of them.
+/// PageRank from the collection's own links; equal for all documents if there is no link between two of them.
 DocumentPagerank pagerank_of_links(const CollectionReader& collection, const Resources& resources) {
   DocumentPagerank uniform;
   if (collection.manifest().links > 0) {
@@ -56,7 +56,7 @@ DocumentPagerank pagerank_of_links(const CollectionReader& collection, const Res
 constexpr float no_score = -1;
 
 [[noreturn]] void fail_at_second_score(const ByteSource& source, std::uint64_t line) {
-  fail_at_line(source.name(), line, "its document already has a score; leave one line per document");
+  fail_at_line(source.name(), line, "its document already has a score; keep one line per document");
 }
 
 /// Fills `ranks` with the scores of a file; returns the number of lines whose document is not in the collection.
@@ -76,7 +76,7 @@ std::uint64_t look_up_scores(ByteSource& source, const CollectionReader& collect
   return unknown;
 }
 
-/// The same by sorting, of documents whose names do not fit in memory: first the lines' documents are found, then the
+/// As above by sorting, for documents whose names do not fit in memory: first finds the lines' documents, then the
 /// scores of each document.
 std::uint64_t join_scores(ByteSource& source, const CollectionReader& collection, const Resources& resources,
                           std::vector<float>& ranks) {
@@ -86,7 +86,7 @@ std::uint64_t join_scores(ByteSource& source, const CollectionReader& collection
   };
   NamedJoin<AskedLine> lines(collection, resources, resources.memory_bytes / 2);
   read_scores(source, [&](const ScoreLine& line) {
-    lines.ask(NameHashes::of(line.document), {line.number, std::bit_cast<std::uint32_t>(line.score)});
+    lines.ask(NameHashes::from_name(line.document), {line.number, std::bit_cast<std::uint32_t>(line.score)});
   });
   std::uint64_t unknown = 0;
   ExternalSort found(resources.tmp_folder, resources.memory_bytes / 2);

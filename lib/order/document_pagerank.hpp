@@ -9,9 +9,9 @@
 
 namespace quern {
 
-/// What PageRank is made from.
+/// The source of PageRank.
 enum class PagerankFrom {
-  if_needed,   ///< links, for an order that needs PageRank; else nothing
+  if_needed,   ///< links, if the order needs PageRank; otherwise nothing
   nothing,     ///< no PageRank
   links,       ///< the links between the collection's pages
   link_file,   ///< one link per line: formats/tables/link_file.md
@@ -20,14 +20,14 @@ enum class PagerankFrom {
 
 struct PagerankInput {
   PagerankFrom from = PagerankFrom::if_needed;
-  std::string file;  ///< of link_file and score_file
+  std::string file;  ///< path for link_file and score_file
 };
 
-/// What users' options mean. `pagerank`: empty, none, links or the path of a score file; `links`: empty or the path of
+/// Interprets users' options. `pagerank`: empty, none, links or the path of a score file; `links`: empty or the path of
 /// a link file. Throws InvalidArgument if they contradict each other.
 PagerankInput pagerank_input(const std::string& pagerank, const std::string& links);
 
-/// What documents' PageRank was computed from: for people and for manifests.
+/// The source of the documents' PageRank, for display and for manifests.
 struct PagerankReport {
   PagerankOrigin origin;  ///< empty if there is no PageRank
   // If PageRank was computed from links:
@@ -48,7 +48,7 @@ struct DocumentPagerank {
   PagerankReport report;
 };
 
-/// Throws InvalidArgument if the memory budget can't hold what PageRank of this collection needs. Messages call the
+/// Throws InvalidArgument if PageRank of this collection does not fit in the memory budget. Messages call the
 /// collection `name`.
 void check_pagerank_input_memory(const std::string& name, const CollectionManifest& collection,
                                  const PagerankInput& input, const Resources& resources);

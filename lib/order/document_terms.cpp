@@ -57,7 +57,7 @@ void DocumentTerms::read_chunk(const CollectionReader& collection, std::size_t c
       if (numbers_[posting.term] != left_out) terms.push_back(numbers_[posting.term]);
     documents_[document] = {nullptr, static_cast<std::uint32_t>(terms.size() - before), document};
   });
-  // No larger than needed, unlike what grew.
+  // A copy without spare capacity.
   terms_[chunk].assign(terms.begin(), terms.end());
   std::uint32_t* at = terms_[chunk].data();
   const docid_t first = collection.first_document(chunk), end = first + collection.chunk(chunk).documents;

@@ -9,7 +9,7 @@
 
 namespace quern {
 
-/// A document as the set of its terms. The terms may be overwritten.
+/// A document as a set of terms, which may be overwritten.
 struct TermSet {
   std::uint32_t* terms = nullptr;
   std::uint32_t size = 0;
@@ -18,19 +18,19 @@ struct TermSet {
   std::span<std::uint32_t> view() const { return {terms, size}; }
 };
 
-/// The documents of a collection as sets of terms, four bytes per posting. Terms that don't distinguish
-/// documents, since a single document has them or all, are left out; the others are numbered from 0.
+/// The documents of a collection as sets of terms, four bytes per posting. Terms that don't distinguish documents,
+/// since a single document contains them or all do, are dropped; the others are numbered from 0.
 class DocumentTerms {
  public:
   /// An upper bound of the memory: 4 bytes per posting, and some per document and term.
   static std::uint64_t needed_bytes(const CollectionManifest& collection);
 
-  /// Throws CorruptFile if the collection's parts contradict each other.
-  /// Threads read chunks within `reading_bytes`, as many as fit.
+  /// Throws CorruptFile if the collection's parts contradict each other. As many threads read chunks as fit in
+  /// `reading_bytes`.
   DocumentTerms(const CollectionReader& collection, std::uint64_t reading_bytes, const Resources& resources);
 
-  /// By their number in the collection; terms in the order of their first occurrence, or of the lexicon in a document
-  /// that lies in several chunks.
+  /// By number in the collection; terms in order of first occurrence, or in lexicon order if the document spans several
+  /// chunks.
   const std::vector<TermSet>& documents() const { return documents_; }
   std::uint32_t num_terms() const { return num_terms_; }
 
@@ -39,7 +39,7 @@ class DocumentTerms {
   void read_chunk(const CollectionReader& collection, std::size_t chunk, ForwardPostings& forward);
   void read_split(const CollectionReader& collection, const SplitDocument& split);
 
-  std::vector<term_t> numbers_;  ///< of each term of the lexicon
+  std::vector<term_t> numbers_;  ///< new number of each term of the lexicon
   std::uint32_t num_terms_ = 0;
   std::vector<std::vector<std::uint32_t>> terms_;  ///< of each chunk, then of each split document
   std::vector<TermSet> documents_;

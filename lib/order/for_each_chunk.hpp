@@ -13,13 +13,13 @@
 
 namespace quern {
 
-/// What reading documents and links of any chunk takes at most in memory, with as much again for what is made of them.
+/// Maximum memory for reading documents and links of any chunk, and the same again for the results.
 std::uint64_t link_reading_bytes(const CollectionReader& collection);
-/// What counting the postings of any chunk takes at most in memory (ForwardPostings).
+/// Maximum memory for counting the postings of any chunk (ForwardPostings).
 std::uint64_t posting_reading_bytes(const CollectionReader& collection);
 
-/// Calls work(reader, chunk) for all chunks of the collection, with one of the readers that no other thread has
-/// meanwhile, on as many threads as have `reading_bytes` each in `memory_bytes`: at least one. make() makes a
+/// Calls work(reader, chunk) for all chunks of the collection, with a reader that no other thread uses at the time, on
+/// as many threads as fit in `memory_bytes` with `reading_bytes` each, at least one. make() returns a
 /// std::unique_ptr<Reader>.
 template <class Reader, class Make, class Work>
 void for_each_chunk(const CollectionReader& collection, std::uint64_t reading_bytes, std::uint64_t memory_bytes,
@@ -36,7 +36,7 @@ void for_each_chunk(const CollectionReader& collection, std::uint64_t reading_by
   });
 }
 
-/// The same with readers that begin as they are by default, and are gone afterwards.
+/// As above with default-constructed readers.
 template <class Reader, class Work>
 void for_each_chunk(const CollectionReader& collection, std::uint64_t reading_bytes, std::uint64_t memory_bytes,
                     const Resources& resources, Work&& work) {

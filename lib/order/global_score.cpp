@@ -23,7 +23,7 @@ float global_score_bound(float pagerank, float best_impact, std::uint32_t terms,
 
 namespace {
 
-/// Bytes per document: its number, and its global score twice, or its length and its global score.
+/// Bytes per document: its number and twice its global score, or its length and its global score.
 constexpr std::uint64_t sorting_bytes = 12;
 
 /// Computes GS+ of a document from its postings, which may come in several batches.
@@ -71,10 +71,10 @@ std::vector<float> global_scores(const OrderInput& input) {
   return scores;
 }
 
-/// A key whose byte order is that of falling scores (at least 0), ties by URL, documents without one last, then by
+/// A key whose byte order is that of decreasing scores (at least 0), ties by URL, documents without a URL last, then by
 /// docno.
 std::string score_order_key(float score, const DocumentRow& row) {
-  // The bits of floats that are not negative rise with the floats.
+  // The bits of nonnegative floats increase with the floats.
   const std::uint32_t bits = ~std::bit_cast<std::uint32_t>(score);
   std::string key;
   for (int shift = 24; shift >= 0; shift -= 8) key += static_cast<char>(bits >> shift);

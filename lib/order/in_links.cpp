@@ -15,9 +15,9 @@ namespace {
 
 /// Bytes per document of PageRank and a graph whose rows are in a work file: rank, share, number of links.
 constexpr std::uint64_t pagerank_bytes = 8 + 8 + 4;
-/// Of rows in memory: where they begin, and how long they are while they are made.
+/// Bytes per row in memory: its start, and its length during construction.
 constexpr std::uint64_t row_bytes = 8 + 4;
-/// What closes a run of rows.
+/// Cost, by edges and rows, at which a run of rows ends.
 constexpr std::uint64_t run_cost = 1 << 15;
 
 bool fits_in_memory(std::uint64_t edges, docid_t documents, const Resources& resources) {
@@ -25,19 +25,19 @@ bool fits_in_memory(std::uint64_t edges, docid_t documents, const Resources& res
          resources.memory_bytes;
 }
 
-/// Puts each edge's source into its target's row, in the order of the edges.
+/// Appends each edge's source to its target's row, in the order of the edges.
 void scatter(const EdgeSpool& edges, InLinks& graph) {
   std::vector<std::uint64_t>& begins = graph.begins;
   edges.for_each([&](LinkEdge edge) { ++begins[edge.to + std::size_t{1}]; });
   for (std::size_t i = 1; i < begins.size(); ++i) begins[i] += begins[i - 1];
   graph.sources.resize(edges.count());
   edges.for_each([&](LinkEdge edge) { graph.sources[begins[edge.to]++] = edge.from; });
-  // Each begin has moved to the end of its row, where the next row begins.
+  // Each start has moved to the end of its row, the start of the next.
   std::copy_backward(begins.begin(), begins.end() - 1, begins.end());
   begins[0] = 0;
 }
 
-/// Sorts each row and moves its distinct sources to its front; returns their numbers.
+/// Sorts each row and moves its distinct sources to its front; returns the new lengths.
 std::vector<std::uint32_t> sort_rows(InLinks& graph) {
   std::vector<std::uint32_t> lengths(graph.documents());
   const std::vector<docid_t> runs = row_runs(graph);
@@ -52,7 +52,7 @@ std::vector<std::uint32_t> sort_rows(InLinks& graph) {
   return lengths;
 }
 
-/// Removes the gaps between the rows' fronts.
+/// Removes the gaps between the shortened rows.
 void close_gaps(std::span<const std::uint32_t> lengths, InLinks& graph) {
   std::uint64_t to = 0;
   for (docid_t document = 0; document < graph.documents(); ++document) {
@@ -75,7 +75,7 @@ class RowWriter {
     graph.run_begins = {0};
   }
 
-  /// Adds a link to the document at hand, or to a later one, which ends the rows before.
+  /// Adds a link to the current document, or to a later one after ending the rows before it.
   void add(docid_t to, docid_t from) {
     while (document_ < to) end_row();
     graph_.rows.add(from);
@@ -102,7 +102,7 @@ class RowWriter {
 
   SpooledInLinks& graph_;
   docid_t document_ = 0;
-  std::uint64_t cost_ = 0;  ///< rows and edges of the run at hand, as row_runs() counts them
+  std::uint64_t cost_ = 0;  ///< rows and edges of the current run, as row_runs() counts them
 };
 
 }  // namespace

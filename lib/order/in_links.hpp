@@ -22,10 +22,10 @@
 /// Graphs of links by target (compressed sparse rows), 4 bytes per edge: in memory, or in a work file.
 namespace quern {
 
-/// In memory.
+/// A graph in memory.
 struct InLinks {
-  std::vector<std::uint64_t> begins;       ///< where each document's row begins in `sources`, and the end
-  std::vector<docid_t> sources;            ///< row by row, the documents that link to the row's: distinct, rising
+  std::vector<std::uint64_t> begins;       ///< start of each document's row in `sources`, and the end
+  std::vector<docid_t> sources;            ///< for each row, the documents that link to it: distinct, increasing
   std::vector<std::uint32_t> out_degrees;  ///< of each document
 
   docid_t documents() const { return static_cast<docid_t>(out_degrees.size()); }
@@ -35,11 +35,11 @@ struct InLinks {
   }
 };
 
-/// In a work file: the same rows, which are read from front to back, each run of them (row_runs()) by itself.
+/// A graph in a work file: the same rows, read sequentially, each run of them (row_runs()) separately.
 struct SpooledInLinks {
   RecordSpool<docid_t> rows;               ///< sources of the first document, end_docid, sources of the second …
   std::vector<docid_t> runs;               ///< the first row of each run, and the end
-  std::vector<std::uint64_t> run_begins;   ///< where they are in `rows`, and the end
+  std::vector<std::uint64_t> run_begins;   ///< start of each run in `rows`, and the end
   std::vector<std::uint32_t> out_degrees;  ///< of each document
 
   docid_t documents() const { return static_cast<docid_t>(out_degrees.size()); }
@@ -48,49 +48,47 @@ struct SpooledInLinks {
 
 using PageGraph = std::variant<InLinks, SpooledInLinks>;
 
-/// The graph of these edges between documents below `documents`, each edge once.
+/// The graph of these edges between documents below `documents`, without duplicate edges.
 InLinks make_in_links(const EdgeSpool& edges, docid_t documents, const Resources& resources);
 SpooledInLinks spool_in_links(const EdgeSpool& edges, docid_t documents, const Resources& resources);
 
-/// The graph in memory if the budget holds it and compute_pagerank(), else in a work file. Throws InvalidArgument as
-/// check_pagerank_memory() does; messages call what the edges come from `name`.
+/// The graph in memory if the budget holds it together with compute_pagerank(), otherwise in a work file. Throws
+/// InvalidArgument as check_pagerank_memory() does; messages call the source of the edges `name`.
 PageGraph make_page_graph(const std::string& name, const EdgeSpool& edges, docid_t documents,
                           const Resources& resources);
 
-/// Throws InvalidArgument, with the name and the size, if the memory budget can't hold PageRank of as many documents:
-/// 20 bytes each.
+/// Throws InvalidArgument, with the name and the size, if PageRank of `documents` documents, 20 bytes each, does not
+/// fit in the memory budget.
 void check_pagerank_memory(const std::string& name, std::uint64_t documents, const Resources& resources);
 
-/// Cuts the rows into runs with about the same number of edges and rows, as work for threads: the first row of each
-/// run, and the end. The runs depend on the graph alone, so that sums over them do too.
+/// Divides the rows into runs with about the same number of edges and rows, one per task: the first row of each run,
+/// and the end. The runs depend only on the graph, so that sums over them do too.
 std::vector<docid_t> row_runs(const InLinks& graph);
 
-// Finds the documents that the pages of a collection link to, by sorting.
-
-/// What a thread needs to read links.
+/// A thread's buffers for reading links.
 struct LinkReading {
   ChunkBuffers buffers;
-  std::vector<std::optional<Hash128>> own_urls;  ///< of the chunk's rows, as hashes; none for documents without a URL
+  std::vector<std::optional<Hash128>> row_urls;  ///< URL hashes of the chunk's rows; none for documents without a URL
   std::string url_buffer;
 };
 
-/// A link of a page to another page, wherever that is.
+/// A link of a page to any other page.
 struct PageLink {
   docid_t from;          ///< the collection's document
-  std::uint32_t chunk;   ///< that has the link
-  std::uint32_t number;  ///< among the chunk's links
+  std::uint32_t chunk;   ///< the chunk with the link
+  std::uint32_t number;  ///< index among the chunk's links
   std::string_view anchor;
-  Hash128 to_url;  ///< NameTable::hash_of() of the page_url() that it leads to
+  Hash128 to_url;  ///< NameTable::hash_of() of the target's page_url()
 };
 
-/// What is asked about a link, and comes back with the document that it leads to.
+/// A question about a link, returned with the target document.
 template <class Question>
 struct LinkQuestion {
   Question question;
   ByteView payload;
 };
 
-/// Asks for the documents that links lead to. Links of a page to itself are counted only. Several threads may add
+/// Finds the target documents of links by sorting. Links of a page to itself are only counted. Several threads may add
 /// chunks.
 template <class Question>
 class LinkQuestions {
@@ -103,11 +101,11 @@ class LinkQuestions {
     }
   }
 
-  /// Adds the documents that end in the chunk, and asks for the links in it: make(PageLink) makes the LinkQuestion, or
-  /// nothing if there is none about the link.
+  /// Adds the documents that end in the chunk, and a question for each of its links: make(PageLink) returns the
+  /// LinkQuestion, or nothing to skip the link.
   template <class Make>
   void add_chunk(std::size_t chunk, LinkReading& reading, Make&& make) {
-    read_own_urls(chunk, reading);
+    read_row_urls(chunk, reading);
     const docid_t first = collection_.first_document(chunk);
     LinkCounts counts;
     std::vector<Asked> asked;
@@ -116,7 +114,7 @@ class LinkQuestions {
       ++counts.links;
       const PageLink link{first + row, static_cast<std::uint32_t>(chunk), number++, anchor,
                           NameTable::hash_of(page_url_of_resolved(url, reading.url_buffer))};
-      if (reading.own_urls[row] == link.to_url) {
+      if (reading.row_urls[row] == link.to_url) {
         ++counts.self;
         return;
       }
@@ -130,10 +128,10 @@ class LinkQuestions {
     counts_ += counts;
   }
 
-  /// All links so far, and those of pages to themselves.
+  /// Counts of all links so far, and of links from pages to themselves.
   const LinkCounts& counts() const { return counts_; }
 
-  /// Calls visit(document, question, is_repeated, payload) as NameJoin::answer() does. To be called once.
+  /// Calls visit(document, question, is_repeated, payload) as NameJoin::answer() does. Call once.
   template <class Visit>
   void answer(Visit&& visit) {
     join_.answer(std::forward<Visit>(visit));
@@ -152,16 +150,16 @@ class LinkQuestions {
   }
 
   /// Adds the documents that end in the chunk.
-  void read_own_urls(std::size_t chunk, LinkReading& reading) {
-    reading.own_urls.clear();
+  void read_row_urls(std::size_t chunk, LinkReading& reading) {
+    reading.row_urls.clear();
     for (const DocumentRow& row : collection_.documents(chunk, reading.buffers))
-      reading.own_urls.push_back(hash_of(row));
+      reading.row_urls.push_back(hash_of(row));
     docid_t document = collection_.first_document(chunk);
     if (collection_.chunk(chunk).unfinished)
-      reading.own_urls.push_back(split_urls_.at(document + collection_.chunk(chunk).documents));
+      reading.row_urls.push_back(split_urls_.at(document + collection_.chunk(chunk).documents));
     with_isolated_lock(adding_, [&] {
       for (std::uint32_t row = 0; row < collection_.chunk(chunk).documents; ++row, ++document)
-        if (reading.own_urls[row]) join_.add_document(*reading.own_urls[row], document);
+        if (reading.row_urls[row]) join_.add_document(*reading.row_urls[row], document);
     });
   }
 
@@ -173,7 +171,7 @@ class LinkQuestions {
   }
 
   const CollectionReader& collection_;
-  std::unordered_map<docid_t, std::optional<Hash128>> split_urls_;  ///< of documents that lie in several chunks
+  std::unordered_map<docid_t, std::optional<Hash128>> split_urls_;  ///< of documents that span several chunks
   std::mutex adding_;
   NameJoin<Question> join_;
   LinkCounts counts_;

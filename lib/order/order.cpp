@@ -56,7 +56,7 @@ class RandomOrder : public OrderMethod {
   }
 };
 
-/// A chunk whose documents' URLs are made into keys to sort by.
+/// A chunk whose documents' URLs become sort keys.
 struct UrlKeysJob {
   std::size_t chunk = 0;
   ChunkBuffers buffers;
@@ -154,7 +154,7 @@ std::uint64_t OrderInput::free_bytes(std::uint64_t document_bytes) const {
 
 namespace {
 
-/// `input` for this order.
+/// `input`, adapted to this order.
 PagerankInput pagerank_for(const OrderMethod& method, const PagerankInput& input) {
   if (!method.needs_pagerank()) return input;
   if (input.from == PagerankFrom::nothing)

@@ -15,7 +15,7 @@ namespace quern {
 
 namespace {
 
-/// A page's links are distinct already, those of a file need not be.
+/// A page's links are already distinct; those of a file may not be.
 ReadGraph make_graph(const std::string& name, const EdgeSpool& edges, docid_t documents, LinkCounts counts,
                      std::string file_hash, const Resources& resources) {
   ReadGraph read{make_page_graph(name, edges, documents, resources), documents, counts, std::move(file_hash)};
@@ -38,7 +38,7 @@ std::uint64_t for_each_line(ByteSource& source, const Resources& resources, Visi
   return lines;
 }
 
-/// Counts a line of a link file, and spools its edge if it is one.
+/// Counts a line of a link file, and spools its edge if it has one.
 void take_line(docid_t from, docid_t to, LinkCounts& counts, EdgeSpool& edges) {
   if (from == end_docid || to == end_docid) {
     ++counts.unknown;
@@ -49,11 +49,11 @@ void take_line(docid_t from, docid_t to, LinkCounts& counts, EdgeSpool& edges) {
   }
 }
 
-/// Most files list a page's links one after another: keeps what was found for the last name.
+/// Caches the lookup of the last name, since most files list a page's links consecutively.
 template <class Found>
 class LastName {
  public:
-  /// find(name) finds what is kept.
+  /// find(name) is called for a new name.
   template <class Find>
   const Found& operator()(std::string_view name, Find&& find) {
     if (!is_set_ || name != name_) {
@@ -82,7 +82,7 @@ LinkCounts look_up_links(ByteSource& source, Number&& number, EdgeSpool& edges, 
   return counts;
 }
 
-/// The same by sorting, of documents whose names do not fit in memory: first the lines' sources are found, then their
+/// As above by sorting, for documents whose names do not fit in memory: first finds the lines' sources, then their
 /// targets.
 LinkCounts join_links(ByteSource& source, const CollectionReader& collection, EdgeSpool& edges,
                       const Resources& resources) {
@@ -91,7 +91,7 @@ LinkCounts join_links(ByteSource& source, const CollectionReader& collection, Ed
   NamedJoin<NameHashes> sources(collection, resources, resources.memory_bytes / 2);
   LastName<NameHashes> last;
   counts.links = for_each_line(source, resources, [&](std::string_view from, std::string_view to) {
-    sources.ask(last(from, NameHashes::of), NameHashes::of(to));
+    sources.ask(last(from, NameHashes::from_name), NameHashes::from_name(to));
   });
   sources.answer([&](docid_t from, const NameHashes& to) {
     if (from == end_docid) {

@@ -22,8 +22,8 @@ ReadGraph graph_of_collection(const CollectionReader& collection, const Resource
 /// The links of a file (formats/tables/link_file.md) between a collection's documents.
 ReadGraph graph_of_link_file(const std::string& path, const CollectionReader& collection, const Resources& resources);
 
-/// The links of a file without a collection: its names become documents 0, 1, 2 … in the order of their first
-/// occurrence. The graph has `documents` documents, or one per name if there are more names.
+/// The links of a file without a collection: its names become documents 0, 1, 2 … in order of first occurrence. The
+/// graph has `documents` documents, or one per name if there are more names.
 ReadGraph graph_of_link_file(const std::string& path, docid_t documents, const Resources& resources);
 
 }  // namespace quern

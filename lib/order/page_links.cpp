@@ -52,7 +52,7 @@ class OnePage {
     }
   }
 
-  /// Ends the page: counts its links and returns the distinct targets, which are valid until clear().
+  /// Ends the page: counts its links and returns the distinct targets, valid until clear().
   std::span<const docid_t> finish() {
     const std::size_t met = leaving_.size() + targets_.size();
     sort_unique(leaving_);
@@ -79,7 +79,7 @@ class OnePage {
 };
 
 /// Calls visit(document, targets) for each document that begins in the chunk and links to others: in order, with its
-/// distinct targets, rising.
+/// distinct targets, increasing.
 LinkCounts for_each_page_links(const CollectionReader& collection, std::size_t chunk, const PageUrls& urls,
                                ChunkBuffers& buffers,
                                const std::function<void(docid_t, std::span<const docid_t>)>& visit) {
@@ -111,8 +111,8 @@ LinkCounts for_each_page_links(const CollectionReader& collection, std::size_t c
   return page.counts();
 }
 
-/// What a thread needs at most for the links of a page: hashes of 16 bytes, in a table that doubles as it grows, where
-/// a link takes a dozen bytes in the collection.
+/// Maximum memory of a thread for the links of a page: 16-byte hashes in a table that doubles as it grows, where a link
+/// takes about twelve bytes in the collection.
 std::uint64_t page_bytes(const CollectionReader& collection) {
   const auto links = static_cast<std::size_t>(ChunkPiece::links);
   std::uint64_t most = 0;
@@ -127,7 +127,7 @@ std::uint64_t page_bytes(const CollectionReader& collection) {
   return 4 * most;
 }
 
-/// Whether the table of URLs fits in the memory budget, and beside it what a thread needs.
+/// Whether the table of URLs and one thread's memory fit in the budget.
 bool table_fits(const CollectionReader& collection, const Resources& resources) {
   return PageUrls::table_bytes(collection) + page_bytes(collection) + link_reading_bytes(collection) <=
          resources.memory_bytes;
@@ -144,13 +144,13 @@ LinkCounts look_up_page_links(const CollectionReader& collection, const Resource
   LinkCounts counts;
   std::mutex spooling;
   const auto read_chunk = [&](ChunkBuffers& buffers, std::size_t chunk) {
-    std::vector<LinkEdge> of_chunk;
+    std::vector<LinkEdge> chunk_edges;
     const auto keep = [&](docid_t document, std::span<const docid_t> targets) {
-      for (const docid_t target : targets) of_chunk.push_back({document, target});
+      for (const docid_t target : targets) chunk_edges.push_back({document, target});
     };
     const LinkCounts met = for_each_page_links(collection, chunk, urls, buffers, keep);
     const std::lock_guard lock(spooling);
-    edges.add_all(of_chunk);
+    edges.add_all(chunk_edges);
     counts += met;
   };
   for_each_chunk<ChunkBuffers>(collection, reading_bytes, left, resources, read_chunk);
@@ -192,12 +192,12 @@ LinkCounts join_page_links(const CollectionReader& collection, const Resources& 
 
 namespace {
 
-/// The names of a collection's documents in their order: URLs, or docnos of documents without one.
+/// The names of a collection's documents in order: URLs, or docnos of documents without one.
 class DocumentNames {
  public:
   explicit DocumentNames(const CollectionReader& collection) : collection_(collection) {}
 
-  /// The name of the document; a document before the last one that was asked for is not to be asked for.
+  /// The document's name. Calls must be in document order.
   std::string_view operator[](docid_t document) {
     while (document - first_ >= rows_.size()) {
       first_ = collection_.first_document(chunk_);
@@ -222,7 +222,7 @@ LinkCounts list_links(const CollectionReader& collection, const Resources& resou
   return run_stage(resources, [&] {
     EdgeSpool edges(resources.tmp_folder);
     const LinkCounts counts = spool_page_links(collection, resources, edges);
-    // Sorted by target, each edge gets the target's name; sorted by source then, it is told with both.
+    // Sorted by target, each edge gets the target's name; sorted by source then, it gets both.
     ExternalSort by_target(resources.tmp_folder, resources.memory_bytes / 2);
     edges.for_each([&](LinkEdge edge) { by_target.add(SortKey(edge.to, edge.from).view(), {}); });
     ExternalSort by_source(resources.tmp_folder, resources.memory_bytes / 2);

@@ -15,7 +15,7 @@ struct LinkEdge {
   docid_t from, to;
 };
 
-/// Edges on their way into a graph: on disk, since memory has space for them only once.
+/// Edges on their way into a graph: on disk, since memory holds them only once.
 using EdgeSpool = RecordSpool<LinkEdge>;
 
 /// Links by kind: each of `links` is counted in one of the other counters.
@@ -31,17 +31,17 @@ struct LinkCounts {
   bool operator==(const LinkCounts&) const = default;
 };
 
-/// Adds the distinct links between the collection's documents to `edges`, in any order, without those of a document to
-/// itself or to its own URL. URLs are compared as page_url() normalizes them; of documents that share one the first has
-/// it. The documents are looked up in a table if it fits in the memory budget, else links and documents are sorted.
+/// Adds the distinct links between the collection's documents to `edges`, in any order, except links of a document to
+/// itself or to its own URL. URLs are compared in page_url() form; of documents that share a URL, the first has it.
+/// Looks documents up in a table if it fits in the memory budget, otherwise sorts links and documents.
 LinkCounts spool_page_links(const CollectionReader& collection, const Resources& resources, EdgeSpool& edges);
 
-/// The same in one of its two ways, whatever the memory budget is.
+/// The two implementations of spool_page_links(), for any memory budget.
 LinkCounts look_up_page_links(const CollectionReader& collection, const Resources& resources, EdgeSpool& edges);
 LinkCounts join_page_links(const CollectionReader& collection, const Resources& resources, EdgeSpool& edges);
 
-/// Calls visit(from, to) for each distinct link between the collection's documents, in their order, with their URLs as
-/// the collection stores them, or the docno of a page without a URL. Returns the counts.
+/// Calls visit(from, to) for each distinct link between the collection's documents, in document order, with their URLs
+/// as stored in the collection, or the docno of a page without a URL. Returns the counts.
 LinkCounts list_links(const CollectionReader& collection, const Resources& resources,
                       const std::function<void(std::string_view, std::string_view)>& visit);
 

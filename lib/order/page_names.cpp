@@ -110,7 +110,7 @@ PageUrls::PageUrls(const CollectionReader& collection, std::size_t chunks_at_onc
       });
 }
 
-NameHashes NameHashes::of(std::string_view name) {
+NameHashes NameHashes::from_name(std::string_view name) {
   return {NameTable::hash_of(name), NameTable::hash_of(page_url(name))};
 }
 

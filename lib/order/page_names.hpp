@@ -17,16 +17,16 @@
 
 namespace quern {
 
-/// Maps names to numbers. Names are kept as 128-bit hashes: some 30 bytes per name, however long it is.
+/// Maps names to numbers. Stores names as 128-bit hashes: about 30 bytes per name of any length.
 class NameTable {
  public:
-  /// Maximal bytes per name: with their number reserved, and while a table without a reservation grows.
+  /// Maximum bytes per name: with the number of names reserved, and while growing without a reservation.
   static constexpr std::uint64_t name_bytes = 40, growing_name_bytes = 88;
 
   explicit NameTable(std::size_t expected_names = 0);
 
   std::size_t size() const { return entries_.size(); }
-  /// Gives the name this number unless it has one; returns the number that it has now.
+  /// Assigns the number to the name unless it has one; returns the name's number.
   docid_t add(std::string_view name, docid_t number) { return add(hash_of(name), number); }
   docid_t add(const Hash128& hash, docid_t number);
   /// end_docid if the name was never added.
@@ -40,7 +40,7 @@ class NameTable {
     Hash128 hash;
     docid_t number;
   };
-  /// The hash's slot, or the empty one that it would take.
+  /// The hash's slot, or the empty slot for it.
   std::size_t slot_of(const Hash128& hash) const;
   void rehash(std::size_t slots);
 
@@ -48,12 +48,12 @@ class NameTable {
   std::vector<std::uint32_t> slots_;  ///< index in entries_ + 1, 0 if empty; open addressing, at most half full
 };
 
-/// Finds a collection's documents by their URLs. If several share a URL, it belongs to the first.
+/// Finds a collection's documents by their URLs. A URL that several documents share belongs to the first.
 class PageUrls {
  public:
-  /// Reads so many chunks at once, on the threads that there are; each takes link_reading_bytes().
+  /// Reads `chunks_at_once` chunks in parallel; each takes link_reading_bytes().
   explicit PageUrls(const CollectionReader& collection, std::size_t chunks_at_once = 1);
-  /// What the table of this collection takes.
+  /// Memory of the table of this collection.
   static std::uint64_t table_bytes(const CollectionReader& collection);
 
   /// The document whose page_url() has this hash (NameTable::hash_of()); end_docid if there is none.
@@ -66,20 +66,19 @@ class PageUrls {
   std::vector<docid_t> firsts_;
 };
 
-/// The documents that a name may mean: by the hashes (NameTable::hash_of()) of the name as a docno, and as a
-/// page_url().
+/// The two meanings of a name as hashes (NameTable::hash_of()): as a docno, and as a page_url().
 struct NameHashes {
   Hash128 docno, url;
 
-  static NameHashes of(std::string_view name);
+  static NameHashes from_name(std::string_view name);
 };
 
-/// Finds a collection's documents by docno or URL. A name that is the docno of one document and the URL of another is
-/// taken as the docno.
+/// Finds a collection's documents by docno or URL. A name that is the docno of one document and the URL of another
+/// means the docno.
 class NamedDocuments {
  public:
   explicit NamedDocuments(const CollectionReader& collection);
-  /// What the tables of this collection take.
+  /// Memory of the tables of this collection.
   static std::uint64_t table_bytes(const CollectionReader& collection);
 
   /// end_docid if no document has this name.
@@ -90,10 +89,8 @@ class NamedDocuments {
   PageUrls urls_;
 };
 
-// Finds the documents that names belong to by sorting, for names that do not fit in memory.
-
-/// All names are added and asked for first, then all questions are answered, in another order. `Question` is what the
-/// asker wants to have back with the answer.
+/// Finds documents by name by sorting, for names that do not fit in memory. Takes all names and questions first, then
+/// answers all questions in another order. `Question` is returned with the answer.
 template <class Question>
 class NameJoin {
   static_assert(std::is_trivially_copyable_v<Question> && std::has_unique_object_representations_v<Question>,
@@ -102,22 +99,22 @@ class NameJoin {
  public:
   NameJoin(const std::string& tmp_folder, std::uint64_t memory_bytes) : rows_(tmp_folder, memory_bytes) {}
 
-  /// Of several documents with a name, the one with the least number has it.
+  /// A name shared by several documents belongs to the one with the lowest number.
   void add_document(const Hash128& name, docid_t document) {
-    rows_.add(SortKey(name.low, name.high, of_document, document).view(), {});
+    rows_.add(SortKey(name.low, name.high, document_row, document).view(), {});
   }
 
-  /// `payload` comes back with the answer.
+  /// `payload` is returned with the answer.
   void ask(const Hash128& name, const Question& question, ByteView payload = {}) {
-    const SortKey key(name.low, name.high, of_question);
+    const SortKey key(name.low, name.high, question_row);
     std::uint8_t row[key_bytes + sizeof question];
     std::memcpy(row, key.view().data(), key_bytes);
     std::memcpy(row + key_bytes, &question, sizeof question);
     rows_.add({reinterpret_cast<const char*>(row), sizeof row}, payload);
   }
 
-  /// Calls visit(document, question, is_repeated, payload) for each question: end_docid if no document has the name;
-  /// whether the same was asked before. To be called once.
+  /// Calls visit(document, question, is_repeated, payload) for each question: document is end_docid if no document has
+  /// the name; is_repeated means that the same question came before. Call once.
   template <class Visit>
   void answer(Visit&& visit) {
     std::string name, question_before;
@@ -128,7 +125,7 @@ class NameJoin {
         question_before.clear();
         document = end_docid;
       }
-      if (row[name_bytes] == of_document) {
+      if (row[name_bytes] == document_row) {
         document = std::min(document, number_in_key<docid_t>(row, key_bytes));
         return;
       }
@@ -141,15 +138,15 @@ class NameJoin {
   }
 
  private:
-  /// Documents sort before the questions that they answer.
-  enum Kind : std::uint8_t { of_document, of_question };
+  /// Documents sort before the questions about them.
+  enum Kind : std::uint8_t { document_row, question_row };
   static constexpr std::size_t name_bytes = sizeof(Hash128), key_bytes = name_bytes + 1;
 
   ExternalSort rows_;
 };
 
-/// What NamedDocuments does, by sorting (name_join.hpp): finds documents by docno or URL, and a name that is the docno
-/// of one document and the URL of another is taken as the docno.
+/// NamedDocuments by sorting: finds documents by docno or URL; a name that is the docno of one document and the URL of
+/// another means the docno.
 template <class Question>
 class NamedJoin {
  public:
@@ -169,8 +166,8 @@ class NamedJoin {
 
   void ask(const NameHashes& name, const Question& question) { docnos_.ask(name.docno, {name.url, question}); }
 
-  /// Calls visit(document, question) for each question, in another order: end_docid if no document has the name. To be
-  /// called once.
+  /// Calls visit(document, question) for each question, in another order: document is end_docid if no document has the
+  /// name. Call once.
   template <class Visit>
   void answer(Visit&& visit) {
     docnos_.answer([&](docid_t document, const AskedTwice& asked, bool, ByteView) {

@@ -13,7 +13,7 @@ namespace quern {
 
 namespace {
 
-/// Adds up what the documents that link to one have as shares, row after row of a run.
+/// Sums the shares of the documents that link to each row of a run, row by row.
 class RowsInMemory {
  public:
   RowsInMemory(const InLinks& graph, docid_t first, std::size_t) : graph_(graph), document_(first) {}
@@ -50,13 +50,13 @@ class RowsInFile {
   RecordSpool<docid_t>::Reader sources_;
 };
 
-RowsInMemory rows_of_run(const InLinks& graph, docid_t first, std::size_t run) { return {graph, first, run}; }
-RowsInFile rows_of_run(const SpooledInLinks& graph, docid_t first, std::size_t run) { return {graph, first, run}; }
+RowsInMemory rows_in_run(const InLinks& graph, docid_t first, std::size_t run) { return {graph, first, run}; }
+RowsInFile rows_in_run(const SpooledInLinks& graph, docid_t first, std::size_t run) { return {graph, first, run}; }
 
 const std::vector<docid_t>& row_runs(const SpooledInLinks& graph) { return graph.runs; }
 
-/// Power iteration by pulling: each document sums up the shares of the documents that link to it. Threads take runs of
-/// documents; sums over all documents add up those of the runs, in their order.
+/// Power iteration by pulling: each document sums the shares of the documents that link to it. Threads take runs of
+/// documents; sums over all documents add the runs' sums in order.
 template <class Graph>
 class PowerIteration {
  public:
@@ -84,7 +84,7 @@ class PowerIteration {
     return std::accumulate(run_sums_.begin(), run_sums_.end(), 0.0);
   }
 
-  /// Computes what each document gives to each of its targets; returns the total rank of documents without links.
+  /// Computes each document's share for each of its targets; returns the total rank of documents without links.
   double set_shares(docid_t begin, docid_t end) {
     double idle = 0;
     for (docid_t document = begin; document < end; ++document) {
@@ -98,7 +98,7 @@ class PowerIteration {
   /// Computes the new ranks from the shares; returns the sum of the absolute changes.
   double pull(std::size_t run, double base) {
     double change = 0;
-    auto rows = rows_of_run(graph_, runs_[run], run);
+    auto rows = rows_in_run(graph_, runs_[run], run);
     for (docid_t document = runs_[run]; document < runs_[run + 1]; ++document) {
       const double rank = base + damping_ * rows.next_sum(shares_);
       change += std::abs(rank - ranks_[document]);
@@ -157,7 +157,7 @@ void scale_linear(std::span<float> ranks) {
   for (float& rank : ranks) rank = max_rank > 0 ? rank / max_rank : 1.0f;
 }
 
-/// The smallest rank above 0 becomes 0, as do ranks of 0.
+/// The smallest positive rank becomes 0, and ranks of 0 stay 0.
 void scale_log(std::span<float> ranks) {
   float min_rank = 0, max_rank = 0;
   for (const float rank : ranks) {
@@ -175,7 +175,7 @@ void scale_log(std::span<float> ranks) {
   }
 }
 
-/// A rank becomes the share of documents with this rank or a lower one.
+/// A rank becomes the fraction of documents with this rank or a lower one.
 void scale_rank(std::span<float> ranks) {
   std::vector<float> sorted(ranks.begin(), ranks.end());
   tbb::parallel_sort(sorted.begin(), sorted.end());

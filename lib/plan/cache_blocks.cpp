@@ -22,7 +22,7 @@ CacheBlocks::CacheBlocks(const IndexReader& index, std::uint64_t size, const Res
       pages_bytes_(resources.memory_bytes / 8) {
   if (size == 0 || size % index.block_size() != 0)
     throw InvalidArgument(
-        fmt::format("{}: {} postings per caching block is not a multiple of the index's block size, {}", index.name(),
+        fmt::format("{}: a caching block of {} postings is not a multiple of the index's block size, {}", index.name(),
                     size, index.block_size()));
 }
 
@@ -30,7 +30,7 @@ std::uint64_t CacheBlocks::default_size(const IndexReader& index) {
   return std::max<std::uint64_t>(min_size, index.block_size());
 }
 
-std::uint64_t CacheBlocks::of(const PostingList& list, docid_t docid) const {
+std::uint64_t CacheBlocks::containing(const PostingList& list, docid_t docid) const {
   if (list.block_last.empty()) return 0;
   const std::size_t block = search_rows(list.block_last, 0, docid);
   return block == list.block_last.size() ? count(list) : block / ratio_;

@@ -26,7 +26,7 @@ ScoringOptions scoring_of(const PlanManifest& manifest) {
   return scoring;
 }
 
-/// run(LogQueries&) with all queries of a log, which take memory until it returns.
+/// Calls run(LogQueries&) with all queries of a log and frees them afterwards.
 template <class Run>
 auto with_queries(const ReadQueries& log, QueryKind kind, const QueryEngine& engine, const Resources& resources,
                   Run&& run) {
@@ -39,8 +39,8 @@ auto with_queries(const ReadQueries& log, QueryKind kind, const QueryEngine& eng
 
 void check_plan_memory(const CacheBlocks& blocks, std::uint64_t budget_bytes, const Resources& resources) {
   const std::uint64_t terms = blocks.index().manifest().terms;
-  // What CacheAdmission takes; then what a policy sorts, and later a row of the plan and its copy in the file's
-  // sections. A list in the plan has at least a word and two block rows.
+  // CacheAdmission's memory; then what a policy sorts per list, and later its row in the plan and in the file's
+  // sections. A list in the plan has at least one word and two block rows.
   const std::uint64_t rows = blocks.index().container().array<docid_t>("block_last").size();
   const std::uint64_t sorted = std::min(terms, rows / 2);
   const std::uint64_t lists = std::min(sorted, budget_bytes / sizeof(std::uint32_t));

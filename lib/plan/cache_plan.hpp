@@ -12,7 +12,7 @@
 #include "quern/plan/cache_simulation.hpp"
 #include "quern/search/query_engine.hpp"
 
-/// Plans of what GPU memory caches: made from a log, and simulated for another one, singly or in sweeps.
+/// Cache plans for GPU memory: made from one log, and simulated for another, singly or in sweeps.
 namespace quern {
 
 struct PlanOptions {
@@ -23,15 +23,16 @@ struct PlanOptions {
   DemandOptions demand;
 };
 
-/// Throws InvalidArgument if plans of that budget do not fit in half of the memory: 4 bytes for each term of the index,
-/// 32 for each list that may be cached. To be called before the log is read.
+/// Throws InvalidArgument if plans with that budget do not fit in half of the memory: 4 bytes for each term of the
+/// index, 32 for each list that may be cached. Call before reading the log.
 void check_plan_memory(const CacheBlocks& blocks, std::uint64_t budget_bytes, const Resources& resources);
 
-/// What the policy caches of each list within the budget. `demand` was measured with `engine` and `blocks`.
+/// The prefix of each list that the policy caches within the budget. `demand` must be measured with `engine` and
+/// `blocks`.
 CachePlan make_plan(const QueryEngine& engine, const CacheBlocks& blocks, const LogDemand& demand,
                     const PlanOptions& options);
 
-/// The settings of a cache, its size, and what it would do.
+/// The settings, size and simulated figures of a cache.
 struct SimulatedCache {
   std::string policy;
   std::uint64_t budget_bytes = 0, cached_bytes = 0, index_bytes = 0;
@@ -40,12 +41,12 @@ struct SimulatedCache {
   CacheFigures figures;
 };
 
-/// Simulates a plan for the queries `log`, with the plan's own k, scoring and block size. `batch`: queries that are
-/// transferred together. The plan must be of this index (PlanReader::load_for()).
+/// Simulates a plan for the queries `log`, with the plan's own k, scoring and block size. `batch`: queries whose lists
+/// are transferred together. The plan must belong to this index (PlanReader::load_for()).
 SimulatedCache simulate_plan(const CachePlan& plan, const IndexReader& index, LogQueries& log, std::uint64_t batch,
                              const Resources& resources);
 
-/// All combinations of the lists below are simulated.
+/// Simulates all combinations of these values.
 struct SweepOptions {
   std::vector<std::size_t> ks;
   std::vector<std::string> policies;
@@ -57,7 +58,7 @@ struct SweepOptions {
   QueryKind queries = QueryKind::text;  ///< of both logs
 };
 
-/// Calls its argument with the text of each query of a log, in their order.
+/// Calls `take` with the text of each query of a log, in order.
 using ReadQueries = std::function<void(const std::function<void(std::string_view text)>& take)>;
 
 /// Plans caches for the queries that `train` reads, and simulates them for those that `log` reads; ordered by k,
@@ -67,30 +68,27 @@ std::vector<SimulatedCache> sweep_policies(const QueryEngine& engine, const Cach
                                            const ReadQueries& train, const ReadQueries& log,
                                            const SweepOptions& options, const Resources& resources);
 
-// From an index and a log to the file of a plan.
-
-/// The scorer of queries that plans are made for, where none is named: bm25+pagerank if the index has global scores and
-/// scores are exact, else bm25.
+/// The default scorer for plans: bm25+pagerank if the index has global scores and scores are exact, otherwise bm25.
 Scorer default_plan_scorer(const IndexReader& index, Scores scores);
 
 /// The caching blocks of the engine's index, with impacts if its scores are quantized. `size`: postings per caching
 /// block; 0: the index's default.
 CacheBlocks cache_blocks_for(const QueryEngine& engine, std::uint64_t size, const Resources& resources);
 
-/// Makes plans for queries that are scored in one way.
+/// Makes plans for queries with the same scoring.
 class LogPlanner {
  public:
-  /// `caching_block` as in cache_blocks_for(). Index and resources must outlive the object. Throws as QueryEngine and
-  /// CacheBlocks do.
+  /// `caching_block`: the size for cache_blocks_for(). Index and resources must outlive the object. Throws like
+  /// QueryEngine and CacheBlocks.
   LogPlanner(const IndexReader& index, const ScoringOptions& scoring, std::uint64_t caching_block,
              const Resources& resources);
 
   const QueryEngine& engine() const { return engine_; }
-  /// What budgets are compared with.
+  /// The blocks whose sizes count against budgets.
   const CacheBlocks& blocks() const { return blocks_; }
-  /// Makes the plan for the queries that `log` reads, writes it to `path`, and returns what it says of itself. Refuses
-  /// what it can before it calls `log`: throws as check_plan_memory() and AtomicOutput::file() do; then as
-  /// measure_demand() and make_plan() do, and InvalidArgument for a budget that is not 0 and holds no block.
+  /// Makes the plan for the queries of `log`, writes it to `path`, and returns its manifest. Checks arguments before it
+  /// calls `log`: throws like check_plan_memory() and AtomicOutput::file(); afterwards like measure_demand() and
+  /// make_plan(), and InvalidArgument for a non-zero budget that holds no block.
   PlanManifest write(const PlanOptions& options, const ReadQueries& log, const std::string& path, bool overwrite) const;
 
  private:

@@ -10,17 +10,17 @@
 namespace quern {
 namespace {
 
-/// Places in LogDemand::lists.
+/// Indices into LogDemand::lists.
 using Places = std::vector<std::uint32_t>;
 
-/// The lists that the log reads, sorted; ties by term.
+/// Indices of the lists that the log reads, sorted; ties by term.
 template <class Before>
 Places sorted_places(const LogDemand& demand, Before&& before) {
   Places places(demand.lists.size());
   std::iota(places.begin(), places.end(), 0u);
   std::sort(places.begin(), places.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const ListDemand &of_a = demand.lists[a], &of_b = demand.lists[b];
-    return before(of_a, of_b) || (!before(of_b, of_a) && a < b);
+    const ListDemand &list_a = demand.lists[a], &list_b = demand.lists[b];
+    return before(list_a, list_b) || (!before(list_b, list_a) && a < b);
   });
   return places;
 }
@@ -33,7 +33,7 @@ bool more_queries_per_posting(const ListDemand& a, const ListDemand& b) {
   return Wide{a.queries} * b.df > Wide{b.queries} * a.df;
 }
 
-/// The lists that the log does not read, in the order of terms.
+/// Calls `admit` for the lists that the log does not read, in the order of terms.
 template <class Admit>
 void for_other_lists(const LogDemand& demand, const CacheAdmission& admission, Admit&& admit) {
   auto next = demand.lists.begin();
@@ -60,7 +60,7 @@ void admit_qtfdf(const LogDemand& demand, CacheAdmission& admission) {
   admit_whole_lists(demand, sorted_places(demand, more_queries_per_posting), admission);
 }
 
-/// Blocks of a list with the same number of visits. Lists are numbered by queries.
+/// Consecutive blocks of a list with equally many visits. Lists are numbered by queries.
 struct VisitedBlocks {
   std::uint64_t visits;
   std::uint32_t rank, blocks;
@@ -87,7 +87,8 @@ void admit_rest(const PostingList& list, CacheAdmission& admission) {
   }
 }
 
-/// By (visits descending, f_t descending, term, block): visits never rise along a list, so its blocks come in order.
+/// Sorts by (visits descending, f_t descending, term, block): visits never increase along a list, so its blocks come in
+/// order.
 void admit_vfb(const LogDemand& demand, CacheAdmission& admission) {
   const Places places = sorted_places(demand, more_queries);
   std::vector<VisitedBlocks> visited = visited_blocks(demand, places);
@@ -103,12 +104,12 @@ void admit_vfb(const LogDemand& demand, CacheAdmission& admission) {
   for_other_lists(demand, admission, [&](const PostingList& list) { admit_rest(list, admission); });
 }
 
-/// Ordered from the longest list to the shortest, ties by term.
+/// Orders lists from longest to shortest, ties by term.
 bool longer(const LengthOfList& a, const LengthOfList& b) {
   return a.length != b.length ? a.length > b.length : a.term < b.term;
 }
 
-/// As Huang et al. keep lists, whose memory held all of them: the log does not matter.
+/// Like Huang et al., whose memory held all such lists: ignores the log.
 void admit_longer_than_block(const LogDemand&, CacheAdmission& admission) {
   std::vector<LengthOfList> lists;
   admission.blocks().for_each_list([&](const PostingList& list) {
@@ -118,9 +119,10 @@ void admit_longer_than_block(const LogDemand&, CacheAdmission& admission) {
   for (const LengthOfList& list : lists) admission.admit_whole(admission.blocks().index().list(list.term));
 }
 
-constexpr CachePolicy vfb = {"vfb", "blocks by how many queries visit them", admit_vfb};
-constexpr CachePolicy qtf = {"qtf", "whole lists by how many queries have their term", admit_qtf};
-constexpr CachePolicy qtfdf = {"qtfdf", "whole lists by how many queries have their term, per posting", admit_qtfdf};
+constexpr CachePolicy vfb = {"vfb", "blocks by the number of queries that visit them", admit_vfb};
+constexpr CachePolicy qtf = {"qtf", "whole lists by the number of queries with their term", admit_qtf};
+constexpr CachePolicy qtfdf = {"qtfdf", "whole lists by the number of queries with their term, per posting",
+                               admit_qtfdf};
 constexpr CachePolicy longer_than_block = {"longer-than-block",
                                            "whole lists of more than one block, the longest first, whatever the log",
                                            admit_longer_than_block};

@@ -27,12 +27,12 @@ std::uint64_t postings_below(const IndexReader& index, const PostingList& list, 
   return cursor.reader().block() * std::uint64_t{index.block_size()} + cursor.place();
 }
 
-/// A set of an index's lists that is emptied often, in time that grows with what is in it.
+/// A set of an index's lists. Clearing takes time proportional to its size.
 class ListSet {
  public:
   explicit ListSet(std::uint64_t lists) : has_((lists + bits - 1) / bits) {}
 
-  /// False if the list is in the set already.
+  /// Returns false if the set already contains the list.
   bool insert(term_t list) {
     std::uint64_t& word = has_[list / bits];
     const std::uint64_t bit = std::uint64_t{1} << (list % bits);
@@ -54,7 +54,7 @@ class ListSet {
 
 }  // namespace
 
-/// The lists that queries ask for most recently: to find one takes longer than what is asked of it.
+/// A cache of recently requested lists: finding one takes longer than using it.
 class CacheTrace::Lists {
  public:
   explicit Lists(const CacheTrace& trace)
@@ -69,7 +69,7 @@ class CacheTrace::Lists {
   const IndexReader& index() const { return index_; }
 
  private:
-  /// With what the table adds.
+  /// Includes the hash table's overhead.
   static constexpr std::uint64_t bytes_per_list = sizeof(PostingList) + 64;
 
   const IndexReader& index_;
@@ -134,9 +134,9 @@ void CacheTrace::serve(const TracedQuery& query, const CacheBlocks& blocks, cons
   docid_t complete_to = end_docid;  // m
   for (const Request& request : query.requests) {
     const PostingList& list = lists[request.term];
-    if (!is_kept(list)) continue;  // comes with the query
+    if (!is_kept(list)) continue;  // transferred with the query
     const std::uint64_t kept = cached(request.term), all = blocks.count(list);
-    const std::uint64_t visited = std::min(blocks.of(list, request.end - 1) + 1, all);
+    const std::uint64_t visited = std::min(blocks.containing(list, request.end - 1) + 1, all);
     ++figures.list_requests;
     figures.block_requests += visited;
     figures.block_hits += std::min(kept, visited);

@@ -31,11 +31,11 @@ CostFunction function_like(const QueryTime& time) {
   return function;
 }
 
-/// Takes over what a file says, unless another one said something else.
+/// Sets `known` to `text` if it is empty. Throws InvalidArgument if they differ.
 void agree(std::string& known, const std::string& text, std::string_view what, const std::string& name) {
   if (!known.empty() && !text.empty() && known != text)
     throw InvalidArgument(
-        fmt::format("{} is of another {} than the files before: {}, not {}", name, what, text, known));
+        fmt::format("{} is of another {} than the previous files: {}, not {}", name, what, text, known));
   if (known.empty()) known = text;
 }
 
@@ -46,27 +46,27 @@ std::uint64_t class_of(std::uint64_t postings) {
   return from;
 }
 
-/// Round figures between those of four indexes on one machine: of GPUs as tests/bench/schedule.md has them, of the CPU
-/// as 500 queries of manuals, learn-docs, Vaswani and a tenth of GOV2's size took (Zen 4, `auto` and `and`, k = 10).
+/// Rounded figures of four indexes on one machine: for GPUs see tests/bench/schedule.md, for the CPU 500 queries each
+/// of manuals, learn-docs, Vaswani and a tenth of GOV2's size (Zen 4, `auto` and `and`, k = 10).
 BuiltInCost built_in_cost(const CostQuestion& question) {
   const auto& algorithms = all_algorithms();
   const bool looks_up = std::any_of(algorithms.begin(), algorithms.end(), [&](const QueryAlgorithm& algorithm) {
     return algorithm.name == question.algorithm && algorithm.matching == Matching::all;
   });
   if (question.device == Processor::cpu) return looks_up ? BuiltInCost{5, 6e-3, true} : BuiltInCost{6, 1.4e-3, false};
-  // Of a GPU's batch, the host prepares each query, and a query alone can't use all of the GPU.
+  // The host prepares each query of a GPU's batch, and a single query can't use the whole GPU.
   constexpr double host_us = 1;
   const auto queries = static_cast<double>(std::max<std::size_t>(question.batch, 1));
   if (looks_up) return {host_us + 47 / queries, 2e-5 + 2.3e-4 / queries, true};
   return {host_us + 56 / queries, 2e-6 + 8e-6 / queries, false};
 }
 
-/// The part of its share of a batch's time for which a query keeps a GPU from others: batches that follow each other
-/// overlap, as their rate tells, and were timed alone.
+/// Converts a query's share of a batch's time to the time it adds to consecutive batches. Batches were timed alone, but
+/// consecutive ones overlap, as their rate shows.
 class JoiningShares {
  public:
   explicit JoiningShares(const QueryTimeTable& times) : times_(times) {}
-  /// What the query of this row adds to batches that follow each other.
+  /// Microseconds that the query of this row adds to consecutive batches.
   double us(const QueryTime& row) {
     if (row.device == Processor::cpu) return row.us;
     const auto known =
@@ -77,9 +77,10 @@ class JoiningShares {
 
  private:
   double share_like(const QueryTime& row) const {
-    // The last one counts.
-    const auto rate = std::find_if(times_.rates.rbegin(), times_.rates.rend(), [&](const BatchRate& of) {
-      return of.algorithm == row.algorithm && of.strategy == row.strategy && of.k == row.k && of.batch == row.batch;
+    // The last matching rate counts.
+    const auto rate = std::find_if(times_.rates.rbegin(), times_.rates.rend(), [&](const BatchRate& known) {
+      return known.algorithm == row.algorithm && known.strategy == row.strategy && known.k == row.k &&
+             known.batch == row.batch;
     });
     if (rate == times_.rates.rend()) return 1;
     double sum = 0;
@@ -141,7 +142,7 @@ CostTable fit_costs(std::span<const QueryTimeTable> times) {
       samples[place].push_back({cost_input(row.features), std::log2(joining.us(row))});
     }
   }
-  if (table.functions.empty()) throw InvalidArgument("there are no query times to fit costs to");
+  if (table.functions.empty()) throw InvalidArgument("no query times to fit costs to");
   for (std::size_t i = 0; i < samples.size(); ++i) {
     table.functions[i].queries = samples[i].size();
     table.functions[i].tree = fit_model_tree(samples[i]);
@@ -158,16 +159,16 @@ CostError test_costs(const CostFunction& function, std::span<const QueryTimeTabl
       if (!is_of(function, row)) continue;
       const double us = joining.us(row);
       const double off = std::abs(cost_us(function, row.features) - us) / us;
-      CostClass& of = classes[class_of(row.features.postings)];
-      ++of.queries, ++all.queries;
-      of.error += off, all.error += off;
+      CostClass& cost_class = classes[class_of(row.features.postings)];
+      ++cost_class.queries, ++all.queries;
+      cost_class.error += off, all.error += off;
     }
   }
   if (all.queries > 0) all.error /= static_cast<double>(all.queries);
-  for (auto& [from, of] : classes) {
-    of.from = from;
-    of.error /= static_cast<double>(of.queries);
-    all.classes.push_back(of);
+  for (auto& [from, cost_class] : classes) {
+    cost_class.from = from;
+    cost_class.error /= static_cast<double>(cost_class.queries);
+    all.classes.push_back(cost_class);
   }
   return all;
 }
@@ -193,7 +194,7 @@ CostPredictor CostModel::predictor(const CostQuestion& question) const {
 
 double CostPredictor::us(const QueryFeatures& features) const {
   if (function_ != nullptr) return cost_us(*function_, features);
-  // Those of a list alone are read.
+  // A single list is read, not looked up.
   const std::uint64_t lookups = features.shortest * (features.terms > 1 ? features.terms - 1 : 1);
   return built_in_.fixed_us + built_in_.us * static_cast<double>(built_in_.looks_up ? lookups : features.postings);
 }

@@ -11,27 +11,26 @@
 #include "quern/formats/tables/cost_file.hpp"
 #include "quern/formats/tables/query_times.hpp"
 
-/// How long a query will take on a device (Ding et al. 2009, section 5: M5 on the lengths of its lists).
+/// Predicts the time of a query on a device (Ding et al. 2009, section 5: M5 on the lengths of its lists).
 namespace quern {
 
-/// What cost functions read of a query's features.
+/// The inputs of cost functions, from a query's features.
 CostInput cost_input(const QueryFeatures& features);
-/// What a function predicts, in microseconds.
+/// The prediction of a function, in microseconds.
 double cost_us(const CostFunction& function, const QueryFeatures& features);
 
-/// What all of them say together. Throws InvalidArgument if they are not of one index and scoring, and of one CPU and
-/// one GPU.
+/// The common origin. Throws InvalidArgument if index, scoring, CPU or GPU differ.
 TimesOrigin check_same_origin(std::span<const TimesOrigin> origins);
 TimesOrigin check_same_origin(std::span<const QueryTimeTable> times);
 
-/// A function for each device, algorithm, strategy, k and batch that the times have, in their order. Of batches whose
-/// rate the times have, it is what a query adds to those that follow each other. Throws InvalidArgument if they are not
-/// of one origin, or have no rows.
+/// Fits a function for each device, algorithm, strategy, k and batch in the times, in their order. For batches with a
+/// measured rate, the target is the time that a query adds to consecutive batches. Throws InvalidArgument if origins
+/// differ or there are no rows.
 CostTable fit_costs(std::span<const QueryTimeTable> times);
 
-/// Queries with a like number of postings, and how far predictions were off.
+/// Prediction error over queries with a similar number of postings.
 struct CostClass {
-  std::uint64_t from = 0;  ///< postings; up to the next class's
+  std::uint64_t from = 0;  ///< lowest number of postings
   std::uint64_t queries = 0;
   double error = 0;  ///< mean of |predicted - measured| / measured
 };
@@ -39,35 +38,35 @@ struct CostClass {
 struct CostError {
   std::uint64_t queries = 0;
   double error = 0;
-  std::vector<CostClass> classes;  ///< those with queries
+  std::vector<CostClass> classes;  ///< without empty classes
 };
 
-/// How far a function's predictions are off what fit_costs() takes of times of the same device, algorithm, strategy, k
-/// and batch; 0 queries if the tables have none.
+/// The error of a function's predictions against fit_costs()'s targets for the same device, algorithm, strategy, k and
+/// batch; 0 queries if the tables have none.
 CostError test_costs(const CostFunction& function, std::span<const QueryTimeTable> times);
 
-/// What is asked of a cost model besides the query.
+/// The workload to predict a query's time for.
 struct CostQuestion {
   Processor device = Processor::cpu;
-  std::string_view algorithm, strategy;  ///< no strategy for the CPU
+  std::string_view algorithm, strategy;  ///< empty strategy: the CPU
   std::size_t k = 10;
-  std::size_t batch = 1;  ///< queries that are answered together
+  std::size_t batch = 1;  ///< queries answered together
 };
 
-/// What is known of no index and no machine: a fixed time for each query or batch, and one for each posting, or for
-/// each document that an intersection looks up.
+/// A cost that knows neither index nor machine: a fixed time per query or batch, and a time per posting, or per
+/// document that an intersection looks up.
 struct BuiltInCost {
   double fixed_us = 0, us = 0;
-  bool looks_up = false;  ///< all terms are needed
+  bool looks_up = false;  ///< intersections: per document looked up
 };
 
-/// Predicts how long queries take about which the same is asked.
+/// Predicts the times of queries for one CostQuestion.
 class CostPredictor {
  public:
-  /// By the function, which must outlive it; null: by what is built in.
+  /// Uses the function, which must outlive it, or `built_in` if it is null.
   explicit CostPredictor(const CostFunction* function, const BuiltInCost& built_in = {})
       : function_(function), built_in_(built_in) {}
-  /// Microseconds; of a query's share, where several are answered together.
+  /// Microseconds; the query's share if several are answered together.
   double us(const QueryFeatures& features) const;
 
  private:
@@ -75,17 +74,17 @@ class CostPredictor {
   BuiltInCost built_in_;
 };
 
-/// Predictions for any query: by the functions of a table or, where it has none for a device and algorithm, by built-in
-/// ones that know neither index nor machine.
+/// Predicts the time of any query: by the functions of a table or, for devices and algorithms that it lacks, by
+/// built-in costs.
 class CostModel {
  public:
-  /// All predictions are built in.
+  /// Uses built-in costs only.
   CostModel() = default;
   explicit CostModel(CostTable table) : table_(std::move(table)) {}
 
-  /// The function of the question's device, algorithm and strategy whose k and batch are nearest; null without any.
+  /// The function for the device, algorithm and strategy with the nearest k and batch; null if there is none.
   const CostFunction* find(const CostQuestion& question) const;
-  /// For many queries. The model must outlive it, and stay where it is.
+  /// For many queries. The model must outlive the predictor and must not move.
   CostPredictor predictor(const CostQuestion& question) const;
   /// As CostPredictor::us().
   double expected_us(const CostQuestion& question, const QueryFeatures& features) const {
@@ -96,24 +95,24 @@ class CostModel {
   CostTable table_;
 };
 
-/// How much longer queries take on a device than predicted, learned from those that it has answered: costs may have
-/// been measured on another day, or be built in. Thread-safe; what two threads learn at the same time may count once.
+/// Learns how much longer queries take on a device than predicted, since costs may be built in or out of date.
+/// Thread-safe; of two concurrent updates, one may be lost.
 class CostCorrection {
  public:
-  /// By which predictions are to be multiplied.
+  /// The factor for predictions.
   double factor() const { return std::exp2(log_factor_.load(std::memory_order_relaxed)); }
-  /// A query took so long that was predicted, without the factor, to take `predicted_us`; both above 0. Many queries
-  /// may have been predicted before the first of them is learned from.
+  /// Learns from a query that took `took_us`; `predicted_us` is its prediction without the factor. Both are above 0.
+  /// Many queries may be predicted before the first one is learned from.
   void learn(double predicted_us, double took_us) {
-    // Each query counts as much as any other, so that one that was interrupted does not count for many.
+    // A small, clamped step, so that an interrupted query has little effect.
     constexpr double step = 1.0 / 16;
     const double now = log_factor_.load(std::memory_order_relaxed);
     const double off = std::clamp(std::log2(took_us / predicted_us) - now, -1.0, 1.0);
-    log_factor_.store(std::clamp(now + step * off, -most, most), std::memory_order_relaxed);
+    log_factor_.store(std::clamp(now + step * off, -max_log_factor, max_log_factor), std::memory_order_relaxed);
   }
 
  private:
-  static constexpr double most = 10;
+  static constexpr double max_log_factor = 10;
 
   std::atomic<double> log_factor_ = 0;  ///< of base 2
 };

@@ -7,8 +7,8 @@
 namespace quern {
 namespace {
 
-/// Threads of the CPU, or GPUs: what waits for them, and what they are expected to be busy with. A processor may be
-/// given several batches, whose fixed times pass while it works on others.
+/// The CPU's threads, or the GPUs: the queries that wait for them, and when they should be free. A processor may have
+/// several batches, whose fixed times pass while it works on others.
 class Side {
  public:
   Side(Processor processor, unsigned count, unsigned at_a_time, double fixed_us)
@@ -33,7 +33,7 @@ class Side {
     waiting_us_ -= query.expected_us(processor_);
     return query;
   }
-  /// The one that arrived last, which waits longest.
+  /// The query that arrived last and would wait longest.
   const WaitingQuery& newest() const { return queue_.back(); }
   WaitingQuery take_newest() {
     const WaitingQuery query = queue_.back();
@@ -48,8 +48,7 @@ class Side {
     *processor = std::max(now_us + fixed_us_, *processor) + us;
     running_.push_back({*processor, static_cast<std::size_t>(processor - free_us_.begin())});
   }
-  /// What was expected to end first has ended now; what the same processor does afterwards is expected as much sooner
-  /// or later.
+  /// Removes the work that was expected to end first, and shifts the same processor's other work by its error.
   void ended(double now_us) {
     if (running_.empty()) return;
     const auto first = first_to_end();
@@ -64,14 +63,14 @@ class Side {
     free_us_[processor] = has_more ? free_us_[processor] + now_us - end_us : 0;
   }
 
-  /// When a query that takes so long is expected to end behind all that waits.
+  /// When a query of `query_us` is expected to end if it queues up now.
   double end_us(double now_us, double query_us) const {
     const double start_us = has_idle() ? now_us : std::max(now_us, first_to_end()->end_us);
     return std::max(start_us + fixed_us_, free_us(now_us)) + query_us;
   }
 
  private:
-  /// Work that a processor has begun.
+  /// Work in progress.
   struct Running {
     double end_us;  ///< expected
     std::size_t processor;
@@ -81,7 +80,7 @@ class Side {
     return std::min_element(running_.begin(), running_.end(),
                             [](const Running& a, const Running& b) { return a.end_us < b.end_us; });
   }
-  /// When processors will be free of all that waits, evenly divided.
+  /// When the processors will have worked off the queue, divided evenly.
   double free_us(double now_us) const {
     if (queue_.empty() && has_idle() && at_a_time_ == 1) return now_us;
     const double busy_us = std::accumulate(free_us_.begin(), free_us_.end(), 0.0,
@@ -92,14 +91,14 @@ class Side {
   Processor processor_;
   unsigned count_, at_a_time_;
   double fixed_us_;
-  std::deque<WaitingQuery> queue_;  ///< the oldest first
-  double waiting_us_ = 0;           ///< expected, of the queue
-  std::vector<double> free_us_;     ///< expected, of each processor; of those without work in the past
+  std::deque<WaitingQuery> queue_;  ///< oldest first
+  double waiting_us_ = 0;           ///< expected time of the queue
+  std::vector<double> free_us_;     ///< expected, by processor; in the past if idle
   std::vector<Running> running_;
 };
 
-/// Each query goes where it is predicted to end first. Predictions err: a processor without work takes the query that
-/// waits longest for the others, if it will probably end it sooner.
+/// Sends each query where it should end first. Since predictions err, an idle processor takes over the query that would
+/// wait longest for the others, if it will probably end sooner.
 class FirstToEndQueues final : public ScheduleQueues {
  public:
   explicit FirstToEndQueues(const ScheduleOptions& options)
@@ -107,9 +106,9 @@ class FirstToEndQueues final : public ScheduleQueues {
         gpu_(Processor::gpu, options.gpus, options.gpu_batches, options.gpu_batch_us) {}
 
   void add(const WaitingQuery& query) override { first_for(query, query.arrival_us).add(query); }
-  std::vector<WaitingQuery> take(Processor processor, double now_us, std::size_t most) override {
+  std::vector<WaitingQuery> take(Processor processor, double now_us, std::size_t max_queries) override {
     Side& own = side(processor);
-    const std::size_t count = queries_at_once(processor, own.size(), most, cpu_.count());
+    const std::size_t count = queries_at_once(processor, own.size(), max_queries, cpu_.count());
     std::vector<WaitingQuery> taken;
     while (taken.size() < count && !own.is_empty()) taken.push_back(own.take_oldest());
     if (taken.empty()) take_over(processor, now_us, count, taken);
@@ -125,17 +124,17 @@ class FirstToEndQueues final : public ScheduleQueues {
  private:
   Side& side(Processor processor) { return processor == Processor::cpu ? cpu_ : gpu_; }
   const Side& side(Processor processor) const { return processor == Processor::cpu ? cpu_ : gpu_; }
-  /// Whether a processor without work takes the newest of the others, who have counted it among what waits there, with
-  /// what it has taken already.
+  /// Whether an idle processor that has already taken `taken_us` of work should take over the others' newest query. The
+  /// others' queue includes that query.
   bool would_take_over(Processor processor, double now_us, double taken_us) const {
     const Side &own = side(processor), &others = side(other_than(processor));
-    // Of the others, who is idle is about to take it.
+    // An idle peer will take it.
     return !others.is_empty() && !others.has_idle() &&
            own.end_us(now_us, taken_us + others.newest().expected_us(processor)) < others.end_us(now_us, 0);
   }
-  void take_over(Processor processor, double now_us, std::size_t most, std::vector<WaitingQuery>& taken) {
+  void take_over(Processor processor, double now_us, std::size_t max_queries, std::vector<WaitingQuery>& taken) {
     double taken_us = 0;
-    while (taken.size() < most && would_take_over(processor, now_us, taken_us)) {
+    while (taken.size() < max_queries && would_take_over(processor, now_us, taken_us)) {
       taken.push_back(side(other_than(processor)).take_newest());
       taken_us += taken.back().expected_us(processor);
     }

@@ -17,12 +17,12 @@ namespace {
 
 /// Queries per call of visit().
 constexpr std::size_t queries_per_visit = 4096;
-/// Follows each term of a key.
+/// Terminates each term of a key.
 constexpr char end_of_term = '\0';
-/// Stands before one more than each byte of a term that is not above it: so no term has the end of one in it, and keys
-/// have the order of their terms.
+/// Escapes bytes up to itself, as the byte plus one: no term then contains a terminator, and keys sort like their
+/// terms.
 constexpr char escape = '\1';
-/// Follows each query's text where the log is hashed.
+/// Terminates each query's text in the log's hash.
 constexpr std::uint8_t end_of_text[] = {0};
 
 void append_term(std::string& key, std::string_view term) {
@@ -52,7 +52,7 @@ QueryTerms terms_of(std::string_view key) {
   return terms;
 }
 
-/// Visits of lists, collected in any order and handed out by list, on disk where they do not fit.
+/// Visits of lists, collected in any order and returned by list; on disk if they do not fit in memory.
 class VisitCounts {
  public:
   VisitCounts(const CacheBlocks& blocks, VisitKind kind, const Resources& resources)
@@ -109,7 +109,7 @@ class VisitCounts {
       const std::uint64_t count = ByteReader(payload, "counted visits").varint();
       row.queries += count;
       const auto end = number_in_key<docid_t>(key, sizeof(term_t));
-      if (end > 0) of_list[std::min<std::uint64_t>(blocks_.of(list, end - 1), row.blocks - 1)] += count;
+      if (end > 0) of_list[std::min<std::uint64_t>(blocks_.containing(list, end - 1), row.blocks - 1)] += count;
     });
     end_list();
   }

@@ -15,76 +15,76 @@
 #include "quern/search/query_memory.hpp"
 #include "quern/search/query_terms.hpp"
 
-/// What the queries of a log read: its distinct queries, and their visits of each list.
+/// The distinct queries of a log, and their visits of each list.
 namespace quern {
 
-/// What the queries of a log may take while they run.
+/// The memory budget of a log's queries while they run.
 inline QueryMemory memory_of_log_queries(const Resources& resources) {
   return {resources.memory_bytes / 4, resources.threads};
 }
 
-/// A distinct query of a log, and where it occurs.
+/// A distinct query of a log and its occurrences.
 struct LogQuery {
   QueryTerms terms;                   ///< weights are whole
   std::vector<std::uint64_t> places;  ///< in the log, from 0, rising
 };
 
-/// The distinct queries of a log: queries with the same terms are the same, in any order and whatever is between them.
-/// Sorted on disk if the memory budget is too small for them.
+/// The distinct queries of a log. Queries are equal if they have the same terms, in any order. Sorted on disk if they
+/// exceed the memory budget.
 class LogQueries {
  public:
   /// Of vectors each term counts once, whatever its weight is, unless that is 0.
   LogQueries(const AnalyzerOptions& analyzer, const Resources& resources, QueryKind kind = QueryKind::text);
 
-  /// Adds a query's text. Throws InvalidArgument if it is to be a vector and is none.
+  /// Adds a query's text. Throws InvalidArgument if it should be a vector and isn't.
   void add(std::string_view text);
   /// Queries added, repetitions included.
   std::uint64_t queries() const { return queries_; }
-  /// XXH3-64 of their texts, each followed by a byte of zero.
+  /// XXH3-64 of the texts, each followed by a zero byte.
   std::uint64_t hash() const { return hash_.value(); }
-  /// Calls visit(queries) for all distinct queries that have a term, ordered by their terms, as many at a time as a
-  /// sixteenth of the memory budget holds, some thousand at most. One that occurs too often for that is there again in
-  /// the next call, with the rest of its places. May be called once. Returns how many distinct queries there are.
+  /// Calls visit(queries) for batches of the distinct queries that have terms, ordered by terms. A batch takes at most
+  /// a sixteenth of the memory budget and some thousand queries. A query with too many places for a batch appears again
+  /// in the next one, with the rest of them. Call at most once. Returns the number of distinct queries.
   std::uint64_t for_each(const std::function<void(std::span<const LogQuery>)>& visit);
 
  private:
   QueryReader reader_;
   unsigned threads_;
-  std::uint64_t max_group_bytes_;  ///< of queries that are visited together, with what they visit
+  std::uint64_t max_group_bytes_;  ///< of queries visited together, with their visits
   ExternalSort sorted_;
   std::uint64_t queries_ = 0;
   StreamHash hash_;
 };
 
-/// How far a query's visit of a list goes. With its lists l(0), l(1), … in the order of summation:
+/// The end of a query's visit of a list. With its lists l(0), l(1), … in the order of summation:
 enum class VisitKind {
   visited,  ///< up to the last document found in all of l(0) to l(i) (Wang et al. 3.3.1)
   probed    ///< up to the last document looked up in l(i): found in all of l(0) to l(i - 1)
 };
 
-/// Kinds of visits as command lines and plans name them.
+/// The names of visit kinds on command lines and in plans.
 inline constexpr NamedValue<VisitKind> visit_kinds[] = {
     {"visited", VisitKind::visited, "up to the last document that is found in it and in all shorter lists"},
     {"probed", VisitKind::probed, "up to the last document that is looked up in it"},
 };
 
-/// What the queries of a log read of one list.
+/// Use of one list by the queries of a log.
 struct ListDemand {
   term_t term = 0;
   std::uint32_t blocks = 0;       ///< caching blocks of the list
   std::uint64_t df = 0;           ///< postings of the list
-  std::uint64_t queries = 0;      ///< f_t: queries that have the term
-  std::uint64_t first_visit = 0;  ///< of the list's blocks in LogDemand::visits
+  std::uint64_t queries = 0;      ///< f_t: queries with the term
+  std::uint64_t first_visit = 0;  ///< index of the list's first block in LogDemand::visits
 };
 
-/// What the queries of a log read of an index's lists. Queries without results, because a term is not in the index or
-/// no document has all terms, read nothing.
+/// Use of an index's lists by the queries of a log. Queries without results, because a term isn't in the index or no
+/// document has all terms, read nothing.
 struct LogDemand {
-  std::vector<ListDemand> lists;      ///< those that a query reads, by rising term
-  std::vector<std::uint64_t> visits;  ///< queries that visit each caching block; never rises along a list
+  std::vector<ListDemand> lists;      ///< lists that queries read, by ascending term
+  std::vector<std::uint64_t> visits;  ///< queries that visit each caching block; never increases along a list
   std::uint64_t queries = 0, distinct = 0;
-  std::uint64_t unknown = 0;   ///< queries with a term that is not in the index, or without any
-  std::uint64_t empty = 0;     ///< queries whose terms have no document in common
+  std::uint64_t unknown = 0;   ///< queries without terms, or with one that isn't in the index
+  std::uint64_t empty = 0;     ///< queries whose terms share no document
   std::uint64_t log_hash = 0;  ///< LogQueries::hash()
 
   std::span<const std::uint64_t> visits_of(const ListDemand& list) const {
@@ -92,10 +92,10 @@ struct LogDemand {
   }
 };
 
-/// Runs each distinct query of the log once, in parallel, with `and` and with early termination as `engine` has it, and
-/// calls take(query, visits) for each, ordered by their terms; a query with very many places comes several times, as
-/// LogQueries::for_each() says. `visits` is what QueryEngine::visits() returns for `k` and `round`. Returns how many
-/// distinct queries have a term.
+/// Runs each distinct query of the log once, in parallel, with `and` and the engine's early termination, and calls
+/// take(query, visits) for each, ordered by terms; a query with very many places comes several times, as in
+/// LogQueries::for_each(). `visits` is the result of QueryEngine::visits() for `k` and `round`. Returns the number of
+/// distinct queries with terms.
 std::uint64_t visit_log(const QueryEngine& engine, LogQueries& log, std::size_t k, std::uint64_t round,
                         const std::function<void(const LogQuery&, const std::vector<ListVisit>&)>& take,
                         const Resources& resources);
@@ -107,9 +107,9 @@ struct DemandOptions {
   QueryKind queries = QueryKind::text;  ///< of the log
 };
 
-/// Counts the visits of a log's queries as visit_log() finds them, each as often as its query occurs. What it returns
-/// and what policies sort takes 40 bytes for each list that is read and 24 for each of its caching blocks. Throws
-/// InvalidArgument if no query has results, or if a quarter of the memory is less than that.
+/// Counts the visits that visit_log() finds, each as often as its query occurs. The result and what policies sort take
+/// 40 bytes for each list that is read and 24 for each of its caching blocks. Throws InvalidArgument if no query has
+/// results, or if a quarter of the memory does not suffice.
 LogDemand measure_demand(const QueryEngine& engine, const CacheBlocks& blocks, LogQueries& log,
                          const DemandOptions& options, const Resources& resources);
 

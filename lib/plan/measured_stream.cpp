@@ -13,14 +13,14 @@
 namespace quern {
 namespace {
 
-/// Rows of one device and size of batches, by the query's number.
+/// Rows of one device and batch size, by query number.
 using Rows = std::map<std::uint64_t, const QueryTime*>;
 
-/// The rows that were chosen.
+/// The rows that match a StreamChoice.
 struct ChosenRows {
   Rows cpu, alone;
-  std::map<std::uint64_t, Rows> batches;  ///< on a GPU, by size, larger than 1
-  std::map<std::uint64_t, double> rates;  ///< of batches, by size
+  std::map<std::uint64_t, Rows> batches;  ///< on a GPU, by batch size above 1
+  std::map<std::uint64_t, double> rates;  ///< by batch size
 
   ChosenRows(std::span<const QueryTimeTable> times, const StreamChoice& choice) {
     for (const QueryTimeTable& file : times) {
@@ -38,7 +38,7 @@ struct ChosenRows {
     }
   }
 
-  /// What queries add to a GPU's batch.
+  /// Rows of the largest batches, or of single queries if there are none.
   const Rows& joined() const { return batches.empty() ? alone : batches.rbegin()->second; }
 };
 
@@ -48,8 +48,8 @@ double mean_us(const Rows& rows) {
   return sum / static_cast<double>(rows.size());
 }
 
-/// What a query alone takes besides what it adds to a batch, in the mean of those that were measured both ways: often
-/// not all are asked alone. `added_share`: of its share of the largest batches.
+/// The mean extra time of a single query beyond what it adds to a batch, over queries measured both ways; often not all
+/// are measured alone. `added_share`: the part of a query's share of the largest batches that it adds.
 std::optional<double> besides_alone_us(const ChosenRows& rows, double added_share) {
   double sum = 0;
   std::uint64_t both = 0;
@@ -62,15 +62,15 @@ std::optional<double> besides_alone_us(const ChosenRows& rows, double added_shar
   return both == 0 ? std::nullopt : std::optional(sum / static_cast<double>(both));
 }
 
-/// For how long a batch keeps others waiting that follow it: no longer than it takes.
+/// How long a batch delays the next one; at most its own time.
 double busy_us(const ChosenRows& rows, std::size_t size, double alone_us) {
   const auto rate = rows.rates.find(size);
   return rate == rows.rates.end() ? alone_us : std::min(alone_us, 1e6 * static_cast<double>(size) / rate->second);
 }
 
-/// How a batch's time is made up.
+/// The components of a batch's time.
 struct BatchModel {
-  double added_share = 1;  ///< of a query's time in the largest batches: for how long it keeps the GPU busy
+  double added_share = 1;  ///< part of a query's time in the largest batches that keeps the GPU busy
   BatchOverhead overhead, latency;
 };
 
@@ -80,8 +80,8 @@ BatchModel batch_model(const ChosenRows& rows) {
     return std::pair(static_cast<double>(batches.first), static_cast<double>(batches.first) * mean_us(batches.second));
   };
   const auto& largest = *rows.batches.rbegin();
-  const auto [most, most_us] = size_and_us(largest);
-  const double added_us = busy_us(rows, largest.first, most_us) / most;
+  const auto [largest_size, largest_us] = size_and_us(largest);
+  const double added_us = busy_us(rows, largest.first, largest_us) / largest_size;
   std::map<std::size_t, double> overhead, latency;
   for (const auto& batches : rows.batches) {
     const auto [size, us] = size_and_us(batches);
@@ -89,8 +89,8 @@ BatchModel batch_model(const ChosenRows& rows) {
     overhead[batches.first] = std::max(0.0, busy - size * added_us);
     latency[batches.first] = us - busy;
   }
-  // A query alone keeps the GPU busy as the smallest batches do; the rest passes besides.
-  const double added_share = added_us / (most_us / most);
+  // A single query keeps the GPU busy like the smallest batches; the rest is latency.
+  const double added_share = added_us / (largest_us / largest_size);
   if (const auto besides_us = besides_alone_us(rows, added_share)) {
     const double of_smallest_us = overhead.begin()->second;
     overhead[1] = std::min(*besides_us, of_smallest_us);
@@ -99,7 +99,7 @@ BatchModel batch_model(const ChosenRows& rows) {
   return {added_share, BatchOverhead(overhead), BatchOverhead(latency)};
 }
 
-double least_us(const Rows& rows) {
+double min_us(const Rows& rows) {
   const auto shorter = [](const auto& a, const auto& b) { return a.second->us < b.second->us; };
   return std::min_element(rows.begin(), rows.end(), shorter)->second->us;
 }
@@ -108,7 +108,7 @@ void check_same_queries(const Rows& cpu, const Rows& gpu) {
   if (cpu.empty() || gpu.empty()) return;
   const bool same = std::equal(cpu.begin(), cpu.end(), gpu.begin(), gpu.end(),
                                [](const auto& a, const auto& b) { return a.first == b.first; });
-  if (!same) throw InvalidArgument("the times on the CPU and on the GPU are not of the same queries of a log");
+  if (!same) throw InvalidArgument("the times on the CPU and on the GPU are not of the same queries");
 }
 
 }  // namespace
@@ -126,7 +126,7 @@ MeasuredStream measured_stream(std::span<const QueryTimeTable> times, const Stre
   stream.has_cpu = !cpu.empty();
   stream.has_gpu = !gpu.empty();
   BatchModel model = batch_model(rows);
-  const double alone_us = rows.batches.empty() && stream.has_gpu ? least_us(rows.alone) : 0;
+  const double alone_us = rows.batches.empty() && stream.has_gpu ? min_us(rows.alone) : 0;
   if (alone_us > 0) model.latency = BatchOverhead({{1, alone_us}});
   stream.gpu_overhead = model.overhead;
   stream.gpu_latency = model.latency;

@@ -14,17 +14,17 @@ namespace {
 
 using Samples = std::span<const TreeSample*>;
 
-/// Fewer samples than this are not divided further: leaves have up to six parameters.
-constexpr std::size_t least_samples = 16;
-/// Nor are samples whose targets deviate by less than this share of all targets' deviation (Wang and Witten).
-constexpr double least_deviation = 0.05;
-/// How many samples a node's model counts as, where it smooths those below it (Quinlan).
+/// Minimum number of samples to split: leaves have up to six parameters.
+constexpr std::size_t min_samples = 16;
+/// Samples are not split if their targets' deviation is below this share of all targets' deviation (Wang and Witten).
+constexpr double min_deviation = 0.05;
+/// The weight, in samples, of a node's model when it smooths its children (Quinlan).
 constexpr double smoothing = 15;
-/// Leaves predict at most this much beyond the targets that they have seen: 1 is a factor of two where targets are
-/// logarithms of base 2.
-constexpr double most_beyond = 1;
+/// Leaves predict at most this much beyond their training targets: a factor of two, since targets are binary
+/// logarithms.
+constexpr double max_beyond = 1;
 
-/// A node of the tree while it grows.
+/// A node of the growing tree.
 struct GrowingNode {
   std::size_t samples = 0;
   FittedModel fitted;
@@ -47,21 +47,21 @@ double deviation_of(Samples samples) {
 struct Split {
   std::size_t input = 0;
   double threshold = 0;
-  double left_over = 0;  ///< deviation of both sides, each times its samples
+  double left_over = 0;  ///< sum of both sides' deviations, each times its number of samples
 };
 
-/// The best place to divide the samples, which are sorted by the input.
+/// The best split of the samples, which are sorted by the input.
 std::optional<Split> best_split(Samples samples, std::size_t input) {
   double all = 0, all_squares = 0;
   for (const TreeSample* sample : samples) all += sample->target, all_squares += sample->target * sample->target;
   std::optional<Split> best;
   double sum = 0, squares = 0;
-  for (std::size_t count = 1; count + least_samples <= samples.size(); ++count) {
+  for (std::size_t count = 1; count + min_samples <= samples.size(); ++count) {
     const double target = samples[count - 1]->target;
     sum += target;
     squares += target * target;
     const double x = samples[count - 1]->input[input], next = samples[count]->input[input];
-    if (count < least_samples || x == next) continue;
+    if (count < min_samples || x == next) continue;
     const auto left = static_cast<double>(count), right = static_cast<double>(samples.size() - count);
     const double left_over =
         left * deviation(sum, squares, left) + right * deviation(all - sum, all_squares - squares, right);
@@ -81,16 +81,16 @@ std::optional<Split> best_split(Samples samples) {
   return best;
 }
 
-/// Grows a node, and cuts off what is below it if its own model is no worse. Returns the error of what is left. Sorts
-/// the samples.
+/// Grows a node, and prunes its children if its own model is at least as good. Returns the subtree's error. Sorts the
+/// samples.
 double grow(GrowingNode& node, Samples samples, double least) {
   node.samples = samples.size();
   node.fitted = fit_linear(samples);
   const auto [low, high] = std::minmax_element(samples.begin(), samples.end(),
                                                [](const auto* a, const auto* b) { return a->target < b->target; });
-  node.lowest = (*low)->target - most_beyond;
-  node.highest = (*high)->target + most_beyond;
-  if (samples.size() < 2 * least_samples || deviation_of(samples) < least) return node.fitted.error;
+  node.lowest = (*low)->target - max_beyond;
+  node.highest = (*high)->target + max_beyond;
+  if (samples.size() < 2 * min_samples || deviation_of(samples) < least) return node.fitted.error;
   const std::optional<Split> split = best_split(samples);
   if (!split) return node.fitted.error;
   node.input = split->input;
@@ -111,7 +111,7 @@ double grow(GrowingNode& node, Samples samples, double least) {
   return node.fitted.error;
 }
 
-/// Moves a model towards that of the node above it: (n p + k q) / (n + k).
+/// Moves a model towards its parent's: (n p + k q) / (n + k).
 LinearCost smoothed(const LinearCost& model, std::size_t samples, const LinearCost& above) {
   const double share = smoothing / (static_cast<double>(samples) + smoothing);
   LinearCost mixed;
@@ -121,7 +121,7 @@ LinearCost smoothed(const LinearCost& model, std::size_t samples, const LinearCo
   return mixed;
 }
 
-/// Appends a node and all below it. `path`: the nodes above, the root first. Returns its place.
+/// Appends a subtree. `path`: its ancestors, root first. Returns the node's index.
 std::uint32_t append(ModelTree& tree, const GrowingNode& node, std::vector<const GrowingNode*>& path) {
   const auto place = static_cast<std::uint32_t>(tree.nodes.size());
   tree.nodes.emplace_back();
@@ -138,7 +138,7 @@ std::uint32_t append(ModelTree& tree, const GrowingNode& node, std::vector<const
     leaf.model = node.fitted.model;
     leaf.lowest = node.lowest;
     leaf.highest = node.highest;
-    // A model of models is linear too, so that leaves can be smoothed beforehand.
+    // A combination of linear models is linear, so that leaves can be smoothed in advance.
     for (std::size_t i = path.size() - 1; i-- > 0;)
       leaf.model = smoothed(leaf.model, path[i + 1]->samples, path[i]->fitted.model);
   }
@@ -154,7 +154,7 @@ ModelTree fit_model_tree(std::span<const TreeSample> samples) {
   all.reserve(samples.size());
   for (const TreeSample& sample : samples) all.push_back(&sample);
   GrowingNode root;
-  grow(root, all, least_deviation * deviation_of(all));
+  grow(root, all, min_deviation * deviation_of(all));
   ModelTree tree;
   std::vector<const GrowingNode*> path;
   append(tree, root, path);
@@ -165,8 +165,8 @@ namespace {
 
 constexpr std::size_t num_inputs = cost_inputs.size();
 
-/// Sums of products of the samples' inputs, 1 and target, from which a model of any of the inputs follows. Inputs and
-/// targets are taken relative to their means, which keeps the sums exact enough.
+/// Sums of products of the samples' inputs, 1 and target: enough to fit a model of any subset of the inputs. Inputs and
+/// targets are relative to their means, which keeps the sums accurate.
 class Products {
  public:
   explicit Products(std::span<const TreeSample* const> samples) : count_(static_cast<double>(samples.size())) {
@@ -183,12 +183,12 @@ class Products {
     }
   }
 
-  /// Least squares with these inputs. Inputs that depend on each other get finite weights all the same.
+  /// Least squares with these inputs. Dependent inputs still get finite weights.
   LinearCost solve(const std::vector<std::size_t>& inputs) const {
     const std::size_t n = inputs.size();
     std::vector<std::vector<double>> lower(n, std::vector<double>(n));
     std::vector<double> x(n);
-    // Cholesky's decomposition.
+    // Cholesky decomposition.
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t j = 0; j <= i; ++j) {
         double sum = product(inputs[i], inputs[j]);

@@ -12,18 +12,17 @@ struct TreeSample {
   double target = 0;
 };
 
-/// A tree for these samples; the same ones give the same tree. Finite inputs and targets are needed. Throws
-/// InvalidArgument without samples.
+/// Fits a tree, deterministically. Inputs and targets must be finite. Throws InvalidArgument without samples.
 ModelTree fit_model_tree(std::span<const TreeSample> samples);
 
-/// A linear model of samples and what it is worth.
+/// A linear model and its error on the samples.
 struct FittedModel {
   LinearCost model;
-  double error = 0;  ///< mean absolute residual, times what tells how far its parameters may fit chance alone
+  double error = 0;  ///< mean absolute residual, times a penalty for its parameters
 };
 
-/// Fits by least squares, and leaves out inputs as long as the error becomes no larger: Quinlan's (n + v) / (n − v)
-/// times the mean absolute residual, with v parameters. `samples` has at least one.
+/// Fits by least squares, and drops inputs as long as the error does not grow: Quinlan's (n + v) / (n − v) times the
+/// mean absolute residual, with v parameters. `samples` has at least one.
 FittedModel fit_linear(std::span<const TreeSample* const> samples);
 
 }  // namespace quern

@@ -17,7 +17,7 @@ QueryDispatcher::QueryDispatcher(std::unique_ptr<ScheduleQueues> schedule, std::
                                  std::size_t max_waiting)
     : max_waiting_(max_waiting), schedule_(std::move(schedule)), places_(workers.size()) {
   if (workers.empty() || max_waiting == 0)
-    throw InvalidArgument("queries need a worker to answer them, and room to wait for it");
+    throw InvalidArgument("a dispatcher needs at least one worker and room for one waiting query");
   for (const DispatchWorker& worker : workers) ++side(worker.processor).workers;
   for (std::size_t i = 0; i < workers.size(); ++i)
     threads_.emplace_back([this, worker = std::move(workers[i]), i] { work(worker, places_[i]); });
@@ -34,7 +34,7 @@ QueryDispatcher::~QueryDispatcher() {
 }
 
 std::unique_lock<std::mutex> QueryDispatcher::lock() {
-  // It is held for less than a microsecond, and a thread that sleeps takes longer to wake.
+  // Spins first: the lock is held for less than a microsecond, and waking a thread takes longer.
   constexpr int tries = 200;
   for (int i = 0; i < tries; ++i) {
     if (mutex_.try_lock()) return {mutex_, std::adopt_lock};
@@ -44,12 +44,12 @@ std::unique_lock<std::mutex> QueryDispatcher::lock() {
 }
 
 void QueryDispatcher::submit(std::span<const WaitingQuery> queries) {
-  // Workers wait for the lock meanwhile.
+  // In batches, since workers wait for the lock meanwhile.
   constexpr std::size_t at_once = 32;
   while (!queries.empty()) {
-    const std::size_t some = std::min(at_once, queries.size());
-    enter(queries.first(some));
-    queries = queries.subspan(some);
+    const std::size_t batch = std::min(at_once, queries.size());
+    enter(queries.first(batch));
+    queries = queries.subspan(batch);
   }
 }
 
@@ -59,7 +59,7 @@ void QueryDispatcher::enter(std::span<const WaitingQuery> queries) {
   const auto has_room = [&] { return schedule_->size() < max_waiting_ || cpu_.workers + gpu_.workers == 0; };
   for (WaitingQuery query : queries) {
     if (!has_room()) {
-      calls.emplace();  // wakes those who are to make room
+      calls.emplace();  // wakes the workers that will make room
       submitter_waits_ = true;
       room_.wait(locked, has_room);
       submitter_waits_ = false;
@@ -78,23 +78,23 @@ DispatchFigures QueryDispatcher::finish() {
   ended_.wait(locked, [&] { return is_at_rest(); });
   if (schedule_->size() > 0) {
     if (cpu_.workers + gpu_.workers == 0) std::rethrow_exception(failure_);
-    throw InvalidArgument("this schedule gives queries to a kind of processor that is not there");
+    throw InvalidArgument("this schedule assigns queries to a kind of processor without workers");
   }
   return figures_;
 }
 
 bool QueryDispatcher::is_at_rest() const {
-  // Who was called has yet to look.
+  // A woken worker has not checked the queue yet.
   return running_ == 0 &&
          (schedule_->size() == 0 || cpu_.idle.size() + gpu_.idle.size() == cpu_.workers + gpu_.workers);
 }
 
 void QueryDispatcher::call_one(Side& side, Calls& calls) {
   if (side.idle.empty()) return;
-  // The last that was idle may not sleep yet, and those before it need not wake.
+  // The worker that became idle last may not be asleep yet.
   Place& place = *side.idle.back();
   side.idle.pop_back();
-  // Waking a thread takes microseconds: only who sleeps.
+  // Waking a thread takes microseconds, so only sleepers are notified.
   if (place.state.exchange(PlaceState::called) == PlaceState::sleeps) calls.add(place);
 }
 
@@ -104,7 +104,7 @@ void QueryDispatcher::call_all(Calls& calls) {
 }
 
 void QueryDispatcher::call_for_work(Processor processor, Calls& calls) {
-  // Workers of a kind are alike, so one is enough. It also looks for what is meant for a kind that has failed.
+  // Workers of a kind are interchangeable, so one is enough. It also takes queries meant for a kind that has failed.
   const bool others_failed = failure_ != nullptr && side(other_than(processor)).workers == 0;
   if (schedule_->offers(processor, now_us()) || (others_failed && schedule_->size() > 0))
     call_one(side(processor), calls);
@@ -113,12 +113,12 @@ void QueryDispatcher::call_for_work(Processor processor, Calls& calls) {
 std::vector<WaitingQuery> QueryDispatcher::take(const DispatchWorker& worker, Processor& meant_for) {
   meant_for = worker.processor;
   if (schedule_->size() == 0) return {};
-  std::vector<WaitingQuery> taken = schedule_->take(meant_for, now_us(), worker.most);
+  std::vector<WaitingQuery> taken = schedule_->take(meant_for, now_us(), worker.max_queries);
   const Processor other = other_than(meant_for);
-  // Of a kind that has failed, what is meant for it goes to who is left.
+  // Queries meant for a kind that has failed go to the other kind.
   if (taken.empty() && side(other).workers == 0 && failure_ != nullptr) {
     meant_for = other;
-    taken = schedule_->take(other, now_us(), worker.most);
+    taken = schedule_->take(other, now_us(), worker.max_queries);
   }
   return taken;
 }
@@ -128,7 +128,7 @@ void QueryDispatcher::work(const DispatchWorker& worker, Place& place) {
   auto locked = lock();
   const auto unlock = [&] {
     locked.unlock();
-    calls.emplace();  // wakes those of before
+    calls.emplace();  // wakes the workers called so far
   };
   while (!dropping_) {
     Processor meant_for{};
@@ -144,7 +144,7 @@ void QueryDispatcher::work(const DispatchWorker& worker, Place& place) {
     }
     ++running_;
     if (submitter_waits_) room_.notify_one();
-    // What it has left may be for others like it, whom nothing else would call.
+    // Remaining queries may be for its peers, which nothing else would call.
     call_for_work(worker.processor, *calls);
     unlock();
     std::exception_ptr thrown;
@@ -164,17 +164,17 @@ void QueryDispatcher::work(const DispatchWorker& worker, Place& place) {
       failure_ = thrown;
       return leave_out(worker, std::span(queries).subspan(answered), *calls);
     }
-    // Others may have been waiting for this one to become idle.
+    // The other kind may have been waiting for this worker to become idle.
     call_for_work(other_than(worker.processor), *calls);
   }
 }
 
 void QueryDispatcher::wait_for_call(Place& place) {
-  // Waking a thread takes about as long as a short query.
+  // Spins first: waking a thread takes about as long as a short query.
   constexpr auto patience = std::chrono::microseconds(50);
   const auto end = WallClock::now() + patience;
   while (place.state == PlaceState::waits && WallClock::now() < end) {
-    // A thread that needs the core may have it.
+    // Yields the core between spins.
     for (int i = 0; i < 20 && place.state == PlaceState::waits; ++i) _mm_pause();
     std::this_thread::yield();
   }
@@ -197,7 +197,7 @@ void QueryDispatcher::leave_out(const DispatchWorker& worker, std::span<const Wa
   } catch (const std::exception& error) {
     figures_.failures.emplace_back(error.what());
   } catch (...) {
-    figures_.failures.emplace_back("an unknown error");
+    figures_.failures.emplace_back("unknown error");
   }
   --side(worker.processor).workers;
   for (const WaitingQuery& query : queries) schedule_->add(query);

@@ -43,8 +43,8 @@ QueryFeatures features_of(std::span<const QueryEngine* const> engines, QueryView
 
 namespace {
 
-CostPredictor on_gpu(const CostModel& costs, const StreamWorkload& of, std::size_t batch) {
-  return costs.predictor({Processor::gpu, of.algorithm, of.strategy, of.k, batch});
+CostPredictor on_gpu(const CostModel& costs, const StreamWorkload& workload, std::size_t batch) {
+  return costs.predictor({Processor::gpu, workload.algorithm, workload.strategy, workload.k, batch});
 }
 
 }  // namespace

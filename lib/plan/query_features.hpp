@@ -14,7 +14,7 @@
 #include "quern/plan/schedule_policy.hpp"
 #include "quern/search/query_engine.hpp"
 
-/// What the time of a query is predicted from, before it runs.
+/// Features of a query from which its time is predicted before it runs.
 namespace quern {
 
 /// Takes a further list of a query into its features.
@@ -26,37 +26,37 @@ QueryFeatures features_of(const IndexReader& index, QueryView query, Matching ma
 /// Those of a query over all shards of an index, whose engines remember its terms: each term's lists count as one.
 QueryFeatures features_of(std::span<const QueryEngine* const> engines, QueryView query, Matching matching);
 
-/// How the queries of a stream are answered.
+/// The algorithms of a stream's queries.
 struct StreamWorkload {
-  std::string_view algorithm, strategy;  ///< the strategy is that of GPUs
+  std::string_view algorithm, strategy;  ///< strategy: for GPUs
   std::size_t k = 10;
-  std::size_t max_batch = 1;  ///< queries that a GPU answers together
+  std::size_t max_batch = 1;  ///< queries per GPU batch
 };
 
-/// What schedules are told of queries.
+/// Predicts queries' times for schedules.
 class QueryPredictor {
  public:
-  /// The costs must outlive it, and stay where they are.
+  /// The costs must outlive the object and must not move.
   QueryPredictor(const CostModel& costs, const StreamWorkload& workload);
-  /// A query's features, and what it is predicted to take. It has no number and no times of its own yet.
+  /// A query with its features and predicted times, but without number, arrival and deadline.
   WaitingQuery predict(const QueryFeatures& features) const;
-  /// Microseconds on a GPU that answers nothing else.
+  /// Microseconds on an otherwise idle GPU.
   double alone_us(const QueryFeatures& features) const { return alone_.us(features); }
 
  private:
   CostPredictor cpu_, gpu_, alone_;
 };
 
-/// What a GPU's batch takes besides what its queries add, by their number: copies, kernels that start, and threads that
-/// wait for the longest query of a small batch.
+/// The overhead of a GPU batch by its number of queries: copies, kernel starts, and threads that wait for the longest
+/// query of a small batch.
 class BatchOverhead {
  public:
   /// None.
   BatchOverhead() = default;
-  /// Microseconds by numbers of queries, at least 1; none is negative.
+  /// Microseconds by number of queries (at least 1); not negative.
   explicit BatchOverhead(std::map<std::size_t, double> us_by_queries) : points_(std::move(us_by_queries)) {}
 
-  /// Of so many queries: on the line between the numbers around it, and that of the nearest one beyond them.
+  /// The overhead of `queries` queries: interpolated linearly, constant beyond the known numbers.
   double us(std::size_t queries) const {
     if (points_.empty()) return 0;
     const auto above = points_.lower_bound(queries);
@@ -67,7 +67,7 @@ class BatchOverhead {
     return low_us + share * (above->second - low_us);
   }
 
-  /// Whether all of these times are finite.
+  /// Whether all times are finite.
   bool is_finite() const {
     return std::all_of(points_.begin(), points_.end(), [](const auto& point) { return std::isfinite(point.second); });
   }

@@ -12,14 +12,14 @@ namespace quern {
 namespace {
 
 constexpr SchedulePolicy policies[] = {
-    {"first", make_first_to_end_queues, "each query where it is predicted to end first, with what waits there already"},
+    {"first", make_first_to_end_queues, "each query where it is predicted to end first, behind those that wait there"},
     {"ding", make_stealing_queues,
      "three queues: for the CPU, for GPUs, for either; idle processors steal (Ding et al. 2009)"},
     {"lbd", make_block_threshold_queues,
      "queries of fewer blocks than a threshold on GPUs, others on the CPU (Huang et al. 2017)"},
     {"sd", make_random_queues, "half of the queries on either, at random (Huang et al. 2017)"},
     {"share", make_cost_share_queue,
-     "GPUs take a share of the predicted costs, first of queries whose lists are there (Wang et al. 2017)"},
+     "GPUs take a share of the predicted costs, first queries whose lists they hold (Wang et al. 2017)"},
     {"better", make_one_at_a_time_queue,
      "one query after another, each where it is predicted to take less time (Ding et al. 2009)"},
     {"cpu", make_cpu_queue, "all on the CPU"},
@@ -36,8 +36,7 @@ const SchedulePolicy& schedule_policy_named(std::string_view name) {
 
 namespace {
 
-/// One queue, first come, first served. While one processor works, all others are idle (Ding et al. 2009: the better of
-/// the two).
+/// One queue, first come, first served. Only one processor works at a time (Ding et al. 2009: the better of the two).
 class OneAtATimeQueue final : public ScheduleQueues {
  public:
   explicit OneAtATimeQueue(const ScheduleOptions& options) : gpu_batch_us_(options.gpu_batch_us) {}
@@ -69,7 +68,7 @@ std::unique_ptr<ScheduleQueues> make_one_at_a_time_queue(const ScheduleOptions& 
   return std::make_unique<OneAtATimeQueue>(options);
 }
 
-// Schedules that give each query to one kind of processor when it arrives, for good.
+// Schedules that assign each query to one kind of processor on arrival.
 
 namespace {
 
@@ -80,9 +79,9 @@ class DividedQueues final : public ScheduleQueues {
       : cpu_threads_(options.cpu_threads), choose_(std::move(choose)) {}
 
   void add(const WaitingQuery& query) override { queue_of(choose_(query)).push_back(query); }
-  std::vector<WaitingQuery> take(Processor processor, double, std::size_t most) override {
+  std::vector<WaitingQuery> take(Processor processor, double, std::size_t max_queries) override {
     std::deque<WaitingQuery>& queue = queue_of(processor);
-    const std::size_t count = queries_at_once(processor, queue.size(), most, cpu_threads_);
+    const std::size_t count = queries_at_once(processor, queue.size(), max_queries, cpu_threads_);
     std::vector<WaitingQuery> taken;
     for (; taken.size() < count && !queue.empty(); queue.pop_front()) taken.push_back(queue.front());
     return taken;
@@ -121,8 +120,8 @@ std::unique_ptr<ScheduleQueues> make_random_queues(const ScheduleOptions& option
 
 namespace {
 
-/// One queue, by what a GPU lacks of the queries' lists: GPUs take from the one end, threads of the CPU from the other
-/// (Wang et al. 2017, section 4.3). Costs are those predicted for the CPU.
+/// One queue, ordered by the bytes of a query's lists that GPUs lack: GPUs take from one end, CPU threads from the
+/// other (Wang et al. 2017, section 4.3). Costs are those predicted for the CPU.
 class CostShareQueue final : public ScheduleQueues {
  public:
   explicit CostShareQueue(const ScheduleOptions& options) : gpu_share_(options.gpu_share) {}
@@ -131,14 +130,14 @@ class CostShareQueue final : public ScheduleQueues {
     arrived_us_ += query.expected_cpu_us;
     queue_.emplace(std::pair(query.missing_bytes, query.number), query);
   }
-  /// A GPU's batch ends where its share is used up. A processor that has had its share steals one query at a time.
-  std::vector<WaitingQuery> take(Processor processor, double, std::size_t most) override {
+  /// A GPU's batch ends when its share is used up. A processor that has used up its share steals one query at a time.
+  std::vector<WaitingQuery> take(Processor processor, double, std::size_t max_queries) override {
     std::vector<WaitingQuery> taken;
     if (processor == Processor::cpu) {
       if (!queue_.empty()) taken.push_back(remove(std::prev(queue_.end())));
       return taken;
     }
-    while (!queue_.empty() && taken.size() < most && (taken.empty() || given_us_ < gpu_share_ * arrived_us_)) {
+    while (!queue_.empty() && taken.size() < max_queries && (taken.empty() || given_us_ < gpu_share_ * arrived_us_)) {
       taken.push_back(remove(queue_.begin()));
       given_us_ += taken.back().expected_cpu_us;
     }
@@ -147,7 +146,7 @@ class CostShareQueue final : public ScheduleQueues {
   std::size_t size() const override { return queue_.size(); }
 
  private:
-  /// In the order of missing bytes, then of arrival.
+  /// Ordered by missing bytes, then by arrival.
   using Queue = std::map<std::pair<std::uint64_t, std::uint64_t>, WaitingQuery>;
 
   WaitingQuery remove(Queue::iterator place) {
@@ -158,7 +157,7 @@ class CostShareQueue final : public ScheduleQueues {
 
   double gpu_share_;
   Queue queue_;
-  double arrived_us_ = 0, given_us_ = 0;  ///< expected costs of all queries, and of those that GPUs took
+  double arrived_us_ = 0, given_us_ = 0;  ///< expected cost of all queries, and of those that GPUs took
 };
 
 }  // namespace

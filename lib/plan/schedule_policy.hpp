@@ -11,15 +11,15 @@
 /// How a CPU and GPUs share the queries of a stream.
 namespace quern {
 
-/// A query that waits for a processor. Times are in microseconds.
+/// A query that waits for a processor. Times in microseconds.
 struct WaitingQuery {
-  std::uint64_t number = 0;         ///< in the order of arrival; of no other query
+  std::uint64_t number = 0;         ///< unique, in the order of arrival
   double arrival_us = 0;            ///< since the stream began
-  double deadline_us = 0;           ///< after its arrival; 0: it has none
-  double expected_cpu_us = 0;       ///< on one thread
-  double expected_gpu_us = 0;       ///< that it adds to a GPU's batch
+  double deadline_us = 0;           ///< after arrival; 0: none
+  double expected_cpu_us = 0;       ///< on one CPU thread
+  double expected_gpu_us = 0;       ///< added to a GPU's batch
   std::uint64_t blocks = 0;         ///< of its lists
-  std::uint64_t missing_bytes = 0;  ///< of its lists, that GPUs lack
+  std::uint64_t missing_bytes = 0;  ///< of its lists that GPUs lack
 
   double expected_us(Processor processor) const {
     return processor == Processor::cpu ? expected_cpu_us : expected_gpu_us;
@@ -28,15 +28,15 @@ struct WaitingQuery {
 
 struct ScheduleOptions {
   unsigned cpu_threads = 1, gpus = 1;
-  /// That each GPU is given at a time: one is made, one runs, one has its answers taken.
+  /// Batches per GPU: one is prepared, one runs, and the answers of one are collected.
   unsigned gpu_batches = 3;
-  double gpu_batch_us = 0;           ///< expected, what a small batch takes besides what its queries add
-  std::uint64_t max_blocks = 30000;  ///< of the queries that `lbd` gives to GPUs
-  double gpu_share = 0.5;            ///< of the expected costs, for `share`
+  double gpu_batch_us = 0;           ///< expected overhead of a small batch
+  std::uint64_t max_blocks = 30000;  ///< per query that `lbd` assigns to GPUs
+  double gpu_share = 0.5;            ///< the GPUs' share of expected costs, for `share`
   std::uint64_t seed = 1;            ///< for `sd`
 };
 
-/// The queries that wait, and who takes which. Not thread-safe.
+/// The waiting queries, and their assignment to processors. Not thread-safe.
 class ScheduleQueues {
  public:
   ScheduleQueues() = default;
@@ -44,17 +44,17 @@ class ScheduleQueues {
   ScheduleQueues& operator=(const ScheduleQueues&) = delete;
   virtual ~ScheduleQueues() = default;
 
-  /// A query has arrived.
+  /// Adds a query that has arrived.
   virtual void add(const WaitingQuery& query) = 0;
-  /// What an idle thread of the CPU, or a GPU that may be given a batch, is to work on next: at most `most` queries, at
-  /// least 1 unless it is to stay idle until another query arrives or another processor becomes idle. A thread of the
-  /// CPU answers them one by one; it gets several only where many wait, and as many are left for each of the others.
-  virtual std::vector<WaitingQuery> take(Processor processor, double now_us, std::size_t most) = 0;
-  /// Whether an idle processor of this kind may find something to take; it costs time to look in vain.
+  /// Takes the next queries for an idle CPU thread, or for a GPU that has room for a batch: 1 to `max_queries`, or none
+  /// if it should wait until a query arrives or another processor becomes idle. A CPU thread answers them one by one;
+  /// it gets several only if as many are left for each of the others.
+  virtual std::vector<WaitingQuery> take(Processor processor, double now_us, std::size_t max_queries) = 0;
+  /// Whether take() may return queries to an idle processor of this kind: waking one in vain costs time.
   virtual bool offers(Processor, double /*now_us*/) const { return size() > 0; }
-  /// A thread of the CPU, or a GPU, has ended what was taken at a time.
+  /// A CPU thread or GPU has finished the queries of one take().
   virtual void ended(Processor, double /*now_us*/) {}
-  /// Queries that wait.
+  /// The number of waiting queries.
   virtual std::size_t size() const = 0;
 };
 
@@ -65,10 +65,10 @@ struct SchedulePolicy {
 };
 
 std::span<const SchedulePolicy> all_schedule_policies();
-/// Throws InvalidArgument if there is none.
+/// Throws InvalidArgument, listing all names, if there is no such policy.
 const SchedulePolicy& schedule_policy_named(std::string_view name);
 
-/// Those of the registry, each in a source of its own.
+/// The makers of the registered policies.
 std::unique_ptr<ScheduleQueues> make_cpu_queue(const ScheduleOptions& options);
 std::unique_ptr<ScheduleQueues> make_gpu_queue(const ScheduleOptions& options);
 std::unique_ptr<ScheduleQueues> make_block_threshold_queues(const ScheduleOptions& options);

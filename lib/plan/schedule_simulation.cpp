@@ -12,10 +12,10 @@
 namespace quern {
 namespace {
 
-/// Work that a processor has begun.
+/// Work in progress.
 struct Running {
   double end_us = 0;
-  std::uint64_t order = 0;  ///< of beginning, which decides between equal ends
+  std::uint64_t order = 0;  ///< of start; breaks ties of equal ends
   Processor processor = Processor::cpu;
   std::size_t gpu = 0;
   std::vector<std::uint64_t> queries;
@@ -26,8 +26,8 @@ struct Running {
 };
 
 struct SimulatedGpu {
-  unsigned batches = 0;  ///< that it has been given
-  double free_us = 0;    ///< when it will have worked on these
+  unsigned batches = 0;  ///< in progress
+  double free_us = 0;    ///< when these are done
   double busy_us = 0;
 };
 
@@ -50,13 +50,13 @@ class Simulation {
         end_next();
       else
         arrive(arrived++);
-      // What happens at the same time is seen as a whole.
+      // Handles simultaneous events together.
       if (happens_now(arrived)) continue;
       start_gpus();
       start_threads();
     }
     if (schedule_.size() > 0)
-      throw InvalidArgument("this schedule gives queries to a kind of processor that the machine does not have");
+      throw InvalidArgument("this schedule assigns queries to a kind of processor that the machine lacks");
     return figures();
   }
 
@@ -101,7 +101,7 @@ class Simulation {
   }
 
   void start_gpus() {
-    // Of those that may be given a batch, the one that will be free first.
+    // Batches go to the GPU that will be free first.
     for (auto gpu = next_gpu(); gpu != gpus_.end(); gpu = next_gpu()) {
       const auto taken = schedule_.take(Processor::gpu, now_us_, machine_.max_batch);
       if (taken.empty()) return;
@@ -125,7 +125,7 @@ class Simulation {
     return first == gpus_.end() || first->batches == machine_.gpu_batches ? gpus_.end() : first;
   }
 
-  /// What passes until a processor begins that was idle: one that takes what has just arrived.
+  /// The delay of a processor that was idle, as it is when it takes a query that has just arrived.
   double hand_over_us(const std::vector<WaitingQuery>& taken) const {
     return taken.back().arrival_us == now_us_ ? machine_.hand_over_us : 0;
   }
@@ -164,17 +164,17 @@ class Simulation {
 void check(std::span<const SimulatedQuery> queries, const SimulatedMachine& machine) {
   const auto is_time = [](double us) { return us >= 0 && std::isfinite(us); };
   if (!is_time(machine.hand_over_us) || !machine.gpu_overhead.is_finite() || !machine.gpu_latency.is_finite())
-    throw InvalidArgument("a simulated machine has a time that is negative or not finite");
+    throw InvalidArgument("a time of the simulated machine is negative or not finite");
   if (machine.max_batch == 0 || machine.gpu_batches == 0)
     throw InvalidArgument("a simulated GPU needs a batch of at least one query");
   double last_us = 0;
   for (const SimulatedQuery& query : queries) {
-    const WaitingQuery& of = query.waiting;
-    for (const double us :
-         {of.arrival_us, of.deadline_us, of.expected_cpu_us, of.expected_gpu_us, query.cpu_us, query.gpu_us})
-      if (!is_time(us)) throw InvalidArgument("a simulated query has a time that is negative or not finite");
-    if (of.arrival_us < last_us) throw InvalidArgument("simulated queries are not in the order of their arrivals");
-    last_us = of.arrival_us;
+    const WaitingQuery& waiting = query.waiting;
+    for (const double us : {waiting.arrival_us, waiting.deadline_us, waiting.expected_cpu_us, waiting.expected_gpu_us,
+                            query.cpu_us, query.gpu_us})
+      if (!is_time(us)) throw InvalidArgument("a time of a simulated query is negative or not finite");
+    if (waiting.arrival_us < last_us) throw InvalidArgument("simulated queries are not in the order of arrival");
+    last_us = waiting.arrival_us;
   }
 }
 

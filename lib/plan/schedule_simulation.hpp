@@ -9,46 +9,47 @@
 #include "quern/plan/schedule_policy.hpp"
 #include "quern/search/query_statistics.hpp"
 
-/// A stream of queries on a CPU and GPUs, with a virtual clock: decisions by predictions, durations as measured.
+/// Simulates a stream of queries on a CPU and GPUs with a virtual clock: decisions by predictions, durations as
+/// measured.
 namespace quern {
 
-/// A query of a simulated stream. Times are in microseconds.
+/// A query of a simulated stream. Times in microseconds.
 struct SimulatedQuery {
   WaitingQuery waiting;
-  double cpu_us = 0;  ///< that it takes on a thread of the CPU
-  double gpu_us = 0;  ///< that it adds to a GPU's batch
+  double cpu_us = 0;  ///< on a CPU thread
+  double gpu_us = 0;  ///< added to a GPU's batch
 };
 
 struct SimulatedMachine {
   unsigned cpu_threads = 1, gpus = 1;
-  std::size_t max_batch = 1;   ///< queries
-  unsigned gpu_batches = 1;    ///< that each GPU is given at a time; it works on the queries of one after the other
-  BatchOverhead gpu_overhead;  ///< of its work on a batch, which keeps it busy
-  BatchOverhead gpu_latency;   ///< what passes besides until the batch is answered, while it may work on others
-  double hand_over_us = 0;     ///< from a query's arrival until an idle processor begins with it
+  std::size_t max_batch = 1;   ///< queries per batch
+  unsigned gpu_batches = 1;    ///< in progress per GPU; it works on one after the other
+  BatchOverhead gpu_overhead;  ///< of a batch; keeps the GPU busy
+  BatchOverhead gpu_latency;   ///< further time until a batch is answered; the GPU may work on others
+  double hand_over_us = 0;     ///< from a query's arrival until an idle processor starts on it
 };
 
 struct ScheduleFigures {
   std::uint64_t queries = 0, on_cpu = 0, on_gpu = 0;
-  std::uint64_t batches = 0;                      ///< of GPUs
-  std::uint64_t missed = 0;                       ///< that were not answered within their deadline
+  std::uint64_t batches = 0;                      ///< on GPUs
+  std::uint64_t missed = 0;                       ///< queries answered after their deadline
   LatencySummary response;                        ///< from arrival to answer
-  double seconds = 0;                             ///< from the stream's beginning to the last answer
-  double cpu_busy_share = 0, gpu_busy_share = 0;  ///< of these, of all threads and of all GPUs
+  double seconds = 0;                             ///< from the stream's start to the last answer
+  double cpu_busy_share = 0, gpu_busy_share = 0;  ///< shares of `seconds`, over all threads and all GPUs
 };
 
-/// Runs the stream. A processor works on what it took to its end; a GPU takes a batch of what waits whenever it has
-/// fewer than it may be given at a time. Queries must be in the order of their arrivals. Throws InvalidArgument if they
-/// are not, a time is negative or not finite, or the schedule gives queries to processors that the machine lacks.
+/// Simulates the stream. Processors are not preempted; a GPU takes another batch whenever it has fewer than
+/// gpu_batches. Throws InvalidArgument if queries are not in the order of arrival, a time is negative or not finite, or
+/// the schedule assigns queries to processors that the machine lacks.
 ScheduleFigures simulate_schedule(std::span<const SimulatedQuery> queries, const SimulatedMachine& machine,
                                   ScheduleQueues& schedule);
 
-/// Times of so many arrivals, in microseconds: a Poisson process of `rate` queries per second, which is above 0.
+/// `count` arrival times, in microseconds: a Poisson process of `rate` queries per second, above 0.
 std::vector<double> poisson_arrivals(std::size_t count, double rate, std::uint64_t seed);
 
-/// The highest rate, to 1 %, up to which the share of missed deadlines is at most `allowed`; 0 if it is more at the
-/// lowest rate, and the highest where it never is. `missed_share(rate)` is called about 30 times; it should not fall
-/// with the rate, or which of several such rates is found is not known. 0 < lowest <= highest.
+/// The highest rate, to 1 %, at which the share of missed deadlines is at most `allowed`; 0 if it is higher even at
+/// `lowest`, and `highest` if it never is. Calls `missed_share(rate)` about 30 times; it should not decrease with the
+/// rate. 0 < lowest <= highest.
 double highest_rate(const std::function<double(double rate)>& missed_share, double allowed, double lowest,
                     double highest);
 

@@ -8,19 +8,18 @@
 namespace quern {
 namespace {
 
-/// Queries by a number that does not change, least first, ties by age.
+/// Queries in ascending order of a fixed rank, ties by age.
 using Ranking = std::set<std::pair<double, std::uint64_t>>;
 
-/// Of either kind of processor.
+/// One value per kind of processor.
 template <class Value>
 struct PerProcessor {
   Value cpu, gpu;
   Value& of(Processor processor) { return processor == Processor::cpu ? cpu : gpu; }
 };
 
-/// Ding et al. 2009, section 5: a queue for each kind of processor with the queries that it is predicted to answer
-/// clearly faster, and a third one for the others. What the paper leaves open is settled in add(), next_own() and
-/// steal().
+/// Ding et al. 2009, section 5: a queue per kind of processor with the queries that it should answer clearly faster,
+/// and a third one for the others. add(), next_own() and steal() decide what the paper leaves open.
 class StealingQueues final : public ScheduleQueues {
  public:
   explicit StealingQueues(const ScheduleOptions& options) : gpu_batch_us_(options.gpu_batch_us) {}
@@ -38,10 +37,10 @@ class StealingQueues final : public ScheduleQueues {
     waiting_.emplace(query.number, place);
   }
 
-  /// A GPU fills its batch with what is its own or may be either's, but steals only one at a time.
-  std::vector<WaitingQuery> take(Processor processor, double now_us, std::size_t most) override {
+  /// A GPU fills its batch from its own queue and the third one, but steals only one at a time.
+  std::vector<WaitingQuery> take(Processor processor, double now_us, std::size_t max_queries) override {
     std::vector<WaitingQuery> taken;
-    const std::size_t count = processor == Processor::cpu ? 1 : most;
+    const std::size_t count = processor == Processor::cpu ? 1 : max_queries;
     while (taken.size() < count) {
       std::optional<std::uint64_t> next = next_urgent(processor, now_us);
       if (!next) next = next_own(processor, now_us);
@@ -60,20 +59,20 @@ class StealingQueues final : public ScheduleQueues {
     Processor preferred;
     bool is_clear;
   };
-  /// A processor's time must be less than the other's by this factor for a query to be clearly its own.
+  /// A query belongs clearly to a processor that is faster by this factor.
   static constexpr double clearly = 1.2;
-  /// Of its deadline, a query may wait this share before it goes first.
+  /// A query becomes urgent once it has waited this share of its deadline.
   static constexpr double patience = 0.5;
-  /// Of queries that take about the same time there may be thousands.
-  static constexpr std::size_t most_looked_at = 8;
+  /// Limits the search: thousands of queries may have about the same rank.
+  static constexpr std::size_t max_checked = 8;
 
-  /// What a query alone takes, never 0.
+  /// The time of a query alone, never 0.
   double cost(const WaitingQuery& query, Processor processor) const {
-    constexpr double least_us = 1e-3;
+    constexpr double floor_us = 1e-3;
     const double fixed = processor == Processor::gpu ? gpu_batch_us_ : 0;
-    return std::max(query.expected_us(processor) + fixed, least_us);
+    return std::max(query.expected_us(processor) + fixed, floor_us);
   }
-  /// A processor's time for a query, by the other's.
+  /// A processor's time for a query divided by the other's.
   double affinity(const WaitingQuery& query, Processor processor) const {
     return cost(query, processor) / cost(query, other_than(processor));
   }
@@ -85,7 +84,7 @@ class StealingQueues final : public ScheduleQueues {
     return cost(query, processor) * affinity(query, processor);
   }
 
-  /// The query with the earliest deadline, if half of its time has passed.
+  /// The query with the earliest deadline, if it is urgent.
   std::optional<std::uint64_t> next_urgent(Processor processor, double now_us) {
     for (const auto& [deadline_us, number] : deadlines_.of(processor)) {
       const WaitingQuery& query = waiting_.at(number).query;
@@ -94,14 +93,14 @@ class StealingQueues final : public ScheduleQueues {
     }
     return {};
   }
-  /// The query with the least rank times the share of the deadline that is left, of those with the least ranks. Others
-  /// than urgent queries have at least half of it left, so that few need to be looked at.
+  /// Among the queries with the least ranks, the one with the least rank times remaining share of its deadline. At
+  /// least half of it remains unless a query is urgent, so that few queries need checking.
   std::optional<std::uint64_t> next_own(Processor processor, double now_us) {
     std::optional<std::uint64_t> best;
     double least = 0;
-    std::size_t looked_at = 0;
+    std::size_t checked = 0;
     for (const auto& [rank, number] : own_.of(processor)) {
-      if ((best && patience * rank >= least) || ++looked_at > most_looked_at) break;
+      if ((best && patience * rank >= least) || ++checked > max_checked) break;
       const WaitingQuery& query = waiting_.at(number).query;
       const double waited = query.deadline_us > 0 ? (now_us - query.arrival_us) / query.deadline_us : 0;
       const double urgency = rank * std::max(1 - waited, patience);
@@ -109,7 +108,7 @@ class StealingQueues final : public ScheduleQueues {
     }
     return best;
   }
-  /// The query of the other kind that loses least.
+  /// The other kind's query that loses least by stealing.
   std::optional<std::uint64_t> steal(Processor processor) {
     const Ranking& others = stealable_.of(other_than(processor));
     if (others.empty()) return {};
@@ -134,7 +133,7 @@ class StealingQueues final : public ScheduleQueues {
   double gpu_batch_us_;
   std::map<std::uint64_t, Place> waiting_;
   PerProcessor<Ranking> own_, stealable_, deadlines_;
-  std::set<std::uint64_t> third_;  ///< the oldest first
+  std::set<std::uint64_t> third_;  ///< oldest first
 };
 
 }  // namespace

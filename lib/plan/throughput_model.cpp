@@ -16,12 +16,12 @@ void check_points(const std::string& name, const std::vector<MeasuredPoint>& poi
   throw InvalidArgument(name + (name.empty() ? "" : ": ") + "no points of " + function + "; " + needed);
 }
 
-/// 0 without points.
+/// All 0 without points.
 InverseFit fit_if_any(const std::vector<MeasuredPoint>& points) {
   return points.empty() ? InverseFit{} : fit_inverse(points);
 }
 
-/// The least value above 0; 1 if there is none.
+/// The least positive value; 1 if there is none.
 double least_positive(const std::vector<MeasuredPoint>& points) {
   double least = std::numeric_limits<double>::infinity();
   for (const MeasuredPoint& point : points)
@@ -29,8 +29,7 @@ double least_positive(const std::vector<MeasuredPoint>& points) {
   return std::isfinite(least) ? least : 1;
 }
 
-/// The least-squares base and over_x, of distances relative to the points; if one of them would be negative, the other
-/// alone.
+/// Fits base and over_x by least squares of relative distances; if one would be negative, fits the other alone.
 void solve(const std::vector<MeasuredPoint>& points, InverseFit& fit) {
   const double least = least_positive(points);
   double w = 0, z1 = 0, z2 = 0, y1 = 0, zy = 0;  // sums of weights, and of 1/x and y with these weights
@@ -43,7 +42,7 @@ void solve(const std::vector<MeasuredPoint>& points, InverseFit& fit) {
     zy += weight * z * point.y;
   }
   const double determinant = w * z2 - z1 * z1;
-  // Points with the same x, or nearly so, do not show how y changes.
+  // Points with (nearly) the same x don't show how y changes.
   const bool one_x = determinant <= 1e-12 * w * z2;
   fit.over_x = one_x ? 0 : (w * zy - z1 * y1) / determinant;
   fit.base = one_x ? y1 / w : (y1 - fit.over_x * z1) / w;
@@ -93,7 +92,7 @@ MemorySplit largest_buffer(const ThroughputModel& model, double cache_bytes, dou
 }  // namespace
 
 InverseFit fit_inverse(const std::vector<MeasuredPoint>& points) {
-  if (points.empty()) throw InvalidArgument("a fit needs points");
+  if (points.empty()) throw InvalidArgument("a fit needs at least one point");
   InverseFit fit;
   fit.points = points.size();
   solve(points, fit);

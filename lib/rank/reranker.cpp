@@ -16,8 +16,8 @@
 namespace quern {
 
 Reranker::Reranker(const IndexReader& index, const ForwardReader& forward, BoundModel model, std::string name,
-                   const FeatureMemory& memory, const AverageLengths* of_all) try
-    : extractor_(index, forward, model.selection, memory, of_all),
+                   const FeatureMemory& memory, const AverageLengths* whole_lengths) try
+    : extractor_(index, forward, model.selection, memory, whole_lengths),
       model_(std::move(model.model)),
       ranker_(make_ranker(model_)),
       name_(std::move(name)) {
@@ -73,7 +73,7 @@ void Reranker::keep_best(std::vector<ScoredDocument>& documents, std::size_t k) 
 
 namespace {
 
-/// Calls visit(feature) for each place of the function that reads a feature, by reference.
+/// Calls visit(feature), by reference, for each place in the function that reads a feature.
 template <class Visit>
 void for_each_read(TreeEnsemble& trees, Visit&& visit) {
   for (TreeInput& input : trees.inputs) visit(input.feature);
@@ -88,7 +88,7 @@ void for_each_read(NetworkModel& network, Visit&& visit) {
   for_each_read(network.trees, visit);
 }
 
-/// Quern's features by name.
+/// Numbers of Quern's features by name.
 std::unordered_map<std::string_view, std::uint32_t> features_by_name() {
   std::unordered_map<std::string_view, std::uint32_t> numbers;
   for (std::uint32_t i = 0; i < all_features().size(); ++i) numbers.emplace(all_features()[i].name, i);
@@ -100,9 +100,10 @@ class Binding {
   Binding(const RankerModel& model, std::span<const std::uint32_t> list, const std::string& name)
       : model_(model), list_(list), name_(name), columns_(model.features.size(), not_used) {}
 
-  /// The column that a feature of the model becomes.
+  /// The column of a feature of the model.
   std::uint32_t column_of(std::uint32_t feature) {
-    if (feature >= columns_.size()) throw InvalidArgument(name_ + ": reads a feature that it does not name");
+    if (feature >= columns_.size())
+      throw InvalidArgument(name_ + ": reads a feature that is not in its list of features");
     std::uint32_t& column = columns_[feature];
     if (column == not_used) {
       const std::uint32_t number = number_of(model_.features[feature]);
@@ -138,7 +139,7 @@ class Binding {
     return list_[number - 1];
   }
 
-  /// Throws unless the model was trained with the list's features, alone or after a column 0.
+  /// Throws if the model was not trained with exactly the list's features, alone or after a column 0.
   void check_columns() const {
     if (model_.columns == 0 || model_.columns == list_.size() || model_.columns == list_.size() + 1) return;
     throw InvalidArgument(
@@ -150,7 +151,7 @@ class Binding {
   const RankerModel& model_;
   std::span<const std::uint32_t> list_;
   const std::string& name_;
-  std::vector<std::uint32_t> columns_;  ///< of each feature of the model
+  std::vector<std::uint32_t> columns_;  ///< by feature of the model
   std::unordered_map<std::string_view, std::uint32_t> by_name_ = features_by_name();
 };
 

@@ -12,15 +12,15 @@
 namespace quern {
 namespace {
 
-/// `or` prunes nothing: its windows are large, but stay in the first or second level of the caches.
+/// `or` prunes nothing, so it uses large windows that still fit the L1 or L2 cache.
 constexpr docid_t min_or_window = 4096, or_windows = 256;
 
-/// What a list of a query has apart: decoded numbers, and term scores or where documents were found.
+/// Bytes that each list allocates for itself: decoded values, and term scores or found postings.
 constexpr std::size_t apart_bytes =
     ScratchMemory::taken_bytes(BlockReader::decoded_bytes) +
     ScratchMemory::taken_bytes(
         std::max(sizeof(float) * (max_block_size + over_write_values), IntersectedList::found_bytes));
-/// What it has in arrays of all lists; those of an intersection grow as lists are opened.
+/// Its elements in arrays of all lists; an intersection's arrays grow as lists are opened.
 constexpr std::size_t array_bytes =
     sizeof(WeightedList) + std::max(sizeof(ListWindow), 3 * sizeof(IntersectedList) + sizeof(ListBounds));
 static_assert(array_bytes + apart_bytes + 1024 <= query_list_bytes, "a decoder takes less than 1 KiB");
@@ -66,7 +66,7 @@ void run_or(const ScoringContext& context, std::span<const WeightedList> lists, 
     if (context.none_above(next, threshold.value(next))) return context.stop_early(next);
     const docid_t begin = cut.begin(cut.of(next)), end = cut.end(cut.of(next));
     for (ListWindow& list : windows) list.add_to(begin, end, scores.data());
-    // Of every document of the window; those that don't pass the threshold need not be added.
+    // The sums of all documents in the window; only those above the threshold are added to the results.
     scores.take_above(static_cast<float>(threshold.value(begin)), begin, end, found);
     found.keep(context.passing);
     add_all(found, top);
@@ -80,9 +80,9 @@ void run_maxscore(const ScoringContext& context, std::span<const WeightedList> l
 }
 
 void run_and(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {
-  // Before any list is decoded; without earlier documents, `top` is not full.
+  // Checked before any list is decoded; `top` is full only if it holds documents from before.
   if (top.full() && context.none_above(context.first, top.worst().score)) return context.stop_early(context.first);
-  // Of a single list, the stored k-th best term score is known before it is read.
+  // A single list's stored k-th best term score primes a union's threshold before anything is read.
   if (lists.size() == 1 && context.first == 0 && !context.visits) return run_auto(context, lists, top);
   ScoredIntersection(context, lists, top).run();
 }
@@ -97,24 +97,24 @@ void run_and_or(const ScoringContext& context, std::span<const WeightedList> lis
 void check_whole_results(const IndexReader& index, const QueryAlgorithm& algorithm) {
   if (algorithm.matching != Matching::all_else_any || !index.manifest().shard || index.manifest().shard->count == 1)
     return;
-  throw InvalidArgument(fmt::format("{}: is shard {} of {}, and {} depends on the results of all; name all shards",
+  throw InvalidArgument(fmt::format("{}: shard {} of {} alone can't answer {}, which needs all shards; name all shards",
                                     index.name(), index.manifest().shard->number, index.manifest().shard->count,
                                     algorithm.name));
 }
 
 namespace {
 
-/// Queries of so many terms have nearly all documents, and their lists' upper bounds say little.
+/// Queries with this many terms match nearly all documents, and their upper bounds are loose.
 constexpr std::size_t many_terms = 10;
-/// Some of their documents can be skipped if results are a smaller part of the collection than this one, and if lists
-/// have so many postings for each of its documents.
+/// Such queries can still skip if k is below 1 / small_part of the collection and its documents have at least
+/// many_postings postings each in the lists.
 constexpr std::size_t small_part = 512, many_postings = 2;
-/// Of a longer list, most blocks can be skipped, which pays for looking at all their rows first; of one that is so many
-/// times as long as the results at least.
+/// In a list longer than short_list and than times_results * k, most blocks can be skipped, which pays for reading all
+/// its block rows first.
 constexpr std::uint64_t short_list = 1024, times_results = 40;
 
-/// The fastest union for a query, as measured in tests/bench/queries.md for collections of 32,000 to 2.5 million
-/// documents. All unions have the same results.
+/// Predicts the fastest union for a query, as measured in tests/bench/queries.md for collections of 32,000 to 2.5
+/// million documents. All unions have the same results.
 auto choose_union(const ScoringContext& context, std::span<const WeightedList> lists, std::size_t k) {
   if (lists.size() == 1)
     return lists.front().list.df < std::max<std::uint64_t>(short_list, times_results * k) ? run_wand : run_bmw;

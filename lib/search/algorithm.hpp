@@ -14,14 +14,14 @@
 /// Query algorithms: functions from the posting lists of a query to its best documents.
 namespace quern {
 
-/// A term of a query, with its list.
+/// A query term's posting list and weight.
 struct WeightedList {
   PostingList list;
-  float weight = 0;  ///< of its impacts: w_t, or n_t for quantized scores
-  double count = 1;  ///< n_t: the weight that the query gives the term, or its occurrences there
+  float weight = 0;  ///< factor of its impacts: w_t, or n_t for quantized scores
+  double count = 1;  ///< n_t: the term's weight in the query, or its occurrences
 };
 
-/// What an algorithm takes in memory for each of a query's lists while it runs, at most: buffers for a block, mostly.
+/// Maximum memory that an algorithm needs for each list of a query, mostly block buffers.
 inline constexpr std::uint64_t query_list_bytes = 12 << 10;
 
 /// The order in which term scores are summed: ascending df, ties by lexicon number.
@@ -46,117 +46,115 @@ bool find_lists(Index& index, QueryView query, bool all_needed, Add&& add) {
   return all_found;
 }
 
-/// How far a query visits one of its lists (Wang et al. 3.3.1): with its lists l(0), l(1), … in the order of summation,
-/// it visits the postings of l(i) up to the last document that it finds in all of l(0) to l(i) before it ends. These
-/// are always a prefix of the list.
+/// The prefix of a list that a query visits (Wang et al. 3.3.1): with lists l(0), l(1), … in the order of summation, it
+/// ends with the last document that the query finds in all of l(0) to l(i).
 struct ListVisit {
   term_t term = 0;
   std::uint64_t df = 0;
-  docid_t end = 0;  ///< one more than the last docID visited; 0 if none is
+  docid_t end = 0;  ///< one past the last docID visited; 0 if there is none
 };
 
-/// What they take in memory.
+/// Memory that the visits take.
 inline std::uint64_t visit_bytes(const std::vector<ListVisit>& visits) { return visits.capacity() * sizeof(ListVisit); }
 
-/// Counts the visits of a query by `and`, run as in Wang et al.: it reads all postings of l(0), skips none because of
-/// another list, and may terminate early after each `round` of them.
+/// Records the visits of `and`, which then runs as in Wang et al.: it reads every posting of l(0) until it terminates
+/// early, possible after each `round` of them.
 struct VisitCount {
   std::uint64_t round = 0;  ///< postings of l(0); a multiple of the index's block size
   std::vector<ListVisit> lists;
 };
 
-/// Documents that share an upper bound of their static scores.
+/// Consecutive documents that share an upper bound of their static scores.
 inline constexpr docid_t static_bound_documents = 512;
 
-/// What an algorithm reads besides the lists.
+/// Input of an algorithm besides the lists.
 struct ScoringContext {
   const IndexReader* index = nullptr;
   QueryStatistics* statistics = nullptr;       ///< never null while an algorithm runs
   std::span<const float> constants;            ///< K_d of each docID
-  bool all_terms_found = true;                 ///< no term of the query is missing from the index
+  bool all_terms_found = true;                 ///< the index contains every term of the query
   bool bounds_hold = true;                     ///< the index's block and list maxima were made with this k1 and b
-  const ImpactQuantizer* quantizer = nullptr;  ///< if scores are sums of the index's quantized impacts
-  std::span<const float> static_scores;        ///< of each docID: what its score's sum begins with; empty: 0
-  std::span<const float> static_score_bounds;  ///< the highest static score of each static_bound_documents documents
-  VisitCount* visits = nullptr;                ///< the visits of `and`, if they are counted
-  std::span<const float> upper_bounds;         ///< of each docID, for the scores from there on; empty: unknown
-  docid_t first = 0;                           ///< `and` adds documents from here on to those that `top` has already
-  const DocumentSet* passing = nullptr;        ///< the documents that may be results; null: all
-  float above = -1;  ///< documents that score no more may be left out of the results; -1 is below all scores
+  const ImpactQuantizer* quantizer = nullptr;  ///< for scores that are sums of the index's quantized impacts
+  std::span<const float> static_scores;        ///< by docID: the score's first addend; empty: 0
+  std::span<const float> static_score_bounds;  ///< highest static score of each static_bound_documents documents
+  VisitCount* visits = nullptr;                ///< receives the visits of `and`; null: not counted
+  std::span<const float> upper_bounds;         ///< by docID: of its score and all later ones; empty: unknown
+  docid_t first = 0;                           ///< `and` starts here; `top` holds earlier documents
+  const DocumentSet* passing = nullptr;        ///< documents that pass the filter; null: all
+  float above = -1;  ///< documents that don't score more may be left out; -1 is below all scores
 
-  /// Stands for the score of a document without any of the terms: below all scores, which may be 0 with static scores.
+  /// Marks documents without any of the terms: below all scores, which may be 0 with static scores.
   float nothing() const { return static_scores.empty() ? 0.0f : -1.0f; }
-  /// How many numbers a score of n terms is the sum of.
+  /// The number of addends in a score of n terms.
   std::size_t addends(std::size_t n) const { return n + (static_scores.empty() ? 0 : 1); }
-  /// Upper bound of the static scores of the documents in [begin, end), which are some.
+  /// Upper bound of the static scores in [begin, end), which must not be empty.
   float static_score_bound(docid_t begin, docid_t end) const {
     if (static_scores.empty()) return 0;
     const auto bounds = static_score_bounds.subspan(begin / static_bound_documents);
     return *std::max_element(bounds.begin(),
                              bounds.begin() + (end - 1) / static_bound_documents - begin / static_bound_documents + 1);
   }
-  /// Whether documents in [begin, end) may be results, whatever they score.
+  /// Whether any document in [begin, end) passes the filter.
   bool some_pass(docid_t begin, docid_t end) const { return !passing || passing->next(begin, end) < end; }
-  /// Whether no document from `docid` on scores more than `score`. If an algorithm processes documents in docID order
-  /// and k of them score at least that, there are no more results (Wang et al. 3.2).
+  /// Whether no document from `docid` on scores more than `score`. An algorithm that works in docID order can then stop
+  /// once it has k documents with at least that score (Wang et al. 3.2).
   bool none_above(docid_t docid, float score) const {
     return docid < upper_bounds.size() && upper_bounds[docid] <= score;
   }
-  /// Notes that `count` ascending documents are in all lists up to list i.
+  /// Records that `count` ascending documents are in all lists up to list i.
   void visit(std::size_t i, const docid_t* docids, std::size_t count) const {
     if (visits && count > 0) visits->lists[i].end = docids[count - 1] + 1;
   }
-  /// Whether a query that has read `postings` postings of its first list may terminate early.
+  /// Whether a query may terminate early after `postings` postings of its first list.
   bool may_stop(std::uint64_t postings) const { return !visits || postings % visits->round == 0; }
-  /// Notes that no document from `docid` on was scored.
+  /// Records that no document from `docid` on was scored.
   void stop_early(docid_t docid) const {
     statistics->stopped_at = docid;
     statistics->stopped_early = 1;
   }
 };
 
-/// Which documents an algorithm finds.
+/// The documents that an algorithm finds.
 enum class Matching {
   any,          ///< with at least one of the terms
   all,          ///< with all terms: none if a term is not in the index
-  all_else_any  ///< with all terms if there are k of them, else with any
+  all_else_any  ///< with all terms if there are k such documents, otherwise with any
 };
 
 struct QueryAlgorithm {
-  /// As options have it.
   std::string_view name;
   /// One line for help texts.
   std::string_view description;
   Matching matching = Matching::any;
-  /// Adds documents to `top`, so that it contains the k best and their exact scores. `lists` are in the order of
+  /// Adds documents to `top`, which then holds the k best with their exact scores. `lists` are in the order of
   /// summation (summed_before()); there is at least one.
   void (*run)(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) = nullptr;
 };
 
-/// All algorithms, in the order in which help texts show them; the first is the default. The one place to add one; what
-/// `auto` chooses from is in automatic.cpp.
+/// All algorithms, in the order of help texts; the first is the default. Add new ones here, and unions that `auto` may
+/// choose in choose_union().
 const std::vector<QueryAlgorithm>& all_algorithms();
 
-/// Throws InvalidArgument, with all names, if no algorithm has this name.
+/// Throws InvalidArgument, listing all names, if there is no such algorithm.
 const QueryAlgorithm& algorithm_named(std::string_view name);
 
-/// The union that is predicted to be the fastest for the query: one of the next four.
+/// The union predicted to be fastest for the query: one of the next four.
 void run_auto(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
-/// The exhaustive union, document at a time: scores every posting of every list. The baseline of all others.
+/// The exhaustive union, document at a time: scores every posting of every list. The baseline for the others.
 void run_or(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
-/// MaxScore over windows of documents with block maxima: doesn't score what cannot be a result.
+/// MaxScore over windows of documents with block maxima: skips postings that cannot matter.
 void run_maxscore(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
 /// WAND: skips documents whose lists' upper bounds sum up to too little, from pivot to pivot.
 void run_wand(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
-/// Block-max WAND: the same with the upper bounds of blocks.
+/// Block-max WAND: uses the upper bounds of blocks.
 void run_bmw(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
 /// The intersection, from the shortest list on; scores the documents that have all terms.
 void run_and(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
 /// The results of the intersection if there are k of them, else those of the union.
 void run_and_or(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
 
-/// Throws InvalidArgument if the index is one of several shards, and the algorithm's results depend on those of all:
-/// and-or needs to know how many documents of the others have all terms.
+/// Throws InvalidArgument if the index is one of several shards and the algorithm needs all of them: and-or must know
+/// how many documents of every shard contain all terms.
 void check_whole_results(const IndexReader& index, const QueryAlgorithm& algorithm);
 
 }  // namespace quern

@@ -7,7 +7,7 @@
 namespace quern {
 namespace {
 
-/// Upper bounds of a list's term scores, block by block, from its rows alone.
+/// Upper bounds of a list's term scores, block by block, from its block rows alone.
 class BlockBounds {
  public:
   BlockBounds(const ScoringContext& context, const WeightedList& list, float max_term_score)
@@ -15,13 +15,13 @@ class BlockBounds {
     if (!list_.block_last.empty() && scorer_.bounds_hold()) enter_block(0);
   }
 
-  /// Moves forwards to the block whose range contains `docid`; returns whether it was in another.
+  /// Moves forwards to the block whose range contains `docid`; returns whether that is a new block.
   bool move_to(docid_t docid) {
     if (docid <= last_) return false;
     enter_block(search_rows(list_.block_last, block_, docid));
     return true;
   }
-  /// Of the term scores in the current block; it holds up to docID last().
+  /// For the term scores in the current block, up to docID last().
   float bound() const { return bound_; }
   docid_t last() const { return last_; }
 
@@ -40,12 +40,12 @@ class BlockBounds {
   float bound_;
 };
 
-/// The most documents that are scored together, in a small collection.
+/// Maximum number of documents scored together, in a small collection.
 constexpr docid_t min_bmw_range = 2048, bmw_ranges = 256;
 
-/// BMW (Ding, Suel: Faster Top-k Document Retrieval Using Block-Max Indexes, SIGIR 2011): documents are skipped,
-/// without decoding their blocks, where the upper bounds of the lists' blocks sum up to too little. Documents between
-/// that are scored by range.
+/// BMW (Ding, Suel: Faster Top-k Document Retrieval Using Block-Max Indexes, SIGIR 2011): skips documents without
+/// decoding their blocks where the blocks' upper bounds sum up to too little. The documents in between are scored by
+/// range.
 class BlockMaxWand {
  public:
   BlockMaxWand(const ScoringContext& context, std::span<const WeightedList> lists, WindowUnion& windows, TopK& top)
@@ -63,7 +63,7 @@ class BlockMaxWand {
     for (ListWindow& list : windows.lists()) list.restart(0);
   }
 
-  /// All documents but those of the windows that were scored before.
+  /// Visits all windows that were not probed.
   void run() {
     const Windows& windows = windows_.windows();
     for (std::size_t window = 0; window < windows.count(); ++window) {
@@ -85,7 +85,7 @@ class BlockMaxWand {
  private:
   ScoreCut cut_at(docid_t docid) const { return {threshold_.value(docid), addends_, context_.nothing()}; }
 
-  /// Adds the blocks of a window that can contain results to ranges.
+  /// Adds a window's blocks that can contain results to ranges.
   void visit(docid_t begin, docid_t end, float static_score) {
     for (docid_t docid = begin; docid < end;) {
       double bound = static_score;
@@ -105,7 +105,7 @@ class BlockMaxWand {
     }
   }
 
-  /// Adds documents in the lists' current blocks to the range, or begins one with them.
+  /// Extends the range by documents in the lists' current blocks, or begins a new range with them.
   void extend_range(docid_t begin, docid_t end, float static_score) {
     const bool begins = range_ == range_end_;
     if (begins) range_ = begin;
@@ -115,7 +115,7 @@ class BlockMaxWand {
       range_bounds_[i] = begins ? blocks_[i].bound() : std::max(range_bounds_[i], blocks_[i].bound());
   }
 
-  /// Scores the range, if there is one.
+  /// Scores the open range, if any.
   void finish_range() {
     while (range_ < range_end_) {
       range_ = ranges_.score(range_, range_end_, {range_bounds_, static_score_}, cut_);
@@ -127,10 +127,10 @@ class BlockMaxWand {
   Threshold threshold_;
   std::size_t addends_;
   WindowUnion& windows_;
-  Windows sizes_;  ///< of the size of the largest range
+  Windows sizes_;  ///< as large as the largest range
   RangeUnion ranges_;
   std::vector<BlockBounds> blocks_;    ///< of the lists, in the order of summation
-  docid_t range_ = 0, range_end_ = 0;  ///< where the range begins that may go on, and where it ends so far
+  docid_t range_ = 0, range_end_ = 0;  ///< the open range, which may still grow
   std::vector<float> range_bounds_;
   float static_score_ = 0;
   ScoreCut cut_;

@@ -18,10 +18,10 @@ inline std::size_t keep_documents(const DocumentSet& set, docid_t* docids, float
   return kept;
 }
 
-/// Documents that may become results, in docID order, with the term scores that were added up so far.
+/// Documents that may become results, in docID order, with the sums of their term scores so far.
 class Candidates {
  public:
-  /// `room`: the most documents.
+  /// `room`: maximum number of documents.
   explicit Candidates(std::size_t room) : docids_(room + kernel_slack), scores_(room + kernel_slack) {}
 
   std::size_t size() const { return size_; }
@@ -30,11 +30,11 @@ class Candidates {
   float* scores() { return scores_.get(); }
   /// The arrays from document i on.
   ScoredArrays from(std::size_t i) { return {docids_.get() + i, scores_.get() + i}; }
-  /// After documents were written, `size` in all.
+  /// Sets the number of documents after writing them to the arrays.
   void resize(std::size_t size) { size_ = size; }
-  /// After documents were written behind those that were there.
+  /// Adds documents written behind the present ones.
   void grow(std::size_t written) { size_ += written; }
-  /// Keeps those that are in `set`; all if it is null.
+  /// Keeps the documents in `set`; all if it is null.
   void keep(const DocumentSet* set) {
     if (set) size_ = keep_documents(*set, docids(), scores(), size_);
   }
@@ -45,7 +45,7 @@ class Candidates {
   std::size_t size_ = 0;
 };
 
-/// Adds them to the results.
+/// Adds all candidates to the results.
 inline void add_all(Candidates& documents, TopK& top) {
   top.add(documents.docids(), documents.scores(), documents.size());
 }

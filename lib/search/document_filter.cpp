@@ -18,10 +18,10 @@
 namespace quern {
 namespace {
 
-/// Documents are looked at in groups, as kept fields are stored.
+/// Evaluates groups of documents, as kept fields are stored.
 using Outcomes = std::bitset<fields_per_frame>;
 
-/// What a comparison looks at: a docno, a URL, or the kept field of a number.
+/// Source of a comparison's values: the docnos, the URLs, or a kept field by number.
 struct Source {
   enum class Kind : std::uint8_t { docno, url, field } kind = Kind::docno;
   std::size_t field = 0;
@@ -77,7 +77,7 @@ class Evaluation {
     for (const FilterComparison& comparison : filter.comparisons) sources_.push_back(source_of(comparison));
   }
 
-  /// The documents [begin, end), at most a group.
+  /// Outcomes for [begin, end), at most a group.
   Outcomes run(docid_t begin, docid_t end) {
     std::array<Outcomes, max_filter_outcomes> stack;
     std::size_t size = 0;
@@ -157,10 +157,10 @@ DocumentSet evaluate_filter(const FilterExpression& filter, const IndexReader& i
   return run_stage(resources, [&] {
     DocumentSet set = empty_set(index, resources);
     tbb::enumerable_thread_specific<Evaluation> evaluations([&] { return Evaluation(filter, index, fields); });
-    evaluations.local();  // whatever is wrong with the filter, even if there are no documents
+    evaluations.local();  // rejects a bad filter even without documents
     resources.progress->start("filter", index.num_documents(), "documents");
     const std::uint64_t documents = index.num_documents();
-    // The words of a set that groups write are their own.
+    // No two groups write the same word of the set.
     static_assert(fields_per_frame % 64 == 0);
     tbb::parallel_for(
         std::uint64_t{0}, (documents + fields_per_frame - 1) / fields_per_frame, [&](std::uint64_t group) {

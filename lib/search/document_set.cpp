@@ -9,7 +9,7 @@ namespace {
 
 constexpr docid_t word_bits = 64;
 
-/// The bits of a word from place `begin` on.
+/// Mask of a word's bits from document `begin` on.
 std::uint64_t bits_from(docid_t begin) { return ~std::uint64_t{0} << begin % word_bits; }
 
 }  // namespace

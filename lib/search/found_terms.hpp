@@ -9,15 +9,15 @@
 
 namespace quern {
 
-/// Remembers where an index has the lists of terms: looking a term up decodes half of a block of the lexicon, and a log
-/// asks for the same terms again and again. Thread-safe.
+/// Caches the posting lists of terms: a lookup decodes half a lexicon block on average, and queries repeat terms.
+/// Thread-safe.
 class FoundTerms {
  public:
-  /// What a term that it remembers takes, at most.
+  /// Maximum memory per cached term.
   static constexpr std::uint64_t term_bytes = 320;
   static constexpr std::size_t default_terms = 1 << 15;
 
-  /// The index must outlive it. It remembers the first `max_terms` terms that it is asked for, but no long ones.
+  /// The index must outlive it. It caches the first `max_terms` terms it sees, except long ones.
   explicit FoundTerms(const IndexReader& index, std::size_t max_terms = default_terms)
       : index_(index), max_terms_(max_terms) {}
 
@@ -31,7 +31,7 @@ class FoundTerms {
 
  private:
   static constexpr std::size_t longest_term = 40;
-  /// The entry, the links of a hash table, and a term that takes memory of its own.
+  /// The entry, the hash table's links, and a term stored on the heap.
   static_assert(sizeof(std::pair<const std::string, std::optional<PostingList>>) + longest_term + 1 +
                     5 * sizeof(void*) <=
                 term_bytes);

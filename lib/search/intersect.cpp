@@ -63,7 +63,7 @@ bool Intersection::answer_unless_full(QueryView query, WorkSpace& space, Interse
     if (!find_lists(query, space)) return true;
     const std::uint64_t decoded = method_.intersect_coded || space.lists.size() == 1 ? 0 : space.lists.back().df;
     claim.raise_to((space.lists.front().df + decoded) * sizeof(docid_t));
-    // It may have waited for others that are as large.
+    // Answers may have filled up while it waited for other large queries.
     if (claim.is_alone() && held.is_full()) return false;
     QueryStatistics read;
     {
@@ -84,7 +84,7 @@ bool Intersection::answer_unless_full(QueryView query, WorkSpace& space, Interse
       const ScopedTimer timer(statistics.intersect_us);
       method_.intersect_decoded(answer.documents, space.decoded, options_);
     }
-    // Lists that did not need to be read count too: rates are of whole queries.
+    // Unread lists count too: rates refer to whole queries.
     for (const PostingList& list : space.lists) {
       statistics.counts.postings += list.df;
       statistics.counts.blocks += list.num_blocks(index_.block_size());
@@ -94,7 +94,7 @@ bool Intersection::answer_unless_full(QueryView query, WorkSpace& space, Interse
       space.decoded = {};
       answer.documents.shrink_to_fit();
     }
-    // Before the claim ends, and another large query begins.
+    // Before the claim ends and another large query begins.
     held.add(answer.documents.capacity() * sizeof(docid_t));
     return true;
   });
@@ -222,7 +222,7 @@ void intersect_by_galloping(std::vector<docid_t>& common, std::span<const docid_
       place += step;
       step *= 2;
     }
-    // DocIDs before `place` are below the document, those after the last step are not.
+    // DocIDs before `place` are below the document; those after the last step are not.
     const auto from = list.begin() + static_cast<std::ptrdiff_t>(place);
     const auto to = list.begin() + static_cast<std::ptrdiff_t>(std::min(place + step + 1, list.size()));
     const auto found = std::lower_bound(from, to, docid);
@@ -236,7 +236,7 @@ void intersect_by_galloping(std::vector<docid_t>& common, std::span<const docid_
 void intersect_by_merging(std::vector<docid_t>& common, std::span<const docid_t> list, const IntersectionOptions&) {
   std::size_t i = 0, j = 0, kept = 0;
   while (i < common.size() && j < list.size()) {
-    // No branches: which of the two is less cannot be predicted.
+    // Branchless, since comparing the two docIDs is unpredictable.
     const docid_t a = common[i], b = list[j];
     common[kept] = a;
     kept += a == b ? 1 : 0;

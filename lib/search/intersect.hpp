@@ -22,44 +22,41 @@
 namespace quern {
 
 struct IntersectionOptions {
-  /// For stride alone: docIDs per segment. Wu et al. give no length.
+  /// Stride only: docIDs per segment. Wu et al. give no length.
   unsigned segment = 32;
 };
 
-/// Keeps in `common`, whose docIDs ascend, those that are also in `list`. Exactly one of the two functions is set.
+/// Keeps the docIDs of `common` (ascending) that are also in `list`. Exactly one of the two functions is set.
 struct IntersectionMethod {
-  /// As options have it.
   std::string_view name;
   /// One line for help texts.
   std::string_view description;
-  /// Intersects with a list that has been decoded as a whole and has at least one docID.
+  /// Intersects with a fully decoded list of at least one docID.
   void (*intersect_decoded)(std::vector<docid_t>& common, std::span<const docid_t> list,
                             const IntersectionOptions& options) = nullptr;
-  /// Intersects with a list whose blocks are decoded as they are needed.
+  /// Intersects with a list and decodes its blocks as needed.
   void (*intersect_coded)(std::vector<docid_t>& common, BlockReader& list) = nullptr;
   /// Whether IntersectionOptions::segment matters.
   bool uses_segment = false;
 };
 
-/// All methods, in the order in which help texts show them; the first is the default. The one place to add one.
+/// All methods, in the order of help texts; the first is the default. Add new ones here.
 const std::vector<IntersectionMethod>& all_intersection_methods();
 
-/// Throws InvalidArgument, with all names, if no method has this name.
+/// Throws InvalidArgument, listing all names, if there is no such method.
 const IntersectionMethod& intersection_method_named(std::string_view name);
 
-/// Skips blocks that, by their last docIDs, cannot contain a document of `common`; compares docIDs of the others
-/// sixteen at a time.
+/// Skips blocks whose docID ranges contain no document of `common`; compares sixteen docIDs at a time in the others.
 void intersect_by_blocks(std::vector<docid_t>& common, BlockReader& list);
-/// Steps through the list one segment at a time, and searches backwards in the first segment that does not end below a
-/// document: the CPU's method in Wu, Zhang, Ao, Wang, Liu, Wang: A Batched GPU Algorithm for Set Intersection (ISPAN
-/// 2009), Figure 2.
+/// Steps through the list by segments and searches backwards in the first one that does not end below a document: the
+/// CPU method of Wu, Zhang, Ao, Wang, Liu, Wang: A Batched GPU Algorithm for Set Intersection (ISPAN 2009), Figure 2.
 void intersect_by_stride(std::vector<docid_t>& common, std::span<const docid_t> list,
                          const IntersectionOptions& options);
-/// Doubles its step until it has passed a document, then searches the last step by halving (Bentley, Yao: An Almost
+/// Doubles its step until it passes a document, then searches the last step by bisection (Bentley, Yao: An Almost
 /// Optimal Algorithm for Unbounded Searching, Information Processing Letters 5, 1976).
 void intersect_by_galloping(std::vector<docid_t>& common, std::span<const docid_t> list,
                             const IntersectionOptions& options);
-/// Compares the docIDs of both in turn: the baseline.
+/// Merges the two lists: the baseline.
 void intersect_by_merging(std::vector<docid_t>& common, std::span<const docid_t> list,
                           const IntersectionOptions& options);
 
@@ -85,8 +82,8 @@ class Intersection {
     std::vector<docid_t> decoded;
   };
 
-  /// Throws InvalidArgument for a segment of no docIDs. The index must outlive the object.
-  /// `memory`: for queries while they run.
+  /// Throws InvalidArgument if the segment is 0. The index must outlive the object.
+  /// `memory`: budget of running queries.
   Intersection(const IndexReader& index, const IntersectionMethod& method, const IntersectionOptions& options,
                QueryMemory memory = {})
       : index_(index), method_(method), options_(options), memory_(std::move(memory)) {

@@ -23,12 +23,12 @@ void IntersectedList::end_run(std::size_t end, std::size_t block) {
 }
 
 std::size_t IntersectedList::take_block(docid_t docid, docid_t* docids) {
-  const auto of_block = blocks_.reader().docids();
+  const auto block_docids = blocks_.reader().docids();
   std::size_t count = 0;
-  for (std::size_t place = search_block(of_block, 0, docid); place < of_block.size(); ++place) {
-    docids[count] = of_block[place];
+  for (std::size_t place = search_block(block_docids, 0, docid); place < block_docids.size(); ++place) {
+    docids[count] = block_docids[place];
     found_->postings[count] = {static_cast<std::uint16_t>(count), static_cast<std::uint16_t>(place)};
-    count += !passing_ || passing_->contains(of_block[place]);
+    count += !passing_ || passing_->contains(block_docids[place]);
   }
   runs_ = 0;
   end_run(count, blocks_.block());
@@ -39,9 +39,10 @@ std::size_t IntersectedList::take_block_above(docid_t docid, float min, ScoredAr
   std::array<float, max_block_size + over_write_values> terms;
   scorer_.term_scores(blocks_.reader(), terms.data());
   statistics_->postings_scored += blocks_.reader().size();
-  const auto of_block = blocks_.reader().docids();
-  const std::size_t skipped = search_block(of_block, 0, docid);
-  return kernels_.keep_above(of_block.data() + skipped, terms.data() + skipped, of_block.size() - skipped, min, taken);
+  const auto block_docids = blocks_.reader().docids();
+  const std::size_t skipped = search_block(block_docids, 0, docid);
+  return kernels_.keep_above(block_docids.data() + skipped, terms.data() + skipped, block_docids.size() - skipped, min,
+                             taken);
 }
 
 static_assert(max_looked_up <= max_wanted);

@@ -8,14 +8,14 @@
 
 namespace quern {
 
-/// Documents that are looked up together: those of a block of the shortest list.
+/// Maximum number of documents looked up together: a block of the shortest list.
 inline constexpr std::size_t max_looked_up = max_block_size;
 
-/// One list of an intersection. It finds documents first; their scores are computed later, of those documents alone
-/// that are in all lists: frequencies are decoded only of blocks that have some.
+/// One list of an intersection. It finds documents first and scores later only those that are in all lists, so that it
+/// decodes frequencies only in blocks that contain such documents.
 class IntersectedList {
  public:
-  /// With `first`, the list's term scores include static scores: sums begin with them.
+  /// `first`: term scores include static scores, with which sums begin.
   IntersectedList(const ScoringContext& context, const WeightedList& list, bool first);
 
   ListBlocks& blocks() { return blocks_; }
@@ -32,26 +32,25 @@ class IntersectedList {
 
   /// Decodes the current block; returns its first docID that is not below `docid`.
   docid_t enter_block(docid_t docid);
-  /// Takes the current block's documents from `docid` on that pass the filter, which are written to `docids`; returns
-  /// their number.
+  /// Writes the current block's documents from `docid` on that pass the filter to `docids`; returns their number.
   std::size_t take_block(docid_t docid, docid_t* docids);
-  /// The same, whether they pass or not, of the documents with term scores above `min`, which are written to `scores`.
+  /// Ignores the filter; writes the current block's documents from `docid` on with term scores above `min`, and the
+  /// scores.
   std::size_t take_block_above(docid_t docid, float min, ScoredArrays taken);
   /// Keeps those of `count` ascending documents that the list contains; returns their number. `docids` has space for
-  /// kernel_slack more. Leaves out blocks whose
-  /// term scores are at most `min`: none of their documents can be a result.
+  /// kernel_slack more. Skips blocks whose term scores are at most `min`: none of their documents can be a result.
   std::size_t keep_found(docid_t* docids, std::size_t count, float min);
-  /// Of the documents that take_block() or keep_found() kept, those with these numbers will be scored. Replaces the
-  /// numbers by those that the documents had before keep_found().
+  /// Chooses the documents to score, by their numbers among those that take_block() or keep_found() kept. Replaces the
+  /// numbers by those before keep_found().
   void choose(std::span<std::uint16_t> numbers);
-  /// What a list has in memory apart.
+  /// Memory that the object allocates for itself.
   static constexpr std::size_t found_bytes =
       max_looked_up * (sizeof(FoundPosting) + sizeof(std::uint16_t) + sizeof(std::uint32_t)) + 64;
-  /// Adds the term scores of the chosen documents.
+  /// Adds the term scores of the chosen documents to `scores`.
   void add_term_scores(const docid_t* docids, std::size_t count, float* scores);
 
  private:
-  /// Notes that the documents up to `end` that were kept, and are in no run, are in the block.
+  /// Records that the kept documents after the last run, up to `end`, are in the block.
   void end_run(std::size_t end, std::size_t block);
 
   ListBlocks blocks_;
@@ -59,9 +58,10 @@ class IntersectedList {
   const QueryKernels& kernels_;
   QueryStatistics* statistics_;
   const DocumentSet* passing_;  ///< null: all documents
-  /// Apart, as BlockReader::Decoded is.
+  /// Allocated separately, like BlockReader::Decoded.
   struct Found {
-    /// Of the documents that were kept, then of the chosen ones: their numbers before they were kept, and their places.
+    /// Of the kept documents, later of the chosen ones: their numbers before they were kept, and their places in
+    /// blocks.
     std::array<FoundPosting, max_looked_up + 1> postings;
     /// Run i of these documents ends before run_ends[i] and is in the block run_blocks[i].
     std::array<std::uint16_t, max_looked_up> run_ends;

@@ -2,11 +2,11 @@
 #include "quern/core/bm25.hpp"
 #include "quern/search/kernels.hpp"
 
-/// Plain loops that several levels use.
+/// Plain loops that several SIMD levels use.
 namespace quern::query_loops {
 
-/// The first place of a docID of at least `target`; there is one. Halves the block without branches: targets are as
-/// good as random.
+/// The position of the first docID >= `target`, which must exist. A branchless binary search, since targets are
+/// unpredictable.
 inline unsigned search(BlockDocids block, docid_t target) {
   const docid_t* first = block.docids;
   for (unsigned size = block.size; size > 1;) {
@@ -32,7 +32,7 @@ inline void term_scores(const freq_t* freqs, const docid_t* docids, std::size_t 
   for (std::size_t i = 0; i < n; ++i) out[i] = scale.weight * impact(freqs[i], scale.constants[docids[i]]);
 }
 
-/// No two additions depend on each other, which a compiler can't know.
+/// The compiler can't know that the docIDs differ, so that additions are independent.
 inline void add(const docid_t* docids, const float* terms, std::size_t n, docid_t begin, float* sums) {
   std::size_t i = 0;
   for (; i + 4 <= n; i += 4) {

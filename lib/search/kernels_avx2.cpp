@@ -13,13 +13,13 @@
 namespace quern {
 namespace {
 
-constexpr unsigned group = 16;         ///< docIDs of a block that are compared together
-constexpr std::size_t few_wanted = 3;  ///< for which binary searches cost less
+constexpr unsigned group = 16;         ///< docIDs of a block compared together
+constexpr std::size_t few_wanted = 3;  ///< up to this number, binary searches cost less
 
 __m256i load(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
 unsigned lanes_of(__m256i mask) { return static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(mask))); }
 
-/// The greatest docID of each group of a block, less 2^31, since registers compare signed numbers.
+/// The greatest docID of each group of a block, minus 2^31 because registers compare signed numbers.
 struct GroupMaxima {
   alignas(32) std::array<std::int32_t, max_block_size / group> maxima;
   unsigned registers;
@@ -27,7 +27,7 @@ struct GroupMaxima {
   explicit GroupMaxima(BlockDocids block) : registers((block.size + 8 * group - 1) / (8 * group)) {
     const unsigned full = (block.size - 1) / group;
     for (unsigned i = 0; i < full; ++i) maxima[i] = static_cast<std::int32_t>(block.docids[group * i + 15] ^ 1u << 31);
-    // The last group is found where all others end before.
+    // The last group is the one left if all others end before the docID.
     for (unsigned i = full; i < 8 * registers; ++i) maxima[i] = INT32_MAX;
   }
 
@@ -63,7 +63,7 @@ void term_scores(const freq_t* freqs, const docid_t* docids, std::size_t n, Impa
   std::size_t i = 0;
   for (; i + 8 <= n; i += 8) {
     const __m256i integers = load(freqs + i);
-    // Conversion takes numbers for signed.
+    // The conversion treats numbers as signed.
     if (lanes_of(integers) != 0) {
       query_loops::term_scores(freqs + i, docids + i, 8, scale, out + i);
       continue;
@@ -81,7 +81,7 @@ void term_scores(const freq_t* freqs, const docid_t* docids, std::size_t n, Impa
 
 std::size_t take_above(float* sums, std::size_t n, docid_t begin, float min, float nothing, ScoredArrays out) {
   const __m256 limit = _mm256_set1_ps(min), mark = _mm256_set1_ps(nothing);
-  // Few documents pass, so a single branch for many of them is rarely mispredicted.
+  // Few documents pass, so one branch for many of them is rarely mispredicted.
   constexpr std::size_t step = 64;
   std::size_t taken = 0;
   const auto mask_at = [&](std::size_t i) {

@@ -10,26 +10,26 @@
 #include "quern/search/kernel_loops.hpp"
 
 #if defined(__GNUC__) && !defined(__clang__)
-// Its own headers start from undefined registers (GCC bug 105593).
+// GCC's own headers start from undefined registers (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
-/// All functions are compiled for processors that may not be the one this runs on. Without ThreadSanitizer, between
-/// whose calls GCC 12 keeps a mask's 16 bits in memory and reads 32; for the same reason masks are counted by
-/// intrinsics.
+/// Compiles a function for AVX-512, which this machine may lack. Without ThreadSanitizer: between its calls GCC 12
+/// stores the 16 bits of a mask and reads back 32. For the same reason intrinsics count the bits of masks.
 #define QUERN_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi"), no_sanitize("thread")))
 
 namespace quern {
 namespace {
 
-constexpr unsigned group = 16;         ///< docIDs of a block that are compared together
-constexpr std::size_t few_wanted = 3;  ///< for which binary searches cost less
+constexpr unsigned group = 16;         ///< docIDs of a block compared together
+constexpr std::size_t few_wanted = 3;  ///< up to this number, binary searches cost less
 
 QUERN_AVX512 __m512i load(const void* from) { return _mm512_loadu_si512(from); }
 QUERN_AVX512 __mmask16 first_lanes(std::size_t n) { return static_cast<__mmask16>(n >= 16 ? 0xffffu : (1u << n) - 1); }
 
-/// The greatest docIDs of up to 8 groups of a block. The last group has none: it is found where all others end before.
+/// The greatest docIDs of up to 8 groups of a block. The last group needs none: it is the one left if all others end
+/// before the docID.
 class Maxima8 {
  public:
   QUERN_AVX512 explicit Maxima8(BlockDocids block) {
@@ -48,7 +48,7 @@ class Maxima8 {
   __m256i maxima_;
 };
 
-/// The same of up to 16 or 32 groups.
+/// The greatest docIDs of up to 16 or 32 groups of a block.
 template <unsigned registers>
 class Maxima16 {
  public:
@@ -97,7 +97,7 @@ QUERN_AVX512 std::size_t find(const docid_t* wanted, std::size_t first_wanted, s
   return find_among<Maxima16<2>>(wanted, first_wanted, end, block, found);
 }
 
-/// Loads of constants one by one bind, and gathers of wider registers cost more.
+/// Loading the constants one by one is the bottleneck, and gathers of wider registers cost more.
 void term_scores(const freq_t* freqs, const docid_t* docids, std::size_t n, ImpactScale scale, float* out) {
   avx2_query_kernels.term_scores(freqs, docids, n, scale, out);
 }
@@ -127,11 +127,11 @@ QUERN_AVX512 std::size_t keep_above(const docid_t* docids, const float* scores, 
   std::size_t kept = 0;
   for (std::size_t i = 0; i < n; i += 16) {
     const __m512 values = _mm512_loadu_ps(scores + i);
-    const __m512i of = load(docids + i);
+    const __m512i loaded = load(docids + i);
     const __mmask16 above = _mm512_mask_cmp_ps_mask(first_lanes(n - i), values, limit, _CMP_GT_OQ);
     const auto count = static_cast<std::size_t>(_mm_popcnt_u32(above));
     // Documents after these may not be read yet.
-    _mm512_mask_storeu_epi32(out.docids + kept, first_lanes(count), _mm512_maskz_compress_epi32(above, of));
+    _mm512_mask_storeu_epi32(out.docids + kept, first_lanes(count), _mm512_maskz_compress_epi32(above, loaded));
     _mm512_mask_storeu_ps(out.scores + kept, first_lanes(count), _mm512_maskz_compress_ps(above, values));
     kept += count;
   }

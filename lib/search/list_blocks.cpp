@@ -36,7 +36,7 @@ docid_t ListBlocks::end_of_postings(docid_t docid, std::size_t postings) const {
   if (reader_.num_blocks() == 1) return reader_.size() <= postings ? end_docid : docid;
   const std::size_t blocks = postings / block_size_;
   if (blocks == 0) return docid;
-  // The block that move_to() finds, so that no damaged row makes the range longer.
+  // Starts at the block that move_to() would find, so that a damaged row can't lengthen the range.
   const docid_t next = std::max(docid, next_);
   const auto last_docids = reader_.list().block_last;
   const std::size_t first = last() >= next ? block_ : search_rows(last_docids, block_ + 1, next);

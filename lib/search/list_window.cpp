@@ -19,7 +19,7 @@ ListWindow::ListWindow(const ScoringContext& context, const WeightedList& list, 
 void ListWindow::add_bounds(const Windows& windows, std::span<double> sums) const {
   const auto last = reader().list().block_last;
   if (last.empty()) {
-    // A single block, which is decoded already: only the windows of its postings.
+    // A single block is already decoded: only windows that contain its postings get the bound.
     std::size_t added = sums.size();
     for (const docid_t docid : reader().docids()) {
       if (windows.of(docid) != added) sums[added = windows.of(docid)] += max_term_score();
@@ -33,7 +33,7 @@ void ListWindow::add_bounds(const Windows& windows, std::span<double> sums) cons
   std::size_t window = 0;
   float max = 0;
   for (std::size_t block = 0; block < last.size(); ++block) {
-    if (last[block] >= windows.num_documents()) reader().fail(block, "its row's docID is not one of the documents");
+    if (last[block] >= windows.num_documents()) reader().fail(block, "its row's docID is out of range");
     const float bound = scorer_.block_bound(reader().list(), block);
     for (const std::size_t end = windows.of(last[block]); window < end; ++window) {
       sums[window] += std::max(max, bound);
@@ -141,8 +141,8 @@ void ListWindow::add_in_block(const docid_t* docids, std::size_t count, float* s
   std::array<docid_t, max_wanted> at;
   std::array<float, max_wanted + kernel_slack> terms;
   for (std::size_t from = 0; from < count; from += max_wanted) {
-    const std::size_t some = std::min(max_wanted, count - from);
-    const std::size_t hits = kernels_.find(docids, from, from + some, blocks_.docids(), found.data());
+    const std::size_t batch = std::min(max_wanted, count - from);
+    const std::size_t hits = kernels_.find(docids, from, from + batch, blocks_.docids(), found.data());
     if (has_term_scores_) {
       for (std::size_t i = 0; i < hits; ++i) scores[found[i].document] += term_scores_[found[i].place];
       continue;
@@ -163,7 +163,7 @@ void ListWindow::complete(Candidates& documents, double rest, const ScoreCut& cu
   float* const scores = documents.scores();
   std::size_t kept = 0, i = 0;
   while (i < size && move_to_block(docids[i])) {
-    // All documents up to the end of the block whose range contains the next one, except those that it cannot help.
+    // Takes all documents in the block's range, except those that its bound can't lift to the threshold.
     const std::size_t in_block = kernels_.count_up_to(docids + i, size - i, blocks_.last());
     const float min_before = cut.min_score(rest + block_bound());
     const std::size_t open = kernels_.keep_above(docids + i, scores + i, in_block, min_before, documents.from(kept));

@@ -9,17 +9,16 @@
 #include "quern/search/scoring.hpp"
 #include "quern/search/threshold.hpp"
 
-/// Windows of documents that are processed together, and the scores of the documents in one of them.
+/// Windows of documents that are processed together, and their scores.
 namespace quern {
 
-/// The documents of a collection, cut into windows of equal size that are processed together: their scores gather in an
-/// array that stays in the caches. Upper bounds from block maxima are tighter in small windows, but each window has a
-/// fixed cost.
+/// Cuts the documents of a collection into windows of equal size. The scores of a window fit in a cache. Upper bounds
+/// from block maxima are tighter in small windows, but each window has a fixed cost.
 class Windows {
  public:
   static constexpr docid_t min_size = 512, max_size = 16384;
 
-  /// `size`: rounded down to a power of two, at least min_size and at most max_size.
+  /// `size`: clamped to [min_size, max_size] and rounded down to a power of two.
   Windows(docid_t num_documents, std::uint64_t size)
       : num_documents_(num_documents),
         shift_(static_cast<unsigned>(
@@ -28,7 +27,7 @@ class Windows {
   docid_t num_documents() const { return num_documents_; }
   docid_t size() const { return docid_t{1} << shift_; }
   std::size_t count() const { return (std::size_t{num_documents_} + size() - 1) >> shift_; }
-  /// Of a document of the collection: others have none.
+  /// The window of a document, which must be one of the collection.
   std::size_t of(docid_t docid) const { return docid >> shift_; }
   docid_t begin(std::size_t window) const { return static_cast<docid_t>(window << shift_); }
   /// One past the window's last document.
@@ -39,8 +38,7 @@ class Windows {
   unsigned shift_;
 };
 
-/// The scores of one window's documents. Documents that none of the lists added so far contains have a mark that is
-/// below all scores.
+/// The scores of one window's documents. Documents that no added list contains hold a mark below all scores.
 class WindowScores {
  public:
   /// `nothing` is the mark.
@@ -59,7 +57,7 @@ class WindowScores {
 
  private:
   float nothing_;
-  bool is_filled_ = false;  ///< once they are used: many queries add up no window
+  bool is_filled_ = false;  ///< set on first use: many queries add up no window
   ScratchArray<float> scores_;
 };
 
@@ -67,14 +65,14 @@ class WindowScores {
 /// block are computed together when the block is first added to a window.
 class ListWindow {
  public:
-  /// With `by_block` false, complete() knows no upper bounds but that of the whole list.
+  /// Without `by_block`, complete() uses only the upper bound of the whole list.
   ListWindow(const ScoringContext& context, const WeightedList& list, bool by_block = true);
 
-  /// Of the whole list.
+  /// Postings of the whole list.
   std::uint64_t postings() const { return reader().list().df; }
   /// Lower bound of the docIDs of the remaining postings; end_docid at the end.
   docid_t next_docid() const { return blocks_.next_docid(); }
-  /// Where a range of documents from `begin` on ends that has so many postings at most; `begin` if that is unknown.
+  /// The end of a range of documents from `begin` on with at most `postings` postings; `begin` if unknown.
   docid_t end_of_postings(docid_t begin, std::size_t postings) const {
     return blocks_.end_of_postings(begin, postings);
   }
@@ -93,19 +91,19 @@ class ListWindow {
   /// Adds the term scores of all postings in [begin, end) to scores[docid - begin], and moves past them. If there are
   /// static scores, they replace negative scores first.
   void add_to(docid_t begin, docid_t end, float* scores);
-  /// Adds the term scores of those of the documents that it contains. The docIDs ascend, also from call to call. Not
-  /// for scores that begin with static scores.
+  /// Adds the term scores of the documents that the list contains. The docIDs ascend, also from call to call. Not for
+  /// scores that begin with static scores.
   void add_to(Candidates& documents);
   /// Replaces `taken` by the documents in [begin, end) with term scores above `min`, and moves past them. Not for
   /// scores that begin with static scores.
   void take_above(docid_t begin, docid_t end, float min, Candidates& taken);
 
-  /// Adds its term scores to the documents that it contains, and drops documents that cannot become results: later
-  /// lists add at most `rest`. The docIDs ascend, also from call to call.
+  /// Adds the term scores of the documents that the list contains, and drops documents that cannot become results given
+  /// that later lists add at most `rest`. The docIDs ascend, also from call to call.
   void complete(Candidates& documents, double rest, const ScoreCut& cut);
 
  private:
-  /// Calls take(docids, term_scores, n) for the postings in [begin, end), some at a time, and moves past them.
+  /// Calls take(docids, term_scores, n) for batches of the postings in [begin, end), and moves past them.
   template <class Take>
   void walk(docid_t begin, docid_t end, Take&& take);
   bool move_to_block(docid_t docid);

@@ -14,8 +14,8 @@ namespace quern {
 
 QueryMemory::QueryMemory(std::uint64_t bytes, unsigned threads) {
   check_range("threads", threads, 1u, std::numeric_limits<unsigned>::max());
-  // A quarter for those that run beside each other, and a sixteenth of it for terms.
-  for_terms_ = std::min(bytes / 64, most_for_terms);
+  // Concurrent queries share a quarter of the budget; a sixteenth of that quarter is for terms.
+  for_terms_ = std::min(bytes / 64, max_for_terms);
   max_share_ = (bytes / 4 - for_terms_) / threads;
   max_alone_ = bytes - bytes / 4;
   with_own_errors([&] { large_ = std::make_unique<std::mutex>(); });

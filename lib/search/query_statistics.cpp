@@ -63,8 +63,7 @@ LatencySummary LatencyLog::summary() const {
   return summarize(std::move(times));
 }
 
-/// Finds the time sixteen bits at a time, from the highest: the bits of doubles that are not negative sort as the
-/// doubles do.
+/// A radix selection, sixteen bits at a time from the highest: non-negative doubles sort like their bits.
 double LatencyLog::at_rank(std::uint64_t rank) const {
   constexpr unsigned digit_bits = 16;
   std::uint64_t prefix = 0;

@@ -5,9 +5,9 @@
 namespace quern {
 namespace {
 
-/// Lists have few postings if these are in a range of documents that is at least so many times as long as usual.
+/// Postings are few if few_postings of them span at least this multiple of the usual range.
 constexpr docid_t min_stretch = 2;
-/// Adding a posting up costs this part of looking a document up (1 and 3.5 ns, Zen 4).
+/// Adding up this many postings costs as much as looking up one document (1 and 3.5 ns, Zen 4).
 constexpr double postings_per_look_up = 3;
 
 }  // namespace
@@ -36,7 +36,7 @@ RangeUnion::RangeUnion(const ScoringContext& context, std::span<ListWindow> list
 }
 
 bool RangeUnion::find_lists(docid_t end, const RangeBounds& bounds, const ScoreCut& cut) {
-  // From the last list on, so that each one's rest is known.
+  // Backwards, so that each list's rest is known.
   first_ = lists_.size();
   rests_.back() = 0;
   for (std::size_t i = lists_.size(); i-- > 0;) {
@@ -122,7 +122,7 @@ docid_t RangeUnion::score(docid_t begin, docid_t end, const RangeBounds& bounds,
   const bool few = end_of_few_postings - begin >= min_stretch * max_size_;
   const docid_t stop = few ? std::min(end, end_of_few_postings) : begin + std::min(size_, end - begin);
   if (!few) size_ = std::min(2 * size_, max_size_);
-  // Some lists may begin later.
+  // Some of the lists may begin after `stop`.
   if (stop < end && !find_lists(stop, bounds, cut)) return stop;
   const float min = cut.min_score(rests_[summed_]);
   if (few_pass(begin, stop)) {
@@ -141,7 +141,8 @@ docid_t RangeUnion::score(docid_t begin, docid_t end, const RangeBounds& bounds,
 }
 
 void RangeUnion::complete(docid_t size, const ScoreCut& cut) {
-  // The next range adds up what would have cost less to add up in this one, and one list less if it was not worth it.
+  // The next range adds up the lists that would have been cheaper to add up in this one, and one list less if its last
+  // was not.
   std::size_t worth = summed_;
   if (summed_ > essential_ && !adds_up(summed_ - 1, size, 2 * candidates_.size())) --worth;
   for (std::size_t i = summed_; i < lists_.size() && !candidates_.empty(); ++i) {

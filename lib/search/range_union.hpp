@@ -8,60 +8,58 @@
 
 namespace quern {
 
-/// The first of the documents [begin, end) from which on none scores more than `score`; `end` if there is none.
+/// The first document in [begin, end) from which on no document scores more than `score`; `end` if there is none.
 docid_t end_of_results(const ScoringContext& context, docid_t begin, docid_t end, float score);
 
-/// Upper bounds of what documents in a range add up.
+/// Upper bounds of the addends of scores in a range.
 struct RangeBounds {
   std::span<const float> term_scores;  ///< of each of the query's lists
   float static_score = 0;
 };
 
-/// Scores the documents of a range together that could become results by the upper bounds of the lists there: what WAND
-/// does from pivot to pivot, with one threshold for the whole range. The ranges ascend from one restart() of the lists
-/// to the next.
+/// Scores together those documents of a range that the lists' upper bounds there admit: WAND's step from pivot to
+/// pivot, with one threshold for the whole range. The ranges ascend from one restart() of the lists to the next.
 class RangeUnion {
  public:
-  /// `lists` are in the order of summation. Of lists with many postings, `windows.size()` documents at most are scored
-  /// together, and in the first range `first_size`.
+  /// `lists` are in the order of summation. Unless postings are few, a range has at most `windows.size()` documents,
+  /// and the first one `first_size`.
   RangeUnion(const ScoringContext& context, std::span<ListWindow> lists, const Windows& windows, docid_t first_size,
              TopK& top);
 
-  /// Adds to the results those of the documents from `begin` on that pass `cut`, the threshold there, up to `end` or a
-  /// document before it, which it returns.
+  /// Adds the documents from `begin` on that pass `cut`, the threshold there, to the results. May stop before `end`;
+  /// returns the first document that it has not scored.
   docid_t score(docid_t begin, docid_t end, const RangeBounds& bounds, const ScoreCut& cut);
 
  private:
-  /// Notes the lists that may have postings before `end`; returns whether documents there can pass `cut`.
+  /// Finds the lists that may have postings before `end`; returns whether documents there can pass `cut`.
   bool find_lists(docid_t end, const RangeBounds& bounds, const ScoreCut& cut);
-  /// The first lists, of which one at least contains each document that can pass, and those that are added up since
-  /// that costs less than looking candidates up.
+  /// The lists to add up: the essential ones, since each document that can pass is in at least one of them, and those
+  /// that are cheaper to add up than to probe for candidates.
   std::span<ListWindow* const> summed_lists() const { return std::span(in_range_).subspan(first_, summed_ - first_); }
   /// Adds the term scores of the other lists to the candidates, and drops those that cannot be results.
   void complete(docid_t size, const ScoreCut& cut);
   /// Whether adding up all postings of the list at in_range_[i] in a range of `size` documents costs less than looking
-  /// so many candidates up.
+  /// up the candidates.
   bool adds_up(std::size_t i, docid_t size, std::size_t candidates) const;
-  /// Where a range ends in which summed_lists() have few postings.
+  /// The end of a range in which summed_lists() have few postings.
   docid_t end_of_few(docid_t begin) const;
-  /// Takes the documents for which the term scores of summed_lists() sum up to more than `min`, by an array of the
-  /// range's documents.
+  /// Takes the documents whose term scores in summed_lists() sum up to more than `min`, with an array of the range's
+  /// documents.
   void add_up(docid_t begin, docid_t end, float min);
-  /// The same, by merging lists with few postings.
+  /// Does the work of add_up() by merging lists with few postings.
   void merge(docid_t begin, docid_t end, float min);
 
-  /// As many postings of lists are scored together by merging these if an array of all documents of the range would
-  /// cost more.
+  /// Maximum number of postings that are merged, where an array of all documents of the range would cost more.
   static constexpr std::size_t few_postings = 1024;
-  /// Documents and sums of the lists that were merged so far.
+  /// Documents and sums of the lists merged so far.
   struct Merged {
     std::size_t size;
     std::array<docid_t, few_postings + kernel_slack> docids;
     std::array<float, few_postings + kernel_slack> scores;
   };
-  /// The same, where few documents pass the filter: looks them up.
+  /// Does the work of add_up() by looking up the documents that pass the filter.
   void look_up_passing(docid_t begin, docid_t end, float min);
-  /// Whether that costs less than adding up all postings.
+  /// Whether look_up_passing() costs less than adding up all postings.
   bool few_pass(docid_t begin, docid_t end) const;
   /// Writes the documents of `merged` and those of list_ to `both`.
   void merge_list(Merged& merged, Merged& both);
@@ -71,13 +69,13 @@ class RangeUnion {
   TopK& top_;
   docid_t size_, max_size_;
   std::vector<ListWindow*> in_range_;  ///< from first_ on, the lists that may have postings in the range
-  std::vector<double> rests_;          ///< upper bound of what one of these and those after it can add there
+  std::vector<double> rests_;          ///< upper bounds of the sums of in_range_[i] and those after it
   std::size_t first_ = 0, essential_ = 0, summed_ = 0;  ///< in_range_[first_] to [summed_ - 1] are summed_lists()
-  std::size_t added_ = 0;                               ///< the first so many of lists_ are, if they are in the range
+  std::size_t added_ = 0;                               ///< number of leading lists_ that the next range adds up
   std::vector<double> densities_;                       ///< of each of lists_: postings per document
   WindowScores scores_;
   Candidates candidates_;
-  Candidates list_;  ///< merge()'s, like the next
+  Candidates list_;  ///< of merge(), like the next
   std::array<Merged, 2> merged_;
 };
 

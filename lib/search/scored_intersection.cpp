@@ -8,9 +8,9 @@ namespace {
 
 /// More units would make better bounds, and cost more.
 constexpr std::size_t max_units = 1024;
-/// Units that are scored first, at most, and the number of units for each.
+/// Maximum number of units scored first, and the number of units for each of them.
 constexpr std::size_t probed_units = 4, units_per_probe = 8;
-/// Lists that most queries open, for which there is space at once.
+/// Lists that most queries open: space is reserved for them.
 constexpr std::size_t usually_open = 5;
 
 }  // namespace
@@ -51,7 +51,7 @@ docid_t ScoredIntersection::first_docid(std::size_t block) const {
 docid_t ScoredIntersection::last_docid(std::size_t first, std::size_t end) const {
   const docid_t last = lists_[0].last(end - 1);
   if (last < first_docid(first) || last >= context_.index->num_documents())
-    lists_[0].fail(first, "its row's docID is not one of the documents, or not above the one before");
+    lists_[0].fail(first, "its row's docID is out of range or not above the previous row's");
   return last;
 }
 
@@ -80,7 +80,7 @@ void ScoredIntersection::bound_units() {
 
 void ScoredIntersection::probe() {
   const std::size_t count = std::min(probed_units, num_units_ / units_per_probe);
-  // Without a document more than the results there is no threshold.
+  // With at most k documents there is never a threshold.
   if (count == 0 || all_lists_[0].list.df <= top_.k()) return;
   bound_units();
   for (std::size_t i = 0; i < count; ++i) {
@@ -136,7 +136,7 @@ bool ScoredIntersection::score_block(std::size_t block) {
     if (!cut_from(from).can_pass(bound_lists(from, last + 1))) return true;
   }
   if (!lists_[0].blocks().move_to(from) || lists_[0].blocks().block() != block)
-    lists_[0].fail(block, "its row's docID is not above the one before");
+    lists_[0].fail(block, "its row's docID is not above the previous row's");
   const docid_t first = lists_[0].enter_block(from);
   if (context_.may_stop(block * context_.index->block_size()) && context_.none_above(first, threshold_.value(first))) {
     context_.stop_early(begin);
@@ -150,7 +150,7 @@ bool ScoredIntersection::score_block(std::size_t block) {
 void ScoredIntersection::intersect(docid_t from) {
   const ScoreCut cut = cut_from(from);
   docid_t* const docids = found_.docids();
-  // Where the threshold can drop documents, their first term scores decide before they are looked up.
+  // With a threshold, the first term scores drop documents before they are looked up.
   const double rest = has_threshold_ ? std::accumulate(bounds_.begin() + 1, bounds_.end(), 0.0) : 0.0;
   const float min = has_threshold_ ? cut.min_score(rest) : context_.nothing();
   has_scores_ = min > context_.nothing();

@@ -44,9 +44,9 @@ void ListScorer::term_scores_at(BlockReader& reader, std::size_t block, const do
 
 float ListScorer::list_bound(BlockReader& reader) const {
   if (!reader.list().is_short()) return long_list_bound(reader.list());
-  std::array<float, max_block_size + over_write_values> of;
-  term_scores(reader, of.data());
-  return *std::max_element(of.begin(), of.begin() + reader.size());
+  std::array<float, max_block_size + over_write_values> scores;
+  term_scores(reader, scores.data());
+  return *std::max_element(scores.begin(), scores.begin() + reader.size());
 }
 
 ScoringOptions scoring_of_index(const IndexReader& index, const GivenScoring& given) {

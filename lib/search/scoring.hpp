@@ -11,7 +11,7 @@
 #include "quern/search/kernels.hpp"
 #include "quern/search/query_terms.hpp"
 
-/// Term scores of the postings of one list, and upper bounds of them.
+/// Term scores of one list's postings, and their upper bounds.
 namespace quern {
 
 /// Computes term scores: the term's weight times the impact, or, for quantized scores, the number of the term's
@@ -19,7 +19,7 @@ namespace quern {
 /// sums could reach 2^24.
 class ListScorer {
  public:
-  /// With `static_scores`, a term score includes its document's static score: for the list that sums begin with.
+  /// `static_scores`: added to the term scores, for the list with which sums begin.
   ListScorer(const ScoringContext& context, const WeightedList& list, std::span<const float> static_scores = {})
       : static_scores_(static_scores),
         index_(context.index),
@@ -32,7 +32,7 @@ class ListScorer {
 
   /// Whether block rows and list maxima were made with this query's k1 and b.
   bool bounds_hold() const { return bounds_hold_; }
-  /// The term score of an impact, without a static score. Never falls as the impact grows.
+  /// The term score of an impact, without a static score. Monotonic in the impact.
   float term_score_of(float impact) const {
     if (!quantizer_) return weight_ * impact;
     return weight_ * static_cast<float>((*quantizer_)(unit_weight_ * impact));
@@ -44,13 +44,13 @@ class ListScorer {
   /// Upper bound of the term scores of the whole list. A short list has no stored maximum and is decoded already, so
   /// its scores are computed.
   float list_bound(BlockReader& reader) const;
-  /// The same of a list that is not short, without a reader.
+  /// The list bound of a list that is not short; needs no reader.
   float long_list_bound(const PostingList& list) const { return term_score_of(bounds_hold_ ? list.max_impact : 1.0f); }
 
   /// Writes the term scores of the current block to `out`, which has space for over_write_values more.
   void term_scores(BlockReader& reader, float* out) const;
-  /// The term scores of postings of any block: docids[i] is at places[i] there. Up to max_wanted; `out` has space for
-  /// kernel_slack more.
+  /// Writes the term scores of up to max_wanted postings of any block, where docids[i] is at places[i]. `out` has space
+  /// for kernel_slack more.
   void term_scores_at(BlockReader& reader, std::size_t block, const docid_t* docids,
                       std::span<const std::uint16_t> places, float* out) const;
 
@@ -83,7 +83,7 @@ class ListBounds {
       : last_(list.block_last), max_(list.block_max), scorer_(scorer), max_term_score_(max_term_score) {}
 
   float max_term_score() const { return max_term_score_; }
-  /// Ranges from `docid` on follow, forwards or back.
+  /// The next ranges begin at `docid` or later; may go back.
   void restart(docid_t docid) { block_ = search_rows(last_, 0, docid); }
   /// Upper bound of the term scores in [begin, end); `begin` is not below that of the previous call.
   float in(docid_t begin, docid_t end) {
@@ -101,7 +101,7 @@ class ListBounds {
   std::span<const std::uint16_t> max_;
   ListScorer scorer_;
   float max_term_score_;
-  std::size_t block_ = 0;  ///< the first that reaches the last range
+  std::size_t block_ = 0;  ///< the first that reaches the current range
 };
 
 /// Term scores are exact, or quantized: the posting's quantized impact in the index times the occurrences of the term
@@ -120,7 +120,7 @@ inline constexpr NamedValue<Idf> idf_names[] = {{"lucene", Idf::lucene}, {"rober
 /// IDF.
 enum class Scorer { bm25, bm25_pagerank };
 
-/// Scorers as command lines and plans name them.
+/// The names of scorers on command lines and in plans.
 inline constexpr NamedValue<Scorer> scorer_names[] = {
     {"bm25", Scorer::bm25, "BM25 alone"},
     {"bm25+pagerank", Scorer::bm25_pagerank, "A * PageRank + (1 - A) * BM25, both from 0 to 1; A is alpha"},
@@ -138,12 +138,12 @@ struct ScoringOptions {
   std::optional<double> query_scale = std::nullopt;
 };
 
-/// What a user says of numbers that an index has, too.
+/// The user's values for parameters that an index also stores.
 struct GivenScoring {
   std::optional<double> k1, b, alpha;
 };
 
-/// Options with the index's k1, b and alpha where none are given; alpha is 0.3 where the index has none.
+/// Options with the given k1, b and alpha, or else the index's; alpha is 0.3 if the index has none.
 ScoringOptions scoring_of_index(const IndexReader& index, const GivenScoring& given);
 
 }  // namespace quern

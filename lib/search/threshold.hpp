@@ -18,12 +18,12 @@ inline float next_below(float value) {
   return value > 0 ? std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) - 1) : -1.0f;
 }
 
-/// A score that all results exceed, as far as the context says so. Below all scores if it doesn't.
+/// A score that all results exceed according to the context; below all scores if it gives none.
 inline float given_threshold(const ScoringContext& context) { return std::max(context.nothing(), context.above); }
 
-/// A score that all results of a union exceed, known before any document is scored: what the context gives, or, as k
-/// documents or more score at least as much as the k-th best term score of a single list, what is just below that. No
-/// list counts if none stores such a term score, or if its documents may be among those that do not pass a filter.
+/// A score that all results of a union exceed, known before any document is scored: the context's, or one just below
+/// the k-th best term score of a single list, which at least k documents reach. Lists don't count if they store no such
+/// term score, or under a filter, which their best documents might not pass.
 inline float primed_threshold(const ScoringContext& context, std::span<const WeightedList> lists, std::size_t k) {
   const float given = given_threshold(context);
   std::size_t rank = 0;
@@ -31,7 +31,7 @@ inline float primed_threshold(const ScoringContext& context, std::span<const Wei
   if (!context.bounds_hold || context.passing || rank == stored_ranks.size()) return given;
   float best = 0;
   for (const WeightedList& list : lists) best = std::max(best, kth_term_score(context, list, rank));
-  // A document that ties with it may be a result; only lower scores are out.
+  // A document that ties with it may be a result.
   return best > 0 ? std::max(given, next_below(best)) : given;
 }
 

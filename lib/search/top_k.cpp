@@ -5,14 +5,14 @@
 namespace quern {
 namespace {
 
-/// Fewer keys are compared with each other: with buckets, the buckets would cost more.
+/// Fewer keys are sorted by comparison: buckets would cost more.
 constexpr std::size_t min_in_buckets = 256;
 
-/// Ranges of keys of equal size, so that the keys of one are all less than those of the next. Comparing a thousand keys
-/// with each other mispredicts every other branch; putting them into buckets of a few has none.
+/// Buckets for ascending key ranges of equal size. Comparing a thousand keys with each other mispredicts every other
+/// branch; distributing them over buckets of a few is branchless.
 class KeyBuckets {
  public:
-  /// `keys` has some.
+  /// `keys` must not be empty.
   explicit KeyBuckets(const std::vector<std::uint64_t>& keys) {
     std::uint64_t least = keys.front(), greatest = keys.front();
     for (const std::uint64_t key : keys) {
@@ -29,11 +29,11 @@ class KeyBuckets {
 
   static constexpr std::size_t count() { return std::size_t{1} << bucket_bits; }
   std::size_t of(std::uint64_t key) const { return (key - least_) >> shift_; }
-  /// A place for the key among all keys, in the order of buckets; once for each key.
+  /// Takes a place for the key in the order of buckets; call once for each key.
   std::size_t take_place(std::uint64_t key) { return --ends_[of(key)]; }
-  /// Once all have their places: how many keys are in the buckets before this one.
+  /// Once all places are taken: the number of keys in the buckets before this one.
   std::size_t begin(std::size_t bucket) const { return ends_[bucket]; }
-  /// The bucket that has the n-th least key, counted from 0.
+  /// The bucket of the n-th least key, counted from 0.
   std::size_t of_nth(std::size_t n) const {
     return static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), n) - ends_.begin());
   }
@@ -58,7 +58,7 @@ void TopK::cut() {
   if (kept_.size() < min_in_buckets) {
     std::nth_element(kept_.begin(), last, kept_.end());
   } else {
-    // Only the bucket with the k-th key has to be looked into.
+    // Only the bucket with the k-th key must be ordered.
     const KeyBuckets buckets(kept_);
     const std::size_t bucket = buckets.of_nth(k_ - 1);
     std::size_t size = 0;

@@ -14,18 +14,18 @@ struct ScoredDocument {
   bool operator==(const ScoredDocument&) const = default;
 };
 
-/// Keeps the k best of the documents that are added, in any order: higher scores rank first, ties by lower docID. A
-/// small k uses a heap. A large one uses an array of up to 2k documents that is cut back to k whenever it is full,
-/// which costs less than a heap; worst() then lags a little behind. Scores are not negative.
+/// Keeps the k best of the added documents, in any order: higher scores rank first, ties by lower docID. A small k uses
+/// a heap. A large one uses an array of up to 2k documents that is cut back to k whenever it is full, which costs less
+/// than a heap; worst() then lags a little behind. Scores are not negative.
 class TopK {
  public:
-  /// `candidates`: the most documents that can be added.
+  /// `candidates`: maximum number of documents that can be added.
   TopK(std::size_t k, std::uint64_t candidates) : k_(k), capacity_(k <= max_in_heap ? k : 2 * k) {
-    // At once, since an array that grows takes up to three times its size.
+    // Reserved up front, since a growing array takes up to three times its size.
     kept_.reserve(std::min<std::uint64_t>(capacity_, candidates));
   }
 
-  /// The most bytes that the collection and its results take.
+  /// Maximum bytes of the collection and its results.
   static std::uint64_t bytes(std::size_t k, std::uint64_t candidates) {
     return (std::min<std::uint64_t>(2 * k, candidates) + std::min<std::uint64_t>(k, candidates)) * sizeof(Key);
   }
@@ -41,7 +41,7 @@ class TopK {
     }
   }
 
-  /// The same for n documents: with fewer branches where there is no heap.
+  /// Adds n documents, with fewer branches if there is no heap.
   void add(const docid_t* docids, const float* scores, std::size_t n) {
     if (k_ <= max_in_heap) {
       for (std::size_t i = 0; i < n; ++i) add(docids[i], scores[i]);
@@ -66,7 +66,7 @@ class TopK {
     kept_.clear();
     full_ = false;
   }
-  /// Whether there are k documents.
+  /// Whether k documents were added.
   bool full() const { return full_; }
   /// If full: the k best documents rank no worse than this one, which is or was the worst of them.
   ScoredDocument worst() const { return document_of(worst_); }
@@ -96,7 +96,7 @@ class TopK {
     worst_ = kept_.front();
   }
 
-  /// Keeps the k best of as many documents or more.
+  /// Cuts at least k documents back to the k best.
   void cut();
 
   static constexpr std::size_t max_in_heap = 64;

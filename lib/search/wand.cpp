@@ -6,9 +6,9 @@
 namespace quern {
 namespace {
 
-/// The most documents from a pivot on that are scored together, in a small collection: their scores stay in the
-/// first-level cache. The threshold rises between ranges only, so the first ones are shorter, and all are where it may
-/// end the query.
+/// Maximum number of documents from a pivot on that are scored together, in a small collection: their scores fit the L1
+/// cache. The threshold rises only between ranges, so the first ones are shorter, and so are all if it may end the
+/// query.
 constexpr docid_t min_wand_range = 2048, wand_ranges = 256, short_wand_range = 256;
 
 /// WAND (Broder et al., CIKM 2003): the pivot is the first document for which the upper bounds of the lists that are at
@@ -56,18 +56,18 @@ class Wand {
   /// The first document from `docid` on that can be a result; end_docid if there is none.
   docid_t pivot(docid_t docid, const ScoreCut& cut) {
     double bound = static_score_bound_;
-    bool some = false;  // lists that are at `docid` or before
+    bool is_reached = false;  // whether a list is at `docid` or before
     later_.clear();
     for (std::size_t i = 0; i < lists_.size(); ++i) {
       const docid_t next = lists_[i].next_docid();
       if (next <= docid) {
         bound += bounds_[i];
-        some = true;
+        is_reached = true;
       } else if (next != end_docid) {
         later_.push_back({next, bounds_[i]});
       }
     }
-    if (some && cut.can_pass(bound)) return docid;
+    if (is_reached && cut.can_pass(bound)) return docid;
     std::sort(later_.begin(), later_.end(), [](const Later& a, const Later& b) { return a.docid < b.docid; });
     for (const Later& list : later_) {
       bound += list.bound;
@@ -78,11 +78,11 @@ class Wand {
 
   const ScoringContext& context_;
   Threshold threshold_;
-  Windows windows_;  ///< of the size of the largest range
+  Windows windows_;  ///< as large as the largest range
   std::size_t addends_;
   float static_score_bound_ = 0;
   std::vector<ListWindow> lists_;  ///< in the order of summation
-  std::vector<float> bounds_;      ///< of their term scores
+  std::vector<float> bounds_;      ///< upper bounds of their term scores
   std::vector<Later> later_;       ///< pivot()'s
 };
 

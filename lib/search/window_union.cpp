@@ -5,16 +5,16 @@
 namespace quern {
 namespace {
 
-/// Five raise the threshold to nine tenths of its final value, for lists of at least 50,000 documents (learn-docs,
-/// k = 10); more cost more than they save.
+/// Five raise the threshold to nine tenths of its final value, for lists of at least 50,000 documents (learn-docs, k =
+/// 10); more cost more than they save.
 constexpr std::size_t probed_windows = 5;
-/// In a small collection only a part of the windows is probed.
+/// Small collections have one probe per this many windows.
 constexpr std::size_t windows_per_probe = 8;
 
-/// Postings of a list in a window, on average. Anything from 128 to 400 was as good, on 32,000 to 2.5 million documents
-/// and queries of 2 to 64 terms.
+/// Mean postings of a list per window. Values from 128 to 400 did equally well, on 32,000 to 2.5 million documents and
+/// queries of 2 to 64 terms.
 constexpr double window_postings = 256;
-/// Windows of a collection at most: their upper bounds take 8 bytes each.
+/// Maximum number of windows: their upper bounds take 8 bytes each.
 constexpr std::uint64_t max_windows = 8192;
 
 Windows cut(const ScoringContext& context, std::span<const WeightedList> lists) {

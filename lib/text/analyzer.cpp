@@ -141,7 +141,7 @@ AnalyzerOptions make_analyzer_options(const std::string& stemmer, const std::str
 }
 
 std::string analyzer_to_json(const AnalyzerOptions& options) {
-  // nlohmann::json orders names by their bytes, so the text depends on the options alone.
+  // nlohmann::json sorts names by bytes, so the text depends only on the options.
   nlohmann::json json{
       {"stemmer", options.stemmer}, {"stopwords", options.stopwords}, {"stopwords_name", options.stopwords_name}};
   if (options.keeps_words) json["keeps_words"] = true;
@@ -159,10 +159,10 @@ AnalyzerOptions analyzer_from_json(std::string_view json, std::string_view what)
   } catch (const nlohmann::json::exception& error) {
     refuse(what, error.what());
   }
-  if (!is_strictly_sorted(options.stopwords)) refuse(what, "stop words out of order");
+  if (!is_strictly_sorted(options.stopwords)) refuse(what, "stop words are not sorted");
   if (!has_named(stemmers, options.stemmer)) {
     throw UnsupportedVersion(
-        fmt::format("{}: made with the stemmer \"{}\", which this program lacks", what, options.stemmer));
+        fmt::format("{}: made with the stemmer \"{}\", which this program does not have", what, options.stemmer));
   }
   return options;
 }

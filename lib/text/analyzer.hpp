@@ -11,111 +11,110 @@
 
 struct sb_stemmer;
 
-/// From text to terms: tokens, without stop words, stemmed (formats/analyzer.md). An index stores all options of its
-/// analyzer, so that its queries become terms as its documents did.
+/// Turns text into terms: tokens, without stop words, stemmed (formats/analyzer.md). An index stores all options of its
+/// analyzer, so queries go through the same steps as its documents did.
 namespace quern {
 
-/// Function words of English and the tokens of their contractions ("don", "ll"), sorted.
+/// English function words and the tokens of their contractions ("don", "ll"), sorted.
 const std::vector<std::string>& english_stopwords();
 
-/// Tokens of a list of stop words with one word per line and comments from # on; sorted, each once. A line of several
-/// tokens ("don't") gives each of them.
+/// Tokens of a stop word list with one word per line and comments after #; sorted, without duplicates. A line with
+/// several tokens ("don't") gives each of them.
 std::vector<std::string> parse_stopwords(std::string_view text);
 
-/// parse_stopwords of a file. Throws IoError if it can't be read.
+/// parse_stopwords() of a file. Throws IoError if it can't be read.
 std::vector<std::string> read_stopwords(const std::string& path);
 
-/// Names that --stemmer takes, the default ("none") first. The one place to add a stemmer is the table in analyzer.cpp.
+/// Names of stemmers, the default ("none") first. To add a stemmer, extend the table in analyzer.cpp.
 const std::vector<std::string>& stemmer_names();
 
-/// The version of libstemmer that this program was built with: that of its Debian package, as in "2.2.0-2", or
-/// "unknown". The library itself does not say.
+/// The version of libstemmer at build time: that of its Debian package, such as "2.2.0-2", or "unknown", since the
+/// library itself does not report one.
 const char* libstemmer_version();
 
-/// Reduces words to stems; one per thread.
+/// Reduces words to stems. Create one per thread.
 class Stemmer {
  public:
-  /// Throws InvalidArgument, with all names, if no stemmer has that name.
+  /// Throws InvalidArgument, with all names, for an unknown name.
   explicit Stemmer(std::string_view name);
   ~Stemmer();
   Stemmer(const Stemmer&) = delete;
   Stemmer& operator=(const Stemmer&) = delete;
 
-  /// True if stem() gives each token back as it is.
+  /// True if stem() returns every token unchanged.
   bool changes_nothing() const { return stemmer_ == nullptr; }
-  /// The stem of a folded token, never empty and never longer than the token; valid until the next call, with
-  /// token_padding_bytes more that may be read if so many of the token's may.
+  /// The stem of a folded token, never empty and never longer than the token; valid until the next call. If
+  /// token_padding_bytes after the token are readable, so are those after the stem.
   std::string_view stem(std::string_view token);
 
  private:
   sb_stemmer* stemmer_ = nullptr;
-  std::array<char, max_term_bytes + token_padding_bytes> stem_{};  ///< the last one
+  std::array<char, max_term_bytes + token_padding_bytes> stem_{};  ///< the last result
 };
 
 struct AnalyzerOptions {
   std::string stemmer = "none";         ///< one of stemmer_names()
-  std::vector<std::string> stopwords;   ///< tokens to drop, sorted, each once
+  std::vector<std::string> stopwords;   ///< tokens to drop, sorted, without duplicates
   std::string stopwords_name = "none";  ///< their name in messages: "none", "english" or "file"
-  /// Terms are what stands between white space, as it is: for indexes whose terms the corpus gave.
+  /// Splits text at white space only, without any other change: for indexes whose corpus supplied the terms.
   bool keeps_words = false;
   bool operator==(const AnalyzerOptions&) const = default;
 };
 
-/// Options as the command line gives them; `stopwords` is "none", "english", the path of a
-/// file, or the words themselves, as in "words:the,of". Throws
-/// InvalidArgument for an unknown stemmer, IoError for a file that can't be read.
+/// Makes options from their command-line form; `stopwords` is "none", "english", the path of a file, or the words
+/// themselves, as in "words:the,of". Throws InvalidArgument for an unknown stemmer, IoError for a file that can't be
+/// read.
 AnalyzerOptions make_analyzer_options(const std::string& stemmer, const std::string& stopwords);
 
-/// The options as one line of JSON, stop words included; the same options give the same bytes.
+/// The options as one line of JSON, including the stop words; equal options give equal bytes.
 std::string analyzer_to_json(const AnalyzerOptions& options);
 
-/// Reads analyzer_to_json's text. Throws CorruptFile, with `what`, if it isn't such a text, and UnsupportedVersion
-/// where it names a stemmer that this program lacks.
+/// Reads analyzer_to_json()'s text. Throws CorruptFile, with `what`, if it is malformed, and UnsupportedVersion if it
+/// names a stemmer that this program does not have.
 AnalyzerOptions analyzer_from_json(std::string_view json, std::string_view what);
 
-/// Version of the rules of formats/analyzer.md. It rises when a text may give other terms than before, whatever the
-/// versions of the libraries.
+/// Version of the rules of formats/analyzer.md. Increase it when a text may give other terms than before, even with the
+/// same versions of the libraries.
 inline constexpr unsigned analyzer_version = 2;
 
-/// Versions of what makes terms and files, since other versions may make others (formats/analyzer.md). Zero or empty:
-/// unknown, as in files of older programs, or not used.
+/// Versions of the code that makes terms and files, since other versions may make other ones (formats/analyzer.md).
+/// Zero or empty means unknown, as in files of older programs, or unused.
 struct TextLibraries {
   unsigned analyzer = 0;   ///< analyzer_version
   std::string unicode;     ///< version of the standard that utf8proc implements, as in "15.0.0"
   std::string utf8proc;    ///< version at run time
-  std::string libstemmer;  ///< version at build time (the library does not say it); empty without a stemmer
-  std::string libxml2;     ///< of files of earlier programs, which read HTML pages with it
-  std::string zstd;        ///< version at run time: it compresses the file's texts
+  std::string libstemmer;  ///< version at build time (the library reports none); empty without a stemmer
+  std::string libxml2;     ///< only in files of earlier programs, which parsed HTML with it
+  std::string zstd;        ///< version at run time; compresses the file's texts
   bool operator==(const TextLibraries&) const = default;
 };
 
-/// Those with which this program makes terms and collections.
+/// The versions that this program uses.
 TextLibraries text_libraries(const AnalyzerOptions& options);
 
-/// Turns text into terms; one per thread.
+/// Turns text into terms. Create one per thread.
 class Analyzer {
  public:
   /// Throws InvalidArgument for an unknown stemmer.
   explicit Analyzer(const AnalyzerOptions& options);
 
-  /// Not of an analyzer that keeps words, which only queries go through.
   /// Calls on_term(std::string_view) for each term of `utf8` (well-formed: see repair_utf8) and on_phrase_end() for
-  /// each `phrase_end`, in order. A term's bytes are valid until the next, with token_padding_bytes more that may be
-  /// read. Terms have 1 to max_term_bytes bytes.
+  /// each `phrase_end`, in order. A term's bytes are valid until the next term, and token_padding_bytes after them are
+  /// readable. Terms have 1 to max_term_bytes bytes. Not for analyzers with keeps_words, which serve queries only.
   template <class OnTerm, class OnPhraseEnd>
   void analyze(std::string_view utf8, OnTerm&& on_term, OnPhraseEnd&& on_phrase_end) {
     analyze_any(utf8, on_term, on_phrase_end);
   }
-  /// The same for a text in pieces, wherever they end.
+  /// As above for a text in pieces, which may end anywhere.
   template <class OnTerm, class OnPhraseEnd>
   void analyze(PieceSource& utf8, OnTerm&& on_term, OnPhraseEnd&& on_phrase_end) {
     analyze_any(utf8, on_term, on_phrase_end);
   }
 
-  /// The terms of any text, which need not be UTF-8: for queries.
+  /// The terms of any text, even if it is not UTF-8: for queries.
   std::vector<std::string> terms(std::string_view text);
 
-  /// Tokens that were longer than max_term_bytes so far.
+  /// Tokens longer than max_term_bytes so far.
   std::uint64_t cut_terms() const { return buffer_.cut_terms(); }
 
  private:

@@ -18,12 +18,12 @@ constexpr std::size_t max_charset_name = 40;
 
 bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
 
-/// A name as people write it, as the name that to_utf8 takes.
+/// Turns a charset's name as pages write it into the name that to_utf8() takes.
 std::string canonical(std::string_view written) {
   struct Alias {
     std::string_view written, meant;
   };
-  // What the WHATWG Encoding Standard reads into the names that pages use most.
+  // The WHATWG Encoding Standard's meaning of the most frequent names.
   constexpr std::array<Alias, 9> aliases = {{{"iso-8859-1", "windows-1252"},
                                              {"iso8859-1", "windows-1252"},
                                              {"latin1", "windows-1252"},
@@ -39,7 +39,7 @@ std::string canonical(std::string_view written) {
   return found == aliases.end() ? name : std::string(found->meant);
 }
 
-/// What follows "charset" and "=" in lower-case text, quoted or not; nothing if there is no such pair.
+/// The value of "charset=" in lower-case text, quoted or not; empty if there is none.
 std::optional<std::string> charset_in(std::string_view text) {
   constexpr std::string_view word = "charset";
   const auto skip_blanks = [&](std::size_t at) {
@@ -61,7 +61,7 @@ std::optional<std::string> charset_in(std::string_view text) {
   return {};
 }
 
-/// The charset of the first <meta> that names one, comments skipped.
+/// The charset of the first <meta> that names one, ignoring comments.
 std::optional<std::string> charset_of_meta(std::string_view html) {
   const std::string head = ascii_lowered(html.substr(0, charset_prescan_bytes));
   const std::string_view text = head;
@@ -86,7 +86,7 @@ std::optional<std::string> charset_of_mark(std::string_view text) {
   return {};
 }
 
-/// Keeps from iconv what it would take for an instruction: "" (the locale's charset), "//IGNORE".
+/// Rejects names with a special meaning to iconv: "" (the locale's charset), "//IGNORE".
 bool is_charset_name(std::string_view name) {
   const auto allowed = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == ':';
@@ -94,7 +94,7 @@ bool is_charset_name(std::string_view name) {
   return !name.empty() && name.size() <= max_charset_name && std::all_of(name.begin(), name.end(), allowed);
 }
 
-/// How many bytes to skip after a failure: a whole unit, so that the next ones stay in step.
+/// Bytes to skip after an invalid one: a whole code unit, to stay aligned.
 std::size_t unit_bytes(std::string_view charset) {
   if (starts_with(charset, "utf-16")) return 2;
   return starts_with(charset, "utf-32") ? 4 : 1;
@@ -120,15 +120,14 @@ bool to_utf8(std::string_view in, std::string_view charset, std::string& out) {
 
 /// An iconv descriptor for conversion to UTF-8.
 struct CharsetConverter::Descriptor {
-  /// How a conversion ended.
-  enum class End { all_converted, meets_part_of_character, meets_nonsense };
+  enum class End { all_converted, partial_character, invalid_bytes };
 
-  explicit Descriptor(iconv_t of_iconv) : descriptor(of_iconv) {}
+  explicit Descriptor(iconv_t iconv_descriptor) : descriptor(iconv_descriptor) {}
   ~Descriptor() { iconv_close(descriptor); }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
 
-  /// Converts what it can of `in` and takes it off, appending to `out`.
+  /// Converts as much of `in` as possible and removes it from `in`; appends to `out`.
   End convert(std::string_view& in, std::string& out) const {
     std::array<char, 16 << 10> buffer;
     while (!in.empty()) {
@@ -140,7 +139,7 @@ struct CharsetConverter::Descriptor {
       out.append(buffer.data(), buffer.size() - room);
       in.remove_prefix(in.size() - left);
       if (result != static_cast<std::size_t>(-1) || reason == E2BIG) continue;
-      return reason == EINVAL ? End::meets_part_of_character : End::meets_nonsense;
+      return reason == EINVAL ? End::partial_character : End::invalid_bytes;
     }
     return End::all_converted;
   }
@@ -168,7 +167,7 @@ void CharsetConverter::append(std::string_view piece, std::string& out) {
 void CharsetConverter::finish(std::string& out) { convert(std::exchange(held_, {}), true, out); }
 
 void CharsetConverter::convert(std::string_view bytes, bool ends, std::string& out) {
-  constexpr std::size_t mark_bytes = 2;  // of UTF-16; UTF-8 does not come here
+  constexpr std::size_t mark_bytes = 2;  // of UTF-16; UTF-8 is never converted
   if (at_start_) {
     if (bytes.size() < mark_bytes && !ends) {
       held_ = bytes;
@@ -180,7 +179,7 @@ void CharsetConverter::convert(std::string_view bytes, bool ends, std::string& o
   for (;;) {
     const Descriptor::End end = descriptor_->convert(bytes, out);
     if (end == Descriptor::End::all_converted) return;
-    if (end == Descriptor::End::meets_part_of_character && !ends) {
+    if (end == Descriptor::End::partial_character && !ends) {
       held_ = bytes;
       return;
     }

@@ -10,19 +10,19 @@
 
 #include "quern/core/bytes.hpp"
 
-/// Values of the fields that are kept with documents (--keep-fields), and how collections and indexes code them.
+/// Values of fields kept with documents (--keep-fields), and their encoding in collections and indexes.
 namespace quern {
 
-/// Fields that may be kept, bytes of a field's name, and of a text as its value.
+/// Limits: number of kept fields, bytes of a field's name, bytes of a text value.
 inline constexpr std::size_t max_kept_fields = 16, max_kept_name_bytes = 64, max_kept_text_bytes = 255;
 
-/// A byte of a kept field's name: filters find its end. All of UTF-8 beyond ASCII are letters.
+/// A byte allowed in a kept field's name, so that filters can find its end. All non-ASCII bytes count as letters.
 constexpr bool is_field_name_byte(char c) {
   return is_ascii_letter(c) || is_ascii_digit(c) || c == '_' || c == '-' || c == '.' ||
          static_cast<unsigned char>(c) >= 0x80;
 }
 
-/// Words that filters are made of.
+/// Keywords of filters.
 constexpr std::string_view filter_words[] = {"and", "or", "not", "in", "has"};
 
 inline bool is_filter_word(std::string_view word) {
@@ -35,7 +35,7 @@ inline bool is_kept_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), is_field_name_byte) && !is_filter_word(name);
 }
 
-/// A value, or that there is none. A view of the bytes that it was read from.
+/// A number, a text, or no value. Texts are views of the bytes that they were read from.
 struct FieldValue {
   enum class Kind : std::uint8_t { none, no, yes, number, text };
 
@@ -44,28 +44,28 @@ struct FieldValue {
   std::string_view text;
 };
 
-/// Appends a value: a byte with its kind, then the number as a float64, or the text with its size as a varint in front.
+/// Appends a value: one byte for its kind, then the number as a float64, or the text after its size as a varint.
 inline void put_field_value(Bytes& out, const FieldValue& value) {
   out.push_back(static_cast<std::uint8_t>(value.kind));
   if (value.kind == FieldValue::Kind::number) put_le(out, value.number);
   if (value.kind == FieldValue::Kind::text) put_string(out, value.text);
 }
 
-/// Reads one. Throws CorruptFile if there is no such kind, the text is too long, a number is not finite, or bytes are
-/// missing.
+/// Reads a value. Throws CorruptFile for an unknown kind, a text that is too long, a number that is not finite, or
+/// missing bytes.
 inline FieldValue read_field_value(ByteReader& reader) {
   const auto kind = reader.le<std::uint8_t>();
-  if (kind > static_cast<std::uint8_t>(FieldValue::Kind::text)) reader.fail("has a field's value of an unknown kind");
+  if (kind > static_cast<std::uint8_t>(FieldValue::Kind::text)) reader.fail("has a field value of an unknown kind");
   FieldValue value;
   value.kind = static_cast<FieldValue::Kind>(kind);
   if (value.kind == FieldValue::Kind::number) value.number = reader.le<double>();
-  if (!std::isfinite(value.number)) reader.fail("has a field's value that is no number");
+  if (!std::isfinite(value.number)) reader.fail("has a field value that is not a finite number");
   if (value.kind == FieldValue::Kind::text) value.text = reader.string();
-  if (value.text.size() > max_kept_text_bytes) reader.fail("has a field's value that is too long");
+  if (value.text.size() > max_kept_text_bytes) reader.fail("has a field value that is too long");
   return value;
 }
 
-/// A value as people write it, a number in its shortest form; empty if there is none.
+/// A value for display, a number in its shortest form; empty if there is no value.
 inline std::string plain_text(const FieldValue& value) {
   switch (value.kind) {
     case FieldValue::Kind::none:
@@ -84,19 +84,19 @@ inline std::string plain_text(const FieldValue& value) {
   return std::string(value.text);
 }
 
-/// Names that a corpus's fields have, where they are not those that its format knows; empty: these. `kept` are fields
-/// whose values are kept with the documents.
+/// Names of a corpus's fields, where they differ from its format's own; empty means the format's own. `kept` lists the
+/// fields whose values are kept with the documents.
 struct FieldNames {
   std::string docno, title, text, url;
-  std::string vector = {};  ///< the terms' weights, of a corpus that gives them
+  std::string vector = {};  ///< the terms' weights, if the corpus supplies them
   std::vector<std::string> kept = {};
 
   bool operator==(const FieldNames&) const = default;
 };
 
-using FieldName = std::string FieldNames::*;  // nvcc puts parentheses around members of such a type that has no name
+using FieldName = std::string FieldNames::*;  // named, since nvcc mishandles unnamed ones
 
-/// A field's name on the command line and in manifests, its member, and what a document has there, for help.
+/// A field's name on the command line and in manifests, its member, and its content, for help texts.
 struct NamedField {
   const char* name;
   FieldName member;

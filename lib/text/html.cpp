@@ -12,10 +12,10 @@
 namespace quern {
 namespace {
 
-/// Memory that is kept from one page to the next; more is freed.
+/// Memory kept from one page to the next; larger buffers are freed.
 constexpr std::size_t kept_bytes = std::size_t{1} << 20;
 
-/// More white space in a row than this is shortened.
+/// Longer runs of white space are shortened.
 constexpr std::size_t max_white_space = std::size_t{1} << 20;
 
 bool is_white_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f'; }
@@ -26,7 +26,7 @@ void clear_and_shrink(std::string& text) {
   if (text.capacity() > kept_bytes) text.shrink_to_fit();
 }
 
-/// A text brought to one line as it comes: without separators around it, and one space for each run of them.
+/// Collects a text as one line: trimmed, with one space for each run of separators.
 class LineText {
  public:
   explicit LineText(std::size_t max_bytes) : max_bytes_(max_bytes) {}
@@ -59,7 +59,7 @@ class LineText {
 
 }  // namespace
 
-/// The page being read, and what is known of it so far.
+/// The state of the page being read.
 class HtmlExtractor::Page final : public HtmlEvents {
  public:
   Page() : scanner_(*this) {}
@@ -85,12 +85,12 @@ class HtmlExtractor::Page final : public HtmlEvents {
 
   std::uint64_t dropped_links_ = 0;
   HtmlScanner scanner_;
-  std::string href_;  ///< space for one
+  std::string href_;  ///< buffer for one attribute value
 
-  // What follows belongs to the page being read.
+  // State of the current page.
   DocumentText* out_ = nullptr;
-  std::string body_;             ///< the body's end, with all white space that may have to go
-  std::size_t enough_body_ = 0;  ///< when more of it is there, what is sound moves on
+  std::string body_;             ///< the body's end, including white space that may be dropped
+  std::size_t enough_body_ = 0;  ///< move_body() runs when body_ is larger
   UrlResolver urls_;
   bool has_base_ = false;
   bool in_link_ = false;
@@ -140,7 +140,7 @@ void HtmlExtractor::Page::add_text(std::string_view text) {
   see_text(body_.size() - text.size());
 }
 
-/// Deals with the body's text from `begin` on, which is new.
+/// Called with the start of new text in body_.
 void HtmlExtractor::Page::see_text(std::size_t begin) {
   if (in_link_) anchor_.append(std::string_view(body_).substr(begin));
   if (body_.size() > enough_body_) move_body();
@@ -152,7 +152,7 @@ void HtmlExtractor::Page::end_phrase() {
   anchor_.separate();
 }
 
-/// Moves the body's text on, all but its end: at least a byte that is no white space stays, if there is one.
+/// Moves body_ to the document, except for its last byte that isn't white space and what follows it.
 void HtmlExtractor::Page::move_body() {
   const auto last = std::find_if_not(body_.rbegin(), body_.rend(), is_white_space);
   const auto moved = static_cast<std::size_t>(body_.rend() - last);
@@ -167,7 +167,7 @@ void HtmlExtractor::Page::move_body() {
 void HtmlExtractor::Page::title(std::string_view text) {
   std::string resolved;
   for (std::size_t at = 0; at < text.size();) {
-    // A < ends a reference.
+    // A reference ends at a <.
     const std::size_t end = std::min(text.find('<', at), text.size());
     append_page_text(text.substr(at, end - at), resolved);
     if (end < text.size()) resolved += '<';

@@ -11,7 +11,7 @@
 namespace quern {
 namespace {
 
-/// What a byte is inside a tag.
+/// The role of a byte inside a tag.
 enum ByteKind : unsigned char { name_byte = 1, ends_attribute = 2, ends_value = 4 };
 
 constexpr std::array<unsigned char, 256> byte_kinds() {
@@ -28,7 +28,7 @@ constexpr std::array<unsigned char, 256> kinds = byte_kinds();
 
 bool is(char c, ByteKind kind) { return (kinds[static_cast<unsigned char>(c)] & kind) != 0; }
 
-/// True if the two names differ in case at most: a bit of a letter's byte is its case.
+/// Compares names without case: the bit 0x20 of a letter is its case.
 bool same_name(std::string_view a, std::string_view b) {
   const auto same = [](char x, char y) { return (x | 0x20) == (y | 0x20); };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
@@ -38,7 +38,7 @@ constexpr std::string_view title_end_tag = "</title>";
 
 }  // namespace
 
-/// A page being scanned: the window of it that is at hand, and what is known from before.
+/// The state of a page being scanned: its current window, and what earlier windows left open.
 class HtmlScanner::State {
  public:
   explicit State(HtmlEvents& events) : events_(&events) {}
@@ -46,15 +46,15 @@ class HtmlScanner::State {
   void finish();
 
  private:
-  /// What the text before ends with.
+  /// The end of the text reported so far.
   enum class Ending { text, space, phrase };
-  /// What the next byte of the page belongs to.
+  /// The syntax that the next byte of the page belongs to.
   enum class Place { text, comment, declaration, raw_text, long_tag };
-  /// The same, in a long tag.
+  /// As above, within a long tag.
   enum class TagPlace { tag_name, between_attributes, name, after_name, before_value, quoted_value, bare_value };
 
-  // The window of the page. What passes over a part of it gives false, and stays before that part, where it must see
-  // more of the page.
+  // run() scans a window. The pass_ functions consume one item each; if they need more of the page, they return false
+  // and stay before the item.
   std::size_t run(std::string_view window);
   bool pass();
   bool pass_text();
@@ -64,9 +64,9 @@ class HtmlScanner::State {
   bool pass_title();
   bool pass_raw_text();
   bool pass_long_tag();
-  /// Goes after the next `end`, where the text begins again.
+  /// Advances past the next `end`, to where text begins again.
   bool skip_past(std::string_view end);
-  /// Goes back to a tag that does not end in the window.
+  /// Returns to the start of a tag that does not end in the window.
   bool wait_for_tag(std::size_t begin, std::size_t after_name);
   bool step_in_long_tag(char c);
 
@@ -87,7 +87,7 @@ class HtmlScanner::State {
   std::size_t find_raw_end(std::string_view name, std::size_t from) const;
   std::size_t find_title_end();
 
-  // What is reported.
+  // Reporting of events.
   void put_text(std::string_view text, bool plain);
   void separate();
   void end_phrase();
@@ -98,17 +98,17 @@ class HtmlScanner::State {
 
   TextWindow page_;
   std::string_view html_;  ///< the window
-  std::size_t at_ = 0;     ///< where in it
-  bool ends_ = false;      ///< nothing follows the window
+  std::size_t at_ = 0;     ///< the position in it
+  bool ends_ = false;      ///< the window reaches the end of the page
   HtmlEvents* events_;
   Place place_ = Place::text;
-  std::string raw_name_;  ///< of the element whose raw text it is
+  std::string raw_name_;  ///< name of the element whose raw text is being scanned
   TagPlace tag_place_ = TagPlace::tag_name;
   char quote_ = '\0';
-  /// No end tag of a title begins in the window from `title_end_from_` to `title_end_`.
+  /// The range of the window where no end tag of a title begins.
   std::size_t title_end_from_ = 0, title_end_ = 0;
   Ending ending_ = Ending::phrase;
-  bool in_text_ = false;  ///< some text since the last markup was reported
+  bool in_text_ = false;  ///< text was reported since the last markup
   bool in_link_ = false, has_title_ = false;
   std::size_t pictures_ = 0;
 };
@@ -197,7 +197,7 @@ void HtmlScanner::State::end_link() {
 bool HtmlScanner::State::skip_past(std::string_view end) {
   const std::size_t found = html_.find(end, at_);
   if (found == std::string_view::npos) {
-    // The window may end within it.
+    // The window may end within `end`.
     at_ = std::max(at_, html_.size() - (ends_ ? 0 : std::min(html_.size(), end.size() - 1)));
     return false;
   }
@@ -290,7 +290,7 @@ bool HtmlScanner::State::pass_end_tag() {
 }
 
 bool HtmlScanner::State::wait_for_tag(std::size_t begin, std::size_t after_name) {
-  if (ends_) return true;  // the page ends within the tag, which counts as if it weren't there
+  if (ends_) return true;  // the page ends within the tag, which is dropped
   at_ = begin;
   if (html_.size() - begin <= max_look_ahead) return false;
   at_ = after_name;
@@ -312,7 +312,7 @@ bool HtmlScanner::State::pass_long_tag() {
   return true;
 }
 
-/// Goes on by a byte, as skip_attribute() does by attributes; false if the byte is to be looked at again.
+/// Handles one byte as skip_attribute() handles attributes; false if the byte must be examined again.
 bool HtmlScanner::State::step_in_long_tag(char c) {
   const auto go_to = [this](TagPlace place, bool passes) {
     tag_place_ = place;
@@ -341,8 +341,7 @@ bool HtmlScanner::State::step_in_long_tag(char c) {
   return true;
 }
 
-/// Reports the page's title, skips others; tags in a title are text. A title without an end tag has none: what
-/// follows is taken for the page's text.
+/// Reports the page's title and skips further ones; tags in a title are text. A title without an end tag is body text.
 bool HtmlScanner::State::pass_title() {
   const std::size_t end = find_title_end();
   if (end == std::string_view::npos) return ends_ || html_.size() - at_ > max_look_ahead + title_end_tag.size();
@@ -355,7 +354,7 @@ bool HtmlScanner::State::pass_title() {
   return true;
 }
 
-/// Where in the window the next end tag of a title begins.
+/// The position in the window of the next end tag of a title.
 std::size_t HtmlScanner::State::find_title_end() {
   const bool is_known = title_end_from_ <= at_ && at_ <= title_end_;
   const std::size_t found = find_raw_end("title", is_known ? title_end_ : at_);
@@ -377,7 +376,7 @@ bool HtmlScanner::State::pass_raw_text() {
   return true;
 }
 
-/// Where the end tag of an element that nothing else ends begins, at or after `from`; npos where it is missing.
+/// The position of the end tag of an element whose content is raw text, at or after `from`; npos if missing.
 std::size_t HtmlScanner::State::find_raw_end(std::string_view name, std::size_t from) const {
   constexpr std::string_view opening = "</";
   for (std::size_t at = html_.find(opening, from); at != std::string_view::npos; at = html_.find(opening, at + 2)) {
@@ -388,7 +387,7 @@ std::size_t HtmlScanner::State::find_raw_end(std::string_view name, std::size_t 
   return std::string_view::npos;
 }
 
-/// Goes after a tag's opening, "<" or "</", and its name.
+/// Advances past a tag's opening, "<" or "</", and its name, and returns the name.
 std::string_view HtmlScanner::State::skip_name(std::size_t opening) {
   const std::size_t begin = at_ + opening;
   at_ = begin;
@@ -396,7 +395,7 @@ std::string_view HtmlScanner::State::skip_name(std::size_t opening) {
   return html_.substr(begin, at_ - begin);
 }
 
-/// The kind of a tag by its name, which lies in the window.
+/// The kind of a tag; its name must lie in the window.
 TagKind HtmlScanner::State::kind_of(std::string_view name) const {
   const auto left = static_cast<std::size_t>(html_.data() + html_.size() - name.data());
   if (left < sizeof(std::uint64_t)) return tag_kind(name);
@@ -405,7 +404,7 @@ TagKind HtmlScanner::State::kind_of(std::string_view name) const {
   return tag_kind(name, front);
 }
 
-/// Goes after the tag's ">".
+/// Advances past the tag's ">".
 HtmlScanner::State::Attributes HtmlScanner::State::skip_attributes() {
   Attributes found;
   while (at_ < html_.size()) {
@@ -433,7 +432,7 @@ void HtmlScanner::State::skip_blanks() {
   while (at_ < html_.size() && is_html_blank(html_[at_])) ++at_;
 }
 
-/// Goes after an attribute; a value whose quote isn't closed takes the rest of the page.
+/// Advances past an attribute; an unclosed quote extends to the end of the page.
 HtmlScanner::State::Attribute HtmlScanner::State::skip_attribute() {
   std::size_t begin = at_++;
   while (at_ < html_.size() && !is(html_[at_], ends_attribute)) ++at_;

@@ -6,8 +6,7 @@
 
 namespace quern {
 
-/// A name's first eight bytes as a number, the first one lowest. Names of up to eight bytes, none of which is zero,
-/// have different numbers.
+/// A name's first eight bytes as a number, the first byte lowest. Distinct for names of up to eight nonzero bytes.
 constexpr std::uint64_t packed_name(std::string_view name) {
   std::uint64_t bytes = 0;
   for (std::size_t i = name.size() < 8 ? name.size() : 8; i-- > 0;)
@@ -15,8 +14,8 @@ constexpr std::uint64_t packed_name(std::string_view name) {
   return bytes;
 }
 
-/// Finds names of markup by packed_name(): a name's number is in its slot or in the next free one after it. `rows` has
-/// a member `name` in each row; at most half as many rows as there are slots.
+/// A hash table of markup names by packed_name(), with linear probing. Each row has a member `name`; at most half of
+/// the slots may be filled.
 template <std::size_t bits>
 class PackedNameTable {
  public:
@@ -33,7 +32,7 @@ class PackedNameTable {
   }
 
   static constexpr std::size_t none = 0xffff;
-  /// The row whose name has this number; `none` if there is none.
+  /// The index of the row with this packed name; `none` if there is none.
   constexpr std::size_t find(std::uint64_t key) const {
     for (std::size_t slot = slot_of(key); keys_[slot] != 0; slot = next(slot)) {
       if (keys_[slot] == key) return rows_[slot];

@@ -14,12 +14,12 @@
 namespace quern {
 namespace {
 
-/// The first byte of U+FFFE and U+FFFF, and of many characters that stay.
+/// The first byte of U+FFFE and U+FFFF, and of many valid characters.
 constexpr char noncharacter_lead = '\xEF';
 
 constexpr std::uint32_t end_of_unicode = 0x110000;
 
-/// What XML takes for a character (XML 1.0, production 2).
+/// A character by XML's rules (XML 1.0, production 2).
 bool is_xml_character(std::uint32_t point) {
   if (point < 0x20) return point == '\t' || point == '\n' || point == '\r';
   return point < 0xd800 || (point >= 0xe000 && point <= 0xfffd) || (point >= 0x10000 && point < end_of_unicode);
@@ -37,14 +37,13 @@ void append_utf8(std::uint32_t point, std::string& out) {
   out.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
 }
 
-/// A reference as a page has it; `bytes` is 0 where there is none.
+/// A reference in a page's text; `bytes` is 0 if there is none.
 struct Reference {
-  std::size_t bytes = 0;    ///< after the &, with its semicolon if it has one
-  std::uint32_t point = 0;  ///< end_of_unicode if the number is greater
+  std::size_t bytes = 0;    ///< after the &, including its semicolon, if any
+  std::uint32_t point = 0;  ///< end_of_unicode for greater numbers
 };
 
-/// Reads the number in a reference like "#233" or "#xE9;". Without digits it has the value 0, and the bytes before
-/// them.
+/// Reads the number of a reference like "#233" or "#xE9;". Without digits the value is 0 and `bytes` counts the prefix.
 Reference read_number(std::string_view text, std::size_t& digits) {
   const bool hexadecimal = text.size() > 1 && (text[1] | 0x20) == 'x';
   const std::size_t begin = hexadecimal ? 2 : 1;
@@ -59,7 +58,7 @@ Reference read_number(std::string_view text, std::size_t& digits) {
   return found;
 }
 
-/// The longest name without a semicolon that `text` begins with.
+/// The longest prefix of `text` that is a name valid without a semicolon.
 Reference read_bare_name(std::string_view text) {
   for (std::size_t length = std::min(text.size(), max_bare_name_bytes); length > 1; --length) {
     if (const std::uint32_t point = bare_entity_value(text.substr(0, length))) return {length, point};
@@ -67,7 +66,7 @@ Reference read_bare_name(std::string_view text) {
   return {};
 }
 
-/// The reference that follows an & in a page's text.
+/// Reads the reference after an & in a page's text.
 Reference read_reference(std::string_view text) {
   if (!text.empty() && text[0] == '#') {
     std::size_t digits = 0;
@@ -87,7 +86,7 @@ bool is_noncharacter(std::string_view text) {
   return text.starts_with("\xEF\xBF\xBE") || text.starts_with("\xEF\xBF\xBF");
 }
 
-/// The longest name in HTML 4's table has 8 characters; "&" and ";" aside, nothing longer is looked up.
+/// The longest name in HTML 4's table has 8 characters; longer references need no lookup.
 constexpr std::size_t max_reference_bytes = 16;
 
 void append_point(std::uint32_t point, std::string& out) {
@@ -100,7 +99,7 @@ void append_point(std::uint32_t point, std::string& out) {
   }
 }
 
-/// The code point of the text between "&" and ";". False if that is not a reference.
+/// The code point of a reference, given without "&" and ";". False if it is not a reference.
 bool resolve_reference(std::string_view reference, std::uint32_t& point) {
   if (reference.size() >= 2 && reference[0] == '#') {
     const bool is_hexadecimal = ascii_lower(reference[1]) == 'x';
@@ -110,7 +109,7 @@ bool resolve_reference(std::string_view reference, std::uint32_t& point) {
     return error == std::errc() && end == digits.data() + digits.size();
   }
   point = entity_value(reference);
-  // Two that HTML lacks, of the Federal Register.
+  // Names used by the Federal Register that HTML lacks.
   if (reference == "blank") point = ' ';
   if (reference == "hyph") point = '-';
   return point != 0;
@@ -211,7 +210,7 @@ struct Entity {
   std::uint32_t value;
 };
 
-/// By value.
+/// Sorted by value.
 constexpr Entity entities[] = {
     {"quot", 34},      {"amp", 38},      {"apos", 39},      {"lt", 60},       {"gt", 62},       {"nbsp", 160},
     {"iexcl", 161},    {"cent", 162},    {"pound", 163},    {"curren", 164},  {"yen", 165},     {"brvbar", 166},

@@ -21,7 +21,7 @@ void SgmlTagScanner::move(std::size_t passed, std::string_view window, bool ends
   comment_end_ -= std::min(comment_end_, passed);
 }
 
-/// Whether more of the text would say what begins at `begin` and does not end so far; notes it.
+/// Whether more text would decide what begins at `begin`; if so, sets undecided_.
 bool SgmlTagScanner::is_undecided(std::size_t begin) {
   const bool undecided = !ends_ && text_.size() - begin <= max_tag_bytes;
   if (undecided) undecided_ = begin;
@@ -62,7 +62,7 @@ bool SgmlTagScanner::read(std::size_t begin, SgmlTag& tag) {
   return true;
 }
 
-/// Just after the first "-->" at or after `begin`.
+/// The position after the first "-->" at or after `begin`.
 std::size_t SgmlTagScanner::comment_end(std::size_t begin) {
   constexpr std::string_view mark = "-->";
   const std::size_t end = text_.find(mark, std::max(begin, comment_end_));
@@ -70,7 +70,7 @@ std::size_t SgmlTagScanner::comment_end(std::size_t begin) {
     comment_end_ = end;
     return end + mark.size();
   }
-  // The window may end within it.
+  // The window may end within the mark.
   comment_end_ = text_.size() - std::min(text_.size(), mark.size() - 1);
   return end;
 }

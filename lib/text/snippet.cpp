@@ -15,7 +15,7 @@ constexpr std::size_t max_terms = 64;
 
 bool is_ascii_mark(char c) { return static_cast<unsigned char>(c) < 0x80 && !is_ascii_letter(c) && !is_ascii_digit(c); }
 
-/// The place of a word that is not empty, without marks before and after it.
+/// The range of a nonempty word without leading and trailing punctuation.
 TextPlace place_of(std::string_view word, std::size_t begin) {
   TextPlace place{begin, begin + word.size()};
   while (place.end > place.begin + 1 && is_ascii_mark(word[place.end - begin - 1])) --place.end;
@@ -23,7 +23,7 @@ TextPlace place_of(std::string_view word, std::size_t begin) {
   return place;
 }
 
-/// Appends a word; of more than snippet_words, the first is dropped.
+/// Appends a word and drops the first one beyond snippet_words.
 template <class Word>
 void append_word(std::vector<Word>& words, Word word) {
   if (words.size() == snippet_words) words.erase(words.begin());
@@ -67,7 +67,7 @@ void SnippetMaker::end_word(bool cut) {
     word.after_space = after_space_;
     if (cut) {
       const std::size_t whole = cut_at_character(open_, max_snippet_word_bytes).size();
-      // What is no UTF-8 is cut anywhere.
+      // Invalid UTF-8 may be cut anywhere.
       const std::size_t size = whole > 0 ? whole : max_snippet_word_bytes;
       word.text = open_.substr(0, size);
       open_.erase(0, size);
@@ -90,7 +90,7 @@ void SnippetMaker::take(Word word) {
     best_terms_ = count;
     const auto first = std::find_if(recent_.begin(), recent_.end(), [](const Word& each) { return each.terms != 0; });
     const auto matched = static_cast<std::size_t>(recent_.end() - first);
-    // With few words before the matches, as at the begin of a text, more follow.
+    // If few words precede the matches, as at the start of a text, more follow them.
     words_to_come_ = std::max((snippet_words - matched) / 2, snippet_words - recent_.size());
   } else if (words_to_come_ > 0) {
     append_word(best_, std::move(word));

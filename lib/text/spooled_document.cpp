@@ -5,7 +5,7 @@
 namespace quern {
 namespace {
 
-/// Memory that is kept from one text to the next; more is freed.
+/// Memory kept from one text to the next; larger buffers are freed.
 constexpr std::size_t kept_text_bytes = std::size_t{1} << 20;
 
 ByteView bytes_of(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }

@@ -12,11 +12,11 @@
 
 namespace quern {
 
-/// A text that is appended to once and read from front to back. It lies in memory while it is small, and in a work file
-/// once it is not. Throws IoError if the work file can't be created, written or read.
+/// A text that is written once and read sequentially. It is kept in memory while small, otherwise in a work file.
+/// Throws IoError if the work file can't be created, written or read.
 class SpooledText {
  public:
-  /// Texts of more bytes than this go to a work file.
+  /// Larger texts go to a work file.
   static constexpr std::size_t default_memory_bytes = std::size_t{4} << 20;
 
   explicit SpooledText(std::string tmp_folder = ".", std::size_t memory_bytes = default_memory_bytes)
@@ -39,10 +39,10 @@ class SpooledText {
   bool empty() const { return size() == 0; }
   /// The last byte; the text must not be empty.
   char back() const { return spool_ ? spool_end_ : memory_.back(); }
-  /// Empties the text. Memory is kept for the next one, but not much more than most texts need.
+  /// Empties the text. Keeps a typical text's memory for the next one.
   void clear();
 
-  /// The text from its front. The text must outlive the source and stay as it is.
+  /// The text as a source. It must outlive the source and not change.
   std::unique_ptr<PieceSource> pieces() const;
   /// The whole text, in memory.
   std::string str() const;
@@ -52,36 +52,36 @@ class SpooledText {
 
   std::string tmp_folder_;
   std::size_t memory_bytes_;
-  std::string memory_;          ///< the text, where there is no spool
-  std::optional<Spool> spool_;  ///< the text, where it is too large for memory
+  std::string memory_;          ///< the text, while small
+  std::optional<Spool> spool_;  ///< the text, once too large for memory
   char spool_end_ = '\0';       ///< the spool's last byte
 };
 
-/// A link out of a document: its target, absolute, as written but resolved, and the text it is clicked on.
+/// A link out of a document: its target, resolved but otherwise as written, and its text.
 struct Link {
   std::string url;
   std::string anchor;
   bool operator==(const Link&) const = default;
 };
 
-/// The links of a document in their order, in a work file where they are many. A link's text may come after links that
-/// follow it. Throws IoError if the work file can't be created, written or read.
+/// The links of a document in order, in a work file if there are many. A link's text may be set after later links were
+/// added. Throws IoError if the work file can't be created, written or read.
 class SpooledLinks {
  public:
   explicit SpooledLinks(const std::string& tmp_folder = ".") : urls_(tmp_folder), anchors_(tmp_folder) {}
 
-  /// Adds a link without a text, and gives its number: 0 is the first one's.
+  /// Adds a link without a text and returns its index, from 0.
   std::uint64_t append(std::string_view url);
-  /// Adds a link.
+  /// Adds a link with its text.
   std::uint64_t append(std::string_view url, std::string_view anchor);
-  /// Sets a link's text, once: that of a later link than all whose text is set already.
+  /// Sets a link's text, once; links must get their texts in increasing order.
   void set_anchor(std::uint64_t link, std::string_view anchor);
 
   std::uint64_t count() const { return count_; }
   bool empty() const { return count_ == 0; }
   void clear();
 
-  /// Calls visit(std::string_view url, std::string_view anchor) for each link; the views are valid until it returns.
+  /// Calls visit(std::string_view url, std::string_view anchor) for each link; the views are valid during the call.
   template <class Visit>
   void for_each(Visit&& visit) const {
     Reader reader(*this);
@@ -98,17 +98,17 @@ class SpooledLinks {
     std::string url, anchor;
     SpoolReader urls, anchors;
     std::uint64_t urls_left, anchors_left;
-    std::uint64_t until_anchor = 0;  ///< links before the next one that has a text
+    std::uint64_t until_anchor = 0;  ///< links until the next one with a text
   };
 
   Spool urls_;     ///< of each link: size, bytes
-  Spool anchors_;  ///< of each link with a text: how many links lie between it and the one before, size, bytes
-  Bytes record_;   ///< what is being appended to one of them
+  Spool anchors_;  ///< of each link with a text: links since the previous one, size, bytes
+  Bytes record_;   ///< the record being appended to either
   std::uint64_t count_ = 0, anchor_count_ = 0;
   std::uint64_t next_anchor_ = 0;  ///< the first link whose text may still be set
 };
 
-/// The terms of a document whose weights the corpus gives, in their order, in a work file where they are many. Throws
+/// The terms and weights of a document whose corpus supplies them, in order, in a work file if there are many. Throws
 /// IoError if the work file can't be created, written or read.
 class SpooledWeights {
  public:
@@ -118,7 +118,7 @@ class SpooledWeights {
   std::uint64_t count() const { return count_; }
   void clear();
 
-  /// Calls visit(std::string_view term, std::uint32_t weight) for each; the view is valid until it returns.
+  /// Calls visit(std::string_view term, std::uint32_t weight) for each; the view is valid during the call.
   template <class Visit>
   void for_each(Visit&& visit) const {
     SpoolReader reader(bytes_, 0, bytes_.size());
@@ -131,7 +131,7 @@ class SpooledWeights {
 
  private:
   Spool bytes_;   ///< of each term: size, bytes, weight
-  Bytes record_;  ///< what is being appended
+  Bytes record_;  ///< the record being appended
   std::uint64_t count_ = 0;
 };
 

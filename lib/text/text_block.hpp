@@ -12,13 +12,13 @@
 
 namespace quern {
 
-/// In a DocumentText's streams: the end of a phrase (a heading, a paragraph, a list item, a table cell). Everything
-/// else that separates tokens, tags included, is there as white space.
+/// Marks the end of a phrase in a DocumentText's streams (a heading, a paragraph, a list item, a table cell). All other
+/// separators, tags included, appear as white space.
 inline constexpr char phrase_end = '\x1e';
 
-/// What there is to index in one document: valid UTF-8, entities resolved, no tags.
+/// The indexable content of one document: valid UTF-8, entities resolved, no tags.
 struct DocumentText {
-  /// Title, body, links and weights go to work files in `tmp_folder` where they are large.
+  /// Large titles, bodies, links and weights go to work files in `tmp_folder`.
   explicit DocumentText(const std::string& tmp_folder = ".")
       : title(tmp_folder), body(tmp_folder), links(tmp_folder), weights(tmp_folder) {}
 
@@ -27,8 +27,8 @@ struct DocumentText {
   SpooledText title;
   SpooledText body;
   SpooledLinks links;
-  SpooledWeights weights;  ///< of terms, if the corpus gives them: these are indexed then, and not the texts
-  Bytes kept;  ///< values of kept fields, coded one after another (field_value.hpp); empty: the document has none
+  SpooledWeights weights;  ///< if the corpus supplies term weights: indexed instead of the texts
+  Bytes kept;              ///< encoded values of kept fields (field_value.hpp); empty if there are none
 
   void clear() {
     docno.clear();
@@ -49,17 +49,17 @@ struct DocumentText {
 
 namespace quern {
 
-/// What the bytes of 64 are to a tokenizer, a bit for each, the first one's the lowest.
+/// The tokenizer's classification of 64 bytes, one bit per byte, the first byte lowest.
 struct TextBlock {
   static constexpr std::size_t bytes = 64;
 
-  std::uint64_t run = 0;           ///< ASCII letters and digits, and all bytes beyond ASCII
-  std::uint64_t beyond_ascii = 0;  ///< of these, the latter
+  std::uint64_t run = 0;           ///< ASCII letters and digits, and all non-ASCII bytes
+  std::uint64_t beyond_ascii = 0;  ///< non-ASCII bytes
   std::uint64_t phrase_ends = 0;
 };
 
-/// Classifies 64 bytes and copies them to `lowered`, with ASCII letters in lower case and digits as they are; other
-/// bytes become anything.
+/// Classifies 64 bytes and copies them to `lowered`, with ASCII letters in lower case and digits unchanged; other bytes
+/// are unspecified.
 inline TextBlock classify_whole_block(const char* text, char* lowered) {
   TextBlock block;
 #if defined(__AVX2__)
@@ -71,7 +71,7 @@ inline TextBlock classify_whole_block(const char* text, char* lowered) {
     const __m256i is_letter = _mm256_cmpeq_epi8(_mm256_min_epu8(letter, _mm256_set1_epi8(25)), letter);
     const __m256i is_digit = _mm256_cmpeq_epi8(_mm256_min_epu8(digit, _mm256_set1_epi8(9)), digit);
     const __m256i is_end = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(phrase_end));
-    // A letter's byte has the bit 0x20 in lower case, a digit's always.
+    // The bit 0x20 is set in lower-case letters and in all digits.
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(lowered) + half, lower);
     const auto bits = [half](__m256i mask) {
       return std::uint64_t{static_cast<std::uint32_t>(_mm256_movemask_epi8(mask))} << (32 * half);
@@ -94,7 +94,7 @@ inline TextBlock classify_whole_block(const char* text, char* lowered) {
   return block;
 }
 
-/// The same for the block that begins at text[at]. Bytes behind the text count as separators.
+/// As above for the block at text[at]. Bytes past the end count as separators.
 inline TextBlock classify_block(std::string_view text, std::size_t at, char* lowered) {
   if (text.size() - at >= TextBlock::bytes) return classify_whole_block(text.data() + at, lowered);
   std::array<char, TextBlock::bytes> padded{};

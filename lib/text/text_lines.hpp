@@ -11,13 +11,12 @@
 
 namespace quern {
 
-/// Writes a document's streams as text for people and for later stages: the title as one line, which is empty if there
-/// is none, then a line for each phrase of the body that is not blank. White space runs together to single spaces, and
-/// there is none at the ends of lines. Every line has a line end. The text has the same tokens as the streams, and its
-/// body the same phrases.
+/// Writes a document's streams as readable text: the title as one line, empty if there is none, then one line per
+/// nonblank phrase of the body. Lines are trimmed, and runs of white space become one space. Every line has a line end.
+/// The text has the same tokens as the streams, and its body the same phrases.
 class TextLines {
  public:
-  /// The next piece of the title, or after end_title() of the body, wherever it ends. Appends to `out`.
+  /// Appends the next piece of the title, or of the body after end_title(), to `out`. Pieces may end anywhere.
   void append(std::string_view piece, std::string& out) {
     for (const char c : piece) {
       if (c == phrase_end && in_body_) {
@@ -50,8 +49,8 @@ class TextLines {
   }
 
   bool in_body_ = false;
-  bool in_line_ = false;  ///< the line has a character
-  bool space_ = false;    ///< and white space after it
+  bool in_line_ = false;  ///< the line is not empty
+  bool space_ = false;    ///< white space follows its last character
 };
 
 }  // namespace quern
@@ -62,7 +61,7 @@ class TextLines {
 
 namespace quern {
 
-/// Where the first byte of `text`, from `from` on, lies that is one of `wanted`; the size of `text` if there is none.
+/// The position at or after `from` of the first byte in `wanted`; text.size() if there is none.
 template <char... wanted>
 std::size_t find_any_of(std::string_view text, std::size_t from) {
   std::size_t at = from;

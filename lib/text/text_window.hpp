@@ -8,11 +8,11 @@
 
 namespace quern {
 
-/// The window through which a stage sees a text that comes in pieces: each piece after what was left of those before.
+/// The window of a stage on a text that comes in pieces: each piece, preceded by what the stage left of earlier ones.
 class TextWindow {
  public:
-  /// Shows the text as read(std::string_view window), which gives how much of it is done with. Not with each small
-  /// piece while much is left, so that the time stays linear.
+  /// Calls read(std::string_view window), which returns how many bytes it consumed. Skips the call for small pieces
+  /// while many bytes are left, so that time stays linear.
   template <class Read>
   void append(std::string_view piece, Read&& read) {
     if (left_.empty()) {
@@ -24,7 +24,7 @@ class TextWindow {
     }
     enough_ = left_.size() + std::min(left_.size(), default_piece_bytes);
   }
-  /// Shows what is left at the end of the text.
+  /// Shows the remaining bytes at the end of the text.
   template <class Read>
   void finish(Read&& read) {
     read(std::string_view(left_));
@@ -33,7 +33,7 @@ class TextWindow {
 
  private:
   std::string left_;
-  std::size_t enough_ = 0;  ///< bytes that are worth another look
+  std::size_t enough_ = 0;  ///< minimum size of left_ for the next read
 };
 
 }  // namespace quern

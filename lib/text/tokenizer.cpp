@@ -12,9 +12,8 @@
 namespace quern {
 namespace {
 
-/// Bytes of a run that are folded: enough for max_term_bytes of folded text, since folding and composing shrink text to
-/// a third at most (the Kelvin sign, Hangul letters), and few enough that a run of a million marks costs little to
-/// sort.
+/// Bytes of a run that are folded. Enough for max_term_bytes of folded text, since folding and composing shrink text to
+/// a third at most (the Kelvin sign, Hangul letters); few enough that a run of a million marks is cheap to sort.
 constexpr std::size_t folded_prefix_bytes = 3 * (max_term_bytes + 1);
 
 bool is_token_point(char32_t point) {
@@ -72,7 +71,7 @@ void TokenBuffer::fold(std::string_view run) {
     points_.resize(static_cast<std::size_t>(count) + 1);
     count = decompose();
   }
-  // Turns code points into bytes in place; one element more than there are points is its space for a final zero.
+  // Encodes the code points in place; the extra element leaves room for a final zero.
   const utf8proc_ssize_t size = count < 0 ? count : utf8proc_reencode(points_.data(), count, options);
   if (size < 0) throw Error(std::string("can't fold a word's case: ") + utf8proc_errmsg(size));
   const std::string_view folded(reinterpret_cast<const char*>(points_.data()), static_cast<std::size_t>(size));
@@ -94,7 +93,7 @@ void OpenRun::take_front(std::string_view& piece, std::string& joint) {
   piece.remove_prefix(size);
 }
 
-std::string_view OpenRun::without_part_of_character(std::string_view text) {
+std::string_view OpenRun::without_partial_character(std::string_view text) {
   text.remove_suffix(partial_character_bytes(text));
   return text;
 }

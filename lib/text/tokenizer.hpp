@@ -11,20 +11,20 @@
 #include "quern/text/text_block.hpp"
 #include "quern/text/utf8.hpp"
 
-/// From text to tokens. A token is a maximal run of Unicode letters (L*), marks (M*) and decimal digits (Nd), with full
-/// case folding and then composed (NFC); in ASCII that is [a-z0-9]+ of the lower-cased text. All other characters
-/// separate tokens. A token of more than max_term_bytes is cut there, at a character's end, and the rest of its run is
+/// Turns text into tokens. A token is a maximal run of Unicode letters (L*), marks (M*) and decimal digits (Nd),
+/// case-folded (full) and then composed (NFC); in ASCII that is [a-z0-9]+ of the lower-cased text. All other characters
+/// separate tokens. A token longer than max_term_bytes is cut there, between characters, and the rest of its run is
 /// dropped.
 namespace quern {
 
 inline constexpr std::size_t max_term_bytes = 255;
 
-/// So many bytes after a token's may be read, whatever they are.
+/// Readable bytes after a token's, with unspecified values.
 inline constexpr std::size_t token_padding_bytes = 16;
 
 namespace tokenizing {
 
-/// What a byte of text is to the tokenizer: itself in lower case for ASCII letters and digits, or one of these.
+/// The tokenizer's class of a byte: its lower case for ASCII letters and digits, or one of these.
 inline constexpr std::uint8_t separator = 0, end_of_phrase = 1, beyond_ascii = 2;
 
 constexpr std::array<std::uint8_t, 256> byte_classes() {
@@ -42,40 +42,40 @@ inline constexpr std::array<std::uint8_t, 256> classes = byte_classes();
 
 }  // namespace tokenizing
 
-/// Space for one token, and a count of cut tokens; one per thread.
+/// Buffers for one token, and a count of cut tokens. Create one per thread.
 class TokenBuffer {
  public:
   TokenBuffer();
-  /// Tokens that were longer than max_term_bytes so far.
+  /// Tokens longer than max_term_bytes so far.
   std::uint64_t cut_terms() const { return cut_terms_; }
 
-  /// Tokens of `utf8`, as tokenize() gives them. Where the text goes on (`ends` is false), a run that reaches to the
-  /// end of `utf8` is left: returns where it begins, or the size of `utf8` if there is none.
+  /// Reports the tokens of `utf8` as tokenize() does. Unless the text `ends` there, leaves a run that reaches the end
+  /// of `utf8`: returns the position of that run, or utf8.size() if there is none.
   template <class OnToken, class OnPhraseEnd>
   std::size_t tokenize_part(std::string_view utf8, bool ends, OnToken&& on_token, OnPhraseEnd&& on_phrase_end) {
     std::size_t at = 0;
     while (utf8.size() - at > part_bytes) {
       const std::string_view part = cut_at_character(utf8.substr(at), part_bytes);
       const std::size_t done = tokenize_blocks(part, false, on_token, on_phrase_end);
-      // A run as long as a part.
+      // The run is at least part_bytes long.
       if (done == 0) return at + tokenize_bytes(utf8.substr(at), ends, on_token, on_phrase_end);
       at += done;
     }
     return at + tokenize_blocks(utf8.substr(at), ends, on_token, on_phrase_end);
   }
 
-  /// Where the run that `at` lies in ends.
+  /// The end of the run that contains `at`.
   static std::size_t run_end(std::string_view text, std::size_t at);
 
  private:
-  /// So much is cut into tokens at once.
+  /// Bytes tokenized at once.
   static constexpr std::size_t part_bytes = 4096;
 
-  /// tokenize_part() of at most part_bytes bytes. The ends of runs are found in 64 bytes at a time; a run is first
-  /// taken to hold all bytes beyond ASCII that it touches.
+  /// tokenize_part() of at most part_bytes bytes. Finds the ends of runs in 64 bytes at a time; a run first includes
+  /// all adjacent non-ASCII bytes.
   template <class OnToken, class OnPhraseEnd>
   std::size_t tokenize_blocks(std::string_view utf8, bool ends, OnToken&& on_token, OnPhraseEnd&& on_phrase_end) {
-    std::size_t begin = 0;  // of the run at hand
+    std::size_t begin = 0;  // of the current run
     bool in_run = false, is_ascii = true;
     const auto end_run = [&](std::size_t end) {
       if (is_ascii && end - begin <= max_term_bytes) {
@@ -88,9 +88,9 @@ class TokenBuffer {
     for (std::size_t base = 0; base < utf8.size(); base += TextBlock::bytes) {
       const TextBlock block = classify_block(utf8, base, lowered_.data() + base);
       std::uint64_t edges = block.run ^ (block.run << 1 | std::uint64_t{in_run});
-      // The text's end is not that of a run.
+      // The end of the block's text does not end a run.
       if (const std::size_t left = utf8.size() - base; left < TextBlock::bytes) edges &= (std::uint64_t{1} << left) - 1;
-      // Whether the run at hand has bytes beyond ASCII among the block's first bits.
+      // Whether the current run is ASCII within the block's first bits.
       const auto sees_ascii = [&](std::uint64_t bits) { return (begin < base ? bits : bits >> (begin - base)) == 0; };
       for (std::uint64_t events = edges | block.phrase_ends; events != 0; events &= events - 1) {
         const auto bit = static_cast<unsigned>(std::countr_zero(events));
@@ -113,7 +113,7 @@ class TokenBuffer {
     end_run(utf8.size());
     return utf8.size();
   }
-  /// Does what tokenize_part() does byte by byte.
+  /// tokenize_part() byte by byte.
   template <class OnToken, class OnPhraseEnd>
   std::size_t tokenize_bytes(std::string_view utf8, bool ends, OnToken&& on_token, OnPhraseEnd&& on_phrase_end) {
     using namespace tokenizing;
@@ -157,31 +157,31 @@ class TokenBuffer {
     return end;
   }
 
-  /// Length in bytes of the letter, mark or digit that begins at text[at], a byte beyond ASCII; 0 if what begins
-  /// there separates. Its length is in `skip` either way.
+  /// Length in bytes of the letter, mark or digit at text[at], a non-ASCII byte; 0 for a separator. `skip` is the
+  /// character's length in both cases.
   static std::size_t token_character(std::string_view text, std::size_t at, std::size_t& skip);
-  /// Folds a run that holds something beyond ASCII; the token is in bytes_[0, size_).
+  /// Folds a run with non-ASCII characters; the token is in bytes_[0, size_).
   void fold(std::string_view run);
 
   std::array<char, max_term_bytes + 1 + token_padding_bytes> bytes_{};
-  std::array<char, part_bytes + TextBlock::bytes + token_padding_bytes> lowered_{};  ///< the part at hand
+  std::array<char, part_bytes + TextBlock::bytes + token_padding_bytes> lowered_{};  ///< the current part
   std::size_t size_ = 0;
   std::uint64_t cut_terms_ = 0;
   std::vector<std::int32_t> points_;
 };
 
 /// Calls on_token(std::string_view) for each token of `utf8` (well-formed: see repair_utf8) and on_phrase_end() for
-/// each `phrase_end`, in order. A token's bytes are valid until the next, with token_padding_bytes more that may be
-/// read.
+/// each `phrase_end`, in order. A token's bytes are valid until the next token, and token_padding_bytes after them are
+/// readable.
 template <class OnToken, class OnPhraseEnd>
 void tokenize(std::string_view utf8, TokenBuffer& buffer, OnToken&& on_token, OnPhraseEnd&& on_phrase_end) {
   buffer.tokenize_part(utf8, true, on_token, on_phrase_end);
 }
 
-/// What lies between two pieces of a text that is tokenized: the beginning of a run that the first one ends in.
+/// Tokenizes a text in pieces: holds the run that is open at the end of a piece.
 class OpenRun {
  public:
-  /// The tokens of the next piece that are whole, together with what was open before.
+  /// Reports the complete tokens of the open run and the next piece.
   template <class OnToken, class OnPhraseEnd>
   void add(std::string_view piece, TokenBuffer& buffer, OnToken&& on_token, OnPhraseEnd&& on_phrase_end) {
     std::string joint;
@@ -193,7 +193,7 @@ class OpenRun {
     }
     if (!piece.empty()) add_closed(piece, buffer, on_token, on_phrase_end);
   }
-  /// The last token.
+  /// Reports the last token.
   template <class OnToken, class OnPhraseEnd>
   void end(TokenBuffer& buffer, OnToken&& on_token, OnPhraseEnd&& on_phrase_end) {
     if (!is_cut_) buffer.tokenize_part(held_, true, on_token, on_phrase_end);
@@ -201,16 +201,16 @@ class OpenRun {
 
  private:
   bool is_open() const { return is_cut_ || !held_.empty(); }
-  /// Moves the front of `piece`, up to a byte that ends each run, to the end of `joint`; not much at once.
+  /// Moves a limited prefix of `piece`, if possible up to a byte that ends any run, to the end of `joint`.
   static void take_front(std::string_view& piece, std::string& joint);
-  /// What `text` ends in, of which a part of a character is no part of.
-  static std::string_view without_part_of_character(std::string_view text);
-  /// Whether a run of this size decides already what its token is.
+  /// `text` without an incomplete character at its end.
+  static std::string_view without_partial_character(std::string_view text);
+  /// Whether a run of this size already determines its token.
   static bool is_decided(std::size_t run_bytes);
 
   template <class OnToken, class OnPhraseEnd>
   void add_closed(std::string_view text, TokenBuffer& buffer, OnToken&& on_token, OnPhraseEnd&& on_phrase_end) {
-    const std::string_view whole = without_part_of_character(text);
+    const std::string_view whole = without_partial_character(text);
     std::size_t at = 0;
     if (is_cut_) {
       at = TokenBuffer::run_end(whole, 0);
@@ -225,11 +225,11 @@ class OpenRun {
     held_ = text.substr(at);
   }
 
-  std::string held_;     ///< the run's bytes, and perhaps a part of a character
-  bool is_cut_ = false;  ///< the run's token is given already
+  std::string held_;     ///< the run's bytes, perhaps with a partial character
+  bool is_cut_ = false;  ///< the run's token was reported already
 };
 
-/// The same for a text in pieces, with memory that does not depend on its size or on the length of a run.
+/// tokenize() for a text in pieces, with memory independent of its size and of the length of its runs.
 template <class OnToken, class OnPhraseEnd>
 void tokenize(PieceSource& utf8, TokenBuffer& buffer, OnToken&& on_token, OnPhraseEnd&& on_phrase_end) {
   OpenRun open;

@@ -9,7 +9,7 @@
 namespace quern {
 namespace {
 
-/// A URL reference cut as RFC 3986, appendix B, does; the parts are views of it, without their delimiters.
+/// A URL reference split by RFC 3986, appendix B; the parts are views without their delimiters.
 struct UrlParts {
   std::optional<std::string_view> scheme, authority, query, fragment;
   std::string_view path;
@@ -46,7 +46,7 @@ UrlParts split(std::string_view url) {
   return parts;
 }
 
-/// An authority's parts: the user with its @, the host, and the port after the colon.
+/// An authority's parts: the user including its @, the host, and the port after the colon.
 struct Authority {
   std::string_view user, host, port;
 };
@@ -68,7 +68,7 @@ Authority split_authority(std::string_view authority) {
 struct SchemePort {
   std::string_view scheme, port;
 };
-/// The schemes of pages, with their default ports.
+/// Schemes of pages, with their default ports.
 constexpr std::array<SchemePort, 3> page_schemes = {{{"http", "80"}, {"https", "443"}, {"ftp", "21"}}};
 
 const SchemePort* page_scheme(std::string_view lower_scheme) {
@@ -77,8 +77,8 @@ const SchemePort* page_scheme(std::string_view lower_scheme) {
   return found == page_schemes.end() ? nullptr : found;
 }
 
-/// Appends `path` without its dot segments (RFC 3986, section 5.2.4), in linear time. What `url` has from `path_begin`
-/// on is the path before it, which ".." goes back in. `ends`: no more of the path follows.
+/// Appends `path` without its dot segments (RFC 3986, section 5.2.4), in linear time. ".." removes segments from
+/// url[path_begin..]. `ends` if `path` is the end of the URL's path.
 void append_without_dot_segments(std::string_view path, std::size_t path_begin, bool ends, std::string& url) {
   if (path.find("/.") == std::string_view::npos) {
     url += path;
@@ -101,7 +101,8 @@ void append_without_dot_segments(std::string_view path, std::size_t path_begin, 
   }
 }
 
-/// False for a host that is empty or has a colon (outside an IPv6 address's brackets), and for a port not in digits.
+/// False if the host is empty or contains a colon (outside an IPv6 address's brackets), or the port has other
+/// characters than digits.
 bool is_sound(const Authority& authority) {
   const bool bracketed = !authority.host.empty() && authority.host.back() == ']';
   return !authority.host.empty() && (bracketed || authority.host.find(':') == std::string_view::npos) &&
@@ -110,8 +111,8 @@ bool is_sound(const Authority& authority) {
 
 bool is_control_or_space(char c) { return static_cast<unsigned char>(c) <= ' '; }
 
-/// A reference as attributes have it: white space around it and line breaks in it are dropped. Gives a view of it, or
-/// of `cleaned` where something had to be changed.
+/// A reference without surrounding white space and line breaks: a view of `href`, or of `cleaned` if something was
+/// removed inside.
 std::string_view clean(std::string_view href, std::string& cleaned) {
   while (!href.empty() && is_control_or_space(href.front())) href.remove_prefix(1);
   while (!href.empty() && is_control_or_space(href.back())) href.remove_suffix(1);
@@ -127,7 +128,7 @@ std::string_view clean(std::string_view href, std::string& cleaned) {
   return cleaned;
 }
 
-/// Replaces `url` by the scheme and authority that a resolved URL begins with; false if there is no such page.
+/// Replaces `url` by the scheme and authority of a resolved URL; false if they can't belong to a page.
 bool begin_url(const std::string& lower_scheme, std::string_view written_authority, std::string& url) {
   url.clear();
   const SchemePort* scheme = page_scheme(lower_scheme);
@@ -150,7 +151,7 @@ bool is_unreserved(char c) {
   return is_ascii_letter(c) || is_ascii_digit(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }
 
-/// A % that no two hexadecimal digits follow means itself, which is %25.
+/// A % without two hexadecimal digits means itself and becomes %25.
 std::string with_normal_percents(std::string_view url) {
   constexpr const char* upper_digits = "0123456789ABCDEF";
   std::string out;
@@ -191,8 +192,8 @@ void UrlResolver::set_base(std::string_view base) {
   if (page_.size() == site_.size()) page_ += '/';
 }
 
-/// A reference's scheme, authority, path and query come from it or from the base, as RFC 3986, section 5.2.2, says. A
-/// reference that names the base's scheme but no host ("http:page") is taken as relative, as the RFC allows.
+/// Each component comes from the reference or from the base, by RFC 3986, section 5.2.2. A reference with the base's
+/// scheme but without a host ("http:page") is relative, as the RFC allows.
 std::string_view UrlResolver::resolve(std::string_view href) {
   if (href.size() > max_url_bytes || is_base_too_long_) return {};
   const UrlParts reference = split(clean(href, cleaned_));
@@ -217,7 +218,7 @@ std::string_view UrlResolver::resolve(std::string_view href) {
   return url_.size() > max_url_bytes ? std::string_view() : url_;
 }
 
-/// Replaces url_ by what a path means on the base (RFC 3986, section 5.2.3).
+/// Sets url_ to the base with this path (RFC 3986, section 5.2.3).
 void UrlResolver::set_path(std::string_view reference_path) {
   if (reference_path.empty()) {
     url_ = page_;
@@ -240,7 +241,7 @@ std::string_view page_url_of_resolved(std::string_view url, std::string& buffer)
   url = url.substr(0, url.find('#'));
   if (url.find('%') == std::string_view::npos) return url;
   buffer = with_normal_percents(url);
-  // Decoding may have brought capitals to the host and dots to the path.
+  // Decoding may have produced capitals in the host and dot segments in the path.
   if (std::string resolved = resolve_url(buffer, buffer); !resolved.empty()) buffer = std::move(resolved);
   return buffer;
 }
@@ -265,7 +266,7 @@ std::size_t url_path_depth(std::string_view url) {
 }
 
 std::string url_order_key(std::string_view url) {
-  // Lower than any byte of a URL, so that a host comes before its subdomains, and a path before longer ones.
+  // Lower than any byte of a URL, so that a host sorts before its subdomains, and a path before its extensions.
   constexpr char end_of_part = '\0';
   const UrlParts parts = split(url);
   const Authority authority = split_authority(parts.authority.value_or(""));

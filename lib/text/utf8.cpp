@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t block_bytes = 64;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
-/// Controls that repair_utf8 turns into spaces.
+/// Controls that repair_utf8() turns into spaces.
 constexpr bool is_unwanted_control(unsigned char c) {
   return c < 0x20 && c != '\t' && c != '\n' && c != '\f' && c != '\r';
 }
@@ -21,7 +21,7 @@ constexpr bool is_plain(char c) {
   return static_cast<signed char>(c) >= 0 && !is_unwanted_control(static_cast<unsigned char>(c));
 }
 
-/// True if a whole block is ASCII without unwanted controls; no branch inside, so that compilers vectorize it.
+/// Whether a whole block is ASCII without unwanted controls; branch-free, so that compilers vectorize it.
 bool is_plain_block(const char* block) {
   unsigned char bad = 0;
   for (std::size_t i = 0; i < block_bytes; ++i) {
@@ -39,15 +39,15 @@ bool is_ascii_block(const char* block) {
   return all < 0x80;
 }
 
-/// What begins at a byte: a well-formed sequence, or the maximal subpart of one.
+/// The sequence at a byte: well-formed, or the maximal subpart of an ill-formed one.
 struct Sequence {
   char32_t point;
   unsigned bytes;
   bool well_formed;
 };
 
-/// How a lead byte goes on: how many bytes follow, and the range of the first of them, which rules out overlong
-/// forms, surrogates and what lies above U+10FFFF (Unicode, table 3-7).
+/// What may follow a lead byte: the number of bytes, and the range of the first, which rules out overlong forms,
+/// surrogates and code points above U+10FFFF (Unicode, table 3-7).
 struct Lead {
   unsigned following;
   unsigned char lowest, highest;
@@ -81,8 +81,8 @@ Sequence sequence_at(std::string_view text, std::size_t at) {
   return {point, lead.following + 1, true};
 }
 
-/// Where in `text`, from `at` on, the first sequence begins that is ill-formed or an unwanted control character; the
-/// size of `text` if there is none.
+/// The position at or after `at` of the first ill-formed sequence or unwanted control character; text.size() if there
+/// is none.
 std::size_t find_unsound(std::string_view text, std::size_t at) {
   while (at < text.size()) {
     if (at + block_bytes <= text.size() && is_plain_block(text.data() + at)) {

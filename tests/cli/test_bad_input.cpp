@@ -278,7 +278,7 @@ TEST_CASE("Every input's zstd window is bounded by the memory", "[cli]") {
     CommandLine limited = arguments;
     limited.insert(limited.end(), {"-o", output, "--memory", "64M"});
     INFO(arguments.front() << " " << arguments.back());
-    check_failure(run_quern(limited), "its zstd data takes a window of more than ");
+    check_failure(run_quern(limited), "its zstd data needs a window of more than ");
   }
 }
 

@@ -50,7 +50,7 @@ TEST_CASE("what is wrong with a list of files is an error with its line", "[cli]
   CHECK(contains(complaint(a + "\n\n" + folder.path("typo") + "\n"),
                  "quern: error: " + folder.path("list") + ", line 3: can't find " + folder.path("typo")));
   CHECK(contains(complaint("\n# nothing\n"), "the list names no file"));
-  CHECK(contains(complaint("s3://crawl/1.warc.gz\n"), "line 1: 's3://crawl/1.warc.gz' is an address"));
+  CHECK(contains(complaint("s3://crawl/1.warc.gz\n"), "line 1: 's3://crawl/1.warc.gz' is a URL"));
   CHECK(run_quern({"index", "--files-from", folder.path("nowhere"), "-o", output}).exit_status == 1);
 }
 

@@ -59,7 +59,7 @@ TEST_CASE("filters that are wrong are refused by name and place", "[cli][filter]
   const auto query = [&](const std::string& filter) {
     return CommandLine{"query", files.index, "--query", "mill", "--filter", filter};
   };
-  check_failure(query("lang=en and"), {"filter, at its end", "the name of a field"});
+  check_failure(query("lang=en and"), {"filter, at its end", "expected a field name"});
   check_failure(query("size=3"), {"no field 'size'", "docno, url, lang, year"});
   check_failure(query("@" + files.folder.path("missing")), {"missing"});
   for (const char* device : {"gpu", "both"}) {

@@ -165,7 +165,7 @@ TEST_CASE("an index is cut into shards that answer as it does and merge to its b
           run_quern(CommandLine{"query", folder.path("whole")} + queries).out);
   }
   CHECK(contains(run_quern({"cut", folder.path("1"), "--shard", "1/2", "-o", folder.path("again")}).err,
-                 "is a shard already"));
+                 "is already a shard"));
 }
 
 TEST_CASE("a step of shards that is done again writes the same bytes", "[cli][shards]") {
@@ -210,7 +210,7 @@ TEST_CASE("commands of shards name what is missing", "[cli][shards]") {
                            made.path("b")}),
                  "is an order of another collection"));
   CHECK(contains(error_of({"statistics", made.collections[0], made.path("of-one"), "-o", made.path("s")}),
-                 "was counted before"));
+                 "was already counted"));
   CHECK(contains(error_of({"statistics", made.collections[0], made.path("order"), "-o", made.path("s")}),
                  "collections and statistics files are wanted"));
   const std::string run = made.path("run");
@@ -218,10 +218,10 @@ TEST_CASE("commands of shards name what is missing", "[cli][shards]") {
   CHECK(contains(error_of({"merge-runs", run, run, "-k", "10"}), "is the same run as"));
   CHECK(
       contains(error_of({"merge-runs", run, made.folder.write("bad", "1 Q0 a 1 1.5 t\n1 Q0 b 2 2.5 t\n"), "-k", "10"}),
-               "line 2: scores rise"));
+               "line 2: scores increase"));
   CHECK(contains(error_of({"merge-runs", run,
                            made.folder.write("torn", "1 Q0 a 1 1.5 t\n2 Q0 b 1 2.5 t\n1 Q0 c 2 1 t\n"), "-k", "10"}),
-                 "line 3: results of query 1 that are not together"));
+                 "line 3: results of query 1 are not contiguous"));
 }
 
 TEST_CASE("statistics name documents that several splits have", "[cli][shards]") {

@@ -194,7 +194,7 @@ TEST_CASE("simulate schedule refuses what it can't simulate", "[cli][schedule]")
   fails({times.cpu, "-a", "and"}, "no times of and");
   fails({times.cpu, "-a", "or", "--schedule", "fastest"}, "first");
   fails({times.cpu, "-a", "or", "--rate", "0"}, "--rate");
-  fails({times.cpu, "-a", "or", "--schedule", "lbd", "--rate", "10", "--deadline", "0"}, "does not have");
+  fails({times.cpu, "-a", "or", "--schedule", "lbd", "--rate", "10", "--deadline", "0"}, "the machine lacks");
   fails({times.folder.path("index")}, "");
   fails({sample_folder + "/topics.txt"}, "line 1");
   std::string text = read_file(times.cpu);

@@ -7,17 +7,17 @@
 
 #include "codec/posting_lists.hpp"
 
-/// NewPFD lists as they were coded until version 3 of the index, whose exceptions Simple16 coded.
+/// NewPFD lists as coded up to index version 3, with exceptions in Simple16.
 namespace quern::test {
 
-/// How many values a word of a way holds.
+/// The number of values in a word coded in this way.
 constexpr unsigned simple16_count(unsigned way) {
   unsigned count = 0;
   for (const simple16::Run& run : simple16::ways[way]) count += run.count;
   return count;
 }
 
-/// Whether the way takes the values from `first` on; those after the last are zeros.
+/// Whether this way fits the values from `first` on, padded with zeros.
 inline bool simple16_fits(unsigned way, std::span<const std::uint32_t> values, std::size_t first) {
   for (const simple16::Run& run : simple16::ways[way])
     for (unsigned i = 0; i < run.count; ++i, ++first)
@@ -25,7 +25,7 @@ inline bool simple16_fits(unsigned way, std::span<const std::uint32_t> values, s
   return true;
 }
 
-/// The words of a stream of values below 2^28.
+/// The Simple16 words of a stream of values below 2^28.
 inline Words simple16_of(std::span<const std::uint32_t> values) {
   Words words;
   for (std::size_t i = 0; i < values.size(); i += simple16_count(words.back() >> 28)) {
@@ -41,7 +41,7 @@ inline Words simple16_of(std::span<const std::uint32_t> values) {
   return words;
 }
 
-/// The words of a stream's exceptions from slots of `width` bits, and how many there are.
+/// The words of a stream's exceptions for slots of `width` bits, and their number.
 inline Words old_exceptions(std::span<const std::uint32_t> values, unsigned width, unsigned& count) {
   std::vector<std::uint32_t> gaps, highs;
   std::uint32_t next = 0;
@@ -57,7 +57,7 @@ inline Words old_exceptions(std::span<const std::uint32_t> values, unsigned widt
   return simple16_of(gaps);
 }
 
-/// The least width that is at least `wanted` and that the header and Simple16 can have.
+/// The smallest width of at least `wanted` that the header and Simple16 can express.
 inline unsigned old_width(std::span<const std::uint32_t> values, unsigned wanted) {
   for (unsigned width = wanted;; ++width) {
     if (width == 31) continue;
@@ -68,7 +68,7 @@ inline unsigned old_width(std::span<const std::uint32_t> values, unsigned wanted
   }
 }
 
-/// The list in slots of random widths.
+/// The list, coded in slots of random widths.
 inline CodedList newpfd_of_version3(const List& list, unsigned block_size, Random& random) {
   CodedList coded;
   for_each_block(list, block_size, [&](auto gaps, auto freqs) {

@@ -7,31 +7,31 @@
 
 #include "quern/codec/codec.hpp"
 
-/// Lists to code, and the whole way through an encoder, shared by the codecs' tests.
+/// Lists to code, and the steps of an encoder, shared by the codecs' tests.
 namespace quern::test {
 
-/// The values of a list as encoders take them: gaps less one and frequencies less one.
+/// The values of a list as encoders take them: gaps minus one and frequencies minus one.
 struct List {
   std::vector<std::uint32_t> gaps, freqs;
 
   std::size_t size() const { return gaps.size(); }
 };
 
-/// A coded list and where its blocks begin.
+/// A coded list and the offsets of its blocks.
 struct CodedList {
   Words words;
-  std::vector<std::size_t> starts;  ///< one more than there are blocks
+  std::vector<std::size_t> starts;  ///< one per block, plus the end
   CodedBits bits;
 };
 
 using Random = std::mt19937_64;
 
-/// A value of `width` bits at most; half of them have the top bit set.
+/// A value of at most `width` bits; half of them have the top bit set.
 inline std::uint32_t random_value(Random& random, unsigned width) {
   return width == 0 ? 0 : static_cast<std::uint32_t>(random() & ((std::uint64_t{1} << width) - 1));
 }
 
-/// Values of one width with `outliers` in a thousand of another.
+/// Values of one width, with `outliers` in a thousand of another.
 inline std::vector<std::uint32_t> random_values(Random& random, std::size_t n, unsigned width,
                                                 unsigned outlier_width = 0, unsigned outliers = 0) {
   std::vector<std::uint32_t> values(n);
@@ -39,7 +39,7 @@ inline std::vector<std::uint32_t> random_values(Random& random, std::size_t n, u
   return values;
 }
 
-/// Gaps of a list in which documents come in clusters, as in a collection in URL order; geometric frequencies.
+/// Gaps of a list with clustered documents, as in a collection in URL order; geometric frequencies.
 inline List clustered_list(Random& random, std::size_t n, double mean_gap) {
   List list;
   std::geometric_distribution<std::uint32_t> near(0.5), far(1 / (4 * mean_gap)), freq(0.6);

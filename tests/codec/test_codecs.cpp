@@ -6,7 +6,7 @@
 #include "codec/posting_lists.hpp"
 #include "sanitized.hpp"
 
-/// What every codec must do, whatever its layout.
+/// The requirements on every codec, whatever its layout.
 namespace quern {
 namespace {
 
@@ -16,7 +16,7 @@ using test::Random;
 
 constexpr std::uint32_t canary = 0xdeadbeef;
 
-/// Zeros behind the words, as decoders need them, and canaries behind the values.
+/// Zeros past the words, as decoders require, and canaries past the values.
 struct Decoding {
   Decoding(const Codec& codec, const CodecOptions& options, const CodedList& coded)
       : padded(coded.words), values(options.block_size + over_write_values + 8) {
@@ -25,7 +25,7 @@ struct Decoding {
     decoder = codec.make_decoder(options, list);
   }
 
-  /// Marks all values.
+  /// Fills the values with canaries.
   std::uint32_t* clear() {
     std::fill(values.begin(), values.end(), canary);
     return values.data();
@@ -42,7 +42,7 @@ struct Decoding {
   std::unique_ptr<ListDecoder> decoder;
 };
 
-/// Empty where block `index` of the list decodes to its values, else what differs.
+/// Empty if block `index` of the list decodes to its values, otherwise a description of the difference.
 std::string block_fault(Decoding& decoding, const CodedList& coded, std::size_t index, const List& list,
                         unsigned block_size, docid_t& before) {
   const std::size_t first = index * block_size;
@@ -66,7 +66,7 @@ std::string block_fault(Decoding& decoding, const CodedList& coded, std::size_t 
   return decoding.wrote_within_bounds(n) ? "" : "writes past the frequencies";
 }
 
-/// Empty where the list comes back whole, else what differs.
+/// Empty if the whole list decodes to its values, otherwise a description of the difference.
 std::string round_trip_fault(const Codec& codec, const CodecOptions& options, const List& list) {
   const auto encoder = codec.make_encoder(options);
   const CodedList coded = test::encode(*encoder, list, options.block_size);
@@ -145,7 +145,7 @@ TEST_CASE("every codec decodes outliers of every width at any place", "[codec][p
   }
 }
 
-TEST_CASE("every codec decodes one outlier at each place of a block", "[codec][property]") {
+TEST_CASE("every codec decodes one outlier at each position of a block", "[codec][property]") {
   for (const auto& [codec, options] : all_set_ups()) {
     INFO(name_of(*codec, options));
     for (unsigned at = 0; at < options.block_size; at += testing::sanitized ? 5 : 1) {
@@ -185,7 +185,7 @@ TEST_CASE("every codec decodes blocks in which half of the values are exceptions
   }
 }
 
-TEST_CASE("every codec codes long lists, and the same bytes each time", "[codec][property]") {
+TEST_CASE("every codec codes long lists, deterministically", "[codec][property]") {
   Random random(4);
   for (const auto& [codec, options] : all_set_ups()) {
     INFO(name_of(*codec, options));
@@ -198,7 +198,7 @@ TEST_CASE("every codec codes long lists, and the same bytes each time", "[codec]
   }
 }
 
-TEST_CASE("a list that is cut anywhere is refused", "[codec][property]") {
+TEST_CASE("a truncated list is refused", "[codec][property]") {
   Random random(5);
   for (const auto& [codec, options] : all_set_ups()) {
     INFO(name_of(*codec, options));
@@ -213,7 +213,7 @@ TEST_CASE("a list that is cut anywhere is refused", "[codec][property]") {
       Decoding decoding(*codec, options, coded);
       for (std::size_t cut = header; cut < coded.words.size(); ++cut) {
         INFO(n << " postings, cut at word " << cut << " of " << coded.words.size());
-        // The words cut off are still there to be misread.
+        // The words after the cut are still there to be misread.
         const WordView block = decoding.list.subspan(header, cut - header);
         const auto decode = [&] {
           decoding.decoder->decode_docids(block, static_cast<unsigned>(n), end_docid, decoding.clear());

@@ -8,7 +8,7 @@ namespace {
 
 using test::Random;
 
-/// Exceptions of n values, and where they belong.
+/// Exceptions of n values, and their positions.
 template <class High>
 struct Exceptions {
   ExceptionValues<High, 2 * max_block_size> gaps, highs;
@@ -40,7 +40,7 @@ void check_placing(std::uint64_t greatest_gap) {
     REQUIRE(exceptions.place(placed));
     REQUIRE(std::vector<High>(placed.data(), placed.data() + exceptions.n) == exceptions.expected);
     if (exceptions.count == 0) continue;
-    // One place further than the last value, or as far as can be.
+    // One position past the last value, or as far as possible.
     High& gap = exceptions.gaps.data()[random() % exceptions.count];
     const High right = gap;
     gap = static_cast<High>(right + exceptions.n - exceptions.last);

@@ -8,7 +8,7 @@
 #include "catch.hpp"
 #include "codec/newpfd_of_version3.hpp"
 
-/// The worked examples of the codecs' pages, read from the pages themselves.
+/// The worked examples on the codecs' format pages, read from the pages themselves.
 namespace quern {
 namespace {
 
@@ -34,7 +34,7 @@ std::map<std::string, std::vector<std::uint32_t>> example_of(const std::string& 
 
 }  // namespace
 
-TEST_CASE("the worked examples of the codecs' pages hold", "[codec][format]") {
+TEST_CASE("the worked examples on the codecs' pages are correct", "[codec][format]") {
   for (const Codec* codec : all_codecs()) {
     INFO(codec->name());
     auto example = example_of("codec/" + std::string(codec->name()) + ".md");
@@ -67,7 +67,7 @@ TEST_CASE("the worked examples of the codecs' pages hold", "[codec][format]") {
   }
 }
 
-TEST_CASE("the worked example of Simple16's page holds", "[codec][format]") {
+TEST_CASE("the worked example on Simple16's page is correct", "[codec][format]") {
   auto example = example_of("codec/simple16.md");
   const std::vector<std::uint32_t>&values = example["values"], &words = example["words"];
   REQUIRE(values.size() > 1);

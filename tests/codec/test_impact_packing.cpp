@@ -49,7 +49,7 @@ TEST_CASE("quantized impacts of any width and block size come back, block by blo
   set_simd_level(simd_levels().back());
 }
 
-TEST_CASE("a block of impacts keeps what stands before it and leaves its padding zero", "[codec]") {
+TEST_CASE("a block of impacts keeps the words before it and leaves its padding zero", "[codec]") {
   Words words = {0xdeadbeef};
   put_impacts(std::vector<std::uint32_t>{1, 2, 3, 7, 5}, 3, words);
   put_impacts(std::vector<std::uint32_t>{0xffff, 1, 2}, 16, words);

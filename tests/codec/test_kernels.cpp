@@ -15,7 +15,7 @@ using test::Random;
 
 using Values = std::vector<std::uint32_t>;
 
-/// Values packed from a bit on, with room behind, and what else a kernel takes.
+/// Values packed from a bit offset on, with space after them, and a kernel's other inputs.
 struct Run {
   Values values;
   std::vector<std::uint16_t> narrow_highs;  ///< up to the next multiple of 32
@@ -41,7 +41,7 @@ struct Run {
 
   unsigned n() const { return static_cast<unsigned>(values.size()); }
 
-  /// What a kernel makes of it, over garbage. `more` are its arguments between n and the output.
+  /// The kernel's output, written over garbage. `more` are its arguments between n and the output.
   template <class Kernel, class... More>
   Values unpacked(Kernel kernel, More... more) const {
     Values out(values.size() + unpack_slack + 1, 0x55555555);
@@ -89,7 +89,7 @@ TEST_CASE("all levels unpack frequencies, patched or not", "[codec][property]") 
   }
 }
 
-TEST_CASE("all levels sum gaps up modulo 2^32, patched or not", "[codec][property]") {
+TEST_CASE("all levels sum gaps modulo 2^32, patched or not", "[codec][property]") {
   Random random(2);
   for (unsigned trial = 0; trial < 33 * 40; ++trial) {
     const Run run(random, static_cast<unsigned>(random() % 150), trial % 33);
@@ -107,7 +107,7 @@ TEST_CASE("all levels sum gaps up modulo 2^32, patched or not", "[codec][propert
   }
 }
 
-TEST_CASE("all levels sum up gaps on either side of the largest in 15 bits", "[codec]") {
+TEST_CASE("all levels sum gaps just below and above the 15-bit limit", "[codec]") {
   // Slots of zeros and one exception, in each lane.
   for (unsigned width = 0; width <= 16; ++width)
     for (unsigned i = 0; i < 64; ++i)
@@ -143,14 +143,15 @@ TEST_CASE("all levels unpack values with arrays of high parts", "[codec][propert
     std::array<CopiedMask, HighParts::max_arrays> copied;
     HighParts parts;
     std::uint32_t above = n, bit = static_cast<std::uint32_t>(random() % 100) + n * width;
-    for (unsigned of = 0; of < HighParts::max_arrays; ++of) {
-      HighParts::Array& array = parts.arrays[of];
-      for (std::uint8_t& byte : masks[of])  // fewer exceptions in some trials
+    for (unsigned index = 0; index < HighParts::max_arrays; ++index) {
+      HighParts::Array& array = parts.arrays[index];
+      for (std::uint8_t& byte : masks[index])  // fewer exceptions in some trials
         byte = static_cast<std::uint8_t>(random() % 64 < kept ? random() : random() & random() & random());
-      array.above = of < arrays ? above : 0;
-      array.size = above = copied[of].copy(reinterpret_cast<const std::uint32_t*>(masks[of].data()), 3, array.above);
-      array.mask = copied[of].bytes();
-      array.width = of < arrays ? static_cast<unsigned>(random() % (14 / arrays + 1)) : 0;
+      array.above = index < arrays ? above : 0;
+      array.size = above =
+          copied[index].copy(reinterpret_cast<const std::uint32_t*>(masks[index].data()), 3, array.above);
+      array.mask = copied[index].bytes();
+      array.width = index < arrays ? static_cast<unsigned>(random() % (14 / arrays + 1)) : 0;
       array.slots_bit = bit;
       bit += array.size * array.width;
     }
@@ -175,7 +176,7 @@ TEST_CASE("all levels unpack values with arrays of high parts", "[codec][propert
   }
 }
 
-TEST_CASE("the level of decoders can be set to what the processor has", "[codec]") {
+TEST_CASE("decoders can use any level that the processor supports", "[codec]") {
   const SimdLevel best = simd_level();
   CHECK(best == simd_levels().back());
   CHECK(simd_levels().front() == SimdLevel::portable);

@@ -14,13 +14,13 @@ namespace {
 
 using test::Random;
 
-/// The fewest bits that any arrays give which WidthSearch may choose, counted as it does. `tried` are the arrays before
-/// number `array`, whose values these are; `n` is how many the first has.
+/// The fewest bits of any arrays that WidthSearch may choose, counted as it does. `values` belong to array number
+/// `array`; `tried` are the arrays before it; `n` is the size of the first.
 std::uint64_t fewest_bits(const std::vector<std::uint32_t>& values, newpfd::Arrays tried, unsigned array,
                           std::size_t n) {
   constexpr std::uint64_t none = ~std::uint64_t{0};
   std::uint64_t fewest = none;
-  if (array > 0 && values.size() > newpfd::WidthSearch::most_values(array, n)) return none;
+  if (array > 0 && values.size() > newpfd::WidthSearch::max_values(array, n)) return none;
   tried.count = array + 1;
   for (unsigned width = 0; width <= newpfd::max_width(array); ++width) {
     if (array == 0 && width == 31) continue;
@@ -39,7 +39,7 @@ std::uint64_t fewest_bits(const std::vector<std::uint32_t>& values, newpfd::Arra
   return fewest;
 }
 
-/// Bits that these arrays take for the values, counted in the same way.
+/// Bits of these arrays for the values, counted in the same way.
 std::uint64_t bits_of(const newpfd::Arrays& arrays, std::vector<std::uint32_t> values) {
   std::uint64_t bits = 0;
   for (unsigned array = 0; array < arrays.count; ++array) {
@@ -56,7 +56,7 @@ std::uint64_t bits_of(const newpfd::Arrays& arrays, std::vector<std::uint32_t> v
 
 }  // namespace
 
-TEST_CASE("the header of a NewPFD block keeps its fields", "[codec]") {
+TEST_CASE("the header of a NewPFD block round-trips", "[codec]") {
   Random random(1);
   for (unsigned trial = 0; trial < 2000; ++trial) {
     newpfd::Header header;
@@ -107,7 +107,7 @@ TEST_CASE("NewPFD codes values of 31 and 32 bits", "[codec]") {
   }
 }
 
-TEST_CASE("a NewPFD block that is cut is refused", "[codec]") {
+TEST_CASE("a truncated NewPFD block is refused", "[codec]") {
   Random random(3);
   test::List list{test::random_values(random, 128, 2), test::random_values(random, 128, 1)};
   for (unsigned i = 0; i < 128; i += 3)  // values of many widths
@@ -128,7 +128,7 @@ TEST_CASE("a NewPFD block that is cut is refused", "[codec]") {
   CHECK(decoder->block_words(WordView(words).first(coded.words.size()), 128) == coded.words.size());
 }
 
-TEST_CASE("a NewPFD block with widths that it can't have is refused", "[codec]") {
+TEST_CASE("a NewPFD block with invalid widths is refused", "[codec]") {
   const auto decoder = newpfd_codec().make_decoder({64, 1}, {});
   std::vector<std::uint32_t> out(64 + over_write_values);
   const auto decode = [&](std::uint32_t half) {
@@ -186,7 +186,7 @@ TEST_CASE("NewPFD lists of versions 1 to 3 are read", "[codec][property]") {
   }
 }
 
-TEST_CASE("an exception behind the values of a NewPFD block of versions 1 to 3 is refused", "[codec]") {
+TEST_CASE("an exception past the values of a NewPFD block of versions 1 to 3 is refused", "[codec]") {
   old_newpfd::Header header;
   header.docid_exceptions = 1;
   header.docid_exception_words = 1;

@@ -53,7 +53,7 @@ std::uint64_t bits_with(const rpfd::Shape& shape, unsigned array, const Blocks& 
          bits_with(shape, shape.arrays[array].positions, gaps, widths);
 }
 
-/// Bits of the arrays from `array` down with the best widths there are.
+/// Bits of the arrays from `array` down with the best possible widths.
 std::uint64_t min_bits(const rpfd::Shape& shape, unsigned array, const Blocks& blocks) {
   std::uint64_t least = ~std::uint64_t{0};
   for (unsigned width = 0; width <= 32; ++width) {
@@ -70,7 +70,7 @@ std::uint64_t min_bits(const rpfd::Shape& shape, unsigned array, const Blocks& b
   return least;
 }
 
-/// How much larger the values get with the widths chosen than with the best, in thousandths.
+/// How much larger the values get with the chosen widths than with the best, in thousandths.
 double excess(const std::vector<std::uint32_t>& values, unsigned block_size, unsigned recursion) {
   rpfd::WidthStatistics statistics(recursion);
   statistics.clear();
@@ -92,7 +92,7 @@ TEST_CASE("recursive PForDelta's widths are close to the best", "[codec][propert
   for (unsigned recursion : {0u, 1u, 2u})
     for (unsigned block_size : {64u, 128u, 512u}) {
       INFO("recursion " << recursion << ", blocks of " << block_size);
-      // The arrays below depth 1 are estimated, which tells in small arrays.
+      // The arrays below depth 1 are estimated, which matters in small arrays.
       const double limit = recursion < 2 ? 20 : 100;
       for (std::size_t n : {300u, 6000u}) {
         for (double mean : {3.0, 300.0, 50000.0}) {
@@ -131,7 +131,7 @@ TEST_CASE("recursive PForDelta's arrays are numbered in preorder", "[codec]") {
 
 TEST_CASE("recursive PForDelta refuses impossible counts and positions", "[codec]") {
   const CodecOptions options{64, 0};
-  // Widths 0 and 0; 3 postings, so counts of 2 bits each: one docID exception, no frequency exception.
+  // Widths 0 and 0; 3 postings, so counts take 2 bits each: one docID exception, no frequency exception.
   const auto decode = [&](std::uint32_t header, std::uint32_t counts, std::uint32_t position) {
     Words words = {header, counts, 4, position};
     words.resize(words.size() + over_read_bytes / 4);
@@ -145,10 +145,10 @@ TEST_CASE("recursive PForDelta refuses impossible counts and positions", "[codec
   CHECK_THROWS_AS(decode(0, 1, 3), CorruptFile);
   CHECK_THROWS_AS(decode(0, 1, 0xffffffff), CorruptFile);
   CHECK_THROWS_AS(decode(0, 2, 0), CorruptFile);         // words of two exceptions
-  CHECK_THROWS_AS(decode(1u << 31, 1, 2), CorruptFile);  // header bits that mean nothing
+  CHECK_THROWS_AS(decode(1u << 31, 1, 2), CorruptFile);  // unused header bits
 
   Words words(2 + over_read_bytes / 4);
-  words[1] = 0xffffffff;  // 3 exceptions of 2 values
+  words[1] = 0xffffffff;  // 3 exceptions among 2 values
   std::vector<std::uint32_t> out(64 + over_write_values);
   const auto decoder = rpfd_codec().make_decoder(options, WordView(words).first(2));
   CHECK_THROWS_AS(decoder->decode_docids(WordView(words).subspan(1, 1), 2, end_docid, out.data()), CorruptFile);

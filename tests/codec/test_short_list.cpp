@@ -41,7 +41,7 @@ bool in_range(const FewPostings& list, docid_t num_documents) {
   return true;
 }
 
-/// Codes and decodes; and every cut throws, since each bit but the padding counts.
+/// Codes and decodes the list; checks that every truncation throws, since each bit except the padding matters.
 void check_list(const FewPostings& list, docid_t num_documents) {
   const Bytes bytes = coded(list, num_documents);
   REQUIRE(decoded(bytes, list.docids.size(), num_documents) == list);
@@ -111,7 +111,7 @@ TEST_CASE("A list is appended after existing bytes", "[codec]") {
   CHECK(decoded(ByteView(bytes).subspan(3), 2, 10) == list);
 }
 
-TEST_CASE("A list of all documents takes no bits but those of its frequencies", "[codec]") {
+TEST_CASE("A list of all documents takes bits only for its frequencies", "[codec]") {
   FewPostings list;
   for (docid_t docid = 0; docid < 16; ++docid) list.docids.push_back(docid);
   list.freqs.assign(16, 1);
@@ -119,7 +119,7 @@ TEST_CASE("A list of all documents takes no bits but those of its frequencies", 
   CHECK(coded({{0}, {1}}, 1) == Bytes{1});
 }
 
-TEST_CASE("Whatever the bytes, short lists come out in range or are refused", "[codec][property]") {
+TEST_CASE("Short lists decode any bytes to values in range, or refuse them", "[codec][property]") {
   RandomBits random(13);
   int decoded_lists = 0;
   for (int round = 0; round < 20000; ++round) {
@@ -141,5 +141,5 @@ TEST_CASE("Whatever the bytes, short lists come out in range or are refused", "[
   }
   CHECK(decoded_lists > 1000);
   CHECK_THROWS_AS(decoded(Bytes(100, 0xff), 3, 2), CorruptFile);  // more postings than documents
-  CHECK_THROWS_AS(decoded(Bytes(100, 0x00), 1, 1), CorruptFile);  // a frequency without an end
+  CHECK_THROWS_AS(decoded(Bytes(100, 0x00), 1, 1), CorruptFile);  // an endless frequency
 }

@@ -41,7 +41,7 @@ TEST_CASE("each way of Simple16 fills 28 bits and is used", "[codec]") {
   }
 }
 
-TEST_CASE("a Simple16 stream that is cut is refused", "[codec]") {
+TEST_CASE("a truncated Simple16 stream is refused", "[codec]") {
   test::Random random(2);
   const std::vector<std::uint32_t> values = test::random_values(random, 200, 9);
   const Words words = test::simple16_of(values);

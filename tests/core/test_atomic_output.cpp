@@ -29,7 +29,7 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Names of all that lies in a folder, hidden or not.
+/// Names of all entries of a folder, including hidden ones.
 std::set<std::string> entries(const TemporaryFolder& folder) {
   std::set<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder.path(""))) names.insert(entry.path().filename().string());
@@ -48,7 +48,7 @@ void write_folder(const std::string& path, const char* text, bool force) {
   output.commit();
 }
 
-/// A process that holds the lock of `path` until the end of the test.
+/// A process that locks `path` until the end of the test.
 class LockHolder {
  public:
   explicit LockHolder(const std::string& path) {
@@ -79,7 +79,7 @@ class LockHolder {
 
 }  // namespace
 
-TEST_CASE("A file appears under its name on commit, and not before", "[core]") {
+TEST_CASE("A file appears under its name only on commit", "[core]") {
   const TemporaryFolder folder;
   const std::string path = folder.path("out");
   {
@@ -94,7 +94,7 @@ TEST_CASE("A file appears under its name on commit, and not before", "[core]") {
   CHECK(entries(folder) == std::set<std::string>{"out"});
 }
 
-TEST_CASE("A folder appears complete on commit, and not before", "[core]") {
+TEST_CASE("A folder appears, complete, only on commit", "[core]") {
   const TemporaryFolder folder;
   const std::string path = folder.path("out");
   {
@@ -155,7 +155,7 @@ TEST_CASE("Output that appears while another is written is not overwritten", "[c
   CHECK(text_of(folder.path("out")) == "of someone else");
 }
 
-TEST_CASE("What is not ours is never overwritten, not even with force", "[core]") {
+TEST_CASE("Foreign files are never overwritten, not even with force", "[core]") {
   const TemporaryFolder folder;
   folder.write("home/member", "mine");
   folder.write("home/letters", "mine");
@@ -176,7 +176,7 @@ namespace {
 
 const std::vector<std::string> two_members = {"member", "second"};
 
-/// Writes a folder with the first of two members, or with both.
+/// Writes a folder with the first of two members, or both.
 void write_members(const std::string& path, const char* text, bool both) {
   AtomicOutput output = AtomicOutput::folder(path, two_members, true);
   File& first = output.file();
@@ -205,7 +205,7 @@ TEST_CASE("A folder's files appear together, and are replaced together", "[core]
   CHECK(text_of(path + "/member") == "one");
   CHECK(text_of(path + "/second") == "two");
 
-  // What replaces it need not have all of its files, and may have more.
+  // The replacement may have fewer files or more.
   write_members(path, "alone", false);
   CHECK(text_of(path + "/member") == "alone");
   CHECK_FALSE(fs::exists(path + "/second"));
@@ -221,7 +221,7 @@ TEST_CASE("A folder with several files that is never committed leaves none of th
   {
     AtomicOutput output = AtomicOutput::folder(folder.path("out"), two_members, true);
     output.add_member("second").write_at(0, as_bytes("half"));
-    // A name twice, and one that is none of its files.
+    // A duplicate name, and one that is not a member.
     CHECK_THROWS_AS(output.add_member("second"), IoError);
     CHECK_THROWS_AS(output.add_member("member"), IoError);
     CHECK_THROWS_AS(output.add_member("third"), Error);
@@ -231,7 +231,7 @@ TEST_CASE("A folder with several files that is never committed leaves none of th
   CHECK(entries(folder) == std::set<std::string>{"out"});
 }
 
-TEST_CASE("A folder is not replaced for its second file, nor with more than its files", "[core]") {
+TEST_CASE("A folder that lacks the first file, or holds others, is not replaced", "[core]") {
   const TemporaryFolder folder;
   folder.write("other/second", "mine");
   folder.write("more/member", "mine");
@@ -249,7 +249,7 @@ TEST_CASE("A folder is not replaced for its second file, nor with more than its 
   CHECK_THROWS_AS(AtomicOutput::folder(folder.path("one"), {"member"}, true), InvalidArgument);
   CHECK(text_of(folder.path("other/second")) == "mine");
 
-  // Nor when it becomes such a folder meanwhile.
+  // Nor if it becomes such a folder in the meantime.
   write_members(folder.path("out"), "old", true);
   AtomicOutput output = AtomicOutput::folder(folder.path("out"), two_members, true);
   output.add_member("second").write_at(0, as_bytes("new"));
@@ -277,7 +277,7 @@ TEST_CASE("A process that ends at once leaves nothing of a folder's files", "[co
   if (killed == 0) {
     AtomicOutput output = AtomicOutput::folder(folder.path("out"), two_members, true);
     output.add_member("second").write_at(0, as_bytes("half"));
-    ::_exit(0);  // without a destructor
+    ::_exit(0);  // runs no destructors
   }
   REQUIRE(::waitpid(killed, &status, 0) == killed);
   CHECK(entries(folder).size() == 1);
@@ -291,7 +291,7 @@ TEST_CASE("A folder that can't be written is an error", "[core]") {
   CHECK_THROWS_AS(AtomicOutput::folder(folder.path("missing/out"), {"member"}, false), IoError);
 }
 
-TEST_CASE("Leftovers of killed runs are removed, those of living ones are kept", "[core]") {
+TEST_CASE("Leftovers of killed runs are removed, files of active runs are kept", "[core]") {
   const TemporaryFolder folder;
   folder.write(".out.quern-tmp-1-0", "of a killed run");
   folder.write(".out.quern-tmp-2-0/member", "of a killed run");
@@ -347,7 +347,7 @@ TEST_CASE("Processes that write the same output at once all succeed, and one of 
   CHECK(entries(folder) == std::set<std::string>{"file", "folder", "members"});
 }
 
-TEST_CASE("Outputs of a group appear together, or what was there before stays", "[core]") {
+TEST_CASE("Outputs of a group appear together, or the old ones stay", "[core]") {
   const TemporaryFolder folder;
   write_file(folder.path("old"), "before", true);
   write_folder(folder.path("folder"), "before", true);
@@ -358,7 +358,7 @@ TEST_CASE("Outputs of a group appear together, or what was there before stays", 
     outputs.emplace_back(new AtomicOutput(AtomicOutput::folder(folder.path("folder"), {"member"}, true)));
     outputs.emplace_back(new AtomicOutput(AtomicOutput::file(last, false)));
     for (const auto& output : outputs) output->file().write_at(0, as_bytes("after"));
-    write_file(folder.path("late"), "late", true);  // may be in the last one's way
+    write_file(folder.path("late"), "late", true);  // blocks the last output
     AtomicOutput::commit_together(outputs);
   };
   CHECK_THROWS_AS(write_group(folder.path("late")), InvalidArgument);

@@ -17,7 +17,7 @@ Bytes varint_of(std::uint64_t value) {
 
 }  // namespace
 
-TEST_CASE("Variable-length numbers read back, and take a byte for each seven bits", "[core]") {
+TEST_CASE("Variable-length numbers read back, and take a byte per seven bits", "[core]") {
   for (unsigned bits = 0; bits <= 64; ++bits) {
     const std::uint64_t power = bits == 64 ? 0 : std::uint64_t{1} << bits;
     for (const std::uint64_t value : {power, power - 1}) {
@@ -42,7 +42,7 @@ TEST_CASE("Variable-length numbers cut anywhere are refused", "[core]") {
   }
 }
 
-TEST_CASE("Numbers of more bits than wanted are refused", "[core]") {
+TEST_CASE("Numbers with too many bits are refused", "[core]") {
   Bytes bytes(10, 0xff);
   bytes[9] = 0x02;  // bit 64
   CHECK_THROWS_AS(ByteReader(bytes, "test").varint(), CorruptFile);
@@ -67,7 +67,7 @@ TEST_CASE("Fixed numbers are little-endian, and texts carry their length", "[cor
   CHECK_THROWS_AS(reader.le<std::uint8_t>(), CorruptFile);
 }
 
-TEST_CASE("A length beyond the end is refused, however large, and the error says what was read", "[core]") {
+TEST_CASE("Any length beyond the end is refused, and the error names the data", "[core]") {
   Bytes bytes = varint_of(UINT64_MAX);
   bytes.push_back('x');
   try {

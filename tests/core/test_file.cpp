@@ -22,7 +22,7 @@ Bytes content(const File& file) {
 
 }  // namespace
 
-TEST_CASE("Reading past a file's end says so, with name and place", "[core]") {
+TEST_CASE("Reading past a file's end is an error with name and place", "[core]") {
   const TemporaryFolder folder;
   const std::string path = folder.write("five", "12345");
   const File file = File::open_for_reading(path);
@@ -59,7 +59,7 @@ TEST_CASE("A work file has no name in its folder", "[core]") {
   CHECK(std::filesystem::is_empty(folder.path("")));
 }
 
-TEST_CASE("A duplicate outlives the file it was made from", "[core]") {
+TEST_CASE("A duplicate outlives the original", "[core]") {
   const TemporaryFolder folder;
   std::optional<File> file = File::anonymous(folder.path(""));
   file->write_at(0, as_bytes("abc"));

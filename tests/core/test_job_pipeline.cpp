@@ -10,7 +10,7 @@ using namespace quern;
 
 namespace {
 
-/// Counts how many of its kind there are, and were made.
+/// Counts how many instances exist and how many were made.
 struct CountedJob {
   struct Counts {
     std::atomic<int> alive = 0, made = 0;
@@ -27,7 +27,7 @@ struct CountedJob {
 
 }  // namespace
 
-TEST_CASE("Jobs come out in the order in which they were read, and are used again", "[core][threads]") {
+TEST_CASE("Jobs come out in the order of reading, and are reused", "[core][threads]") {
   for (const unsigned threads : {1u, 4u}) {
     for (const std::size_t in_flight : {1, 3, 100}) {
       CountedJob::Counts counts;
@@ -51,7 +51,7 @@ TEST_CASE("Jobs come out in the order in which they were read, and are used agai
   }
 }
 
-TEST_CASE("No job is lost where a step throws", "[core][threads]") {
+TEST_CASE("No job leaks when a step throws", "[core][threads]") {
   for (int step = 0; step < 3; ++step) {
     for (const int at : {0, 1, 40}) {
       CountedJob::Counts counts;

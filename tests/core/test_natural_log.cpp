@@ -10,7 +10,7 @@ namespace {
 
 using LogRandom = std::mt19937_64;
 
-/// How far a number is from the true one, in units of the last place of that one's double.
+/// The error of `found`, in units of the last place of the double nearest to `truth`.
 double units_off(double found, long double truth) {
   const double size = std::fabs(static_cast<double>(truth));
   const double unit = std::nextafter(size, std::numeric_limits<double>::infinity()) - size;
@@ -25,10 +25,10 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-TEST_CASE("logarithms are wrong by less than one unit in the last place", "[core][log][property]") {
+TEST_CASE("logarithms have an error below one unit in the last place", "[core][log][property]") {
   LogRandom random(1);
   for (unsigned i = 0; i < 300000; ++i) {
-    // Any positive number, one near 1, or an ordinary one.
+    // In turn: any positive number, one near 1, an ordinary one.
     const double x = i % 3 == 0   ? std::bit_cast<double>(1 + random() % 0x7fefffffffffffff)
                      : i % 3 == 1 ? between(random, 0.6, 1.6)
                                   : between(random, 0, 1e5);
@@ -45,7 +45,7 @@ TEST_CASE("logarithms are wrong by less than one unit in the last place", "[core
   CHECK(std::isnan(natural_log(std::nan(""))));
 }
 
-TEST_CASE("exponentials are wrong by less than one unit in the last place", "[core][log][property]") {
+TEST_CASE("exponentials have an error below one unit in the last place", "[core][log][property]") {
   LogRandom random(2);
   for (unsigned i = 0; i < 300000; ++i) {
     const double x = i % 2 == 0 ? between(random, -708, 709.7) : between(random, -2, 2);
@@ -62,7 +62,7 @@ TEST_CASE("exponentials are wrong by less than one unit in the last place", "[co
   CHECK(std::isnan(exponential(std::nan(""))));
 }
 
-/// Those that every compiler and processor must give, GPUs too.
+/// Every compiler and processor must give these, GPUs included.
 TEST_CASE("logarithms and exponentials have these bits", "[core][log]") {
   static_assert(std::bit_cast<std::uint64_t>(natural_log(2)) == 0x3fe62e42fefa39ef);
   static_assert(std::bit_cast<std::uint64_t>(natural_log(10)) == 0x40026bb1bbb55516);
@@ -77,7 +77,7 @@ TEST_CASE("logarithms and exponentials have these bits", "[core][log]") {
   CHECK(digest == 0x2f15c73f2b6759ba);
 }
 
-TEST_CASE("functions in float32 are the nearest numbers, or almost", "[core][log][property]") {
+TEST_CASE("functions in float32 are rounded to nearest, or almost", "[core][log][property]") {
   LogRandom random(4);
   const auto off = [](float found, long double truth) {
     const float size = std::fabs(static_cast<float>(truth));
@@ -90,7 +90,7 @@ TEST_CASE("functions in float32 are the nearest numbers, or almost", "[core][log
     const long double wide = static_cast<long double>(x);
     REQUIRE(off(hyperbolic_tangent(x), std::tanh(wide)) < 0.5001L);
     REQUIRE(off(logistic(x), 1 / (1 + std::exp(-wide))) < 0.5001L);
-    // The sum with 1 is rounded to double before.
+    // 1 + x is rounded to double first.
     const auto positive = std::fabs(x);
     const long double sum = static_cast<double>(positive) + 1.0;
     REQUIRE(off(log_of_next(positive), std::log(sum)) < 0.5001L);

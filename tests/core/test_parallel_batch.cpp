@@ -4,16 +4,15 @@
 
 #include "catch.hpp"
 
-/// Answers that several threads make and one hands over.
 namespace quern {
 namespace {
 
 struct Handed {
   std::vector<std::size_t> values;
-  std::uint64_t most_bytes = 0;  ///< that waited at once
+  std::uint64_t max_bytes = 0;  ///< that waited at the same time
 };
 
-/// Answers of 1 to 7 bytes, of which those of 5 and more are large: they ask whether to put themselves off.
+/// Answers of 1 to 7 bytes. Those of 5 and more are large: they check whether to put themselves off.
 Handed answer_all(std::size_t count, unsigned threads, std::uint64_t held_bytes) {
   Handed handed;
   std::atomic<std::uint64_t> waiting = 0, most = 0;
@@ -36,25 +35,25 @@ Handed answer_all(std::size_t count, unsigned threads, std::uint64_t held_bytes)
     waiting -= size_of(i);
     handed.values.push_back(i);
   });
-  handed.most_bytes = most;
+  handed.max_bytes = most;
   return handed;
 }
 
 }  // namespace
 
-TEST_CASE("answers are handed over in order, whatever the threads and the bytes that may wait", "[core]") {
+TEST_CASE("answers are delivered in order for any number of threads and waiting bytes", "[core]") {
   for (const unsigned threads : {1u, 2u, 8u})
     for (const std::uint64_t held_bytes : {0u, 1u, 10u, 1000000u}) {
       INFO(threads << " threads, " << held_bytes << " bytes");
       const Handed handed = answer_all(5000, threads, held_bytes);
       REQUIRE(handed.values.size() == 5000);
       for (std::size_t i = 0; i < handed.values.size(); ++i) REQUIRE(handed.values[i] == i);
-      // Beside what may wait: one large one, and a small one of each thread.
-      CHECK(handed.most_bytes <= held_bytes + 7 + 4 * threads);
+      // Beyond the limit: one large answer, and one small answer per thread.
+      CHECK(handed.max_bytes <= held_bytes + 7 + 4 * threads);
     }
 }
 
-TEST_CASE("an answer that was handed over leaves no memory behind", "[core]") {
+TEST_CASE("a delivered answer frees its memory", "[core]") {
   std::size_t most_left = 0;
   answer_in_batches<std::string>(
       2 * max_held_answers, 1, 1,

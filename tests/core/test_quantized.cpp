@@ -12,7 +12,7 @@ TEST_CASE("an impact is rounded to the nearest step below the maximum, and to at
   const ImpactQuantizer quantize(8.0f, 4);
   CHECK(quantize.levels() == 15);
   CHECK(quantize(8.0f) == 15);
-  CHECK(quantize(4.0f) == 8);  // 7.5: halves go up
+  CHECK(quantize(4.0f) == 8);  // 7.5: halves round up
   CHECK(quantize(3.9f) == 7);
   CHECK(quantize(0.8f) == 2);
   CHECK(quantize(0.79f) == 1);

@@ -8,7 +8,7 @@
 using namespace quern;
 
 TEST_CASE("Random numbers are those of SplitMix64 on every system", "[core]") {
-  // The first numbers that the reference implementation gives for the seed 1234567.
+  // The first outputs of the reference implementation for seed 1234567.
   RandomBits random(1234567);
   for (const std::uint64_t wanted :
        {6457827717110365317u, 3203168211198807973u, 9817491932198370423u, 4593380528125082431u, 16408922859458223821u})

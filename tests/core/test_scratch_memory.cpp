@@ -12,7 +12,7 @@
 namespace quern {
 namespace {
 
-/// As many buffers at once, each filled to its end, which are given back; their addresses.
+/// Takes `count` buffers at the same time, fills them to the end and gives them back; returns their addresses.
 std::set<void*> use_buffers(std::size_t bytes, std::size_t count) {
   std::vector<void*> buffers(count);
   for (void*& buffer : buffers) std::memset(buffer = ScratchMemory::take(bytes), 7, bytes);
@@ -22,13 +22,13 @@ std::set<void*> use_buffers(std::size_t bytes, std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("a thread takes the buffers again that it gave back, up to a number of each kind", "[core]") {
+TEST_CASE("a thread reuses the buffers that it gave back, up to a limit per kind", "[core]") {
   for (const ScratchMemory::Kind& kind : ScratchMemory::kinds) {
     INFO(kind.bytes << " bytes");
-    const auto first = use_buffers(kind.bytes, kind.most_kept + 3);
-    REQUIRE(first.size() == kind.most_kept + 3);
-    const auto second = use_buffers(kind.bytes - 1, kind.most_kept);
-    REQUIRE(second.size() == kind.most_kept);
+    const auto first = use_buffers(kind.bytes, kind.max_kept + 3);
+    REQUIRE(first.size() == kind.max_kept + 3);
+    const auto second = use_buffers(kind.bytes - 1, kind.max_kept);
+    REQUIRE(second.size() == kind.max_kept);
     if (!testing::sanitized) CHECK(std::includes(first.begin(), first.end(), second.begin(), second.end()));
   }
   const std::size_t larger = 2 * ScratchMemory::kinds.back().bytes;

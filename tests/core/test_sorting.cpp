@@ -8,7 +8,6 @@
 #include "catch.hpp"
 #include "corpus/temporary_folder.hpp"
 
-/// Sorting on disk: rows by key.
 using namespace quern;
 using quern::testing::TemporaryFolder;
 
@@ -45,7 +44,7 @@ TEST_CASE("Keys made of numbers sort as the numbers do", "[core][property]") {
   using Numbers = std::pair<std::uint64_t, std::uint32_t>;
   std::vector<Numbers> numbers;
   for (int i = 0; i < 20000; ++i) {
-    // Many equal first numbers, and those at the ends of the range.
+    // Makes equal first numbers and extremes of the range likely.
     std::uint64_t first = random.next() >> random.below(64);
     if (i % 5 == 0) first = random.below(3) == 0 ? 0 : UINT64_MAX - random.below(2);
     numbers.emplace_back(first, static_cast<std::uint32_t>(random.next() >> random.below(64)));
@@ -60,14 +59,14 @@ TEST_CASE("Keys made of numbers sort as the numbers do", "[core][property]") {
   for (std::size_t i = 0; i < keys.size(); ++i) REQUIRE(keys[i].second == numbers[i]);
 }
 
-TEST_CASE("Rows with few different keys, prefixes and zero bytes come in the order of their keys", "[core][property]") {
+TEST_CASE("Rows with few different keys, prefixes and zero bytes come in key order", "[core][property]") {
   RandomBits random(5);
   std::vector<Row> rows;
   for (int i = 0; i < 60000; ++i) {
     Row row;
     const std::string_view alphabet("a\0\xff", 3);
     for (std::uint64_t length = random.below(20); length > 0; --length) row.key += alphabet[random.below(3)];
-    row.payload = std::to_string(i);  // tells equal keys apart: their order must be kept
+    row.payload = std::to_string(i);  // distinguishes equal keys, whose order must be kept
     rows.push_back(std::move(row));
   }
   check_sorted(rows, 1 << 20);
@@ -86,8 +85,8 @@ TEST_CASE("Rows larger than the read buffer come back whole", "[core]") {
   check_sorted(rows, 1 << 20);
 }
 
-TEST_CASE("More runs than are merged at once are merged in passes, and equal keys keep their order", "[core]") {
-  // A budget of 1 MB spills behind each row of more than half of it.
+TEST_CASE("Runs beyond the fan-in are merged in passes, and equal keys keep their order", "[core]") {
+  // With a budget of 1 MB, every row larger than half of it makes a run of its own.
   const TemporaryFolder folder;
   constexpr std::uint32_t num_rows = 270;
   Bytes payload((512 << 10) + 1, 7);

@@ -10,7 +10,7 @@
 
 namespace quern {
 
-TEST_CASE("what is given back to a pool is lent again, as it was left", "[spare_pool]") {
+TEST_CASE("a pool lends returned objects again, unchanged", "[spare_pool]") {
   int made = 0;
   SparePool<std::vector<int>> pool([&] {
     ++made;
@@ -23,7 +23,7 @@ TEST_CASE("what is given back to a pool is lent again, as it was left", "[spare_
   CHECK(made == 2);
 }
 
-TEST_CASE("no two threads have the same object of a pool", "[spare_pool]") {
+TEST_CASE("no two threads hold the same object of a pool", "[spare_pool]") {
   std::atomic<int> made = 0, shared = 0;
   SparePool<std::atomic<int>> pool([&] {
     ++made;
@@ -43,7 +43,7 @@ TEST_CASE("no two threads have the same object of a pool", "[spare_pool]") {
   CHECK(made <= 4);
 }
 
-TEST_CASE("an object that can't be made is an error, and the pool goes on", "[spare_pool]") {
+TEST_CASE("a failed construction is an error, and the pool stays usable", "[spare_pool]") {
   bool fails = true;
   SparePool<int> pool([&] {
     if (fails) throw std::runtime_error("no ink");

@@ -8,8 +8,8 @@
 
 namespace quern::testing {
 
-/// Packs by zlib. `window_bits`: MAX_WBITS + 16 for a gzip member, MAX_WBITS for zlib's form, negative for bare
-/// deflate.
+/// Compresses with zlib. `window_bits`: MAX_WBITS + 16 for a gzip member, MAX_WBITS for the zlib format, negative for
+/// raw deflate.
 inline std::string deflated(std::string_view text, int window_bits) {
   z_stream stream{};
   if (deflateInit2(&stream, 6, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY) != Z_OK) throw std::bad_alloc();

@@ -5,8 +5,8 @@
 
 namespace quern::testing {
 
-/// WARC records, of which about every second one is damaged: wrong, missing or huge lengths, headers without an end,
-/// version lines in blocks, gaps, and lines that belong to no record.
+/// WARC records, about every second one damaged: wrong, missing or huge lengths, unterminated headers, version lines in
+/// blocks, gaps, and lines outside of records.
 inline std::string damaged_warc(RandomBits& random, int records, std::size_t max_block_bytes = 200) {
   std::string file;
   for (int i = 0; i < records; ++i) {

@@ -13,18 +13,18 @@
 
 #include "../text/plain_document.hpp"
 
-/// What tests and fuzz targets of the corpus formats share.
+/// Shared by tests and fuzz targets of the corpus formats.
 namespace quern::testing {
 
-/// A record, or a bad place, of a file.
+/// A record, or a bad range, of a file.
 struct Piece {
   std::uint64_t offset = 0;
-  std::string text;    ///< of a record
-  std::string reason;  ///< of a bad place
+  std::string text;    ///< text of a record
+  std::string reason;  ///< reason of a bad range
   bool operator==(const Piece&) const = default;
 };
 
-/// A whole file, as what follows a window over it.
+/// Provides a file's bytes past the window.
 class FileAhead final : public LookAhead {
  public:
   explicit FileAhead(std::string_view file) : file_(file) {}
@@ -36,7 +36,7 @@ class FileAhead final : public LookAhead {
   std::string_view file_;
 };
 
-/// All pieces of a file that comes in steps of so many bytes, as a reader with a growing window meets them.
+/// All pieces of a file that is read in steps of `step` bytes, as by a reader with a growing window.
 inline std::vector<Piece> cut_records(const CorpusFormat& format, std::string_view file, std::size_t step,
                                       const RecordLimits& limits = {.max_record_bytes = 1 << 20}) {
   const std::unique_ptr<RecordFinder> finder = format.make_finder(limits);
@@ -45,13 +45,13 @@ inline std::vector<Piece> cut_records(const CorpusFormat& format, std::string_vi
   std::string parts;
   std::size_t begin = 0, end = 0, calls = 0;
   for (;;) {
-    // A copy, so that a look past the window is a look past an allocation.
+    // A copy, so that sanitizers detect reads past the window.
     const std::string window(file.substr(begin, end - begin));
     const RecordFinder::Found found = finder->next(window, begin, end == file.size(), ahead);
     const std::uint64_t found_offset = begin + found.begin;
     if (found.kind != RecordFinder::Found::record && found.consumed > window.size())
-      throw std::logic_error("more consumed than there is");
-    if (found_offset + found.size > file.size()) throw std::logic_error("found what isn't there");
+      throw std::logic_error("more consumed than available");
+    if (found_offset + found.size > file.size()) throw std::logic_error("found a record past the end");
     if (++calls > 8 * file.size() + 16) throw std::logic_error("no progress");
     switch (found.kind) {
       case RecordFinder::Found::record:
@@ -81,14 +81,14 @@ inline std::vector<Piece> cut_records(const CorpusFormat& format, std::string_vi
   }
 }
 
-/// The records alone, where nothing is bad.
+/// The records only, if nothing is bad.
 inline std::vector<std::string> record_texts(const CorpusFormat& format, std::string_view file) {
   std::vector<std::string> texts;
   for (Piece& piece : cut_records(format, file, file.size() + 1)) texts.push_back(std::move(piece.text));
   return texts;
 }
 
-/// A record as parsed, phrase ends shown as '|'.
+/// A parsed record, with phrase ends shown as '|'.
 struct Parsed {
   ParsedRecord result;
   PlainDocument document;
@@ -116,7 +116,7 @@ inline Parsed parse_record(const CorpusFormat& format, const RecordText& record,
   return parsed;
 }
 
-/// The same of a record that waits in a spool and comes in pieces of at most so many bytes.
+/// As above for a record in a spool, read in pieces of limited size.
 inline Parsed parse_in_pieces(const CorpusFormat& format, std::string_view record, std::size_t piece_bytes,
                               std::uint64_t max_document_bytes = 1 << 20, std::optional<ImpactSettings> impacts = {}) {
   Spool spool(std::filesystem::temp_directory_path().string());
@@ -124,7 +124,7 @@ inline Parsed parse_in_pieces(const CorpusFormat& format, std::string_view recor
   return parse_record(format, RecordText(spool, piece_bytes), max_document_bytes, impacts);
 }
 
-/// Whether two ways to parse a record gave the same. Why a record is bad may be said in other words.
+/// Whether two ways of parsing a record gave the same result. Reasons for bad records may differ in wording.
 inline bool same_record(const Parsed& a, const Parsed& b) {
   if (a.result.kind != b.result.kind) return false;
   if (a.result.kind == RecordKind::bad) return a.result.reason.substr(0, 12) == b.result.reason.substr(0, 12);
@@ -133,7 +133,7 @@ inline bool same_record(const Parsed& a, const Parsed& b) {
          a.repaired_utf8 == b.repaired_utf8;
 }
 
-/// A record that must be a document.
+/// Parses a record that must be a document.
 inline PlainDocument parsed_document(const CorpusFormat& format, std::string_view record) {
   const Parsed parsed = parse_record(format, record);
   if (parsed.result.kind != RecordKind::document)
@@ -141,7 +141,7 @@ inline PlainDocument parsed_document(const CorpusFormat& format, std::string_vie
   return parsed.document;
 }
 
-/// Why a record is bad; empty where it isn't.
+/// Why a record is bad; empty if it isn't.
 inline std::string why_bad(const CorpusFormat& format, std::string_view record) {
   const Parsed parsed = parse_record(format, record);
   return parsed.result.kind == RecordKind::bad ? parsed.result.reason : "";

@@ -7,7 +7,8 @@
 
 namespace quern::testing {
 
-/// A text in pieces of at most so many bytes, each in memory of its own until the next: reading one too long is seen.
+/// A text in pieces of limited size, each in an allocation of its own until the next: sanitizers detect reads of stale
+/// pieces.
 class SmallPieces final : public PieceSource {
  public:
   SmallPieces(std::string_view text, std::size_t piece_bytes) : text_(text), piece_bytes_(piece_bytes) {}
@@ -23,7 +24,7 @@ class SmallPieces final : public PieceSource {
   std::string piece_;
 };
 
-/// All that is left in a source.
+/// The rest of a source.
 inline std::string rest_of(PieceSource& pieces) {
   std::string text;
   for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next()) text += piece;

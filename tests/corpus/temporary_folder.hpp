@@ -9,7 +9,7 @@
 
 namespace quern::testing {
 
-/// A folder for a test's files, gone with all it holds at the end.
+/// A folder for a test's files, removed with its content at the end.
 class TemporaryFolder {
  public:
   TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "quern-test-XXXXXX").string()) {
@@ -24,7 +24,7 @@ class TemporaryFolder {
 
   std::string path(std::string_view name) const { return path_ + "/" + std::string(name); }
 
-  /// Writes a file, with the folders above it, and gives its path.
+  /// Writes a file, creating its folders, and returns its path.
   std::string write(std::string_view name, std::string_view bytes) const {
     const std::string file = path(name);
     std::filesystem::create_directories(std::filesystem::path(file).parent_path());

@@ -17,9 +17,9 @@ using quern::testing::zstd_packed;
 
 namespace {
 
-/// Everything a source gives, read in steps of so many bytes.
+/// All bytes of a source, read in steps of `step` bytes.
 std::string content(std::string stored, std::size_t step = 1000) {
-  const std::unique_ptr<ByteSource> source = ByteSource::of_memory("test.file", std::move(stored));
+  const std::unique_ptr<ByteSource> source = ByteSource::from_memory("test.file", std::move(stored));
   std::string text;
   std::string piece(step, '\0');
   for (;;) {
@@ -29,7 +29,7 @@ std::string content(std::string stored, std::size_t step = 1000) {
   }
 }
 
-/// What the source says to a damaged file; empty where it takes it.
+/// The source's error for a damaged file; empty if there is none.
 std::string complaint(const std::string& stored) {
   try {
     content(stored);
@@ -39,7 +39,7 @@ std::string complaint(const std::string& stored) {
   return {};
 }
 
-/// Text that doesn't shrink to nothing, of several buffers' size.
+/// Text that compresses badly, as large as several buffers.
 std::string long_text() {
   std::mt19937 random(7);
   std::string text;
@@ -49,7 +49,7 @@ std::string long_text() {
 
 }  // namespace
 
-TEST_CASE("A whole file of any compression is in memory if it is small, else in an unnamed work file", "[corpus]") {
+TEST_CASE("A small file is read into memory, a large one into an unnamed work file, for any compression", "[corpus]") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.path("tmp"));
   Resources resources = default_resources();
@@ -75,7 +75,7 @@ TEST_CASE("A whole file of any compression is in memory if it is small, else in 
   CHECK(as_text(WholeFile(folder.path("log"), resources).bytes()) == text);
 }
 
-TEST_CASE("A source gives the content of plain, gzip and zstd files, whatever the size of a read", "[corpus]") {
+TEST_CASE("A source gives the content of plain, gzip and zstd files for reads of any size", "[corpus]") {
   const std::string text = long_text();
   for (const std::size_t step : {std::size_t{977}, std::size_t{1} << 20}) {
     CHECK(content(text, step) == text);
@@ -87,27 +87,27 @@ TEST_CASE("A source gives the content of plain, gzip and zstd files, whatever th
   CHECK(content(zstd_packed("some text"), 1) == "some text");
 }
 
-TEST_CASE("Several gzip members or zstd frames are one text, empty ones too", "[corpus]") {
+TEST_CASE("Several gzip members or zstd frames are one text, including empty ones", "[corpus]") {
   CHECK(content(gzipped("one ") + gzipped("") + gzipped("two")) == "one two");
   CHECK(content(zstd_packed("one ") + zstd_packed("") + zstd_packed("two")) == "one two");
   CHECK(content(gzipped("")).empty());
   CHECK(content("").empty());
 }
 
-TEST_CASE("Zero bytes behind a gzip file are padding, anything else is an error", "[corpus]") {
+TEST_CASE("Zero bytes after a gzip file are padding, anything else is an error", "[corpus]") {
   CHECK(content(gzipped("text") + std::string(1000, '\0')) == "text");
   CHECK(complaint(gzipped("text") + "more").find("test.file") == 0);
   CHECK(complaint(gzipped("text") + std::string(8, '\0') + "more").find("other data follows it") != std::string::npos);
   CHECK_FALSE(complaint(zstd_packed("text") + "garbage").empty());
 }
 
-TEST_CASE("A compressed file that is cut anywhere is an error with name and offset", "[corpus]") {
+TEST_CASE("A truncated compressed file is an error with name and offset", "[corpus]") {
   for (const std::string& whole : {gzipped("a text that is cut"), zstd_packed("a text that is cut")}) {
     for (std::size_t size = 4; size < whole.size(); ++size) {
-      const std::string said = complaint(whole.substr(0, size));
+      const std::string message = complaint(whole.substr(0, size));
       INFO(size << " of " << whole.size());
-      CHECK(said.find("test.file") == 0);
-      CHECK(said.find("ends too early, at byte " + std::to_string(size)) != std::string::npos);
+      CHECK(message.find("test.file") == 0);
+      CHECK(message.find("ends too early, at byte " + std::to_string(size)) != std::string::npos);
     }
   }
 }
@@ -122,9 +122,9 @@ TEST_CASE("A zstd frame whose window is larger than allowed is refused, with the
   CHECK(ByteSource::open(path, nullptr, 1 << 25)->read({&byte, 1}) == 0);
   try {
     ByteSource::open(path, nullptr, (1 << 25) - 1)->read({&byte, 1});
-    FAIL("a large window was taken");
+    FAIL("a large window was accepted");
   } catch (const InvalidArgument& error) {
-    CHECK(std::string(error.what()).find(path + ": its zstd data takes a window of more than 16M") == 0);
+    CHECK(std::string(error.what()).find(path + ": its zstd data needs a window of more than 16M") == 0);
     CHECK(std::string(error.what()).find(option_name<"memory">) != std::string::npos);
   }
 }
@@ -133,8 +133,8 @@ TEST_CASE("A wrong byte in compressed data or its checksum is an error", "[corpu
   std::string stored = gzipped(long_text());
   SECTION("in the checksum") { stored[stored.size() - 6] ^= 1; }
   SECTION("in the data") { stored[stored.size() / 2] ^= 1; }
-  const std::string said = complaint(stored);
-  CHECK(said.find("test.file: damaged gzip data at byte ") == 0);
+  const std::string message = complaint(stored);
+  CHECK(message.find("test.file: damaged gzip data at byte ") == 0);
 }
 
 TEST_CASE("Files are opened by their contents, not by their names", "[corpus]") {
@@ -144,7 +144,7 @@ TEST_CASE("Files are opened by their contents, not by their names", "[corpus]") 
   CHECK(read_whole(folder.write("empty.zst", ""), 100).empty());
 }
 
-TEST_CASE("A small file is read whole up to its limit, and no further", "[corpus]") {
+TEST_CASE("A small file is read whole, up to a limit", "[corpus]") {
   const TemporaryFolder folder;
   const std::string path = folder.write("queries", gzipped(std::string(200000, 'q')));
   CHECK(read_whole(path, 200000) == std::string(200000, 'q'));
@@ -153,7 +153,7 @@ TEST_CASE("A small file is read whole up to its limit, and no further", "[corpus
   CHECK_THROWS_AS(read_whole(folder.path(""), 10), InvalidArgument);
 }
 
-TEST_CASE("A source counts the stored bytes that it took", "[corpus]") {
+TEST_CASE("A source counts the stored bytes that it read", "[corpus]") {
   const std::string stored = gzipped(long_text());
   const TemporaryFolder folder;
   const std::unique_ptr<ByteSource> source = ByteSource::open(folder.write("text.gz", stored));

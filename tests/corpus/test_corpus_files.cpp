@@ -41,7 +41,7 @@ TEST_CASE("Folders are read recursively, in the byte order of the names", "[corp
   CHECK(paths({sub}) == std::vector<std::string>{sub + "/B", sub + "/c/1", sub + "/z"});
 }
 
-TEST_CASE("Any number of files in any folders are in the order of the names", "[corpus]") {
+TEST_CASE("Any number of files in any folders are sorted by name", "[corpus]") {
   const TemporaryFolder folder;
   RandomBits random(1);
   const std::string characters = "ab.-/ \xc3~";
@@ -53,7 +53,7 @@ TEST_CASE("Any number of files in any folders are in the order of the names", "[
       for (std::uint64_t length = random.below(3); length > 0; --length)
         if (const char c = characters[random.below(characters.size())]; c != '/') part += c;
     }
-    name.back() += "_";  // no folder has that name
+    name.back() += "_";  // so that no folder has this name
     names.insert(std::move(name));
   }
   const std::string top = folder.path("");
@@ -101,7 +101,7 @@ TEST_CASE("Links to folders are followed, but never in a cycle", "[corpus]") {
   CHECK(paths({folder.path("")}) == std::vector<std::string>{folder.path("link/1"), folder.path("real/1")});
 }
 
-TEST_CASE("Pipes of folders are passed over and named; a folder with nothing else is an error", "[corpus]") {
+TEST_CASE("Pipes in folders are skipped and reported; a folder with nothing else is an error", "[corpus]") {
   const TemporaryFolder folder;
   const std::string pipe = folder.path("a/pipe"), file = folder.write("a/b", "x");
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
@@ -116,7 +116,7 @@ TEST_CASE("Pipes of folders are passed over and named; a folder with nothing els
                                                         Catch::Contains("only pipes") && Catch::Contains(pipe));
 }
 
-TEST_CASE("A link of a folder to nothing is an error with its name and remedy, unless it is left out", "[corpus]") {
+TEST_CASE("A broken link in a folder is an error with name and remedy, unless excluded", "[corpus]") {
   const TemporaryFolder folder;
   folder.write("a.txt", "x");
   std::filesystem::create_symlink(folder.path("nowhere"), folder.path("link.txt"));
@@ -128,7 +128,7 @@ TEST_CASE("A link of a folder to nothing is an error with its name and remedy, u
   CHECK(find_corpus_files({top}, {{"a.*"}, {}}, default_resources()).size() == 1);
 }
 
-TEST_CASE("What is missing or empty is an error that names it", "[corpus]") {
+TEST_CASE("Missing files and empty folders are errors that name them", "[corpus]") {
   const TemporaryFolder folder;
   std::filesystem::create_directories(folder.path("empty/inside"));
   const auto complaint = [](const std::string& path) -> std::string {

@@ -23,7 +23,7 @@ std::string trec_document(int number, std::size_t text_bytes) {
 }
 
 struct Read {
-  std::vector<std::string> records;       ///< all of them, in order
+  std::vector<std::string> records;       ///< in order
   std::vector<std::string> places;        ///< "file:offset:format" of each
   std::vector<std::size_t> batch_counts;  ///< records in each batch
   std::vector<BadRecord> bad;
@@ -76,7 +76,7 @@ TEST_CASE("A corpus of several formats and compressions is read in order", "[cor
   CHECK(read.batch_counts.size() == 1);
 }
 
-TEST_CASE("The corpus's bytes alone decide where batches end", "[corpus][property]") {
+TEST_CASE("Only the corpus's bytes decide where batches end", "[corpus][property]") {
   const TemporaryFolder folder;
   std::string text;
   for (int i = 0; i < 3000; ++i) text += trec_document(i, static_cast<std::size_t>(i * 37 % 1500));
@@ -91,7 +91,7 @@ TEST_CASE("The corpus's bytes alone decide where batches end", "[corpus][propert
   CHECK(plain.places == packed.places);
   CHECK(plain.batch_counts == packed.batch_counts);
 
-  // Two files give the same records, and a batch goes on over the file's end.
+  // Two files give the same records, and a batch continues past a file's end.
   const std::size_t middle = text.find("<DOC>", text.size() / 2);
   const Read halves =
       read_corpus({folder.write("x/1", text.substr(0, middle)), folder.write("x/2", text.substr(middle))}, options);
@@ -124,7 +124,7 @@ TEST_CASE("A record beyond the limit is skipped and counted with its place, and 
   CHECK(read.places[1] == "0:" + std::to_string(text.size() - trec_document(2, 10).size()) + ":trectext");
 }
 
-TEST_CASE("Large records wait in work files, and nothing else changes", "[corpus][property]") {
+TEST_CASE("Large records go to work files, and nothing else changes", "[corpus][property]") {
   const TemporaryFolder folder;
   RandomBits random(59);
   std::string trec, json;
@@ -154,7 +154,7 @@ TEST_CASE("Large records wait in work files, and nothing else changes", "[corpus
   }
 }
 
-TEST_CASE("A batch ends with a number of records, good or bad, however short they are", "[corpus]") {
+TEST_CASE("A batch ends after a maximum number of records, good or bad", "[corpus]") {
   const TemporaryFolder folder;
   std::string good, bad = "<DOC>\n<DOCNO>first</DOCNO>\n</DOC>\n";
   for (int i = 0; i < 1000; ++i) good += "{}\n", bad += "</DOC>\n";
@@ -187,7 +187,7 @@ TEST_CASE("Junk of any length between records takes no memory", "[corpus]") {
   CHECK(records == 2);
 }
 
-TEST_CASE("Empty files yield nothing and are named", "[corpus]") {
+TEST_CASE("Empty files have no records and are reported", "[corpus]") {
   const TemporaryFolder folder;
   const std::string empty = folder.write("1", "");
   const std::string blank = folder.write("2", gzipped(" \n\n"));
@@ -198,7 +198,7 @@ TEST_CASE("Empty files yield nothing and are named", "[corpus]") {
   CHECK(read_corpus({empty}).records.empty());
 }
 
-TEST_CASE("What is of no known form is refused by name, with the remedy", "[corpus]") {
+TEST_CASE("A file of unknown format is refused, with name and remedy", "[corpus]") {
   const TemporaryFolder folder;
   const auto complaint = [&](const std::string& bytes) -> std::string {
     try {
@@ -239,14 +239,14 @@ TEST_CASE("A truncated gzip file is an error, after the records before the cut",
   std::size_t records = 0;
   try {
     while (reader.next(batch)) records += batch.records.size();
-    FAIL("a cut file was read to its end");
+    FAIL("a truncated file was read to its end");
   } catch (const CorruptFile& error) {
     CHECK(std::string(error.what()).find(path) == 0);
   }
   CHECK(records > 0);
 }
 
-TEST_CASE("A reader may be dropped before the end of its corpus", "[corpus]") {
+TEST_CASE("A reader may be destroyed before the end of its corpus", "[corpus]") {
   const TemporaryFolder folder;
   std::string text;
   for (int i = 0; i < 5000; ++i) text += trec_document(i, 1000);

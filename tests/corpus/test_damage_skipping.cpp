@@ -8,15 +8,15 @@
 #include "index/pipeline/crawl.hpp"
 #include "temporary_folder.hpp"
 
-/// Gzip files that are read on behind damage.
+/// Reading continues after damage in gzip files.
 using namespace quern;
 using namespace quern::testing;
 
 namespace {
 
-/// The segments of a file, each with the damage behind it in brackets: its place and how much of the segment is sound.
+/// The segments of a file, each followed by its damage in brackets: the offset, and the intact bytes of the segment.
 std::string segments_of(const std::string& stored, std::size_t step = 1000) {
-  const std::unique_ptr<DamageSkippingSource> source = DamageSkippingSource::of_memory("test.gz", stored);
+  const std::unique_ptr<DamageSkippingSource> source = DamageSkippingSource::from_memory("test.gz", stored);
   std::string shown, piece(step, '\0');
   for (;;) {
     const std::size_t got = source->read({reinterpret_cast<std::uint8_t*>(piece.data()), step});
@@ -34,7 +34,7 @@ std::string with_wrong_byte(std::string member, std::size_t at) {
 }
 
 struct ReadFiles {
-  std::vector<std::string> records, bad;  ///< "offset: reason" of bad ones, "stored" before it if it is in that file
+  std::vector<std::string> records, bad;  ///< "offset: reason", after "stored" if the offset is in the stored file
   std::uint64_t skipped_files = 0;
 };
 
@@ -62,7 +62,7 @@ std::string without_gap(const std::string& record) { return record.substr(0, rec
 
 }  // namespace
 
-TEST_CASE("Reading goes on behind a member that is cut, damaged, or preceded by something else", "[corpus][damage]") {
+TEST_CASE("Reading continues after truncated, damaged or foreign members", "[corpus][damage]") {
   const std::string a = gzipped("first "), b = gzipped("second "), c = gzipped("third");
   const std::string at = std::to_string(a.size());
   CHECK(segments_of(a + b + c) == "first second third");
@@ -86,8 +86,7 @@ TEST_CASE("Reading goes on behind a member that is cut, damaged, or preceded by 
   }
 }
 
-TEST_CASE("Damage is skipped the same whatever the size of a read, and in time that grows with the file",
-          "[corpus][damage][property]") {
+TEST_CASE("Skipping damage does not depend on the size of reads, and takes linear time", "[corpus][damage][property]") {
   RandomBits random(3);
   std::string stored;
   for (int i = 0; i < 60; ++i) {
@@ -139,7 +138,7 @@ TEST_CASE("A damaged member costs its own record and no other", "[corpus][damage
   CHECK_THROWS_AS(read_files({folder.path("crawl.warc.gz")}, 1 << 20, false), CorruptFile);
 }
 
-TEST_CASE("Damage at a file's front, at its end and in every member is skipped", "[corpus][damage]") {
+TEST_CASE("Damage at a file's start, at its end and in every member is skipped", "[corpus][damage]") {
   const TemporaryFolder folder;
   const std::string page = crawled_page("1", "mill"), packed = gzipped(page), cut = packed.substr(0, 30);
   const std::string before = folder.write("a", gzipped(crawled_page("0", "x")));
@@ -155,7 +154,7 @@ TEST_CASE("Damage at a file's front, at its end and in every member is skipped",
   CHECK(all.bad.size() == 3);
 }
 
-TEST_CASE("The record before a damaged member is whole, however little that member gives", "[corpus][damage]") {
+TEST_CASE("The record before a damaged member is complete, however little that member gives", "[corpus][damage]") {
   const TemporaryFolder folder;
   const std::string page = crawled_page("1", "mill"), begin = "WARC/1.0\r\nWARC-Type: response";
   for (std::size_t size = 0; size <= begin.size(); ++size) {
@@ -172,7 +171,7 @@ TEST_CASE("The record before a damaged member is whole, however little that memb
   }
 }
 
-TEST_CASE("Records that are whole before damage in the same member stay", "[corpus][damage]") {
+TEST_CASE("Complete records before damage in the same member stay", "[corpus][damage]") {
   const TemporaryFolder folder;
   std::string all;
   for (int i = 0; i < 50; ++i) all += crawled_page(std::to_string(i), std::string(100, 'x'));
@@ -183,7 +182,7 @@ TEST_CASE("Records that are whole before damage in the same member stay", "[corp
   CHECK(read.bad.size() == 1);
 }
 
-TEST_CASE("Where bad records are skipped, so are files of no known format", "[corpus][damage]") {
+TEST_CASE("Skipping bad records also skips files of unknown formats", "[corpus][damage]") {
   const TemporaryFolder folder;
   const ReadFiles read = read_files({folder.write("1.warc.gz", "<html>503 Slow Down</html>"),
                                      folder.write("2.warc.gz", gzipped(crawled_page("1", "mill")))});

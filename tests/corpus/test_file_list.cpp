@@ -24,7 +24,7 @@ std::vector<std::string> paths_of(const FileList& list) {
 
 }  // namespace
 
-TEST_CASE("A list of files gives its paths in order, whatever its line ends and compression", "[corpus]") {
+TEST_CASE("A file list gives its paths in order, for any line ends and compression", "[corpus]") {
   const TemporaryFolder folder;
   const std::string text = "\xef\xbb\xbf# of a crawl\r\nb/2.warc.gz\r\n\r\n   \n/a/1.warc.gz\n#b/3\nb/2.warc.gz";
   const std::vector<std::string> expected = {"b/2.warc.gz", "/a/1.warc.gz", "b/2.warc.gz"};
@@ -36,7 +36,7 @@ TEST_CASE("A list of files gives its paths in order, whatever its line ends and 
   }
 }
 
-TEST_CASE("What is wrong with a list of files is said with its name and line", "[corpus]") {
+TEST_CASE("Errors in a file list have its name and line", "[corpus]") {
   const TemporaryFolder folder;
   const std::string name = folder.path("list");
   const auto complaint = [&](const std::string& text) -> std::string {
@@ -62,7 +62,7 @@ TEST_CASE("What is wrong with a list of files is said with its name and line", "
   CHECK_THROWS_AS(FileList(folder.path("nowhere"), "", default_resources()), IoError);
 }
 
-TEST_CASE("Files of a list are the corpus in the list's order, those of folders in that of their names", "[corpus]") {
+TEST_CASE("A file list determines the order of files, and names that of files in folders", "[corpus]") {
   const TemporaryFolder folder;
   std::string text;
   std::vector<std::string> expected;

@@ -7,7 +7,7 @@
 #include "sanitized.hpp"
 #include "temporary_folder.hpp"
 
-/// Ranges of a file have the records of the file, whatever it holds.
+/// Ranges of a file contain the records of the file, whatever its content.
 namespace quern {
 namespace {
 
@@ -38,7 +38,7 @@ std::vector<PlacedRecord> records_of(const std::string& path, const CorpusOption
   return records;
 }
 
-/// Compares all ranges with the whole; returns how many there are.
+/// Compares all ranges with the whole file; returns the number of ranges.
 std::size_t check_ranges(const std::string& path, std::size_t count, const CorpusOptions& options) {
   const std::vector<PlacedRecord> whole = records_of(path, options);
   if (whole.empty()) {
@@ -48,18 +48,18 @@ std::size_t check_ranges(const std::string& path, std::size_t count, const Corpu
   const std::vector<FileRange> ranges = find_ranges(path, count, options, default_resources());
   CHECK(ranges.size() <= count);
   CHECK(ranges.front().from == 0);
-  std::vector<PlacedRecord> of_ranges;
+  std::vector<PlacedRecord> in_ranges;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     CHECK((i == 0 || ranges[i].from == ranges[i - 1].to));
     const std::vector<PlacedRecord> records = records_of(path, options, ranges[i]);
     CHECK(!records.empty());
-    of_ranges.insert(of_ranges.end(), records.begin(), records.end());
+    in_ranges.insert(in_ranges.end(), records.begin(), records.end());
   }
-  CHECK((of_ranges == whole));
+  CHECK((in_ranges == whole));
   return ranges.size();
 }
 
-/// Pieces of which files are made: records, and what is like them.
+/// Pieces of test files: records and similar text.
 struct Soup {
   std::string format;
   std::vector<std::string> pieces;
@@ -91,7 +91,7 @@ std::vector<Soup> soups() {
 
 }  // namespace
 
-TEST_CASE("ranges of a file have its records, whatever lies between them", "[corpus][property]") {
+TEST_CASE("ranges of a file have its records, for any bytes between them", "[corpus][property]") {
   const TemporaryFolder folder;
   std::size_t several = 0;
   for (const Soup& soup : soups()) {
@@ -100,7 +100,7 @@ TEST_CASE("ranges of a file have its records, whatever lies between them", "[cor
     for (std::uint64_t seed = 0; seed < rounds(150); ++seed) {
       RandomBits random(seed);
       std::string text;
-      // Half of the files are sound records for the most part.
+      // Half of the files contain mostly intact records.
       const std::uint64_t sound = seed % 2 == 0 ? 2 : soup.pieces.size();
       for (std::uint64_t n = random.below(30); n > 0; --n)
         text += soup.pieces[random.below(random.below(4) == 0 ? soup.pieces.size() : sound)];
@@ -115,7 +115,7 @@ TEST_CASE("ranges of a file have its records, whatever lies between them", "[cor
 }
 
 TEST_CASE("ranges are read in the format of their file", "[corpus]") {
-  // The second half alone would be taken for news.
+  // The second half alone would be detected as another format.
   const TemporaryFolder folder;
   std::string text;
   for (int i = 0; i < 40; ++i)
@@ -141,7 +141,7 @@ TEST_CASE("arrays of JSON objects are read in ranges", "[corpus]") {
   }
 }
 
-TEST_CASE("what can't be read in ranges is refused", "[corpus]") {
+TEST_CASE("files that can't be read in ranges are refused", "[corpus]") {
   const TemporaryFolder folder;
   const std::string records = "{\"id\":\"1\"}\n{\"id\":\"2\"}\n";
   const std::string packed = folder.write("packed", gzipped(records)), plain = folder.write("plain", records);
@@ -150,7 +150,7 @@ TEST_CASE("what can't be read in ranges is refused", "[corpus]") {
   CHECK_THROWS_AS(find_ranges(folder.path(""), 2, {}, default_resources()), InvalidArgument);
   CHECK_THROWS_AS(find_ranges(folder.path("missing"), 2, {}, default_resources()), IoError);
   CorpusFiles files = find_corpus_files({plain, plain}, {}, default_resources());
-  CHECK_THROWS_WITH(files.choose_range({0, 1}), Catch::Contains("of one file"));
+  CHECK_THROWS_WITH(files.choose_range({0, 1}), Catch::Contains("exactly one file"));
   CorpusFiles one = find_corpus_files({plain}, {}, default_resources());
   CHECK_THROWS_WITH(one.choose_range({0, 1000}), Catch::Contains("no range 0-1000"));
   CHECK_THROWS_WITH(one.choose_range({9, 8}), Catch::Contains("no range 9-8"));

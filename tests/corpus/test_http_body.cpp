@@ -17,7 +17,7 @@ namespace {
 struct Decoded {
   std::string body;
   std::string problem;
-  /// What came before a problem doesn't count.
+  /// Output before an error doesn't count.
   bool operator==(const Decoded& other) const {
     return problem == other.problem && (!problem.empty() || body == other.body);
   }
@@ -46,7 +46,7 @@ TEST_CASE("Transfer chunks are joined", "[http]") {
   CHECK(unchunked("4\r\nWiki\r\n6\r\npedia \r\nE\r\nin \r\n\r\nchunks.\r\n0\r\n\r\n") ==
         "Wikipedia in \r\n\r\nchunks.");
   CHECK(unchunked("0004;name=value\nWiki\n0\n\n") == "Wiki");
-  SECTION("of a cut body, what is there") {
+  SECTION("a truncated body is used as far as it goes") {
     CHECK(unchunked("ff\r\nonly this") == "only this");
     CHECK(unchunked("4\r\nWiki\r\n") == "Wiki");
     CHECK(unchunked("ffffffffffffffff\r\nx") == "x");
@@ -68,13 +68,13 @@ TEST_CASE("Content encodings are decoded", "[http]") {
   CHECK(decoded(text, "").body == text);
 }
 
-TEST_CASE("A body that is not encoded after all stays as it is", "[http]") {
+TEST_CASE("A body that is not encoded, despite its header, is unchanged", "[http]") {
   CHECK(decoded("<html>", "gzip").body == "<html>");
   CHECK(decoded("<html>", "gzip").problem.empty());
   CHECK(decoded("<html>text", "deflate").body == "<html>text");
 }
 
-TEST_CASE("Encodings that are unknown, damaged or too large are problems, cut ones are not", "[http]") {
+TEST_CASE("Unknown, damaged or too large encodings are errors, truncated ones are not", "[http]") {
   CHECK(decoded("x", "br").problem.find("'br'") != std::string::npos);
   std::string damaged = gzipped(std::string(1000, 'a') + "b");
   damaged[12] = '\xff';
@@ -87,7 +87,7 @@ TEST_CASE("Encodings that are unknown, damaged or too large are problems, cut on
   CHECK(cut.body.size() > 1000);
 }
 
-TEST_CASE("Bodies are decoded the same in pieces of any size", "[http][property]") {
+TEST_CASE("Bodies decode alike in pieces of any size", "[http][property]") {
   const std::string text = "a page, a page\r\n, a page " + std::string(300, 'x');
   const std::string chunked = "4;x\r\nWiki\r\n 6 \r\npedia \r\nE\r\nin \r\n\r\nchunks.\r\n0\r\n\r\n";
   std::string damaged = gzipped(text);
@@ -107,7 +107,7 @@ TEST_CASE("Bodies are decoded the same in pieces of any size", "[http][property]
   }
 }
 
-TEST_CASE("What is wrong with an inner encoding is noticed behind the end of the outer one", "[http]") {
+TEST_CASE("Damage in an inner encoding is found even after the end of the outer one", "[http]") {
   const std::string inner = deflated("a page", MAX_WBITS) + std::string(5000, 'y');
   CHECK(decoded(gzipped(inner), "deflate, gzip").body == "a page");
   CHECK(decoded(gzipped(inner), "deflate, gzip").problem.empty());

@@ -4,7 +4,7 @@
 
 using namespace quern;
 
-TEST_CASE("A response gives its status, headers and body, whatever its line ends", "[corpus]") {
+TEST_CASE("A response has its status, headers and body, for any line ends", "[corpus]") {
   for (const std::string end : {"\r\n", "\n"}) {
     const std::string block = "HTTP/1.1 404 Not Found" + end + "CONTENT-TYPE:  text/html; charset=x " + end +
                               "no header" + end + "Content-Encoding: gzip" + end + end + "body" + end + end + "more";
@@ -26,7 +26,7 @@ TEST_CASE("A block without a status line is headers, or all body", "[corpus]") {
   CHECK(parse_http_response("HTTP/1.0 200").status == 200);
 }
 
-TEST_CASE("A header goes on over folded lines, unless these look like headers themselves", "[corpus]") {
+TEST_CASE("A header continues over folded lines, unless they look like headers", "[corpus]") {
   const HttpResponse response = parse_http_response(
       "HTTP/1.1 200 OK\r\nContent-Type: text/html;\r\n\tcharset=koi8-r\r\nX-Other: a\r\n  b\r\n"
       " Content-Encoding:\r\n  gzip\r\n\r\n folded: no\r\n");

@@ -8,14 +8,14 @@
 #include "corpus/small_collection.hpp"
 #include "formats/container_writing.hpp"
 
-/// The lexicon of a collection, through parse_corpus: the builder's way with little memory.
+/// The lexicon of a collection through parse_corpus(), including the builder with little memory.
 using namespace quern;
 using quern::testing::Page;
 using quern::testing::TemporaryFolder;
 
 namespace {
 
-/// Pages of words that are drawn from a growing vocabulary.
+/// Pages of words drawn from a growing vocabulary.
 std::vector<Page> random_pages(std::size_t count, std::uint64_t seed) {
   RandomBits random(seed);
   std::vector<Page> pages;
@@ -41,7 +41,7 @@ std::map<std::string, Counts> lexicon_of(const CollectionReader& collection) {
   return lexicon;
 }
 
-/// df and cf by counting the words of title and text; the URL's words stand in the lexicon with no count.
+/// df and cf by counting the words of title and text; the URL's words are in the lexicon with zero counts.
 std::map<std::string, Counts> counted(const std::vector<Page>& pages) {
   std::map<std::string, Counts> lexicon;
   for (const Page& page : pages) {
@@ -67,7 +67,7 @@ std::map<std::string, Counts> counted(const std::vector<Page>& pages) {
 
 }  // namespace
 
-TEST_CASE("Terms, document and collection frequencies are those of the pages", "[collection]") {
+TEST_CASE("Terms, document and collection frequencies match the pages", "[collection]") {
   const TemporaryFolder folder;
   const std::vector<Page> pages = random_pages(300, 37);
   const CollectionReader collection = testing::collection_of(folder, pages);
@@ -82,7 +82,7 @@ TEST_CASE("A collection's bytes depend on neither memory nor threads", "[collect
   const std::vector<Page> pages = random_pages(400, 41);
   ParseReport roomy, tight;
   const File wanted = testing::parse_pages(folder, pages, testing::small_resources(folder, 1, 1 << 30), &roomy);
-  // A table of an eighth of 64 KB is full behind each chunk: many generations.
+  // A table of an eighth of 64 KB is full after each chunk: many generations.
   for (const unsigned threads : {1u, 3u}) {
     const File file = testing::parse_pages(folder, pages, testing::small_resources(folder, threads, 64 << 10), &tight);
     CHECK(testing::bytes_of(file) == testing::bytes_of(wanted));
@@ -92,7 +92,7 @@ TEST_CASE("A collection's bytes depend on neither memory nor threads", "[collect
   }
 }
 
-TEST_CASE("The forward lists give back each page's words", "[collection]") {
+TEST_CASE("The forward lists contain each page's words", "[collection]") {
   const TemporaryFolder folder;
   const std::vector<Page> pages = random_pages(100, 43);
   const CollectionReader collection = testing::collection_of(folder, pages, 2000);
@@ -113,7 +113,7 @@ TEST_CASE("The forward lists give back each page's words", "[collection]") {
   }
 }
 
-TEST_CASE("More generations than a process may open files are no hindrance", "[collection]") {
+TEST_CASE("There may be more generations than a process may open files", "[collection]") {
   const TemporaryFolder folder;
   File file = File::anonymous(folder.path(""));
   CollectionWriter writer(file, folder.path(""));
@@ -149,7 +149,7 @@ TEST_CASE("More generations than a process may open files are no hindrance", "[c
   CHECK(lexicon.at("own10007") == Counts{1, 1});
 }
 
-TEST_CASE("The term table numbers terms in the order of their coming", "[collection][property]") {
+TEST_CASE("The term table numbers terms in order of first occurrence", "[collection][property]") {
   RandomBits random(47);
   TermTable table;
   std::map<std::string, std::uint32_t> wanted;
@@ -171,7 +171,7 @@ TEST_CASE("The term table numbers terms in the order of their coming", "[collect
   CHECK(table.add("again") == 0);
 }
 
-TEST_CASE("The term table tells terms with the same slot and tag apart", "[collection]") {
+TEST_CASE("The term table distinguishes terms with the same slot and tag", "[collection]") {
   TermTable table;
   const auto add = [&table](std::string_view term, std::uint64_t hash) {
     TermKey key = term_key(term);

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Compares `quern eval` with trec_eval, by its Python binding, on runs of its own making and on those that are given.
+"""Compares `quern eval` with trec_eval, through its Python binding, on synthetic runs and on given ones.
 
     pip install pytrec_eval-terrier
     tests/eval/compare_with_pytrec_eval.py build/release/quern                      # synthetic runs
     tests/eval/compare_with_pytrec_eval.py build/release/quern my.run my.qrels      # also these
 
-Each value of each query has to have the same bits, and each summary has to differ by no more than the order of a sum explains. It
-is no part of the tests that CTest runs, since it needs a package that is not Debian's.
+Each query's values must have the same bits, and summaries may differ only by the rounding of sums in another order. CTest does not
+run it, since it needs a package that Debian lacks.
 """
 import argparse, json, math, os, random, struct, subprocess, sys, tempfile
 
@@ -50,7 +50,7 @@ def cut(run, depth):
 
 
 def expected(run, qrels, measures, level):
-    """Values by query, all queries of the judgements: those without results have the values of an empty ranking."""
+    """Values of all judged queries: those without results have the values of an empty ranking."""
     import pytrec_eval
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, set(measures), relevance_level=level)
     return evaluator.evaluate({qid: results for qid, results in run.items() if qid in qrels})
@@ -78,7 +78,7 @@ class Comparison:
     def compare(self, where, run_path, qrels_path, level=1, depth=None, complete=False):
         run, qrels = read_run(run_path), read_qrels(qrels_path)
         measures = [f'{name}.{",".join(map(str, CUT_LIST))}' for name in CUTS] + WHOLE
-        # trec_eval counts levels that it has no room for, if none of a query's judgements reaches the level before.
+        # trec_eval miscounts levels beyond its array if no judgement of the query reaches the previous level.
         if level - 1 > min(max(of.values()) for of in qrels.values()):
             measures.remove('bpref')
         ours = [f'{name}.{at}' for name in CUTS for at in CUT_LIST] + [name for name in measures if '.' not in name]
@@ -113,7 +113,7 @@ class Comparison:
 
 
 def made_up(rnd, folder):
-    """A run and judgements with ties, levels, documents that are not judged, and queries that one of them lacks."""
+    """A run and judgements with ties, levels, unjudged documents, and queries missing from either."""
     documents = [f'{rnd.choice(["D", "d", "X-", "é"])}{rnd.randrange(10 ** rnd.randint(1, 6))}' for _ in range(rnd.randint(5, 400))]
     documents = sorted(set(documents))
     score = rnd.choice([lambda: rnd.gauss(0, 5), lambda: rnd.randint(-3, 3), lambda: 16777216 + rnd.random() * 8,

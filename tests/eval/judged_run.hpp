@@ -8,16 +8,17 @@
 
 namespace quern::testing {
 
-/// Evaluates runs that are texts; they are called run1, run2, ... and the judgements qrels.
+/// Evaluates runs given as texts and named run1, run2, ...; the judgements are named qrels.
 inline Evaluation evaluate_texts(const std::vector<std::string>& runs, const std::string& qrels,
                                  const EvaluationOptions& options = {}, std::uint64_t memory_bytes = 64 << 20) {
   const TemporaryFolder folder;
   Resources resources;
   resources.tmp_folder = folder.path("");
   resources.memory_bytes = memory_bytes;
-  RunEvaluator evaluator(*ByteSource::of_memory("qrels", qrels), options, resources);
+  RunEvaluator evaluator(*ByteSource::from_memory("qrels", qrels), options, resources);
   std::size_t number = 0;
-  for (const std::string& run : runs) evaluator.add_run(*ByteSource::of_memory("run" + std::to_string(++number), run));
+  for (const std::string& run : runs)
+    evaluator.add_run(*ByteSource::from_memory("run" + std::to_string(++number), run));
   return evaluator.finish();
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 using testing::evaluate_texts;
 
-/// p of the randomization test by its definition: every choice of signs, each sum anew.
+/// p of the randomization test by its definition: sums every choice of signs from scratch.
 double all_signs(const std::vector<int>& differences) {
   const auto sum = [&](std::uint64_t signs) {
     int total = 0;
@@ -36,7 +36,7 @@ TEST_CASE("Tails of Student's distribution have known values", "[evaluation]") {
   struct Case {
     double t, degrees, p;
   };
-  // One and two degrees have closed forms; the others are by mpmath, with 60 digits.
+  // One and two degrees have closed forms; the other values are mpmath's, with 60 digits.
   for (const double t : {1e-8, 0.1, 1.0, 2.5, 40.0, 1e5}) {
     INFO(t);
     CHECK(student_t_tails(t, 1) == Approx(2 * std::atan2(1, t) / M_PI).epsilon(1e-13));
@@ -89,15 +89,15 @@ TEST_CASE("The randomization test tries all choices of signs where they are few"
   CHECK(p({}) == 1);
   CHECK(p({0, 0}) == 1);
   CHECK(p({0.5}) == 1);
-  CHECK(p({0.1, 0.2, 0.3}) == 0.25);   // only the two choices of equal signs
+  CHECK(p({0.1, 0.2, 0.3}) == 0.25);   // only the two choices with equal signs
   CHECK(p({0.3, 0.1, -0.2}) == 0.75);  // sums of ±0.6, ±0.4, ±0.2 and 0 twice: all but the last two
-  CHECK(p({0.1, 0.2, -0.3}) == 1);     // a sum of 0, whatever rounding makes of it
+  CHECK(p({0.1, 0.2, -0.3}) == 1);     // a sum of 0, despite rounding
   std::mt19937 random(3);
   for (int round = 0; round < 60; ++round) {
     std::vector<int> tenths(1 + random() % 11);
     for (int& tenth : tenths) tenth = static_cast<int>(random() % 9) - 3;
     std::vector<double> differences;
-    // As values of measures differ: 0.3 - 0.1 is not the double 0.2.
+    // Computed like differences of measures: 0.3 - 0.1 is not the double 0.2.
     for (const int tenth : tenths) differences.push_back((tenth + 7) / 10.0 - 0.7);
     CHECK(p(differences) == all_signs(tenths));
   }
@@ -115,7 +115,7 @@ TEST_CASE("Random choices of signs come near to the share of all, and depend on 
   const double exact = randomization_test(differences, {}).p;
   REQUIRE(exact > 0.01);
   REQUIRE(exact < 0.9);
-  // One more difference makes them too many; it is so small that it changes no comparison of sums but those that tie.
+  // One more difference makes them too many to try all; it is so small that it only breaks ties between sums.
   differences.push_back(1e-9);
   const RandomizationTest test = randomization_test(differences, {100'000, 7});
   CHECK_FALSE(test.is_exact);
@@ -140,7 +140,7 @@ TEST_CASE("Random choices of signs come near to the share of all, and depend on 
   std::vector<double> negative;
   for (const double difference : differences) negative.push_back(-difference);
   CHECK(std::abs(randomization_test(negative, {100'000, 7}).p - test.p) < 7 * deviation);
-  // Never 0, also where no choice is as far.
+  // Never 0, even if no sampled choice is as far.
   CHECK(randomization_test(std::vector<double>(100, 0.5), {999, 1}).p == 0.001);
   CHECK_THROWS_AS(randomization_test(differences, {0, 1}), InvalidArgument);
   CHECK_THROWS_AS(randomization_test(std::vector<double>{INFINITY}, {}), InvalidArgument);
@@ -206,7 +206,7 @@ TEST_CASE("Several runs are corrected together, and what can't be compared is re
   CHECK(runs[1].holm_randomization_p == 1);
 
   CHECK_THROWS_AS(compare_runs(evaluate_texts({first}, qrels, options), {}), InvalidArgument);
-  CHECK_THROWS_AS(compare_runs(evaluate_texts({first, second}, qrels), {}), InvalidArgument);  // num_q is no mean
+  CHECK_THROWS_AS(compare_runs(evaluate_texts({first, second}, qrels), {}), InvalidArgument);  // num_q isn't a mean
   const Evaluation apart = evaluate_texts({"1 Q0 a 1 1 t\n", "2 Q0 a 1 1 t\n"}, qrels, options);
   CHECK_THROWS_AS(compare_runs(apart, {}), InvalidArgument);
   ComparisonOptions complete;

@@ -11,7 +11,7 @@
 namespace quern {
 namespace {
 
-/// The value of the measure that a text names, for a ranking.
+/// The value of a named measure for a ranking.
 double value_of(std::string_view measure, const std::vector<std::int32_t>& results, std::vector<std::int32_t> judged,
                 std::int32_t level = 1) {
   std::sort(judged.begin(), judged.end(), std::greater<>());
@@ -20,7 +20,7 @@ double value_of(std::string_view measure, const std::vector<std::int32_t>& resul
   return choices.front().value(judged_ranking(results, judged, level));
 }
 
-/// Measures by their formulas, with ranks from 1 and nothing kept from one rank to the next.
+/// Measures straight from their formulas, with ranks from 1, recomputed at each rank.
 class NaiveMeasures {
  public:
   NaiveMeasures(std::vector<std::int32_t> results, std::vector<std::int32_t> judged, std::int32_t level)
@@ -105,7 +105,7 @@ TEST_CASE("Measures have the values of the worked example", "[evaluation]") {
   CHECK(value("set_P") == 0.5);
   CHECK(value("set_recall") == 0.75);
   CHECK(value("set_F") == Approx(0.6).epsilon(1e-15));
-  // With level 2 only one document is relevant; gains stay what they are.
+  // With level 2 only one document is relevant; gains don't change.
   CHECK(value_of("map", results, judged, 2) == 0.5);
   CHECK(value_of("bpref", results, judged, 2) == 0);
   CHECK(value_of("num_rel", results, judged, 2) == 1);

@@ -1,7 +1,7 @@
 #include "catch.hpp"
 #include "eval/judged_run.hpp"
 
-/// Values that trec_eval 9 has for a run with ties, levels of relevance, and documents without judgement.
+/// Values of trec_eval 9 for a run with ties, levels of relevance, and unjudged documents.
 namespace quern {
 namespace {
 
@@ -26,7 +26,7 @@ struct RecordedValues {
   double values[3];  ///< of the queries 10, 7 and a
 };
 
-/// By pytrec_eval-terrier 0.5.11.
+/// Recorded with pytrec_eval-terrier 0.5.11.
 const RecordedValues recorded_at_level1[] = {
     {"num_ret", {9.0, 12.0, 9.0}},
     {"num_rel", {3.0, 3.0, 4.0}},
@@ -80,7 +80,7 @@ TEST_CASE("A run has the values that trec_eval printed", "[evaluation]") {
     for (std::size_t measure = 0; measure < recorded.size(); ++measure) {
       for (std::size_t query = 0; query < 3; ++query) {
         INFO(recorded[measure].measure << " of " << evaluation.qids[query] << " at level " << level);
-        // Logarithms may differ in their last bit from one C library to the next.
+        // Logarithms may differ in the last bit between C libraries.
         CHECK(evaluation.value(0, query, measure) == Approx(recorded[measure].values[query]).epsilon(1e-14));
       }
     }

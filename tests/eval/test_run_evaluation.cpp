@@ -81,7 +81,7 @@ TEST_CASE("Results count in the order of float32 scores, ties by decreasing docn
   CHECK(rank("1 Q0 a 1 5 t\n1 Q0 b 2 5 t\n") == 2);
   CHECK(rank("1 Q0 b 1 5 t\n1 Q0 a 2 5 t\n") == 2);
   CHECK(rank("1 Q0 a 1 0 t\n1 Q0 b 2 -0 t\n") == 2);
-  // The same float32.
+  // Equal as float32.
   CHECK(rank("1 Q0 a 1 16777217 t\n1 Q0 b 2 16777216 t\n") == 2);
   CHECK(rank("1 Q0 a 1 16777218 t\n1 Q0 b 2 16777216 t\n") == 1);
   CHECK(rank("1 Q0 a 1 1e39 t\n1 Q0 b 2 inf t\n") == 2);
@@ -121,18 +121,18 @@ TEST_CASE("What makes a run or judgements useless is reported with its line", "[
   CHECK(message(run, std::string(small_qrels) + "2 0 a 1\n1 0 b 1\n") ==
         "qrels, line 4: query 1 has document b already in line 2; remove one of them");
   CHECK(message(run + "1 Q0 c 3 nan t\n", small_qrels) ==
-        "run1, line 3: the score is no number, so that the result has no rank");
+        "run1, line 3: the score is not a number, so the result has no rank");
   CHECK(message(run + "1 Q0 c 3\n", small_qrels).starts_with("run1, line 3: "));
   CHECK(message(run + "1 Q0 c 3 1,5 t\n", small_qrels).starts_with("run1, line 3: "));
   CHECK(message(run, "1 0 a 1\n1 0 b\n").starts_with("qrels, line 2: "));
   CHECK(message(run, "2 0 a 1\n") ==
-        "run1 and qrels have no query in common: one begins with query 1, of the others the first is 2; give the "
+        "run1 and qrels have no query in common: the run begins with query 1, the judgements with query 2; give the "
         "judgements of the run's queries");
   CHECK(message("\n", small_qrels) == "run1 has no results; give a run that has some");
   CHECK(message(run, "") == "qrels has no judgements; give the judgements of the run's queries");
   CHECK(message(run, std::string("1 0 a\0b 1\n", 10)).starts_with("qrels, line 1: "));
   CHECK(message(std::string("1\0 Q0 a 1 2 t\n", 14), small_qrels).starts_with("run1, line 1: "));
-  // The same document in two runs, or for two queries, is none.
+  // A document in two runs, or for two queries, is not a duplicate.
   CHECK_NOTHROW(evaluate_texts({run, run}, small_qrels));
   CHECK_NOTHROW(evaluate_texts({run + "2 Q0 a 1 1 t\n"}, std::string(small_qrels) + "2 0 a 1\n"));
 }
@@ -180,7 +180,7 @@ TEST_CASE("Runs are the same in any order of lines and with any memory, and besi
   REQUIRE(alone.qids.size() == 40);
   std::shuffle(run_lines.begin(), run_lines.end(), random);
   std::shuffle(qrel_lines.begin(), qrel_lines.end(), random);
-  // 1 MiB is the least that sorting takes: most rows go to disk.
+  // 1 MiB is the minimum for sorting: most rows go to disk.
   const Evaluation shuffled = evaluate_texts({other, text(run_lines)}, text(qrel_lines), {}, 1 << 20);
   CHECK(shuffled.qids == alone.qids);
   CHECK(shuffled.runs[1].values == alone.runs[0].values);

@@ -100,8 +100,7 @@ void rerank_shards(const Workplace&) {
   ModelFile file;
   {
     const OwnWork own;
-    for (const char* name : forward_names)
-      forwards.emplace_back(ContainerReader::open(name, FileKind::forward, forward_version));
+    for (const char* name : forward_names) forwards.emplace_back(ContainerReader::open(name, FileKind::forward));
     documents = {{0, 1.0f}, {1, 0.5f}};
     file = {"model", "## Coordinate Ascent\n28:-1.0 1:0.5\n"};
   }

@@ -21,7 +21,7 @@ namespace {
 void read_tables() {
   const auto source = [](const char* text) {
     const OwnWork own;
-    return ByteSource::of_memory(long_name, text);
+    return ByteSource::from_memory(long_name, text);
   };
   read_links(*source("http://a.example/first\thttp://a.example/second\n"), [](std::string_view, std::string_view) {});
   read_scores(*source("http://a.example/first 0.5\n"), [](const ScoreLine&) {});
@@ -47,7 +47,7 @@ void read_tables() {
 void evaluate(const Workplace& place) {
   const auto source = [](const char* name, const char* text) {
     const OwnWork own;
-    return ByteSource::of_memory(name, text);
+    return ByteSource::from_memory(name, text);
   };
   EvaluationOptions options;
   options.measures = comparable_measures(std::move(options.measures));

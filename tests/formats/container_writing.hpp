@@ -9,13 +9,13 @@
 
 namespace quern::testing {
 
-/// Sections with their names, in order.
+/// Named sections, in order.
 using Sections = std::vector<std::pair<std::string, Bytes>>;
 
 /// A container of these sections in a work file.
-inline File container_file(const std::string& folder, FileKind kind, FormatVersions version, const Sections& sections) {
+inline File container_file(const std::string& folder, FileKind kind, const Sections& sections) {
   File file = File::anonymous(folder);
-  ContainerWriter writer(file, kind, version);
+  ContainerWriter writer(file, kind);
   for (const auto& [name, bytes] : sections) writer.add_section(name, bytes);
   writer.finish();
   return file;

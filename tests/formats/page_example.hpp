@@ -9,7 +9,7 @@
 /// The worked examples of format pages: blocks between ``` lines.
 namespace quern::testing {
 
-/// The block of a page that begins with the line "``` name", as it stands.
+/// The verbatim block of a page that begins with the line "``` name".
 inline std::string page_block(const std::string& page, const std::string& name) {
   std::ifstream in(std::string(QUERN_SOURCE_DIR) + "/formats/" + page);
   std::string block;
@@ -22,7 +22,7 @@ inline std::string page_block(const std::string& page, const std::string& name) 
   return block;
 }
 
-/// The rows "name: bytes in hexadecimal" of such a block; a row that begins with a space goes on with the one before.
+/// The rows "name: bytes in hexadecimal" of such a block; a row that begins with a space continues the previous one.
 inline std::map<std::string, std::string> page_bytes(const std::string& page, const std::string& name) {
   std::map<std::string, std::string> rows;
   const std::string block = page_block(page, name);

@@ -25,11 +25,11 @@ inline void write_plan_file(const std::string& path, const CachePlan& plan) {
   write_plan(file, plan);
 }
 
-/// A plan written to a work file in `folder`, and opened.
+/// Writes a plan to a work file in `folder` and opens it.
 inline PlanReader plan_reader(const std::string& folder, const CachePlan& plan) {
   File file = File::anonymous(folder);
   write_plan(file, plan);
-  return PlanReader(ContainerReader(shared(std::move(file)), FileKind::plan, plan_version));
+  return PlanReader(ContainerReader(shared(std::move(file)), FileKind::plan));
 }
 
 }  // namespace quern::testing

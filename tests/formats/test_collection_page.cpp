@@ -7,8 +7,8 @@
 #include "index/pipeline/pipeline.hpp"
 #include "index/pipeline/weighted_corpus.hpp"
 
-/// The worked example of the collection's page: the corpus that stands there makes the bytes that stand there. Read
-/// here by the page alone, without the reader.
+/// The worked example of the collection's page: its corpus must give its bytes. Parsed according to the page, without
+/// the reader.
 namespace quern {
 namespace {
 
@@ -90,7 +90,7 @@ TEST_CASE("the worked example of the fields' page holds", "[format][filter]") {
   const CollectionReader collection(pipeline.parse(page_block("fields.md", "corpus")));
   const DocumentOrder order = pipeline.order(collection);
   pipeline.build(collection, order, {});
-  const ContainerReader fields(pipeline.fields(collection, order), FileKind::fields, fields_version);
+  const ContainerReader fields(pipeline.fields(collection, order), FileKind::fields);
   const ByteView offsets = fields.view("field_offsets"), sizes = fields.view("field_sizes");
   auto shown = page_bytes("fields.md", "bytes");
   CHECK(shown.size() == 4);
@@ -113,7 +113,7 @@ TEST_CASE("the worked example of the texts' page holds", "[format][texts]") {
   const CollectionReader collection(pipeline.parse(page_block("texts.md", "corpus")));
   const DocumentOrder order = pipeline.order(collection);
   pipeline.build(collection, order, {});
-  const ContainerReader texts(pipeline.texts(collection, order), FileKind::texts, texts_version);
+  const ContainerReader texts(pipeline.texts(collection, order), FileKind::texts);
   const ByteView rows = texts.view("text_frames"), frames = texts.view("texts");
   REQUIRE(rows.size() == 32);
   auto shown = page_bytes("texts.md", "bytes");

@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "formats/page_example.hpp"
 
-/// Files of costs: what is written is read again, and bad lines are named.
+/// Cost tables: round trips, and errors that name bad lines.
 namespace quern {
 namespace {
 
@@ -37,8 +37,8 @@ TEST_CASE("the example on the page of costs can be read, and predicts what the p
   CHECK(std::exp2(first.tree.at({log2(3.0), log2(16.0), log2(323.0), log2(338.0), 0})) == Approx(8.485).epsilon(0.001));
   CHECK(first.tree.at({2, 7.5, 0, 0, 0}) == Approx(0.5 + 2 + 0.25 * 7.5));
   CHECK(first.tree.at({2, 8, 8, 8, 0}) == Approx(-1.5 + 6 + 1));
-  CHECK(first.tree.at({0, 7.6, 0, 0, 0}) == 5);  // no less than the leaf's least
-  CHECK(first.tree.at({9, 0, 0, 0, 0}) == 6);    // no more than its greatest
+  CHECK(first.tree.at({0, 7.6, 0, 0, 0}) == 5);  // at least the leaf's lower bound
+  CHECK(first.tree.at({9, 0, 0, 0, 0}) == 6);    // at most its upper bound
   CHECK(cost_table_text(table) == text);
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("lines that are no costs are named", "[format]") {
     CHECK_THROWS_WITH(parse_cost_table(costs_head + costs_leaf + bad + "\n", "costs"),
                       Catch::Matchers::StartsWith("costs, line 4: "));
   }
-  // A tree is complete, the last one too.
+  // Every tree must be complete, including the last.
   CHECK_THROWS_WITH(parse_cost_table(costs_head, "costs"), Catch::Contains("lacks nodes"));
   CHECK_THROWS_WITH(parse_cost_table(costs_head + "split\tterms\t1\t1\t2\n" + costs_leaf, "costs"),
                     Catch::Contains("lacks nodes"));
@@ -69,7 +69,7 @@ TEST_CASE("lines that are no costs are named", "[format]") {
   CHECK_THROWS_WITH(parse_cost_table(costs_leaf, "costs"), Catch::Contains("costs, line 1: "));
   CHECK_THROWS_WITH(parse_cost_table("", "costs"), Catch::Contains("no functions"));
   CHECK_THROWS_WITH(parse_cost_table(costs_head.substr(costs_head.find('\n') + 1) + costs_leaf, "costs"),
-                    Catch::Contains("of which index"));
+                    Catch::Contains("does not name the index"));
 }
 
 TEST_CASE("weights of any size predict a finite cost", "[format]") {

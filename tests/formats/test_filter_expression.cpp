@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-/// Filters as text: what they become, and what is wrong with them.
+/// Parsing of filters, and its errors.
 namespace quern {
 namespace {
 
@@ -77,22 +77,22 @@ TEST_CASE("values of filters may be quoted, and are numbers or booleans only whe
 }
 
 TEST_CASE("errors in filters say where, and what is expected", "[filter]") {
-  CHECK_THAT(wrong(""), Contains("at its end: the name of a field"));
-  CHECK_THAT(wrong("lang"), Contains("at its end: one of = != <"));
-  CHECK_THAT(wrong("lang="), Contains("at its end: a value"));
+  CHECK_THAT(wrong(""), Contains("at its end: expected a field name"));
+  CHECK_THAT(wrong("lang"), Contains("at its end: expected one of = != <"));
+  CHECK_THAT(wrong("lang="), Contains("at its end: expected a value"));
   CHECK_THAT(wrong("lang==en"), Contains("nothing"));  // the value =en
-  CHECK_THAT(wrong("lang=en date=1"), Contains("at byte 9, 'date=1': 'and', 'or' or the end"));
-  CHECK_THAT(wrong("(lang=en"), Contains("at its end: ')', 'and' or 'or'"));
+  CHECK_THAT(wrong("lang=en date=1"), Contains("at byte 9, 'date=1': expected 'and', 'or' or the end"));
+  CHECK_THAT(wrong("(lang=en"), Contains("at its end: expected ')', 'and' or 'or'"));
   CHECK_THAT(wrong("lang=en)"), Contains("at byte 8, ')'"));
-  CHECK_THAT(wrong("lang in en"), Contains("at byte 9, 'en': '(' is expected"));
-  CHECK_THAT(wrong("lang in (en de)"), Contains("at byte 13, 'de)': ',' or ')'"));
-  CHECK_THAT(wrong("lang in ()"), Contains("at byte 10, ')': a value"));
-  CHECK_THAT(wrong("lang='en"), Contains("at byte 6, ''en': the quote has no end"));
-  CHECK_THAT(wrong("lang='en\\"), Contains("the quote has no end"));
-  CHECK_THAT(wrong("not"), Contains("at its end: the name of a field"));
-  CHECK_THAT(wrong("and=1"), Contains("at byte 1, 'and=1': the name of a field"));
-  CHECK_THAT(wrong("has (a)"), Contains("at byte 5, '(a)': the name of a field"));
-  CHECK_THAT(wrong("a ~ b"), Contains("at byte 3, '~ b': one of"));
+  CHECK_THAT(wrong("lang in en"), Contains("at byte 9, 'en': expected '('"));
+  CHECK_THAT(wrong("lang in (en de)"), Contains("at byte 13, 'de)': expected ',' or ')'"));
+  CHECK_THAT(wrong("lang in ()"), Contains("at byte 10, ')': expected a value"));
+  CHECK_THAT(wrong("lang='en"), Contains("at byte 6, ''en': unterminated quote"));
+  CHECK_THAT(wrong("lang='en\\"), Contains("unterminated quote"));
+  CHECK_THAT(wrong("not"), Contains("at its end: expected a field name"));
+  CHECK_THAT(wrong("and=1"), Contains("at byte 1, 'and=1': expected a field name"));
+  CHECK_THAT(wrong("has (a)"), Contains("at byte 5, '(a)': expected a field name"));
+  CHECK_THAT(wrong("a ~ b"), Contains("at byte 3, '~ b': expected one of"));
   CHECK_THAT(wrong(std::string(max_filter_bytes + 1, ' ')), Contains("bytes"));
 }
 

@@ -23,7 +23,7 @@ TEST_CASE("the worked example of the forward file's page holds", "[forward][form
   const std::string hash = hash_text(Pipeline::open_index(index).container().content_hash());
   build_forward(collection, {order.documents, hash}, pipeline.resources, *forward);
 
-  const ContainerReader container(forward, FileKind::forward, forward_version);
+  const ContainerReader container(forward, FileKind::forward);
   const ByteView documents = container.view("documents");
   const auto offsets = container.array<std::uint64_t>("document_offsets");
   REQUIRE(offsets.size() == 3);

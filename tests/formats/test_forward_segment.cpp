@@ -8,18 +8,18 @@
 
 #include "catch.hpp"
 
-/// Segments of the forward file give back what was put into them, and bear any bytes.
+/// Round trips of forward segments, and robustness against any bytes.
 namespace quern {
 namespace {
 
 struct Place {
   DocumentStream stream;
-  std::string literal;  ///< of a term that the index does not have
+  std::string literal;  ///< a term that isn't in the index
   std::optional<term_t> number;
   bool operator==(const Place&) const = default;
 };
 
-/// Random places of all streams in their order.
+/// Random positions of all streams, in order.
 std::vector<Place> random_places(RandomBits& random, std::uint64_t index_terms, std::size_t count) {
   std::vector<Place> places;
   for (std::size_t stream = 0; stream < num_document_streams; ++stream) {
@@ -59,7 +59,7 @@ Bytes coded(const std::vector<Place>& places, std::uint64_t index_terms) {
   return bytes;
 }
 
-/// Bytes that may be read behind a segment.
+/// Adds the readable bytes after a segment.
 Bytes with_slack(Bytes bytes) {
   bytes.resize(bytes.size() + ForwardSegment::slack_bytes);
   return bytes;
@@ -118,11 +118,11 @@ TEST_CASE("segments give back their places, and the ids of their terms", "[forwa
     std::uint32_t id = 1;
     ForwardSegment::NumberSearch search;
     for (const term_t number : numbers) {
-      // The neighbours too, which most often are not there.
+      // Also the neighbours, which are usually missing.
       for (const std::uint64_t asked : {std::uint64_t{number} - (number > 0), std::uint64_t{number} + 1})
         if (asked < index_terms && !numbers.contains(static_cast<term_t>(asked)))
           CHECK(segment.id_of(static_cast<term_t>(asked)) == 0);
-      // One search for some of the rising numbers, and for greater ones that are not there.
+      // One search for some of the ascending numbers, and for greater, missing ones.
       if (random.below(2) == 0) CHECK(segment.id_of(number, search) == id);
       if (number + std::uint64_t{1} < index_terms && !numbers.contains(number + 1) && random.below(4) == 0)
         CHECK(segment.id_of(number + 1, search) == 0);

@@ -22,8 +22,8 @@
 #include "index/pipeline/weighted_corpus.hpp"
 #include "index/shards/split_corpus.hpp"
 
-/// The seeds of the fuzzers of our own files are made of real ones. Old seeds would only show fuzzers the way to the
-/// error "has another version": this test finds them. To make them anew: quern_tests "[.seeds]".
+/// The fuzz seeds for our own formats are made from real files. Old seeds would only lead fuzzers to the error for
+/// other versions: this test finds them. To recreate them: quern_tests "[.seeds]".
 using namespace quern;
 using quern::testing::Page;
 using quern::testing::TemporaryFolder;
@@ -54,7 +54,7 @@ void for_each_seed(const std::string& target, Read&& read) {
   CHECK(seeds > 0);
 }
 
-/// Some words are in all pages, some in a few, most in one.
+/// Pages with some words in all of them, some in a few, and most in one.
 std::vector<Page> pages(std::size_t count) {
   RandomBits random(71);
   std::vector<Page> pages;
@@ -100,12 +100,11 @@ Built build(const TemporaryFolder& folder, std::size_t num_pages, const std::str
   options.codec_options.block_size = 64;
   options.quantize_bits = quantize_bits;
   build_index(collection, order, order_options, options, resources, index_file);
-  return {std::move(collection),
-          ContainerReader(testing::shared(std::move(order_file)), FileKind::order, order_version),
-          ContainerReader(testing::shared(std::move(index_file)), FileKind::index, index_version)};
+  return {std::move(collection), ContainerReader(testing::shared(std::move(order_file)), FileKind::order),
+          ContainerReader(testing::shared(std::move(index_file)), FileKind::index)};
 }
 
-/// A stage's two choices, the size of an order that follows, and a collection.
+/// A stage's two choices, the size of an order, the order, and a collection.
 Bytes build_seed(std::uint8_t order_choice, std::uint8_t build_choice, const Bytes& order,
                  const CollectionReader& collection) {
   Bytes seed = {order_choice, build_choice};
@@ -121,7 +120,7 @@ void write_build_seeds(const TemporaryFolder& folder, const Built& small) {
   for (std::uint8_t by = 0; by < all_orders().size(); ++by)
     write_seed("build", "order_" + std::string(all_orders()[by]->name()),
                build_seed(by, static_cast<std::uint8_t>(0x40 * (by % 2) + by), {}, small.collection));
-  // Pages with links, of which one is split over chunks.
+  // Pages with links; one is split over chunks.
   ParseOptions options;
   options.corpus = {folder.write("linked.trecweb", linked_pages)};
   options.chunk_limits = {.terms = 3, .bytes = 64};
@@ -131,7 +130,7 @@ void write_build_seeds(const TemporaryFolder& folder, const Built& small) {
   write_seed("build", "split_and_linked", build_seed(2, 1, {}, CollectionReader(testing::shared(std::move(file)))));
 }
 
-/// For the target's own index.
+/// Seeds for the target's own index.
 void write_simulate_seeds() {
   constexpr std::array<std::string_view, 5> sections = {"terms", "blocks", "bytes", "manifest", "log"};
   constexpr std::string_view log = "mill flour\nflour s1 s2\ns3\nmill unknown\n\nflour mill mill";
@@ -144,13 +143,13 @@ void write_simulate_seeds() {
     plan.manifest.scorer = scorer;
     testing::Sections with_log = testing::sections_of(testing::plan_reader(folder.path(""), plan).container());
     with_log.emplace_back("log", Bytes(log.begin(), log.end()));
-    File file = testing::container_file(folder.path(""), FileKind::plan, plan_version, with_log);
-    const ContainerReader container(testing::shared(std::move(file)), FileKind::plan, plan_version);
+    File file = testing::container_file(folder.path(""), FileKind::plan, with_log);
+    const ContainerReader container(testing::shared(std::move(file)), FileKind::plan);
     write_seed("simulate", scorer, fuzz::seed_of(container, sections));
   }
 }
 
-/// Small corpora in all formats, with a choice of options before each.
+/// Small corpora in all formats, each after a choice of options.
 void write_corpus_seeds() {
   std::uint8_t choice = 0;
   for (const CorpusFormat* format : all_corpus_formats()) {
@@ -172,8 +171,7 @@ TEST_CASE("The seeds of the fuzzers are sound files of today's form", "[format][
   });
   for_each_seed("order", [](ByteView seed) {
     const OrderReader order(
-        ContainerReader(fuzz::container_around(seed, FileKind::order, order_version, fuzz::order_sections),
-                        FileKind::order, order_version));
+        ContainerReader(fuzz::container_around(seed, FileKind::order, fuzz::order_sections), FileKind::order));
     CHECK(order.load().documents.size() > 1);
   });
   for_each_seed("index", [](ByteView seed) {
@@ -182,49 +180,44 @@ TEST_CASE("The seeds of the fuzzers are sound files of today's form", "[format][
   });
   for_each_seed("texts", [](ByteView seed) {
     const TextsReader texts(
-        ContainerReader(fuzz::container_around(seed, FileKind::texts, texts_version, fuzz::texts_sections),
-                        FileKind::texts, texts_version));
+        ContainerReader(fuzz::container_around(seed, FileKind::texts, fuzz::texts_sections), FileKind::texts));
     CHECK(texts.num_documents() > 0);
     CHECK_NOTHROW(texts.verify_contents(default_resources()));
   });
   for_each_seed("fields", [](ByteView seed) {
     const FieldsReader fields(
-        ContainerReader(fuzz::container_around(seed, FileKind::fields, fields_version, fuzz::fields_sections),
-                        FileKind::fields, fields_version));
+        ContainerReader(fuzz::container_around(seed, FileKind::fields, fuzz::fields_sections), FileKind::fields));
     CHECK(fields.num_documents() > 0);
     CHECK_NOTHROW(fields.verify_contents(default_resources()));
   });
   for_each_seed("statistics", [](ByteView seed) {
     const StatisticsReader statistics(ContainerReader(
-        fuzz::container_around(seed, FileKind::statistics, statistics_version, fuzz::statistics_sections),
-        FileKind::statistics, statistics_version));
+        fuzz::container_around(seed, FileKind::statistics, fuzz::statistics_sections), FileKind::statistics));
     CHECK(statistics.manifest().collection.documents > 0);
     CHECK_NOTHROW(statistics.verify_contents());
   });
   for_each_seed("scales", [](ByteView seed) {
     const Scales scales = read_scales(
-        ContainerReader(fuzz::container_around(seed, FileKind::scales, scales_version, fuzz::scales_sections),
-                        FileKind::scales, scales_version));
+        ContainerReader(fuzz::container_around(seed, FileKind::scales, fuzz::scales_sections), FileKind::scales));
     CHECK(scales.top > 0);
   });
   for_each_seed("forward", [](ByteView seed) {
     const ForwardReader forward(
-        ContainerReader(fuzz::container_around(seed, FileKind::forward, forward_version, fuzz::forward_sections),
-                        FileKind::forward, forward_version));
+        ContainerReader(fuzz::container_around(seed, FileKind::forward, fuzz::forward_sections), FileKind::forward));
     CHECK(forward.num_documents() > 0);
     for (docid_t docid = 0; docid < forward.num_documents(); ++docid)
       CHECK_NOTHROW(forward.for_each_segment(docid, [](const ForwardSegment&) {}));
   });
   for_each_seed("plan", [](ByteView seed) {
-    const PlanReader plan(ContainerReader(
-        fuzz::container_around(seed, FileKind::plan, plan_version, fuzz::plan_sections), FileKind::plan, plan_version));
+    const PlanReader plan(
+        ContainerReader(fuzz::container_around(seed, FileKind::plan, fuzz::plan_sections), FileKind::plan));
     CHECK(plan.load().lists.size() == plan.manifest().lists);
   });
 }
 
 namespace {
 
-/// A collection with texts, some of them of split documents, and the texts of an index: groups, and one of parts.
+/// A collection with texts, some of split documents, and the texts of an index: groups, and one in parts.
 void write_texts_seeds() {
   const TemporaryFolder folder;
   ParseOptions options;
@@ -243,8 +236,7 @@ void write_texts_seeds() {
   }
   writer.finish("0123456789abcdef");
   write_seed("texts", "groups_and_parts",
-             fuzz::seed_of(ContainerReader(testing::shared(std::move(file)), FileKind::texts, texts_version),
-                           fuzz::texts_sections));
+             fuzz::seed_of(ContainerReader(testing::shared(std::move(file)), FileKind::texts), fuzz::texts_sections));
 }
 
 /// A collection that keeps fields, and the fields of an index: two groups of documents.
@@ -268,11 +260,10 @@ void write_fields_seeds() {
   }
   writer.finish("0123456789abcdef");
   write_seed("fields", "two_groups",
-             fuzz::seed_of(ContainerReader(testing::shared(std::move(file)), FileKind::fields, fields_version),
-                           fuzz::fields_sections));
+             fuzz::seed_of(ContainerReader(testing::shared(std::move(file)), FileKind::fields), fuzz::fields_sections));
 }
 
-/// Forward files of linked pages, whole and split over chunks.
+/// Forward files of linked pages, in one chunk and split over several.
 void write_forward_seeds() {
   const TemporaryFolder folder;
   const Resources resources = testing::small_resources(folder);
@@ -285,21 +276,20 @@ void write_forward_seeds() {
     const CollectionReader collection(testing::shared(std::move(collection_file)));
     const DocumentOrder order = make_order(collection, {}, {}, resources);
     build_forward(collection, {order.documents, "0123456789abcdef"}, resources, file);
-    write_seed("forward", split ? "split" : "linked",
-               fuzz::seed_of(ContainerReader(testing::shared(std::move(file)), FileKind::forward, forward_version),
-                             fuzz::forward_sections));
+    write_seed(
+        "forward", split ? "split" : "linked",
+        fuzz::seed_of(ContainerReader(testing::shared(std::move(file)), FileKind::forward), fuzz::forward_sections));
   }
 }
 
-/// An index with its forward file, and one that is its only shard.
+/// An index with its forward file, and the same as its only shard.
 void write_shards_seeds() {
   const std::string pages(linked_pages);
   const testing::SplitCorpus corpus(pages, {pages}, {.terms = 3, .bytes = 64});
   const DocumentOrder order = corpus.pipeline.order(corpus.joined);
   const auto write = [](const std::string& name, const IndexReader& index, const testing::StageFile& forward) {
     const Bytes of_index = fuzz::seed_of(index.container(), fuzz::index_sections);
-    const Bytes of_forward =
-        fuzz::seed_of(ContainerReader(forward, FileKind::forward, forward_version), fuzz::forward_sections);
+    const Bytes of_forward = fuzz::seed_of(ContainerReader(forward, FileKind::forward), fuzz::forward_sections);
     Bytes seed;
     put_le(seed, static_cast<std::uint32_t>(of_index.size()));
     for (const Bytes& part : {of_index, of_forward}) seed.insert(seed.end(), part.begin(), part.end());
@@ -313,7 +303,7 @@ void write_shards_seeds() {
   write("only_shard", shard, forward);
 }
 
-/// A collection and an index of weights that the corpus gave, with terms that the fuzzers search for.
+/// A collection and an index with given weights, with terms that the fuzzers search for.
 void write_weights_seeds() {
   testing::Pipeline pipeline;
   pipeline.chunk_limits = {.terms = 60, .bytes = 1500};
@@ -348,8 +338,7 @@ TEST_CASE("make the fuzzers' seeds of shards", "[.seeds][.shards_seeds]") {
   write_seed("statistics", "two_splits", fuzz::seed_of(statistics.container(), fuzz::statistics_sections));
   const testing::StageFile file = corpus.pipeline.new_file();
   write_scales(*file, corpus.scales(statistics, {}));
-  write_seed("scales", "two_splits",
-             fuzz::seed_of(ContainerReader(file, FileKind::scales, scales_version), fuzz::scales_sections));
+  write_seed("scales", "two_splits", fuzz::seed_of(ContainerReader(file, FileKind::scales), fuzz::scales_sections));
   const OrderReader order = corpus.order_file(corpus.pipeline.order(corpus.whole), {}, 2);
   write_seed("order", "two_shards", fuzz::seed_of(order.container(), fuzz::order_sections));
   write_seed("index", "shard", fuzz::seed_of(corpus.shard({2, 2}, order, {}, {}).container(), fuzz::index_sections));

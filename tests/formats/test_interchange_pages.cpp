@@ -6,7 +6,7 @@
 #include "formats/page_example.hpp"
 #include "index/exchange/foreign_files.hpp"
 
-/// Readers and writers of foreign inverted files: the examples of their pages, round trips, and files that are wrong.
+/// Readers and writers of foreign inverted files: the examples of their pages, round trips, and malformed files.
 namespace quern {
 namespace {
 
@@ -34,7 +34,7 @@ void check_same(const InvertedModel& found, const InvertedModel& expected) {
   CHECK(found.ended);
 }
 
-/// Takes the place of the first such bytes.
+/// Replaces the first occurrence of these bytes.
 std::string replaced(std::string bytes, const std::string& hex, const std::string& by_hex) {
   const std::string what = from_hex(hex);
   const std::size_t at = bytes.find(what);

@@ -14,7 +14,7 @@ namespace {
 
 const CorpusFormat& json = jsonl_format();
 
-/// Random JSON, of which some is not quite JSON.
+/// Generates random JSON, some of it invalid.
 class RandomJson {
  public:
   explicit RandomJson(std::uint64_t seed) : random_(seed) {}
@@ -32,7 +32,7 @@ class RandomJson {
     return text + "}";
   }
 
-  /// The same with some bytes changed.
+  /// Changes some bytes.
   std::string damaged(std::string text) {
     for (std::uint64_t times = 1 + random_.below(3); times > 0 && !text.empty(); --times) {
       const std::size_t at = random_.below(text.size());

@@ -145,7 +145,7 @@ TEST_CASE("Fields may have other keys, which then belong to no other field", "[f
   CHECK(passage.document.docno == "D1_0");
   CHECK(passage.document.body == "Two stones.");
   CHECK(passage.document.title == "Flour");
-  // A title that is the text is no title.
+  // A title equal to the text isn't a title.
   const Parsed title = parse({"", "", "title", ""}, line);
   CHECK(title.document.docno == "D1");
   CHECK(title.document.body == "Flour");

@@ -20,14 +20,14 @@ using Scores = std::vector<std::pair<std::string, float>>;
 
 Pairs links_of(const std::string& bytes) {
   Pairs links;
-  read_links(*ByteSource::of_memory("links.tsv", bytes),
+  read_links(*ByteSource::from_memory("links.tsv", bytes),
              [&](std::string_view from, std::string_view to) { links.emplace_back(from, to); });
   return links;
 }
 
 Scores scores_of(const std::string& bytes) {
   Scores scores;
-  read_scores(*ByteSource::of_memory("scores.txt", bytes),
+  read_scores(*ByteSource::from_memory("scores.txt", bytes),
               [&](const ScoreLine& line) { scores.emplace_back(line.document, line.score); });
   return scores;
 }
@@ -73,7 +73,7 @@ TEST_CASE("Scores are the last words of their lines", "[format][links]") {
 
 TEST_CASE("A source's hash is that of all its bytes, however they are read", "[corpus]") {
   const std::string bytes(100000, 'q');
-  HashingSource source(ByteSource::of_memory("q", testing::gzipped(bytes)));
+  HashingSource source(ByteSource::from_memory("q", testing::gzipped(bytes)));
   Bytes buffer(777);
   while (source.read(buffer) > 0) {
   }

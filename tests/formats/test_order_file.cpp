@@ -28,14 +28,13 @@ OrderReader reader_of(const TemporaryFolder& folder, ByteView bytes) {
   return OrderReader::open(folder.write("order", as_text(bytes)));
 }
 
-/// The order file with one section's bytes replaced.
+/// Opens the order file with one section's bytes replaced.
 OrderReader reader_with(const TemporaryFolder& folder, ByteView bytes, std::string_view name, ByteView replacement) {
   Sections sections = testing::sections_of(reader_of(folder, bytes).container());
   for (auto& [section, content] : sections)
     if (section == name) content.assign(replacement.begin(), replacement.end());
   return OrderReader(ContainerReader(
-      testing::shared(testing::container_file(folder.path(""), FileKind::order, order_version, sections)),
-      FileKind::order, order_version));
+      testing::shared(testing::container_file(folder.path(""), FileKind::order, sections)), FileKind::order));
 }
 
 Bytes array_bytes(const std::vector<docid_t>& numbers) {

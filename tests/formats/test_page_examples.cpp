@@ -19,7 +19,7 @@
 #include "formats/container_writing.hpp"
 #include "formats/page_example.hpp"
 
-/// The worked examples of the pages on our own files, read from the pages themselves.
+/// The worked examples on the pages of our own formats, read from the pages.
 using namespace quern;
 using quern::testing::Sections;
 using quern::testing::TemporaryFolder;
@@ -90,7 +90,7 @@ std::map<std::string, std::string> dump(ByteView bytes) {
 TEST_CASE("The worked example of the container's page holds", "[format]") {
   const TemporaryFolder folder;
   const Sections sections = {{"a", Bytes{1, 2, 3}}, {"manifest", Bytes{'{', '}'}}};
-  const File file = testing::container_file(folder.path(""), FileKind::order, order_version, sections);
+  const File file = testing::container_file(folder.path(""), FileKind::order, sections);
   auto example = example_of("container.md");
   example.erase("*");
   CHECK(dump(testing::bytes_of(file)) == example);
@@ -116,8 +116,7 @@ TEST_CASE("The worked example of the order's page holds", "[format]") {
   const Sections sections = {{"documents", hex_bytes(example["documents"])},
                              {"manifest", Bytes(manifest.begin(), manifest.end())}};
   const OrderReader order(ContainerReader(
-      testing::shared(testing::container_file(folder.path(""), FileKind::order, order_version, sections)),
-      FileKind::order, order_version));
+      testing::shared(testing::container_file(folder.path(""), FileKind::order, sections)), FileKind::order));
   CHECK(order.load().documents == std::vector<docid_t>{2, 1, 0});
   CHECK(order.manifest().options.by == OrderBy::random);
   CHECK(order.manifest().options.seed == 1);
@@ -133,7 +132,7 @@ TEST_CASE("The worked example of the plan's page holds", "[format][plan]") {
   const TemporaryFolder folder;
   File file = File::anonymous(folder.path(""));
   write_plan(file, plan);
-  const PlanReader reader(ContainerReader(testing::shared(std::move(file)), FileKind::plan, plan_version));
+  const PlanReader reader(ContainerReader(testing::shared(std::move(file)), FileKind::plan));
   CHECK(reader.load().lists == plan.lists);
   for (const auto& [section, bytes] : testing::sections_of(reader.container())) {
     INFO(section);

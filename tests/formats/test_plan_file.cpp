@@ -17,7 +17,7 @@ using namespace quern::testing;
 
 namespace {
 
-/// `count` lists with rising terms.
+/// A plan of `count` lists with ascending terms.
 CachePlan random_plan(std::size_t count, std::uint64_t seed) {
   RandomBits random(seed);
   CachePlan plan;
@@ -57,14 +57,13 @@ Bytes plan_bytes(const TemporaryFolder& folder, const CachePlan& plan) {
   return testing::bytes_of(file);
 }
 
-/// The plan of a file with one section's bytes replaced.
+/// Loads a plan file with one section's bytes replaced.
 CachePlan load_with(const TemporaryFolder& folder, const CachePlan& plan, std::string_view name, ByteView replacement) {
   Sections sections = testing::sections_of(plan_reader(folder.path(""), plan).container());
   for (auto& [section, content] : sections)
     if (section == name) content.assign(replacement.begin(), replacement.end());
-  return PlanReader(ContainerReader(testing::shared(testing::container_file(folder.path(""), FileKind::plan,
-                                                                            plan_version, sections)),
-                                    FileKind::plan, plan_version))
+  return PlanReader(ContainerReader(testing::shared(testing::container_file(folder.path(""), FileKind::plan, sections)),
+                                    FileKind::plan))
       .load();
 }
 
@@ -75,7 +74,7 @@ Bytes array_bytes(const std::vector<Number>& numbers) {
   return bytes;
 }
 
-/// An index of 600 documents in blocks of 64: lists of one posting and, last but one, "mill", of all documents.
+/// An index of 600 documents in blocks of 64: lists of one posting and, second to last, "mill", in all documents.
 IndexReader mill_index(const TemporaryFolder& folder) {
   std::vector<Page> pages;
   for (int i = 1000; i < 1600; ++i) {
@@ -90,7 +89,7 @@ IndexReader mill_index(const TemporaryFolder& folder) {
   options.codec_options.block_size = 64;
   File file = File::anonymous(folder.path(""));
   build_index(collection, make_order(collection, natural, {}, resources), natural, options, resources, file);
-  return IndexReader(ContainerReader(testing::shared(std::move(file)), FileKind::index, index_version));
+  return IndexReader(ContainerReader(testing::shared(std::move(file)), FileKind::index));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ using Queries = std::vector<Query>;
 
 QueryFile automatic(std::string_view bytes) { return parse_queries(bytes, QueryFormat::automatic, "test.queries"); }
 
-/// What the reader says to a file that it refuses; empty where it takes the file.
+/// The reader's error message for a file; empty if it accepts the file.
 std::string complaint(std::string_view bytes, QueryFormat format = QueryFormat::automatic) {
   try {
     parse_queries(bytes, format, "test.queries");
@@ -109,7 +109,7 @@ TEST_CASE("The text of a query of terms with weights is their JSON object", "[fo
   refused("{\"id\": 1, \"vector\": {\"a\": 1e999}}", "is not a JSON object");
   refused("{\"id\": 1, \"vector\": {\"\": 1}}", "a term is empty");
   refused("{\"id\": 1, \"vector\": {\"a\": 1, \"b\": 2, \"a\": 1}}", "'a' comes twice");
-  // A term of two-byte letters is cut between them.
+  // A term of two-byte letters is cut between letters.
   const std::string one = "a", letters = [] {
     std::string text;
     for (int i = 0; i < 40; ++i) text += "\u00e9";
@@ -344,7 +344,7 @@ TEST_CASE("A long file's text is released piece by piece, from the front in each
   CHECK(format == QueryFormat::colon);
   CHECK(visited == queries);
   CHECK(passes >= 2);
-  // Nothing but the end is held back.
+  // Only the end is held back.
   CHECK(text.data() + text.size() - next < 10'000'000);
 }
 
@@ -432,7 +432,7 @@ TEST_CASE("Hostile query files take linear time", "[format][query_file][property
     const auto start = std::chrono::steady_clock::now();
     complaint(bytes);
     complaint("<topic number='1'><query>" + bytes);
-    // Milliseconds, but minutes for a reader that looks at every byte again for every tag.
+    // Takes milliseconds, but minutes if every tag rereads every byte.
     CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
   }
 }

@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "formats/page_example.hpp"
 
-/// Files of query times: what is written is read again, and bad lines are named.
+/// Files of query times: round trips, and errors that name bad lines.
 namespace quern {
 namespace {
 
@@ -104,10 +104,10 @@ TEST_CASE("lines that are no query times are named", "[format]") {
     CHECK_THROWS_WITH(parse_query_times(times_head + good + "\n" + bad + "\n", "times"),
                       Catch::Matchers::StartsWith("times, line 4: "));
   }
-  CHECK_THROWS_WITH(parse_query_times("", "times"), Catch::Contains("no line that names the columns"));
+  CHECK_THROWS_WITH(parse_query_times("", "times"), Catch::Contains("lacks the line with the columns"));
   CHECK_THROWS_WITH(parse_query_times("c,1,2\n", "times"), Catch::Contains("times, line 1: "));
   CHECK_THROWS_WITH(parse_query_times(times_head.substr(times_head.find('\n') + 1), "times"),
-                    Catch::Contains("of which index"));
+                    Catch::Contains("does not name the index"));
 }
 
 }  // namespace quern

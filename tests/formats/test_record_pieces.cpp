@@ -9,7 +9,7 @@
 #include "../text/plain_document.hpp"
 #include "catch.hpp"
 
-/// Records that wait in spools give what they give in memory.
+/// Spooled records give the same documents as records in memory.
 using namespace quern;
 using namespace quern::testing;
 
@@ -46,7 +46,7 @@ TEST_CASE("A TREC record in a spool gives what it gives in memory", "[format][pi
     for (int i = 0; i < 300; ++i) {
       std::string record = "<DOC><DOCNO>n</DOCNO>";
       if (i % 2 == 0) record += "<DOCHDR>http://a/b\nContent-Type: text/html; charset=utf-8\n</DOCHDR>";
-      // Some reach over several pieces.
+      // Some span several pieces.
       const std::size_t parts = i % 50 == 0 ? 300'000 : 50;
       record += random_markup(random, parts) + "</DOC>" + std::string(i % 7, '\n');
       const Spool spool = spooled(record, folder);

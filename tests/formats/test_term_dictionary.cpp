@@ -32,11 +32,10 @@ Sections sections_of_terms(const Terms& terms) {
 }
 
 ContainerReader container_of(const TemporaryFolder& folder, const Sections& sections) {
-  return {testing::shared(testing::container_file(folder.path(""), FileKind::order, order_version, sections)),
-          FileKind::order, order_version};
+  return {testing::shared(testing::container_file(folder.path(""), FileKind::order, sections)), FileKind::order};
 }
 
-/// The number and payload of a term, found as users of a dictionary find it.
+/// Looks up a term's number and payload.
 std::optional<std::pair<std::uint64_t, std::string>> look_up(const TermDictionary& dictionary, std::string_view term) {
   const auto number = dictionary.block_of(term);
   if (!number) return std::nullopt;
@@ -124,7 +123,7 @@ TEST_CASE("Terms with much in common are stored once", "[format]") {
 TEST_CASE("Opening a large dictionary does not bring it into memory", "[format][memory]") {
   const TemporaryFolder folder;
   File file = File::create(folder.path("dictionary"));
-  ContainerWriter out(file, FileKind::order, order_version);
+  ContainerWriter out(file, FileKind::order);
   constexpr std::uint64_t terms = 64000;
   const Bytes payload(1000, 1);
   out.begin_section("terms");
@@ -135,7 +134,7 @@ TEST_CASE("Opening a large dictionary does not bring it into memory", "[format][
   out.add_section("terms_blocks", offsets);
   out.finish();
 
-  const ContainerReader container(testing::shared(std::move(file)), FileKind::order, order_version);
+  const ContainerReader container(testing::shared(std::move(file)), FileKind::order);
   const std::uint64_t before = resident_file_bytes();
   const TermDictionary dictionary(container, "terms", terms);
   CHECK(resident_file_bytes() < before + (16 << 20));
@@ -161,7 +160,7 @@ TEST_CASE("A dictionary of another number of terms than promised is refused", "[
     CHECK_THROWS_AS(TermDictionary(container, "terms", count), CorruptFile);
     CHECK_THROWS_AS(DictionaryScan(container, "terms", count), CorruptFile);
   }
-  // The number of blocks is right, that of the last block's terms is not.
+  // The number of blocks is correct, but not that of the last block's terms.
   for (const std::uint64_t count : {33, 39, 41, 64})
     CHECK_THROWS_AS(all_of(DictionaryScan(container, "terms", count)), CorruptFile);
 }

@@ -7,7 +7,7 @@
 #include "corpus/temporary_folder.hpp"
 #include "formats/container_writing.hpp"
 
-/// Texts beside an index, without the index.
+/// Text files, without their index.
 namespace quern {
 namespace {
 
@@ -24,7 +24,7 @@ std::string letters(RandomBits& random, std::size_t bytes) {
   return text + std::string(bytes - text.size(), 'x');
 }
 
-/// Written in pieces of at most `max_piece` bytes; 0: of random sizes.
+/// Writes texts in pieces of at most `max_piece` bytes; 0: random sizes.
 File write_texts(const TemporaryFolder& folder, const Texts& texts, std::size_t max_piece) {
   RandomBits random(5);
   File file = File::anonymous(folder.path(""));
@@ -41,9 +41,7 @@ File write_texts(const TemporaryFolder& folder, const Texts& texts, std::size_t 
   return file;
 }
 
-TextsReader reader_of(File file) {
-  return TextsReader(ContainerReader(shared(std::move(file)), FileKind::texts, texts_version));
-}
+TextsReader reader_of(File file) { return TextsReader(ContainerReader(shared(std::move(file)), FileKind::texts)); }
 
 std::string joined_text(const TextsReader& texts, docid_t docid, TextBuffers& buffers) {
   std::string text;
@@ -95,7 +93,7 @@ TEST_CASE("Where the pieces of a text end does not shape the file", "[format][pr
   const TemporaryFolder folder;
   RandomBits random(4);
   Texts texts = texts_around_a_frame(random);
-  texts.push_back(std::string(200'000, '\x80'));  // no UTF-8
+  texts.push_back(std::string(200'000, '\x80'));  // not UTF-8
   const Bytes wanted = bytes_of(write_texts(folder, texts, 1 << 30));
   for (const std::size_t max_piece : {0u, 1000u, 65'536u, 65'537u})
     CHECK(bytes_of(write_texts(folder, texts, max_piece)) == wanted);
@@ -103,7 +101,7 @@ TEST_CASE("Where the pieces of a text end does not shape the file", "[format][pr
 
 TEST_CASE("Small texts share a frame as long as they fit", "[format]") {
   const TemporaryFolder folder;
-  const std::string third(20'000, 'a');  // three, and their sizes, fit
+  const std::string third(20'000, 'a');  // three fit with their sizes
   const TextsReader reader = reader_of(write_texts(folder, Texts(7, third), 0));
   CHECK(reader.num_frames() == 3);
   const TextsReader full = reader_of(write_texts(folder, {std::string(65'536 - 3 - 2, 'a'), "b", ""}, 0));
@@ -129,7 +127,7 @@ TEST_CASE("Every changed byte of a text file's rows and manifest is found, and r
         INFO(sound[section].first << ", byte " << at << " changed by " << int{change});
         Sections damaged = sound;
         damaged[section].second[at] ^= change;
-        const TextsReader reader = reader_of(container_file(folder.path(""), FileKind::texts, texts_version, damaged));
+        const TextsReader reader = reader_of(container_file(folder.path(""), FileKind::texts, damaged));
         ++changed;
         try {
           reader.verify_contents(default_resources());
@@ -156,9 +154,9 @@ TEST_CASE("Rows that are missing, or of another number, are refused", "[format][
     Sections damaged = sections;
     for (auto& [name, content] : damaged)
       if (name == "text_frames") content.resize(bytes);
-    CHECK_THROWS_AS(reader_of(container_file(folder.path(""), FileKind::texts, texts_version, damaged))
-                        .verify_contents(default_resources()),
-                    CorruptFile);
+    CHECK_THROWS_AS(
+        reader_of(container_file(folder.path(""), FileKind::texts, damaged)).verify_contents(default_resources()),
+        CorruptFile);
   };
   for (const std::size_t bytes : {0u, 1u, 16u, 31u, 48u}) refused(bytes);
 }

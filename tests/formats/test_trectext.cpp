@@ -148,7 +148,7 @@ TEST_CASE("Text behind a record is reported once, with its place; tags, comments
       const std::vector<Piece> pieces = cut_records(trectext, file, step);
       REQUIRE(pieces.size() == 4);
       CHECK(pieces[1].offset == file.find("lost"));
-      CHECK(pieces[1].reason.find("text behind </DOC>") == 0);
+      CHECK(pieces[1].reason.find("text outside of records") == 0);
       CHECK((pieces[0].text == record && pieces[2].text == record && pieces[3].text == record));
     }
   }

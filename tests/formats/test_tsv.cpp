@@ -62,9 +62,9 @@ TEST_CASE("Only a URL with a tab behind it is one", "[format]") {
 }
 
 TEST_CASE("A line without docno or tab is bad, one without text is not", "[format]") {
-  CHECK(why_bad(tsv, "word") == "it has no tab behind its docno");
+  CHECK(why_bad(tsv, "word") == "it has no tab after its docno");
   CHECK(why_bad(tsv, " \ttext") == "its docno is empty");
-  CHECK(why_bad(tsv, "a\x01\ttext") == "its docno holds a control character");
+  CHECK(why_bad(tsv, "a\x01\ttext") == "its docno contains a control character");
   CHECK(why_bad(tsv, std::string(65536, 'a') + "\ttext").find("its docno has 65536 bytes") == 0);
   CHECK(parsed_document(tsv, "1\t").body.empty());
 }

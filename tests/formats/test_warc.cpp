@@ -16,7 +16,7 @@ namespace {
 
 const CorpusFormat& warc = warc_format();
 
-/// A record with a length that is right, or off by so many bytes.
+/// A record whose length is off by `off_by` bytes.
 std::string warc_record(std::string_view header, std::string_view block, long off_by = 0, std::string end = "\r\n") {
   return "WARC/1.0" + end + std::string(header) +
          "Content-Length: " + std::to_string(static_cast<long>(block.size()) + off_by) + end + end +
@@ -191,7 +191,7 @@ TEST_CASE("Headers count in any case, with brackets or without, and version 1.1 
 
 TEST_CASE("Whatever a response's headers hold, it is a document, skipped or bad", "[format]") {
   const auto kind = [](const std::string& http) { return kind_of(response(http)); };
-  CHECK(kind("") == RecordKind::document);  // of no text
+  CHECK(kind("") == RecordKind::document);  // without text
   CHECK(kind("HTTP/1.1\r\n\r\nx") == RecordKind::document);
   CHECK(kind("HTTP/1.1 OK\r\nContent-Type\r\n: x\r\n\r\nx") == RecordKind::document);
   CHECK(kind("HTTP/1.1 200 OK\r\nContent-Length: -1\r\nContent-Length: 99999999999999999999\r\n\r\nx") ==

@@ -58,8 +58,7 @@ class CollectionMaker {
     }
     if (mended) mend(sections[1], sections[4]);
     File file = File::anonymous(work_folder());
-    ContainerWriter writer(file, FileKind::collection,
-                           version_of(sections[4], collection_version, impacts_collection_version));
+    ContainerWriter writer(file, FileKind::collection);
     writer.add_section("chunk_data", data_);
     for (std::size_t part = 1; part + 1 < collection_parts.size(); ++part)
       writer.add_section(collection_parts[part], sections[part]);

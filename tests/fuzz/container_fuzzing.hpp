@@ -18,7 +18,7 @@ namespace quern::fuzz {
 /// An input is, for each section: its place in the kind's list of names, the size of its bytes (u32), the bytes.
 /// Of two sections of a name the first counts.
 template <std::size_t count>
-std::shared_ptr<const File> container_around(ByteView input, FileKind kind, FormatVersions version,
+std::shared_ptr<const File> container_around(ByteView input, FileKind kind,
                                              const std::array<std::string_view, count>& names) {
   std::array<ByteView, count> sections;
   std::array<bool, count> met = {};
@@ -30,17 +30,11 @@ std::shared_ptr<const File> container_around(ByteView input, FileKind kind, Form
     input = input.subspan(5 + size);
   }
   File file = File::anonymous(std::filesystem::temp_directory_path().string());
-  ContainerWriter writer(file, kind, version);
+  ContainerWriter writer(file, kind);
   for (std::size_t i = 0; i < count; ++i)
     if (met[i]) writer.add_section(names[i], sections[i]);
   writer.finish();
   return std::make_shared<const File>(std::move(file));
-}
-
-/// The version of a container with this manifest, or of an input with it among its sections: another one if the
-/// manifest has impacts that the corpus gave.
-inline FormatVersions version_of(ByteView manifest, FormatVersions usual, FormatVersions with_impacts) {
-  return as_text(manifest).find("\"impacts\": {") == std::string_view::npos ? usual : with_impacts;
 }
 
 /// The input for container_around() that stands for a container: a seed.
@@ -79,16 +73,12 @@ inline constexpr std::array<std::string_view, 2> scales_sections = {"splits", "m
 
 /// The index that an input of its sections stands for. Throws what IndexReader does.
 inline IndexReader index_around(ByteView input) {
-  FormatVersions version = version_of(input, index_version, impacts_index_version);
-  if (as_text(input).find("\"shard\": {") != std::string_view::npos) version = shard_index_version;
-  return IndexReader(ContainerReader(container_around(input, FileKind::index, version, index_sections), FileKind::index,
-                                     index_version));
+  return IndexReader(ContainerReader(container_around(input, FileKind::index, index_sections), FileKind::index));
 }
 
 /// The same of a collection.
 inline CollectionReader collection_around(ByteView input) {
-  const FormatVersions version = version_of(input, collection_version, impacts_collection_version);
-  return CollectionReader(container_around(input, FileKind::collection, version, collection_sections));
+  return CollectionReader(container_around(input, FileKind::collection, collection_sections));
 }
 
 }  // namespace quern::fuzz

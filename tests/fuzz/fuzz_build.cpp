@@ -38,8 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       order = testing::order_of(collection, order_options, resources);
     } else {
       const OrderReader reader(ContainerReader(
-          fuzz::container_around(input.first(order_bytes), FileKind::order, order_version, fuzz::order_sections),
-          FileKind::order, order_version));
+          fuzz::container_around(input.first(order_bytes), FileKind::order, fuzz::order_sections), FileKind::order));
       order_options = reader.manifest().options;
       order = reader.load();
     }

@@ -23,7 +23,7 @@ Content read_content(const std::string& stored, std::size_t step) {
   Content content;
   std::vector<std::uint8_t> piece(step);
   try {
-    const std::unique_ptr<quern::ByteSource> source = quern::ByteSource::of_memory("fuzz", stored);
+    const std::unique_ptr<quern::ByteSource> source = quern::ByteSource::from_memory("fuzz", stored);
     while (content.text.size() < max_content_bytes) {
       const std::size_t got = source->read(piece);
       if (got == 0) return content;
@@ -43,7 +43,7 @@ std::string read_segments(const std::string& stored, std::size_t step) {
   std::string text;
   std::vector<std::uint8_t> piece(step);
   try {
-    const auto source = quern::DamageSkippingSource::of_memory("fuzz", stored);
+    const auto source = quern::DamageSkippingSource::from_memory("fuzz", stored);
     while (text.size() < max_content_bytes) {
       const std::size_t got = source->read(piece);
       text.append(piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(got));

@@ -66,8 +66,7 @@ void write_texts(const CollectionReader& collection) {
   const Resources resources = fuzz::fuzz_resources();
   File file = File::anonymous(resources.tmp_folder);
   build_texts(collection, order, "0123456789abcdef", resources, file);
-  const TextsReader texts(
-      ContainerReader(std::make_shared<const File>(std::move(file)), FileKind::texts, texts_version));
+  const TextsReader texts(ContainerReader(std::make_shared<const File>(std::move(file)), FileKind::texts));
   try {
     texts.verify_contents(resources);
   } catch (const CorruptFile&) {

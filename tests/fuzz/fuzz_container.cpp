@@ -17,7 +17,7 @@ void read_container(quern::ByteView bytes) {
   const auto shared = std::make_shared<const File>(std::move(file));
   for (const FileKind kind : {FileKind::collection, FileKind::order, FileKind::index}) {
     try {
-      const ContainerReader reader(shared, kind, {.written = 2, .oldest_read = 1});
+      const ContainerReader reader(shared, kind);
       std::uint64_t sum = reader.content_hash();
       for (const SectionInfo& section : reader.sections())
         for (const std::uint8_t byte : reader.view(section.name)) sum += byte;

@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const bool compared = data[0] % 2 == 0;
   if (compared) options.measures = quern::comparable_measures(options.measures);
   quern::Resources resources = quern::fuzz::fuzz_resources();
-  const auto source = [](std::string_view part) { return quern::ByteSource::of_memory("fuzz", std::string(part)); };
+  const auto source = [](std::string_view part) { return quern::ByteSource::from_memory("fuzz", std::string(part)); };
   try {
     quern::RunEvaluator evaluator(*source(parts[0]), options, resources);
     evaluator.add_run(*source(parts[1]));

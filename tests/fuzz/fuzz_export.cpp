@@ -27,9 +27,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         ImportOptions options{path, std::string(format->name()), {}, {}};
         options.build.impacts = index.manifest().impacts;
         import_index([&](InvertedSink& sink) { format->read(path, sink, resources); }, options, resources, file);
-        verify_index(
-            IndexReader(ContainerReader(std::make_shared<const File>(std::move(file)), FileKind::index, index_version)),
-            resources);
+        verify_index(IndexReader(ContainerReader(std::make_shared<const File>(std::move(file)), FileKind::index)),
+                     resources);
       });
   });
   return 0;

@@ -12,9 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
   constexpr std::uint64_t most_read = 20;
   try {
-    const FieldsReader fields(
-        ContainerReader(fuzz::container_around({data, size}, FileKind::fields, fields_version, fuzz::fields_sections),
-                        FileKind::fields, fields_version));
+    const FieldsReader fields(ContainerReader(
+        fuzz::container_around({data, size}, FileKind::fields, fuzz::fields_sections), FileKind::fields));
     bool is_sound = false;
     fuzz::ignore_corruption([&] {
       fields.verify_contents(default_resources());

@@ -27,8 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   query.prepare();
   try {
     const ForwardReader forward(ContainerReader(
-        fuzz::container_around({data, size}, FileKind::forward, forward_version, fuzz::forward_sections),
-        FileKind::forward, forward_version));
+        fuzz::container_around({data, size}, FileKind::forward, fuzz::forward_sections), FileKind::forward));
     DocumentHits hits;
     for (docid_t docid = 0; docid < std::min(forward.num_documents(), most_read); ++docid) {
       fuzz::ignore_corruption([&] {

@@ -9,7 +9,7 @@
 /// What is taken has two names without a tab or line end, written again it is the same; comparing URLs settles them.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
-  const auto source = ByteSource::of_memory("fuzz", std::string(reinterpret_cast<const char*>(data), size));
+  const auto source = ByteSource::from_memory("fuzz", std::string(reinterpret_cast<const char*>(data), size));
   try {
     read_links(*source, [](std::string_view from, std::string_view to) {
       for (const std::string_view name : {from, to}) {
@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         if (page_url(url) != url) std::abort();
       }
       std::size_t again = 0;
-      const auto written = ByteSource::of_memory("written", "\n" + std::string(from) + "\t" + std::string(to));
+      const auto written = ByteSource::from_memory("written", "\n" + std::string(from) + "\t" + std::string(to));
       read_links(*written, [&](std::string_view from_again, std::string_view to_again) {
         if (from_again != from || to_again != to) std::abort();
         ++again;

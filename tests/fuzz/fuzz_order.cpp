@@ -11,8 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
   try {
     const OrderReader reader(
-        ContainerReader(fuzz::container_around({data, size}, FileKind::order, order_version, fuzz::order_sections),
-                        FileKind::order, order_version));
+        ContainerReader(fuzz::container_around({data, size}, FileKind::order, fuzz::order_sections), FileKind::order));
     const DocumentOrder order = reader.load();
     std::vector<bool> met(order.documents.size());
     for (const docid_t document : order.documents) {

@@ -10,8 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
   try {
     const PlanReader reader(
-        ContainerReader(fuzz::container_around({data, size}, FileKind::plan, plan_version, fuzz::plan_sections),
-                        FileKind::plan, plan_version));
+        ContainerReader(fuzz::container_around({data, size}, FileKind::plan, fuzz::plan_sections), FileKind::plan));
     const CachePlan plan = reader.load();
     std::uint64_t blocks = 0, bytes = 0, next_term = 0;
     for (const CachedList& list : plan.lists) {

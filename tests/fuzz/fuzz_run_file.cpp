@@ -11,7 +11,7 @@ namespace {
 
 /// Line by line, the same run and judgements come as all at once.
 void read_by_lines(std::string_view bytes) {
-  const auto source = [&] { return quern::ByteSource::of_memory("fuzz", std::string(bytes)); };
+  const auto source = [&] { return quern::ByteSource::from_memory("fuzz", std::string(bytes)); };
   std::vector<quern::RunLine> run;
   std::vector<quern::Judgement> judgements;
   try {

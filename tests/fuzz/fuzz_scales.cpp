@@ -10,13 +10,12 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
   try {
-    const Scales scales = read_scales(
-        ContainerReader(fuzz::container_around({data, size}, FileKind::scales, scales_version, fuzz::scales_sections),
-                        FileKind::scales, scales_version));
+    const Scales scales = read_scales(ContainerReader(
+        fuzz::container_around({data, size}, FileKind::scales, fuzz::scales_sections), FileKind::scales));
     if (!(scales.top >= 0) || !std::isfinite(scales.top)) std::abort();
     auto file = std::make_shared<File>(File::anonymous(default_resources().tmp_folder));
     write_scales(*file, scales);
-    const Scales again = read_scales(ContainerReader(file, FileKind::scales, scales_version));
+    const Scales again = read_scales(ContainerReader(file, FileKind::scales));
     if (again.top != scales.top || again.splits != scales.splits) std::abort();
   } catch (const Error&) {
   }

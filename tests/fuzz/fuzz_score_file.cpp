@@ -9,7 +9,7 @@
 /// What is taken has a name and a finite score that is not negative.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
-  const auto source = ByteSource::of_memory("fuzz", std::string(reinterpret_cast<const char*>(data), size));
+  const auto source = ByteSource::from_memory("fuzz", std::string(reinterpret_cast<const char*>(data), size));
   try {
     std::uint64_t last_line = 0;
     read_scores(*source, [&](const ScoreLine& line) {

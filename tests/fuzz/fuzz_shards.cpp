@@ -43,9 +43,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     indexes.push_back(fuzz::index_around(of_index));
     std::optional<ForwardReader> forward;
     testing::allow_errors([&] {
-      forward.emplace(ContainerReader(
-          fuzz::container_around(of_forward, FileKind::forward, forward_version, fuzz::forward_sections),
-          FileKind::forward, forward_version));
+      forward.emplace(ContainerReader(fuzz::container_around(of_forward, FileKind::forward, fuzz::forward_sections),
+                                      FileKind::forward));
       if (forward->num_documents() != indexes[0].num_documents()) forward.reset();
     });
     const ForwardReader* const beside = forward ? &*forward : nullptr;

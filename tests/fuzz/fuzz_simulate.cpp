@@ -65,11 +65,11 @@ PlanReader read_plan(const ContainerReader& input, const IndexReader& index) {
   PlanManifest manifest = PlanManifest::from_json(input.manifest(), "fuzz");
   manifest.index_hash = hash_text(index.container().content_hash());
   File file = File::anonymous(fuzz::work_folder());
-  ContainerWriter writer(file, FileKind::plan, plan_version);
+  ContainerWriter writer(file, FileKind::plan);
   for (const std::string_view name : {"terms", "blocks", "bytes"}) writer.add_section(name, input.view(name));
   writer.add_section("manifest", as_bytes(manifest.to_json()));
   writer.finish();
-  return PlanReader(ContainerReader(testing::shared(std::move(file)), FileKind::plan, plan_version));
+  return PlanReader(ContainerReader(testing::shared(std::move(file)), FileKind::plan));
 }
 
 void require_possible(const CacheFigures& figures, std::size_t queries) {
@@ -109,7 +109,7 @@ void plan_with(const PlanManifest& settings, const IndexReader& index, std::span
   File file = File::anonymous(resources.tmp_folder);
   write_plan(file, plan);
   const CachePlan loaded =
-      PlanReader(ContainerReader(testing::shared(std::move(file)), FileKind::plan, plan_version)).load_for(index);
+      PlanReader(ContainerReader(testing::shared(std::move(file)), FileKind::plan)).load_for(index);
   if (loaded.lists != plan.lists || loaded.manifest.cached_bytes > options.budget_bytes) std::abort();
   require_possible(simulate(loaded, index, log, resources), log.size());
 }
@@ -122,8 +122,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const IndexReader index = make_index();
   const Resources resources = fuzz::fuzz_resources();
   try {
-    const ContainerReader input(fuzz::container_around({data, size}, FileKind::plan, plan_version, sections),
-                                FileKind::plan, plan_version);
+    const ContainerReader input(fuzz::container_around({data, size}, FileKind::plan, sections), FileKind::plan);
     const auto log = lines_of(as_text(input.view("log")));
     const PlanReader reader = read_plan(input, index);
     try {

@@ -13,8 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     std::vector<StatisticsReader> inputs;
     inputs.emplace_back(ContainerReader(
-        fuzz::container_around({data, size}, FileKind::statistics, statistics_version, fuzz::statistics_sections),
-        FileKind::statistics, statistics_version));
+        fuzz::container_around({data, size}, FileKind::statistics, fuzz::statistics_sections), FileKind::statistics));
     bool is_sound = false;
     fuzz::ignore_corruption([&] {
       inputs.front().verify_contents();
@@ -22,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     });
     auto file = std::make_shared<File>(File::anonymous(default_resources().tmp_folder));
     merge_statistics(inputs, default_resources(), *file);
-    const StatisticsReader merged(ContainerReader(file, FileKind::statistics, statistics_version));
+    const StatisticsReader merged(ContainerReader(file, FileKind::statistics));
     if (!is_sound) return 0;
     merged.verify_contents();
     if (merged.splits() != inputs.front().splits()) std::abort();

@@ -12,8 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr std::array<std::string_view, 2> names = {"terms", "terms_blocks"};
   if (size == 0) return 0;
   const std::uint64_t num_terms = data[0] == 255 ? UINT64_MAX : data[0];
-  const ContainerReader container(fuzz::container_around({data + 1, size - 1}, FileKind::order, order_version, names),
-                                  FileKind::order, order_version);
+  const ContainerReader container(fuzz::container_around({data + 1, size - 1}, FileKind::order, names),
+                                  FileKind::order);
   std::uint64_t scanned = 0;
   bool whole = false, rising = true;
   try {

@@ -13,8 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr docid_t most_read = 300;
   try {
     const TextsReader texts(
-        ContainerReader(fuzz::container_around({data, size}, FileKind::texts, texts_version, fuzz::texts_sections),
-                        FileKind::texts, texts_version));
+        ContainerReader(fuzz::container_around({data, size}, FileKind::texts, fuzz::texts_sections), FileKind::texts));
     bool is_sound = false;
     fuzz::ignore_corruption([&] {
       texts.verify_contents(default_resources());

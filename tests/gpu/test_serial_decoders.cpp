@@ -4,7 +4,6 @@
 
 #include "catch.hpp"
 #include "codec/posting_lists.hpp"
-#include "codec/rice_of_version2.hpp"
 
 /// What a GPU's threads decode by themselves, run on the host: the very values that the codecs' own decoders give.
 namespace quern {
@@ -140,15 +139,6 @@ TEST_CASE("rpfd blocks are decoded serially as by the codec", "[gpu_serial][rpfd
 
 TEST_CASE("rice blocks are decoded serially as by the codec", "[gpu_serial][rice][property]") {
   check_codec<gpu::SerialRice>("rice", 0);
-  Random random(12);
-  for (const unsigned block_size : {64u, 256u, 512u}) {
-    for (const List& of : lists_of_all_kinds(random)) {
-      const CodecOptions options{block_size, 0};
-      const CodedList now = encode(*rice_codec().make_encoder(options), of, block_size);
-      SerialList list(rice_codec(), options, of.size(), rice_of_version2(now, of.size(), block_size));
-      check_sound<gpu::SerialRice>(list);
-    }
-  }
 }
 
 }  // namespace quern

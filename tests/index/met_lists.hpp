@@ -5,7 +5,7 @@
 
 namespace quern::testing {
 
-/// What a source hands out: all postings in its order, and how they came.
+/// A source's output: all postings in order, and their kinds of batches.
 struct MetLists {
   std::vector<Posting> postings;
   std::size_t batches = 0, long_lists = 0;

@@ -17,7 +17,7 @@ TEST_CASE("docIDs come in the order of hashes, then docIDs, with and without wor
       DocnoOrder order(folder.path(""), memory);
       std::vector<std::pair<std::uint64_t, docid_t>> expected;
       for (docid_t docid = 0; docid < size; ++docid) {
-        // Some hashes are equal, others differ in one half alone.
+        // Some hashes are equal, others differ in only one half.
         const std::uint64_t hash = random.below(100) << 40 | random.below(100);
         order.add(hash, docid);
         expected.emplace_back(hash, docid);

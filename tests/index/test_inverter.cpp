@@ -15,15 +15,15 @@ using quern::testing::TemporaryFolder;
 
 namespace {
 
-/// Documents with some postings each, in a shuffled order of docIDs, as an order of documents brings them.
-std::vector<std::vector<Posting>> random_documents(std::size_t count, std::uint64_t terms, std::uint64_t most) {
+/// Documents with some postings each, in shuffled docID order, as from a document order.
+std::vector<std::vector<Posting>> random_documents(std::size_t count, std::uint64_t terms, std::uint64_t max_postings) {
   RandomBits random(61);
   std::vector<std::vector<Posting>> documents(count);
   for (std::size_t i = 0; i < count; ++i) {
     std::map<term_t, freq_t> freqs;
     // Squaring makes small terms frequent; term 0 is in every document.
     freqs[0] = 1;
-    for (std::uint64_t n = random.below(most); n > 0; --n) {
+    for (std::uint64_t n = random.below(max_postings); n > 0; --n) {
       const std::uint64_t draw = random.below(terms);
       ++freqs[static_cast<term_t>(draw * draw / terms)];
     }
@@ -38,7 +38,7 @@ struct Met : testing::MetLists {
   std::size_t runs = 0;
 };
 
-/// All postings in the order in which the inverter hands them out.
+/// All postings in the inverter's output order.
 Met invert(const std::vector<std::vector<Posting>>& documents, std::uint64_t memory_bytes, unsigned threads,
            std::uint64_t expected = 0) {
   const TemporaryFolder folder;

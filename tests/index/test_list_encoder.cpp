@@ -58,7 +58,7 @@ TEST_CASE("A list too long for memory is coded as one in memory is, and waits in
         ListEncoding encoding(context);
         EncodedBatch whole(folder.path("")), spooled(folder.path(""));
         encoding.encode(OwnedLists{documents.postings}, whole);
-        // Twice, since batches are used again.
+        // Twice, since batches are reused.
         for (int turn = 0; turn < 2; ++turn) encoding.encode(LongList{7, size, spool, 1}, spooled);
 
         REQUIRE(whole.items.size() == 1);
@@ -88,7 +88,7 @@ TEST_CASE("A list too long for memory is coded as one in memory is, and waits in
 
 namespace {
 
-/// As a ListPiece has them: with the posting before.
+/// A ListPiece, including the posting before it.
 ListPiece piece_of(std::span<const Posting> postings, std::uint64_t first) {
   ListPiece piece{postings[0].term, postings.size(), first, {}, {}};
   const std::uint64_t end = std::min<std::uint64_t>(postings.size(), first + list_piece_postings);

@@ -27,7 +27,7 @@ std::vector<Posting> random_postings(std::size_t count, std::uint64_t terms, std
   RandomBits random(count + terms);
   std::vector<Posting> postings;
   for (std::size_t i = 0; i < count; ++i) {
-    // The frequency tells postings apart, should two share term and docID.
+    // The frequency distinguishes postings with equal term and docID.
     postings.push_back({static_cast<term_t>(random.below(terms)), static_cast<docid_t>(random.below(docids)),
                         static_cast<freq_t>(i + 1)});
   }
@@ -68,7 +68,7 @@ TEST_CASE("Postings that come document by document are sorted", "[index][propert
       INFO(per_document << " postings a document, " << terms << " terms");
       std::vector<Posting> postings;
       while (postings.size() < 60000) {
-        // A document may come again, as those do that chunks cut.
+        // A document may recur, like those split over chunks.
         const auto docid = static_cast<docid_t>(random.below(1000));
         const std::size_t size = 1 + random.below(2 * per_document);
         for (std::size_t i = 0; i < size; ++i)

@@ -24,7 +24,7 @@ TEST_CASE("The kept impacts are those of a sorted list at the stored ranks", "[i
         if (count >= stored_ranks[i]) wanted[i] = impacts[stored_ranks[i] - 1];
       INFO(count << " impacts of " << different);
       CHECK(top.at_ranks() == wanted);
-      CHECK(top.at_ranks() == wanted);  // asking changes nothing
+      CHECK(top.at_ranks() == wanted);  // reading changes nothing
     }
   }
 }

@@ -20,7 +20,7 @@ Bytes random_bytes(std::size_t size) {
   return bytes;
 }
 
-/// The bytes, appended in pieces of at most `max_piece`.
+/// A spool of the bytes, appended in pieces of at most `max_piece`.
 Spool spool_of(const TemporaryFolder& folder, ByteView bytes, std::size_t buffer_bytes, std::size_t max_piece) {
   RandomBits random(19);
   Spool spool(folder.path(""), buffer_bytes);
@@ -40,7 +40,7 @@ Bytes all_of(const Spool& spool) {
 
 }  // namespace
 
-TEST_CASE("A spool gives back its bytes, from the front and at any place, in memory and on disk", "[core][property]") {
+TEST_CASE("A spool returns its bytes, sequentially and at any offset, in memory and on disk", "[core][property]") {
   const TemporaryFolder folder;
   const Bytes bytes = random_bytes(700000);
   for (const std::size_t buffer_bytes : {std::size_t{1}, std::size_t{1000}, std::size_t{1} << 20}) {
@@ -56,7 +56,7 @@ TEST_CASE("A spool gives back its bytes, from the front and at any place, in mem
         spool.read_at(from, some);
         REQUIRE(std::equal(some.begin(), some.end(), bytes.begin() + static_cast<std::ptrdiff_t>(from)));
       }
-      // The end, which may be in the file, in the buffer, or in both.
+      // The end may be in the file, in the buffer, or in both.
       Bytes end(2000);
       spool.read_at(bytes.size() - end.size(), end);
       CHECK(std::equal(end.begin(), end.end(), bytes.end() - 2000));
@@ -85,7 +85,7 @@ TEST_CASE("A spool that was moved to an output is empty and can be filled again"
   CHECK(file.size() == written.size());
 }
 
-TEST_CASE("A spool that was cleared is filled anew, and its pieces join to what was appended", "[core]") {
+TEST_CASE("A cleared spool can be filled again, and its pieces join to the appended bytes", "[core]") {
   const TemporaryFolder folder;
   Spool spool(folder.path(""), 100);
   for (const std::size_t size : {50u, 1000u, 0u, 99u, 333u}) {
@@ -121,7 +121,7 @@ TEST_CASE("A range reader joins bytes across its buffer, and ends where the rang
   CHECK(std::equal(range.data(), range.data() + 150, bytes.begin() + 250));
 }
 
-TEST_CASE("Records come back in the order in which they were added", "[core]") {
+TEST_CASE("Records come back in the order of appending", "[core]") {
   struct Record {
     std::uint64_t number;
     std::uint32_t half;

@@ -6,23 +6,23 @@
 
 namespace quern::testing {
 
-/// A machine of known costs, in microseconds: to find lists 0.5 a query; to make a batch of n, 1 + 50 / n a query; of
-/// the GPU's work 3 + 200 / n; to copy S bytes, 1e-5 + 20 / S a byte, of which the host is busy with a half. A query
-/// needs 8,000,000 bytes, those of a batch of n share them but for 1 / sqrt(n), and memories of P % hold so much of
-/// them. If batches go by windows, they have 5 to the whole memory, with 40 sqrt(n) lists in each.
+/// A machine with known costs, in microseconds. Per query: 0.5 for finding lists, 1 + 50 / n for preparing a batch of
+/// n, and 3 + 200 / n of GPU work. Per byte: 1e-5 + 20 / S for copying S bytes, half of which occupies the host. A
+/// query needs 8,000,000 bytes; in a batch of n, all but 1 / sqrt(n) of them are shared, and a memory of P % holds P %
+/// of them. Batches by windows have 5 for the whole memory, with 40 sqrt(n) lists in each.
 class FakeCacheSubject : public CacheSubject {
  public:
   explicit FakeCacheSubject(StageOverlap overlap) : overlap_(overlap) {}
 
   static constexpr double list_bytes = 1e9;
-  double slower = 1;                  ///< factor of runs that are predicted
-  std::uint64_t hash = 0;             ///< of results in such runs, in place of the right one
-  std::uint64_t resident_copies = 0;  ///< bytes that are copied if all lists are there
+  double slower = 1;                  ///< factor for predicted runs
+  std::uint64_t hash = 0;             ///< of results in such runs, instead of the correct one
+  std::uint64_t resident_copies = 0;  ///< bytes copied although all lists are resident
   std::size_t runs = 0;
   bool by_windows = false;
-  double waiting = 1;   ///< factor of the GPU's times if all lists are there, which count what batches wait for
-  double unhidden = 0;  ///< share of copies and the GPU's work which the longer does not hide, if stages overlap
-  WindowCosts copying{2e-5, 2e-3, 7}, kernels{1e-5, 3e-3, 90};  ///< of windows; the latter beside the rest
+  double waiting = 1;   ///< factor of the GPU's times with all lists resident, which include batches' waits
+  double unhidden = 0;  ///< share of the shorter of copies and GPU work that stays visible, if stages overlap
+  WindowCosts copying{2e-5, 2e-3, 7}, kernels{1e-5, 3e-3, 90};  ///< costs of windows; kernels come on top
 
   static StageTimes stages(double n, double bytes) {
     StageTimes stages;
@@ -51,7 +51,7 @@ class FakeCacheSubject : public CacheSubject {
     const bool resident = setting.memory == whole_memory;
     const double bytes = resident ? 0 : of.copied_bytes;
     StageTimes times = resident ? stages(of.batch_queries, 0) : stages_of(of);
-    if (setting.batch > 1) times.unhidden = unhidden;  // nothing runs beside a query alone
+    if (setting.batch > 1) times.unhidden = unhidden;  // nothing overlaps with a single query
     EngineRun run;
     run.queries = setting.batch == 1 ? 100 : queries;
     const auto count = static_cast<double>(run.queries);
@@ -94,7 +94,7 @@ class FakeCacheSubject : public CacheSubject {
   TransferTime copy_lists(std::uint64_t bytes, bool windows) override {
     const std::uint64_t most = std::min<std::uint64_t>(bytes, most_copied);
     const double us = us_per_byte(static_cast<double>(most)) * static_cast<double>(most);
-    // The model is to take the one that is as windows copy, or the other.
+    // The model should choose the one that matches the way of copying.
     return {most, us, windows ? 0 : us / 2};
   }
   TransferTime copy_pinned(std::uint64_t bytes) override { return {bytes, 5e-6 * static_cast<double>(bytes), 1}; }

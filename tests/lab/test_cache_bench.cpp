@@ -9,7 +9,7 @@
 #include "corpus/temporary_folder.hpp"
 #include "lab/fake_cache_subject.hpp"
 
-/// The grid of `bench gpu-cache`, its predictions and its JSON, with a machine of known costs in place of a GPU.
+/// The grid of `bench gpu-cache`, its predictions and its JSON, with a machine of known costs instead of a GPU.
 namespace quern {
 namespace {
 
@@ -50,7 +50,7 @@ TEST_CASE("the grid has each configuration once, those of one plan together", "[
   }
   std::sort(plans.begin(), plans.end());
   CHECK(std::adjacent_find(plans.begin(), plans.end()) == plans.end());
-  // Batches of all sizes and of 1 with the base's k, and three more k.
+  // All batch sizes and 1 with the base's k, and three more k.
   CHECK(resident_settings(grid).size() == 4 + 1 + 3);
   CHECK(curve_settings(grid).size() == 6 * 3 * 5);
   CHECK(calibrating_settings(grid).size() == 2 * 4);
@@ -98,7 +98,7 @@ TEST_CASE("each model is exact for a machine that works as it says", "[measure]"
       CHECK(point.stages.transfer == Approx(exact.transfer));
       differ |= point.overlapped > 1.2 * point.in_turn;
     }
-    // Calibrated, even the model with overlap learns that nothing does.
+    // By calibration, even the model with overlap learns that nothing overlaps.
     CHECK(differ == (overlap == StageOverlap::full));
   }
 }
@@ -108,7 +108,7 @@ TEST_CASE("what a batch waits for beside another batch's kernels is not the GPU'
   subject.waiting = 1.6;
   const CacheBenchFigures figures = measure(subject);
   for (const ResidentTimes& of : figures.resident) {
-    if (of.setting.batch == 1) continue;  // nothing runs beside it
+    if (of.setting.batch == 1) continue;  // nothing overlaps with it
     CHECK(of.times.gpu > 1.5 * of.gpu_us);
     CHECK(of.gpu_us == Approx(FakeCacheSubject::stages(of.batch_queries, 0).gpu));
   }
@@ -168,12 +168,12 @@ TEST_CASE("without runs by windows, copies say what windows take", "[measure]") 
 
 TEST_CASE("costs of windows are fitted without negative ones", "[measure]") {
   CHECK(fit_window_costs({}).us({1, 1, 1}) == 0);
-  // Of bytes alone, since the others would have to be below 0.
+  // Only bytes cost, since the other costs would be negative.
   const WindowCosts costs = fit_window_costs({{{100, 1, 1}, 99, 99}, {{200, 4, 3}, 195, 195}, {{300, 9, 5}, 290, 290}});
   CHECK(costs.per_byte == Approx(0.97).epsilon(0.02));
   CHECK(costs.per_window_list == 0);
   CHECK(costs.per_window == 0);
-  // Samples that do not tell costs apart are explained nevertheless.
+  // Samples that can't separate the costs are still fitted.
   const WindowWork work{50, 20, 10};
   CHECK(fit_window_costs({{work, 70, 100}, {work, 70, 100}}).us(work) == Approx(70));
   CHECK(fit_window_costs({{work, 70, 0}}).us(work) == 0);
@@ -197,7 +197,7 @@ TEST_CASE("copying is hidden as far as queries take no longer for it", "[measure
     if (point.hidden_share) CHECK(*point.hidden_share == Approx(0).margin(1e-9));
   }
   for (const CachePoint& point : measure(overlapped).points) {
-    // The longest stage is the GPU's work: all copying but the first batch's runs beside it.
+    // The longest stage is the GPU's work: it hides all copies but the first batch's.
     const StageTimes& stages = point.stages;
     if (stages.longest_us() == stages.gpu && point.setting.batch == 16 && point.hidden_share)
       CHECK(*point.hidden_share > 0.99);
@@ -217,7 +217,7 @@ TEST_CASE("points have the form that simulate throughput reads", "[measure]") {
   FakeCacheSubject subject(StageOverlap::full);
   const CacheBenchFigures figures = measure(subject);
   CHECK(figures.curves.size() == 3 * 5);
-  CHECK(figures.copied_lists.size() == 6);  // up to all that there are
+  CHECK(figures.copied_lists.size() == 6);  // up to all lists
   CHECK(figures.copied_lists.back().bytes == 50000000);
   for (const PolicyPoints& curve : figures.curves) {
     const MeasuredPoints read = parse_measured_points(measured_points_text(curve.points), "points");

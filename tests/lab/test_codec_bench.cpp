@@ -60,7 +60,7 @@ TEST_CASE("codecs are measured at every SIMD level, and the level is restored", 
   for (const CodecFigures& figures : bench.figures) {
     INFO(figures.set_up.codec->name());
     CHECK(figures.encode_seconds > 0);
-    // Once over all lists, not once per repeat.
+    // Counted over all lists once, not per repeat.
     CHECK(figures.bits.docid_bits > 5000 * 3);
     CHECK(figures.bits.docid_bits < 5000 * 12);
     REQUIRE(figures.decoding.size() == simd_levels().size());

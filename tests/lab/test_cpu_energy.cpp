@@ -25,12 +25,12 @@ TEST_CASE("the energy of all packages is summed, also where a counter begins ane
     set(folder, zone, "energy_uj", 9'000'000);
   }
   CpuEnergyMeter meter(folder.path(""));
-  CHECK(meter.joules() == std::nullopt);  // it was not started
+  CHECK(meter.joules() == std::nullopt);  // not started
   meter.start();
   CHECK(meter.joules() == 0.0);
   set(folder, "intel-rapl:0", "energy_uj", 9'500'000);
   set(folder, "intel-rapl:1", "energy_uj", 1'000'000);
-  set(folder, "intel-rapl:0:0", "energy_uj", 9'900'000);  // a part of the first
+  set(folder, "intel-rapl:0:0", "energy_uj", 9'900'000);  // a subzone of the first
   CHECK(*meter.joules() == Approx(0.5 + 2));
   std::filesystem::remove(folder.path("intel-rapl:1/energy_uj"));
   CHECK(meter.joules() == std::nullopt);

@@ -10,7 +10,7 @@ namespace {
 
 using namespace testing;
 
-/// A method that finds nothing, which a benchmark must refuse.
+/// A method that finds nothing, which a benchmark must reject.
 void lose_all(std::vector<docid_t>& common, std::span<const docid_t>, const IntersectionOptions&) { common.clear(); }
 
 }  // namespace

@@ -44,7 +44,7 @@ struct ReplaySubject {
   std::vector<const std::vector<WeightedList>*> queries;
 };
 
-/// The bytes of a front that a plan has of a list; 0 if none.
+/// The bytes of a list's front in a plan; 0 if there is none.
 std::uint64_t front_bytes(const CachePlan& plan, term_t term) {
   for (const CachedList& list : plan.lists)
     if (list.term == term) return list.bytes;
@@ -71,7 +71,7 @@ TEST_CASE("a replay with memory for all lists copies each once", "[measure][cach
 }
 
 TEST_CASE("batches that go through windows bring all but the plan's fronts", "[measure][cache][plan]") {
-  const ReplaySubject subject(6 * gpu::range_documents);  // of which each may be a window
+  const ReplaySubject subject(6 * gpu::range_documents);  // each may be a window
   Resources resources = subject.corpus.pipeline.resources;
   BenchPlans plans(subject.engine, subject.views, QueryKind::text, resources);
   gpu::GpuMemoryOptions memory;
@@ -112,7 +112,7 @@ TEST_CASE("batches that go through windows bring all but the plan's fronts", "[m
     blocks += sizeof(std::uint32_t) * largest;
   }
   CHECK(copied < bytes);
-  // Borders of windows lie in blocks, which come for both.
+  // Blocks at window borders are copied for both windows.
   CHECK(figures.counts.copied_bytes >= copied);
   CHECK(figures.counts.copied_bytes <= copied + (figures.windows - 1) * blocks);
   CHECK(figures.counts.bytes == std::max(bytes, figures.counts.copied_bytes));
@@ -127,10 +127,10 @@ TEST_CASE("batches that go through windows bring all but the plan's fronts", "[m
   CHECK(in_windows.windows > 3);
   CHECK(in_windows.window_lists == in_windows.windows * in_windows.counts.lists);
   CHECK(in_windows.counts.copied_bytes > bytes);
-  // Without windows, there are more batches instead.
+  // Without windows, there are more batches.
   of.by_windows = false;
   CHECK(subject.replay(of).batches > 1);
-  // What a plan keeps does not have to fit beside the rest.
+  // A plan's lists need no room beside the others.
   of.by_windows = true;
   of.arenas.words = bytes / sizeof(std::uint32_t) / 2 * 3;
   CHECK(subject.replay(of).windowed == 0);

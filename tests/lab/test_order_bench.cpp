@@ -56,7 +56,7 @@ TEST_CASE("Peak memory counts only what was used since the reset", "[measure]") 
   const std::uint64_t before = *peak_memory_bytes();
   {
     const Bytes held(held_bytes, 1);
-    keep(held.data());  // else clang optimizes the vector away
+    keep(held.data());  // keeps clang from optimizing the vector away
   }
   CHECK(*peak_memory_bytes() > before + held_bytes / 2);
   REQUIRE(reset_peak_memory());

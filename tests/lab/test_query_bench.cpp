@@ -30,7 +30,7 @@ struct SmallEngine {
   }
 };
 
-/// The exhaustive union, except that the last result of longer queries is a different document.
+/// The exhaustive union, but with a wrong last document for longer queries.
 void run_wrongly(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {
   run_or(context, lists, top);
   if (lists.size() < 3) return;
@@ -49,7 +49,7 @@ std::vector<QuerySetUp> all_set_ups(const QueryEngine& engine) {
   return set_ups;
 }
 
-/// Counts the progress that is reported.
+/// Counts reported progress.
 class CountingProgress : public NoProgress {
  public:
   void start(const std::string&, std::uint64_t total, const std::string&) override { total_ = total, done_ = 0; }
@@ -87,7 +87,7 @@ TEST_CASE("all algorithms are measured, by k and by length of queries", "[measur
     CHECK(figures.set_up.algorithm == set_ups[i].algorithm);
     CHECK(figures.set_up.k == set_ups[i].k);
     CHECK(figures.queries == texts.size());
-    // Each distinct term counts once, whether or not the algorithm finds it.
+    // Each distinct term counts once, whether the algorithm reads it or not.
     CHECK(figures.postings == 2 * everywhere + 2 * often);
     CHECK(figures.blocks == 2 * ((everywhere + 127) / 128 + (often + 127) / 128));
     CHECK(figures.counts.postings_scored > 0);

@@ -37,7 +37,7 @@ TEST_CASE("a summary has the fewest documents from which on a GPU is ahead", "[m
   CHECK(summaries[0].speedup == 4);
   CHECK_FALSE(summaries[0].threads_speedup);
   CHECK(summaries[1].ranker == "a");
-  CHECK(summaries[1].fewest_documents == 100);  // ahead with 1, too, but not with 10
+  CHECK(summaries[1].fewest_documents == 100);  // also faster with 1, but not with 10
   CHECK(summaries[1].speedup == 10);
   CHECK(summaries[1].threads_speedup == 2);
   CHECK_FALSE(summaries[2].fewest_documents);

@@ -7,7 +7,7 @@
 
 namespace quern::testing {
 
-/// 0, 1, 2 and so on: an order that changes nothing.
+/// The identity order: 0, 1, 2, ...
 inline std::vector<docid_t> first_documents(std::size_t count) {
   std::vector<docid_t> documents(count);
   std::iota(documents.begin(), documents.end(), docid_t{0});

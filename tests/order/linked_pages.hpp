@@ -6,12 +6,12 @@
 
 namespace quern::testing {
 
-/// A page of hypertext: its body is HTML.
+/// A page whose body is HTML.
 struct LinkedPage {
   std::string docno, url, body;
 };
 
-/// The pages in TRECWEB form.
+/// The pages in TRECWEB format.
 inline std::string trecweb_of(const std::vector<LinkedPage>& pages) {
   std::string text;
   for (const LinkedPage& page : pages)

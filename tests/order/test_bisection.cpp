@@ -23,7 +23,7 @@ namespace {
 
 using Terms = std::vector<std::uint32_t>;
 
-/// Documents of up to `length` terms, each term of a topic of its own with the odds `topical`.
+/// Documents of up to `length` terms, each term from the document's own topic with probability `topical`.
 std::vector<Terms> random_documents(std::size_t count, std::uint32_t topics, std::uint64_t length, RandomBits& random) {
   constexpr std::uint32_t terms_of_topic = 40;
   std::vector<Terms> documents(count);
@@ -46,7 +46,7 @@ std::uint32_t number_of_terms(const std::vector<Terms>& documents) {
   return most;
 }
 
-/// As sets over `terms`, which is overwritten.
+/// Documents as sets over `terms`, which is overwritten.
 std::vector<TermSet> sets_of(std::vector<Terms>& terms) {
   std::vector<TermSet> sets;
   for (Terms& document : terms)
@@ -61,7 +61,8 @@ std::vector<docid_t> numbers_of(std::span<const TermSet> sets) {
 }
 
 std::vector<docid_t> bisected(std::vector<Terms> documents, unsigned threads, BisectionOptions options = {}) {
-  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);  // more than there are cores
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
+                                  threads);  // may exceed the number of cores
   Resources resources = default_resources();
   resources.threads = threads;
   std::vector<TermSet> sets = sets_of(documents);
@@ -69,7 +70,7 @@ std::vector<docid_t> bisected(std::vector<Terms> documents, unsigned threads, Bi
   return numbers_of(sets);
 }
 
-/// Sum of log2 of all gaps, those of the first postings included.
+/// Sum of log2 of all gaps, including those of first postings.
 double log_gap_bits(const std::vector<Terms>& documents, const std::vector<docid_t>& order) {
   std::map<std::uint32_t, std::size_t> next;
   double bits = 0;
@@ -82,8 +83,8 @@ double log_gap_bits(const std::vector<Terms>& documents, const std::vector<docid
   return bits;
 }
 
-/// The cost that an exchange is to make smaller, by its definition: d log2(n / (d + 1)) for each half and each term
-/// that not all documents have, where n is half the documents.
+/// The cost that an exchange should reduce, by its definition: d log2(n / (d + 1)) for each half and each term that not
+/// all documents contain, where n is half the number of documents.
 double model_bits(const std::vector<Terms>& documents, const std::vector<bool>& in_first) {
   std::map<std::uint32_t, std::size_t> counts[2];
   for (std::size_t i = 0; i < documents.size(); ++i)
@@ -115,7 +116,7 @@ std::vector<float> log_gains(std::size_t count) {
   return gains;
 }
 
-/// One split of all documents: numbers in the order afterwards.
+/// One split of all documents: document numbers in the resulting order.
 std::vector<docid_t> split(std::vector<Terms> documents, unsigned iterations) {
   const std::vector<float> gains = log_gains(documents.size());
   RangeSplit split(gains);
@@ -125,8 +126,8 @@ std::vector<docid_t> split(std::vector<Terms> documents, unsigned iterations) {
   return numbers_of(sets);
 }
 
-/// The order after one exchange, by its definition: the documents that cost least in the first half go there. False
-/// where it would be rounding that decides.
+/// The order after one exchange, by its definition: the documents with the lowest cost in the first half go there.
+/// False if rounding would decide.
 bool first_exchange(const std::vector<Terms>& documents, std::vector<docid_t>& order) {
   order = testing::first_documents(documents.size());
   std::vector<bool> in_first = first_half(order);
@@ -184,7 +185,7 @@ TEST_CASE("Bisection gives a permutation, the same for any number of threads", "
   }
 }
 
-TEST_CASE("An exchange moves the documents that save most by it", "[order][property]") {
+TEST_CASE("An exchange moves the documents that gain most from it", "[order][property]") {
   RandomBits random(73);
   int compared = 0;
   for (int repeat = 0; repeat < 120; ++repeat) {
@@ -198,7 +199,7 @@ TEST_CASE("An exchange moves the documents that save most by it", "[order][prope
   CHECK(compared > 30);
 }
 
-TEST_CASE("Splitting makes the modelled gaps of two halves smaller", "[order]") {
+TEST_CASE("Splitting shrinks the modelled gaps of both halves", "[order]") {
   RandomBits random(79);
   for (int repeat = 0; repeat < 10; ++repeat) {
     const std::vector<Terms> documents = random_documents(300, 6, 25, random);
@@ -207,7 +208,7 @@ TEST_CASE("Splitting makes the modelled gaps of two halves smaller", "[order]") 
   }
 }
 
-TEST_CASE("Two interleaved topics come apart", "[order]") {
+TEST_CASE("Two interleaved topics are separated", "[order]") {
   std::vector<Terms> documents(64);
   RandomBits random(83);
   for (std::size_t i = 0; i < documents.size(); ++i)
@@ -220,7 +221,7 @@ TEST_CASE("Two interleaved topics come apart", "[order]") {
   }
 }
 
-TEST_CASE("Bisection makes gaps smaller than a random order does", "[order][property]") {
+TEST_CASE("Bisection gives smaller gaps than a random order", "[order][property]") {
   RandomBits random(89);
   const std::vector<Terms> documents = random_documents(3000, 50, 40, random);
   CHECK(log_gap_bits(documents, bisected(documents, 2)) <
@@ -237,7 +238,7 @@ TEST_CASE("Documents that bisection can't distinguish keep their order", "[order
   }
 }
 
-TEST_CASE("Documents that list a term several times, as in damaged collections, are ordered without error", "[order]") {
+TEST_CASE("Duplicate terms in a document, as in damaged collections, are not an error", "[order]") {
   RandomBits random(97);
   std::vector<Terms> documents = random_documents(40, 4, 10, random);
   for (std::size_t i = 0; i < documents.size(); i += 3) documents[i].insert(documents[i].end(), 100, 5);
@@ -252,7 +253,7 @@ TEST_CASE("Ranges that are small enough keep their order", "[order]") {
   CHECK(bisected(documents, 2, {8, 0}) == testing::first_documents(50));
 }
 
-TEST_CASE("A collection's bisection depends neither on threads nor on memory, nor on its chunks", "[order][property]") {
+TEST_CASE("A collection's bisection does not depend on threads, memory or chunks", "[order][property]") {
   const TemporaryFolder folder;
   RandomBits random(101);
   const std::vector<Terms> documents = random_documents(700, 20, 25, random);
@@ -277,7 +278,7 @@ TEST_CASE("Collections of a few documents, some of them empty, are bisected", "[
   }
 }
 
-TEST_CASE("Bisection that does not fit the memory says how much it needs", "[order]") {
+TEST_CASE("Bisection that does not fit in memory reports the size that it needs", "[order]") {
   const TemporaryFolder folder;
   RandomBits random(103);
   const CollectionReader collection = testing::collection_of(folder, pages_of(random_documents(700, 20, 25, random)));

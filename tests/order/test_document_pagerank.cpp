@@ -35,7 +35,7 @@ Made make(const CollectionReader& collection, const TemporaryFolder& folder, Ord
 
 }  // namespace
 
-TEST_CASE("Every order has PageRank by docID of links if asked for it", "[order][pagerank]") {
+TEST_CASE("Every order has PageRank by docID from links on request", "[order][pagerank]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::linked_collection(folder, three_pages(true));
   // a = c = x, b = x + 1.7 x.
@@ -53,7 +53,7 @@ TEST_CASE("Every order has PageRank by docID of links if asked for it", "[order]
   }
 }
 
-TEST_CASE("Unless asked only the order that needs PageRank has any, of links", "[order][pagerank]") {
+TEST_CASE("By default only the order that needs PageRank has it, from links", "[order][pagerank]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::linked_collection(folder, three_pages(true));
   for (const OrderMethod* method : all_orders()) {
@@ -72,8 +72,7 @@ TEST_CASE("Unless asked only the order that needs PageRank has any, of links", "
   }
 }
 
-TEST_CASE("what PageRank comes from is none, links or a file, and a file of links allows nothing else",
-          "[order][pagerank]") {
+TEST_CASE("PageRank comes from nothing, links or a file, and a link file excludes the others", "[order][pagerank]") {
   const auto is = [](const PagerankInput& input, PagerankFrom from, const std::string& file = {}) {
     return input.from == from && input.file == file;
   };
@@ -88,7 +87,7 @@ TEST_CASE("what PageRank comes from is none, links or a file, and a file of link
                     Catch::Contains(std::string("without ") + option_name<"pagerank"> + " scores"));
 }
 
-TEST_CASE("PageRank of pages without links is the same for all", "[order][pagerank]") {
+TEST_CASE("Pages without links all have the same PageRank", "[order][pagerank]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::linked_collection(folder, three_pages(false));
   for (const OrderMethod* method : all_orders()) {
@@ -162,7 +161,7 @@ TEST_CASE("PageRank is the same if names and links do not fit in memory", "[orde
     const auto make_in = [&](std::uint64_t memory_bytes) {
       return document_pagerank(collection, input, testing::small_resources(folder, 2, memory_bytes));
     };
-    // 20 bytes per document, where tables of names and links take more than twice of that.
+    // 20 bytes per document, while tables of names and links take more than twice that.
     const DocumentPagerank large = make_in(64 << 20), small = make_in(count * 20);
     CHECK(small.ranks == large.ranks);
     CHECK(small.report.links == large.report.links);
@@ -175,7 +174,7 @@ TEST_CASE("PageRank is the same if names and links do not fit in memory", "[orde
   }
 }
 
-TEST_CASE("What PageRank needs is refused before anything is read", "[order][pagerank]") {
+TEST_CASE("PageRank that needs too much memory is refused before reading", "[order][pagerank]") {
   const TemporaryFolder folder;
   const Resources resources = testing::small_resources(folder, 16, 64 << 20);
   OrderOptions url;

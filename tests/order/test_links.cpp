@@ -41,7 +41,7 @@ void check_sum(const LinkCounts& counts) {
 
 }  // namespace
 
-TEST_CASE("Links lead to the pages whose URL is the same when it is normalised", "[order][links]") {
+TEST_CASE("Links lead to the pages with the same normalised URL", "[order][links]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::linked_collection(
       folder, {{"a", "http://h.example/a", "<a href='B#part'>x</a> <a href='/%42?'>x</a> <a href='b%7e%2f'>x</a>"},
@@ -51,7 +51,7 @@ TEST_CASE("Links lead to the pages whose URL is the same when it is normalised",
                 "<a href='http://other.example/'>x</a><a href='/gone#1'>x</a>"
                 "<a href='gone#2'>x</a>"}});
   const ReadGraph read = graph_of_collection(collection, testing::small_resources(folder));
-  // "/%42?" has an empty query, which is not the same as none.
+  // "/%42?" has an empty query, which differs from no query.
   CHECK(edges_of(in_memory(read)) == Edges{{0, 1}, {0, 2}, {1, 0}, {2, 3}});
   CHECK(in_memory(read).out_degrees == std::vector<std::uint32_t>{2, 1, 1, 0});
   CHECK(read.counts.links == 11);
@@ -78,7 +78,7 @@ TEST_CASE("Of documents that share a URL the first gets the links, without links
   check_sum(read.counts);
 }
 
-TEST_CASE("Links that random pages draw are those of a model, for any number of threads", "[order][links][property]") {
+TEST_CASE("Links of random pages match a model, for any number of threads", "[order][links][property]") {
   RandomBits random(97);
   const TemporaryFolder folder;
   std::vector<LinkedPage> pages;
@@ -108,7 +108,7 @@ TEST_CASE("Links that random pages draw are those of a model, for any number of 
     CHECK(std::is_sorted(row.begin(), row.end()));
   }
 
-  // What --links prints makes the same graph when it is read as a file.
+  // The output of --links gives the same graph when read as a file.
   std::string lines;
   list_links(collection, testing::small_resources(folder),
              [&](std::string_view from, std::string_view to) { lines.append(from).append("\t").append(to) += '\n'; });
@@ -119,7 +119,7 @@ TEST_CASE("Links that random pages draw are those of a model, for any number of 
   CHECK(in_memory(again).out_degrees == in_memory(read).out_degrees);
 }
 
-TEST_CASE("A link file's lines are edges once, to themselves, or to nowhere", "[order][links]") {
+TEST_CASE("A link file's lines are distinct edges, self-links or unknown", "[order][links]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::linked_collection(
       folder, {{"a", "http://h.example/a", ""}, {"b", "", ""}, {"c", "http://h.example/c", ""}});
@@ -136,7 +136,7 @@ TEST_CASE("A link file's lines are edges once, to themselves, or to nowhere", "[
   CHECK(read.file_hash == hash_text(xxh3(as_bytes(lines))));
 }
 
-TEST_CASE("Without a collection a link file's names are documents as they come", "[order][links]") {
+TEST_CASE("Without a collection a link file's names are documents in order of occurrence", "[order][links]") {
   const TemporaryFolder folder;
   const std::string file = folder.write("links.tsv", "x\ty\nx\tz\ny\tx\nx\ty\n");
   const Resources resources = testing::small_resources(folder);
@@ -146,7 +146,7 @@ TEST_CASE("Without a collection a link file's names are documents as they come",
   CHECK(graph_of_link_file(file, 5, resources).documents == 5);
 }
 
-TEST_CASE("A graph that does not fit in the memory budget lies in a file", "[order][links]") {
+TEST_CASE("A graph that does not fit in the memory budget is in a file", "[order][links]") {
   const TemporaryFolder folder;
   EdgeSpool edges(folder.path(""));
   for (docid_t i = 0; i < 100; ++i) edges.add({i, i + 1});
@@ -159,7 +159,7 @@ TEST_CASE("A graph that does not fit in the memory budget lies in a file", "[ord
   CHECK_THROWS_WITH(is_in_memory(19000), Catch::Contains("PageRank of 1000 documents needs"));
 }
 
-TEST_CASE("Links are the same whether documents are looked up in memory or by sorting", "[order][links][property]") {
+TEST_CASE("Links are the same from lookups in memory and by sorting", "[order][links][property]") {
   RandomBits random(41);
   const TemporaryFolder folder;
   std::vector<LinkedPage> pages;

@@ -30,7 +30,7 @@ std::vector<Page> pages_with_urls(std::size_t count, std::uint64_t without_one_i
     Page page{"d" + std::to_string(i), "", "", "text"};
     if (random.below(without_one_in) != 0) {
       const char* hosts[] = {"www.b.example", "a.example", "b.example", "www.a.example:8080"};
-      // Few paths: some URLs come twice, and then the corpus's order counts.
+      // Few paths: some URLs occur twice, and the corpus's order decides.
       page.url = std::string("http://") + hosts[random.below(4)] + "/" + std::to_string(random.below(count / 4)) +
                  std::string(random.below(400), 'x');
     }
@@ -47,7 +47,7 @@ TEST_CASE("The natural order is the corpus's", "[order]") {
   CHECK(compute(collection, folder, OrderBy::natural) == testing::first_documents(100));
 }
 
-TEST_CASE("The random order is a permutation that its seed alone decides", "[order]") {
+TEST_CASE("The random order is a permutation that depends only on its seed", "[order]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::collection_of(folder, pages_with_urls(500, 3));
   const std::vector<docid_t> first = compute(collection, folder, OrderBy::random, 1);
@@ -57,7 +57,7 @@ TEST_CASE("The random order is a permutation that its seed alone decides", "[ord
   std::vector<docid_t> sorted = first;
   std::sort(sorted.begin(), sorted.end());
   CHECK(sorted == testing::first_documents(500));
-  // Fisher and Yates's shuffle with the numbers of the seed 1: the same on every system.
+  // The Fisher-Yates shuffle with the numbers of seed 1: the same on every system.
   const CollectionReader tiny = testing::collection_of(folder, pages_with_urls(5, 3));
   RandomBits random(1);
   std::vector<docid_t> wanted = testing::first_documents(5);
@@ -67,7 +67,7 @@ TEST_CASE("The random order is a permutation that its seed alone decides", "[ord
 
 TEST_CASE("The URL order sorts by host and path, documents without a URL last", "[order][property]") {
   const TemporaryFolder folder;
-  // Keys of about 200 bytes: more than the megabyte that sorting has at least.
+  // Keys of about 200 bytes: more than the minimum of one megabyte for sorting.
   const std::vector<Page> pages = pages_with_urls(6000, 5);
   const CollectionReader collection = testing::collection_of(folder, pages, 100000);
   REQUIRE(collection.manifest().documents_without_url > 500);
@@ -103,7 +103,7 @@ TEST_CASE("Each order has a method, and auto chooses url if all documents have a
   CHECK(automatic_order(manifest) == OrderBy::natural);
 }
 
-TEST_CASE("An order that does not fit the memory is refused before it is made", "[order]") {
+TEST_CASE("An order that does not fit in memory is refused before it is computed", "[order]") {
   const TemporaryFolder folder;
   const Resources resources = testing::small_resources(folder, 1, 8000);
   CHECK_NOTHROW(check_order_memory(1000, 8, resources));

@@ -23,7 +23,7 @@ std::vector<double> ranks_of(const TemporaryFolder& folder, const InLinks& graph
   return pagerank.ranks;
 }
 
-/// Random edges, without self-links; some come twice, and the last documents have no links.
+/// Random edges without self-links; some are duplicates, and the last documents have no links.
 std::vector<LinkEdge> random_edges(docid_t documents, std::size_t count, std::uint64_t seed) {
   RandomBits random(seed);
   std::vector<LinkEdge> edges;
@@ -35,7 +35,7 @@ std::vector<LinkEdge> random_edges(docid_t documents, std::size_t count, std::ui
   return edges;
 }
 
-/// The transition matrix with everything in it, multiplied until nothing moves.
+/// Multiplies by the full transition matrix until nothing changes.
 std::vector<double> dense_pagerank(docid_t documents, const std::vector<LinkEdge>& edges) {
   std::vector<std::vector<bool>> links(documents, std::vector<bool>(documents));
   for (const LinkEdge edge : edges) links[edge.from][edge.to] = true;
@@ -94,9 +94,9 @@ TEST_CASE("PageRank of random graphs is that of a dense power iteration", "[orde
     }
 }
 
-TEST_CASE("PageRank of a graph in a file has the bits of one in memory", "[order][pagerank][property]") {
+TEST_CASE("PageRank has the same bits for graphs in files and in memory", "[order][pagerank][property]") {
   const TemporaryFolder folder;
-  // More than one run of rows, a document with many links to it, documents without any.
+  // Several runs of rows, a document with many links to it, documents without any.
   const docid_t documents = 40000;
   std::vector<LinkEdge> edges = random_edges(documents / 2, 90000, 8);
   for (docid_t i = 1; i < documents; ++i) edges.push_back({i, 0});
@@ -136,7 +136,7 @@ TEST_CASE("PageRank of an empty graph is empty; without links it is the same for
   CHECK(ranks_of(folder, graph_of(folder, 1, {})) == std::vector<double>{1});
 }
 
-TEST_CASE("Iterations that end too early say so", "[order][pagerank]") {
+TEST_CASE("Iterations that end too early are reported", "[order][pagerank]") {
   const TemporaryFolder folder;
   PagerankOptions options;
   options.max_iterations = 3;

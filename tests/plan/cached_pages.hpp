@@ -10,12 +10,11 @@
 #include "index/pipeline/query_checks.hpp"
 #include "index/pipeline/ranked_pages.hpp"
 
-/// An index and a log for tests of cache plans, and what the log reads of the lists by a straightforward
-/// implementation.
+/// An index and a log for tests of cache plans, and the log's use of lists by a straightforward implementation.
 namespace quern::testing {
 
 inline constexpr double alpha = 0.4;
-/// The smallest block size for which lists in the lexicon, of at most 16 postings, are one block.
+/// The smallest block size at which lists in the lexicon, of at most 16 postings, are one block.
 inline constexpr unsigned tiny = 16;
 
 /// An index in the order of global scores with tiny blocks, and a plain scorer of the same documents.
@@ -43,10 +42,10 @@ class CachedPages {
   std::vector<std::vector<std::string>> log;
 };
 
-/// A query as in Wang et al.: candidates of the shortest list in rounds, none skipped.
+/// A query as in Wang et al.: reads candidates from the shortest list in rounds and skips none.
 struct PlainQuery {
   std::vector<std::string> terms;  ///< distinct, in the order of summation
-  std::vector<docid_t> ends;       ///< one more than the last document in all lists up to this one; 0: none
+  std::vector<docid_t> ends;       ///< one past the last document in all lists up to this one; 0: none
   bool known = true;
 };
 
@@ -101,7 +100,7 @@ struct PlainDemand {
   std::vector<std::uint64_t> visits;
 };
 
-/// What a log reads of each list, block by block.
+/// A log's use of each list, block by block.
 inline std::map<std::string, PlainDemand> plain_demand(const CachedPages& pages, const DemandOptions& options,
                                                        std::size_t block) {
   std::map<std::string, PlainDemand> demands;
@@ -114,11 +113,11 @@ inline std::map<std::string, PlainDemand> plain_demand(const CachedPages& pages,
       ++demand.queries;
       demand.visits.resize((list.size() + block - 1) / block);
       if (options.kind == VisitKind::visited) {
-        // A block is visited if one of its documents is not after the last one found.
+        // A block is visited if it contains a document up to the last one found.
         for (std::size_t b = 0; b < demand.visits.size(); ++b)
           demand.visits[b] += list[b * block].docid < query.ends[i];
       } else {
-        // A document is looked up in the first block that does not end before it.
+        // Documents are looked up in the first block that does not end before them.
         const docid_t end = query.ends[i == 0 ? 0 : i - 1];
         for (std::size_t b = 0; b < demand.visits.size(); ++b)
           demand.visits[b] += end > 0 && (b == 0 || list[b * block - 1].docid < end - 1);

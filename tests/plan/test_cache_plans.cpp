@@ -36,7 +36,7 @@ TEST_CASE("a log's distinct queries are those with different terms, with any amo
   LogQueries log({}, pipeline.resources);
   log.add("");
   for (std::uint64_t place = 1; place <= 20000; ++place) {
-    // One query is so frequent that its places are more than a sixteenth of the memory.
+    // One query is so frequent that its places exceed a sixteenth of the memory.
     std::vector<std::string> terms;
     for (std::uint64_t size = random.below(4); terms.size() < size;)
       terms.push_back("w" + std::to_string(random.below(60)));
@@ -83,7 +83,7 @@ TEST_CASE("policies admit blocks by their definitions, within the budget", "[cac
         CacheAdmission admission(blocks, budget, lambda);
         policy->admit(demand, admission);
         const auto limit = [&](const PostingList& list) -> std::uint64_t {
-          if (list.df <= tiny) return 0;  // comes with its queries
+          if (list.df <= tiny) return 0;  // transferred with its queries
           const auto postings = static_cast<std::uint64_t>(lambda * static_cast<double>(list.df));
           return postings == list.df ? blocks.count(list) : std::max<std::uint64_t>(1, postings / blocks.size());
         };
@@ -156,7 +156,7 @@ TEST_CASE("a list takes its coded words, and its impacts if scores are quantized
           sum += whole;
           REQUIRE(blocks.bytes(list, 0) == 0);
           for (std::uint64_t n = 1; n < blocks.count(list); ++n) {
-            // An impact takes the list's width; each block begins with a word of its own.
+            // Impacts have the list's width; each block begins at a new word.
             const std::uint64_t words_per_block = (std::uint64_t{block_size} * list.impact_width + 31) / 32;
             const std::uint64_t impacts = impact_words > 0 ? n * ratio * words_per_block : 0;
             REQUIRE(blocks.bytes(list, n) == 4 * (list.block_offset[n * ratio] + impacts));
@@ -268,8 +268,8 @@ TEST_CASE("a plan that does not fit in the memory is refused, with what it needs
 }
 
 TEST_CASE("visited blocks come first, ties go to the term with more queries", "[cache]") {
-  // As in figure 2 of Wang et al.: blocks that two or more queries visit are cached, and of the blocks that one query
-  // visits those of the list with more queries.
+  // As in figure 2 of Wang et al.: caches the blocks that two or more queries visit, and then, of those that one query
+  // visits, the blocks of lists with more queries.
   const CachedPages pages(tiny);
   const CacheBlocks blocks(pages.index, tiny);
   std::vector<PostingList> lists;
@@ -286,7 +286,7 @@ TEST_CASE("visited blocks come first, ties go to the term with more queries", "[
     demand.visits.insert(demand.visits.end(), visits[i].begin(), visits[i].end());
     demand.visits.resize(demand.lists.back().first_visit + count);
   }
-  // Space for the five blocks with two visits, the second list's two others, and one of the third list's.
+  // Room for the five blocks with two visits, two more of the second list, and one of the third.
   const std::uint64_t budget = blocks.bytes(lists[1], 5) + blocks.bytes(lists[2], 3);
   CacheAdmission admission(blocks, budget, 1);
   cache_policy_named("vfb").admit(demand, admission);

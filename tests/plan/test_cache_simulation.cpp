@@ -17,7 +17,7 @@ TEST_CASE("a simulated cache transfers, hits and post-processes by its definitio
   const CacheBlocks blocks(pages.index, 2 * tiny);
   LogQueries log(pages.index.manifest().analyzer, pages.pages.pipeline.resources);
   add_all(pages, log);
-  // So little memory that lists are looked up again and again.
+  // So little memory that lists are looked up repeatedly.
   Resources resources = pages.pages.pipeline.resources;
   resources.memory_bytes = 1 << 14;
   const CacheTrace trace(pages.engine, log, 3, 2 * tiny, resources);
@@ -48,7 +48,7 @@ TEST_CASE("a simulated cache transfers, hits and post-processes by its definitio
       for (std::size_t i = 0; i < query.terms.size(); ++i) {
         const auto& postings = pages.model.lists().at(query.terms[i]);
         const PostingList list = *pages.index.find(query.terms[i]);
-        if (postings.size() <= tiny) continue;  // comes with the query
+        if (postings.size() <= tiny) continue;  // transferred with the query
         const std::uint64_t n = blocks_kept(list.number), bytes = blocks.bytes(list, blocks.count(list));
         ++wanted.list_requests;
         wanted.list_hits += n > 0;

@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 
-/// Costs of queries: fitted to times, tested on others, asked for, or built in.
+/// Costs of queries: fitted, tested on other times, looked up, and built in.
 namespace quern {
 namespace {
 
@@ -19,7 +19,7 @@ QueryFeatures random_features(RandomBits& random) {
   return of;
 }
 
-/// Queries that take 2 + postings / 1000 us by `or`, and the square root of the shortest list by `and`.
+/// Times of 2 + postings / 1000 us for `or`, and the square root of the shortest list for `and`.
 QueryTimeTable some_times(std::uint64_t seed, std::size_t queries) {
   RandomBits random(seed);
   QueryTimeTable times;
@@ -106,7 +106,7 @@ TEST_CASE("times of different indexes, scorings or devices are not mixed", "[sch
     both[1].*member = "other";
     both[1].name = "second.tsv";
     CHECK_THROWS_WITH(fit_costs(both), Catch::Matchers::StartsWith("second.tsv is of another "));
-    // What one file does not say, the other may.
+    // A file may lack values that the other has.
     both[0].*member = "";
     CHECK(fit_costs(both).functions.size() == 2);
   }
@@ -124,7 +124,7 @@ TEST_CASE("where times have rates, costs are what queries add to batches that fo
     times.rows.push_back(row);
   }
   const CostTable alone = fit_costs({&times, 1});
-  // The rate of `or` is twice what its times say, and no other rate matters.
+  // The rate of `or` is twice what its times imply; other rates don't matter.
   times.rates.push_back({"or", "range", 10, 16, 2e6 * 500 / sum_us});
   times.rates.push_back({"or", "ding", 10, 16, 1});
   times.rates.push_back({"or", "range", 11, 16, 1e9});
@@ -138,12 +138,12 @@ TEST_CASE("where times have rates, costs are what queries add to batches that fo
             Approx(cost_us(alone.functions[i], row.features) * (halved ? 0.5 : 1)).epsilon(1e-6));
     CHECK(test_costs(function, {&times, 1}).error < 0.05);
   }
-  // Of several rates of a kind, the last one counts.
+  // The last of several matching rates counts.
   times.rates.push_back(times.rates.front());
   times.rates.front().per_second *= 2;
   CHECK(cost_us(fit_costs({&times, 1}).functions[2], times.rows[0].features) ==
         Approx(cost_us(joining.functions[2], times.rows[0].features)));
-  // A rate that is lower than the times say means that nothing overlaps.
+  // A rate lower than the times imply means that nothing overlaps.
   for (BatchRate& rate : times.rates) rate.per_second = 1;
   const CostTable serial = fit_costs({&times, 1});
   for (std::size_t i = 0; i < alone.functions.size(); ++i)
@@ -164,7 +164,7 @@ TEST_CASE("a correction comes to what queries take, whatever was predicted, and 
     }
     CHECK(correction.factor() > 0.8 * real);
     CHECK(correction.factor() < 1.25 * real);
-    // Also if what was predicted for all of them was known before the first was answered.
+    // Also if all predictions were made before the first answer.
     for (unsigned i = 0; i < 10000; ++i) correction.learn(100, 1.2 * 100);
     CHECK(correction.factor() == Approx(1.2));
   }

@@ -40,9 +40,9 @@ TEST_CASE("streams have the times of both devices, and what a batch takes beside
   const MeasuredStream stream = measured_stream(times, by_and, nullptr);
   CHECK(stream.has_cpu);
   CHECK(stream.has_gpu);
-  // A batch of 16 takes 144 us, 96 of which are not added by its queries.
+  // A batch of 16 takes 144 us, of which 96 are overhead.
   CHECK(stream.gpu_overhead.us(16) == Approx(16 * (9 - 3)));
-  // More than one alone takes besides.
+  // More than the overhead of a single query.
   CHECK(stream.gpu_overhead.us(1) == Approx(55 - 3));
   CHECK(stream.gpu_overhead.us(136) == Approx(48));
   CHECK(stream.gpu_overhead.us(256) == 0);
@@ -75,12 +75,12 @@ TEST_CASE("streams have the times of both devices, and what a batch takes beside
 }
 
 TEST_CASE("rates say for how long batches keep a GPU busy, and the rest of their times passes besides", "[schedule]") {
-  // The third was not asked alone, and takes long in any batch.
+  // The third was not measured alone, and takes long in any batch.
   std::vector<QueryTimeTable> times = {
       table({row(1, Processor::gpu, 1, 50), row(2, Processor::gpu, 1, 60), row(1, Processor::gpu, 4, 20),
              row(2, Processor::gpu, 4, 20), row(3, Processor::gpu, 4, 50), row(1, Processor::gpu, 16, 8),
              row(2, Processor::gpu, 16, 10), row(3, Processor::gpu, 16, 30)})};
-  // A batch of 4 keeps it for 40 us of 120, one of 16 for 64 of 256, and a query alone as 4 do.
+  // A batch of 4 keeps the GPU busy for 40 us of 120, one of 16 for 64 of 256, and a single query like 4.
   times[0].rates = {{"and", "range", 10, 4, 1e5}, {"and", "range", 10, 16, 2.5e5}, {"or", "range", 10, 16, 1},
                     {"and", "ding", 10, 16, 1},   {"and", "range", 20, 16, 1},     {"and", "range", 10, 64, 1}};
   const MeasuredStream stream = measured_stream(times, by_and, nullptr);
@@ -93,7 +93,7 @@ TEST_CASE("rates say for how long batches keep a GPU busy, and the rest of their
   CHECK(stream.gpu_latency.us(1) == Approx((48 + 57.5) / 2 - 24));
   CHECK(stream.expected_batch_us() == Approx((48 + 57.5) / 2));
   for (std::size_t i = 0; i < 3; ++i) CHECK(stream.queries[i].gpu_us == Approx(times[0].rows[5 + i].us / 4));
-  // No batch keeps it for longer than it takes.
+  // No batch keeps the GPU busy for longer than it takes.
   times[0].rates = {{"and", "range", 10, 4, 1}, {"and", "range", 10, 16, 2}};
   const MeasuredStream slow = measured_stream(times, by_and, nullptr);
   CHECK(slow.gpu_latency.us(4) == 0);

@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 
-/// Model trees find functions that they can express, and no more than is there.
+/// Model trees recover functions that they can express, and don't overfit.
 namespace quern {
 namespace {
 

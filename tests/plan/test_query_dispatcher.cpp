@@ -11,13 +11,14 @@
 
 #include "catch.hpp"
 
-/// Streams on threads that stand for processors: nothing lost, nothing twice, whatever the schedule and whoever fails.
+/// Streams on threads that stand for processors: no query is lost or answered twice, with any schedule and any
+/// failures.
 namespace quern {
 namespace {
 
 using namespace std::chrono_literals;
 
-/// Counts how often each query was answered.
+/// Counts the answers to each query.
 class Answers {
  public:
   explicit Answers(std::size_t queries) : times_(queries) {}
@@ -38,7 +39,7 @@ class Answers {
   std::vector<std::atomic<unsigned>> times_;
 };
 
-/// Answers at once; from the `fails_at`th call on it throws.
+/// A worker that answers at once; throws from the `fails_at`th call on.
 DispatchWorker worker(Processor processor, std::size_t most, Answers& answers, unsigned fails_at = 0) {
   auto calls = std::make_shared<unsigned>(0);
   return {processor, most, [&answers, calls, fails_at](std::span<const WaitingQuery> queries) {
@@ -77,7 +78,7 @@ TEST_CASE("each query of a stream is answered once, by any schedule", "[schedule
         policy.make(some_options()),
         {worker(Processor::cpu, 8, answers), worker(Processor::cpu, 8, answers), worker(Processor::gpu, 50, answers)},
         100);
-    // Some one by one, others together, also more than may wait.
+    // Some one by one, others together, at times more than may wait.
     std::vector<WaitingQuery> arrived;
     for (std::size_t i = 0; i < queries; i += arrived.size()) {
       arrived.resize(std::min<std::size_t>(queries - i, 1 + random.below(2) * random.below(300)));
@@ -145,7 +146,7 @@ TEST_CASE("who submits waits while too many queries wait", "[schedule]") {
   });
   while (submitted < 5) std::this_thread::yield();
   std::this_thread::sleep_for(20ms);
-  CHECK(submitted <= 6);  // one is being answered
+  CHECK(submitted <= 6);  // one is in progress
   gate.unlock();
   sender.join();
   CHECK(dispatcher.finish().on_cpu == 20);
@@ -157,7 +158,7 @@ TEST_CASE("queries that nobody takes end a stream with an error", "[schedule]") 
   QueryDispatcher dispatcher(schedule_policy_named("gpu").make({}),
                              {worker(Processor::cpu, 1, answers), worker(Processor::cpu, 1, answers)}, 5);
   for (unsigned i = 0; i < 3; ++i) dispatcher.submit(query(i, random));
-  CHECK_THROWS_WITH(dispatcher.finish(), Catch::Contains("not there"));
+  CHECK_THROWS_WITH(dispatcher.finish(), Catch::Contains("without workers"));
   CHECK(answers.count() == 0);
 }
 

@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 
-/// The virtual clock, against what queueing theory and arithmetic say.
+/// The virtual clock against queueing theory and arithmetic.
 namespace quern {
 namespace {
 
@@ -34,13 +34,13 @@ TEST_CASE("arrivals are a Poisson process", "[schedule]") {
   double squares = 0;
   for (std::size_t i = 1; i < arrivals_us.size(); ++i)
     squares += (arrivals_us[i] - arrivals_us[i - 1]) * (arrivals_us[i] - arrivals_us[i - 1]);
-  CHECK(squares / 199999 == Approx(2e6).epsilon(0.03));  // twice the squared mean, as of exponential times
+  CHECK(squares / 199999 == Approx(2e6).epsilon(0.03));  // twice the squared mean, as for exponential times
   CHECK(poisson_arrivals(5, 1000, 3) == std::vector<double>(arrivals_us.begin(), arrivals_us.begin() + 5));
   CHECK(poisson_arrivals(5, 1000, 4) != poisson_arrivals(5, 1000, 3));
 }
 
 TEST_CASE("mean responses are those of queueing theory", "[schedule]") {
-  // Of random arrivals and fixed or exponential durations of 100 us: Pollaczek and Khinchine's formula. Over 400,000
+  // Random arrivals and fixed or exponential durations of 100 us, by Pollaczek and Khinchine's formula. Over 400,000
   // queries, the mean of the longest waits here deviates by less than 3 %.
   for (const double load : {0.5, 0.8}) {
     std::vector<SimulatedQuery> queries = stream(400000, 1e4 * load, 11, 100);
@@ -106,7 +106,7 @@ TEST_CASE("a GPU that is given several batches at a time works on one after the 
   machine.gpu_latency = BatchOverhead({{1, 50.0}});
   machine.max_batch = 9;
   machine.gpu_batches = 2;
-  // 0 to 10: the first, answered at 60; 20 to 30: the second, at 80; from 60 on, when there is room, to 80: the others.
+  // 0 to 10: the first, answered at 60; 20 to 30: the second, at 80; 60, when there is room, to 80: the others.
   const ScheduleFigures figures = simulate(queries, machine, "gpu");
   CHECK(figures.batches == 3);
   CHECK(figures.response.mean_us == Approx((60 + 60 + 100 + 90) / 4.0));
@@ -115,7 +115,7 @@ TEST_CASE("a GPU that is given several batches at a time works on one after the 
   queries[0].gpu_us = 100;
   machine.gpu_latency = BatchOverhead({{1, 5.0}});
   CHECK(simulate(queries, machine, "gpu").response.mean_us == Approx((105 + 95 + 105 + 95) / 4.0));
-  // The second GPU is free, and takes what arrives while the first one works.
+  // The second GPU is idle, and takes the queries that arrive while the first one works.
   machine.gpus = 2;
   CHECK(simulate(queries, machine, "gpu").response.mean_us == Approx((105 + 15 + 15 + 15) / 4.0));
   machine.gpu_batches = 0;
@@ -131,7 +131,7 @@ TEST_CASE("what idle processors take to begin, and batches by their size, is a p
   }
   SimulatedMachine machine;
   machine.hand_over_us = 3;
-  // The second is taken by a thread that was not idle.
+  // A thread that was not idle takes the second query.
   CHECK(simulate(queries, machine, "cpu").response.mean_us == Approx((13 + 22 + 13) / 3.0));
   machine.max_batch = 9;
   machine.gpu_overhead = BatchOverhead({{1, 20}, {3, 30}});
@@ -149,7 +149,7 @@ TEST_CASE("no queries, and no processor for them", "[schedule]") {
   CHECK(nothing.response.max_us == 0);
   SimulatedMachine without_gpu;
   without_gpu.gpus = 0;
-  CHECK_THROWS_WITH(simulate(stream(3, 10, 1, 1), without_gpu, "gpu"), Catch::Contains("does not have"));
+  CHECK_THROWS_WITH(simulate(stream(3, 10, 1, 1), without_gpu, "gpu"), Catch::Contains("the machine lacks"));
   SimulatedMachine without_cpu;
   without_cpu.cpu_threads = 0;
   CHECK_THROWS_AS(simulate(stream(3, 10, 1, 1), without_cpu, "cpu"), InvalidArgument);
@@ -158,7 +158,7 @@ TEST_CASE("no queries, and no processor for them", "[schedule]") {
 TEST_CASE("impossible streams and machines are refused", "[schedule]") {
   std::vector<SimulatedQuery> queries = stream(3, 10, 1, 1);
   std::swap(queries[0], queries[1]);
-  CHECK_THROWS_WITH(simulate(queries, {}), Catch::Contains("order of their arrivals"));
+  CHECK_THROWS_WITH(simulate(queries, {}), Catch::Contains("order of arrival"));
   for (double SimulatedQuery::*time : {&SimulatedQuery::cpu_us, &SimulatedQuery::gpu_us}) {
     for (const double wrong : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
       queries = stream(3, 10, 1, 1);

@@ -8,13 +8,13 @@
 
 #include "catch.hpp"
 
-/// Who takes which query, by hand and on random streams with a virtual clock.
+/// The assignment of queries to processors, by hand and on random streams with a virtual clock.
 namespace quern {
 namespace {
 
 using Numbers = std::vector<std::uint64_t>;
 
-/// A query that arrives at a time, with what it is expected to take on either device.
+/// A query with its arrival time and expected times on both devices.
 WaitingQuery waiting(std::uint64_t number, double cpu_us, double gpu_us, double arrival_us = 0,
                      double deadline_us = 0) {
   WaitingQuery query;
@@ -103,7 +103,7 @@ TEST_CASE("three queues: one's own first, then either's, then the other's", "[sc
   schedule->add(waiting(1, 10, 11));   // either's
   schedule->add(waiting(2, 10, 100));  // the CPU's
   schedule->add(waiting(3, 11, 10));   // either's
-  schedule->add(waiting(4, 50, 10));   // the GPU's, which the CPU answers less slowly
+  schedule->add(waiting(4, 50, 10));   // the GPU's, on which the CPU loses less
   CHECK(take(*schedule, cpu) == Numbers{2});
   CHECK(take(*schedule, cpu) == Numbers{1});
   CHECK(take(*schedule, cpu) == Numbers{3});
@@ -141,7 +141,7 @@ TEST_CASE("a query that has waited half of its time goes first, to the processor
   schedule->add(waiting(2, 80, 100, 0, 400));
   CHECK(take(*schedule, gpu, 1, 105) == Numbers{1});  // nothing is its own: either's
   schedule->add(waiting(1, 90, 100, 10, 200));
-  CHECK(take(*schedule, cpu, 1, 105) == Numbers{0});  // nobody has waited for long
+  CHECK(take(*schedule, cpu, 1, 105) == Numbers{0});  // no query has waited for long
   schedule->add(waiting(0, 1, 2, 0, 1000));
   CHECK(take(*schedule, cpu, 1, 110) == Numbers{1});  // half of 200
   CHECK(take(*schedule, cpu, 1, 110) == Numbers{0});
@@ -169,7 +169,7 @@ TEST_CASE("each query goes where it is predicted to end first, behind what waits
   options.gpu_batch_us = 50;
   const auto schedule = make("first", options);
   schedule->add(waiting(0, 20, 1));        // 20 before 51
-  CHECK(take(*schedule, gpu, 9).empty());  // it would not end it sooner
+  CHECK(take(*schedule, gpu, 9).empty());  // it would not end sooner
   CHECK(take(*schedule, cpu) == Numbers{0});
   schedule->add(waiting(1, 20, 1));  // 20 + 20 before 51
   schedule->add(waiting(2, 20, 1));  // 60 on the CPU
@@ -178,7 +178,7 @@ TEST_CASE("each query goes where it is predicted to end first, behind what waits
   CHECK(take(*schedule, cpu) == Numbers{1});
   schedule->ended(cpu, 0);
   schedule->ended(gpu, 0);
-  // The CPU is behind its time: a GPU without work ends sooner what waits there longest.
+  // The CPU is late: an idle GPU takes over the queries that would wait longest.
   for (std::uint64_t i = 10; i < 14; ++i) schedule->add(waiting(i, 15, 200));
   CHECK(schedule->size() == 4);
   CHECK(take(*schedule, cpu) == Numbers{10});
@@ -193,7 +193,7 @@ TEST_CASE("an idle GPU takes over as many queries as it will end sooner", "[sche
   CHECK(take(*schedule, gpu, 9) == Numbers{0});
   for (std::uint64_t i = 1; i < 9; ++i) schedule->add(waiting(i, 100, 90));  // on the CPU by 800
   CHECK(take(*schedule, cpu) == Numbers{1});
-  schedule->ended(gpu, 5);  // long before it was expected
+  schedule->ended(gpu, 5);  // long before expected
   // The last at 95 instead of 800, at 185 instead of 700, 275 and 600, 365 and 500; the next at 455 and not 400.
   CHECK(take(*schedule, gpu, 9, 5) == Numbers{8, 7, 6, 5});
   CHECK(take(*schedule, cpu, 1, 100) == Numbers{2});
@@ -212,14 +212,14 @@ TEST_CASE("a GPU that is given several batches at a time is expected to work on 
     return goes;
   };
   CHECK(goes_to_gpu(0, 81, 0));         // 80 on the GPU
-  CHECK(goes_to_gpu(1, 111, 0));        // 110: its 50 us pass while the other one runs, behind which it waits
+  CHECK(goes_to_gpu(1, 111, 0));        // 110: its 50 us pass while it waits for the other one
   CHECK_FALSE(goes_to_gpu(2, 159, 0));  // 160: a third one begins at 80
   schedule->ended(cpu, 0);
-  // The first batch ends after 100 us instead of 80: the second one is expected as much later.
+  // The first batch ends after 100 us instead of 80, which delays the second one as much.
   schedule->ended(gpu, 100);
   CHECK(goes_to_gpu(3, 81, 100));  // at 180 of the GPU
   schedule->ended(gpu, 130);
-  schedule->ended(gpu, 131);  // 49 us before it was expected
+  schedule->ended(gpu, 131);  // 49 us before expected
   CHECK(goes_to_gpu(4, 81, 131));
   schedule->ended(gpu, 211);
 }

@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 
-/// The throughput model of split memory, and the points that it is fitted to.
+/// The throughput model of split memory, and its points.
 namespace quern {
 namespace {
 
@@ -65,9 +65,9 @@ TEST_CASE("a fit never falls below 0, and reports when it is poor", "[cache]") {
   CHECK(steep.base == 0);
   CHECK(steep.over_x > 0);
   CHECK(steep.is_poor());
-  // As far from both, relative to the smaller and to the larger.
+  // Equal relative distances from both.
   CHECK(fit_inverse({{5, 7}, {5, 9}}).base == Approx((1.0 / 7 + 1.0 / 9) / (1.0 / 49 + 1.0 / 81)));
-  // 100 us for one query and 2 us in large batches count alike, where a constant and an inverse do not fit both.
+  // 100 us for one query and 2 us in large batches weigh equally, although a constant and an inverse can't fit both.
   const InverseFit wide = fit_inverse({{1, 100}, {16, 12}, {256, 3}, {4096, 2}, {16384, 2}});
   CHECK(wide.at(16384) == Approx(2).epsilon(0.2));
   CHECK(wide.at(1) == Approx(100).epsilon(0.25));
@@ -88,7 +88,7 @@ TEST_CASE("the curve has the largest buffer that meets the limit", "[cache][prop
       REQUIRE(split.cache_bytes + split.buffer_bytes <= 4e9);
       REQUIRE(split.response_us <= limit_us);
       REQUIRE(split.queries_per_second == Approx(throughput(split.cache_bytes, split.buffer_bytes)));
-      // A hundredth more does not fit the memory or does not meet the limit.
+      // One percent more exceeds the memory or the limit.
       const double larger = split.buffer_bytes * 1.01;
       const double bytes = model.transfer_bytes(split.cache_bytes);
       const double n = std::min(1e4, larger / bytes);
@@ -101,8 +101,8 @@ TEST_CASE("the curve has the largest buffer that meets the limit", "[cache][prop
 
 namespace {
 
-/// Of the 10 + 200 / n us, the host works 2 + 100 / n and the GPU 7 + 90 / n; 1 + 10 / n overlap with nothing. Half of
-/// a transfer keeps the host busy.
+/// Of 10 + 200 / n us, the host takes 2 + 100 / n and the GPU 7 + 90 / n; 1 + 10 / n overlap with nothing. Half of a
+/// transfer keeps the host busy.
 MeasuredPoints overlapped_points() {
   MeasuredPoints points = exact_points();
   for (const double n : {1.0, 10.0, 100.0, 10000.0}) {
@@ -128,16 +128,16 @@ TEST_CASE("with overlap, a query takes as long as the longest stage", "[cache]")
   CHECK(stages.in_turn_us() == 14);
   CHECK(stages.longest_us() == 7);
   CHECK(stages.overlapped_us() == 8);
-  // The first of two batches is made and copied, and the last is answered, while nothing else runs.
+  // Nothing else runs while the first of two batches is prepared and copied, and while the last is answered.
   CHECK(stages.overlapped_us(2) == 1 + 7 + (2 + 4) / 2.0);
   CHECK(stages.overlapped_us(1) == stages.in_turn_us());
-  // In 4 windows each, the shorter of transfer and work shows only once in each batch.
+  // In 4 windows each, a quarter of the shorter of transfer and work stays visible.
   CHECK(stages.overlapped_us(2, 4) ==
         stages.overlapped_us(2) - std::min(stages.transfer, stages.gpu) * (1 - 1 / 4.0) / 2);
   CHECK(stages.response_us() == 1 + 2 * 7);
   stages.transfer = 6;
   stages.gather = 5.5;
-  CHECK(stages.longest_us() == 7.5);  // the host makes a batch and gathers its lists
+  CHECK(stages.longest_us() == 7.5);  // the host prepares a batch and gathers its lists
   stages.transfer = 20;
   CHECK(stages.longest_us() == 20);
   CHECK(stages.response_us() == 1 + 2 * 20);

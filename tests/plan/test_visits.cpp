@@ -4,7 +4,7 @@
 #include "plan/cached_pages.hpp"
 #include "search/read_queries.hpp"
 
-/// What queries visit of their lists, against a plain AND in rounds.
+/// The visits of queries against a plain AND in rounds.
 namespace quern {
 
 using namespace testing;

@@ -108,7 +108,7 @@ def test_a_file_that_changed_since_the_plan_was_made_is_refused(whole, tmp_path)
 
 def test_a_split_of_the_same_documents_is_refused(whole, tmp_path):
     twin = shutil.copy(whole.files[0], tmp_path / "twin.trecweb")
-    with pytest.raises(StepError, match="was counted before"):
+    with pytest.raises(StepError, match="was already counted"):
         shards.run(shards.plan([whole.files[0], twin], tmp_path / "work", splits=2))
 
 

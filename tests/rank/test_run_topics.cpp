@@ -9,7 +9,7 @@
 #include "catch.hpp"
 #include "index/pipeline/pipeline.hpp"
 
-/// Runs, topics and judgements come together in any order of their lines, a topic at a time.
+/// Runs, topics and judgements are joined by topic, whatever the order of their lines.
 namespace quern {
 namespace {
 
@@ -17,7 +17,7 @@ using namespace testing;
 
 constexpr docid_t pages = 300;
 
-/// An index of pages D0, D1, ... in this order.
+/// An index of the pages D0, D1, ... in this order.
 struct PlainIndex {
   Pipeline pipeline;
   StageFile file;
@@ -88,7 +88,7 @@ TEST_CASE("topics come with their documents, texts and relevances, in the run's 
       std::map<std::string, std::vector<ScoredDocument>> documents;
       std::map<std::pair<std::string, docid_t>, std::int32_t> relevances;
       Run run(plain, std::uint64_t{1} << 20, judged);
-      // Of topics that the run has and of others, some twice with the same text.
+      // Topics in the run and others, some twice with the same text.
       for (std::size_t i = 0; i < 1200; ++i)
         run.topics->add_topic(std::to_string(i % 1000), "text of " + std::to_string(i % 1000));
       for (std::size_t i = 0; i < lines.size(); ++i) {

@@ -11,16 +11,15 @@
 
 #include "quern/formats/rankers/ranker_model.hpp"
 
-/// Scores as ranker_model.hpp defines them, word by word, to compare readers of models with what the models' makers
-/// predict.
+/// Scores exactly as defined in ranker_model.hpp, to compare model readers with the training programs' predictions.
 namespace quern::testing {
 
-/// Values of one document, by feature's number as the model has it, or by place.
+/// Values of one document, by the model's feature number or by index.
 using FeatureRow = std::vector<float>;
 
 constexpr float missing_value = std::numeric_limits<float>::quiet_NaN();
 
-/// What a tree compares, NaN if it is missing.
+/// The value that a tree compares; NaN if missing.
 inline float tree_input(const TreeInput& input, float x) {
   switch (input.kind) {
     case TreeInputKind::value:
@@ -83,7 +82,7 @@ inline float transformed(const Transformation& made, float x) {
   if (made.kind == TransformationKind::log_linear)
     return std::log(std::max(x, std::nextafter(-1.0f, 0.0f)) + 1) * made.p1 + made.p2;
   if (made.kind == TransformationKind::bucket) return made.p1 <= x && x < made.p2 ? 1 : 0;
-  std::abort();  // no test has one
+  std::abort();  // not used by tests
 }
 
 inline double plain_score(const NetworkModel& network, const FeatureRow& row) {
@@ -104,13 +103,13 @@ inline double plain_score(const NetworkModel& network, const FeatureRow& row) {
   return values.at(0);
 }
 
-/// Of values by place in RankerModel::features.
+/// Scores values indexed as in RankerModel::features.
 inline double plain_score(const RankerModel& model, const FeatureRow& row) {
   return std::visit([&](const auto& function) { return plain_score(function, row); }, model.function);
 }
 
-/// The values that a model's features have in `columns`, by their numbers; features without one have the value that
-/// `names` gives, by its place there.
+/// The values of a model's features in `columns`, by number; features without a number take the column at their name's
+/// index in `names`.
 inline FeatureRow row_for(const RankerModel& model, const FeatureRow& columns,
                           const std::vector<std::string>& names = {}) {
   FeatureRow row;
@@ -127,7 +126,7 @@ inline std::string ranker_data(const std::string& name) {
   return std::string(QUERN_SOURCE_DIR) + "/tests/rankers/data/" + name;
 }
 
-/// Rows of numbers; "nan" and "inf" too.
+/// Reads rows of numbers, including "nan" and "inf".
 inline std::vector<std::vector<double>> number_rows(const std::string& path) {
   std::ifstream in(path);
   std::vector<std::vector<double>> rows;
@@ -139,7 +138,7 @@ inline std::vector<std::vector<double>> number_rows(const std::string& path) {
   return rows;
 }
 
-/// The rows that the models in data/ were tried with: ten columns, numbered from 0.
+/// The test rows of the models in data/: ten columns, numbered from 0.
 inline std::vector<FeatureRow> model_inputs() {
   std::vector<FeatureRow> rows;
   for (const std::vector<double>& row : number_rows(ranker_data("inputs.tsv")))

@@ -30,7 +30,7 @@ double score_of(const RankerModel& model, const std::map<std::string, float>& va
   return plain_score(model, row);
 }
 
-/// A file of NumPy's, version 1, with that head and those bytes.
+/// A NumPy file, version 1, with this head and these bytes.
 std::string npy_file(const std::string& head, const std::string& bytes) {
   std::string file = "\x93NUMPY";
   file += '\1';
@@ -78,7 +78,7 @@ TEST_CASE("the example on the page of descriptions can be read, and scores what 
                          {"url.depth", 2.0f},
                          {"body.bm25", 4.0f},
                          {"title.matched", 1.0f}}) == 2);
-  // A missing value goes where the tree says, or to the right.
+  // A missing value goes to the tree's default side, or to the right.
   const FeatureRow nothing(model.features.size(), missing_value);
   CHECK(network.trees.leaves[leaf_of(network.trees, 0, nothing)] == 0.25);
 }
@@ -103,7 +103,7 @@ TEST_CASE("trees in descriptions nest to both sides, with parentheses and withou
     INFO(bad);
     CHECK_THROWS_WITH(trees_of(bad), Catch::Matchers::StartsWith("rank.ini, line 4: "));
   }
-  // As deep as a line is long: nothing recurses.
+  // As deep as a line is long: the parser doesn't recurse.
   std::string chain, open;
   for (int i = 0; i < 100'000; ++i) {
     chain += "a <= 1 ? 2 : ";
@@ -135,12 +135,12 @@ TEST_CASE("descriptions name files of trees and of weights", "[rankers]") {
   CHECK(model.features[0].number == 7);
   // The matrix is stored column by column: (1, 3) and (2, 4). Inputs are 5 and 4 · 0.5.
   CHECK(plain_score(model, {5}) == (5 + 3 * 2) * 10 + (2 * 5 + 4 * 2) * 100 - 2);
-  CHECK_THROWS_AS(described(ranker_head + "[inputs]\ntrees = trees.txt\n"), CorruptFile);  // nothing is beside it
+  CHECK_THROWS_AS(described(ranker_head + "[inputs]\ntrees = trees.txt\n"), CorruptFile);  // there are no other files
   const auto with = [&](const std::string& lines) { return read_ranker(folder.write("bad.ini", ranker_head + lines)); };
-  CHECK_THROWS_WITH(with("[inputs]\ntrees = bad.ini\n"), Catch::Contains("is no file of trees"));
+  CHECK_THROWS_WITH(with("[inputs]\ntrees = bad.ini\n"), Catch::Contains("is not a file of trees"));
   CHECK_THROWS_AS(with("[inputs]\ntrees = nothing.txt\n"), IoError);
   CHECK_THROWS_WITH(with("[inputs]\nlinear = 7\n[layer.1]\nweights = net.safetensors:c\n"),
-                    Catch::Contains("no tensor 'c', but b, w"));
+                    Catch::Contains("no tensor 'c'; it has b, w"));
 }
 
 TEST_CASE("descriptions that contradict themselves are refused with the line", "[rankers]") {
@@ -148,7 +148,7 @@ TEST_CASE("descriptions that contradict themselves are refused with the line", "
   CHECK_NOTHROW(described(sound));
   const std::pair<const char*, const char*> bad_lines[] = {
       {"[ranker]\nversion = 2\n", "rank.ini, line 2: "},
-      {"[ranker]\n[inputs]\nlinear = a\n[layer.1]\nweights = 1\n", "rank.ini: says no version"},
+      {"[ranker]\n[inputs]\nlinear = a\n[layer.1]\nweights = 1\n", "rank.ini: has no version"},
       {"[ranker]\nversion = 1\n", "rank.ini: has no [inputs]"},
       {"[ranker]\nversion = 1\n[]\n", "rank.ini, line 3: "},
       {"[ranker]\nversion = 1\nnonsense\n", "rank.ini, line 3: "},
@@ -201,17 +201,17 @@ TEST_CASE("NumPy's files are read in all of their types and orders", "[rankers]"
   };
   refused(npy_file(head(">f4", "False", "(6,)"), six), "save float32");
   refused(npy_file(head("<i8", "False", "(3,)"), six), "save float32");
-  refused(npy_file(head("<f4", "False", "(5,)"), six), "has 24 bytes of 5 numbers");
+  refused(npy_file(head("<f4", "False", "(5,)"), six), "has 24 bytes for 5 numbers");
   refused(npy_file(head("<f4", "False", "(7,)"), six), "bytes");
   refused(npy_file(head("<f4", "False", "(4294967296, 4294967296, 4)"), six), "dimensions");
-  refused(npy_file(head("<f4", "False", "(4294967296, 4294967296)"), six), "other bytes");
-  refused(npy_file(head("<f4", "False", "(0,)"), ""), "other bytes");
+  refused(npy_file(head("<f4", "False", "(4294967296, 4294967296)"), six), "its size does not fit its shape");
+  refused(npy_file(head("<f4", "False", "(0,)"), ""), "its size does not fit its shape");
   refused(npy_file(head("<f4", "Maybe", "(6,)"), six), "dictionary");
   refused(npy_file("{'descr': '<f4'}", six), "dictionary");
   refused(npy_file(head("<f4", "False", "(1,)"), bytes_of_numbers<float>({missing_value})), "not finite");
   refused(npy_file(head("<f8", "False", "(1,)"), bytes_of_numbers<double>({1e300})), "not finite");
   refused(npy_file(head("<f2", "False", "(1,)"), bytes_of_numbers<std::uint16_t>({0x7c00})), "not finite");
-  refused("\x93NUMPY", "is no NumPy file");
+  refused("\x93NUMPY", "is not a NumPy file");
   refused(npy_file(head("<f4", "False", "(6,)"), six).substr(0, 40), "ends within its head");
 }
 

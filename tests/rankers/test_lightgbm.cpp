@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "rankers/plain_scores.hpp"
 
-/// LightGBM's files by hand: what each kind of split does, and what is refused.
+/// Hand-written LightGBM files: each kind of split, and refused files.
 namespace quern {
 namespace {
 
@@ -17,7 +17,7 @@ const std::string lightgbm_head =
     "feature_names=Column_0 Column_1 bm25 Column_3\nfeature_infos=none\ntree_sizes=1\n\n";
 const std::string lightgbm_end = "end of trees\n\nfeature_importances:\n";
 
-/// A file of one tree: a split of feature 2 with that decision and threshold, -1 to the left and 1 to the right.
+/// A file of one tree: a split of feature 2 with this decision and threshold, -1 to the left and 1 to the right.
 std::string one_split(int decision, const std::string& threshold, const std::string& more = "") {
   return lightgbm_head + "Tree=0\nnum_leaves=2\nnum_cat=0\nsplit_feature=2\nsplit_gain=1\nthreshold=" + threshold +
          "\ndecision_type=" + std::to_string(decision) + "\nleft_child=-1\nright_child=-2\nleaf_value=-1 1\n" + more +
@@ -48,7 +48,7 @@ TEST_CASE("LightGBM's missing values go where its types of them say", "[rankers]
   // Zero: zeros and NaN go to the default side.
   CHECK(scores(4, "0.5") == "<>>>>");
   CHECK(scores(6, "-0.5") == "<<<><");
-  // NaN: only that goes there.
+  // NaN: only NaN goes to the default side.
   CHECK(scores(8, "0.5") == "<<<>>");
   CHECK(scores(10, "-0.5") == "<>>><");
   // Thresholds beyond float32, as LightGBM writes infinite ones.
@@ -80,7 +80,7 @@ TEST_CASE("LightGBM's features have their names and numbers, and only those that
   const std::string unnamed = replaced(one_split(0, "1"), "feature_names=Column_0 Column_1 bm25 Column_3\n", "");
   CHECK(lightgbm_of(unnamed).features == std::vector<ModelFeature>{{"Column_2", 2}});
   CHECK(lightgbm_of(replaced(one_split(0, "1"), "version=v4", "version=v3")).format == "lightgbm");
-  // Lines may end as on other systems.
+  // Lines may end with CR LF.
   std::string carriage;
   for (const char c : one_split(0, "1")) carriage += c == '\n' ? "\r\n" : std::string(1, c);
   CHECK(lightgbm_of(carriage).features.size() == 1);

@@ -6,8 +6,7 @@
 #include "catch.hpp"
 #include "rankers/plain_scores.hpp"
 
-/// Models that LightGBM and XGBoost trained, and what these predict, bit by bit; data/README.md says how they were
-/// made.
+/// Models trained by LightGBM and XGBoost, compared bit by bit with their predictions; see data/README.md.
 namespace quern {
 namespace {
 
@@ -23,14 +22,14 @@ std::vector<std::string> numbered_names(const std::string& prefix) {
   return names;
 }
 
-/// What the columns of the inputs are called in models that have names of their own.
+/// Names of the input columns in models with feature names.
 std::vector<std::string> column_names(const std::string& file) {
   if (file.find("zeros") != file.npos)
     return {"title.bm25", "body.bm25", "f3", "f4", "f5", "f6", "f7", "f8", "kind", "host"};
   return file.find("poisson") != file.npos ? numbered_names("signal") : std::vector<std::string>();
 }
 
-/// What a ranker gives to these documents, all at once.
+/// A ranker's scores of these documents, as one batch.
 std::vector<double> scores_of(const Ranker& ranker, const std::vector<FeatureRow>& rows) {
   constexpr std::size_t group = FeatureColumns::documents_per_group;
   const std::size_t stride = (rows.size() + group - 1) / group * group;
@@ -43,7 +42,6 @@ std::vector<double> scores_of(const Ranker& ranker, const std::vector<FeatureRow
   return scores;
 }
 
-/// Scores of a model that begin with `base` beyond what it begins with itself.
 void check_scores(const MadeModel& made, bool is_float) {
   INFO(made.file);
   const RankerModel model = read_ranker(ranker_data(made.file));
@@ -58,7 +56,7 @@ void check_scores(const MadeModel& made, bool is_float) {
   for (std::size_t i = 0; i < scores.size(); ++i) {
     INFO(i);
     const double score = plain_score(model, rows[i]);
-    // XGBoost's scores are float32, of which nine digits were written.
+    // XGBoost's scores are float32 written with nine digits.
     const double expected = is_float ? static_cast<double>(static_cast<float>(scores[i][0])) : scores[i][0];
     CHECK(score == expected);
     CHECK(fast[i] == expected);

@@ -12,7 +12,7 @@
 #include "corpus/temporary_folder.hpp"
 #include "rankers/plain_scores.hpp"
 
-/// Which format a file has, and what every model keeps.
+/// Detection of formats, and invariants of models.
 namespace quern {
 namespace {
 
@@ -44,13 +44,13 @@ TEST_CASE("each model in the tests' data has one format, by its first bytes", "[
       INFO(file << " " << format->name);
       CHECK(format->detect(head) == (format->name == name));
     }
-    // Compressed, it is the same model.
+    // Compression doesn't change the model.
     const TemporaryFolder folder;
     const RankerModel plain = read_ranker(ranker_data(file)),
                       gzip = read_ranker(folder.write("model.gz", gzipped(bytes)));
     CHECK(plain.features == gzip.features);
     CHECK((std::get<TreeEnsemble>(plain.function) == std::get<TreeEnsemble>(gzip.function)));
-    // Cut off, it is none; where a dump of lines ends, nothing says.
+    // Truncated files must be refused, except text dumps, which have no end mark.
     if (std::string_view(name) == "xgboost-text-dump") continue;
     for (const std::size_t size : {bytes.size() / 3, bytes.size() / 2, bytes.size() - 40}) {
       INFO(size);
@@ -61,7 +61,7 @@ TEST_CASE("each model in the tests' data has one format, by its first bytes", "[
 
 TEST_CASE("what is no model is refused with the names of formats", "[rankers]") {
   CHECK_THROWS_WITH(parse_ranker({"x", "hello"}), Catch::Contains("lightgbm, lightgbm-json, xgboost-json"));
-  CHECK_THROWS_WITH(parse_ranker({"x", ""}), Catch::Contains("unknown format"));
+  CHECK_THROWS_WITH(parse_ranker({"x", ""}), Catch::Contains("unknown model format"));
   CHECK_THROWS_WITH(parse_ranker({"x", "binf\x01\x02"}), Catch::Contains("save_model"));
   CHECK_THROWS_AS(read_ranker("/nothing/there"), IoError);
   CHECK(model_format_named("ranklib").name == "ranklib");
@@ -125,13 +125,13 @@ TEST_CASE("models that break their promises are found", "[rankers]") {
   refused([nan](auto&, TreeEnsemble& t) { t.nodes[1].threshold = nan; }, "threshold of node 1");
   refused([](auto&, TreeEnsemble& t) { t.nodes[1].input = 1; }, "node 1 has an input");
   refused([](auto&, TreeEnsemble& t) { t.leaves[2] = std::numeric_limits<double>::infinity(); }, "leaf");
-  refused([](auto&, TreeEnsemble& t) { t.leaves.pop_back(); }, "all nodes and leaves");
-  refused([](auto&, TreeEnsemble& t) { t.first_node = {0, 1}; }, "all nodes and leaves");
+  refused([](auto&, TreeEnsemble& t) { t.leaves.pop_back(); }, "nodes or leaves outside");
+  refused([](auto&, TreeEnsemble& t) { t.first_node = {0, 1}; }, "nodes or leaves outside");
   refused([](auto&, TreeEnsemble& t) { t = TreeEnsemble(); }, "no trees");
   refused([](auto&, TreeEnsemble& t) { t.group_ends = {2}; }, "groups");
-  refused([](auto&, TreeEnsemble& t) { t.base = std::numeric_limits<double>::quiet_NaN(); }, "begins with");
+  refused([](auto&, TreeEnsemble& t) { t.base = std::numeric_limits<double>::quiet_NaN(); }, "the start of its sum");
   refused([](auto&, TreeEnsemble& t) { t.inputs[0].categories = {1}; }, "categories");
-  refused([](RankerModel& m, TreeEnsemble&) { m.features.clear(); }, "feature 0 of 0");
+  refused([](RankerModel& m, TreeEnsemble&) { m.features.clear(); }, "has feature 0; there are 0");
 }
 
 }  // namespace quern

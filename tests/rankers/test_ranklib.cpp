@@ -5,7 +5,7 @@
 #include "formats/page_example.hpp"
 #include "rankers/plain_scores.hpp"
 
-/// RankLib's files by hand, with scores computed as its source does.
+/// Hand-written RankLib files, with scores computed like in its source.
 namespace quern {
 namespace {
 
@@ -50,7 +50,7 @@ TEST_CASE("RankLib's LambdaMART adds up weighted outputs, rounded to float32 aft
     CHECK(plain_score(model, {0.5f, 0}) == sum(1.7f, 1));
     CHECK(plain_score(model, {std::nextafterf(0.5f, 1), -1}) == sum(2, -2));
     CHECK(plain_score(model, {1, 0}) == sum(3, -2));
-    // Values that are not there are 0.
+    // Missing values count as 0.
     CHECK(plain_score(model, {missing_value, missing_value}) == sum(1.7f, 1));
   }
   CHECK(

@@ -5,8 +5,8 @@
 #include "catch.hpp"
 #include "rankers/plain_scores.hpp"
 
-/// Larger models of others, which do not come with the sources: microsoft/LightGBM's ranking data with a model that
-/// XGBoost's command line trained, the test data of dmitryikh/leaves, and the models of o19s' plugin for Elasticsearch.
+/// Larger third-party models, not part of the sources: microsoft/LightGBM's ranking data with a model trained by
+/// XGBoost's command line, the test data of dmitryikh/leaves, and the models of o19s' Elasticsearch plugin.
 namespace quern {
 namespace {
 
@@ -16,14 +16,14 @@ std::string shared_ltr(const std::string& name) {
   return std::string(QUERN_SOURCE_DIR) + "/../shared/data/ltr/" + name;
 }
 
-/// Whether the models are on this machine.
+/// Whether this machine has the models.
 bool has_shared_models() {
   if (std::filesystem::exists(shared_ltr("README.md"))) return true;
   WARN("skipped: no shared/data/ltr beside the sources");
   return false;
 }
 
-/// Rows "label qid:n index:value …" by number; values that are not there are missing.
+/// Rows "label qid:n index:value …" by feature number; absent values are missing.
 std::vector<FeatureRow> letor_rows(const std::string& path) {
   std::ifstream in(path);
   std::vector<FeatureRow> rows;
@@ -74,12 +74,12 @@ TEST_CASE("leaves' breast cancer models give the predictions that come with them
     const RankerModel dart = read_ranker(shared_ltr(folder + name));
     for (std::size_t i = 0; i < rows.size(); ++i) {
       INFO(i);
-      // They are probabilities, with all digits.
+      // The values are probabilities with all digits.
       const double score = plain_score(dart, row_for(dart, values(rows[i])));
       CHECK(1 / (1 + std::exp(-score)) == predicted[i][0]);
     }
   }
-  // Of the other model, the numbers of leaves are known, which have their values in the file.
+  // For the other model, the leaf numbers are known; the file has their values.
   const std::string path = shared_ltr(folder + "lg_breast_cancer.txt");
   const RankerModel gbdt = read_ranker(path);
   std::vector<std::vector<double>> leaf_values;

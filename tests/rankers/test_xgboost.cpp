@@ -8,7 +8,7 @@
 #include "catch.hpp"
 #include "rankers/plain_scores.hpp"
 
-/// XGBoost's files by hand: where values go, what the sum begins with, and what is refused.
+/// Hand-written XGBoost files: splits, base scores, and refused files.
 namespace quern {
 namespace {
 
@@ -42,7 +42,7 @@ double base_of(const std::string& score, const std::string& objective = "rank:nd
   return std::get<TreeEnsemble>(model.function).base;
 }
 
-/// What a text or bytes say, value by value.
+/// Records the events of a text or bytes, value by value.
 class WrittenEvents : public JsonEvents {
  public:
   void begin_object() override { text_ += "{"; }
@@ -85,7 +85,7 @@ TEST_CASE("XGBoost sends what is below a threshold to the left", "[rankers]") {
   CHECK(plain_score(model, {0.5f}) == 1);
   CHECK(plain_score(model, {missing_value}) == -1);
   CHECK(plain_score(xgboost_of(xgboost_with({{"[1,0,0]", "[false,0,0]"}})), {missing_value}) == 1);
-  // Nothing between the greatest number below 0 and 0, which the threshold -0 is too.
+  // The threshold -0 equals 0: no value lies between the greatest number below 0 and 0.
   const RankerModel zero = xgboost_of(xgboost_with({{"[5E-1", "[-0.0"}}));
   CHECK(plain_score(zero, {0.0f}) == 1);
   CHECK(plain_score(zero, {-std::numeric_limits<float>::denorm_min()}) == -1);

@@ -12,10 +12,10 @@
 
 namespace quern::testing {
 
-/// What a posting of one list adds to its document's score.
+/// Addends of one list's postings to their documents' scores.
 using TermScores = std::map<docid_t, float>;
 
-/// One index for each block size, with a model of all of them.
+/// One index for each block size, and a model of them.
 class SmallBlocks {
  public:
   SmallBlocks()
@@ -39,7 +39,7 @@ class SmallBlocks {
     }
   }
 
-  /// The term's list in the index, and what its postings add to scores by the model.
+  /// The term's list in the index, and its addends to scores by the model.
   WeightedList list(const QueryEngine& engine, const std::string& term, TermScores& scores) const {
     bool all_found = false;
     const auto lists = engine.lists_of(query_of({term}), all_found);

@@ -7,9 +7,9 @@
 #include "index/pipeline/pipeline.hpp"
 #include "index/pipeline/random_corpus.hpp"
 
-/// Inner loops allocate nothing: allocations of a query depend on its terms and k, not on the length of its lists.
+/// Inner loops don't allocate: a query's allocations depend on its terms and k, not on the length of its lists.
 
-// Sanitizers have their own operators.
+// Sanitizers define their own operators.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 namespace {
@@ -36,7 +36,7 @@ namespace {
 
 using namespace testing;
 
-/// An index with that many documents, stored in the folder of `pipeline`; its longer lists have several blocks.
+/// An index of `documents` documents in the folder of `pipeline`; its longer lists have several blocks.
 IndexReader index_of(Pipeline& pipeline, std::size_t documents) {
   const CollectionReader collection(pipeline.parse(as_jsonl(random_corpus(67, {documents, 40, 30, false}))));
   BuildOptions options;

@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 
-/// Batches by number and by time, with a clock that is set by the tests.
+/// Batches by number and by time, with a clock that the tests set.
 namespace quern {
 namespace {
 
@@ -105,7 +105,7 @@ TEST_CASE("no item is added while those that wait fill a batch", "[batch_collect
   }
   pushing.join();
   CHECK(taken == count);
-  // The batch that was taken, and one more.
+  // The batch in progress and one more.
   CHECK(most <= 20 + 1);
 }
 

@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-/// The results of shards are merged as a sort of all of them would.
+/// Merging the results of shards equals sorting all of them.
 namespace quern {
 namespace {
 

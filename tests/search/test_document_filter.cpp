@@ -29,7 +29,7 @@ std::string json_of(const Value& value) {
   return std::to_string(std::get<double>(value));
 }
 
-/// Every 50th is larger than what is parsed whole in memory, if `large`.
+/// With `large`, every 50th page is too large to be parsed whole in memory.
 std::string corpus_of(const std::vector<Page>& pages, bool large) {
   std::string corpus;
   for (std::size_t i = 0; i < pages.size(); ++i) {
@@ -63,7 +63,7 @@ std::vector<Page> draw_pages(std::uint64_t seed, std::size_t count) {
   return pages;
 }
 
-/// The index of pages in some order, and their fields.
+/// The index of pages in a given order, and their fields.
 struct FilteredPages {
   FilteredPages(std::vector<Page> all, OrderBy by, bool large = false) : pages(std::move(all)) {
     pipeline.kept_fields = {"lang", "date", "open"};
@@ -71,7 +71,7 @@ struct FilteredPages {
     CHECK_NOTHROW(collection.verify_contents(pipeline.resources));
     order = pipeline.order(collection, by, 3);
     index.emplace(Pipeline::open_index(pipeline.build(collection, order, {})));
-    fields.emplace(ContainerReader(pipeline.fields(collection, order), FileKind::fields, fields_version));
+    fields.emplace(ContainerReader(pipeline.fields(collection, order), FileKind::fields));
     fields->check_belongs_to(*index);
     CHECK_NOTHROW(fields->verify_contents(pipeline.resources));
   }
@@ -174,7 +174,7 @@ TEST_CASE("a list of docnos chooses all documents with them, and counts those th
   const std::string one = all.pages[3].docno, other = all.pages[200].docno;
   REQUIRE(one != other);
   const std::string list = "\xEF\xBB\xBF" + one + "\n\n " + other + " \r\nnone\n" + one + "\nnobody";
-  const auto source = ByteSource::of_memory("list", list);
+  const auto source = ByteSource::from_memory("list", list);
   const ListedDocuments listed = read_docno_list(*source, *all.index, all.pipeline.resources);
   CHECK(listed.listed == 5);
   CHECK(listed.unknown == 2);

@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 
-/// Methods on decoded lists against the standard library's intersection.
+/// Intersection methods on decoded lists against the standard library's.
 namespace quern {
 namespace {
 

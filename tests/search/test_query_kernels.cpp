@@ -16,7 +16,7 @@ namespace {
 
 constexpr docid_t kernel_documents = 3000;
 
-/// Ascending docIDs, with what comes after a block's.
+/// Ascending docIDs, followed by a block's padding.
 std::vector<docid_t> random_block(RandomBits& random, unsigned size) {
   std::vector<docid_t> docids;
   const std::uint64_t gap = 1 + random.below(kernel_documents / size);
@@ -78,7 +78,7 @@ TEST_CASE("all levels find documents in blocks of any size", "[query][kernels][p
     }
     auto padded = block;
     padded.resize(block.size() + kernel_slack, end_docid);
-    padded.resize(padded.size() + kernel_slack, block.back());  // not to be read for the block's
+    padded.resize(padded.size() + kernel_slack, block.back());  // must not be taken for the block's
     for_each_level([&](const QueryKernels& kernels) {
       std::vector<FoundPosting> found(wanted.size() + 1);
       const std::size_t half = wanted.size() / 2;
@@ -100,7 +100,7 @@ TEST_CASE("all levels compute term scores bit by bit", "[query][kernels][propert
     std::vector<freq_t> freqs;
     std::vector<docid_t> docids;
     for (std::size_t i = 0; i < n; ++i) {
-      // Damaged files have any frequencies.
+      // Damaged files may contain any frequencies.
       freqs.push_back(random.below(20) == 0 ? static_cast<freq_t>(random.below(std::uint64_t{1} << 32))
                                             : 1 + static_cast<freq_t>(random.below(30)));
       docids.push_back(static_cast<docid_t>(random.below(kernel_documents)));
@@ -157,7 +157,7 @@ TEST_CASE("all levels keep what is above a minimum, in place too", "[query][kern
     const float min = static_cast<float>(random.below(5)) - 1;
     const Scored expected = above(all, min);
     for_each_level([&](const QueryKernels& kernels) {
-      // What comes before is overwritten, what comes after must stay.
+      // Elements before are overwritten, those after must stay.
       const std::size_t before = random.below(20), after = 20;
       Scored arrays = {std::vector<docid_t>(before, 7), std::vector<float>(before, 7.0f)};
       arrays.docids.insert(arrays.docids.end(), all.docids.begin(), all.docids.end());

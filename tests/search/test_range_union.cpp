@@ -8,7 +8,7 @@
 #include "search/read_queries.hpp"
 #include "search/small_blocks.hpp"
 
-/// Ranges of documents scored together, with few and with many postings, and what `wand` and `bmw` make of them.
+/// Ranges of documents scored together, with few and with many postings, and their use by `wand` and `bmw`.
 namespace quern {
 namespace {
 
@@ -41,7 +41,7 @@ struct QueryLists {
   }
 };
 
-/// Scores ascending ranges, some left out, and compares what passes `min` with the model.
+/// Scores ascending ranges, skips some, and compares the documents that pass `min` with the model.
 void check_ranges(RandomBits& random, const ScoringContext& context, QueryLists& lists, const DocumentScores& scores,
                   docid_t window, float min) {
   const docid_t num_documents = context.index->num_documents();
@@ -126,7 +126,7 @@ TEST_CASE("a range of few postings ends with blocks that have no more", "[query]
         const auto from = expected.lower_bound(begin);
         if (end == begin && from != expected.end()) REQUIRE(postings < 17);
         REQUIRE(std::distance(from, expected.lower_bound(end)) <= static_cast<std::ptrdiff_t>(postings));
-        // It could not be longer by two blocks of at most 8.
+        // It could not be two blocks of at most 8 longer.
         if (end > begin && end < num_documents)
           REQUIRE(std::distance(from, expected.lower_bound(end)) + 16 > static_cast<std::ptrdiff_t>(postings));
         Candidates taken(num_documents);
@@ -161,7 +161,7 @@ TEST_CASE("wand and bmw find the results, whatever k and the size of blocks", "[
 
 TEST_CASE("wand and bmw find the results of a collection of many windows", "[query][range][property]") {
   Pipeline pipeline;
-  // Enough of them that bmw scores some in advance, and twins whose scores are equal.
+  // Enough documents for bmw to score some in advance, and twins with equal scores.
   auto documents = random_corpus(149, {4500, 300, 8, false});
   for (std::size_t i = 0, size = documents.size(); i < size; ++i) {
     documents.push_back(documents[i]);

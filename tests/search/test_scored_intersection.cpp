@@ -10,13 +10,13 @@
 #include "search/read_queries.hpp"
 #include "search/small_blocks.hpp"
 
-/// Lists that are intersected block by block, against a model of the index; blocks of 2 to 8 postings.
+/// Lists intersected block by block against a model of the index, with blocks of 2 to 8 postings.
 namespace quern {
 namespace {
 
 using namespace testing;
 
-/// Those of some documents that a list contains whose term scores may be above `min`.
+/// The documents that a list contains and whose term scores may exceed `min`.
 std::vector<docid_t> found_in(IntersectedList& list, std::vector<docid_t> docids, float min) {
   const std::size_t count = docids.size();
   docids.resize(count + kernel_slack);
@@ -128,7 +128,7 @@ TEST_CASE("blocks are taken from any docID on, with or without term scores", "[q
 
 TEST_CASE("lists are not opened once no document is left", "[query][intersection][property]") {
   SmallBlocks small;
-  // Lists of a block or two, which are decoded when they are opened.
+  // Lists of one or two blocks, which are decoded on opening.
   std::vector<std::string> terms;
   for (const auto& [term, postings] : small.model.lists())
     if (postings.size() > 1 && postings.size() <= 8) terms.push_back(term);

@@ -8,8 +8,7 @@
 
 #include "catch.hpp"
 
-/// The best k documents, and the scores that documents must pass to become results, against sorting and adding up
-/// everything.
+/// The best k documents and the thresholds of results against sorting and adding up everything.
 namespace quern {
 namespace {
 
@@ -47,7 +46,7 @@ TEST_CASE("TopK keeps what sorting all documents puts first, ties by docID", "[q
           REQUIRE(top.full() == (i + 1 >= k));
         }
         const auto expected = best_by_sorting(documents, k);
-        // The worst may lag behind, but is never better than the k-th best.
+        // worst() may lag behind, but is never better than the k-th best.
         if (top.full()) REQUIRE(!ranks_better(top.worst(), expected.back()));
         REQUIRE(top.take() == expected);
         REQUIRE(!top.full());
@@ -121,13 +120,13 @@ TEST_CASE("no prefix of a passing score is cut, however term scores are rounded"
     for (float& term : terms)
       term = std::ldexp(static_cast<float>(1 + random.below(1 << 24)), -static_cast<int>(20 + random.below(8)));
     const float score = std::accumulate(terms.begin(), terms.end(), 0.0f);
-    // As near below the score as can be, and further away.
+    // Just below the score, and further below.
     float passed = next_below(score);
     if (trial % 2 == 0) passed *= static_cast<float>(random.below(1000)) / 1000;
     const ScoreCut cut(passed, terms.size(), 0);
     float sum = 0;
     for (std::size_t i = 0; i <= terms.size(); ++i) {
-      // The upper bounds of the remaining terms are added up in another order.
+      // Adds up the remaining terms' upper bounds in another order.
       double rest = 0;
       for (std::size_t j = terms.size(); j-- > i;) rest += terms[j];
       REQUIRE(cut.can_pass(double{sum} + rest));

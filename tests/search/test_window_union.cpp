@@ -7,14 +7,14 @@
 #include "search/read_queries.hpp"
 #include "search/small_blocks.hpp"
 
-/// Lists walked in windows, and their unions, against a model of the index; blocks of 2 to 8 postings, so that windows
-/// and blocks overlap in every way.
+/// Lists read in windows, and their unions, against a model of the index. Blocks of 2 to 8 postings make windows and
+/// blocks overlap in every way.
 namespace quern {
 namespace {
 
 using namespace testing;
 
-/// Block maxima are rounded up to 16 bits, so bounds of blocks may exceed that of their list by this.
+/// Block maxima are rounded up to 16 bits, so block bounds may exceed the list's bound by this.
 constexpr float rounding = 1e-3f;
 
 /// Ascending docIDs with positive scores.
@@ -67,7 +67,7 @@ TEST_CASE("a list adds its postings to any windows, within their upper bounds", 
           REQUIRE(window.next_docid() <= expected.lower_bound(begin)->first);
           const float bound = window.bound(begin, end);
           REQUIRE(bound <= window.max_term_score() + rounding);
-          // Some windows are left out.
+          // Skips some windows.
           const std::uint64_t drawn = random.below(8);
           if (drawn > 5) {
             const float min = bound * static_cast<float>(random.below(10)) / 10;

@@ -9,7 +9,7 @@
 
 namespace quern::testing {
 
-/// A text cut at random into pieces of 1 to `max_bytes` bytes; each is gone when the next one comes.
+/// A text cut at random into pieces of 1 to `max_bytes` bytes; each piece is invalid once the next one is read.
 class RandomPieces final : public PieceSource {
  public:
   RandomPieces(std::string_view text, std::size_t max_bytes, std::uint64_t seed)
@@ -27,7 +27,7 @@ class RandomPieces final : public PieceSource {
   std::unique_ptr<std::string> piece_;
 };
 
-/// A text as a stage with append() and finish() changes it, fed with random pieces.
+/// A text transformed by a stage with append() and finish(), fed with random pieces.
 template <class Stage>
 std::string changed_in_pieces(std::string_view text, Stage& stage, std::size_t max_bytes, std::uint64_t seed) {
   RandomPieces pieces(text, max_bytes, seed);
@@ -37,7 +37,7 @@ std::string changed_in_pieces(std::string_view text, Stage& stage, std::size_t m
   return changed;
 }
 
-/// A small text of what is hard to read in pieces: markup, references, characters of several bytes, invalid bytes.
+/// A small text that is hard to read in pieces: markup, references, multibyte characters, invalid bytes.
 inline std::string random_markup(std::mt19937_64& random, std::size_t max_parts = 60) {
   static constexpr std::string_view parts[] = {"<",
                                                "<",

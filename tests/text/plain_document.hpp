@@ -6,7 +6,7 @@
 
 namespace quern::testing {
 
-/// A document with all of its text in memory, as tests compare it.
+/// A document with all of its text in memory, for comparisons.
 struct PlainDocument {
   PlainDocument() = default;
   explicit PlainDocument(const DocumentText& text)

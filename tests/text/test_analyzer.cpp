@@ -54,7 +54,7 @@ TEST_CASE("Stop words are removed before stemming", "[text]") {
   CHECK(terms_of("being beings", "porter2", "english") == Terms{"be"});
 }
 
-TEST_CASE("The English stop words are sorted tokens, each once", "[text]") {
+TEST_CASE("The English stop words are sorted tokens without duplicates", "[text]") {
   const auto& words = english_stopwords();
   CHECK(words.size() >= 100);
   CHECK(words.size() <= 250);
@@ -105,7 +105,7 @@ TEST_CASE("Damaged options are refused", "[text][format]") {
                   UnsupportedVersion);
 }
 
-TEST_CASE("Options of older files, which have the key ascii, are read and the key is ignored", "[text][format]") {
+TEST_CASE("The key ascii in options of older files is ignored", "[text][format]") {
   for (const char* ascii : {"true", "false"}) {
     const std::string text =
         std::string("{\"ascii\":") + ascii + ",\"stemmer\":\"none\",\"stopwords\":[],\"stopwords_name\":\"none\"}";
@@ -115,7 +115,7 @@ TEST_CASE("Options of older files, which have the key ascii, are read and the ke
   }
 }
 
-TEST_CASE("The libraries that make terms are named with their versions", "[text]") {
+TEST_CASE("The versions of the libraries that make terms are reported", "[text]") {
   const TextLibraries plain = text_libraries(make_analyzer_options("none", "english"));
   CHECK(plain.utf8proc == utf8proc_version());
   CHECK(plain.unicode == utf8proc_unicode_version());

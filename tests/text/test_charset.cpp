@@ -49,7 +49,7 @@ TEST_CASE("Text is converted to UTF-8", "[text]") {
   CHECK(out.size() == 200000);
 }
 
-TEST_CASE("Meaningless bytes become replacement characters", "[text]") {
+TEST_CASE("Invalid bytes become replacement characters", "[text]") {
   std::string out;
   REQUIRE(to_utf8("a\xFFz", "euc-jp", out));
   CHECK(out == "a" + std::string(replacement_character) + "z");
@@ -60,7 +60,7 @@ TEST_CASE("Meaningless bytes become replacement characters", "[text]") {
   CHECK(out.substr(out.size() - 1) == "z");
 }
 
-TEST_CASE("An unknown charset, UTF-8 itself and instructions to the converter convert nothing", "[text]") {
+TEST_CASE("Unknown charsets, UTF-8 itself and converter instructions convert nothing", "[text]") {
   for (const char* charset : {"klingon", "", "utf-8", "UTF8", "ascii//translit", "latin2//IGNORE"}) {
     std::string out = "left over";
     CHECK_FALSE(to_utf8("text", charset, out));

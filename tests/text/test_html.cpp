@@ -19,14 +19,14 @@ PlainDocument extracted(std::string_view html, std::string_view url = "http://ho
   return PlainDocument(out);
 }
 
-/// The body with each phrase end shown as "|".
+/// The body with "|" for each phrase end.
 std::string body_of(std::string_view html) {
   std::string body = extracted(html).body;
   for (char& c : body) c = c == phrase_end ? '|' : c;
   return body;
 }
 
-/// What the scanner reports, as text.
+/// The scanner's events as text.
 std::string scanned(std::string_view page) {
   struct Recorder final : HtmlEvents {
     void text(std::string_view text, bool) override { all += text; }
@@ -55,7 +55,7 @@ std::string repeated(std::string_view piece, std::size_t times) {
 
 }  // namespace
 
-TEST_CASE("A page gives its title, its text and its links", "[text]") {
+TEST_CASE("A page's title, text and links are extracted", "[text]") {
   const PlainDocument page = extracted(
       "<!DOCTYPE html>\n<html><head><title> Fish &amp;\n Chips </title><style>p {}</style></head>\n"
       "<body><h1>Menu</h1>\n<p>Try our <a href=\"cod.html\">fresh\n <b>cod</b></a> &mdash; it&#39;s "
@@ -82,7 +82,7 @@ TEST_CASE("Tags separate tokens, entities and comments don't", "[text]") {
         "&#; &# &#x; &#xg &; && &e; &aposx \xE2\x88\x89 \xC2\xACx");
 }
 
-TEST_CASE("Characters that XML does not allow are left out", "[text]") {
+TEST_CASE("Characters that XML does not allow are dropped", "[text]") {
   CHECK(body_of("a\fb&#12;c&#0;d&#xD800;e&#1114112;f&#99999999999;g&#xFFFE;h") == "abcdefgh");
   CHECK(body_of("a\xEF\xBF\xBE\xEF\xBF\xBF\xEF\xBC\xA1") == "a\xEF\xBC\xA1");
   CHECK(body_of("a&#9;b&#13;c&#x80;&#x10FFFF;") == "a\tb\rc\xC2\x80\xF4\x8F\xBF\xBF");
@@ -95,13 +95,13 @@ TEST_CASE("Block-level tags end a phrase, once", "[text]") {
   CHECK(body_of("a<b><p></p></b>c") == "a|c");
 }
 
-TEST_CASE("Long text arrives whole", "[text]") {
+TEST_CASE("Long text arrives complete", "[text]") {
   const std::string word = repeated("\xC3\xA9", 5000);
   CHECK(extracted("<p>" + word + "</p>").body == word);
   CHECK(extracted("<title>" + word + "</title>").title == word);
 }
 
-TEST_CASE("What a browser doesn't show is left out", "[text]") {
+TEST_CASE("Content that a browser doesn't show is dropped", "[text]") {
   CHECK(body_of("a<script>if (a<b) x='</p>';</script>b") == "a b");
   CHECK(body_of("a<SCRIPT type=x>'<script>'</script\n>b") == "a b");
   CHECK(body_of("a<style>p{}</style>b<noscript><p>c</noscript>d<template>e</template>f") == "a b d f");
@@ -114,13 +114,13 @@ TEST_CASE("What a browser doesn't show is left out", "[text]") {
   CHECK(body_of("a<p title='b") == "a");
 }
 
-TEST_CASE("What looks like a tag but isn't one is text", "[text]") {
+TEST_CASE("Text that only looks like a tag stays text", "[text]") {
   CHECK(body_of("1 < 2 <3 << 4<") == "1 < 2 <3 << 4<");
   CHECK(body_of("a<<!-- x -->p>b") == "a<p>b");
   CHECK(body_of("a<1>b") == "a<1>b");
 }
 
-TEST_CASE("Text behind the end of the page counts", "[text]") {
+TEST_CASE("Text after the end of the page counts", "[text]") {
   CHECK(body_of("<html><body>a</body></html>b<p>c</whole_page></p>d") == "a|b|c|d");
   CHECK(body_of("plain text") == "plain text");
   CHECK(body_of("</html>a") == "a");
@@ -158,7 +158,7 @@ TEST_CASE("Links are resolved against the page or its base", "[text]") {
   CHECK(url_of("<a href='x'y>") == "http://host.org/folder/x");
   CHECK(url_of("<a href>") == "http://host.org/folder/page");
   CHECK(url_of("<a href\f=\f'x'>") == "http://host.org/folder/x");
-  // References in addresses need their semicolon, but for numbers; one that is no character ends the address.
+  // References in URLs need their semicolon, except for numbers; a number that is not a character ends the URL.
   CHECK(url_of("<a href='?a=1&copy=2&eacute;&#65B&#x43;'>") ==
         "http://host.org/folder/page?a=1&copy=2\xC3\xA9"
         "ABC");
@@ -166,14 +166,14 @@ TEST_CASE("Links are resolved against the page or its base", "[text]") {
   CHECK(url_of("<a href='a&x;&amp.;&'>") == "http://host.org/folder/a&x;&amp.;&");
 }
 
-TEST_CASE("Only what can be clicked is a link", "[text]") {
+TEST_CASE("Only clickable elements are links", "[text]") {
   CHECK(extracted("<a name=x>y</a><a href='javascript:x'>y</a><link href=x><frame src=x><iframe src=y>").links.empty());
   CHECK(extracted("<!-- <a href=x> --><script>'<a href=x>'</script><title><a href=x></title>").links.empty());
   CHECK(extracted("<a hrefs=x data-href=y title='href=z'>").links.empty());
   CHECK(extracted("<a href=x", "http://host.org/").links.empty());
 }
 
-TEST_CASE("A link's text reaches to its end or to the next link", "[text]") {
+TEST_CASE("A link's text ends at its end tag or at the next link", "[text]") {
   const PlainDocument page = extracted(
       "<a href=1> one\n<b>two</b> </a>no<a href=2>three<a href=3>four<a>no</a> <a href=4><p>five</p>"
       "<area href=5>six</div></a><a href=6></a><a href=7>seven");
@@ -185,14 +185,14 @@ TEST_CASE("A link's text reaches to its end or to the next link", "[text]") {
   }
 }
 
-TEST_CASE("Blanks that go at a phrase's end don't shift the text of a link", "[text]") {
+TEST_CASE("Dropping blanks at a phrase's end doesn't shift a link's text", "[text]") {
   const PlainDocument page = extracted("a&#32;&#32;&#32;<a href=x><p>\xC3\xA9\xC3\xA9\xC3\xA9</a>");
   CHECK(page.body == "a\x1e\xC3\xA9\xC3\xA9\xC3\xA9");
   REQUIRE(page.links.size() == 1);
   CHECK(page.links[0].anchor == "\xC3\xA9\xC3\xA9\xC3\xA9");
 }
 
-TEST_CASE("A page's own charset, NULs of entities and unknown bytes change nothing", "[text]") {
+TEST_CASE("A declared charset, NUL entities and unknown bytes change nothing", "[text]") {
   CHECK(body_of("<meta charset=utf-16><meta http-equiv=content-type content='text/html; charset=koi8-r'>\xC3\xA9") ==
         "\xC3\xA9");
   CHECK(body_of("<?xml version='1.0' encoding='shift_jis'?>\xC3\xA9") == "\xC3\xA9");
@@ -218,7 +218,7 @@ TEST_CASE("An extractor can be used for many pages", "[text]") {
   }
 }
 
-TEST_CASE("A scanned page holds few tags and never two separators in a row", "[text]") {
+TEST_CASE("The scanner reports few tags and never two separators in a row", "[text]") {
   CHECK(scanned("<p><b>a</b> </p>\n<p>b</p><A class=c HREF=x>d</A></a>") == "a[ ][br]b[br][a x]d[ ][/a]");
   CHECK(scanned("a <i> b</i><area HREF = \"&amp;>\"><base href><title>t<b></title>c&lt;<a>") ==
         "a b[ ][area &amp;>][base ][title t<b>]c&lt;[ ]");
@@ -286,7 +286,7 @@ TEST_CASE("Hostile pages take linear time", "[text][property]") {
                          [](std::size_t bytes) { return repeated("<b>", bytes / 7) + repeated("</i>", bytes / 7); },
                          [](std::size_t bytes) { return "<a href=\"" + std::string(bytes, 'x') + "\">"; },
                          [](std::size_t bytes) { return "&" + std::string(bytes, 'x'); }};
-  // 2 MB a page: what is quadratic takes minutes, what is linear well below a second, even on a slow machine.
+  // 2 MB per page: quadratic work takes minutes, linear work well below a second, even on a slow machine.
   HtmlExtractor extractor;
   for (std::size_t i = 0; i < std::size(makers); ++i) {
     const std::string page = makers[i](2'000'000);
@@ -300,7 +300,7 @@ TEST_CASE("Hostile pages take linear time", "[text][property]") {
   }
 }
 
-TEST_CASE("A long text without tags is kept whole", "[text]") {
+TEST_CASE("A long text without tags stays complete", "[text]") {
   const std::string text = repeated("grind ", 10'000'000);
   CHECK(extracted(text).body.size() == text.size() - 1);
 }

@@ -13,7 +13,7 @@
 #include "pieces.hpp"
 #include "plain_document.hpp"
 
-/// Texts in pieces give what they give whole, wherever they are cut.
+/// Texts give the same results in pieces as in one, wherever they are cut.
 using namespace quern;
 using namespace quern::testing;
 
@@ -47,7 +47,7 @@ std::string repaired(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("Text in pieces is repaired as it is whole", "[text][pieces][property]") {
+TEST_CASE("Text in pieces is repaired as the whole", "[text][pieces][property]") {
   for_random_texts(3000, [](const std::string& text, std::size_t size, std::uint64_t seed) {
     std::string whole;
     const std::size_t replaced = repair_utf8(text, whole);
@@ -57,7 +57,7 @@ TEST_CASE("Text in pieces is repaired as it is whole", "[text][pieces][property]
   });
 }
 
-TEST_CASE("Text in pieces is converted as it is whole", "[text][pieces][property]") {
+TEST_CASE("Text in pieces is converted as the whole", "[text][pieces][property]") {
   for (const std::string charset : {"windows-1252", "utf-16le", "utf-16be", "utf-16", "utf-32", "shift_jis", "gb18030",
                                     "big5", "euc-jp", "iso-2022-jp", "utf-7"}) {
     for_random_texts(300, [&](const std::string& text, std::size_t size, std::uint64_t seed) {
@@ -100,7 +100,7 @@ TEST_CASE("A run of any length in pieces is one token, cut once", "[text][pieces
   }
 }
 
-TEST_CASE("A page in pieces gives what it gives whole", "[text][pieces][property]") {
+TEST_CASE("A page in pieces gives the same result as the whole", "[text][pieces][property]") {
   HtmlExtractor extractor;
   for_random_texts(3000, [&](const std::string& text, std::size_t size, std::uint64_t seed) {
     const std::string page = repaired(text);
@@ -112,7 +112,7 @@ TEST_CASE("A page in pieces gives what it gives whole", "[text][pieces][property
   });
 }
 
-TEST_CASE("Tags of more than 1 MiB count as if they weren't there", "[text][pieces]") {
+TEST_CASE("Tags of more than 1 MiB are ignored", "[text][pieces]") {
   const std::string filler(HtmlScanner::max_look_ahead, 'x');
   const auto body_of = [](std::string_view page, std::size_t size) {
     DocumentText out;
@@ -127,7 +127,7 @@ TEST_CASE("Tags of more than 1 MiB count as if they weren't there", "[text][piec
           "b");
     CHECK(body_of("a<p title=\"<p>" + filler + "\">b", size) == "ab");
     CHECK(body_of("a<p x='>' " + filler + " y = '>' z='" + filler + ">' w=>b", size) == "ab");
-    // A = after a tag's name begins an attribute's.
+    // A = after a tag's name starts an attribute's name.
     CHECK(body_of("a<p" + filler + "=\">b", size) == "ab");
     CHECK(body_of("a</p " + filler + "><b>c", size) == "a c");
     CHECK(body_of("a<script x=" + filler + ">b</script>c", size) == "ab c");
@@ -184,7 +184,7 @@ TEST_CASE("A large text waits in a work file", "[text][pieces]") {
   }
 }
 
-TEST_CASE("Links keep their texts, whenever these come", "[text][pieces]") {
+TEST_CASE("Links keep their texts, however late these come", "[text][pieces]") {
   const TemporaryFolder folder;
   SpooledLinks links(folder.path(""));
   for (int round = 0; round < 2; ++round) {

@@ -5,7 +5,6 @@
 
 #include "catch.hpp"
 
-/// Snippets: the part of a text with the most terms of a query.
 namespace quern {
 namespace {
 
@@ -46,13 +45,13 @@ TEST_CASE("a short text is its own snippet, with the query's words marked", "[te
   CHECK(plain_snippet("one two", "").text == "one two");
 }
 
-TEST_CASE("a text without the query's words begins its snippet", "[text][snippet]") {
+TEST_CASE("without a match a text's start is its snippet", "[text][snippet]") {
   const Snippet snippet = plain_snippet(numbered(0, 500), "water");
   CHECK(snippet.text == numbered(0, 30));
   CHECK(snippet.matches.empty());
 }
 
-TEST_CASE("a snippet is in the middle of a long text where most distinct terms are", "[text][snippet]") {
+TEST_CASE("a snippet comes from the place with the most distinct terms", "[text][snippet]") {
   const std::string text = numbered(0, 100) + " water water water " + numbered(100, 1000) + " water mill " +
                            numbered(1000, 2000) + " water mill " + numbered(2000, 2100);
   const Snippet snippet = plain_snippet(text, "water mill stone");
@@ -62,7 +61,7 @@ TEST_CASE("a snippet is in the middle of a long text where most distinct terms a
   CHECK(plain_snippet("mill " + numbered(0, 100), "mill").text == "mill " + numbered(0, 29));
 }
 
-TEST_CASE("stemmed words match, and words of many bytes are cut between characters", "[text][snippet]") {
+TEST_CASE("stemmed words match, and long words are cut between characters", "[text][snippet]") {
   Analyzer stemming(make_analyzer_options("porter2", "english"));
   CHECK(marked(snippet_of("the miller was milling", "mills", stemming)) == Words{"milling"});
   std::string umlauts;
@@ -73,7 +72,7 @@ TEST_CASE("stemmed words match, and words of many bytes are cut between characte
   CHECK(plain_snippet(std::string(5000, '\x80'), "x").text.size() == snippet_words * max_snippet_word_bytes);
 }
 
-TEST_CASE("a snippet has as many distinct terms as any run of its words, however the text is cut",
+TEST_CASE("no passage of a text has more distinct terms than its snippet, however the text is cut",
           "[text][snippet][property]") {
   RandomBits random(7);
   Analyzer analyzer{AnalyzerOptions()};

@@ -3,11 +3,10 @@
 
 #include "catch.hpp"
 
-/// The text that is kept of a document.
 namespace quern {
 namespace {
 
-/// Of a title and a body whose phrases end with '|', in pieces of at most `max_bytes`.
+/// The lines of a title and a body whose phrases end with '|', in pieces of at most `max_bytes`.
 std::string kept_text(std::string title, std::string body, std::size_t max_bytes = 1000) {
   TextLines lines;
   std::string text;
@@ -29,7 +28,7 @@ std::string kept_text(std::string title, std::string body, std::size_t max_bytes
 
 }  // namespace
 
-TEST_CASE("A kept text has a line for the title and one for each phrase", "[text]") {
+TEST_CASE("A stored text has a line for the title and one for each phrase", "[text]") {
   CHECK(kept_text("Old Mill", "Stones turn.|The wheel|") == "Old Mill\nStones turn.\nThe wheel\n");
   CHECK(kept_text("", "") == "\n");
   CHECK(kept_text("", "mill") == "\nmill\n");
@@ -40,7 +39,7 @@ TEST_CASE("A kept text has a line for the title and one for each phrase", "[text
   CHECK(kept_text("M\u00fchle", "\u00a0x\u3000y") == "M\u00fchle\n\u00a0x\u3000y\n");
 }
 
-TEST_CASE("A kept text does not depend on where pieces end", "[text][property]") {
+TEST_CASE("A stored text does not depend on the ends of pieces", "[text][property]") {
   RandomBits random(91);
   for (int i = 0; i < 300; ++i) {
     std::string streams[2];
@@ -56,7 +55,7 @@ TEST_CASE("A kept text does not depend on where pieces end", "[text][property]")
   }
 }
 
-TEST_CASE("A text is kept as the next one begins", "[text]") {
+TEST_CASE("One object writes several texts", "[text]") {
   TextLines lines;
   std::string first, second;
   for (std::string* text : {&first, &second}) {

@@ -47,7 +47,7 @@ std::string folded(const std::string& run) {
   return text;
 }
 
-/// The definition, point by point.
+/// The definition, applied to one code point after another.
 Tokens reference_tokens(std::string_view text) {
   Tokens tokens;
   std::string run;
@@ -121,12 +121,12 @@ TEST_CASE("Long tokens are cut at a character's end and counted", "[text]") {
   CHECK(cut_terms_of(x255 + "\xE2\x80\x94"
                             "a") == 0);
   CHECK(tokens_of(x255 + "x\xC3\xA9-a") == Tokens{x255, "a"});
-  // The last e that would fit goes with its accent, which doesn't.
+  // The last e that would fit is dropped together with its accent, which doesn't fit.
   CHECK(tokens_of(x254 + "e\xCC\x81") == Tokens{x254});
 }
 
-// The tokenizer takes 64 bytes at a time, and 4,096: runs, phrase ends and characters lie across all of these ends.
-TEST_CASE("Tokens are the same wherever they lie in a long text", "[text][property]") {
+// The tokenizer works on 64 and on 4,096 bytes at a time: runs, phrase ends and characters must cross these limits.
+TEST_CASE("Tokens are the same at any offset of a long text", "[text][property]") {
   std::mt19937_64 random(7);
   const char* const parts[] = {"a",
                                "Z",
@@ -147,7 +147,7 @@ TEST_CASE("Tokens are the same wherever they lie in a long text", "[text][proper
                                "\xE6\x97\xA5",
                                "\xF0\x9F\x98\x80"};
   for (int round = 0; round < 300; ++round) {
-    // Some texts are ASCII alone, some have long runs.
+    // Some texts are pure ASCII, some have long runs.
     const std::size_t num_parts = round % 3 == 0 ? 13 : std::size(parts), size = random() % 9000;
     std::string text;
     while (text.size() < size) {
@@ -180,7 +180,7 @@ TEST_CASE("A run of letters of any length gives one token", "[text]") {
   }
 }
 
-TEST_CASE("Tokens of random text are those of the definition", "[text][property]") {
+TEST_CASE("Tokens of random text match the definition", "[text][property]") {
   const char* pieces[] = {"a",
                           "Z",
                           "9",
@@ -211,7 +211,7 @@ TEST_CASE("Tokens of random text are those of the definition", "[text][property]
   }
 }
 
-TEST_CASE("Every code point makes the token of the definition", "[text][property]") {
+TEST_CASE("The token of every code point matches the definition", "[text][property]") {
   std::string text;
   for (utf8proc_int32_t point = 1; point < 0x110000; ++point) {
     if (point >= 0xD800 && point < 0xE000) continue;

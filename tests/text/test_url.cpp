@@ -8,7 +8,7 @@
 
 using namespace quern;
 
-TEST_CASE("A resolver keeps nothing of one reference for the next", "[text]") {
+TEST_CASE("A resolver keeps no state between references", "[text]") {
   const char* bases[] = {"http://a/b/c/d;p?q", "",           "http://a", "https://u@A.b:443/x/../y?z#f",
                          "ftp://a:2121/./",    "mailto:x@y", "//a/b",    "a/b"};
   const char* references[] = {"g",  "../g?y#s", "#s",       "",         "//G:80/x", "https://h/../i",
@@ -27,7 +27,7 @@ TEST_CASE("A resolver keeps nothing of one reference for the next", "[text]") {
   CHECK(resolver.resolve("http://a/").empty());
 }
 
-TEST_CASE("References resolve as RFC 3986 shows in section 5.4", "[text]") {
+TEST_CASE("References resolve as in section 5.4 of RFC 3986", "[text]") {
   struct Example {
     const char *reference, *target;
   };
@@ -77,7 +77,7 @@ TEST_CASE("References resolve as RFC 3986 shows in section 5.4", "[text]") {
   }
 }
 
-TEST_CASE("Scheme, host and port come in one form, the rest as written", "[text]") {
+TEST_CASE("Scheme, host and port are normalised, the rest stays as written", "[text]") {
   CHECK(resolve_url("", "HTTP://WWW.Example.ORG:80/A%7eb/?Q#F") == "http://www.example.org/A%7eb/?Q#F");
   CHECK(resolve_url("", "https://example.org:443") == "https://example.org/");
   CHECK(resolve_url("", "http://example.org:8080/x") == "http://example.org:8080/x");
@@ -88,13 +88,13 @@ TEST_CASE("Scheme, host and port come in one form, the rest as written", "[text]
   CHECK(resolve_url("http://example.org", "page") == "http://example.org/page");
 }
 
-TEST_CASE("White space around and line breaks within a reference mean nothing", "[text]") {
+TEST_CASE("White space around and line breaks within a reference are ignored", "[text]") {
   CHECK(resolve_url("http://a/b", " \n c/\td\r\n e ") == "http://a/c/d%20e");
   CHECK(resolve_url(" http://a/b \n", "c") == "http://a/c");
   CHECK(resolve_url("http://a b/c d", "?e") == "http://a%20b/c%20d?e");
 }
 
-TEST_CASE("What isn't the address of a page gives nothing", "[text]") {
+TEST_CASE("URLs that are not pages resolve to nothing", "[text]") {
   for (const char* href :
        {"javascript:void(0)", "mailto:a@b.org", "data:text/html,x", "tel:1", "http://", "http:///x",
         "file:///etc/passwd", "about:blank", "https:relative", "javascript://a/b", "http://a::/", "http://a:b/"}) {
@@ -107,7 +107,7 @@ TEST_CASE("What isn't the address of a page gives nothing", "[text]") {
   CHECK(resolve_url("mailto:a@b.org", "#x").empty());
 }
 
-TEST_CASE("URLs beyond the limit are not kept", "[text]") {
+TEST_CASE("URLs beyond the limit are dropped", "[text]") {
   const std::string host = "http://a/";
   CHECK(resolve_url("", host + std::string(max_url_bytes - host.size(), 'x')).size() == max_url_bytes);
   CHECK(resolve_url("", host + std::string(max_url_bytes - host.size() + 1, 'x')).empty());
@@ -131,7 +131,7 @@ TEST_CASE("URL keys sort by reversed host, then by port, then by path", "[text]"
   CHECK(url_order_key("http://www.example.org/x").substr(0, 15) == "org.example.www");
 }
 
-TEST_CASE("Pages of one host come in the byte order of their URLs", "[text][property]") {
+TEST_CASE("Pages of one host sort by the bytes of their URLs", "[text][property]") {
   const std::string paths[] = {"",     "/",  "/a",  "/a/",  "/a/b", "/a-b",      "/a.b", "/a?b",   "/a?",
                                "/a#b", "/B", "/~u", "/%7E", "/a b", "/\xC3\xA9", "?q",   "/a/b/c", "/aa"};
   std::vector<std::string> by_url, by_key;
@@ -143,7 +143,7 @@ TEST_CASE("Pages of one host come in the byte order of their URLs", "[text][prop
   CHECK(by_key == by_url);
 }
 
-TEST_CASE("URLs that differ in anything have different keys", "[text]") {
+TEST_CASE("Different URLs have different keys", "[text]") {
   const std::vector<std::string> urls = {
       "http://a/", "https://a/", "http://A/", "http://a:80/", "http://a:81/", "http://u@a/", "http://a",
       "a",         "/",          "",          "//a/",         "http:/a",      "http:a"};
@@ -153,7 +153,7 @@ TEST_CASE("URLs that differ in anything have different keys", "[text]") {
   CHECK(std::adjacent_find(keys.begin(), keys.end()) == keys.end());
 }
 
-TEST_CASE("URLs of one page have one form", "[text]") {
+TEST_CASE("URLs of one page have one canonical form", "[text]") {
   CHECK(page_url("HTTP://H.example:80/a/../%7eb%2f%c3%A9?%3d#part") == "http://h.example/~b%2F%C3%A9?%3D");
   CHECK(page_url("http://%48.example") == "http://h.example/");
   CHECK(page_url("http://h.example/a/%2E%2e/b") == "http://h.example/b");
@@ -162,7 +162,7 @@ TEST_CASE("URLs of one page have one form", "[text]") {
   CHECK(page_url("http://h.example/%4") == "http://h.example/%254");
   CHECK(page_url("http://h.example/A") != page_url("http://h.example/a"));
   CHECK(page_url("http://h.example/a?") != page_url("http://h.example/a"));
-  // What is no address of a page is left alone.
+  // Texts that are not a page's URL stay unchanged.
   CHECK(page_url("M-%41#1") == "M-%41#1");
   CHECK(page_url("").empty());
   std::string buffer;

@@ -29,7 +29,7 @@ std::string encode(char32_t point) {
 
 }  // namespace
 
-TEST_CASE("Every code point but surrogates is valid and decodes to itself", "[text]") {
+TEST_CASE("Every code point except surrogates is valid and decodes to itself", "[text]") {
   for (char32_t point = 1; point < 0x110000; ++point) {
     const std::string text = encode(point);
     const bool surrogate = point >= 0xD800 && point < 0xE000;
@@ -41,7 +41,7 @@ TEST_CASE("Every code point but surrogates is valid and decodes to itself", "[te
   CHECK_FALSE(is_valid_utf8("\xF4\x90\x80\x80"));
 }
 
-TEST_CASE("Valid text stays as it is", "[text]") {
+TEST_CASE("Valid text is unchanged", "[text]") {
   CHECK(repaired("", 0).empty());
   CHECK(repaired("plain\ttext\r\n\f", 0) == "plain\ttext\r\n\f");
   CHECK(repaired("caf\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80", 0) == "caf\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80");
@@ -60,7 +60,7 @@ TEST_CASE("Each maximal ill-formed subsequence becomes one replacement character
         "a" + r + r + r + "b" + r + "c" + r + r + "d");
 }
 
-TEST_CASE("Control characters become spaces and a byte order mark goes", "[text]") {
+TEST_CASE("Control characters become spaces and a byte order mark is removed", "[text]") {
   CHECK(repaired(std::string_view("a\0b\x1e"
                                   "c\x0b",
                                   6),
@@ -86,7 +86,7 @@ TEST_CASE("Messages quote the first characters of a text, in one line", "[text]"
   CHECK(quoted_start("\x80\x80\x80", 2) == "'...'");
 }
 
-TEST_CASE("Repair finds invalid bytes at any place in a block", "[text]") {
+TEST_CASE("Repair finds invalid bytes at any offset in a block", "[text]") {
   for (std::size_t at = 0; at < 200; ++at) {
     std::string text(200, 'x');
     text[at] = '\x01';
@@ -99,7 +99,7 @@ TEST_CASE("Repair finds invalid bytes at any place in a block", "[text]") {
   }
 }
 
-TEST_CASE("Random bytes repair to valid text that a second repair leaves alone", "[text][property]") {
+TEST_CASE("Random bytes become valid text, which a second repair does not change", "[text][property]") {
   std::mt19937 random(7);
   for (int round = 0; round < 2000; ++round) {
     std::string text(random() % 200, ' ');

@@ -58,9 +58,9 @@ void join_lexicons(CollectionReader& collection, const DocumentOrder& order, con
 }
 
 /// Writes the files beside the index that was just written to `out`.
-BesideReports write_beside(const BuildArguments& arguments, const CollectionReader& collection,
-                           const DocumentOrder& order, const BuildReport& report, const ShardSource* shard,
-                           const Resources& resources, AtomicOutput& out) {
+SidecarReports write_beside(const BuildArguments& arguments, const CollectionReader& collection,
+                            const DocumentOrder& order, const BuildReport& report, const ShardSource* shard,
+                            const Resources& resources, AtomicOutput& out) {
   if (shard == nullptr) return arguments.beside.write(collection, order, report.index_hash, resources, out);
   const IndexReader index = IndexReader::open(out.file());
   const StatisticsBeside statistics(StatisticsReader::open(arguments.shard.statistics));
@@ -83,7 +83,7 @@ void run(const BuildArguments& arguments) {
   AtomicOutput out = AtomicOutput::folder(arguments.output, index_members(), arguments.common.force);
   const BuildReport report = build_index(collection, order, order_options, arguments.build, resources, out.file(),
                                          shard ? &shard->whole() : nullptr);
-  const BesideReports beside = write_beside(arguments, collection, order, report, shard.get(), resources, out);
+  const SidecarReports beside = write_beside(arguments, collection, order, report, shard.get(), resources, out);
   if (shard && !order.pagerank.empty())
     copy_file(shard->statistics().container().file(), out.add_member(statistics_member));
   out.commit();

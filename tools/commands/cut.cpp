@@ -27,15 +27,14 @@ void run(const CutArguments& arguments) {
   if (!index.pagerank().empty()) {
     File& file = out.add_member(statistics_member);
     write_statistics_of_index(index, resources, file);
-    statistics.emplace(
-        ContainerReader(std::make_shared<const File>(file.duplicate()), FileKind::statistics, statistics_version));
+    statistics.emplace(ContainerReader(std::make_shared<const File>(file.duplicate()), FileKind::statistics));
   }
   const BuildReport report =
       cut_index(index, *shard_choice(arguments.shard), statistics ? &*statistics : nullptr, resources, out.file());
   const IndexReader shard = IndexReader::open(out.file());
   const auto first = static_cast<docid_t>(shard.manifest().docid_base);
   const IndexPart part{index, {first, first + shard.num_documents()}};
-  const BesideReports beside = copy_beside({&part, 1}, resources, out);
+  const SidecarReports beside = copy_beside({&part, 1}, resources, out);
   out.commit();
   show_reports(arguments.common, report, beside, arguments.output);
 }

@@ -370,17 +370,16 @@ void run(const InspectArguments& arguments) {
   if (kind == FileKind::plan) return inspect_plan(arguments);
   if (kind == FileKind::index) return inspect_index(arguments);
   if (kind == FileKind::forward)
-    return print_json_or_figures(
-        arguments,
-        forward_json(ForwardReader(ContainerReader::open(arguments.path, FileKind::forward, forward_version))));
+    return print_json_or_figures(arguments,
+                                 forward_json(ForwardReader(ContainerReader::open(arguments.path, FileKind::forward))));
   if (kind == FileKind::texts) return print_json_or_figures(arguments, texts_json(TextsReader::open(arguments.path)));
   if (kind == FileKind::fields)
     return print_json_or_figures(arguments, fields_json(FieldsReader::open(arguments.path)));
   if (kind == FileKind::statistics)
     return print_json_or_figures(arguments, statistics_json(StatisticsReader::open(arguments.path)));
   if (kind == FileKind::scales)
-    return print_json_or_figures(
-        arguments, scales_json(read_scales(ContainerReader::open(arguments.path, FileKind::scales, scales_version))));
+    return print_json_or_figures(arguments,
+                                 scales_json(read_scales(ContainerReader::open(arguments.path, FileKind::scales))));
   if (kind == FileKind::collection)
     return print_json_or_figures(arguments, collection_json(CollectionReader::open(arguments.path)));
   print_json_or_figures(arguments, order_json(OrderReader::open(arguments.path)));

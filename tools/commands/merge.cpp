@@ -24,7 +24,7 @@ void run(const MergeArguments& arguments) {
   for (const IndexReader& shard : shards) shard.container().verify(resources);
   AtomicOutput out = AtomicOutput::folder(arguments.output, index_members(), arguments.common.force);
   const BuildReport report = merge_indexes(shards, resources, out.file());
-  const BesideReports beside = copy_beside(parts_of(shards), resources, out);
+  const SidecarReports beside = copy_beside(parts_of(shards), resources, out);
   out.commit();
   show_reports(arguments.common, report, beside, arguments.output);
 }

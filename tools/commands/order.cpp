@@ -65,7 +65,7 @@ void add_order_command(CLI::App& program) {
   add_number_option(*command, "--shards", arguments->shards, "N",
                     "Cut the order into N shards, ranges of docIDs with about as many postings each, for quern build "
                     "--shard",
-                    1, most_shards);
+                    1, max_shards);
   add_pagerank_options(*command, arguments->pagerank);
   add_bm25_options(*command, arguments->order.scores.bm25, "global scores");
   add_output_options(*command, arguments->common, arguments->output, "order");

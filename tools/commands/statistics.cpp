@@ -26,7 +26,7 @@ StatisticsReader statistics_of(const CollectionReader& collection, const Resourc
   auto file = std::make_shared<File>(File::anonymous(resources.tmp_folder));
   write_statistics(collection, resources, *file);
   file->rename_for_messages("statistics of " + collection.name());
-  return StatisticsReader(ContainerReader(file, FileKind::statistics, statistics_version));
+  return StatisticsReader(ContainerReader(file, FileKind::statistics));
 }
 
 /// What the inputs are: collections, and what was made from others before.
@@ -49,7 +49,7 @@ Inputs open_inputs(const StatisticsArguments& arguments, const Resources& resour
       inputs.statistics.push_back(StatisticsReader::open(path));
       inputs.statistics.back().container().verify(resources);
     } else if (kind == FileKind::scales && wants_scales) {
-      inputs.scales.push_back(read_scales(ContainerReader::open(path, FileKind::scales, scales_version)));
+      inputs.scales.push_back(read_scales(ContainerReader::open(path, FileKind::scales)));
       inputs.scale_names.push_back(path);
     } else {
       throw InvalidArgument(fmt::format("{}: is a Quern {}; give collections and {}", path, kind_name(kind),
@@ -100,7 +100,7 @@ void run_statistics(const StatisticsArguments& arguments, const Resources& resou
     inputs.statistics.push_back(statistics_of(collection, resources));
   const StatisticsManifest manifest = merge_statistics(inputs.statistics, resources, out.file());
   const StatisticsReader merged(
-      ContainerReader(std::make_shared<const File>(out.file().duplicate()), FileKind::statistics, statistics_version));
+      ContainerReader(std::make_shared<const File>(out.file().duplicate()), FileKind::statistics));
   note_duplicates(arguments, inputs, merged);
   out.commit();
   const CollectionManifest& counts = manifest.collection;

@@ -66,7 +66,7 @@ void verify(const std::string& path, FileKind kind, const Resources& resources) 
       verify_statistics(StatisticsReader::open(path), resources);
       break;
     case FileKind::scales: {
-      const ContainerReader scales = ContainerReader::open(path, FileKind::scales, scales_version);
+      const ContainerReader scales = ContainerReader::open(path, FileKind::scales);
       scales.verify(resources);
       read_scales(scales);
       break;

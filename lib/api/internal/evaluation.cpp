@@ -33,7 +33,7 @@ Evaluation evaluate(const std::string& run_text, const std::string& qrels_path,
     EvaluationOptions options;
     if (!measures.empty()) options.measures = measures_named(measures);
     RunEvaluator evaluator(*ByteSource::open(qrels_path, resources), options, resources);
-    evaluator.add_run(*ByteSource::of_memory("the run", run_text));
+    evaluator.add_run(*ByteSource::from_memory("the run", run_text));
     const quern::Evaluation found = evaluator.finish();
     Evaluation out;
     for (std::size_t measure = 0; measure < found.measures.size(); ++measure) {

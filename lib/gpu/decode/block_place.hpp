@@ -89,7 +89,6 @@ struct RiceParts {
     if (docid_unary == rice::long_length) docid_unary = place.words[word++];
     if (freq_unary == rice::long_length) freq_unary = place.words[word++];
     if (docid_unary < place.n || freq_unary < place.n) return false;
-    if (widths.has_base_sums) word += rice::base_sum_words(docid_width, place.n, docid_unary);
     const std::uint64_t remainders = std::uint64_t{32} * word;
     const std::uint64_t unary = remainders + std::uint64_t{place.n} * (docid_width + freq_width);
     remainders_bit = static_cast<std::uint32_t>(remainders);

@@ -16,7 +16,7 @@
 namespace quern {
 namespace {
 
-/// A hash of content that comes in small pieces.
+/// A hash of content that arrives in small pieces.
 class ContentHash {
  public:
   void add(ByteView bytes) {
@@ -65,8 +65,8 @@ class IndexImport : public InvertedSink {
     const auto& impacts = options_.build.impacts;
     if (impacts && freq > impacts->max_weight())
       throw InvalidArgument(
-          fmt::format("{}: document {} has the frequency {} in a list, but as a weight of {} bits it can be {} at "
-                      "most; allow more with {}, up to 16",
+          fmt::format("{}: document {} has the frequency {} in a list, but weights of {} bits can be at most {}; "
+                      "allow more with {}, up to 16",
                       options_.source, docid, freq, impacts->bits, impacts->max_weight(), option_name<"impacts">));
     lists_->add_posting(docid, freq);
     std::uint32_t& sum = sums_[docid];

@@ -19,11 +19,11 @@ namespace quern {
 
 namespace {
 
-/// Gives the pages of an index that is read from front to back to the system again, some MiB at a time.
+/// Releases pages of a mapped index during a sequential read, some MiB at a time.
 class PassedPages {
  public:
   explicit PassedPages(const IndexReader& index) : container_(index.container()) {}
-  /// So many bytes, about, were read.
+  /// Notes that about this many bytes were read.
   void note(std::uint64_t bytes) {
     constexpr std::uint64_t bytes_per_release = 4 << 20;
     passed_ += bytes;
@@ -37,7 +37,7 @@ class PassedPages {
   std::uint64_t passed_ = 0;
 };
 
-/// About what an index has of a list besides its term and postings, and of a document besides its docno.
+/// Approximate bytes of a list without its term and postings, and of a document without its docno.
 constexpr std::uint64_t list_row_bytes = 32, document_row_bytes = 8;
 
 void export_list(const IndexReader& index, std::string_view term, const PostingList& list, PassedPages& pages,
@@ -58,7 +58,7 @@ void export_list(const IndexReader& index, std::string_view term, const PostingL
     pages.note(docids.size_bytes() + freqs.size_bytes());
   }
   pages.note(term.size() + list_row_bytes);
-  if (postings != list.df) index.container().fail("postings", fmt::format("the list of '{}' has another df", term));
+  if (postings != list.df) index.container().fail("postings", fmt::format("the list of '{}' has a different df", term));
   sink.end_list(term);
 }
 
@@ -122,7 +122,7 @@ class Ds2i : public InterchangeFormat {
   void read(const std::string& path, InvertedSink& sink, const Resources& resources) const override {
     with_own_errors([&] {
       std::array<std::unique_ptr<ByteSource>, ds2i_endings.size()> sources;
-      const std::uint64_t max_window_bytes = ByteSource::max_window_bytes(resources) / 2;  // of each of the five
+      const std::uint64_t max_window_bytes = ByteSource::max_window_bytes(resources) / 2;  // each of the five files
       for (std::size_t i = 0; i < sources.size(); ++i)
         sources[i] = ByteSource::open(path + ds2i_endings[i], nullptr, max_window_bytes);
       read_ds2i({*sources[0], *sources[1], *sources[2], *sources[3], *sources[4]}, sink);
@@ -161,7 +161,7 @@ const InterchangeFormat& interchange_format_named(std::string_view name) {
 const InterchangeFormat& detect_interchange_format(const std::string& path) {
   for (const InterchangeFormat* format : all_interchange_formats())
     if (format->is_at(path)) return *format;
-  throw InvalidArgument(path + ": there is neither such a file nor " + path + ds2i_endings.front());
+  throw InvalidArgument(path + ": neither this file exists nor " + path + ds2i_endings.front());
 }
 
 }  // namespace quern

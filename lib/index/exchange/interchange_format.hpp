@@ -9,18 +9,18 @@
 
 namespace quern {
 
-/// A format of inverted files that other engines read and write. To add one: a reader and a writer in formats/, a class
-/// here, a line in the registry.
+/// A format of inverted files for other engines. To add one, write a reader and a writer in formats/ and a class here,
+/// and add it to the registry.
 class InterchangeFormat {
  public:
   virtual ~InterchangeFormat() = default;
   virtual std::string_view name() const = 0;
   /// One line for help texts.
   virtual std::string_view description() const = 0;
-  /// Whether a path looks like this format; the content is not read.
+  /// Whether a path looks like this format, without reading the content.
   virtual bool is_at(const std::string& path) const = 0;
-  /// Passes the files' content to the sink. The memory of `resources` bounds the windows of zstd files. Throws IoError,
-  /// CorruptFile, UnsupportedVersion, and InvalidArgument for a window that is too large.
+  /// Passes the files' content to the sink. The memory of `resources` limits the windows of zstd files. Throws IoError,
+  /// CorruptFile, UnsupportedVersion, and InvalidArgument for too large a window.
   virtual void read(const std::string& path, InvertedSink& sink, const Resources& resources) const = 0;
   /// Writes an index in this format; the files appear together, complete or not at all. Throws InvalidArgument if one
   /// exists and `force` is not set, or if the format can't represent the index.
@@ -28,15 +28,15 @@ class InterchangeFormat {
                      const Resources& resources) const = 0;
 };
 
-/// All formats, in the order in which help texts show them.
+/// All formats, in the order of help texts.
 const std::vector<const InterchangeFormat*>& all_interchange_formats();
 /// Throws InvalidArgument, with the known names, if no format has this name.
 const InterchangeFormat& interchange_format_named(std::string_view name);
 /// The format of the files at a path. Throws InvalidArgument if there are none.
 const InterchangeFormat& detect_interchange_format(const std::string& path);
 
-/// Passes an index to `sink`: lists in the byte order of their terms, then documents in docID order. Throws CorruptFile
-/// if the index contradicts itself, and what the sink throws.
+/// Passes an index to `sink`: lists by term in byte order, then documents in docID order. Throws CorruptFile if the
+/// index contradicts itself, and what the sink throws.
 void export_index(const IndexReader& index, InvertedSink& sink, Progress& progress);
 
 }  // namespace quern

@@ -20,24 +20,24 @@
 namespace quern {
 namespace {
 
-/// What is left for sorting and reading, at least.
+/// Minimum memory for sorting and reading.
 constexpr std::uint64_t min_forward_bytes = 16 << 20;
 
-/// What a link takes on disk, as the text and the document that it leads to are sorted, by page and then by docID: some
-/// 25 bytes of numbers each time, and a text of a few words.
+/// Disk space of a link: its text and target are sorted by page and then by docID, each time with some 25 bytes of
+/// numbers and a text of a few words.
 constexpr std::uint64_t sorted_link_bytes = 2 * 48;
 
-/// Of each document its docID, its place in the order, its numbers of links, up to two scores that the caller holds,
-/// and the URL of a shard's.
+/// Per document: docID, position in the order, numbers of links, up to two scores held by the caller, and a shard's
+/// URL.
 std::uint64_t forward_table_bytes(const CollectionReader& collection) {
   return std::uint64_t{collection.num_documents()} * (4 * 6 + 2) + collection.table_bytes() +
          IndexTerms::table_bytes(collection);
 }
 
-/// The rows that are sorted by docID: of each document first what it says itself, then what links say of it.
-enum RowKind : std::uint8_t { of_head, of_title, of_body, of_url, of_anchor };
+/// Kinds of the rows sorted by docID: a document's own streams come before the texts of links to it.
+enum RowKind : std::uint8_t { head_row, title_row, body_row, url_row, anchor_row };
 
-/// A link that is asked about: sorts by itself within a page.
+/// A link whose target is looked up; sorts by itself within a page.
 struct AnchorQuestion {
   docid_t from;
   std::uint32_t chunk;
@@ -48,7 +48,7 @@ IndexTerms terms_of(const CollectionReader& collection, const ForwardShard* shar
   return shard == nullptr ? IndexTerms(collection) : IndexTerms(collection, shard->index, shard->statistics);
 }
 
-/// What one thread needs for a chunk.
+/// A thread's buffers for a chunk.
 struct ForwardReading {
   explicit ForwardReading(const IndexTerms& terms) : segments(terms) {}
 
@@ -92,14 +92,14 @@ class ForwardBuilder {
  private:
   void number_documents() {
     if (target_.documents.size() != collection_.num_documents())
-      throw InvalidArgument(collection_.name() + ": has another number of documents than the order");
+      throw InvalidArgument(collection_.name() + ": its number of documents differs from the order's");
     docids_.resize(target_.documents.size());
     for (docid_t docid = 0; docid < docids_.size(); ++docid) docids_[target_.documents[docid]] = docid;
   }
 
-  /// Whether a document of the collection belongs to the index.
+  /// Whether the index contains a document of the collection.
   bool is_indexed(docid_t document) const { return range_.has(docids_[document]); }
-  /// The docID in the index of one of its documents.
+  /// The docID in the index of a document that it contains.
   docid_t docid_of(docid_t document) const { return docids_[document] - range_.first; }
 
   bool has_indexed(std::size_t chunk) const {
@@ -109,7 +109,7 @@ class ForwardBuilder {
     return false;
   }
 
-  /// The URLs of the shard's documents, so that links between others are not sorted.
+  /// Reads the URLs of the shard's documents, to skip links between other documents.
   void read_shard_urls() {
     shard_urls_.emplace(range_.size());
     ChunkBuffers buffers;
@@ -172,18 +172,19 @@ class ForwardBuilder {
       const std::pair<DocumentStream, ByteView> streams[] = {{DocumentStream::title, rows[row].title},
                                                              {DocumentStream::body, rows[row].body},
                                                              {DocumentStream::url, rows[row].url}};
-      // Streams of a split document join across its chunks: each is a row of its own.
-      if (is_split) add_row(docid, of_head, chunk, payload);
+      // Streams of a split document join across chunks: each is a separate row.
+      if (is_split) add_row(docid, head_row, chunk, payload);
       for (const auto& [stream, tokens] : streams) {
         if (is_split) payload.clear();
         reading.segments.add_stream(stream, tokens, collection_.name(), payload);
         if (!is_split) continue;
         reading.segments.end_document(payload);
-        if (!payload.empty()) add_row(docid, static_cast<RowKind>(of_title + static_cast<int>(stream)), chunk, payload);
+        if (!payload.empty())
+          add_row(docid, static_cast<RowKind>(title_row + static_cast<int>(stream)), chunk, payload);
       }
       if (is_split) continue;
       reading.segments.end_document(payload);
-      add_row(docid, of_head, chunk, payload);
+      add_row(docid, head_row, chunk, payload);
     }
   }
 
@@ -192,12 +193,12 @@ class ForwardBuilder {
     with_isolated_lock(adding_, [&] { rows_.add(key.view(), payload); });
   }
 
-  /// Hands the texts of links to the documents that they lead to.
+  /// Adds the texts of links to the documents that they lead to.
   void add_anchors(LinkQuestions<AnchorQuestion>& questions) {
     docid_t last_to = end_docid, last_from = end_docid;
     questions.answer([&](docid_t to, const AnchorQuestion& link, bool, ByteView anchor) {
       if (to == end_docid) return;
-      // Questions about one document come together, by the documents that ask them.
+      // Links to one document come together, by linking document.
       const bool is_first = to != last_to || link.from != last_from;
       last_to = to;
       last_from = link.from;
@@ -206,7 +207,7 @@ class ForwardBuilder {
       ++anchors_;
       const docid_t docid = docid_of(to);
       if (is_first) ++in_links_[docid];
-      rows_.add(SortKey(docid, of_anchor, docids_[link.from], link.chunk, link.number).view(), anchor);
+      rows_.add(SortKey(docid, anchor_row, docids_[link.from], link.chunk, link.number).view(), anchor);
     });
   }
 
@@ -215,8 +216,8 @@ class ForwardBuilder {
     AnchorSegments anchors(terms_, collection_.manifest().analyzer);
     StaticNumbers numbers;
     Bytes segments;
-    docid_t next = 0;          // the document after the one at hand
-    bool has_numbers = false;  // which are not written yet
+    docid_t next = 0;          // the document after the current one
+    bool has_numbers = false;  // not written yet
     const auto end_numbers = [&] {
       if (has_numbers) writer.begin_document(numbers);
       has_numbers = false;
@@ -236,7 +237,7 @@ class ForwardBuilder {
         numbers = {};
         has_numbers = true;
       }
-      if (kind == of_head) {
+      if (kind == head_row) {
         ByteReader reader(payload, collection_.name());
         numbers.url_bytes += reader.varint();
         numbers.url_depth += reader.varint();
@@ -245,7 +246,7 @@ class ForwardBuilder {
         if (payload.empty()) return;
       }
       end_numbers();
-      if (kind != of_anchor) return writer.add_segments(payload);
+      if (kind != anchor_row) return writer.add_segments(payload);
       segments.clear();
       anchors.add(as_text(payload), segments);
       writer.add_segments(segments);
@@ -266,11 +267,11 @@ class ForwardBuilder {
   const Resources& resources_;
   std::uint64_t working_bytes_;
   File& file_;
-  DocidRange range_;  ///< of the order: the index's documents
+  DocidRange range_;  ///< range of the order in the index
   IndexTerms terms_;
   std::mutex adding_;
   ExternalSort rows_;
-  std::vector<docid_t> docids_;  ///< in the order, of each document of the collection
+  std::vector<docid_t> docids_;  ///< docID of each document of the collection
   std::optional<ShardUrls> shard_urls_;
   std::vector<std::uint32_t> out_links_, in_links_;
   std::uint64_t anchors_ = 0;

@@ -16,55 +16,55 @@
 
 namespace quern {
 
-/// The shard that a forward file is made for.
+/// The shard of a forward file.
 struct ForwardShard {
   DocidRange docids;                   ///< of the order
   const IndexReader& index;            ///< of these documents
   const StatisticsBeside& statistics;  ///< of all documents
 };
 
-/// Which index a forward file is made for.
+/// The index of a forward file.
 struct ForwardTarget {
-  std::span<const docid_t> documents;   ///< the collection's document of each docID
+  std::span<const docid_t> documents;   ///< document number in the collection, by docID
   std::string index_hash;               ///< content hash of the index's container, 16 hexadecimal digits
-  const ForwardShard* shard = nullptr;  ///< null: the index is of all documents
+  const ForwardShard* shard = nullptr;  ///< null: the index contains all documents
 };
 
-/// What became of a forward file.
+/// The result of writing a forward file.
 struct ForwardReport {
   ForwardManifest manifest;
   std::uint64_t file_bytes = 0;
-  /// Links to documents of the index whose texts are in the file; not known of one that is made of others.
+  /// Links to documents of the index whose texts are in the file; nullopt for merged or cut files.
   std::optional<std::uint64_t> anchors;
 };
 
-/// Throws InvalidArgument if the corpus gave weights instead of tokens, and if the budget can't hold the tables that
-/// must be in memory: 26 bytes per document, a bit and a half per term, those of the collection, and 16 MB.
+/// Throws InvalidArgument if the corpus has weights instead of tokens, or if the budget can't hold the tables: 26 bytes
+/// per document, a bit and a half per term, the collection's tables, and 16 MB.
 void check_forward_memory(const CollectionReader& collection, const Resources& resources);
 
-/// Writes the forward file of an index that was built from the collection: each document's title, body, URL, and the
-/// texts of the links that lead to it from other documents, by the linking document's docID. The bytes depend on
-/// collection and order alone. Of a shard, links come from all documents of the collection, and are counted to all of
-/// them. Throws InvalidArgument as check_forward_memory() does.
+/// Writes the forward file of an index built from the collection: each document's title, body, URL, and the texts of
+/// links to it from other documents, by the linking document's docID. The bytes depend only on collection and order.
+/// For a shard, links come from all documents of the collection and count for all of them. Throws InvalidArgument like
+/// check_forward_memory().
 ForwardReport build_forward(const CollectionReader& collection, const ForwardTarget& target, const Resources& resources,
                             File& out);
 
-/// Which URLs a shard may have documents of: most others are told apart without sorting them (a Bloom filter with one
+/// A filter for the URLs of a shard's documents: rejects most others without sorting them (a Bloom filter with one
 /// hash, Bloom 1970).
 class ShardUrls {
  public:
-  /// What it takes in memory.
+  /// Memory use in bytes.
   static std::uint64_t table_bytes(std::uint64_t documents) { return bits_of(documents) / 8; }
   explicit ShardUrls(std::uint64_t documents)
       : mask_(bits_of(documents) - 1), words_(bits_of(documents) / bits_of_word) {}
 
   void add(const Hash128& url) { words_[place(url)] |= bit(url); }
-  /// False if the shard has no such URL; true for a few that it doesn't have.
+  /// False only if the shard lacks the URL; true for a few missing URLs too.
   bool may_have(const Hash128& url) const { return (words_[place(url)] & bit(url)) != 0; }
 
  private:
   static constexpr std::uint64_t bits_of_word = 64;
-  /// A power of two, 8 to 16 of a document.
+  /// A power of two, 8 to 16 bits per document.
   static std::uint64_t bits_of(std::uint64_t documents) {
     return std::bit_ceil(documents < bits_of_word ? bits_of_word : documents * 8);
   }

@@ -24,7 +24,7 @@ IndexTerms::IndexTerms(const CollectionReader& collection, const IndexReader& sh
       listed_before_(words_.size()) {
   LexiconScan scan = collection.lexicon();
   LexiconEntry entry;
-  std::uint64_t next = 0;  // the number of the entry after the one at hand
+  std::uint64_t next = 0;  // number of the entry after the current one
   for (std::uint64_t block = 0; block < shard.num_lexicon_blocks(); ++block) {
     shard.for_each_list(block, [&](std::string_view term, const PostingList&) {
       while (next == 0 || entry.term < term) {

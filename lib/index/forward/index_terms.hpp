@@ -14,31 +14,31 @@
 
 namespace quern {
 
-/// The terms of a collection by their numbers in its index, where only those of titles and bodies have lists. Many
-/// threads may ask at once.
+/// Maps terms of a collection to numbers in its index, which has lists only for terms of titles and bodies.
+/// Thread-safe.
 class IndexTerms {
  public:
   explicit IndexTerms(const CollectionReader& collection);
-  /// Of the index of a shard that was built from the collection; `whole` has the terms of all documents' titles and
-  /// bodies. Both must stay. Throws InvalidArgument if the collection lacks a term of the shard.
+  /// For a shard built from the collection; `whole` holds the terms of all documents' titles and bodies. Both must
+  /// outlive this. Throws InvalidArgument if the collection lacks a term of the shard.
   IndexTerms(const CollectionReader& collection, const IndexReader& shard, const StatisticsBeside& whole);
-  /// What it takes in memory.
+  /// Memory use in bytes.
   static std::uint64_t table_bytes(const CollectionReader& collection);
 
-  /// Lists of the index.
+  /// Number of lists in the index.
   std::uint64_t size() const { return listed_; }
-  /// The number in the index of a term by its number in the collection; nothing if the index has no list of it.
+  /// A term's number in the index by its number in the collection; nullopt if the index has no list for it.
   std::optional<term_t> number(term_t in_collection) const {
     const std::uint64_t word = words_[in_collection / 64], bit = std::uint64_t{1} << in_collection % 64;
     if ((word & bit) == 0) return std::nullopt;
     return static_cast<term_t>(listed_before_[in_collection / 64] +
                                static_cast<unsigned>(__builtin_popcountll(word & (bit - 1))));
   }
-  /// The same by the term itself.
+  /// A term's number in the index; nullopt if the index has no list for it.
   std::optional<term_t> number(std::string_view term) const;
   /// A term by its number in the collection.
   std::string term(term_t in_collection) const;
-  /// Of a term that a shard has no list of: whether the index of all documents has one.
+  /// Whether the index of all documents has a list for a term without one in this shard.
   bool whole_has_list(std::string_view term) const { return whole_ != nullptr && whole_->find(term).has_value(); }
 
  private:
@@ -46,16 +46,16 @@ class IndexTerms {
   void count_listed();
 
   TermDictionary dictionary_;
-  const StatisticsBeside* whole_ = nullptr;   ///< of shards
-  std::vector<std::uint64_t> words_;          ///< a bit for each term of the collection: whether the index has a list
-  std::vector<std::uint32_t> listed_before_;  ///< the lists of terms before each word
+  const StatisticsBeside* whole_ = nullptr;   ///< only for shards
+  std::vector<std::uint64_t> words_;          ///< a bit per term of the collection: whether it has a list
+  std::vector<std::uint32_t> listed_before_;  ///< number of lists before each word
   std::uint64_t listed_ = 0;
 };
 
-/// Remembers the numbers of terms that were asked for, within a bounded memory; one per thread.
+/// Caches looked-up term numbers in bounded memory; one per thread.
 class TermNumberCache {
  public:
-  /// What find(term), a std::optional<term_t>, returns.
+  /// Returns find(term), a std::optional<term_t>, cached.
   template <class Find>
   std::optional<term_t> number(std::string_view term, Find&& find) {
     std::string key(term);

@@ -18,12 +18,12 @@
 namespace quern {
 namespace {
 
-/// Coded bytes that a thread takes at a time, and those of a document that is not in memory as a whole.
+/// Encoded bytes per job, and the size from which a document isn't held in memory as a whole.
 constexpr std::uint64_t job_bytes = 1 << 20, large_document_bytes = 4 << 20;
 
 }  // namespace
 
-/// The terms of the index that documents come from, by their numbers in the other.
+/// The source index's terms by their numbers in the new index.
 class ForwardRecoder::Terms {
  public:
   Terms(const IndexReader& from, const IndexReader& to) : from_(from), to_(to) {
@@ -37,7 +37,7 @@ class ForwardRecoder::Terms {
     }
   }
 
-  /// Adds a term to a segment by its number in the old index, or as the literal that it is there.
+  /// Adds a term to a segment, by its number in the source index or as a literal.
   SegmentBuilder::Key add(term_t number, SegmentBuilder& builder) const {
     if (numbers_[number] != none) return builder.add_term(numbers_[number]);
     return builder.add_literal(from_.term(number));
@@ -58,14 +58,14 @@ class ForwardRecoder::Terms {
   std::vector<term_t> numbers_;
 };
 
-/// Some documents on their way.
+/// Some documents to recode.
 struct ForwardRecoder::Job {
   struct Document {
     StaticNumbers numbers;
-    std::size_t segments_end = 0;  ///< in `segments`
+    std::size_t segments_end = 0;  ///< end in `segments`
   };
-  docid_t first = 0, end = 0;  ///< in the forward file that is read
-  bool is_large = false;       ///< a document that is coded while it is written
+  docid_t first = 0, end = 0;  ///< range in the source file
+  bool is_large = false;       ///< a single document, recoded while it is written
   std::vector<Document> documents;
   Bytes segments;
 
@@ -74,9 +74,9 @@ struct ForwardRecoder::Job {
   std::vector<term_t> numbers;
   std::vector<std::string_view> literals;
   std::vector<std::uint32_t> ids;
-  std::vector<SegmentBuilder::Key> keys;  ///< of each id
+  std::vector<SegmentBuilder::Key> keys;  ///< key of each ID
 
-  /// Appends a segment to `segments`, coded anew.
+  /// Recodes a segment and appends it to `segments`.
   void recode(const ForwardSegment& segment, const Terms& terms, std::uint64_t index_terms, const std::string& what) {
     segment.read_terms(numbers, literals, what);
     keys.assign(1, SegmentBuilder::phrase_end_key);
@@ -86,7 +86,7 @@ struct ForwardRecoder::Job {
     segment.unpack(0, segment.places(), ids.data());
     std::uint32_t at = 0;
     for (std::size_t stream = 0; stream < num_document_streams; ++stream)
-      for (const std::uint32_t of_stream = at + segment.stream_places()[stream]; at < of_stream; ++at) {
+      for (const std::uint32_t stream_end = at + segment.stream_places()[stream]; at < stream_end; ++at) {
         if (ids[at] >= keys.size()) throw CorruptFile(what + ": an unknown term");
         builder.add_place(static_cast<DocumentStream>(stream), keys[ids[at]]);
       }
@@ -112,7 +112,7 @@ void ForwardRecoder::write(docid_t docid, const ForwardReader& forward, const Te
 void ForwardRecoder::add(const IndexReader& from, const ForwardReader& forward, const DocidRange& docids) {
   return run_stage(resources_, [&] {
     const std::uint64_t table_bytes = from.manifest().terms * sizeof(term_t) + to_.manifest().documents * 8;
-    // A job has its documents, their terms and places, and what they are coded as.
+    // A job holds its documents, their terms and positions, and the encoded result.
     constexpr std::uint64_t bytes_per_job = 4 * large_document_bytes;
     if (table_bytes + bytes_per_job > resources_.memory_bytes)
       throw InvalidArgument(fmt::format("{}: needs {} of memory for terms and links, but {} allows {}; raise it",

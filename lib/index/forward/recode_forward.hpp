@@ -12,16 +12,16 @@
 
 namespace quern {
 
-/// Writes the forward file of an index whose documents are those of other indexes: of shards, or of the whole that a
-/// shard was cut from. Segments keep their borders, which do not depend on shards, and get the other index's numbers of
-/// terms; the bytes are those of build_forward().
+/// Writes the forward file of an index made from documents of others: of shards, or of the whole that a shard was cut
+/// from. Segments keep their borders, which are independent of shards, and get the new index's term numbers; the bytes
+/// are those of build_forward().
 class ForwardRecoder {
  public:
-  /// `to`: the index that the file will belong to. It must stay, as must the resources and the file.
+  /// `to` is the file's index. It, `resources` and `out` must outlive this.
   ForwardRecoder(const IndexReader& to, const Resources& resources, File& out);
-  /// Adds documents of another index, after those that were added before. Works in parallel, within the memory budget.
-  /// Throws InvalidArgument if the budget doesn't hold 4 bytes for each term of that index, 8 for each document of the
-  /// new one, and 16 MB; CorruptFile for damage.
+  /// Adds documents of another index after those added before, in parallel, within the memory budget. Throws
+  /// InvalidArgument if the budget can't hold 4 bytes per term of that index, 8 per document of the new one, and 16 MB;
+  /// CorruptFile for damage.
   void add(const IndexReader& from, const ForwardReader& forward, const DocidRange& docids);
   ForwardReport finish();
 

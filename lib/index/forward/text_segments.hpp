@@ -11,15 +11,15 @@
 
 namespace quern {
 
-/// Codes titles, bodies and URLs of a collection's documents as segments. One per thread.
+/// Encodes titles, bodies and URLs of a collection's documents as segments. One per thread.
 class TextSegments {
  public:
   explicit TextSegments(const IndexTerms& terms) : terms_(terms) {}
 
-  /// Begins a chunk, whose terms have these numbers in the collection's lexicon; they must stay.
+  /// Begins a chunk. `chunk_terms` maps its terms to the collection's lexicon and must outlive the chunk.
   void begin_chunk(std::span<const term_t> chunk_terms);
-  /// Adds a stream of the document at hand to segments, and appends those that are full to `out`. Throws CorruptFile,
-  /// with `what`, if the stream has a term that the chunk does not have.
+  /// Adds a stream of the current document and appends full segments to `out`. Throws CorruptFile, with `what`, if the
+  /// stream has a term that isn't in the chunk.
   void add_stream(DocumentStream stream, ByteView tokens, std::string_view what, Bytes& out);
   /// Ends the document's last segment.
   void end_document(Bytes& out);
@@ -36,17 +36,17 @@ class TextSegments {
   };
   const IndexTerms& terms_;
   std::span<const term_t> chunk_terms_;
-  std::vector<Keyed> keys_;    ///< of chunk terms, valid if of the segment at hand
-  std::uint64_t segment_ = 1;  ///< rises with each segment
+  std::vector<Keyed> keys_;    ///< of chunk terms, valid only for the current segment
+  std::uint64_t segment_ = 1;  ///< number of the current segment
   SegmentBuilder builder_;
 };
 
-/// Codes the texts of links that lead to a document as segments.
+/// Encodes the texts of links to a document as segments.
 class AnchorSegments {
  public:
   AnchorSegments(const IndexTerms& terms, const AnalyzerOptions& options) : terms_(terms), analyzer_(options) {}
 
-  /// Adds one link's text, which ends a phrase, and appends segments that are full to `out`.
+  /// Adds a link's text as a phrase and appends full segments to `out`.
   void add(std::string_view text, Bytes& out);
   /// Ends the document's last segment.
   void end_document(Bytes& out);
@@ -59,7 +59,7 @@ class AnchorSegments {
   const IndexTerms& terms_;
   TermNumberCache numbers_;
   Analyzer analyzer_;
-  std::unordered_map<std::string, SegmentBuilder::Key> keys_;  ///< of the segment at hand
+  std::unordered_map<std::string, SegmentBuilder::Key> keys_;  ///< of the current segment
   SegmentBuilder builder_;
 };
 

@@ -9,11 +9,10 @@
 #include "quern/index/build_texts.hpp"
 #include "quern/index/forward/build_forward.hpp"
 
-/// The files beside an index that is put together from documents of others: the whole from its shards, or a shard from
-/// the whole.
+/// Sidecar files of an index assembled from other indexes: the whole from its shards, or a shard from the whole.
 namespace quern {
 
-/// Documents of an index, in a row.
+/// Consecutive documents of an index.
 struct IndexPart {
   const IndexReader& index;
   DocidRange docids;
@@ -21,14 +20,14 @@ struct IndexPart {
 /// All documents of all shards.
 std::vector<IndexPart> parts_of(const IndexShards& shards);
 
-/// Writes the texts of these documents, which make the index with this content hash: the bytes of build_texts(). Throws
-/// InvalidArgument if an index lacks texts.
+/// Writes the texts of these documents for the index with this content hash; the bytes are those of build_texts().
+/// Throws InvalidArgument if an index lacks texts.
 TextsReport copy_texts(std::span<const IndexPart> parts, const std::string& index_hash, const Resources& resources,
                        File& out);
-/// The same of kept fields.
+/// Writes the kept fields of these documents, like copy_texts().
 FieldsReport copy_fields(std::span<const IndexPart> parts, const std::string& index_hash, const Resources& resources,
                          File& out);
-/// The same of forward files. `to`: the index that these documents make.
+/// Writes the forward file of these documents. `to` is their index.
 ForwardReport copy_forward(std::span<const IndexPart> parts, const IndexReader& to, const Resources& resources,
                            File& out);
 

@@ -20,7 +20,7 @@
 namespace quern {
 namespace {
 
-/// How many of a list's postings are below a docID.
+/// Number of a list's postings below a docID.
 std::uint64_t postings_below(BlockReader& reader, std::uint64_t block_size, docid_t docid) {
   const PostingList& list = reader.list();
   const std::size_t block = list.block_last.empty() ? 0 : search_rows(list.block_last, 0, docid);
@@ -31,7 +31,7 @@ std::uint64_t postings_below(BlockReader& reader, std::uint64_t block_size, doci
          static_cast<std::uint64_t>(std::lower_bound(docids.begin(), docids.end(), docid) - docids.begin());
 }
 
-/// The lists of a range of documents, and what their terms have in all.
+/// The lists of a range of documents, with their terms' counts over all documents.
 class RangeLexicon {
  public:
   RangeLexicon(const IndexReader& index, const DocidRange& range)
@@ -51,7 +51,7 @@ class RangeLexicon {
     return false;
   }
 
-  /// Of terms in rising order.
+  /// Counts of a term over all documents; terms must ascend.
   TermCounts counts_of(std::string_view term) {
     do {
       if (!counting_.next()) throw CorruptFile(index_.name() + ": the lexicon ends too early");
@@ -62,7 +62,7 @@ class RangeLexicon {
  private:
   const IndexReader& index_;
   DocidRange range_;
-  LexiconCursor cursor_, counting_;  ///< of postings, and of counts: in threads of their own
+  LexiconCursor cursor_, counting_;  ///< for postings and for counts, used by separate threads
 };
 
 CollectionManifest settings_of(const IndexManifest& from) {
@@ -111,16 +111,17 @@ BuildReport cut_index(const IndexReader& index, const ShardChoice& choice, const
                       const Resources& resources, File& out) {
   return run_stage(resources, [&] {
     const IndexManifest& from = index.manifest();
-    if (from.shard) throw InvalidArgument(index.name() + ": is a shard already; merge all with quern merge first");
+    if (from.shard)
+      throw InvalidArgument(index.name() + ": is already a shard; merge all shards with quern merge first");
     const std::vector<docid_t> firsts = cut_into_shards(count_postings(index), index.num_documents(), choice.count);
     const DocidRange range{firsts[choice.number - 1],
                            choice.number < choice.count ? firsts[choice.number] : index.num_documents()};
     if (range.size() == 0)
-      throw InvalidArgument(fmt::format("{}: shard {} of {} has no document; cut it into fewer", index.name(),
+      throw InvalidArgument(fmt::format("{}: shard {} of {} has no documents; cut it into fewer", index.name(),
                                         choice.number, choice.count));
     const std::string source = hash_text(index.container().content_hash());
     RangeLexicon lexicon(index, range);
-    WholeOfShard whole;
+    CollectionContext whole;
     whole.manifest = {choice.number,
                       choice.count,
                       source,
@@ -137,7 +138,7 @@ BuildReport cut_index(const IndexReader& index, const ShardChoice& choice, const
     JoinedLists lists([&](std::string& term, std::vector<PostingRange>& ranges) { return lexicon.next(term, ranges); },
                       [&] { index.container().release(); },
                       encodes_pieces(codec_named(options.codec), options.codec_options),
-                      most_joined_postings(assembly.working_bytes(), assembly.jobs_in_flight()), resources.tmp_folder);
+                      max_joined_postings(assembly.working_bytes(), assembly.jobs_in_flight()), resources.tmp_folder);
     const std::span<const std::uint32_t> lengths = index.lengths().subspan(range.first, range.size());
     const double share = static_cast<double>(range.size()) / static_cast<double>(from.documents);
     AssembledLists written =
@@ -149,7 +150,7 @@ BuildReport cut_index(const IndexReader& index, const ShardChoice& choice, const
     manifest.collection_hash = hash_text(hash);
     manifest.docid_base = range.first;
     manifest.shard = whole.manifest;
-    // What the hashes of all shards lack to the index's.
+    // The part of the index's hash that belongs to other shards.
     const std::uint64_t others =
         documents_hash(index, {0, range.first}) + documents_hash(index, {range.end, index.num_documents()});
     manifest.shard->input_hash = hash_text(hash_of_text(from.collection_hash).value_or(0) - hash - others);

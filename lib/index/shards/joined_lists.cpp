@@ -10,7 +10,7 @@
 namespace quern {
 namespace {
 
-/// Where postings go.
+/// Destination of postings.
 struct Columns {
   docid_t* docids;
   freq_t* freqs;
@@ -23,7 +23,7 @@ struct Columns {
   }
 };
 
-/// Reads `count` postings of a range from its place `first` on.
+/// Reads `count` postings of a range from index `first`.
 void read_short(const PostingRange& range, docid_t shift, std::uint64_t first, std::uint64_t count, Columns& to) {
   std::array<docid_t, max_short_list> docids;
   std::array<freq_t, max_short_list> freqs;
@@ -45,7 +45,7 @@ void read_blocks(const PostingRange& range, docid_t shift, std::uint64_t first, 
   }
 }
 
-/// Reads `count` postings of a list from place `first` on.
+/// Reads `count` postings of a list from index `first`.
 void read(std::span<const PostingRange> ranges, std::uint64_t first, std::uint64_t count, Columns& to) {
   for (const PostingRange& range : ranges) {
     if (count == 0) return;
@@ -67,8 +67,8 @@ void read(std::span<const PostingRange> ranges, std::uint64_t first, std::uint64
 
 }  // namespace
 
-std::uint64_t most_joined_postings(std::uint64_t working_bytes, std::size_t jobs) {
-  // A posting in flight is decoded, and coded; half of the memory is for what assembling takes besides.
+std::uint64_t max_joined_postings(std::uint64_t working_bytes, std::size_t jobs) {
+  // A posting in flight needs space decoded and encoded; half of the memory is for the rest of the assembly.
   constexpr std::uint64_t posting_bytes = 3 * sizeof(Posting) + 8;
   return std::max<std::uint64_t>(working_bytes / 2 / jobs / posting_bytes, list_batch_postings);
 }
@@ -91,10 +91,10 @@ bool JoinedLists::join_next() {
   return true;
 }
 
-/// Lists that are decoded together.
+/// Lists decoded together.
 struct JoinedLists::JoinedBatch {
   std::vector<ListColumns::List> lists;
-  std::vector<std::size_t> range_ends;  ///< of each list
+  std::vector<std::size_t> range_ends;  ///< end of each list's ranges
   std::vector<PostingRange> ranges;
   std::uint64_t postings = 0;
 

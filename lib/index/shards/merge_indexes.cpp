@@ -50,7 +50,7 @@ class ShardLexicons {
   bool has_next_;
 };
 
-/// The numbers of all shards, one after another; empty if the shards have none.
+/// The numbers of all shards, concatenated; empty if the shards have none.
 template <class Number>
 std::vector<Number> joined(const IndexShards& shards, std::span<const Number> (IndexReader::*numbers)() const) {
   std::vector<Number> all;
@@ -85,7 +85,7 @@ IndexManifest settings_of_index(const IndexManifest& from) {
 
 namespace {
 
-/// The manifest of the whole, but for what the assembly fills in.
+/// The manifest of the whole, except for members set by the assembly.
 IndexManifest whole_manifest(const IndexShards& shards) {
   IndexManifest manifest = settings_of_index(shards[0].manifest());
   std::uint64_t hash = hash_of_text(shards[0].manifest().shard->input_hash).value_or(0);
@@ -100,7 +100,7 @@ BuildReport merge_indexes(const IndexShards& shards, const Resources& resources,
   return run_stage(resources, [&] {
     const IndexManifest& manifest = shards[0].manifest();
     if (!manifest.shard || manifest.shard->count != shards.size())
-      throw InvalidArgument(shards[0].name() + ": is not all shards of an index; name all");
+      throw InvalidArgument(shards[0].name() + ": is not all shards of an index; give all");
     const BuildOptions options = options_of_index(manifest);
     std::uint64_t postings = 0;
     for (const IndexReader& shard : shards) postings += shard.manifest().postings;
@@ -115,7 +115,7 @@ BuildReport merge_indexes(const IndexShards& shards, const Resources& resources,
                         for (const IndexReader& shard : shards) shard.container().release();
                       },
                       encodes_pieces(codec_named(options.codec), options.codec_options),
-                      most_joined_postings(assembly.working_bytes(), assembly.jobs_in_flight()), resources.tmp_folder);
+                      max_joined_postings(assembly.working_bytes(), assembly.jobs_in_flight()), resources.tmp_folder);
     AssembledLists written =
         std::move(assembly).write_lists(joined(shards, &IndexReader::lengths), manifest.statistics, lists, postings,
                                         [&](term_t term) { return lists.term_at(term); });

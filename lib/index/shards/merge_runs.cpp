@@ -14,12 +14,12 @@
 namespace quern {
 namespace {
 
-/// The runs' queries in an order that agrees with each of them, as far as they agree.
+/// The runs' queries in an order consistent with each run, as far as possible.
 class QueryOrder {
  public:
   /// Begins the next run.
   void begin_run() { before_ = qids_.end(); }
-  /// The next query of the run.
+  /// Adds the next query of the run.
   void add(const std::string& qid) {
     const auto known = places_.find(qid);
     if (known != places_.end()) {
@@ -37,7 +37,7 @@ class QueryOrder {
   std::unordered_map<std::string, std::list<std::string>::iterator> places_;
 };
 
-/// A number that rises as scores fall.
+/// A number that increases as scores decrease.
 std::uint32_t falling(float score) {
   const auto bits = std::bit_cast<std::uint32_t>(score == 0 ? 0.0f : score);
   const bool is_negative = bits >> 31 != 0;
@@ -76,21 +76,21 @@ class RunMerge {
           qid = line.qid;
           if (!met.emplace(*qid, true).second)
             throw InvalidArgument(
-                fmt::format("{}: line {}: results of query {} that are not together", paths_[run], number, *qid));
+                fmt::format("{}: line {}: results of query {} are not contiguous", paths_[run], number, *qid));
           order.add(*qid);
         }
       });
       const auto [same, is_new] = hashes.emplace(source.hash(), run);
       if (!is_new && !met.empty())
         throw InvalidArgument(
-            fmt::format("{}: is the same run as {}: name each shard's once", paths_[run], paths_[same->second]));
+            fmt::format("{}: is the same run as {}: give each shard's run once", paths_[run], paths_[same->second]));
     }
     qids_ = options_.qids.empty() ? order.qids() : options_.qids;
     for (std::size_t i = 0; i < qids_.size(); ++i) places_.emplace(qids_[i], static_cast<std::uint32_t>(i));
     if (options_.qids.empty()) return;
     for (const std::string& qid : order.qids())
       if (!places_.contains(qid))
-        throw InvalidArgument(fmt::format("the runs have a query {} that is not asked for", qid));
+        throw InvalidArgument(fmt::format("the runs contain a query {} that is not among the queries", qid));
   }
 
   void read(std::size_t run) {
@@ -104,7 +104,7 @@ class RunMerge {
         qid = line.qid;
         query = places_.at(qid);
       } else if (falls < last) {
-        throw InvalidArgument(fmt::format("{}: line {}: scores rise within query {}", paths_[run], number, qid));
+        throw InvalidArgument(fmt::format("{}: line {}: scores increase within query {}", paths_[run], number, qid));
       }
       is_first = false;
       last = falls;

@@ -13,7 +13,7 @@
 namespace quern {
 namespace {
 
-/// The weight of each term of the collection, 0 for those without postings.
+/// The weight of each term of the collection; 0 without postings.
 std::vector<float> term_weights(const CollectionReader& collection, const StatisticsReader& statistics,
                                 const Bm25Parameters& bm25) {
   std::vector<float> weights(collection.manifest().terms);
@@ -27,13 +27,13 @@ std::vector<float> term_weights(const CollectionReader& collection, const Statis
     while (has_more && in_whole.term < entry.term) has_more = whole.next(in_whole);
     if (!has_more || in_whole.term != entry.term)
       throw CorruptFile(fmt::format("{}: lacks the term '{}' of one of its splits", statistics.name(), entry.term));
-    const TermCounts counts = TermCounts::of(in_whole.payload, statistics.name());
+    const TermCounts counts = TermCounts::parse(in_whole.payload, statistics.name());
     weights[term] = quantized_weight(counts.df, statistics.manifest().statistics(), bm25);
   }
   return weights;
 }
 
-/// The greatest term score of what it is shown.
+/// Tracks the greatest term score.
 class TopScore {
  public:
   TopScore(std::span<const float> weights, std::span<const float> constants)
@@ -80,9 +80,10 @@ Scales find_scales(const CollectionReader& collection, const StatisticsReader& s
       resources.progress->add(collection.chunk(chunk).documents);
     });
     Reading last{{}, TopScore(weights, constants)};
-    for (const SplitDocument& of_several : collection.split_documents())
-      last.forward.read_split(collection, of_several, of_several.document,
-                              [&](std::span<const Posting> postings) { last.top.add(of_several.document, postings); });
+    for (const SplitDocument& split_document : collection.split_documents())
+      last.forward.read_split(
+          collection, split_document, split_document.document,
+          [&](std::span<const Posting> postings) { last.top.add(split_document.document, postings); });
     Scales scales{bm25, last.top.top(), hash_text(statistics.container().content_hash()), {split}};
     for (const Reading& reading : readings) scales.top = std::max(scales.top, reading.top.top());
     resources.progress->finish();
@@ -96,14 +97,14 @@ Scales merge_scales(const std::vector<Scales>& inputs, const std::vector<std::st
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     const Scales& input = inputs[i];
     if (input.statistics_hash != sum.statistics_hash)
-      throw InvalidArgument(fmt::format("{}: was made with other statistics than {}", names[i], names[0]));
+      throw InvalidArgument(fmt::format("{}: was made with different statistics than {}", names[i], names[0]));
     if (input.bm25 != sum.bm25)
-      throw InvalidArgument(fmt::format("{}: was made with another k1 or b than {}", names[i], names[0]));
+      throw InvalidArgument(fmt::format("{}: was made with a different k1 or b than {}", names[i], names[0]));
     sum.top = std::max(sum.top, input.top);
     sum.splits.insert(sum.splits.end(), input.splits.begin(), input.splits.end());
     std::sort(sum.splits.begin(), sum.splits.end());
     if (std::adjacent_find(sum.splits.begin(), sum.splits.end()) != sum.splits.end())
-      throw InvalidArgument(fmt::format("{}: has a split that was counted before", names[i]));
+      throw InvalidArgument(fmt::format("{}: contains a split that was already counted", names[i]));
   }
   return sum;
 }

@@ -18,9 +18,9 @@ std::vector<docid_t> cut_into_shards(docid_t documents, std::size_t count,
   std::uint64_t all = documents;
   for (docid_t docid = 0; docid < documents; ++docid) all += postings(docid);
   std::vector<docid_t> firsts = {0};
-  std::uint64_t before = 0;  // of the document at hand
+  std::uint64_t before = 0;  // postings before the current document
   for (docid_t docid = 0; docid < documents && firsts.size() < count; ++docid) {
-    // The next shard begins where its share of all postings does; 128 bits hold the product.
+    // The next shard begins at its share of all postings; the product needs 128 bits.
     while (firsts.size() < count &&
            static_cast<unsigned __int128>(before) * count >= static_cast<unsigned __int128>(all) * firsts.size())
       firsts.push_back(docid);
@@ -28,7 +28,7 @@ std::vector<docid_t> cut_into_shards(docid_t documents, std::size_t count,
   }
   firsts.resize(count, documents);
   if (documents < count) return firsts;
-  // A document of many postings must not leave its neighbours none.
+  // A document of many postings must not leave neighbouring shards empty.
   for (std::size_t i = 1; i < count; ++i) firsts[i] = std::max(firsts[i], firsts[i - 1] + 1);
   for (std::size_t i = count; i-- > 1;) firsts[i] = std::min(firsts[i], static_cast<docid_t>(documents - (count - i)));
   return firsts;
@@ -49,18 +49,18 @@ std::vector<docid_t> cut_into_shards(const RangeCounts& counts, docid_t document
 
 namespace {
 
-/// More would take memory, and cut no better.
-constexpr std::uint64_t most_ranges = std::uint64_t{1} << 20;
-/// A list of at least so many blocks is long: where its blocks end has nothing to do with where others' do.
+/// More ranges would need memory without better cuts.
+constexpr std::uint64_t max_ranges = std::uint64_t{1} << 20;
+/// Lists with at least this many blocks are long: the ends of their blocks are independent of other lists'.
 constexpr std::size_t blocks_of_long_list = 16;
-/// Blocks of the lexicon after which the pages of the file that were read are given back.
+/// Lexicon blocks between releases of the file's pages.
 constexpr std::uint64_t blocks_per_release = 1024;
 
 /// Adds up postings by ranges of docIDs. Thread-safe.
 class RangeSums {
  public:
   explicit RangeSums(docid_t documents) {
-    while ((std::uint64_t{documents} >> shift_) > most_ranges) ++shift_;
+    while ((std::uint64_t{documents} >> shift_) > max_ranges) ++shift_;
     const std::uint64_t ranges = (std::uint64_t{documents} + (std::uint64_t{1} << shift_) - 1) >> shift_;
     sums_ = std::vector<std::atomic<std::uint64_t>>(ranges);
   }
@@ -87,7 +87,7 @@ void add_by_rows(const IndexReader& index, const BlockReader& reader, RangeSums&
   for (std::size_t block = 0; block < list.block_last.size(); ++block) {
     const docid_t last = list.block_last[block];
     if (last < begin || last >= index.num_documents())
-      reader.fail(block, "its row's docID is not one of the documents, or not above the one before");
+      reader.fail(block, "its row's docID is out of range, or not above the previous one");
     const std::uint64_t before = std::uint64_t{block} * index.block_size();
     sums.add(begin + (last - begin) / 2, std::min<std::uint64_t>(index.block_size(), list.df - before));
     begin = last + 1;

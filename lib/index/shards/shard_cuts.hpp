@@ -9,36 +9,36 @@
 #include "quern/formats/collection.hpp"
 #include "quern/formats/index_file.hpp"
 
-/// How many postings documents have, by which shards are cut. The counts do not depend on threads or memory.
+/// Postings per document, the basis for cutting shards. The counts don't depend on threads or memory.
 namespace quern {
 
-/// Of each document of a collection: its different terms in title and body, or its weights where the corpus gave them.
-/// Reads all forward lists, on as many threads as the memory is enough for; documents that lie in several chunks by
-/// one. Throws InvalidArgument if there is not even memory for the counts.
+/// For each document of a collection: the number of distinct terms in title and body, or of its weights. Reads all
+/// forward lists, with as many threads as memory allows, but documents that span chunks with one. Throws
+/// InvalidArgument if memory can't hold the counts.
 std::vector<std::uint32_t> count_postings(const CollectionReader& collection, const Resources& resources);
 
-/// Postings of neighbouring documents of an index.
+/// Postings of ranges of an index's documents.
 struct RangeCounts {
-  std::vector<std::uint64_t> postings;  ///< of each range of docIDs, in their order
-  docid_t documents = 1;                ///< of a range, but maybe the last
+  std::vector<std::uint64_t> postings;  ///< of each range of docIDs, in order
+  docid_t documents = 1;                ///< documents per range; the last may have fewer
 };
 
-/// Of an index, in at most 2^20 ranges. Decodes short lists; of long ones, the postings of a block count in the middle
-/// of the block's docIDs: a cut is off by less than half a block for each of them, to either side.
+/// Counts an index's postings in at most 2^20 ranges. Decodes short lists; for long ones, counts a block's postings in
+/// the middle of its docIDs, so a cut is off by less than half a block per long list, in either direction.
 RangeCounts count_postings(const IndexReader& index);
 
-/// Of an order. Each shard is a file or two; more are of no use, and their first docIDs are in the manifest.
-inline constexpr std::size_t most_shards = 65536;
+/// Limit of an order's shards: their first docIDs are in the manifest, and each shard is a file or two.
+inline constexpr std::size_t max_shards = 65536;
 
-/// The first docIDs of `count` shards, ranges of docIDs with nearly the same number of postings each, a document
-/// counting as one more: `postings` are those of a docID. Each shard has a document, unless there are fewer documents
-/// than shards; then some are empty.
+/// The first docIDs of `count` shards with nearly equal numbers of postings, where a document counts as one more:
+/// `postings` returns those of a docID. Each shard has a document, unless there are more shards than documents; then
+/// some are empty.
 std::vector<docid_t> cut_into_shards(docid_t documents, std::size_t count,
                                      const std::function<std::uint64_t(docid_t)>& postings);
-/// The same of an order: `postings` of each document of its collection, `documents` in the order of docIDs.
+/// Cuts an order into shards: `postings` by document of its collection, `documents` by docID.
 std::vector<docid_t> cut_into_shards(std::span<const std::uint32_t> postings, std::span<const docid_t> documents,
                                      std::size_t count);
-/// The same of an index, but shards begin where ranges do, unless there are fewer ranges than shards.
+/// Cuts an index into shards that begin with ranges, unless there are fewer ranges than shards.
 std::vector<docid_t> cut_into_shards(const RangeCounts& counts, docid_t documents, std::size_t count);
 
 }  // namespace quern

@@ -16,7 +16,7 @@ ShardSource::ShardSource(const ShardChoice& choice, const OrderReader& order, St
                                       manifest.shards.size(), choice.count, option_name<"order shards">, choice.count));
   whole_.docids = manifest.shard(choice.number - 1);
   if (whole_.docids.size() == 0)
-    throw InvalidArgument(fmt::format("{}: shard {} of {} has no document; cut the order into fewer", order.name(),
+    throw InvalidArgument(fmt::format("{}: shard {} of {} has no documents; cut the order into fewer", order.name(),
                                       choice.number, choice.count));
   whole_.manifest = {choice.number,
                      choice.count,
@@ -38,16 +38,17 @@ void ShardSource::check(const CollectionReader& collection, const BuildOptions& 
         fmt::format("quantized impacts of a shard need the scale of all: make it with {}, and name it with {}",
                     option_name<"statistics scales">, option_name<"scales">));
   if (scales_->statistics_hash != whole_.manifest.statistics_hash)
-    throw InvalidArgument("the scales were made with other statistics; make them anew");
+    throw InvalidArgument("the scales were made with different statistics; make them again");
   if (scales_->bm25 != options.bm25)
-    throw InvalidArgument(fmt::format("the scales are of k1 {} and b {}; build with these, or make them anew",
+    throw InvalidArgument(fmt::format("the scales are for k1 {} and b {}; build with these, or make the scales again",
                                       scales_->bm25.k1, scales_->bm25.b));
   if (scales_->splits != statistics_.splits())
-    throw InvalidArgument(fmt::format("the scales are of {} splits, the statistics of {}; merge those of all",
-                                      scales_->splits.size(), statistics_.splits().size()));
+    throw InvalidArgument(
+        fmt::format("the scales cover {} splits, but the statistics {}; merge the scales of all splits",
+                    scales_->splits.size(), statistics_.splits().size()));
 }
 
-const WholeOfShard& ShardSource::whole() {
+const CollectionContext& ShardSource::whole() {
   with_own_errors([&] {
     scan_.emplace(statistics_.terms());
     has_entry_ = scan_->next(entry_);
@@ -59,7 +60,7 @@ TermCounts ShardSource::counts_of(std::string_view term) {
   while (has_entry_ && entry_.term < term) has_entry_ = scan_->next(entry_);
   if (!has_entry_ || entry_.term != term)
     throw InvalidArgument(fmt::format("{}: lacks the term '{}' of the shard", statistics_.name(), term));
-  return TermCounts::of(entry_.payload, statistics_.name());
+  return TermCounts::parse(entry_.payload, statistics_.name());
 }
 
 }  // namespace quern

@@ -17,15 +17,15 @@
 
 namespace quern {
 
-/// Which shard is to be built: the number-th of so many, from 1.
+/// The shard to build: its number, from 1, and the count of shards.
 struct ShardChoice {
   std::uint32_t number = 1, count = 1;
 };
 
-/// What a shard takes from files of the whole: the order, its statistics, and the scale of quantized impacts.
+/// A shard's input from files of the whole: the order, the statistics, and the scale of quantized impacts.
 class ShardSource {
  public:
-  /// Throws InvalidArgument if the order is not cut into so many shards.
+  /// Throws InvalidArgument if the order isn't cut into that many shards.
   ShardSource(const ShardChoice& choice, const OrderReader& order, StatisticsReader statistics,
               std::optional<Scales> scales);
   ShardSource(const ShardSource&) = delete;
@@ -33,30 +33,30 @@ class ShardSource {
 
   DocidRange docids() const { return whole_.docids; }
   const StatisticsReader& statistics() const { return statistics_; }
-  /// Throws InvalidArgument unless the statistics are of these collections, and the scale, if options ask for quantized
-  /// impacts, of all of them and of the same k1 and b.
+  /// Throws InvalidArgument unless the statistics match these collections and, for quantized impacts, the scale covers
+  /// all of them with the same k1 and b.
   void check(const CollectionReader& collection, const BuildOptions& options) const;
-  /// For build_index(), once.
-  const WholeOfShard& whole();
+  /// For a single call of build_index().
+  const CollectionContext& whole();
 
  private:
   TermCounts counts_of(std::string_view term);
 
   StatisticsReader statistics_;
   std::optional<Scales> scales_;
-  WholeOfShard whole_;
+  CollectionContext whole_;
   std::optional<DictionaryScan> scan_;
   DictionaryEntry entry_;
   bool has_entry_ = false;
 };
 
-/// The documents of an index, or of all shards of one, for another index.
+/// The documents of an index, or of all its shards, as input of another index.
 class IndexDocuments {
  public:
   explicit IndexDocuments(const IndexShards& shards) : shards_(&shards) {}
   explicit IndexDocuments(const IndexReader& index) : index_(&index) {}
 
-  /// Calls visit(document) for the documents [first, end), in their order. By several threads.
+  /// Calls visit(document) for the documents [first, end), in order. Thread-safe.
   void for_each(docid_t first, docid_t end, const AssembledLists::DocumentVisit& visit) const {
     while (first < end) {
       const IndexShards::Place place = shards_ == nullptr ? IndexShards::Place{*index_, first} : shards_->place(first);
@@ -74,7 +74,7 @@ class IndexDocuments {
   const IndexReader* index_ = nullptr;  ///< instead of shards
 };
 
-/// Terms on their way from the thread that finds them to another one, some at a time.
+/// Passes terms from the thread that finds them to another one, in batches.
 class TermNames {
  public:
   /// Adds the next term; they are numbered from 0.
@@ -82,22 +82,22 @@ class TermNames {
     adding_.text += name;
     adding_.ends.push_back(adding_.text.size());
   }
-  /// Lets the other thread ask for the terms that were added.
+  /// Makes the added terms available to the other thread.
   void hand_over() {
     if (adding_.ends.empty()) return;
     const term_t next = adding_.end();
     const std::lock_guard lock(mutex_);
     waiting_.push_back(std::exchange(adding_, Names{next, {}, {}}));
   }
-  /// A term that was handed over; to be asked for in rising order. The view is valid until the next call.
+  /// A term that was handed over; call in ascending order. The view is valid until the next call.
   std::string_view at(term_t number) {
-    while (number >= at_hand_.end()) {
+    while (number >= current_.end()) {
       const std::lock_guard lock(mutex_);
-      at_hand_ = std::move(waiting_.front());
+      current_ = std::move(waiting_.front());
       waiting_.pop_front();
     }
-    const std::size_t i = number - at_hand_.first, begin = i == 0 ? 0 : at_hand_.ends[i - 1];
-    return std::string_view(at_hand_.text).substr(begin, at_hand_.ends[i] - begin);
+    const std::size_t i = number - current_.first, begin = i == 0 ? 0 : current_.ends[i - 1];
+    return std::string_view(current_.text).substr(begin, current_.ends[i] - begin);
   }
 
  private:
@@ -105,12 +105,12 @@ class TermNames {
   struct Names {
     term_t first = 0;
     std::string text;
-    std::vector<std::size_t> ends;  ///< in the text
+    std::vector<std::size_t> ends;  ///< ends of the terms in `text`
 
     term_t end() const { return first + static_cast<term_t>(ends.size()); }
   };
 
-  Names adding_, at_hand_;
+  Names adding_, current_;
   std::mutex mutex_;
   std::deque<Names> waiting_;
 };

@@ -23,22 +23,23 @@ void for_each_document(const CollectionReader& collection, Visit&& visit) {
     for (const DocumentRow& row : collection.documents(chunk, buffers)) visit(row);
 }
 
-/// Throws unless all statistics were made as the first were.
+/// Throws unless all statistics were made like the first.
 void check_alike(const std::vector<StatisticsReader>& inputs) {
   const StatisticsReader& first = inputs.front();
   const ManifestJson settings = parse_settings(first.manifest().collection);
   for (const StatisticsReader& other : inputs) {
     const CollectionManifest& collection = other.manifest().collection;
     if (parse_settings(collection) != settings)
-      throw InvalidArgument(fmt::format("{}: is of collections that were parsed with other options than those of {}",
+      throw InvalidArgument(fmt::format("{}: its collections were parsed with different options than those of {}",
                                         other.name(), first.name()));
     if (collection.libraries != first.manifest().collection.libraries)
-      throw InvalidArgument(fmt::format("{}: is of terms that other versions of libraries made than those of {}",
-                                        other.name(), first.name()));
+      throw InvalidArgument(
+          fmt::format("{}: its collections were parsed with different library versions than those of {}", other.name(),
+                      first.name()));
   }
 }
 
-/// The splits of all, in rising order.
+/// The splits of all, in ascending order.
 std::vector<CollectionSplit> all_splits(const std::vector<StatisticsReader>& inputs) {
   std::vector<CollectionSplit> splits;
   for (const StatisticsReader& input : inputs)
@@ -50,8 +51,9 @@ std::vector<CollectionSplit> all_splits(const std::vector<StatisticsReader>& inp
   std::size_t last = inputs.size();
   do --last;
   while (!std::binary_search(inputs[last].splits().begin(), inputs[last].splits().end(), *twice));
-  throw InvalidArgument(fmt::format("{}: has a split that was counted before, of {} documents (collection hash {})",
-                                    inputs[last].name(), twice->documents, hash_text(twice->hash)));
+  throw InvalidArgument(
+      fmt::format("{}: contains a split that was already counted, of {} documents (collection hash {})",
+                  inputs[last].name(), twice->documents, hash_text(twice->hash)));
 }
 
 void merge_terms(const std::vector<StatisticsReader>& inputs, std::uint64_t memory_bytes, Progress& progress,
@@ -138,17 +140,16 @@ StatisticsManifest merge_statistics(const std::vector<StatisticsReader>& inputs,
     merge_docnos(inputs, resources.memory_bytes / 2, writer);
     writer.finish(sum, splits);
     resources.progress->finish();
-    const ContainerReader written(std::make_shared<const File>(out.duplicate()), FileKind::statistics,
-                                  statistics_version);
+    const ContainerReader written(std::make_shared<const File>(out.duplicate()), FileKind::statistics);
     return StatisticsManifest::from_json(written.manifest(), written.name());
   });
 }
 
 std::vector<std::string> repeated_docnos(const StatisticsReader& statistics,
-                                         const std::vector<CollectionReader>& collections, std::size_t most) {
+                                         const std::vector<CollectionReader>& collections, std::size_t max_count) {
   std::set<std::string> keys;
   DictionaryScan scan = statistics.docnos();
-  for (DictionaryEntry entry; keys.size() < most && scan.next(entry);) {
+  for (DictionaryEntry entry; keys.size() < max_count && scan.next(entry);) {
     ByteReader payload(entry.payload, statistics.name());
     if (payload.varint() > 1) keys.emplace(entry.term);
   }
@@ -163,18 +164,18 @@ std::vector<std::string> repeated_docnos(const StatisticsReader& statistics,
 TermSums::TermSums(std::vector<DictionaryScan> scans) {
   sources_.reserve(scans.size());
   for (DictionaryScan& scan : scans) {
-    // A scan that has begun must not move.
+    // A scan must not move after it has begun.
     sources_.push_back({std::move(scan), {}});
     sources_.back().advance();
   }
 }
 
 std::uint64_t TermSums::blocks_at_once(std::size_t scans, std::uint64_t memory_bytes) {
-  // Of terms of ordinary length: themselves, their rows and slots of the table, and their places in the order. Ranges
-  // of a quarter of the blocks take longer, since each ends before the dictionary whose terms are densest.
-  constexpr std::uint64_t block_bytes = 4096, most_blocks = 64;
+  // For terms of ordinary length: the terms, their table rows and slots, and their positions in the order. Ranges of a
+  // quarter of the blocks take longer, since each ends with the dictionary of the densest terms.
+  constexpr std::uint64_t block_bytes = 4096, max_blocks = 64;
   return std::clamp<std::uint64_t>(memory_bytes / (std::max<std::size_t>(scans, 1) * block_bytes),
-                                   DictionaryScan::min_blocks_with_bound, most_blocks);
+                                   DictionaryScan::min_blocks_with_bound, max_blocks);
 }
 
 const TermSums::Source* TermSums::find_bound() {
@@ -190,11 +191,11 @@ const TermSums::Source* TermSums::find_bound() {
 }
 
 bool TermSums::read_some(Source& source, const std::string* bound) {
-  constexpr std::size_t most = 32, most_bytes = 64 << 10;
+  constexpr std::size_t max_entries = 32, max_bytes = 64 << 10;
   const std::uint64_t bound_prefix = bound == nullptr ? 0 : leading_bytes(*bound);
   read_.clear();
   read_bytes_.clear();
-  for (; !source.has_ended && read_.size() < most && read_bytes_.size() < most_bytes; source.advance()) {
+  for (; !source.has_ended && read_.size() < max_entries && read_bytes_.size() < max_bytes; source.advance()) {
     const std::string_view term = source.entry.term;
     if (term.size() > TermTable::max_term_bytes) throw CorruptFile(source.scan.what() + ": a term is too long");
     const std::size_t begin = read_bytes_.size();
@@ -202,10 +203,10 @@ bool TermSums::read_some(Source& source, const std::string* bound) {
     std::copy(term.begin(), term.end(), read_bytes_.begin() + static_cast<std::ptrdiff_t>(begin));
     const TermKey key = padded_term_key({read_bytes_.data() + begin, term.size()});
     if (bound != nullptr) {
-      const std::uint64_t prefix = __builtin_bswap64(key.front[0]);  // leading_bytes(), which the key has already
+      const std::uint64_t prefix = __builtin_bswap64(key.front[0]);  // leading_bytes(), already in the key
       if (prefix > bound_prefix || (prefix == bound_prefix && term >= *bound)) return false;
     }
-    read_.push_back({key, begin, TermCounts::of(source.entry.payload, source.scan.what())});
+    read_.push_back({key, begin, TermCounts::parse(source.entry.payload, source.scan.what())});
     table_.fetch_slot(key.hash);
   }
   return !source.has_ended;
@@ -233,8 +234,8 @@ void TermSums::add_range() {
   counts_.clear();
   const Source* const first = find_bound();
   for (Source& source : sources_) add(source, first == nullptr ? nullptr : &bound_);
-  // The bound is a later term of that dictionary.
-  if (first != nullptr && table_.size() == 0) throw CorruptFile(first->scan.what() + ": terms do not rise");
+  // The bound is a later term of its dictionary, so there must be terms before it.
+  if (first != nullptr && table_.size() == 0) throw CorruptFile(first->scan.what() + ": terms do not ascend");
 }
 
 void TermSums::sort_terms() {

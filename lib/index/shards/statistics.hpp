@@ -9,37 +9,36 @@
 #include "quern/formats/statistics_file.hpp"
 #include "quern/formats/term_dictionary.hpp"
 
-/// Statistics of the splits of a corpus: sums of integers, which are the same in whatever order and tree they are made.
+/// Statistics of a corpus's splits: sums of integers, independent of the order and tree of merging.
 namespace quern {
 
 /// Writes the statistics of a collection.
 void write_statistics(const CollectionReader& collection, const Resources& resources, File& out);
 
-/// Writes the statistics of all documents of several: the same bytes in any order and any tree. Reads one after the
-/// other in small pieces, which take about the memory budget's half. Throws InvalidArgument if two have a split in
-/// common, or were made with other settings or libraries, or hold too many documents together.
+/// Merges statistics; the bytes don't depend on the order or tree of merging. Reads them alternately in small pieces
+/// that need about half of the memory budget. Throws InvalidArgument if two share a split, if settings or libraries
+/// differ, or if there are too many documents in total.
 StatisticsManifest merge_statistics(const std::vector<StatisticsReader>& inputs, const Resources& resources, File& out);
 
-/// Some docnos of the collections that several of their documents have, at most `most`, in byte order.
+/// Up to `max_count` docnos that several documents of the collections share, in byte order.
 std::vector<std::string> repeated_docnos(const StatisticsReader& statistics,
-                                         const std::vector<CollectionReader>& collections, std::size_t most);
+                                         const std::vector<CollectionReader>& collections, std::size_t max_count);
 
-/// Goes over several dictionaries whose payloads are TermCounts as one, in the order of terms; counts of equal terms
-/// are added up. Ranges of terms come one after the other: each dictionary in turn adds its part to a hash table, whose
-/// terms are sorted. So a dictionary is read from front to back for many terms at a time, and an entry costs as much
-/// whatever the number of dictionaries.
+/// Merges several dictionaries of TermCounts in term order and adds up the counts of equal terms. Works range by range:
+/// each dictionary adds its terms to a hash table, which is then sorted. So each dictionary is read sequentially, and
+/// an entry's cost doesn't depend on the number of dictionaries.
 class TermSums {
  public:
-  /// Scans that have not begun, of blocks_at_once() blocks.
+  /// The scans must not have begun, and read blocks_at_once() blocks at a time.
   explicit TermSums(std::vector<DictionaryScan> scans);
-  /// What each of `scans` may buffer so that these and the table take about this much memory, in blocks.
+  /// Blocks that each of `scans` scans may buffer, so that scans and table need about this much memory.
   static std::uint64_t blocks_at_once(std::size_t scans, std::uint64_t memory_bytes);
 
-  /// Goes to the next term; false at the end. Views are valid until the next call. Throws CorruptFile.
+  /// Moves to the next term; false at the end. Views are valid until the next call. Throws CorruptFile.
   bool next();
   std::string_view term() const { return table_.term(order_[at_].number); }
   const TermCounts& counts() const { return counts_[order_[at_].number]; }
-  /// How many entries of dictionaries were read.
+  /// Number of dictionary entries read.
   std::uint64_t entries() const { return entries_; }
 
  private:
@@ -50,33 +49,34 @@ class TermSums {
 
     void advance() { has_ended = !scan.next(entry); }
   };
-  /// A term of the range at hand.
+  /// A term of the current range.
   struct Place {
     std::uint64_t prefix;  ///< leading_bytes()
-    std::uint32_t number;  ///< in the table
+    std::uint32_t number;  ///< number in the table
   };
 
-  /// An entry that goes to the table.
+  /// An entry to add to the table.
   struct Read {
     TermKey key;        ///< its term may have moved since
-    std::size_t begin;  ///< of the term in read_bytes_
+    std::size_t begin;  ///< start of the term in read_bytes_
     TermCounts counts;
   };
 
   /// Replaces the table by the terms of the next range.
   void add_range();
-  /// Adds all entries of a dictionary before the bound, if there is one; some at a time, so that the memory where the
-  /// table has their terms is fetched for all of these at once.
+  /// Adds a dictionary's entries before the bound, or all if there is none. Works in batches, to prefetch the table's
+  /// memory for several terms at a time.
   void add(Source& source, const std::string* bound);
   /// Replaces read_ by the next entries; false if there are no more.
   bool read_some(Source& source, const std::string* bound);
   void sort_terms();
-  /// Sets bound_ to what the next range ends before, and returns whose term that is; null if it has all that is left.
+  /// Sets bound_ to the end of the next range and returns the source of that term; null if the range includes all
+  /// remaining terms.
   const Source* find_bound();
 
   std::vector<Source> sources_;
   TermTable table_;
-  std::vector<TermCounts> counts_;  ///< by the numbers of the table
+  std::vector<TermCounts> counts_;  ///< by number in the table
   std::vector<Read> read_;
   std::vector<char> read_bytes_;  ///< terms, each with TermKey::front_bytes after it
   std::vector<Place> order_;

@@ -14,20 +14,20 @@
 namespace quern {
 namespace {
 
-/// Sizes of copies from which t is fitted: from 64 KiB to 256 MiB.
-constexpr std::uint64_t least_copy = std::uint64_t{64} << 10, most_copy = std::uint64_t{256} << 20;
+/// The smallest and largest copies from which t is fitted.
+constexpr std::uint64_t min_copy = std::uint64_t{64} << 10, max_copy = std::uint64_t{256} << 20;
 
 std::string text_of(const CacheSetting& setting) {
   return fmt::format("memory {}, policy {}, lambda {}, k {}, batches of {}", setting.memory, setting.policy,
                      setting.max_admission, setting.k, setting.batch);
 }
 
-/// The batches of so many queries as the replay's batches have.
+/// The number of batches if they have as many queries as the replay's.
 double batches_of(const EngineRun& run, const CopyDemand& demand) {
   return std::max(static_cast<double>(run.queries) / std::max(demand.batch_queries, 1.0), 1.0);
 }
 
-/// Measures one thing after another.
+/// Runs the steps of the benchmark.
 class CacheBench {
  public:
   CacheBench(CacheSubject& subject, const CacheGrid& grid, Progress& progress)
@@ -50,12 +50,12 @@ class CacheBench {
 
  private:
   void measure_copies() {
-    for (std::uint64_t bytes = least_copy; bytes <= most_copy; bytes *= 4) {
+    for (std::uint64_t bytes = min_copy; bytes <= max_copy; bytes *= 4) {
       for (const bool by_windows : {false, true}) {
         std::vector<TransferTime>& all = by_windows ? figures_.copied_windows : figures_.copied_lists;
         const TransferTime copied = subject_.copy_lists(bytes, by_windows);
         const bool is_more = all.empty() || copied.bytes > all.back().bytes;
-        if (!is_more || copied.bytes == 0) continue;  // there are no more lists, or none so small
+        if (!is_more || copied.bytes == 0) continue;  // no more lists, or none as small
         model_.add(copied, by_windows);
         all.push_back(copied);
         if (!by_windows) figures_.pinned_copies.push_back(subject_.copy_pinned(copied.bytes));
@@ -69,7 +69,7 @@ class CacheBench {
     for (const CacheSetting& setting : settings) {
       const EngineRun run = subject_.run(setting);
       if (run.statistics.lists.copied_bytes > 0)
-        throw InvalidArgument("the GPU has not enough memory for all lists, which c(n) is measured with");
+        throw InvalidArgument("the GPU's memory is too small for all lists, with which c(n) is measured");
       check_results(setting, run);
       model_.add(setting, run);
       progress_.add(1);
@@ -77,7 +77,7 @@ class CacheBench {
     progress_.finish();
   }
 
-  /// Runs of which some batches go by windows and others do not could not tell apart what either costs.
+  /// Uses only runs whose batches all go by windows or all don't: the costs of mixed runs can't be separated.
   void calibrate() {
     const std::vector<CacheSetting> settings = calibrating_settings(grid_);
     progress_.start("copies beside work", settings.size(), "settings");
@@ -98,7 +98,7 @@ class CacheBench {
   void check_results(const CacheSetting& setting, const EngineRun& run) {
     const auto [first, is_new] = results_.try_emplace({setting.k, setting.batch == 1}, run.results_hash);
     if (first->second != run.results_hash)
-      throw Error("the results are not those of the GPU with all lists in its memory: " + text_of(setting));
+      throw Error("results differ from those with all lists in the GPU's memory: " + text_of(setting));
   }
 
   const CopyDemand& demand_of(const CacheSetting& setting) {
@@ -156,33 +156,33 @@ class CacheBench {
     return point;
   }
 
-  CacheSplit best_split(CacheSplit of) const {
+  CacheSplit best_split(CacheSplit best) const {
     const auto known = std::find_if(demands_.begin(), demands_.end(), [&](const auto& each) {
-      return each.first.memory == of.memory && each.first.policy == of.policy;
+      return each.first.memory == best.memory && each.first.policy == best.policy;
     });
-    const double limit_us = of.limit_ms > 0 ? 1000 * of.limit_ms : std::numeric_limits<double>::infinity();
+    const double limit_us = best.limit_ms > 0 ? 1000 * best.limit_ms : std::numeric_limits<double>::infinity();
     constexpr unsigned steps = 100;
-    constexpr double least_share = 0.99;
+    constexpr double min_share = 0.99;
     for (const PolicyPoints& curve : figures_.curves) {
-      if (curve.policy != of.policy) continue;
-      const ThroughputModel model(curve.points, {}, of.overlap);
+      if (curve.policy != best.policy) continue;
+      const ThroughputModel model(curve.points, {}, best.overlap);
       const auto memory_bytes = static_cast<double>(std::max<std::uint64_t>(known->second.list_bytes, 1));
       for (const MemorySplit& split : throughput_curve(model, memory_bytes, limit_us, steps)) {
-        // Queries of smaller batches than the curve's need more than it says.
-        if (split.batch_queries < least_share * curve.batch_queries) continue;
-        if (of.split && of.split->queries_per_second >= split.queries_per_second) continue;
-        of.split = split;
-        of.curve_batch = curve.batch;
+        // Queries in smaller batches than the curve's need more bytes than it predicts.
+        if (split.batch_queries < min_share * curve.batch_queries) continue;
+        if (best.split && best.split->queries_per_second >= split.queries_per_second) continue;
+        best.split = split;
+        best.curve_batch = curve.batch;
       }
     }
-    return of;
+    return best;
   }
 
   CacheSubject& subject_;
   const CacheGrid& grid_;
   Progress& progress_;
   CacheModel model_;
-  std::map<std::pair<std::size_t, bool>, std::uint64_t> results_;  ///< hashes, by k and whether asked one at a time
+  std::map<std::pair<std::size_t, bool>, std::uint64_t> results_;  ///< hashes, by (k, one at a time)
   std::deque<std::pair<CacheSetting, CopyDemand>> demands_;
   CacheBenchFigures figures_;
 };
@@ -280,14 +280,14 @@ Json point_json(const CachePoint& point) {
   return json;
 }
 
-Json resident_json(const ResidentTimes& of) {
-  Json json = setting_json(of.setting);
-  json["batch_queries"] = of.batch_queries;
-  json.update(times_json(of.times));
-  json["c_us"] = of.query_us;
-  json["c_host_us"] = of.host_us;
-  json["c_gpu_us"] = of.gpu_us;
-  json["c_alone_us"] = of.alone_us;
+Json resident_json(const ResidentTimes& resident) {
+  Json json = setting_json(resident.setting);
+  json["batch_queries"] = resident.batch_queries;
+  json.update(times_json(resident.times));
+  json["c_us"] = resident.query_us;
+  json["c_host_us"] = resident.host_us;
+  json["c_gpu_us"] = resident.gpu_us;
+  json["c_alone_us"] = resident.alone_us;
   return json;
 }
 
@@ -321,20 +321,20 @@ Json curve_json(const PolicyPoints& curve) {
   return json;
 }
 
-Json split_json(const CacheSplit& of) {
-  Json json = {{"memory", of.memory},
-               {"policy", of.policy},
+Json split_json(const CacheSplit& split) {
+  Json json = {{"memory", split.memory},
+               {"policy", split.policy},
                {"limit_ms", nullptr},
-               {"model", of.overlap == StageOverlap::full ? "overlap" : "in turn"},
+               {"model", split.overlap == StageOverlap::full ? "overlap" : "in turn"},
                {"queries_per_second", nullptr}};
-  if (of.limit_ms > 0) json["limit_ms"] = of.limit_ms;
-  if (!of.split) return json;
-  json["queries_per_second"] = of.split->queries_per_second;
-  json["cache_bytes"] = of.split->cache_bytes;
-  json["buffer_bytes"] = of.split->buffer_bytes;
-  json["batch_queries"] = of.split->batch_queries;
-  json["response_us"] = of.split->response_us;
-  json["curve_batch"] = of.curve_batch;
+  if (split.limit_ms > 0) json["limit_ms"] = split.limit_ms;
+  if (!split.split) return json;
+  json["queries_per_second"] = split.split->queries_per_second;
+  json["cache_bytes"] = split.split->cache_bytes;
+  json["buffer_bytes"] = split.split->buffer_bytes;
+  json["batch_queries"] = split.split->batch_queries;
+  json["response_us"] = split.split->response_us;
+  json["curve_batch"] = split.curve_batch;
   return json;
 }
 
@@ -342,7 +342,7 @@ Json split_json(const CacheSplit& of) {
 
 Json cache_bench_json(const CacheBenchFigures& figures, const CacheGrid& grid) {
   Json json = {{"base", setting_json(grid.base)}, {"memories", grid.memories}};
-  for (const ResidentTimes& of : figures.resident) json["resident"].push_back(resident_json(of));
+  for (const ResidentTimes& resident : figures.resident) json["resident"].push_back(resident_json(resident));
   json["copied_lists"] = copies_json(figures.copied_lists);
   json["copied_windows"] = copies_json(figures.copied_windows);
   json["pinned_copies"] = copies_json(figures.pinned_copies);
@@ -352,7 +352,7 @@ Json cache_bench_json(const CacheBenchFigures& figures, const CacheGrid& grid) {
   json["window_kernels"] = window_costs_json(figures.window_kernels);
   for (const PolicyPoints& curve : figures.curves) json["curves"].push_back(curve_json(curve));
   for (const CachePoint& point : figures.points) json["points"].push_back(point_json(point));
-  for (const CacheSplit& of : figures.splits) json["splits"].push_back(split_json(of));
+  for (const CacheSplit& split : figures.splits) json["splits"].push_back(split_json(split));
   return json;
 }
 

@@ -13,79 +13,79 @@
 #include "quern/lab/gpu/window_costs.hpp"
 #include "quern/plan/throughput_model.hpp"
 
-/// Compares what a GPU with less memory than the index does with what the throughput model says of it (Wang et al. 4.2
-/// and 4.3). Host code: the machine itself is behind CacheSubject.
+/// Compares the throughput of a GPU with less memory than the index with the model's predictions (Wang et al. 4.2 and
+/// 4.3). Host code: CacheSubject hides the machine.
 namespace quern {
 
-/// All queries answered once by one configuration.
+/// Figures of one configuration that answers all queries.
 struct EngineRun {
   std::uint64_t queries = 0;
-  double seconds = 0;              ///< from texts to results; the median over the repeats
+  double seconds = 0;              ///< from texts to results; median over the repeats
   GpuStatistics statistics;        ///< of the last repeat
-  std::uint64_t results_hash = 0;  ///< of all documents and the bits of their scores
+  std::uint64_t results_hash = 0;  ///< of all documents and score bits
 };
 
-/// What the queries would need of lists, by a replay without a GPU.
+/// The lists that queries need, from a replay without a GPU.
 struct CopyDemand {
-  bool whole_index = false;              ///< all lists are in the memory: nothing is copied
-  std::uint64_t list_bytes = 0;          ///< of the memory for lists
-  std::uint64_t cache_bytes = 0;         ///< of these, what a plan may take: S_c
-  std::uint64_t plan_bytes = 0;          ///< what the plan takes; 0 without one
-  double needed_bytes = 0;               ///< per query, of the lists of its batch, each once
-  double copied_bytes = 0;               ///< per query, of those that are not there: dq
-  double batch_queries = 0;              ///< on average: batches become smaller if their lists do not fit
+  bool whole_index = false;              ///< all lists fit, so nothing is copied
+  std::uint64_t list_bytes = 0;          ///< memory for lists
+  std::uint64_t cache_bytes = 0;         ///< part of it available to a plan: S_c
+  std::uint64_t plan_bytes = 0;          ///< size of the plan; 0 without one
+  double needed_bytes = 0;               ///< per query: lists of its batch, each once
+  double copied_bytes = 0;               ///< per query: missing ones among them: dq
+  double batch_queries = 0;              ///< on average: batches shrink if their lists do not fit
   double windowed = 0;                   ///< share of batches that go through windows of documents
-  double windows_per_batch = 1;          ///< on average, of these
-  double windows = 0, window_lists = 0;  ///< per query; the latter: lists, each as often as its batch has windows
-  double list_hits = 0;                  ///< share of a batch's lists that are there whole
+  double windows_per_batch = 1;          ///< on average, over these
+  double windows = 0, window_lists = 0;  ///< per query; window_lists counts a list once per window
+  double list_hits = 0;                  ///< share of a batch's lists that are fully resident
 };
 
-/// A machine, an index and a log.
+/// The subject of the benchmark: a machine, an index and a log.
 class CacheSubject {
  public:
   virtual ~CacheSubject() = default;
-  /// Answers all queries, or with batches of 1 some of them, one at a time.
+  /// Answers all queries, or, in batches of 1, some of them one at a time.
   virtual EngineRun run(const CacheSetting& setting) = 0;
-  /// Of the queries that run() answers.
+  /// The demand of the queries that run() answers.
   virtual CopyDemand demand(const CacheSetting& setting) = 0;
-  /// To find the lists of a query, in all threads; microseconds.
+  /// Microseconds for finding the lists of a query, with all threads.
   virtual double find_us() = 0;
-  /// Copies lists as the engine does, whole or by windows of documents, of so many bytes; fewer if it has no more.
+  /// Copies lists of up to `bytes` bytes as the engine does, whole or by windows of documents.
   virtual TransferTime copy_lists(std::uint64_t bytes, bool by_windows) = 0;
-  /// The same bytes in one copy from pinned memory.
+  /// Copies `bytes` bytes at once from pinned memory.
   virtual TransferTime copy_pinned(std::uint64_t bytes) = 0;
 };
 
-/// Work of the CPU on queries that a GPU could not finish, since parts of their lists were missing.
+/// The CPU's work on queries that a GPU could not finish because their lists were incomplete.
 struct CpuWork {
   std::uint64_t queries = 0;
   double us = 0;
 };
-/// What GPUs left to the CPU, which goes on with queries whose lists are cut.
+/// The work that GPUs left to the CPU.
 CpuWork cpu_work_of(const GpuStatistics& statistics);
 
-/// Where the time of a query went, in microseconds.
+/// A breakdown of a query's time, in microseconds.
 struct QueryTimes {
   double total = 0;  ///< from texts to results
-  double host = 0;   ///< to find lists and make batches; with whole lists to copy, their gathering too
-  double gpu = 0;    ///< its kernels, and queries and results on their way
+  double host = 0;   ///< finding lists, preparing batches, and gathering whole lists to copy
+  double gpu = 0;    ///< kernels, and copies of queries and results
   double copying = 0;
   double cpu = 0;  ///< see CpuWork
 };
 QueryTimes times_of(const EngineRun& run);
 
-/// c(n), from a run in which nothing was copied.
+/// c(n), from a run without copies.
 struct ResidentTimes {
   CacheSetting setting;
   double batch_queries = 0;  ///< on average
   QueryTimes times;
-  double query_us = 0;  ///< c: its parts, one after the other, or all of the time if that is more
-  double host_us = 0;   ///< c_host: to make a batch, without finding lists
-  double gpu_us = 0;    ///< c_gpu: at most what the other stages leave of the whole
-  double alone_us = 0;  ///< c_alone: what the overlapped stages do not explain; at least to find lists
+  double query_us = 0;  ///< c: the sum of its parts, or the total time if that is more
+  double host_us = 0;   ///< c_host: preparing a batch, without finding lists
+  double gpu_us = 0;    ///< c_gpu: at most the total minus the other stages
+  double alone_us = 0;  ///< c_alone: time that overlapped stages don't explain; at least finding lists
 };
 
-/// A run of which nothing is predicted, for what only runs show. Its batches copy lists in one way.
+/// A run that is only used for calibration. All its batches copy lists in the same way.
 struct CalibratingRun {
   CacheSetting setting;
   CopyDemand demand;
@@ -93,35 +93,35 @@ struct CalibratingRun {
   QueryTimes times;
 };
 
-/// A configuration, measured, and what the models say. Rates are queries per second.
+/// A configuration's measured and predicted figures. Rates are queries per second.
 struct CachePoint {
   CacheSetting setting;
   CopyDemand demand;
   EngineRun run;
   QueryTimes times;
-  double resident_us = 0;              ///< what a query takes with all lists there
-  std::optional<double> hidden_share;  ///< of the copying, what the query does not take longer for; none without copies
+  double resident_us = 0;              ///< per query with all lists resident
+  std::optional<double> hidden_share;  ///< share of copying hidden by other work; empty without copies
   StageTimes stages;                   ///< predicted
-  double in_turn = 0, overlapped = 0;  ///< the models' rates: without overlap, as Wang et al., and with it
+  double in_turn = 0, overlapped = 0;  ///< predicted rates: without overlap (Wang et al.), and with it
 
   double measured() const { return 1e6 / times.total; }
 };
 
-/// The best split of a memory within a response time, by the model.
+/// The best predicted split of a memory within a response time.
 struct CacheSplit {
   std::string memory, policy;
   double limit_ms = 0;  ///< 0: none
   StageOverlap overlap = StageOverlap::none;
-  std::size_t curve_batch = 0;       ///< the batches for which the curve of dq was made
-  std::optional<MemorySplit> split;  ///< none within the limit
+  std::size_t curve_batch = 0;       ///< batch size of the curve of dq
+  std::optional<MemorySplit> split;  ///< empty if none is within the limit
 };
 
-/// The measured points of one policy with one size of batches.
+/// The measured points of one policy and batch size.
 struct PolicyPoints {
   std::string policy;
   std::size_t batch = 0;
-  double batch_queries = 0;  ///< that batches of this size have at least, on average
-  bool by_windows = false;   ///< most of them copy lists by windows
+  double batch_queries = 0;  ///< minimum average number of queries in batches of this size
+  bool by_windows = false;   ///< whether most of them copy lists by windows
   MeasuredPoints points;
 };
 
@@ -129,20 +129,20 @@ struct CacheBenchFigures {
   std::vector<ResidentTimes> resident;
   std::vector<TransferTime> copied_lists, copied_windows, pinned_copies;
   std::vector<CalibratingRun> calibrating_runs;
-  WindowCosts window_copies, window_kernels;  ///< of those by windows; the latter beyond c_gpu(n)
+  WindowCosts window_copies, window_kernels;  ///< costs of windows; kernels beyond c_gpu(n)
   std::vector<PolicyPoints> curves;
   std::vector<CachePoint> points;
   std::vector<CacheSplit> splits;
 };
 
-/// Measures c(n), t(S_b), what windows of documents cost and what of the stages does not overlap, then the grid, each
-/// configuration with its prediction, which uses nothing of its own run; then computes the best splits. Throws Error if
-/// a configuration's results are not those with all lists in the memory; InvalidArgument if the grid is wrong, or not
-/// all lists fit there; and what the subject throws.
+/// Measures c(n), t(S_b), the costs of windows of documents and the share of stages that does not overlap; then the
+/// grid, with predictions that use nothing of the predicted run; then computes the best splits. Throws Error if a
+/// configuration's results differ from those with all lists in memory; InvalidArgument if the grid is invalid or not
+/// all lists fit; and what the subject throws.
 CacheBenchFigures measure_cache(CacheSubject& subject, const CacheGrid& grid, Progress& progress);
 
-/// The figures as `quern bench gpu-cache --json` prints them and scripts/plot reads them. Times are microseconds per
-/// query, rates queries per second.
+/// The figures in the format that `quern bench gpu-cache --json` prints and scripts/plot reads. Times are microseconds
+/// per query, rates queries per second.
 nlohmann::ordered_json cache_bench_json(const CacheBenchFigures& figures, const CacheGrid& grid);
 
 }  // namespace quern

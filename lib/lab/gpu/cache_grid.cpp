@@ -19,7 +19,7 @@ void check_setting(std::size_t k, std::size_t batch) {
   check_range("queries per batch", batch, 1, gpu::max_batch_queries);
 }
 
-/// Adds settings, each once.
+/// Collects distinct settings.
 class SettingList {
  public:
   void add(CacheSetting setting) {
@@ -55,14 +55,14 @@ void add_part(const CacheGrid& grid, GridPart part, const std::string& policy, S
   }
 }
 
-/// A setting's memory and plan, by the places of their values in the grid.
+/// Orders settings by memory and plan, in the grid's order of values.
 bool measured_before(const CacheSetting& a, const CacheSetting& b, const CacheGrid& grid) {
   const auto place = [](const auto& all, const auto& value) {
     return std::find(all.begin(), all.end(), value) - all.begin();
   };
-  const auto key = [&](const CacheSetting& of) {
-    return std::tuple(place(grid.memories, of.memory), of.memory, place(grid.policies, of.policy), of.max_admission,
-                      of.k);
+  const auto key = [&](const CacheSetting& setting) {
+    return std::tuple(place(grid.memories, setting.memory), setting.memory, place(grid.policies, setting.policy),
+                      setting.max_admission, setting.k);
   };
   return key(a) < key(b);
 }

@@ -6,26 +6,26 @@
 
 #include "quern/core/named.hpp"
 
-/// Which configurations of a GPU's cache `quern bench gpu-cache` measures.
+/// The configurations of a GPU's cache that `quern bench gpu-cache` measures.
 namespace quern {
 
-/// A memory in which all lists are.
+/// The name of a memory that holds all lists.
 inline constexpr std::string_view whole_memory = "all";
 /// No plan: all memory for lists is a dynamic cache.
 inline constexpr std::string_view no_policy = "none";
 
 /// One configuration of the engine.
 struct CacheSetting {
-  std::string memory{whole_memory};  ///< for lists, as the command line has it
+  std::string memory{whole_memory};  ///< for lists, in the command line's syntax
   std::string policy{no_policy};     ///< of the plan
   double max_admission = 1;          ///< lambda of the plan
   std::size_t k = 10;
-  std::size_t batch = 256;  ///< queries; 1: queries are asked one at a time
+  std::size_t batch = 256;  ///< queries per batch; 1: queries run one at a time
 
   bool operator==(const CacheSetting&) const = default;
 };
 
-/// Parts of the grid. All but the first have one memory.
+/// Parts of the grid. All but the first use one memory.
 enum class GridPart { memories, lambdas, ks, single };
 
 inline constexpr NamedValue<GridPart> grid_parts[] = {
@@ -38,32 +38,31 @@ inline constexpr NamedValue<GridPart> grid_parts[] = {
 struct CacheGrid {
   std::vector<GridPart> parts = {GridPart::memories, GridPart::lambdas, GridPart::ks, GridPart::single};
   std::vector<std::string> memories = {"5%", "10%", "20%", "40%", "70%", "100%"};
-  /// From runs with these, what windows of documents cost and how far copies overlap with work is known for all others.
-  /// None of those that are measured.
+  /// Memories of the runs that calibrate the costs of windows and the overlap of copies with work for all others; they
+  /// must differ from `memories`.
   std::vector<std::string> calibrating = {"7%", "30%"};
-  std::vector<std::string> policies;  ///< with no_policy, if it is to be measured
+  std::vector<std::string> policies;  ///< may include no_policy
   std::vector<std::size_t> batches = {16, 256, 4096, 16384};
   std::vector<double> max_admissions = {0.75, 0.85, 0.95, 1};
   std::vector<std::size_t> ks = {1, 5, 10, 15};
-  /// What parts do not vary; lambda 1, and k of the part of memories. Its policy is not used.
+  /// Values that parts of the grid do not vary. Its policy is ignored.
   CacheSetting base{"20%", std::string(no_policy), 1, 10, 256};
-  std::vector<double> limits_ms = {5, 50, 100, 150, 0};  ///< response times for which splits are computed; 0: no limit
+  std::vector<double> limits_ms = {5, 50, 100, 150, 0};  ///< response times to compute splits for; 0: no limit
 };
 
-/// Throws InvalidArgument if a number is out of its range, a policy is unknown, something is empty, or a memory
-/// calibrates what is predicted for it.
+/// Throws InvalidArgument if a number is out of range, a policy is unknown, a list is empty, or a memory is both
+/// measured and used for calibration.
 void check_cache_grid(const CacheGrid& grid);
 
-/// All configurations that the grid's parts measure, each once, those with the same memory and plan together. Without a
-/// plan, there is no lambda but 1.
+/// All distinct configurations of the grid's parts, grouped by memory and plan. Without a plan, lambda is always 1.
 std::vector<CacheSetting> settings_of(const CacheGrid& grid);
-/// The configurations in which all lists are in the memory that models need: each k and batch of settings_of(), and the
-/// base's k with all sizes of batches.
+/// The configurations with all lists in memory that models need: each k and batch of settings_of(), and the base's k
+/// with all batch sizes.
 std::vector<CacheSetting> resident_settings(const CacheGrid& grid);
-/// The configurations from which that is known: all sizes of batches but 1, without a plan.
+/// The calibrating configurations: all batch sizes but 1, without a plan.
 std::vector<CacheSetting> calibrating_settings(const CacheGrid& grid);
-/// Configurations that the curves dq(S_c) need: all memories and policies, in batches of all sizes and of 1, at the
-/// base's k and lambda.
+/// The configurations for the curves dq(S_c): all memories and policies, all batch sizes and 1, at the base's k and
+/// lambda.
 std::vector<CacheSetting> curve_settings(const CacheGrid& grid);
 
 }  // namespace quern

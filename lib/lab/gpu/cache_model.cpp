@@ -32,44 +32,45 @@ std::vector<MeasuredPoint> per_byte(const std::vector<TransferTime>& copies, dou
 }  // namespace
 
 const ResidentTimes& CacheModel::add(const CacheSetting& setting, const EngineRun& run) {
-  ResidentTimes& of = resident_.emplace_back();
-  of.setting = setting;
-  of.times = times_of(run);
-  // Batches of the same size, as QueryQueue makes them; queries that run again make some more.
+  ResidentTimes& resident = resident_.emplace_back();
+  resident.setting = setting;
+  resident.times = times_of(run);
+  // QueryQueue makes batches of equal size; queries that run again add some more.
   const auto queries = static_cast<double>(run.queries);
   const double batches = std::max(1.0, std::ceil(queries / static_cast<double>(setting.batch)));
-  of.batch_queries = queries / batches;
-  const double find_us = std::min(find_us_, of.times.host);
-  of.host_us = of.times.host - find_us;
+  resident.batch_queries = queries / batches;
+  const double find_us = std::min(find_us_, resident.times.host);
+  resident.host_us = resident.times.host - find_us;
   const double flights = setting.batch == 1 ? 1 : batches;
-  // The GPU's clock counts what a batch's copies wait for beside kernels of the batch before; one GPU can't be busy for
-  // longer than the whole takes.
-  of.gpu_us = std::clamp(of.times.total - find_us - of.host_us / flights, 0.0, of.times.gpu);
-  of.query_us = std::max(of.times.host + of.gpu_us, of.times.total);
+  // The GPU's clock includes a batch's copies waiting for the previous batch's kernels, so its time is limited to the
+  // whole run's.
+  resident.gpu_us = std::clamp(resident.times.total - find_us - resident.host_us / flights, 0.0, resident.times.gpu);
+  resident.query_us = std::max(resident.times.host + resident.gpu_us, resident.times.total);
   StageTimes stages;
-  stages.host = of.host_us;
-  stages.gpu = of.gpu_us;
-  of.alone_us = std::max(find_us, of.times.total - stages.overlapped_us(flights));
-  return of;
+  stages.host = resident.host_us;
+  stages.gpu = resident.gpu_us;
+  resident.alone_us = std::max(find_us, resident.times.total - stages.overlapped_us(flights));
+  return resident;
 }
 
 void CacheModel::add(const CalibratingRun& run) {
   runs_.push_back(run);
-  const CopyDemand& of = run.demand;
-  if (of.windowed == 0) return;
+  const CopyDemand& demand = run.demand;
+  if (demand.windowed == 0) return;
   const double resident_us =
-      at_batch(run.setting, of.batch_queries, [](const ResidentTimes& each) { return each.gpu_us; });
-  window_copies_us_.push_back({{of.copied_bytes, of.window_lists, of.windows}, run.times.copying, run.times.copying});
+      at_batch(run.setting, demand.batch_queries, [](const ResidentTimes& each) { return each.gpu_us; });
+  window_copies_us_.push_back(
+      {{demand.copied_bytes, demand.window_lists, demand.windows}, run.times.copying, run.times.copying});
   window_kernels_us_.push_back(
-      {{of.needed_bytes, of.window_lists, of.windows}, run.times.gpu - resident_us, run.times.gpu});
+      {{demand.needed_bytes, demand.window_lists, demand.windows}, run.times.gpu - resident_us, run.times.gpu});
 }
 
 double CacheModel::at_batch(const CacheSetting& setting, double n, double (*figure)(const ResidentTimes&)) const {
   std::vector<MeasuredPoint> points;
-  for (const ResidentTimes& of : resident_)
-    if (of.setting.k == setting.k && (of.setting.batch == 1) == (setting.batch == 1))
-      points.push_back({of.batch_queries, figure(of)});
-  if (points.empty()) throw InvalidArgument("the model has no run with all lists in the memory for this k");
+  for (const ResidentTimes& resident : resident_)
+    if (resident.setting.k == setting.k && (resident.setting.batch == 1) == (setting.batch == 1))
+      points.push_back({resident.batch_queries, figure(resident)});
+  if (points.empty()) throw InvalidArgument("the model has no run with all lists in memory for this k");
   std::sort(points.begin(), points.end(), [](const MeasuredPoint& a, const MeasuredPoint& b) { return a.x < b.x; });
   return interpolated(points, n);
 }
@@ -94,7 +95,7 @@ double CacheModel::unhidden_share(double windowed, double n) const {
 
 StageTimes CacheModel::stages(const CacheSetting& setting, const CopyDemand& demand) const {
   StageTimes stages = hidden_stages(setting, demand);
-  // Where each query waits for the one before, nothing is hidden as it is.
+  // If each query waits for the previous one, nothing overlaps anyway.
   if (setting.batch == 1 || stages.transfer <= 0) return stages;
   const double n = demand.batch_queries;
   stages.unhidden = demand.windowed * unhidden_share(1, n) + (1 - demand.windowed) * unhidden_share(0, n);
@@ -104,10 +105,10 @@ StageTimes CacheModel::stages(const CacheSetting& setting, const CopyDemand& dem
 StageTimes CacheModel::hidden_stages(const CacheSetting& setting, const CopyDemand& demand) const {
   const double n = demand.batch_queries;
   StageTimes stages;
-  stages.query = at_batch(setting, n, [](const ResidentTimes& of) { return of.query_us; });
-  stages.host = at_batch(setting, n, [](const ResidentTimes& of) { return of.host_us; });
-  stages.gpu = at_batch(setting, n, [](const ResidentTimes& of) { return of.gpu_us; });
-  stages.alone = at_batch(setting, n, [](const ResidentTimes& of) { return of.alone_us; });
+  stages.query = at_batch(setting, n, [](const ResidentTimes& resident) { return resident.query_us; });
+  stages.host = at_batch(setting, n, [](const ResidentTimes& resident) { return resident.host_us; });
+  stages.gpu = at_batch(setting, n, [](const ResidentTimes& resident) { return resident.gpu_us; });
+  stages.alone = at_batch(setting, n, [](const ResidentTimes& resident) { return resident.alone_us; });
   const double by_windows =
       window_kernels().us({demand.windowed * demand.needed_bytes, demand.window_lists, demand.windows});
   stages.gpu += by_windows;
@@ -123,24 +124,25 @@ StageTimes CacheModel::hidden_stages(const CacheSetting& setting, const CopyDema
     stages.transfer += demand.windowed * fitted(window_copies_, &TransferTime::us);
   else
     stages.transfer += window_copies().us({demand.windowed * bytes, demand.window_lists, demand.windows});
-  // A thread of its own gathers what windows need.
+  // A separate thread gathers lists for windows.
   stages.gather = whole * fitted(copies_, &TransferTime::host_us);
   return stages;
 }
 
 double CacheModel::resident_us(const CacheSetting& setting) const {
-  return at_batch(setting, static_cast<double>(setting.batch), [](const ResidentTimes& of) { return of.times.total; });
+  return at_batch(setting, static_cast<double>(setting.batch),
+                  [](const ResidentTimes& resident) { return resident.times.total; });
 }
 
 MeasuredPoints CacheModel::points(std::size_t k, bool by_windows) const {
   MeasuredPoints points;
-  for (const ResidentTimes& of : resident_) {
-    if (of.setting.k != k) continue;
-    const double n = of.batch_queries;
-    points.query_us.push_back({n, of.query_us});
-    points.host_us.push_back({n, of.host_us});
-    points.gpu_us.push_back({n, of.gpu_us});
-    points.alone_us.push_back({n, of.alone_us});
+  for (const ResidentTimes& resident : resident_) {
+    if (resident.setting.k != k) continue;
+    const double n = resident.batch_queries;
+    points.query_us.push_back({n, resident.query_us});
+    points.host_us.push_back({n, resident.host_us});
+    points.gpu_us.push_back({n, resident.gpu_us});
+    points.alone_us.push_back({n, resident.alone_us});
   }
   const std::vector<TransferTime>& copies = by_windows && !window_copies_.empty() ? window_copies_ : copies_;
   points.transfer_us_per_byte = per_byte(copies, &TransferTime::us);

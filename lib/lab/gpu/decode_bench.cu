@@ -17,10 +17,10 @@
 namespace quern::gpu {
 namespace {
 
-/// Lists of a group that are decoded one at a time.
+/// Maximum number of a group's lists decoded one at a time.
 constexpr std::size_t max_single_lists = 64;
 
-/// The lists to decode, and where their postings go.
+/// The lists to decode, and the offsets of their postings in the output.
 struct Lists {
   std::vector<PostingList> host;
   std::vector<ListView> views;
@@ -62,7 +62,7 @@ DeviceArray<T> on_device(const std::vector<T>& from, const CudaStream& stream) {
   return to;
 }
 
-/// A list's numbers on the GPU, from a place in the output on.
+/// Decoded numbers, copied from the GPU.
 using Decoded = std::vector<std::uint32_t>;
 
 void compare(const IndexReader& index, const Lists& lists, const Decoded& docids, const Decoded& distances,
@@ -106,7 +106,7 @@ class GroupBench {
     view_.damaged = damaged_.data();
   }
 
-  /// Decodes once over nonsense, and compares with the CPU.
+  /// Decodes once over garbage, and compares with the CPU.
   void check() {
     CUDA_CHECK(cudaMemsetAsync(docids_.data(), 0xa5, docids_.size_bytes(), stream_));
     CUDA_CHECK(cudaMemsetAsync(freqs_.data(), 0xa5, freqs_.size_bytes(), stream_));
@@ -166,8 +166,8 @@ class GroupBench {
     launch({docids_.data(), freqs_to, first_posting_.data(), first_block_.data(), lists_.figures.blocks, 0, distances},
            0, lists_.views.size());
   }
-  /// Decodes every single_step()-th list by a launch of its own. The kernel uses differences of block numbers only, so
-  /// that they may begin anywhere.
+  /// Decodes every single_step()-th list by one launch each. Block numbers may begin anywhere, since the kernel uses
+  /// only their differences.
   void decode_singly() const {
     for (std::size_t i = 0; i < lists_.host.size(); i += single_step())
       launch({docids_.data(), nullptr, first_posting_.data() + i, first_block_.data() + i, lists_.first_block[i + 1],
@@ -232,12 +232,12 @@ __global__ void __launch_bounds__(plain_threads)
   found[i] = merge_find(passes, pass, a, a_count, static_cast<std::uint32_t>(i), b, b_count, found);
 }
 
-/// `count` rising docIDs, about evenly spread over those below `limit`.
+/// `count` ascending docIDs, spread about evenly below `limit`.
 std::vector<std::uint32_t> rising_docids(RandomBits& random, std::uint32_t count, std::uint64_t limit) {
   std::vector<std::uint32_t> docids(count);
-  const std::uint64_t most = std::max<std::uint64_t>(2 * (limit / count) - 1, 1);
+  const std::uint64_t max_gap = std::max<std::uint64_t>(2 * (limit / count) - 1, 1);
   std::uint64_t docid = 0;
-  for (std::uint32_t& each : docids) each = static_cast<std::uint32_t>(docid += 1 + random.below(most));
+  for (std::uint32_t& each : docids) each = static_cast<std::uint32_t>(docid += 1 + random.below(max_gap));
   return docids;
 }
 

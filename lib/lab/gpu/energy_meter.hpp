@@ -7,8 +7,8 @@
 
 namespace quern {
 
-/// The energy that GPUs consume, by NVML's counters (nvmlDeviceGetTotalEnergyConsumption). The library is loaded at run
-/// time; without it, or without a GPU's counter, there are no figures.
+/// Reads the energy of GPUs from NVML's counters (nvmlDeviceGetTotalEnergyConsumption). Loads the library at run time;
+/// without it, or without a GPU's counter, there are no figures.
 class EnergyMeter {
  public:
   explicit EnergyMeter(std::span<const GpuInfo> gpus);
@@ -16,8 +16,8 @@ class EnergyMeter {
   EnergyMeter(const EnergyMeter&) = delete;
   EnergyMeter& operator=(const EnergyMeter&) = delete;
 
-  /// Joules that the first `gpus` of them have consumed since the driver was loaded; none if they can't be read. The
-  /// counters change about ten times per second: measured work should take a second.
+  /// Joules that the first `gpus` GPUs have consumed since the driver was loaded; empty if they can't be read. The
+  /// counters change about ten times per second, so measured work should take a second.
   std::optional<double> joules(std::size_t gpus) const;
 
  private:

@@ -32,7 +32,7 @@ constexpr double min_energy_seconds = 0.5;
 struct Reference {
   Results results;
   std::vector<std::uint64_t> postings;  ///< in each query's lists
-  double seconds = 0;                   ///< 0 if it was not measured
+  double seconds = 0;                   ///< 0 if not measured
 
   double postings_of(std::size_t queries) const {
     double sum = 0;
@@ -43,7 +43,7 @@ struct Reference {
 
 Reference answer_on_cpu(const QueryEngine& engine, Queries queries, const QueryAlgorithm& algorithm, std::size_t k,
                         const GpuBenchOptions& options, Progress& progress) {
-  // All algorithms with the same way of matching have the same results; maxscore is the fastest.
+  // All algorithms with the same matching have the same results; maxscore is the fastest.
   const QueryAlgorithm& reference =
       algorithm.matching == Matching::any && !options.cpu ? algorithm_named("maxscore") : algorithm;
   Reference out{Results(queries.size()), std::vector<std::uint64_t>(queries.size()), 0};
@@ -64,7 +64,7 @@ Reference answer_on_cpu(const QueryEngine& engine, Queries queries, const QueryA
   return out;
 }
 
-/// Measures one configuration after another.
+/// Measures all configurations in turn.
 class GpuBench {
  public:
   GpuBench(const QueryEngine& engine, Queries queries, const GpuBenchOptions& options, const GpuMemoryCase& memory,
@@ -145,7 +145,7 @@ class GpuBench {
           wall_seconds([&] { engine_.search(queries_, *figures.algorithm, figures.k, &figures.statistics); }));
     };
     pass();
-    seconds.clear();  // that was the warm-up
+    seconds.clear();  // drops the warm-up
     const auto before = energy_.joules(figures.gpus);
     double all_seconds = 0;
     while (seconds.size() < options_.repeats || (before && all_seconds < min_energy_seconds)) {
@@ -173,7 +173,7 @@ class GpuBench {
           wall_us.push_back(1e6 * wall_seconds([&] {
                               engine_.search({&query, 1}, *figures.algorithm, figures.k, &counted);
                             }));
-          // A query without posting lists is never sent to a GPU.
+          // Queries without posting lists are never sent to a GPU.
           if (counted.batches > 0) device_us.push_back(counted.device.total_us);
           figures.statistics += counted;
         }
@@ -187,7 +187,7 @@ class GpuBench {
     figures.device_us = summarize(std::move(device_us));
   }
 
-  /// Times batches of queries that are alike, so that an even share of a batch's time is what such a query adds to one.
+  /// Times batches of similar queries, so that a query adds an even share of the batch's time.
   void time_each_query(GpuBenchFigures& figures) {
     std::vector<MeasuredQuery>& each = figures.each_query;
     for (const QueryView query : queries_.first(figures.queries))
@@ -284,9 +284,9 @@ std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, Queries quer
 namespace {
 
 constexpr double banks = 32;
-/// Average number of lanes at the busiest bank, if 32 lanes choose banks at random.
+/// Mean number of lanes at the busiest bank if 32 lanes choose banks at random.
 constexpr double lanes_per_bank = 3.5;
-/// An addition reads and writes.
+/// An addition is a read and a write.
 constexpr double passes = 2;
 
 }  // namespace
@@ -302,7 +302,7 @@ std::optional<GpuBound> bound_of(const gpu::BatchCounts& counts, const GpuLimits
   if (counts.decoded == 0 && counts.added == 0) return std::nullopt;
   constexpr double entry_bytes = 4;
   const auto added = static_cast<double>(counts.added);
-  // Unions without pruning read all entries; what the others read depends on the results.
+  // Unions without pruning read all entries; for other algorithms the number depends on the results.
   const double read = counts.added > 0 ? static_cast<double>(counts.entries) : 0;
   const double bytes =
       static_cast<double>(counts.list_bytes) + entry_bytes * (static_cast<double>(counts.decoded) + read);
@@ -319,7 +319,7 @@ LatencySummary measure_one_by_one(const StreamLog& log, unsigned repeats, const 
       const std::vector<ScoredDocument> found = search(log.queries[i]);
       us[i].push_back(us_since(begun));
       if (const auto wrong = difference(log.answers[i], found))
-        throw Error(fmt::format("the answer to query {} is not that of the CPU alone: {}", i + 1, *wrong));
+        throw Error(fmt::format("the answer to query {} differs from the CPU's: {}", i + 1, *wrong));
     }
   }
   std::vector<double> medians_us;

@@ -16,14 +16,14 @@
 
 namespace quern {
 
-/// What a GPU can do at best.
+/// The physical limits of a GPU.
 struct GpuLimits {
-  double bytes_per_second = 0;      ///< of its memory, as measured by a copy
-  double additions_per_second = 0;  ///< to random places in shared memory
+  double bytes_per_second = 0;      ///< of its memory, measured by a copy
+  double additions_per_second = 0;  ///< at random addresses of shared memory
 };
 
-/// The bandwidth of a GPU's memory, in bytes per second, by copies of 512 MiB within it; read and written bytes both
-/// count. The median of several copies. Throws CudaError if the GPU fails or has too little memory.
+/// The bandwidth of a GPU's memory, in bytes per second: the median of several copies of 512 MiB within it, counting
+/// bytes read and written. Throws CudaError if the GPU fails or has too little memory.
 double measure_copy_speed(unsigned number);
 
 /// Measures the bandwidth of GPU `number`, and computes the throughput of its shared memory. Throws CudaError.
@@ -36,13 +36,13 @@ struct GpuBound {
 };
 
 /// The longer of two times: for the GPU's memory, to read the lists once and write their entries (and read these once,
-/// if all are added up); for shared memory, to do all additions. None if lists were not decoded as a whole, since then
-/// it is unknown what must be read.
+/// if all are added up); for shared memory, to do all additions. Empty if lists were not decoded as a whole, since the
+/// required reads are unknown then.
 std::optional<GpuBound> bound_of(const gpu::BatchCounts& counts, const GpuLimits& limits);
 
-// Measures how fast GPUs answer queries beside the CPU of the same machine, in one run.
+// Compares GPUs with the CPU of the same machine in one run.
 
-/// What each GPU may take of its memory, and how tables name that.
+/// A limit of each GPU's memory, and its name in tables.
 struct GpuMemoryCase {
   std::string limit = "all", plan = "none";
   gpu::GpuMemoryOptions memory;
@@ -50,19 +50,19 @@ struct GpuMemoryCase {
 
 struct GpuBenchOptions {
   unsigned gpu = 0;                  ///< the first
-  std::vector<std::size_t> gpus{1};  ///< how many to measure with; 0: all
+  std::vector<std::size_t> gpus{1};  ///< numbers of GPUs to measure; 0: all
   std::vector<std::size_t> ks{10}, batches{4096};
   gpu::StrategyOptions strategy_options;
   std::vector<GpuMemoryCase> memories{{}};  ///< one after another, at least one
-  unsigned threads = 1;                     ///< of the CPU
+  unsigned threads = 1;                     ///< CPU threads
   unsigned repeats = 3;
-  bool cpu = true;  ///< measure the CPU too; results are compared in any case
-  /// Whether figures have the times of single queries. Those of larger batches are then measured once more, in batches
-  /// of queries whose lists are about as long.
+  bool cpu = true;  ///< whether to measure the CPU; results are always compared
+  /// Whether to record the times of single queries. For larger batches, this takes another measurement, in batches of
+  /// queries with lists of similar length.
   bool each_query = false;
 };
 
-/// Throws InvalidArgument if a number is out of its range.
+/// Throws InvalidArgument if a number is out of range.
 void check_gpu_bench_options(const GpuBenchOptions& options);
 
 /// Maximum number of queries for batches of 1.
@@ -71,18 +71,18 @@ inline constexpr std::size_t max_single_queries = 2000;
 struct GpuBenchFigures {
   const gpu::Strategy* strategy = nullptr;
   const QueryAlgorithm* algorithm = nullptr;
-  std::string memory_limit, plan;  ///< as in GpuMemoryCase
+  std::string memory_limit, plan;  ///< see GpuMemoryCase
   std::size_t k = 0, gpus = 0, batch_queries = 0, queries = 0;
-  double seconds = 0;             ///< for all queries, from text to results; the median over the repeats, like the next
-  double kernel_seconds = 0;      ///< of these in kernels, averaged over the GPUs
+  double seconds = 0;             ///< for all queries, from text to results; median over the repeats, like the next
+  double kernel_seconds = 0;      ///< part of it in kernels, averaged over the GPUs
   double cpu_seconds = 0;         ///< for as many queries on all threads; 0 if not measured
   double postings = 0;            ///< in the queries' lists
   GpuStatistics statistics;       ///< of the last repeat
-  std::optional<GpuBound> bound;  ///< of the last repeat: of kernel_seconds
-  std::optional<double> joules;   ///< for all queries once; none if GPUs have no counters
-  /// Of batches of 1: each query's time from text to results, and from the GPU's first step to its last.
+  std::optional<GpuBound> bound;  ///< of the last repeat, for kernel_seconds
+  std::optional<double> joules;   ///< for one pass over all queries; empty without counters
+  /// For batches of 1: each query's time from text to results, and from the GPU's first step to its last.
   std::optional<LatencySummary> wall_us, device_us;
-  std::vector<MeasuredQuery> each_query;  ///< in the order of the queries, if asked for; an even share of its batch's
+  std::vector<MeasuredQuery> each_query;  ///< if requested; an even share of its batch's time
 };
 
 /// Answers all queries on the CPU, then on GPUs with each memory by each algorithm, k, strategy, number of GPUs and
@@ -99,8 +99,8 @@ std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, std::span<co
 /// Answers one query.
 using SingleSearch = std::function<std::vector<ScoredDocument>(QueryView query)>;
 
-/// The times of a log's queries, each sent when the one before is answered: of each, the median of so many passes over
-/// the log, at least 1. Throws Error if an answer is not the log's, and what `search` throws.
+/// The times of a log's queries, sent one at a time: each query's median over `repeats` passes, at least 1. Throws
+/// Error if an answer differs from the log's, and what `search` throws.
 LatencySummary measure_one_by_one(const StreamLog& log, unsigned repeats, const SingleSearch& search);
 
 }  // namespace quern

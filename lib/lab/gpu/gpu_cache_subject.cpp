@@ -27,7 +27,7 @@ void add_number(const Number& number, StreamHash& hash) {
   hash.add(as_bytes(std::string_view(reinterpret_cast<const char*>(&number), sizeof(number))));
 }
 
-/// Adds a query's documents and the bits of their scores.
+/// Hashes a query's documents and score bits.
 void add_results(const std::vector<ScoredDocument>& documents, StreamHash& hash) {
   add_number(documents.size(), hash);
   for (const ScoredDocument& document : documents) {
@@ -89,7 +89,7 @@ gpu::GpuMemoryOptions GpuCacheSubject::memory_of(const CacheSetting& setting) {
   memory = known->second;
   memory.retention = options_.retention;
   memory.transfers = options_.transfers;
-  memory.tails = gpu::ListTails::copy;  // as the replay of what is copied has it
+  memory.tails = gpu::ListTails::copy;  // as in the replay
   memory.plan = plans_.plan(setting, memory);
   return memory;
 }
@@ -147,7 +147,7 @@ EngineRun GpuCacheSubject::run_singly(GpuEngine& gpu, const CacheSetting& settin
       run.statistics += counted;
       add_results(results.front(), hash);
     }
-    if (pass > 0) seconds.push_back(all_seconds);  // the first is the warm-up
+    if (pass > 0) seconds.push_back(all_seconds);  // skips the warm-up
     if (pass > 0 && hash.value() != run.results_hash) throw Error("the GPU gives different results each time");
     run.results_hash = hash.value();
   }
@@ -175,29 +175,29 @@ CopyDemand GpuCacheSubject::demand(const CacheSetting& setting) {
   const gpu::MemoryDivision division = division_of(engine_, memory);
   const Lists queries = sent(setting.batch);
   const auto count = static_cast<double>(std::max<std::size_t>(queries.size(), 1));
-  // Batches of the same size, as QueryQueue makes them.
+  // QueryQueue makes batches of equal size.
   const double batches = std::ceil(count / static_cast<double>(setting.batch));
   CopyDemand demand;
   demand.batch_queries = count / batches;
-  ListCacheCase of;
-  of.batch = static_cast<std::uint64_t>(std::ceil(demand.batch_queries));
-  of.retention = options_.retention;
-  of.with_impacts = engine_.quantizer() != nullptr;
-  of.plan = memory.plan;
-  of.passes = 2;  // measured runs are warm
-  of.flights = setting.batch == 1 ? 1 : gpu::batches_in_flight;
-  constexpr std::size_t few_queries = 16;  // whose lists are assumed to fit together
+  ListCacheCase replay;
+  replay.batch = static_cast<std::uint64_t>(std::ceil(demand.batch_queries));
+  replay.retention = options_.retention;
+  replay.with_impacts = engine_.quantizer() != nullptr;
+  replay.plan = memory.plan;
+  replay.passes = 2;  // measured runs have warm caches
+  replay.flights = setting.batch == 1 ? 1 : gpu::batches_in_flight;
+  constexpr std::size_t few_queries = 16;  // their lists should fit together
   const bool intersects = options_.algorithm->matching != Matching::any;
-  of.by_windows = options_.strategy->window_limits != nullptr && division.resident_rows &&
-                  !(intersects && setting.batch <= few_queries);
+  replay.by_windows = options_.strategy->window_limits != nullptr && division.resident_rows &&
+                      !(intersects && setting.batch <= few_queries);
   if (division.whole_index) {
     demand.whole_index = true;
     demand.list_bytes = demand.cache_bytes = gpu::sizes_of(engine_.index(), &engine_).lists;
     demand.list_hits = 1;
     return demand;
   }
-  of.arenas = gpu::arenas_of(division);
-  const ListCacheFigures figures = replay_lists(engine_.index(), queries, of);
+  replay.arenas = gpu::arenas_of(division);
+  const ListCacheFigures figures = replay_lists(engine_.index(), queries, replay);
   demand.list_bytes = division.lists;
   demand.cache_bytes = gpu::plan_room(engine_, memory).bytes;
   demand.plan_bytes = front_bytes(memory.plan);

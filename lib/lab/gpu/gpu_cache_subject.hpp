@@ -16,15 +16,15 @@
 
 namespace quern {
 
-/// Plans from a training log for any memory, in memory; each is made once.
+/// Plans from a training log for any memory size. Keeps them in memory and makes each once.
 class BenchPlans {
  public:
   /// All arguments must outlive the plans. `train`: texts of queries.
   BenchPlans(const QueryEngine& engine, std::span<const std::string_view> train, QueryKind kind,
              const Resources& resources);
 
-  /// The setting's plan, which fills what the engine leaves to plans of `memory`; null without a policy, or if all
-  /// lists fit. Valid as long as this object. Throws as plan_room(), measure_demand() and make_plan() do.
+  /// The setting's plan, which fills the engine's room for plans within `memory`; null without a policy, or if all
+  /// lists fit. Valid as long as this object. Throws like plan_room(), measure_demand() and make_plan().
   const CachePlan* plan(const CacheSetting& setting, const gpu::GpuMemoryOptions& memory);
 
  private:
@@ -44,19 +44,19 @@ struct GpuCacheOptions {
   const QueryAlgorithm* algorithm = nullptr;
   const gpu::Strategy* strategy = &gpu::all_strategies().front();
   gpu::StrategyOptions strategy_options;
-  gpu::ListRetention retention = gpu::ListRetention::lfu;  ///< of lists that no plan keeps
+  gpu::ListRetention retention = gpu::ListRetention::lfu;  ///< for lists outside the plan
   gpu::ListTransfers transfers = gpu::ListTransfers::automatic;
-  std::map<std::string, gpu::GpuMemoryOptions> memories;  ///< that settings name
+  std::map<std::string, gpu::GpuMemoryOptions> memories;  ///< by name in settings
   unsigned repeats = 3;
   QueryKind kind = QueryKind::text;  ///< of the logs
 };
 
-/// A GPU of this machine with an index and two logs: one to make plans from, one to answer. Queries without results are
-/// left out, as Wang et al. do (4.1).
+/// A GPU of this machine with an index and two logs: one to make plans from, one to answer. Skips queries without
+/// results, like Wang et al. (4.1).
 class GpuCacheSubject final : public CacheSubject {
  public:
-  /// All arguments must outlive it. Throws CudaError if there is no GPU, InvalidArgument if no query has results or the
-  /// strategy does not answer queries by the algorithm, and what GpuEngine throws.
+  /// All arguments must outlive the object. Throws CudaError if there is no GPU, InvalidArgument if no query has
+  /// results or the strategy does not support the algorithm, and what GpuEngine throws.
   GpuCacheSubject(const QueryEngine& engine, std::span<const std::string_view> train,
                   std::span<const QueryView> queries, const GpuCacheOptions& options, const Resources& resources);
 
@@ -73,11 +73,11 @@ class GpuCacheSubject final : public CacheSubject {
 
   void keep_queries_with_results(std::span<const QueryView> queries);
   gpu::GpuMemoryOptions memory_of(const CacheSetting& setting);
-  /// Makes the engine that the setting needs, if it is another than the last.
+  /// The engine for the setting; replaces the last one if it differs.
   GpuEngine& engine_for(const CacheSetting& setting);
   EngineRun run_together(GpuEngine& gpu, const CacheSetting& setting) const;
   EngineRun run_singly(GpuEngine& gpu, const CacheSetting& setting) const;
-  /// What run() answers with these batches: all queries in the order in which GpuEngine sends them, or the first ones.
+  /// The lists of the queries that run() answers: all, in GpuEngine's order, or the first ones if `batch` is 1.
   Lists sent(std::size_t batch) const;
 
   const QueryEngine& engine_;
@@ -86,7 +86,7 @@ class GpuCacheSubject final : public CacheSubject {
   BenchPlans plans_;
   std::vector<QueryView> queries_;
   LogLists lists_;
-  std::unique_ptr<TransferBench> transfers_;  ///< only one of these takes GPU memory at a time
+  std::unique_ptr<TransferBench> transfers_;  ///< only one of these holds GPU memory at a time
   std::unique_ptr<GpuEngine> gpu_;
   std::string memory_;               ///< of gpu_
   const CachePlan* plan_ = nullptr;  ///< of gpu_

@@ -34,7 +34,7 @@ CpuIntersectFigures measure_cpu(const IndexReader& index, Queries queries, const
   return {&method, median(seconds)};
 }
 
-/// Options for an engine that suits all set-ups: as many GPUs as the one with the most, or 0, which is all.
+/// Options of an engine for all set-ups: the largest number of GPUs, or 0 for all.
 GpuIntersectionOptions for_all(std::span<const GpuIntersectSetUp> set_ups) {
   GpuIntersectionOptions options = set_ups.front().options;
   for (const GpuIntersectSetUp& set_up : set_ups)

@@ -6,7 +6,7 @@
 #include "quern/core/resources.hpp"
 #include "quern/gpu/intersect/gpu_intersection.hpp"
 
-/// Measures how fast a GPU intersects beside the CPU of the same machine, all methods in one run.
+/// Compares intersections on a GPU with those on the CPU of the same machine, all methods in one run.
 namespace quern {
 
 /// A GPU method with its options.
@@ -26,12 +26,12 @@ struct GpuIntersectFigures {
 
 struct CpuIntersectFigures {
   const IntersectionMethod* method = nullptr;
-  double seconds = 0;  ///< on all threads; the median over the repeats
+  double seconds = 0;  ///< on all threads; median over the repeats
 };
 
 struct GpuIntersectReport {
   std::uint64_t queries = 0, results = 0, postings = 0;
-  std::uint64_t index_bytes = 0;  ///< of GPU memory that the index takes
+  std::uint64_t index_bytes = 0;  ///< GPU memory of the index
   std::vector<CpuIntersectFigures> cpu;
   std::vector<GpuIntersectFigures> gpu;
 };

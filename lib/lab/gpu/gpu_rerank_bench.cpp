@@ -18,7 +18,7 @@
 namespace quern {
 namespace {
 
-/// A model on the GPU, or on the CPU if it has no room there, and the flight that all use in turn.
+/// A model on the GPU, or on the CPU if the GPU has no room, and the flight that all models use in turn.
 class GpuSubject {
  public:
   GpuSubject(const RerankSubject& subject, gpu::RankerCache& cache, gpu::RankerFlight& flight)
@@ -38,7 +38,7 @@ class GpuSubject {
   const GpuRankerLoad& load() const { return load_; }
   gpu::RankerFlight& flight() const { return flight_; }
 
-  /// Models that don't fit together make room for one another.
+  /// Loads the model if it was evicted: models that don't fit together replace each other.
   std::shared_ptr<const gpu::DeviceRanker> hold() const {
     if (!load_.on_gpu) return nullptr;
     auto held = cache_.find(*subject_.model);
@@ -52,24 +52,26 @@ class GpuSubject {
       flight_.score(*held, features, scores);
   }
 
-  /// Compares with plain evaluation, and as many documents as a query has at most with the CPU's fast evaluation.
+  /// Compares scores with plain evaluation, and those of the largest query with the CPU's fast evaluation.
   void compare(const FeatureColumns& features, const RerankBenchOptions& options, bool fast_math) {
     const auto held = hold();
-    const auto found = [&](const FeatureColumns& some, std::span<double> scores) { score(held.get(), some, scores); };
-    const auto fast = [&](const FeatureColumns& some, std::span<double> scores) { on_cpu_->score(some, scores); };
-    const FeatureColumns most = {features.values, *std::max_element(options.documents.begin(), options.documents.end()),
-                                 features.stride};
+    const auto found = [&](const FeatureColumns& columns, std::span<double> scores) {
+      score(held.get(), columns, scores);
+    };
+    const auto fast = [&](const FeatureColumns& columns, std::span<double> scores) { on_cpu_->score(columns, scores); };
+    const FeatureColumns largest = {
+        features.values, *std::max_element(options.documents.begin(), options.documents.end()), features.stride};
     if (fast_math) {
-      load_.difference = largest_difference(most, fast, found);
+      load_.difference = largest_difference(largest, fast, found);
       return;
     }
     const auto plain = make_plain_ranker(*subject_.model);
-    const FeatureColumns some = {features.values, std::min(options.documents_compared, features.documents),
-                                 features.stride};
+    const FeatureColumns compared = {features.values, std::min(options.documents_compared, features.documents),
+                                     features.stride};
     check_scores(
-        load_.ranker, some, [&](const FeatureColumns& all, std::span<double> scores) { plain->score(all, scores); },
+        load_.ranker, compared, [&](const FeatureColumns& all, std::span<double> scores) { plain->score(all, scores); },
         found);
-    check_scores(load_.ranker, most, fast, found);
+    check_scores(load_.ranker, largest, fast, found);
   }
 
  private:
@@ -80,7 +82,7 @@ class GpuSubject {
   GpuRankerLoad load_;
 };
 
-/// One model with one number of documents.
+/// Measures one model with one number of documents.
 class GpuRerankCase {
  public:
   GpuRerankCase(const GpuSubject& subject, const FeatureColumns& features, std::size_t documents)
@@ -94,17 +96,17 @@ class GpuRerankCase {
 
   void measure() {
     const auto held = subject_.hold();
-    if (seconds_.empty()) answer(held.get());  // memory grows, and kernels are loaded
+    if (seconds_.empty()) answer(held.get());  // warm-up: grows memory and loads kernels
     seconds_.push_back(per_query(wall_seconds([&] { answer(held.get()); })));
     if (held != nullptr) measure_stages(*held);
   }
 
-  void measure_energy(const EnergyMeter& meter, double least_seconds) {
+  void measure_energy(const EnergyMeter& meter, double min_seconds) {
     const auto held = subject_.hold();
     const auto before = meter.joules(1);
     if (held == nullptr || !before) return;
     std::size_t repeats = 0;
-    for (const auto begun = WallClock::now(); seconds_since(begun) < least_seconds; ++repeats) answer(held.get());
+    for (const auto begun = WallClock::now(); seconds_since(begun) < min_seconds; ++repeats) answer(held.get());
     if (const auto after = meter.joules(1))
       figures_.joules = per_query(*after - *before) / static_cast<double>(repeats);
   }
@@ -142,21 +144,21 @@ class GpuRerankCase {
     subject_.flight().measure_times(false);
   }
 
-  double per_query(double of_all) const { return of_all / static_cast<double>(figures_.queries); }
+  double per_query(double total) const { return total / static_cast<double>(figures_.queries); }
 
   const GpuSubject& subject_;
   RerankQueries queries_;
   std::vector<double> scores_;
   GpuRerankFigures figures_;
   std::vector<double> seconds_;
-  std::vector<gpu::RankerTimes> times_;  ///< of each query
+  std::vector<gpu::RankerTimes> times_;  ///< by query
 };
 
-/// The columns that any of the models reads.
+/// The number of columns that the models read.
 std::size_t features_of(std::span<const RerankSubject> subjects) {
-  std::size_t most = 0;
-  for (const RerankSubject& subject : subjects) most = std::max(most, subject.model->features.size());
-  return most;
+  std::size_t columns = 0;
+  for (const RerankSubject& subject : subjects) columns = std::max(columns, subject.model->features.size());
+  return columns;
 }
 
 }  // namespace

@@ -17,14 +17,14 @@
 namespace quern {
 namespace {
 
-/// The lists of a batch, each once. References to them stay valid.
+/// The distinct lists of a batch. References to them stay valid.
 class ReplayBatch {
  public:
   using Lists = std::unordered_map<term_t, std::pair<PostingList, gpu::ListView>>;
 
   explicit ReplayBatch(const gpu::ListCache& cache) : cache_(cache) {}
 
-  /// False, and nothing is added, if what is not in a plan's fronts would then take more than `max_words`.
+  /// Adds a query's lists, or returns false if the words outside a plan's fronts would exceed `max_words`.
   bool add(const std::vector<WeightedList>& lists, std::uint64_t max_words) {
     std::uint64_t more = 0;
     for (const WeightedList& each : lists)
@@ -63,23 +63,23 @@ class ReplayBatch {
   std::uint64_t words_ = 0;
 };
 
-gpu::ListCacheOptions cache_options(const IndexReader& index, const ListCacheCase& of) {
-  gpu::ListCacheOptions options{of.arenas};
-  options.with_impacts = of.with_impacts;
-  options.retention = of.retention;
+gpu::ListCacheOptions cache_options(const IndexReader& index, const ListCacheCase& replay) {
+  gpu::ListCacheOptions options{replay.arenas};
+  options.with_impacts = replay.with_impacts;
+  options.retention = replay.retention;
   options.block_size = index.block_size();
   return options;
 }
 
-/// Takes queries as RankingWorker does.
+/// Batches queries like RankingWorker.
 class Replay {
  public:
-  Replay(const IndexReader& index, const ListCacheCase& of)
-      : index_(index), of_(of), cache_(cache_options(index, of)), batch_(cache_) {
-    if (of.plan == nullptr) return;
-    const std::uint64_t ratio = of.plan->manifest.block / index.block_size();
-    gpu::ListCopies copies;  // which nobody makes
-    for (const CachedList& front : of.plan->lists) {
+  Replay(const IndexReader& index, const ListCacheCase& options)
+      : index_(index), options_(options), cache_(cache_options(index, options)), batch_(cache_) {
+    if (options.plan == nullptr) return;
+    const std::uint64_t ratio = options.plan->manifest.block / index.block_size();
+    gpu::ListCopies copies;  // ignored
+    for (const CachedList& front : options.plan->lists) {
       const PostingList list = index.list(front.term);
       if (is_kept(list)) cache_.keep_front(list, front.blocks * ratio, copies);
     }
@@ -87,11 +87,11 @@ class Replay {
 
   void add(const std::vector<WeightedList>& lists) {
     ++figures_.queries;
-    if (batch_.queries() < of_.batch && batch_.add(lists, max_words())) return;
+    if (batch_.queries() < options_.batch && batch_.add(lists, max_words())) return;
     run_batch();
-    if (!batch_.add(lists, of_.by_windows ? max_words() : cache_.free_words())) ++figures_.left_out;
+    if (!batch_.add(lists, options_.by_windows ? max_words() : cache_.free_words())) ++figures_.left_out;
   }
-  /// Ends a pass, and returns what it did.
+  /// Ends a pass and returns its figures.
   ListCacheFigures end_pass() {
     run_batch();
     figures_.counts = cache_.take_counts();
@@ -100,21 +100,21 @@ class Replay {
 
  private:
   std::uint64_t max_words() const {
-    return of_.by_windows ? std::numeric_limits<std::uint64_t>::max() : cache_.free_words() / 2;
+    return options_.by_windows ? std::numeric_limits<std::uint64_t>::max() : cache_.free_words() / 2;
   }
 
   void run_batch() {
     if (batch_.queries() == 0) return;
-    const bool is_large = of_.by_windows && batch_.words() > cache_.free_words() / 2;
+    const bool is_large = options_.by_windows && batch_.words() > cache_.free_words() / 2;
     if (!is_large) return run_whole();
-    cache_.release(next_flight_ % of_.flights);
+    cache_.release(next_flight_ % options_.flights);
     if (!run_by_windows()) return run_in_smaller_batches();
     ++next_flight_;
     ++figures_.batches;
     batch_.clear();
   }
 
-  /// As many queries at a time as may have their lists there together.
+  /// Runs the queries in batches whose lists fit together.
   void run_in_smaller_batches() {
     for (const std::vector<WeightedList>* lists : batch_.take_queries()) {
       if (batch_.add(*lists, cache_.free_words() / 2)) continue;
@@ -126,7 +126,7 @@ class Replay {
 
   void run_whole() {
     if (batch_.queries() == 0) return;
-    const unsigned flight = next_flight_++ % of_.flights;
+    const unsigned flight = next_flight_++ % options_.flights;
     cache_.release(flight);
     gpu::ListCopies copies;
     if (!cache_.acquire(flight, batch_.wanted(), copies)) {
@@ -137,7 +137,7 @@ class Replay {
     batch_.clear();
   }
 
-  /// As DocumentWindows cuts them. False if the memory is too small for the smallest window.
+  /// Cuts the batch into DocumentWindows. False if the memory is too small for the smallest window.
   bool run_by_windows() {
     release_all();
     const auto room = cache_.take_room();
@@ -178,11 +178,11 @@ class Replay {
   }
 
   void release_all() {
-    for (unsigned flight = 0; flight < of_.flights; ++flight) cache_.release(flight);
+    for (unsigned flight = 0; flight < options_.flights; ++flight) cache_.release(flight);
   }
 
   const IndexReader& index_;
-  const ListCacheCase& of_;
+  const ListCacheCase& options_;
   gpu::ListCache cache_;
   ReplayBatch batch_;
   unsigned next_flight_ = 0;
@@ -206,10 +206,10 @@ LogLists find_log_lists(const QueryEngine& engine, std::span<const QueryView> qu
 }
 
 ListCacheFigures replay_lists(const IndexReader& index, std::span<const std::vector<WeightedList>* const> queries,
-                              const ListCacheCase& of) {
-  Replay replay(index, of);
+                              const ListCacheCase& options) {
+  Replay replay(index, options);
   ListCacheFigures figures;
-  for (unsigned pass = 0; pass < of.passes; ++pass) {
+  for (unsigned pass = 0; pass < options.passes; ++pass) {
     for (const std::vector<WeightedList>* lists : queries)
       if (!lists->empty()) replay.add(*lists);
     figures = replay.end_pass();
@@ -218,11 +218,11 @@ ListCacheFigures replay_lists(const IndexReader& index, std::span<const std::vec
 }
 
 ListCacheFigures replay_queries(const QueryEngine& engine, std::span<const QueryView> queries,
-                                const ListCacheCase& of) {
+                                const ListCacheCase& options) {
   const LogLists found = find_log_lists(engine, queries, Matching::all);
   std::vector<const std::vector<WeightedList>*> lists_of_queries;
   for (const std::vector<WeightedList>& lists : found.queries) lists_of_queries.push_back(&lists);
-  const ListCacheFigures figures = replay_lists(engine.index(), lists_of_queries, of);
+  const ListCacheFigures figures = replay_lists(engine.index(), lists_of_queries, options);
   if (figures.queries == 0)
     throw InvalidArgument(
         fmt::format("none of the {} queries has all of its terms in {}", queries.size(), engine.index().name()));

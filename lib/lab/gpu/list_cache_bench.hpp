@@ -7,48 +7,48 @@
 #include "quern/gpu/store/list_cache.hpp"
 #include "quern/search/query_engine.hpp"
 
-/// Measures what a GPU smaller than the index would have to copy for a log of queries, without a GPU: ListCache decides
-/// what stays, and nothing is copied.
+/// Replays a log of queries without a GPU, to measure the bytes that a GPU smaller than the index would copy: ListCache
+/// decides which lists stay, and nothing is copied.
 namespace quern {
 
 struct ListCacheCase {
   gpu::ListArenas arenas;   ///< the memory for lists
-  std::uint64_t batch = 1;  ///< queries at most; fewer if their lists take more than half of what a plan leaves
+  std::uint64_t batch = 1;  ///< maximum queries; fewer if their lists exceed half of the memory left by a plan
   gpu::ListRetention retention = gpu::ListRetention::lfu;
-  bool with_impacts = false;        ///< whether quantized impacts are kept with the lists
-  const CachePlan* plan = nullptr;  ///< whose fronts stay
-  /// Whether batches whose lists take more than half go through windows of documents instead (see DocumentWindows):
-  /// each list comes once, but for its front, and no others stay. Blocks at borders of windows come twice. Windows are
-  /// as large as the memory for lists lets them be.
+  bool with_impacts = false;        ///< whether lists include quantized impacts
+  const CachePlan* plan = nullptr;  ///< its fronts stay cached
+  /// Whether batches whose lists exceed that half go through windows of documents (see DocumentWindows): each list is
+  /// copied once, without its front, and evicts all others. Blocks at window borders are copied twice. Windows are as
+  /// large as the memory for lists allows.
   bool by_windows = false;
-  unsigned flights = 1;  ///< batches that use their lists at a time
-  unsigned passes = 1;   ///< over the queries, of which the last counts
+  unsigned flights = 1;  ///< batches in flight
+  unsigned passes = 1;   ///< over the queries; only the last counts
 };
 
 struct ListCacheFigures {
   std::uint64_t queries = 0, batches = 0;
-  std::uint64_t windowed = 0;      ///< batches that go through windows of documents
-  std::uint64_t windows = 0;       ///< of all these
-  std::uint64_t window_lists = 0;  ///< lists of these batches, each as often as its batch has windows
+  std::uint64_t windowed = 0;      ///< batches processed by windows of documents
+  std::uint64_t windows = 0;       ///< total of these batches
+  std::uint64_t window_lists = 0;  ///< lists of these batches, counted once per window
   std::uint64_t left_out = 0;      ///< queries whose lists alone do not fit
   gpu::ListCacheCounts counts;
 };
 
 /// The lists of a log's queries.
 struct LogLists {
-  /// In the order of the log; none of a query that engines answer without them: with no term in the index or, for
-  /// algorithms that need them all, without one of them.
+  /// In the order of the log; empty for queries that engines answer without lists: those with no term in the index or,
+  /// for algorithms that need all terms, with a missing one.
   std::vector<std::vector<WeightedList>> queries;
-  double find_us = 0;  ///< per query, to find them in many threads as GpuEngine does
+  double find_us = 0;  ///< per query, for finding them on many threads, like GpuEngine
 };
 LogLists find_log_lists(const QueryEngine& engine, std::span<const QueryView> queries, Matching matching);
 
-/// Runs queries through an empty cache, in their order; those without lists are not counted.
+/// Runs queries through an empty cache, in order; those without lists don't count.
 ListCacheFigures replay_lists(const IndexReader& index, std::span<const std::vector<WeightedList>* const> queries,
-                              const ListCacheCase& of);
+                              const ListCacheCase& options);
 
 /// Runs the queries with all of their terms in the index through an empty cache, in their order. Throws InvalidArgument
 /// if there is none.
-ListCacheFigures replay_queries(const QueryEngine& engine, std::span<const QueryView> queries, const ListCacheCase& of);
+ListCacheFigures replay_queries(const QueryEngine& engine, std::span<const QueryView> queries, const ListCacheCase& options);
 
 }  // namespace quern

@@ -24,10 +24,10 @@
 namespace quern {
 namespace {
 
-/// Queries that the sender, if it is late, hands over together, as a server does that finds several requests.
-constexpr std::size_t most_arrivals = 64;
+/// Maximum number of queries that a late sender submits together, like a server that finds several requests.
+constexpr std::size_t max_arrivals = 64;
 
-/// Answers queries of a stream, checks them, and notes their responses.
+/// Answers the queries of a stream, checks the answers, and records response times.
 class StreamWork {
  public:
   StreamWork(const QueryEngine& engine, GpuEngine* gpu, const StreamLog& log, const QueryAlgorithm& algorithm,
@@ -47,7 +47,7 @@ class StreamWork {
                          [this](std::span<const WaitingQuery> queries) { answer_on_cpu(queries.front()); }});
     }
     if (gpu_ == nullptr) return workers;
-    // All of TBB's threads would take the CPU's cores. Each worker has its place.
+    // A limited arena, since all of TBB's threads would take the CPU's cores. Each worker has a slot.
     const unsigned threads = std::max(options.gpu_threads, options.schedule_options.gpu_batches);
     const auto arena =
         std::make_shared<tbb::task_arena>(static_cast<int>(threads), options.schedule_options.gpu_batches);
@@ -119,7 +119,7 @@ SharedStreamFigures measure_shared_stream(const QueryEngine& engine, GpuEngine* 
   QueryDispatcher dispatcher(schedule_policy_named(options.schedule).make(options.schedule_options),
                              work.workers(options), options.max_waiting);
   work.set_clock(dispatcher);
-  // What starting the threads took is not a part of the stream.
+  // The start of the threads is not part of the stream.
   const auto begun = WallClock::now();
   const double begun_us = dispatcher.now_us();
   for (double& arrival_us : figures.arrivals_us) arrival_us += begun_us;
@@ -135,12 +135,12 @@ SharedStreamFigures measure_shared_stream(const QueryEngine& engine, GpuEngine* 
       arrived.back().deadline_us = options.deadline_us;
       arrived.back().expected_cpu_us *= work.cpu_factor();
       ++i;
-    } while (i < count && figures.arrivals_us[i] <= now_us && arrived.size() < most_arrivals);
+    } while (i < count && figures.arrivals_us[i] <= now_us && arrived.size() < max_arrivals);
     dispatcher.submit(arrived);
   }
   const DispatchFigures done = dispatcher.finish();
   if (work.wrong() > 0)
-    throw Error(fmt::format("{} of {} answers of a stream are not those of the CPU alone", work.wrong(), count));
+    throw Error(fmt::format("{} of {} answers of a stream differ from the CPU's", work.wrong(), count));
   ScheduleFigures& measured = figures.measured;
   measured.seconds = 1e-6 * (dispatcher.now_us() - begun_us);
   measured.queries = count;

@@ -11,25 +11,25 @@
 
 namespace quern {
 
-/// A stream of queries, and who answers it.
+/// A stream of queries, and the processors that answer it.
 struct SharedStreamOptions {
   std::string schedule = "first";
-  ScheduleOptions schedule_options;  ///< with the threads of the CPU, none: 0
-  double queries_per_second = 1000;  ///< that arrive, on average: a Poisson process with the schedule's seed
+  ScheduleOptions schedule_options;  ///< includes the CPU's threads, which may be 0
+  double queries_per_second = 1000;  ///< mean arrivals: a Poisson process with the schedule's seed
   double seconds = 2;                ///< length of the stream
   double deadline_us = 0;            ///< 0: none
-  std::size_t max_batch = 256;       ///< queries that a GPU answers together
-  unsigned gpu_threads = 2;          ///< that prepare a GPU's batches
-  std::size_t max_waiting = 65536;   ///< more than this do not enter
+  std::size_t max_batch = 256;       ///< queries per GPU batch
+  unsigned gpu_threads = 2;          ///< threads that prepare a GPU's batches
+  std::size_t max_waiting = 65536;   ///< submission blocks beyond this
 };
 
-/// Throws InvalidArgument if a number is out of its range.
+/// Throws InvalidArgument if a number is out of range.
 void check_stream_options(const SharedStreamOptions& options);
 
 struct SharedStreamFigures {
-  ScheduleFigures measured;           ///< no busy shares, which nobody measures
-  std::vector<double> arrivals_us;    ///< when queries were to arrive; responses count from there
-  std::vector<std::string> failures;  ///< of processors
+  ScheduleFigures measured;           ///< without busy shares, which are not measured
+  std::vector<double> arrivals_us;    ///< scheduled arrival times, from which responses count
+  std::vector<std::string> failures;  ///< errors of processors
 };
 
 /// The queries of a log, their right answers, and what is known of each before it runs.
@@ -39,11 +39,10 @@ struct StreamLog {
   std::vector<WaitingQuery> expected;
 };
 
-/// Sends the log's queries, again and again, to threads of the CPU and, unless it is null, to a GPU engine, which
-/// answer them as the schedule says. The clock is real: a machine needs one more core than threads, which sends: where
-/// there are fewer, threads that wait for each other's cores take milliseconds. Throws
-/// Error if an answer is wrong, InvalidArgument without queries or for an option out of its range, and what
-/// QueryDispatcher::finish() throws.
+/// Sends the log's queries repeatedly to CPU threads and, if `gpu` isn't null, to a GPU engine, assigned by the
+/// schedule. In real time: the sender needs a core besides the threads', or threads that wait for cores take
+/// milliseconds. Throws Error if an answer is wrong, InvalidArgument without queries or for an option out of range, and
+/// what QueryDispatcher::finish() throws.
 SharedStreamFigures measure_shared_stream(const QueryEngine& engine, GpuEngine* gpu, const StreamLog& log,
                                           const QueryAlgorithm& algorithm, std::size_t k,
                                           const SharedStreamOptions& options);

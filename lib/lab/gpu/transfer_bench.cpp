@@ -9,7 +9,7 @@
 namespace quern {
 namespace {
 
-/// Memory for half of the lists, of which none stays after its copy was measured.
+/// Memory for half of the lists; none stays after its copy was measured.
 gpu::GpuMemoryOptions half_of_lists(gpu::ListTransfers transfers) {
   gpu::GpuMemoryOptions memory;
   memory.list_share = 0.5;
@@ -32,13 +32,13 @@ TransferBench::TransferBench(const QueryEngine& engine, unsigned gpu, gpu::ListT
 }
 
 std::vector<const PostingList*> TransferBench::lists_of(std::uint64_t words) const {
-  // What is free may be in pieces.
-  const std::uint64_t most_words = std::min(words, store_.cache().free_words() / 10 * 9);
+  // Free memory may be fragmented.
+  const std::uint64_t max_words = std::min(words, store_.cache().free_words() / 10 * 9);
   std::vector<const PostingList*> chosen;
   std::uint64_t taken = 0;
   for (const PostingList* list : lists_) {
     const std::uint64_t more = store_.cache().words_of(*list);
-    if (taken + more > most_words) continue;
+    if (taken + more > max_words) continue;
     taken += more;
     chosen.push_back(list);
   }
@@ -64,12 +64,12 @@ TransferTime TransferBench::measure(std::uint64_t bytes, unsigned repeats) {
   for (unsigned repeat = 0; repeat <= repeats; ++repeat) {
     const auto begun = WallClock::now();
     if (!store_.acquire(0, wanted) || store_.take_counts().in_place_lists > 0)
-      throw GpuOutOfMemory("the lists whose copying is measured do not fit together");
+      throw GpuOutOfMemory("the lists to copy do not fit in the GPU's memory together");
     const double host = us_since(begun);
     gpu::wait_for_copies(store_);
     const double all = us_since(begun);
     store_.release(0);
-    if (repeat == 0) continue;  // the warm-up
+    if (repeat == 0) continue;  // warm-up
     us.push_back(all);
     host_us.push_back(host);
   }
@@ -80,16 +80,16 @@ TransferTime TransferBench::measure(std::uint64_t bytes, unsigned repeats) {
 
 std::vector<std::vector<gpu::WordPart>> TransferBench::windows_of(std::uint64_t words) const {
   std::vector<std::vector<gpu::WordPart>> windows;
-  const std::uint64_t most = store_.words_per_window();
-  std::uint64_t in_window = most, left = words;
+  const std::uint64_t window_words = store_.words_per_window();
+  std::uint64_t in_window = window_words, left = words;
   for (const PostingList* list : lists_) {
     for (std::span<const std::uint32_t> part : {list->words, with_impacts_ ? list->impacts : WordView()}) {
       while (!part.empty() && left > 0) {
-        if (in_window == most) {
+        if (in_window == window_words) {
           windows.emplace_back();
           in_window = 0;
         }
-        const std::uint64_t count = std::min<std::uint64_t>({part.size(), left, most - in_window});
+        const std::uint64_t count = std::min<std::uint64_t>({part.size(), left, window_words - in_window});
         windows.back().push_back({part.first(count), in_window});
         in_window += count;
         left -= count;
@@ -101,7 +101,7 @@ std::vector<std::vector<gpu::WordPart>> TransferBench::windows_of(std::uint64_t 
 }
 
 TransferTime TransferBench::measure_windows(std::uint64_t bytes, unsigned repeats) {
-  if (!store_.open_windows(0)) throw GpuOutOfMemory("there is no room for the windows whose copying is measured");
+  if (!store_.open_windows(0)) throw GpuOutOfMemory("the GPU's memory has no room for the windows to copy");
   const std::vector<std::vector<gpu::WordPart>> windows = windows_of(bytes / sizeof(std::uint32_t));
   TransferTime time;
   for (const auto& window : windows)
@@ -111,7 +111,7 @@ TransferTime TransferBench::measure_windows(std::uint64_t bytes, unsigned repeat
     const auto begun = WallClock::now();
     gpu::copy_windows(store_, windows);
     gpu::wait_for_copies(store_);
-    if (repeat > 0) us.push_back(us_since(begun));  // the first is the warm-up
+    if (repeat > 0) us.push_back(us_since(begun));  // skips the warm-up
   }
   store_.release(0);
   time.us = median(us);

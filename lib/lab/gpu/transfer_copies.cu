@@ -20,7 +20,7 @@ TransferTime measure_pinned_copy(unsigned gpu, std::uint64_t bytes, unsigned rep
     const double host = us_since(begun);
     stream.wait();
     const double all = us_since(begun);
-    if (repeat == 0) continue;  // the warm-up
+    if (repeat == 0) continue;  // warm-up
     us.push_back(all);
     host_us.push_back(host);
   }

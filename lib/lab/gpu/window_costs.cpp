@@ -15,7 +15,7 @@ using Chosen = std::bitset<num_costs>;
 
 Costs terms_of(const WindowWork& work) { return {work.bytes, work.window_lists, work.windows}; }
 
-/// A sample's terms and time, relative to the whole.
+/// A sample's terms and time, relative to its total time.
 struct Row {
   Costs terms{};
   double us = 0;
@@ -31,8 +31,8 @@ double distance(const std::vector<Row>& rows, const Costs& costs) {
   return sum;
 }
 
-/// Least squares with the chosen costs, the others 0, by Gaussian elimination of the normal equations. Nothing if the
-/// samples do not tell them apart.
+/// Least squares with the chosen costs, the others 0, by Gaussian elimination of the normal equations. Empty if the
+/// samples can't separate the costs.
 std::optional<Costs> solve(const std::vector<Row>& rows, const Chosen& chosen) {
   std::array<std::array<double, num_costs + 1>, num_costs> matrix{};
   for (std::size_t i = 0; i < num_costs; ++i) {
@@ -46,14 +46,14 @@ std::optional<Costs> solve(const std::vector<Row>& rows, const Chosen& chosen) {
       matrix[i][num_costs] += row.terms[i] * row.us;
     }
   }
-  constexpr double least_pivot = 1e-9;  // relative to the diagonal, which a term's scale cancels from
+  constexpr double min_pivot = 1e-9;  // relative to the diagonal, so that scales cancel out
   for (std::size_t i = 0; i < num_costs; ++i) {
     const double before = matrix[i][i];
     for (std::size_t k = 0; k < i; ++k) {
       const double factor = matrix[i][k] / matrix[k][k];
       for (std::size_t j = k; j <= num_costs; ++j) matrix[i][j] -= factor * matrix[k][j];
     }
-    if (!(matrix[i][i] > least_pivot * before)) return std::nullopt;
+    if (!(matrix[i][i] > min_pivot * before)) return std::nullopt;
   }
   Costs costs{};
   for (std::size_t i = num_costs; i-- > 0;) {
@@ -75,11 +75,11 @@ WindowCosts fit_window_costs(const std::vector<WindowSample>& samples) {
     const Costs terms = terms_of(sample.work);
     for (std::size_t i = 0; i < num_costs; ++i) row.terms[i] = terms[i] / sample.all_us;
   }
-  // The best costs without a negative one are the best of some of them, the others being 0.
+  // The best non-negative costs are the unconstrained best of some subset, with the others 0.
   Costs best{};
   double least = distance(rows, best);
-  for (unsigned long of = 1; of < (1u << num_costs); ++of) {
-    const std::optional<Costs> costs = solve(rows, Chosen(of));
+  for (unsigned long subset = 1; subset < (1u << num_costs); ++subset) {
+    const std::optional<Costs> costs = solve(rows, Chosen(subset));
     if (!costs || *std::min_element(costs->begin(), costs->end()) < 0) continue;
     if (const double off = distance(rows, *costs); off < least) {
       least = off;

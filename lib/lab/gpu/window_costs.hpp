@@ -1,17 +1,17 @@
 #pragma once
 #include <vector>
 
-/// What windows of documents cost: each has a fixed cost, and one per list, besides that of its bytes. Host code.
+/// The cost model of windows of documents: a fixed cost per window, one per list and one per byte. Host code.
 namespace quern {
 
-/// Of a query, or of a batch: all of them are sums over windows.
+/// The work of a query's or batch's windows.
 struct WindowWork {
-  double bytes = 0;         ///< that the windows bring, or need
-  double window_lists = 0;  ///< lists, each as often as there are windows
+  double bytes = 0;         ///< copied or needed by the windows
+  double window_lists = 0;  ///< lists, counted once per window
   double windows = 0;
 };
 
-/// A sum of costs in microseconds, none of which is below 0.
+/// Costs in microseconds, none negative.
 struct WindowCosts {
   double per_byte = 0, per_window_list = 0, per_window = 0;
 
@@ -20,14 +20,14 @@ struct WindowCosts {
   }
 };
 
-/// What some work was measured to take.
+/// The measured time of some work.
 struct WindowSample {
   WindowWork work;
   double us = 0;
-  double all_us = 0;  ///< the whole that `us` is a part of: a distance counts relative to it
+  double all_us = 0;  ///< total time that includes `us`: distances are relative to it
 };
 
-/// The costs of which the sum of squared distances from the samples is least; all 0 without samples.
+/// The least-squares costs; all 0 without samples.
 WindowCosts fit_window_costs(const std::vector<WindowSample>& samples);
 
 }  // namespace quern

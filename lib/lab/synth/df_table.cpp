@@ -22,18 +22,18 @@ namespace quern {
 namespace {
 
 constexpr std::uint64_t max_df = end_docid - 1;
-/// Longer lines can't be of a table.
+/// Longer lines are invalid.
 constexpr std::size_t max_line_bytes = 4096;
 
-/// What a term takes in memory: its entry, its text if that is too long for the entry, its field, and the term that it
-/// follows with the two counts that choose that one.
+/// Memory per term: its entry, its text if too long for the entry, its field, and the term that it follows, with the
+/// two counts that select it.
 std::uint64_t bytes_of_term(std::size_t size) {
   constexpr std::uint64_t allocation_bytes = 16;
   constexpr std::uint64_t entry = sizeof(DfEntry) + sizeof(TermField) + 2 * sizeof(term_t) + sizeof(double);
   return entry + (size > std::string().capacity() ? size + 1 + allocation_bytes : 0);
 }
 
-/// Counts what a table takes while it is read for the first time.
+/// Counts the memory of a table while it is read for the first time.
 class TableMemory {
  public:
   TableMemory(const std::string& name, const Resources& resources)
@@ -109,7 +109,7 @@ DfTable read_df_table(const std::string& path, const Resources& resources) {
   DfTable table;
   table.name = path == "-" ? "standard input" : path;
   TableMemory memory(table.name, resources);
-  // Counted first, so that the table need not grow, which would take twice its memory.
+  // Counts terms first: a growing table would take twice the memory.
   for_each_entry(file, table.name, [&](const DfEntry& entry, std::uint64_t) { memory.add(entry.term.size()); });
   if (memory.terms() == 0) throw InvalidArgument(table.name + ": has no lines of the form term<TAB>df");
   table.terms.reserve(memory.terms());

@@ -18,16 +18,16 @@ struct DfEntry {
 struct DfTable {
   std::string name;  ///< for messages
   std::vector<DfEntry> terms;
-  std::uint64_t documents = 0;  ///< of the collection that it describes; 0 if unknown
+  std::uint64_t documents = 0;  ///< documents of its collection; 0 if unknown
   std::uint64_t postings() const;
-  /// What the table and all that synthesize_index() makes of it take in memory.
+  /// Memory of the table and everything that synthesize_index() derives from it.
   std::uint64_t memory_bytes() const;
 };
 
 /// Reads lines `term<TAB>df`, in any order, plain, gzip or zstd, "-" for standard input. Skips blank lines and lines
-/// that begin with #. Throws CorruptFile, with the line, for a line of another form, a term that is empty, too long or
-/// not UTF-8, a df of 0 or above 2^32 - 2, and a repeated term; InvalidArgument if there is no term, or if the table
-/// exceeds the memory.
+/// that begin with #. Throws CorruptFile, with the line, for a malformed line, a term that is empty, too long or not
+/// UTF-8, a df of 0 or above 2^32 - 2, or a repeated term; InvalidArgument if there is no term or the table exceeds the
+/// memory.
 DfTable read_df_table(const std::string& path, const Resources& resources);
 
 /// The document frequencies of an index. Throws InvalidArgument if they exceed the memory.

@@ -17,19 +17,20 @@ namespace quern {
 
 namespace {
 
-// How lengths vary: between directories, between documents of a directory, and in the tail.
+// The variation of lengths: inheritance and variation between directories, and variation between documents of a
+// directory.
 constexpr float place_keeps = 0.8f, place_varies = 0.4f, document_varies = 0.45f;
-/// The minimal length of a page, relative to the median.
+/// The minimum length of a page, relative to the median.
 constexpr float shortest = 0.15f;
 constexpr float tail_share = 0.07f, tail_exponent = 0.9f, tail_limit = 40.0f;
 /// A document's attraction is its length over the mean to this power.
 constexpr double heaps_exponent = 0.75;
-/// How much more attractive some places are to all terms than others.
+/// The variation of places' attraction that is common to all terms.
 constexpr float common_preference = 1.2f;
-/// The minimal share of either side of a cut; the last cuts are even, so that leaves are well filled.
+/// The minimum share of either side of a cut; the last cuts are more even, so that leaves are well filled.
 constexpr float uneven_share = 0.15f, even_share = 0.42f;
-/// Cuts of more documents than this matter less and less, so that the differences between places stay bounded in a
-/// collection of any size.
+/// Cuts above this many documents weaken with size, so that differences between places stay bounded in collections of
+/// any size.
 constexpr float widest_full_strength = 8192, strength_decay = 0.25f;
 /// A node becomes a site at random, or when it is this small; no site has more than this share of all documents.
 constexpr float site_chance = 0.12f;
@@ -95,7 +96,7 @@ class DocumentTree::Builder {
     const docid_t middle =
         first + std::clamp<docid_t>(static_cast<docid_t>(static_cast<double>(size) * share), 1, size - 1);
     tree_.nodes_[number].middle = middle;
-    // Some cuts separate documents that belong together, others documents that don't.
+    // Some cuts separate related documents, others unrelated ones.
     const float scale = std::pow(std::min(1.0f, widest_full_strength / static_cast<float>(size)), strength_decay);
     tree_.nodes_[number].strength = scale * (0.4f + 1.2f * unit_of(bits(strength, number)));
     grow(first, middle, place_length, in_site);
@@ -103,7 +104,7 @@ class DocumentTree::Builder {
     grow(middle, end, place_length, in_site);
   }
 
-  /// Lengths relative to each other, as 16.16 bits.
+  /// Draws a relative length, as a 16.16 fixed-point number.
   void draw_length(docid_t document, float place_length) {
     float length =
         shortest + portable_exp(place_length + document_varies * normal_of(bits(length_of_document, document)));
@@ -114,7 +115,7 @@ class DocumentTree::Builder {
   }
 
   void scale_lengths() {
-    // Far below 2^53, so that it is exact as a double.
+    // Far below 2^53, so it is exact as a double.
     const auto sum =
         static_cast<double>(std::accumulate(tree_.lengths_.begin(), tree_.lengths_.end(), std::uint64_t{0}));
     const double factor = options_.mean_length * static_cast<double>(tree_.lengths_.size()) / std::max(1.0, sum);
@@ -127,7 +128,7 @@ class DocumentTree::Builder {
   }
 
   /// Sets the nodes' left odds; returns the subtree's attraction. `next`, `next_leaf`: the numbers of its first node
-  /// and leaf, then those after it.
+  /// and leaf; advanced past the subtree.
   double weigh(std::size_t& next, std::size_t& next_leaf) {
     const std::size_t number = next++;
     Node& node = tree_.nodes_[number];
@@ -173,8 +174,8 @@ class DocumentTree::Builder {
   const DocumentTreeOptions& options_;
   DocumentTree& tree_;
   double attraction_;
-  std::vector<float> leaf_lengths_;       ///< of each leaf its place's length, as draw_length() takes it
-  std::vector<double> leaf_attractions_;  ///< of each leaf
+  std::vector<float> leaf_lengths_;       ///< by leaf: draw_length()'s place_length
+  std::vector<double> leaf_attractions_;  ///< by leaf
 };
 
 void check_tree_options(const DocumentTreeOptions& options) {
@@ -194,7 +195,7 @@ DocumentTree::DocumentTree(const DocumentTreeOptions& options)
 
 namespace {
 
-/// The last of the starts that is not after the document.
+/// The index of the last start that is not after the document.
 std::size_t place_of(std::span<const docid_t> starts, docid_t document) {
   return static_cast<std::size_t>(std::upper_bound(starts.begin(), starts.end(), document) - starts.begin()) - 1;
 }

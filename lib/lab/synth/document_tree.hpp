@@ -6,44 +6,44 @@
 
 #include "quern/core/types.hpp"
 
-/// Synthetic documents: their places relative to each other, their lengths and names.
+/// Synthetic documents: their tree of sites and directories, lengths and names.
 namespace quern {
 
 inline constexpr double max_mean_length = 1e6;
 
 struct DocumentTreeOptions {
   std::uint64_t documents = 0;
-  /// How strongly terms cluster in places and documents, 0 to 1; with 0 all documents are equally likely.
+  /// The strength of terms' clustering in places and documents, 0 to 1; with 0 all documents are equally likely.
   double clustering = 0.5;
   /// Mean number of tokens per document, 1 to max_mean_length.
   double mean_length = 300;
   std::uint64_t seed = 1;
 };
 
-/// Throws InvalidArgument for no documents or more than docIDs, and for other numbers out of range.
+/// Throws InvalidArgument for no documents, too many for docIDs, and other numbers out of range.
 void check_tree_options(const DocumentTreeOptions& options);
 
 /// Documents in URL order under a binary tree that cuts at random places, so that its nodes, which model sites,
-/// directories and parts of them, vary widely in size. Leaves have 1 to 64 documents. Lengths are log-normal
-/// with a heavy tail, and more alike within a leaf than between leaves. A document's share of the postings of
-/// terms without preferences rises with its length (as vocabulary does: Heaps' law).
+/// directories and parts of them, vary widely in size. Leaves have 1 to 64 documents. Lengths are log-normal with a
+/// heavy tail, and more similar within a leaf than between leaves. A document's share of the postings of terms without
+/// preferences rises with its length (as vocabulary does: Heaps' law).
 class DocumentTree {
  public:
-  /// Uses several threads. Throws as check_tree_options() does.
+  /// Uses several threads. Throws like check_tree_options().
   explicit DocumentTree(const DocumentTreeOptions& options);
 
   struct Node {
     docid_t middle = 0;       ///< the right child's first document
-    std::uint32_t right = 0;  ///< the right child's number; the left one's is the next; 0: a leaf
+    std::uint32_t right = 0;  ///< the right child's number, or 0 for a leaf; the left child comes next
     float left_odds = 0;      ///< logarithm of left over right postings, for a term without preferences
-    float strength = 0;       ///< how strongly terms prefer one side
+    float strength = 0;       ///< strength of terms' preference for one side
   };
   static constexpr unsigned max_leaf = 64;
-  /// What list generation needs of a document. A leaf's documents are the slots of an alias table (Walker 1977): a
-  /// number in 0 to 255 picks the slot's own document if it is not above `threshold`, else the leaf's document `alias`.
+  /// A document as input of list generation. A leaf's documents are the slots of an alias table (Walker 1977): a number
+  /// from 0 to 255 picks the slot's own document if it is at most `threshold`, otherwise the leaf's document `alias`.
   struct Document {
     std::uint8_t threshold = 255, alias = 0;
-    std::uint8_t length_step = 0;  ///< half octaves of the length; length_step_mean is that of the mean
+    std::uint8_t length_step = 0;  ///< half octaves of the length; length_step_mean at the mean
   };
   static constexpr unsigned length_steps = 24, length_step_mean = 10;
 
@@ -69,8 +69,7 @@ class DocumentTree {
   std::vector<docid_t> leaf_starts_, site_starts_;
 };
 
-/// Docnos and URLs of synthetic documents. The byte order of both is that of the documents; URLs show site and
-/// directory.
+/// Docnos and URLs of synthetic documents. Both sort bytewise in document order; URLs contain site and directory.
 class DocumentNames {
  public:
   explicit DocumentNames(const DocumentTree& tree) : tree_(tree) {}

@@ -14,8 +14,8 @@
 namespace quern {
 namespace {
 
-/// PageRank falls with this power of the rank, as on the web (Pandurangan et al.: Using PageRank to Characterize Web
-/// Structure, 2002: density exponent 2.1).
+/// PageRank decreases with this power of the rank, as on the web (Pandurangan et al.: Using PageRank to Characterize
+/// Web Structure, 2002: density exponent 2.1).
 constexpr double rank_exponent = 0.9;
 constexpr float site_varies = 0.8f;
 

@@ -9,14 +9,14 @@
 
 namespace quern {
 
-/// A synthetic PageRank: it falls with a power of the document's rank in PopularityRanking, and is greater on some
-/// sites than on others; sums to 1.
+/// A synthetic PageRank: it decreases with a power of the document's rank in PopularityRanking, varies between sites,
+/// and sums to 1.
 std::vector<float> synthetic_pagerank(const DocumentTree& tree, std::uint64_t seed);
 
-/// What global scores need of each document's postings.
+/// Properties of each document's postings, for global scores.
 struct DocumentBests {
-  std::vector<float> impacts;        ///< the greatest f / (K_d + f)
-  std::vector<std::uint32_t> terms;  ///< the number of postings
+  std::vector<float> impacts;        ///< maximum f / (K_d + f)
+  std::vector<std::uint32_t> terms;  ///< number of postings
 };
 
 /// Draws all lists once, in parallel.

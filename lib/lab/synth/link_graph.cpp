@@ -15,9 +15,9 @@ namespace {
 /// Of 256 links.
 constexpr std::uint64_t links_in_site = 200;
 /// Exponents of the target's relative rank, within its site and among all documents: a uniform number to this power.
-/// The second makes in-degrees fall with rank^-0.75, so that their distribution has the exponent 2.3.
+/// The second makes in-degrees proportional to rank^-0.75, so that their distribution has the exponent 2.3.
 constexpr int site_power = 3, global_power = 4;
-/// A document of a small site may draw the same targets over and over.
+/// Limits the draws, since a document of a small site may draw the same targets repeatedly.
 constexpr std::uint64_t draws_per_link = 3;
 
 constexpr docid_t chunk_documents = 8192;

@@ -12,8 +12,8 @@
 
 namespace quern {
 
-/// The documents in order of popularity: rank 0 gets the most links. A bijection by formula that scatters neighbours,
-/// so that it needs no table.
+/// A ranking of the documents by popularity: rank 0 gets the most links. A bijection that scatters neighbours, computed
+/// without a table.
 class PopularityRanking {
  public:
   PopularityRanking(docid_t documents, std::uint64_t seed) : documents_(documents) {
@@ -34,11 +34,11 @@ class PopularityRanking {
 /// links. Nothing is stored: a document's number determines its links.
 class LinkGraph {
  public:
-  /// `mean_links`: mean number of links per document, 0 to 10,000; throws InvalidArgument for another one. The tree
+  /// `mean_links`: mean number of links per document, 0 to 10,000; throws InvalidArgument for other values. The tree
   /// must outlive the graph.
   LinkGraph(const DocumentTree& tree, double mean_links, std::uint64_t seed);
 
-  /// Replaces `targets` by the documents that `document` links to: distinct, rising, without itself.
+  /// Replaces `targets` by the documents that `document` links to: distinct, ascending, without itself.
   void links_of(docid_t document, std::vector<docid_t>& targets) const;
 
  private:
@@ -50,7 +50,7 @@ class LinkGraph {
   PopularityRanking popularity_;
 };
 
-/// Writes all links as lines `from<TAB>to` of docnos, in the documents' order, compressed as `name` says (.gz, .zst).
+/// Writes all links as lines `from<TAB>to` of docnos, in document order, compressed according to `name` (.gz, .zst).
 /// Returns their number.
 std::uint64_t write_links(const LinkGraph& graph, docid_t documents, const std::string& name,
                           const Resources& resources, File& out);

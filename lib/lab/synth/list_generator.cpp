@@ -8,11 +8,11 @@
 namespace quern {
 
 FreqTables::FreqTables() {
-  constexpr double min_mean = 0.04, max_mean = 100;  // means less one
+  constexpr double min_mean = 0.04, max_mean = 100;  // means minus one
   for (int level = 0; level < levels; ++level) {
     const double above_one = min_mean * std::pow(max_mean / min_mean, level / (levels - 1.0));
     const double log_q = std::log(above_one / (1 + above_one));
-    // Entry i covers probabilities from i / entries to (i + 1) / entries; entry 0 is where the tail begins.
+    // Entry i covers probabilities from i / entries to (i + 1) / entries; entry 0 begins the tail.
     for (std::uint32_t i = 0; i < entries; ++i) {
       const double chance = (i == 0 ? 1 : i + 0.5) / entries;
       tables_[static_cast<std::size_t>(level)][i] =
@@ -23,27 +23,27 @@ FreqTables::FreqTables() {
 
 namespace {
 
-/// How bursts and places change the level of frequencies; the effect of the place fades from cut to cut.
+/// The effect of bursts and places on the level of frequencies; the effect of the place fades from cut to cut.
 constexpr float level_of_intensity = 0.6f, level_of_place = 1.2f, level_keeps = 0.85f;
 /// Stronger bursts and emptier places have no further effect.
 constexpr float min_intensity = 4, max_intensity = 4;
 /// The effect of half an octave of a document's length, below and above the mean.
 constexpr float level_if_short = 1.0f, level_if_long = 1.5f;
-/// The maximal share of a document's tokens that one term has.
+/// The maximum share of a document's tokens for one term.
 constexpr double longest_share = 0.2;
 /// Entries of the table of probabilities per factor of e in the odds.
 constexpr float steps_per_nat = 48;
 /// At most this many postings are placed one by one.
 constexpr docid_t few = 4;
-/// From this many postings on, binomial numbers are drawn from the normal distribution.
+/// From this many postings on, the normal distribution approximates binomial numbers.
 constexpr docid_t normal_from = 12;
-/// Documents of longer steps are left out of a list as often as those of this step.
+/// Lists omit longer documents as often as those of this step.
 constexpr std::uint32_t longest_step = 17;
 
 enum ListPurpose : std::uint64_t { side = 0x5d1b, document = 0xd0c5, shared_pattern = 0x71f3, frequency = 0xf4e9 };
 
-/// Binomially distributed, n draws of chance p, from the bits of (key, place). `room` is the share of the documents
-/// that are not drawn: it reduces the variance, since no document is drawn twice.
+/// Binomially distributed, n draws of chance p, from the bits of (key, place). `room`, the share of documents that are
+/// not drawn, reduces the variance, since no document is drawn twice.
 docid_t draw_binomial(docid_t n, float p, float room, std::uint64_t key, std::uint64_t place) {
   std::uint64_t bits = noise_bits(key, place);
   if (n < normal_from) {
@@ -64,7 +64,7 @@ docid_t draw_binomial(docid_t n, float p, float room, std::uint64_t key, std::ui
 /// All ones if `holds`: selects without the unpredictable branch that compilers make of ?:.
 std::uint32_t mask_of(bool holds) { return 0u - static_cast<std::uint32_t>(holds); }
 
-/// The template bits of a part's child: sometimes a template begins or ends.
+/// The template bits of a part's child, where a template may begin or end.
 std::uint32_t template_below(std::uint32_t above, std::uint64_t bits, bool left) {
   constexpr std::uint64_t begins = 40, ends = 24;  // of 256
   const std::uint32_t fresh = static_cast<std::uint32_t>(bits >> (24 & ~mask_of(left))) | 1u << 31;
@@ -117,8 +117,8 @@ std::uint32_t ListGenerator::chance_of(float odds) const {
   return chances_[static_cast<std::size_t>(static_cast<int>(step + chance_entries / 2.0f))];
 }
 
-/// Few postings: own preference and chance are drawn together for each, from a logistic distribution of their common
-/// width. That needs neither exponentials nor unpredictable branches.
+/// Divides few postings: draws each one's preference and chance together, from a logistic distribution of their
+/// combined width. That needs neither exponentials nor unpredictable branches.
 ListGenerator::Cut ListGenerator::cut_few(const Part& part, const DocumentTree::Node& node, docid_t n) const {
   const float push = node.strength * term_.shared_noise * normal_of(noise_bits(term_.shared_key, part.node));
   const std::uint64_t bits = noise_bits(term_.own_key ^ side, part.node);
@@ -139,7 +139,7 @@ ListGenerator::Cut ListGenerator::cut_many(const Part& part, const DocumentTree:
   Cut cut = {0, 0, level_of_place * other_normal_of(own), 0, own};
   float left_share;
   if (n > (left + right) / 2) {
-    // The gaps are divided by the sides' sizes, against the term's preference.
+    // Divides the gaps by the sides' sizes, against the term's preference.
     const docid_t gaps = left + right - n;
     const float odds = static_cast<float>(right) / static_cast<float>(left) * portable_exp(push);
     left_share = odds / (1.0f + odds);
@@ -178,8 +178,8 @@ ListGenerator::Part ListGenerator::right_of(const Part& part, const DocumentTree
           template_below(part.template_bits, cut.bits, false)};
 }
 
-/// Places those of the part's postings that are wanted: goes down where the range begins and ends. `first`: the place
-/// in the list of the part's first posting. The leaves at both ends are drawn whole.
+/// Places the part's postings within the range: descends only where the range begins and ends. `first`: the index in
+/// the list of the part's first posting. Draws the leaves at both ends whole.
 void ListGenerator::place_range(const Part& part, docid_t n, std::uint64_t first) {
   if (first + n <= range_first_ || first >= range_end_) return;
   const bool whole = range_first_ <= first && first + n <= range_end_;
@@ -197,7 +197,7 @@ void ListGenerator::place(Part part, docid_t n) {
   while (n > 1) {
     const DocumentTree::Node& node = tree_.nodes()[part.node];
     if (node.right == 0) {
-      place_singles();  // which come before
+      place_singles();  // they come first
       return put_off(part, n);
     }
     const Cut cut = cut_of(part, node, n);
@@ -225,7 +225,7 @@ void ListGenerator::descend(Part& part, const DocumentTree::Node& node) const {
   part.template_bits = template_below(part.template_bits, bits, left);
 }
 
-/// All go down together, one level at a time, since their steps are independent, unlike the levels of one part.
+/// All descend together, one level at a time: their steps are independent, unlike the levels of one part.
 void ListGenerator::place_singles() {
   const DocumentTree::Node* nodes = tree_.nodes().data();
   std::array<std::uint8_t, max_singles> inner;
@@ -254,7 +254,7 @@ int ListGenerator::level_in(const Part& leaf) const {
                           level_of_intensity * std::clamp(leaf.intensity, -min_intensity, max_intensity) + leaf.level);
 }
 
-/// Bits that say which of a leaf's documents are drawn with the numbers that correlated terms share.
+/// Mask of a leaf's documents that are drawn with the random numbers shared by correlated terms.
 std::uint64_t ListGenerator::shared_places(docid_t first) const {
   return (term_.own_key ^ shared_pattern) * (2 * std::uint64_t{first} + 1);
 }
@@ -267,7 +267,7 @@ docid_t ListGenerator::document_at(docid_t first, docid_t size, std::uint64_t bi
   return (slot & own) | (place.alias & ~own);
 }
 
-/// Draws n documents of a leaf, as a mask; about half of them with the numbers that correlated terms share.
+/// Draws n documents of a leaf, as a mask; about half of them with the random numbers shared by correlated terms.
 std::uint64_t ListGenerator::draw_documents(docid_t first, docid_t size, docid_t n) const {
   std::uint64_t mask = 0;
   std::uint64_t place = std::uint64_t{first} << 10;
@@ -282,7 +282,7 @@ std::uint64_t ListGenerator::draw_documents(docid_t first, docid_t size, docid_t
   return mask;
 }
 
-/// The same for a leaf that is more than half full: draws the documents to leave out, short ones first.
+/// Draws documents for a leaf that is more than half full, by drawing those to omit, short ones first.
 std::uint64_t ListGenerator::draw_gaps(docid_t first, docid_t size, docid_t n) const {
   std::uint64_t mask = size == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << size) - 1;
   std::uint64_t place = std::uint64_t{first} << 10;

@@ -12,8 +12,8 @@
 
 namespace quern {
 
-/// Geometric frequencies, P(f ≥ k) = q^(k - 1), at levels with means from 1.04 to 101. Heavy tails come from the choice
-/// of the level.
+/// Geometric frequencies, P(f ≥ k) = q^(k - 1), at levels with means from 1.04 to 101. The choice of the level makes
+/// tails heavy.
 class FreqTables {
  public:
   static constexpr int levels = 37;
@@ -25,7 +25,7 @@ class FreqTables {
     const freq_t freq = table[bits & (entries - 1)];
     if ((bits & (entries - 1)) != 0) [[likely]]
       return freq;
-    // A geometric distribution's tail looks like the whole.
+    // A geometric distribution is memoryless.
     return freq + table[(bits / entries) & (entries - 1)];
   }
 
@@ -38,10 +38,10 @@ class FreqTables {
 /// node's postings are divided between its children by a binomial draw whose odds are the children's shares times e^x,
 /// with normal noise x of (term, node): a multiplicative cascade, which gives bursts within bursts like those of real
 /// lists. Correlated terms share some of the noise. If a list covers more than half of a node, its gaps are divided
-/// instead. Takes time linear in df and next to no memory. One per thread.
+/// instead. Takes time linear in df and almost no memory. One per thread.
 class ListGenerator {
  public:
-  /// Receives a list piece by piece: docIDs and frequencies.
+  /// Receives docIDs and frequencies of consecutive ranges of a list.
   using Take = std::function<void(std::span<const docid_t>, std::span<const freq_t>)>;
 
   /// The tree must outlive the generator.
@@ -49,17 +49,17 @@ class ListGenerator {
 
   /// df of 1 to the number of documents.
   void generate(const TermField& term, const Take& take) { generate(term, 0, term.df, take); }
-  /// Only the postings from place `first` to before place `end` of the list, in time linear in their number.
+  /// Draws only the postings [first, end) of the list, in time linear in their number.
   void generate(const TermField& term, std::uint64_t first, std::uint64_t end, const Take& take);
 
  private:
-  /// A part of the tree, and the state of the list there.
+  /// A subtree, and the state of the list there.
   struct Part {
     std::uint32_t node;
     docid_t first, end;
     float intensity;  ///< logarithm of the list's density relative to its mean
-    float level;      ///< of frequencies, as far as the place decides it
-    /// The bits that all frequencies here are drawn with, as in pages of one template; 0: each document has its own.
+    float level;      ///< the place's contribution to the level of frequencies
+    /// The random bits for all frequencies here, as in pages of one template; 0: each document has its own.
     std::uint32_t template_bits;
   };
   /// A leaf whose postings are drawn later, while the cache fetches its documents' data.
@@ -67,13 +67,13 @@ class ListGenerator {
     docid_t first, size, n;
     int level;
     std::uint32_t template_bits;
-    std::uint64_t bits;  ///< that choose the document, if it is a single one
+    std::uint64_t bits;  ///< choose the document of a single posting
   };
-  /// How a cut divides a list.
+  /// The division of a list by a cut.
   struct Cut {
-    float left_intensity, right_intensity;  ///< what is added to the part's
+    float left_intensity, right_intensity;  ///< added to the part's
     float level;                            ///< added to the level on the left, subtracted on the right
-    docid_t left;                           ///< postings that go there
+    docid_t left;                           ///< postings on the left
     std::uint64_t bits;
   };
 
@@ -104,17 +104,17 @@ class ListGenerator {
 
   const DocumentTree& tree_;
   FreqTables freq_tables_;
-  std::array<std::uint16_t, chance_entries> chances_;         ///< of 65,536, by logarithmic odds
+  std::array<std::uint16_t, chance_entries> chances_;         ///< in 65,536ths, by logarithmic odds
   std::array<freq_t, DocumentTree::length_steps> max_freqs_;  ///< by length
   std::array<int, DocumentTree::length_steps> level_of_length_;
   TermField term_;
   bool clustered_ = false;
   const Take* take_ = nullptr;
-  std::uint64_t range_first_ = 0, range_end_ = 0;  ///< the places in the list of those postings that are wanted
-  std::size_t superfluous_ = 0;                    ///< postings of the first leaf that come before the range
+  std::uint64_t range_first_ = 0, range_end_ = 0;  ///< the requested range of the list
+  std::size_t superfluous_ = 0;                    ///< postings of the first leaf before the range
   std::uint64_t left_to_take_ = 0;
   std::size_t num_singles_ = 0;
-  std::array<Part, max_singles> singles_;  ///< parts with a single posting, which is still to be placed
+  std::array<Part, max_singles> singles_;  ///< parts with a single posting that is not placed yet
   std::size_t num_waiting_ = 0;
   std::array<LeafFill, max_waiting> waiting_;
   std::size_t size_ = 0;
@@ -122,8 +122,8 @@ class ListGenerator {
   std::array<freq_t, chunk_postings> freqs_;
 };
 
-// Noise as a function of (key, place): the same number in any order and on any thread. So each list can be drawn
-// independently and still agree with correlated lists on their shared noise.
+// Noise as a function of (key, place), independent of order and thread. So each list can be drawn on its own and still
+// share noise with correlated lists.
 
 /// The finalizer of SplitMix64 (see core/random.hpp).
 inline std::uint64_t mix_bits(std::uint64_t bits) {
@@ -139,8 +139,8 @@ inline std::uint64_t noise_bits(std::uint64_t key, std::uint64_t place) {
 /// Nearly normal with mean 0 and variance 1: the number of ones among 64 random bits.
 inline float normal_of(std::uint64_t bits) { return static_cast<float>(std::popcount(bits) - 32) * 0.25f; }
 
-/// A second such number from the same bits, uncorrelated with the first: the ones in the upper half minus those in the
-/// lower half.
+/// A second nearly normal number from the same bits, uncorrelated with the first: the ones in the upper half minus
+/// those in the lower half.
 inline float other_normal_of(std::uint64_t bits) {
   return static_cast<float>(std::popcount(bits >> 32) - std::popcount(bits & 0xffffffffu)) * 0.25f;
 }
@@ -148,8 +148,8 @@ inline float other_normal_of(std::uint64_t bits) {
 /// Uniform in [0, 1).
 inline float unit_of(std::uint64_t bits) { return static_cast<float>(bits >> 40) * 0x1p-24f; }
 
-/// e^x with a relative error below 3e-4, for x beyond ±80 that of ±80; the same bits with every compiler and library,
-/// which std::exp does not promise.
+/// e^x with a relative error below 3e-4, with x clamped to ±80. Gives the same bits with every compiler and library,
+/// unlike std::exp.
 inline float portable_exp(float x) {
   const float scaled = std::clamp(x, -80.0f, 80.0f) * 1.44269504f;
   const float floor = static_cast<float>(static_cast<std::int32_t>(scaled + 1024.0f) - 1024);

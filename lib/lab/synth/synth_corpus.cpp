@@ -32,9 +32,9 @@ namespace {
 
 constexpr docid_t chunk_texts = 256;
 constexpr std::size_t title_words = 3, words_per_paragraph = 80, words_per_link = 12;
-/// Of 256 words: those that repeat a word of the document, those of its site and those of its directory.
+/// Thresholds out of 256 for words that repeat one of the document, of its site and of its directory.
 constexpr std::uint64_t repeated = 80, of_site = 90, of_directory = 110;
-/// A place uses one word of this many, beyond the most common ones.
+/// A place uses one of this many words, beyond the most common ones.
 constexpr std::uint32_t words_a_place_word = 16, common_words = 64;
 
 const SynthCorpusOptions& checked(const SynthCorpusOptions& options) {
@@ -53,7 +53,7 @@ SynthCorpus::SynthCorpus(const SynthCorpusOptions& options)
       names_(tree_),
       links_(tree_, options.mean_links, options.tree.seed) {}
 
-/// Zipf's law: the rank's logarithm is uniform. A place's words are a part of each octave of ranks.
+/// Draws by Zipf's law: the rank's logarithm is uniform. A place uses a part of each octave of ranks.
 std::uint32_t SynthCorpus::draw_word(std::uint64_t bits, std::uint64_t site, std::uint64_t leaf) const {
   const double even = static_cast<double>(bits >> 11) * 0x1p-53;
   const auto rank = static_cast<std::uint32_t>(std::exp(even * std::log(options_.vocabulary + 1.0)) - 1);

@@ -15,7 +15,7 @@ struct SynthCorpusOptions {
   std::uint32_t vocabulary = 50000;
 };
 
-/// Synthetic web pages. Word frequencies follow Zipf's law; half of a page's words are those of its site and directory,
+/// Synthetic web pages. Word frequencies follow Zipf's law; half of a page's words belong to its site and directory,
 /// and many are repeated (Simon: On a Class of Skew Distribution Functions, 1955).
 class SynthCorpus {
  public:
@@ -38,8 +38,8 @@ class SynthCorpus {
 /// Writes all documents as one TRECWEB file. Throws InvalidArgument for options out of range.
 void write_corpus(const SynthCorpusOptions& options, const Resources& resources, File& out);
 
-/// Appends the synthetic word of a rank: at least two syllables of a consonant and a vowel. Each rank has its own word,
-/// low ranks the shortest.
+/// Appends the synthetic word of a rank: at least two syllables of a consonant and a vowel. Words are unique, and low
+/// ranks have the shortest.
 void append_word(std::uint32_t rank, std::string& text);
 
 }  // namespace quern

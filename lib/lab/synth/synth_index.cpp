@@ -38,7 +38,7 @@ DocumentTreeOptions tree_options(const SynthOptions& options) {
   return {options.table.documents, options.clustering, mean_length(options), options.seed};
 }
 
-/// By falling score, ties in URL order.
+/// The documents by decreasing score, ties in URL order.
 std::vector<docid_t> documents_by(std::span<const float> scores) {
   std::vector<docid_t> documents(scores.size());
   std::iota(documents.begin(), documents.end(), docid_t{0});
@@ -136,7 +136,7 @@ class IndexSynthesis {
     return manifest;
   }
 
-  /// The hash of everything that determines the documents and their lists.
+  /// A hash of everything that determines the documents and their lists.
   std::uint64_t content_hash() const {
     Bytes bytes;
     put_varint(bytes, options_.table.documents);
@@ -166,7 +166,7 @@ class IndexSynthesis {
   DocumentTree tree_;
   std::vector<TermField> fields_;
   std::vector<float> pagerank_, global_scores_;
-  std::vector<docid_t> documents_;  ///< of each docID, if docIDs are not the documents' numbers
+  std::vector<docid_t> documents_;  ///< by docID, if docIDs are not the documents' numbers
 };
 
 void check_options(const SynthOptions& options) {
@@ -193,7 +193,7 @@ BuildReport synthesize_index(const SynthOptions& options, const Resources& resou
 
 namespace {
 
-/// Lists of up to so many postings are drawn in memory, whatever the budget is.
+/// Lists of up to this many postings are drawn in memory, regardless of the budget.
 constexpr std::uint64_t drawn_in_memory = 64 << 10;
 
 }  // namespace
@@ -270,8 +270,8 @@ Lists SynthLists::make_lists(std::size_t from, std::size_t end) {
   return UnsortedLists{std::move(postings)};
 }
 
-/// In pieces of rising docIDs: where documents have other docIDs than their numbers, the list is drawn once for each
-/// piece, and the postings that belong to it are sorted.
+/// Makes the list in pieces of ascending docIDs. If docIDs are not the documents' numbers, draws the whole list for
+/// each piece, and sorts the piece's postings.
 Lists SynthLists::make_long_list(std::size_t term) {
   const TermField& field = fields_[term];
   auto postings = std::make_shared<RecordSpool<SpooledPosting>>(tmp_folder_);

@@ -28,9 +28,9 @@ struct SynthOptions {
   VisitQueries for_each_query;
   /// Stores a synthetic PageRank.
   bool pagerank = false;
-  /// docIDs by falling global score instead of URL; stores PageRank and global scores.
+  /// Orders docIDs by decreasing global score instead of URL; stores PageRank and global scores.
   bool order_by_score = false;
-  /// How PageRank is scaled, and its share of global scores (0 to 1); k1 and b are those of the index.
+  /// The scale of PageRank and its share of global scores (0 to 1); k1 and b are the index's.
   DocumentScoreSettings scores;
   AnalyzerOptions analyzer;  ///< for queries
   BuildOptions build;
@@ -38,17 +38,17 @@ struct SynthOptions {
 
 /// Makes an index from a table of document frequencies, without text: every list has exactly its df, docIDs are
 /// clustered, frequencies and lengths skewed, terms correlated (lib/lab/synth/README.md describes the model). The bytes
-/// depend on the options alone. Takes some 100 bytes per term of the table, and 8 bytes per document besides what an
-/// index takes, and 12 more for the order by score. Throws InvalidArgument for options out of range, an empty
-/// collection, or a small memory budget; IoError if the disk has too little space.
+/// depend on the options alone. Besides an index's memory, takes some 100 bytes per term of the table and 8 bytes per
+/// document, and 12 more for the order by score. Throws InvalidArgument for options out of range, an empty collection,
+/// or too small a memory budget; IoError if the disk has too little space.
 BuildReport synthesize_index(const SynthOptions& options, const Resources& resources, File& out);
 
-/// Hands out synthetic lists in the order of their terms; the threads that encode them draw them.
+/// Returns synthetic lists in the order of their terms; the encoding threads draw them.
 class SynthLists : public ListSource {
  public:
-  /// `docids`: the docID of each document of the tree; empty if it is the document's number. A list that would take
-  /// more than `list_bytes` goes through a work file in `tmp_folder`; `in_pieces`: lists may come as ListPieces
-  /// instead, which needs docIDs that are the documents' numbers. Tree, fields and docIDs must outlive the object.
+  /// `docids`: the docID of each document of the tree; empty if docIDs are the documents' numbers. A list of more than
+  /// `list_bytes` goes through a work file in `tmp_folder`. `in_pieces`: allows ListPieces instead, which needs docIDs
+  /// that are the documents' numbers. Tree, fields and docIDs must outlive the object.
   SynthLists(const DocumentTree& tree, std::span<const TermField> fields, std::span<const docid_t> docids,
              std::uint64_t list_bytes, std::string tmp_folder, bool in_pieces);
 

@@ -15,7 +15,7 @@ namespace {
 /// Quantiles at which trees may split a feature.
 constexpr std::uint32_t quantiles = 256;
 
-/// The value of a feature that a share u of the documents, in (0, 1), does not exceed.
+/// The u-quantile of a feature, u in (0, 1).
 float feature_value(std::uint32_t feature, double u) {
   const double logit = natural_log(u / (1 - u));
   switch (feature % 4) {
@@ -30,7 +30,7 @@ float feature_value(std::uint32_t feature, double u) {
   }
 }
 
-/// A part of the documents: by feature, the quantiles between which they lie.
+/// A subset of the documents: a range of quantiles for each feature.
 struct Region {
   struct Limits {
     std::uint32_t feature, low, high;
@@ -57,7 +57,7 @@ struct Region {
 
 /// A leaf that may become a node.
 struct OpenLeaf {
-  double gain = 0;   ///< leaves with more are split first
+  double gain = 0;   ///< leaves with the highest gain are split first
   double share = 1;  ///< of the documents
   Region region;
   std::int64_t parent = -1;  ///< node, or -1
@@ -92,7 +92,7 @@ class TreeGrower {
   }
 
  private:
-  /// A feature of which the region has several quantiles; after some trials any.
+  /// A random feature with several quantiles in the region; any feature after some trials.
   Region::Limits choose_feature(const Region& region) {
     Region::Limits limits = {};
     for (unsigned trial = 0; trial < 20; ++trial) {
@@ -131,7 +131,7 @@ class TreeGrower {
     return right ? parent.right : parent.left;
   }
 
-  /// From left to right: those of children that are no nodes.
+  /// Numbers the leaves, i.e. children that aren't nodes, from left to right.
   void number_leaves() {
     std::int32_t next = 0;
     std::vector<std::pair<std::int64_t, bool>> way;
@@ -140,7 +140,7 @@ class TreeGrower {
       const auto [node, right] = way.back();
       way.pop_back();
       std::int32_t& here = child(node, right);
-      // Nodes are made with -1 for both children, and no node has node 0 as its child.
+      // Nodes start with -1 for both children, and node 0 is no node's child.
       if (here < 0)
         here = -(next++) - 1;
       else
@@ -151,7 +151,7 @@ class TreeGrower {
   const SynthRankerOptions& options_;
   TreeEnsemble& trees_;
   RandomBits random_;
-  std::vector<TreeNode> nodes_;  ///< of the tree at hand
+  std::vector<TreeNode> nodes_;  ///< of the current tree
 };
 
 void check_options(const SynthRankerOptions& options) {

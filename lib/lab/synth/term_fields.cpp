@@ -21,10 +21,10 @@ namespace quern {
 namespace {
 
 constexpr std::uint64_t topics = 48;
-/// Standard deviation of a cut's log-odds at clustering 1: of a term that is in all documents, and what each halving of
-/// its share of the documents adds; and the share of the variance that correlated terms have in common.
+/// Standard deviation of a cut's log-odds at clustering 1: for a term in all documents, the increase for each halving
+/// of its share of the documents, and the maximum; then the share of the variance that correlated terms have in common.
 constexpr float noise_min = 0.75f, noise_of_rarity = 0.46f, noise_max = 9.0f, shared_variance = 0.7f;
-/// Levels of frequencies: the mean, the standard deviation between terms, and what a term's density adds.
+/// Levels of frequencies: the mean, the standard deviation between terms, and the effect of a term's density.
 constexpr float freq_level_mean = 14, freq_level_varies = 3, freq_level_of_density = 3;
 /// Standard deviation of the logistic distribution.
 constexpr float logistic_deviation = 1.8138f;
@@ -38,7 +38,7 @@ std::optional<term_t> find_term(const DfTable& table, const std::string& term) {
   return static_cast<term_t>(at - table.terms.begin());
 }
 
-/// The terms of a query that the table has, each once.
+/// The distinct terms of a query that are in the table.
 std::vector<term_t> known_terms(const DfTable& table, const std::vector<std::string>& query) {
   std::vector<term_t> terms;
   for (const std::string& term : query)
@@ -48,7 +48,7 @@ std::vector<term_t> known_terms(const DfTable& table, const std::vector<std::str
   return terms;
 }
 
-/// For each term the term that it follows, or itself.
+/// For each term, the term that it follows, or itself.
 std::vector<term_t> leaders(const DfTable& table, const VisitQueries& for_each_query, const Resources& resources) {
   std::vector<term_t> leaders(table.terms.size());
   std::iota(leaders.begin(), leaders.end(), term_t{0});
@@ -99,8 +99,8 @@ void set_strength(TermField& field, float density, double clustering) {
 
 std::vector<TermField> term_fields(const DfTable& table, double clustering, std::uint64_t seed,
                                    const VisitQueries& for_each_query, const Resources& resources) {
-  const auto key = [&](TermPurpose purpose, std::uint64_t of) {
-    return noise_bits(mix_bits(seed + (purpose << 56)), of);
+  const auto key = [&](TermPurpose purpose, std::uint64_t bits) {
+    return noise_bits(mix_bits(seed + (purpose << 56)), bits);
   };
   std::vector<TermField> fields(table.terms.size());
   for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -141,7 +141,7 @@ Bytes gzip_member(std::string& text) {
   return out;
 }
 
-/// A chunk on its way to the file.
+/// A chunk to be written.
 struct TextJob {
   std::uint64_t chunk = 0;
   std::string text;

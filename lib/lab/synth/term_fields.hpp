@@ -10,32 +10,31 @@
 
 namespace quern {
 
-/// The parameters of a term's list: where its postings go and how great their frequencies are.
+/// The parameters of a term's list, for the places of its postings and their frequencies.
 struct TermField {
   std::uint64_t df = 0;
-  std::uint64_t own_key = 0;  ///< of the term's own noise, which its followers share
+  std::uint64_t own_key = 0;  ///< for the term's own noise, shared by its followers
   std::uint64_t shared_key =
-      0;  ///< of noise shared with correlated terms: a topic's, or the own key of the followed term
+      0;  ///< for noise shared with correlated terms: a topic's key, or the followed term's own_key
   float own_noise = 0, shared_noise = 0;  ///< their standard deviations in a cut's log-odds
-  float single_narrowness = 1;            ///< width of chance alone, relative to own noise and chance together
-  float freq_level = 0;                   ///< level of its frequencies: see FreqTables
+  float single_narrowness = 1;            ///< width of chance alone, relative to own noise and chance combined
+  float freq_level = 0;                   ///< see FreqTables
 };
 
-/// Calls visit(terms) for each query of a log. Empty: there is none.
+/// Calls visit(terms) for each query of a log. Empty: no log.
 using VisitQueries = std::function<void(const std::function<void(const std::vector<std::string>&)>& visit)>;
 
 /// The field of each term of a table; `clustering` is 0 to 1. Keys come from seed and term, so that a term keeps its
 /// list when other terms are added or removed. A term shares noise with the terms of its topic, one of a few, chosen by
-/// the term's bytes. If there are queries, a term that occurs in queries together with a more frequent
-/// term follows that term instead: the one with which it occurs most often, relative to how often queries have that
-/// term. The pairs of a query, whose number grows with the square of its length, are counted on disk where the memory
-/// does not hold them.
+/// the term's bytes. A term that occurs in queries together with more frequent terms follows one of them instead: the
+/// one with which it occurs most often relative to that term's queries. The pairs of a query, whose number grows with
+/// the square of its length, are counted on disk if they exceed the memory.
 std::vector<TermField> term_fields(const DfTable& table, double clustering, std::uint64_t seed,
                                    const VisitQueries& for_each_query, const Resources& resources);
 
-/// Writes a text whose chunks are generated in parallel, in their order: plain, or, if `name` ends with .gz or .zst,
-/// each chunk as a gzip member or a zstd frame of its own. `put_chunk` appends the chunk's text; several threads call
-/// it. The bytes depend on the chunks alone.
+/// Writes a text from chunks that are generated in parallel, in order: plain, or, if `name` ends with .gz or .zst, each
+/// chunk as a separate gzip member or zstd frame. `put_chunk` appends the chunk's text; several threads call it. The
+/// bytes depend on the chunks alone.
 void write_packed_text(std::uint64_t chunks,
                        const std::function<void(std::uint64_t chunk, std::string& text)>& put_chunk,
                        const std::string& name, const Resources& resources, File& out);

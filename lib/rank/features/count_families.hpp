@@ -6,8 +6,8 @@
 
 namespace quern {
 
-/// Aggregates of a number x of each of the query's terms, in their order: sum, least, greatest, mean, variance (the
-/// mean of (x - mean)²). All are 0 without terms. term_value(i) gives x of term i.
+/// Aggregates of a value x over the query's terms, in order: sum, minimum, maximum, mean, variance (the mean of (x -
+/// mean)²). All are 0 without terms. term_value(i) returns x of term i.
 template <class TermValue>
 constexpr void publish_aggregates(std::uint32_t num_terms, TermValue&& term_value, double* values) {
   double sum = 0, least = 0, greatest = 0, mean = 0, variance = 0;
@@ -32,7 +32,7 @@ constexpr void publish_aggregates(std::uint32_t num_terms, TermValue&& term_valu
   values[4] = variance;
 }
 
-/// How often a stream has the query's terms.
+/// Frequencies of the query's terms in a stream.
 struct TermFrequencies {
   static constexpr FeatureInfo features[] = {
       {"tf_sum", FeatureKind::dynamic, "Σ tf"},
@@ -47,7 +47,7 @@ struct TermFrequencies {
   }
 };
 
-/// How often, by the stream's length.
+/// Frequencies divided by the stream's length.
 struct RelativeFrequencies {
   static constexpr FeatureInfo features[] = {
       {"tf_by_length_sum", FeatureKind::dynamic, "Σ tf / L"},
@@ -66,7 +66,7 @@ struct RelativeFrequencies {
   }
 };
 
-/// How often, by how rare the terms are.
+/// Frequencies weighted by the terms' rarity.
 struct TfIdf {
   static constexpr FeatureInfo features[] = {
       {"tf_idf_sum", FeatureKind::dependent, "Σ tf · idf"},
@@ -82,7 +82,7 @@ struct TfIdf {
   }
 };
 
-/// How many of the query's terms a stream has.
+/// The number of the query's terms in a stream.
 struct MatchedTerms {
   static constexpr FeatureInfo features[] = {
       {"matched", FeatureKind::dynamic, "m: distinct terms of the query with tf > 0"},
@@ -96,7 +96,7 @@ struct MatchedTerms {
   }
 };
 
-/// How long a stream is.
+/// The size of a stream.
 struct StreamSize {
   static constexpr FeatureInfo features[] = {
       {"length", FeatureKind::fixed, "L: tokens of the stream"},

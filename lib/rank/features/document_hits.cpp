@@ -18,10 +18,10 @@
 namespace quern {
 namespace {
 
-/// Places that are compared at once: one bit of a mask each.
+/// Places compared at once: one bit of a mask each.
 constexpr unsigned places_per_mask = 64;
 
-/// Which of 64 ids are `wanted`.
+/// Mask of the 64 ids that equal `wanted`.
 std::uint64_t equal_mask(const std::uint32_t* ids, std::uint32_t wanted) {
   std::uint64_t mask = 0;
 #if defined(__AVX2__)
@@ -41,17 +41,17 @@ constexpr std::uint64_t low_bits(unsigned count) {
   return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
 }
 
-/// Terms that all places are compared with one by one; of more, each place is looked up.
-constexpr std::size_t most_compared = 16;
+/// Up to this many terms, all places are compared with each term; with more, each place is looked up.
+constexpr std::size_t max_compared = 16;
 
-/// Ids that are decoded at once.
+/// Ids decoded at once.
 constexpr std::uint32_t places_per_unpack = 1024;
 static_assert(places_per_unpack % places_per_mask == 0);
 
-/// Bytes of a document after which pages are looked at.
+/// Bytes read of a document between checks of resident pages.
 constexpr std::uint64_t bytes_per_note = std::uint64_t{1} << 20;
 
-/// Adds a segment to the bytes that are read but not noted, and notes them if they are many.
+/// Adds a segment to the bytes read but not yet noted, and notes them if there are many. Returns the new sum.
 std::uint64_t note_segment(const ForwardSegment& segment, std::uint64_t bytes, const FeatureMemory& memory) {
   bytes += segment.bytes();
   if (bytes < bytes_per_note) return bytes;
@@ -59,7 +59,7 @@ std::uint64_t note_segment(const ForwardSegment& segment, std::uint64_t bytes, c
   return 0;
 }
 
-/// Tokens and ends of phrases of a document.
+/// The number of tokens and phrase ends of a document.
 std::uint64_t places_of(const ForwardReader& forward, docid_t docid) {
   std::uint64_t places = 0;
   forward.for_each_segment(docid, [&](const ForwardSegment& segment) { places += segment.places(); });
@@ -68,10 +68,10 @@ std::uint64_t places_of(const ForwardReader& forward, docid_t docid) {
 
 void claim_bytes(std::uint64_t bytes, const ForwardReader& forward, docid_t docid, const FeatureMemory& memory,
                  QueryMemory::Claim& claim) {
-  if (bytes > memory.hits().most())
+  if (bytes > memory.hits().max_alone())
     throw InvalidArgument(fmt::format(
         "{}: the places of the query's terms take {} of memory and may take {}; raise {}, or shorten the query",
-        forward.place(docid), size_text(bytes), size_text(memory.hits().most()), option_name<"memory">));
+        forward.place(docid), size_text(bytes), size_text(memory.hits().max_alone()), option_name<"memory">));
   claim.raise_to(bytes);
 }
 
@@ -101,9 +101,9 @@ void DocumentHits::read(const ForwardReader& forward, docid_t docid, const Featu
 void DocumentHits::read(const ForwardReader& forward, docid_t docid, const FeatureQuery& query,
                         const FeatureMemory& memory, QueryMemory::Claim& claim) {
   begin(query);
-  // Each token may be a hit, and a vector that grows has two copies of its contents, one twice as large as it must be.
-  const std::uint64_t most_bytes = places_of(forward, docid) * sizeof(WordHit) * 3;
-  if (most_bytes > memory.unclaimed_bytes()) {
+  // Each token may be a hit, and a growing vector holds two copies of its contents, one of up to twice the size.
+  const std::uint64_t max_bytes = places_of(forward, docid) * sizeof(WordHit) * 3;
+  if (max_bytes > memory.unclaimed_bytes()) {
     const StreamCounts counts = count_hits(forward, docid, query, memory);
     const std::uint64_t hits = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
     claim_bytes(hits * sizeof(WordHit), forward, docid, memory, claim);
@@ -155,12 +155,12 @@ void DocumentHits::find_terms(const ForwardSegment& segment, const FeatureQuery&
         wanted_.push_back({id, query.literals[i]});
       });
   word_of_.clear();
-  if (wanted_.size() <= most_compared) return;
+  if (wanted_.size() <= max_compared) return;
   word_of_.resize(std::size_t{segment.num_terms()} + segment.num_literals() + 1);
   for (const WantedTerm& wanted : wanted_) word_of_[wanted.id] = wanted.word + 1;
 }
 
-/// Calls take(ids, places, stream) for at most 64 places at a time; ids beyond may be read.
+/// Calls take(ids, places, stream) for up to 64 places at a time; ids past them may be read.
 template <class TakeBlock>
 void DocumentHits::for_each_block(const ForwardSegment& segment, TakeBlock&& take) {
   ids_.resize(places_per_unpack + places_per_mask + unpack_slack);
@@ -176,7 +176,7 @@ void DocumentHits::for_each_block(const ForwardSegment& segment, TakeBlock&& tak
   }
 }
 
-/// Calls found(mask, word) for the places of the query's terms among the `tokens` of a block.
+/// Calls found(mask, word) with the places of each of the query's terms among the `tokens` of a block.
 template <class Found>
 void DocumentHits::find_in_block(const std::uint32_t* ids, std::uint64_t tokens, Found&& found) const {
   if (word_of_.empty()) {
@@ -198,7 +198,7 @@ void DocumentHits::scan(const ForwardSegment& segment) {
 void DocumentHits::scan_block(const std::uint32_t* ids, unsigned places, StreamHits& stream) {
   const std::uint64_t valid = low_bits(places);
   const std::uint64_t ends = equal_mask(ids, 0) & valid, tokens = valid & ~ends;
-  // An end that follows a token ends a phrase; one that follows another end, or begins the stream, does not.
+  // An end marker after a token ends a phrase; one after another marker, or at the start of the stream, does not.
   const std::uint64_t phrase_ends = ends & (tokens << 1 | std::uint64_t{stream.in_phrase});
   const std::size_t first_new = stream.hits.size();
   find_in_block(ids, tokens, [&](std::uint64_t found, std::uint32_t word) {

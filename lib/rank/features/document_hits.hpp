@@ -13,21 +13,21 @@ namespace quern {
 /// Finds a query's terms in documents of the forward file. One per thread.
 class DocumentHits {
  public:
-  /// Where the terms are in one stream.
+  /// The hits of one stream.
   struct StreamHits {
     std::uint32_t length = 0, phrases = 0;
-    bool in_phrase = false;  ///< a token came since the last end of a phrase
+    bool in_phrase = false;  ///< whether a token followed the last phrase end
     std::vector<WordHit> hits;
     std::vector<std::uint32_t> tf;
   };
 
-  /// Reads a document; streams() and numbers() are those of it then. Throws CorruptFile.
+  /// Reads a document, for streams() and numbers(). Throws CorruptFile.
   void read(const ForwardReader& forward, docid_t docid, const FeatureQuery& query);
-  /// The same within a budget: claims what the hits take before they are found, and tells `memory` what is read. The
-  /// hits must not be used after the claim. Throws InvalidArgument if the budget is too small for the document.
+  /// Reads a document within a budget: claims memory for the hits before it finds them, and reports bytes read to
+  /// `memory`. The hits must not outlive the claim. Throws InvalidArgument if the budget is too small for the document.
   void read(const ForwardReader& forward, docid_t docid, const FeatureQuery& query, const FeatureMemory& memory,
             QueryMemory::Claim& claim);
-  /// Frees the hits if they take more than so many bytes.
+  /// Frees the hits if they take more than `bytes` bytes.
   void release_beyond(std::uint64_t bytes);
 
   const std::array<StreamHits, num_document_streams>& streams() const { return streams_; }
@@ -51,8 +51,8 @@ class DocumentHits {
   struct WantedTerm {
     std::uint32_t id = 0, word = 0;
   };
-  std::vector<WantedTerm> wanted_;      ///< terms of the query that the segment has
-  std::vector<std::uint32_t> word_of_;  ///< of each id of the segment: its word + 1; if many terms are wanted
+  std::vector<WantedTerm> wanted_;      ///< terms of the query in the segment
+  std::vector<std::uint32_t> word_of_;  ///< by id of the segment: its word + 1; filled if many terms are wanted
   std::vector<std::uint32_t> ids_;
   std::array<StreamHits, num_document_streams> streams_;
   StaticNumbers numbers_;

@@ -7,57 +7,57 @@
 
 namespace quern {
 
-/// A distinct term of a query, as features use it.
+/// A distinct term of a query, as input of features.
 struct FeatureTerm {
-  double count = 0;                 ///< n: how often the query has it
+  double count = 0;                 ///< n: occurrences in the query
   double idf = 0;                   ///< ln(1 + (M - df + 0.5) / (df + 0.5))
   double collection_share = 0;      ///< max(cf, 0.5) / max(T, 1): the term's share of all tokens
   double log_dirichlet_absent = 0;  ///< ln(mu · collection_share)
   double log_jelinek_absent = 0;    ///< ln(lambda · collection_share)
 };
 
-/// A query as features use it, plain arrays: what machines read, on every device.
+/// A query as input of features: plain arrays, for every device.
 struct FeatureQueryView {
-  const FeatureTerm* terms = nullptr;       ///< distinct, in the order in which they first occur in the query
+  const FeatureTerm* terms = nullptr;       ///< distinct, by first occurrence in the query
   std::uint32_t num_terms = 0;              ///< Q
-  const std::uint32_t* sequence = nullptr;  ///< places in `terms` of all the query's terms, in its order
-  std::uint32_t length = 0;                 ///< terms of the query, each as often as it occurs
-  /// The places in `terms` that follow that of term i somewhere in the sequence, rising, each once, are those from
-  /// followers[first_follower[i]] to followers[first_follower[i + 1]]. Null: only the sequence says it.
+  const std::uint32_t* sequence = nullptr;  ///< the query as indices into `terms`
+  std::uint32_t length = 0;                 ///< terms of the query, repetitions included
+  /// The distinct successors of term i in the sequence, as ascending indices into `terms`: followers[first_follower[i]]
+  /// to followers[first_follower[i + 1]]. Null: search the sequence.
   const std::uint32_t* first_follower = nullptr;
   const std::uint32_t* followers = nullptr;
 };
 
-/// Parameters of features, the same for all indexes.
+/// Parameters of features, equal for all indexes.
 struct FeatureParameters {
   double mu = 2000;     ///< of Dirichlet smoothing
   double lambda = 0.1;  ///< the collection's share in Jelinek-Mercer smoothing
 };
 
-// What the machines of features see of a document: its streams, and where the query's terms are in them (Tadros 2015,
-// section 3.2: a document comes as streams, phrases and word hits). Plain arrays, for every device.
+// A document as input of features: its streams and the hits of the query's terms in them (Tadros 2015, section 3.2:
+// streams, phrases and word hits). Plain arrays, for every device.
 
-/// A token of a stream that is a term of the query.
+/// An occurrence of a query term in a stream.
 struct WordHit {
-  std::uint32_t word;    ///< place of the term in FeatureQueryView::terms
-  std::uint32_t offset;  ///< tokens of the stream before it
-  std::uint32_t phrase;  ///< phrases of the stream before its own
+  std::uint32_t word;    ///< index into FeatureQueryView::terms
+  std::uint32_t offset;  ///< tokens before it in the stream
+  std::uint32_t phrase;  ///< phrases before its own in the stream
 };
 
 /// One stream of a document.
 struct StreamView {
   FeatureQueryView query;
-  double average_length = 1;      ///< of this stream, over all documents; 1 if no document has a token there
-  double k1 = 0, b = 0;           ///< of BM25, the index's
+  double average_length = 1;      ///< of this stream over all documents; 1 if it is empty in all
+  double k1 = 0, b = 0;           ///< BM25 parameters of the index
   std::uint32_t length = 0;       ///< tokens
-  std::uint32_t phrases = 0;      ///< runs of tokens between ends of phrases
+  std::uint32_t phrases = 0;      ///< runs of tokens between phrase ends
   const WordHit* hits = nullptr;  ///< by offset
   std::uint32_t num_hits = 0;
-  const std::uint32_t* tf = nullptr;  ///< of each of the query's terms: its hits in the stream
-  std::uint32_t* scratch = nullptr;   ///< a number for each of the query's terms, for machines to use
+  const std::uint32_t* tf = nullptr;  ///< hits in the stream, by term of the query
+  std::uint32_t* scratch = nullptr;   ///< one number per term of the query, for use by families
 };
 
-/// A document and its score of the first stage.
+/// A document and its first-stage score.
 struct DocumentView {
   std::array<StreamView, num_document_streams> streams;
   double first_stage_score = 0;
@@ -65,7 +65,7 @@ struct DocumentView {
   double url_bytes = 0, url_depth = 0, links = 0, out_links = 0, in_links = 0;
 };
 
-/// How many of the query's terms any stream of a document has.
+/// Query terms matched in any stream of a document.
 struct DocumentMatches {
   static constexpr std::string_view group = "document";
   static constexpr FeatureInfo features[] = {

@@ -35,17 +35,17 @@ AverageLengths average_lengths_of(std::span<const ForwardReader> forwards) {
 
 FeatureExtractor::FeatureExtractor(const IndexReader& index, const ForwardReader& forward,
                                    std::span<const std::uint32_t> selection, const FeatureMemory& memory,
-                                   const AverageLengths* of_all)
+                                   const AverageLengths* whole_lengths)
     : index_(&index),
       forward_(&forward),
       memory_(&memory),
       num_columns_(selection.size()),
       column_of_(all_features().size(), -1),
-      average_lengths_(of_all == nullptr ? average_lengths_of({&forward, 1}) : *of_all) {
-  if (const auto& shard = index.manifest().shard; shard && shard->count > 1 && of_all == nullptr)
+      average_lengths_(whole_lengths == nullptr ? average_lengths_of({&forward, 1}) : *whole_lengths) {
+  if (const auto& shard = index.manifest().shard; shard && shard->count > 1 && whole_lengths == nullptr)
     throw InvalidArgument(
-        fmt::format("{}: is shard {} of {}, and features depend on all; give quern query all shards, or merge them "
-                    "with quern merge",
+        fmt::format("{}: shard {} of {} alone can't compute features, which depend on all shards; give quern query all "
+                    "shards, or merge them with quern merge",
                     index.name(), shard->number, shard->count));
   for (std::size_t column = 0; column < selection.size(); ++column)
     column_of_.at(selection[column]) = static_cast<std::int32_t>(column);
@@ -60,7 +60,7 @@ DocumentView FeatureExtractor::view_of(const FeatureQuery& query, const FeatureC
                                        QueryMemory::Claim& claim) const {
   const docid_t docid = candidate.docid;
   if (docid >= forward_->num_documents())
-    throw InvalidArgument(fmt::format("{}: there is no docID {}", forward_->name(), docid));
+    throw InvalidArgument(fmt::format("{}: docID {} does not exist", forward_->name(), docid));
   space.hits.read(*forward_, docid, query, *memory_, claim);
   space.scratch.resize(query.terms.size());
   DocumentView view;

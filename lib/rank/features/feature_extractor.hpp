@@ -15,16 +15,16 @@
 
 namespace quern {
 
-/// A document whose features are wanted.
+/// A document to compute features of.
 struct FeatureCandidate {
   docid_t docid = 0;
   float first_stage_score = 0;
 };
 
-/// Values of features by document, feature by feature, in memory of its own.
+/// Feature values, stored column by column.
 class FeatureMatrix {
  public:
-  /// Makes space for so many features of so many documents, all 0.
+  /// Resizes to `features` columns and `documents` rows, all 0.
   void resize(std::size_t features, std::size_t documents);
   FeatureColumns columns() const { return {values_.data(), documents_, stride_}; }
   /// The columns of the documents [from, to); `from` must be a multiple of FeatureColumns::documents_per_group.
@@ -38,19 +38,20 @@ class FeatureMatrix {
   std::size_t documents_ = 0, stride_ = 0;
 };
 
-/// Tokens of each stream, over all documents; 1 if no document has a token there.
+/// Mean tokens of each stream over all documents; 1 if no document has a token there.
 using AverageLengths = std::array<double, num_document_streams>;
-/// Of the documents of all these files together.
+/// The average lengths over the documents of all these files.
 AverageLengths average_lengths_of(std::span<const ForwardReader> forwards);
 
-/// Computes features of documents of one index. Many threads may use it at once, each with its own Space.
+/// Computes features of an index's documents. Threads may share one, each with its own Space.
 class FeatureExtractor {
  public:
-  /// `selection`: numbers in all_features(), which become the columns. Index, forward file and memory must stay.
-  /// `of_all`: if the index is a shard, the average lengths of the documents of all shards. Throws InvalidArgument if
-  /// they are missing.
+  /// `selection`: numbers in all_features(), which become the columns. Index, forward file and memory must outlive the
+  /// object. `whole_lengths`: for a shard, the average lengths over all shards. Throws InvalidArgument if they are
+  /// missing.
   FeatureExtractor(const IndexReader& index, const ForwardReader& forward, std::span<const std::uint32_t> selection,
-                   const FeatureMemory& memory = unlimited_feature_memory, const AverageLengths* of_all = nullptr);
+                   const FeatureMemory& memory = unlimited_feature_memory,
+                   const AverageLengths* whole_lengths = nullptr);
 
   std::size_t num_features() const { return num_columns_; }
   const IndexReader& index() const { return *index_; }
@@ -60,18 +61,18 @@ class FeatureExtractor {
   const AverageLengths& average_lengths() const { return average_lengths_; }
   const FeatureMemory& memory() const { return *memory_; }
 
-  /// What one thread needs.
+  /// One thread's buffers.
   struct Space {
     DocumentHits hits;
     std::vector<std::uint32_t> scratch;
   };
 
-  /// Fills the rows [from, from + candidates.size()) of a matrix that has num_features() columns. Throws
-  /// InvalidArgument if a docID is not below the number of documents or the memory is too small for a document,
-  /// CorruptFile if the forward file is damaged.
+  /// Fills the rows [from, from + candidates.size()) of a matrix with num_features() columns. Throws InvalidArgument if
+  /// a docID is not below the number of documents or the memory is too small for a document, CorruptFile if the forward
+  /// file is damaged.
   void extract(const FeatureQuery& query, std::span<const FeatureCandidate> candidates, std::size_t from,
                FeatureMatrix& matrix, Space& space) const;
-  /// The same for all of a query's candidates, by the threads of the task arena at hand; sets the matrix's size.
+  /// Extracts the features of all of a query's candidates on the threads of the current task arena; resizes the matrix.
   void extract_all(const FeatureQuery& query, std::span<const FeatureCandidate> candidates,
                    FeatureMatrix& matrix) const;
 
@@ -85,7 +86,7 @@ class FeatureExtractor {
   const FeatureMemory* memory_;
   std::size_t num_columns_;
   std::vector<std::int32_t> column_of_;  ///< see column_of()
-  std::vector<bool> family_is_used_;     ///< of each family, in the order in which they publish
+  std::vector<bool> family_is_used_;     ///< by family, in the order in which they publish
   AverageLengths average_lengths_{};
 };
 

@@ -9,12 +9,11 @@
 #include "quern/rank/features/score_families.hpp"
 #include "quern/rank/features/static_families.hpp"
 
-/// The one table of features. A family publishes some values, which it describes in its `features`: publish() gets a
-/// stream or a document and fills as many numbers, in double and in one order of operations, without anything but the
-/// arrays that it is given, so that it runs on every device with the same bits. Families of documents name the `group`
-/// that stands in front of their features' names.
+/// The table of all features. A family describes its values in `features`; publish() computes them from a stream or a
+/// document, in double and in one order of operations. It uses only the arrays passed to it, so that it gives the same
+/// bits on every device. Families of documents name the `group` that prefixes their features' names.
 ///
-/// New families go to the end of their list: models name features by their place.
+/// Append new families to their list: models refer to features by number.
 namespace quern {
 
 /// Of each stream.
@@ -24,21 +23,21 @@ using StreamFamilies = std::tuple<StreamSize, MatchedTerms, TermFrequencies, Rel
 /// Of the whole document.
 using DocumentFamilies = std::tuple<Bm25f, DocumentMatches, PageNumbers, QueryNumbers, FirstStage>;
 
-/// Values that a family publishes, at most.
+/// Maximum number of values of a family.
 inline constexpr std::size_t max_family_values = 8;
 
-/// Where a family stands.
+/// The place of a family in all_features().
 struct FamilyPlace {
-  std::size_t family = 0;         ///< its number among those of streams, or behind them among those of documents
-  std::size_t stream = 0;         ///< num_document_streams: a family of documents
-  std::size_t first_feature = 0;  ///< the number in all_features() of the first feature that it publishes there
+  std::size_t family = 0;         ///< its number: families of streams, then those of documents
+  std::size_t stream = 0;         ///< num_document_streams for a family of documents
+  std::size_t first_feature = 0;  ///< number of its first feature there in all_features()
 };
 
 /// The number of families.
 inline constexpr std::size_t num_stream_families = std::tuple_size_v<StreamFamilies>,
                              num_families = num_stream_families + std::tuple_size_v<DocumentFamilies>;
 
-/// Publishes what a family says of a document; `stream` counts for families of streams alone.
+/// Publishes a family's values for a document; families of documents ignore `stream`.
 template <class Family>
 constexpr void publish_family(const DocumentView& document, std::size_t stream, double* values) {
   if constexpr (requires { Family::publish(document, values); }) {
@@ -61,8 +60,8 @@ constexpr void for_each_family(Visit&& visit, std::index_sequence<of_stream...>,
   (next(std::tuple_element_t<of_document, DocumentFamilies>(), num_stream_families + of_document), ...);
 }
 
-/// Calls visit(Family(), FamilyPlace) for all families of streams, of one stream after another, and then for those of
-/// documents: the order of all_features().
+/// Calls visit(Family(), FamilyPlace) for all families of streams, stream by stream, and then for those of documents:
+/// the order of all_features().
 template <class Visit>
 constexpr void for_each_family(Visit&& visit) {
   for_each_family(std::forward<Visit>(visit), std::make_index_sequence<num_stream_families>(),

@@ -40,7 +40,7 @@ std::vector<Feature> make_features() {
   return features;
 }
 
-/// Whether the name is as the pattern says, whose * stand for any characters.
+/// Whether the name matches the pattern, in which * stands for any characters.
 bool matches(std::string_view pattern, std::string_view name) {
   std::size_t at = 0, in_name = 0, star = std::string_view::npos, after_star = 0;
   while (in_name < name.size()) {

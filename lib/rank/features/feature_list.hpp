@@ -6,24 +6,24 @@
 
 namespace quern {
 
-/// What a feature depends on (Tadros 2015, section 3.2).
+/// The input that a feature depends on (Tadros 2015, section 3.2).
 enum class FeatureKind : std::uint8_t {
   fixed,      ///< the document alone ("static")
   query,      ///< the query alone
-  dynamic,    ///< where the query's terms are in the document
-  dependent,  ///< that, and statistics of the collection
+  dynamic,    ///< the query's terms in the document
+  dependent,  ///< these and statistics of the collection
 };
 
-/// A feature as its family describes it; features of streams get the stream's name in front.
+/// A family's description of a feature; names of stream features get the stream's name as prefix.
 struct FeatureInfo {
   std::string_view name;
   FeatureKind kind;
-  std::string_view formula;  ///< as in formats/features.md
+  std::string_view formula;  ///< equal to that in formats/features.md
 };
 
-/// A feature by its whole name.
+/// A feature with its full name.
 struct Feature {
-  std::string name;  ///< as "body.bm25" or "document.pagerank"
+  std::string name;  ///< such as "body.bm25" or "document.pagerank"
   FeatureKind kind;
   std::string formula;
 };
@@ -34,9 +34,9 @@ std::string_view name_of(FeatureKind kind);
 /// first stage.
 const std::vector<Feature>& all_features();
 
-/// The features that `choice` names: names or patterns with * between commas, as "body.*,document.pagerank"; "all"
-/// stands for all of them. Numbers in all_features(), in the order in which they are named, those of one pattern in
-/// their own order, each once. Throws InvalidArgument for a name or pattern that no feature has.
+/// The distinct numbers in all_features() of the features that `choice` names: names or patterns with *, separated by
+/// commas, such as "body.*,document.pagerank"; "all" selects all. In the order of the choice, those of one pattern in
+/// ascending order. Throws InvalidArgument for a name or pattern without a feature.
 std::vector<std::uint32_t> select_features(std::string_view choice);
 
 }  // namespace quern

@@ -57,7 +57,7 @@ FeatureQuery make_feature_query(const IndexReader& index, Analyzer& analyzer, st
 
 std::vector<FeatureQuery> make_feature_queries(std::span<const IndexReader* const> shards, Analyzer& analyzer,
                                                std::string_view text, const FeatureMemory& memory) {
-  // For its copy, in which three bytes may replace one.
+  // For a copy of the text, in which three bytes may replace one.
   QueryMemory::Claim claim(memory.hits());
   claim.raise_to(text.size() * 4);
   FeatureQuery query;

@@ -13,20 +13,20 @@
 
 namespace quern {
 
-/// Terms of a query that count, each as often as it occurs: the first ones.
+/// Maximum length of a query, repetitions included; further terms are ignored.
 inline constexpr std::size_t max_feature_terms = 4096;
 
-/// A query's terms, with what the index knows of them.
+/// A query's terms, with their statistics in the index.
 struct FeatureQuery {
-  std::vector<std::string> texts;              ///< of the distinct terms
-  std::vector<std::optional<term_t>> numbers;  ///< in the index; nothing where it has no list
+  std::vector<std::string> texts;              ///< the distinct terms
+  std::vector<std::optional<term_t>> numbers;  ///< in the index; empty for terms without a list
   std::vector<FeatureTerm> terms;
   std::vector<std::uint32_t> sequence;
-  std::vector<std::uint32_t> first_follower, followers;  ///< as FeatureQueryView has them
-  std::vector<std::uint32_t> listed;                     ///< places of the terms with a list, by their numbers
-  std::vector<std::uint32_t> literals;                   ///< places of the others, by their bytes
+  std::vector<std::uint32_t> first_follower, followers;  ///< see FeatureQueryView
+  std::vector<std::uint32_t> listed;                     ///< indices of terms with a list, sorted by number
+  std::vector<std::uint32_t> literals;                   ///< indices of the other terms, sorted bytewise
 
-  /// Fills the vectors from first_follower on, for queries that are put together by hand.
+  /// Fills the vectors from first_follower on, for queries built by hand.
   void prepare();
 
   FeatureQueryView view() const {
@@ -42,11 +42,11 @@ struct FeatureQuery {
   void find_followers();
 };
 
-/// Analyzes a query and looks its first max_feature_terms terms up. Throws InvalidArgument if the memory is too small
+/// Analyzes a query and looks up its first max_feature_terms terms. Throws InvalidArgument if the memory is too small
 /// for its text.
 FeatureQuery make_feature_query(const IndexReader& index, Analyzer& analyzer, std::string_view text,
                                 const FeatureMemory& memory = unlimited_feature_memory);
-/// The same for all shards of an index, one for each: terms have the whole's counts in all of them.
+/// Makes one query for each shard of an index, all with the counts of the whole collection.
 std::vector<FeatureQuery> make_feature_queries(std::span<const IndexReader* const> shards, Analyzer& analyzer,
                                                std::string_view text, const FeatureMemory& memory);
 

@@ -4,7 +4,7 @@
 
 namespace quern {
 
-/// Where the first and the last of the query's terms are in a stream.
+/// The positions of the first and the last hit in a stream.
 struct Places {
   static constexpr FeatureInfo features[] = {
       {"first", FeatureKind::dynamic, "tokens before the first hit; L if there is none"},
@@ -16,7 +16,7 @@ struct Places {
   }
 };
 
-/// How often two terms that follow each other in the query do so in a stream.
+/// How often terms that are adjacent in the query are adjacent in a stream.
 struct OrderedPairs {
   static constexpr FeatureInfo features[] = {
       {"ordered_pairs", FeatureKind::dynamic,
@@ -56,7 +56,7 @@ struct OrderedPairs {
   }
 };
 
-/// The shortest part of a stream that has all of the query's terms that the stream has.
+/// The shortest run of a stream that contains all matched terms.
 struct LeastSpan {
   static constexpr FeatureInfo features[] = {
       {"span", FeatureKind::dynamic, "tokens of the shortest run that has all m matched terms; 0 if m = 0"},
@@ -64,7 +64,7 @@ struct LeastSpan {
   static constexpr void publish(const StreamView& stream, double* values) {
     std::uint32_t missing = 0;
     for (std::uint32_t i = 0; i < stream.query.num_terms; ++i) {
-      stream.scratch[i] = 0;  // hits within the run
+      stream.scratch[i] = 0;  // hits in the run
       missing += stream.tf[i] > 0;
     }
     std::uint32_t least = 0, begin = 0;
@@ -80,7 +80,7 @@ struct LeastSpan {
   }
 };
 
-/// The phrase of a stream that has most of the query's terms.
+/// The phrase of a stream with the most query terms.
 struct PhraseMatch {
   static constexpr FeatureInfo features[] = {
       {"phrase_match", FeatureKind::dynamic,
@@ -88,7 +88,7 @@ struct PhraseMatch {
   };
   static constexpr void publish(const StreamView& stream, double* values) {
     for (std::uint32_t i = 0; i < stream.query.num_terms; ++i)
-      stream.scratch[i] = 0;  // the last phrase that has it, + 1
+      stream.scratch[i] = 0;  // the last phrase that contains the term, + 1
     std::uint32_t greatest = 0, distinct = 0;
     for (std::uint32_t i = 0; i < stream.num_hits; ++i) {
       const WordHit& hit = stream.hits[i];

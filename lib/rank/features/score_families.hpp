@@ -5,7 +5,7 @@
 
 namespace quern {
 
-/// BM25 of a stream by itself (Robertson, Walker 1994), with the lengths of that stream.
+/// BM25 of a single stream (Robertson, Walker 1994), with that stream's lengths.
 struct StreamBm25 {
   static constexpr FeatureInfo features[] = {
       {"bm25", FeatureKind::dependent,
@@ -24,8 +24,8 @@ struct StreamBm25 {
   }
 };
 
-/// BM25F: frequencies of all streams are added up before they are saturated (Robertson, Zaragoza, Taylor: Simple BM25
-/// Extension to Multiple Weighted Fields, CIKM 2004).
+/// BM25F: adds up the frequencies of all streams before saturation (Robertson, Zaragoza, Taylor: Simple BM25 Extension
+/// to Multiple Weighted Fields, CIKM 2004).
 struct Bm25f {
   struct StreamParameters {
     double weight, b;
@@ -36,7 +36,7 @@ struct Bm25f {
       {"bm25f_share", FeatureKind::dependent, "bm25f / Σ idf; 0 if that is 0"},
   };
   static constexpr void publish(const DocumentView& document, double* values) {
-    // Of title, body, url, anchor; here, since kernels do not see static arrays.
+    // For title, body, url, anchor. Local, since kernels can't read static arrays.
     constexpr StreamParameters parameters[num_document_streams] = {{3.0, 0.5}, {1.0, 0.75}, {1.5, 0.5}, {2.0, 0.5}};
     double divisors[num_document_streams] = {};
     for (std::size_t s = 0; s < num_document_streams; ++s) {

@@ -4,7 +4,7 @@
 
 namespace quern {
 
-/// Numbers of a page that no query changes: its URL, its links, its PageRank.
+/// Query-independent numbers of a page: its URL, links and PageRank.
 struct PageNumbers {
   static constexpr std::string_view group = "document";
   static constexpr FeatureInfo features[] = {
@@ -25,7 +25,7 @@ struct PageNumbers {
   }
 };
 
-/// What the first stage said of the document.
+/// The document's first-stage score.
 struct FirstStage {
   static constexpr std::string_view group = "first_stage";
   static constexpr FeatureInfo features[] = {
@@ -36,7 +36,7 @@ struct FirstStage {
   }
 };
 
-/// Numbers of a query, the same for all its documents.
+/// Numbers of a query, equal for all its documents.
 struct QueryNumbers {
   static constexpr std::string_view group = "query";
   static constexpr FeatureInfo features[] = {

@@ -15,11 +15,11 @@ namespace {
 void check_feature(std::uint32_t feature, std::size_t features, const char* what, std::size_t place) {
   if (feature >= features)
     throw InvalidArgument(
-        fmt::format("{} {} of the ranker reads feature {}, of which there are {}", what, place, feature, features));
+        fmt::format("{} {} of the ranker reads feature {}, but there are only {}", what, place, feature, features));
 }
 
 [[noreturn]] void throw_bad_tree(std::uint64_t tree, const std::string& what) {
-  throw InvalidArgument(fmt::format("tree {} of the ranker {}; train it anew, or export it again", tree, what));
+  throw InvalidArgument(fmt::format("tree {} of the ranker {}; train or export the model again", tree, what));
 }
 
 /// Checks one tree after another.
@@ -31,12 +31,12 @@ class TreeCheck {
     for (std::size_t i = 0; i < trees_.inputs.size(); ++i) {
       check_feature(trees_.inputs[i].feature, features, "input", i);
       if (!std::is_sorted(trees_.inputs[i].categories.begin(), trees_.inputs[i].categories.end()))
-        throw InvalidArgument(fmt::format("the categories of input {} of the ranker don't rise", i));
+        throw InvalidArgument(fmt::format("the categories of input {} of the ranker are not in ascending order", i));
     }
     check_bounds(trees_.first_node, trees_.nodes.size(), "nodes");
     check_bounds(trees_.first_leaf, trees_.leaves.size(), "leaves");
     if (trees_.first_leaf.size() != trees_.first_node.size())
-      throw InvalidArgument("the ranker's trees have nodes of other trees than leaves");
+      throw InvalidArgument("the ranker has nodes and leaves for different numbers of trees");
     if (!trees_.group_ends.empty()) check_groups();
   }
 
@@ -48,26 +48,26 @@ class TreeCheck {
     parents_.assign(count, 0);
     leaf_parents_.assign(leaves, 0);
     for (std::uint64_t i = 0; i < count; ++i) check_node(tree, i, trees_.nodes[first + i]);
-    // Each child has one parent at most, and there are as many children as nodes and leaves besides the root.
+    // Each child now has at most one parent; with one leaf more than nodes, all but the root have exactly one.
   }
 
  private:
   static void check_bounds(const std::vector<std::uint64_t>& bounds, std::size_t size, const char* what) {
     if (bounds.empty() || bounds.front() != 0 || bounds.back() != size || !std::is_sorted(bounds.begin(), bounds.end()))
-      throw InvalidArgument(fmt::format("the ranker's trees don't divide its {} {} among them", size, what));
+      throw InvalidArgument(fmt::format("the ranker's trees don't cover its {} {}", size, what));
   }
 
   void check_groups() const {
     if (!std::is_sorted(trees_.group_ends.begin(), trees_.group_ends.end()) ||
         trees_.group_ends.back() != trees_.trees())
-      throw InvalidArgument(fmt::format("the ranker's groups don't divide its {} trees among them", trees_.trees()));
+      throw InvalidArgument(fmt::format("the ranker's groups don't cover its {} trees", trees_.trees()));
   }
 
   void check_node(std::uint64_t tree, std::uint64_t i, const TreeNode& node) {
     if (node.input >= trees_.inputs.size())
       throw_bad_tree(
-          tree, fmt::format("reads input {} in node {}, of which there are {}", node.input, i, trees_.inputs.size()));
-    if (node.threshold != node.threshold) throw_bad_tree(tree, fmt::format("has no number as threshold in node {}", i));
+          tree, fmt::format("reads input {} in node {}, but there are only {}", node.input, i, trees_.inputs.size()));
+    if (node.threshold != node.threshold) throw_bad_tree(tree, fmt::format("has a NaN threshold in node {}", i));
     check_child(tree, i, node.left);
     check_child(tree, i, node.right);
   }
@@ -81,7 +81,7 @@ class TreeCheck {
   }
 
   const TreeEnsemble& trees_;
-  std::vector<std::uint8_t> parents_, leaf_parents_;  ///< of the tree at hand: parents found so far
+  std::vector<std::uint8_t> parents_, leaf_parents_;  ///< of the current tree: parents found so far
 };
 
 void check_function(const TreeEnsemble& trees, std::size_t features) {
@@ -95,15 +95,15 @@ void check_function(const LinearModel& model, std::size_t features) {
 }
 
 void check_layers(std::span<const DenseLayer> layers, std::uint64_t inputs) {
-  if (layers.empty()) throw InvalidArgument("the ranker's network has no layer");
+  if (layers.empty()) throw InvalidArgument("the ranker's network has no layers");
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const DenseLayer& layer = layers[i];
     if (std::max<std::uint64_t>(inputs, layer.outputs) > max_layer_size)
-      throw InvalidArgument(fmt::format("layer {} of the ranker has {} inputs and {} outputs; {} are the most", i,
+      throw InvalidArgument(fmt::format("layer {} of the ranker has {} inputs and {} outputs; the limit is {}", i,
                                         inputs, layer.outputs, max_layer_size));
     if (layer.inputs != inputs)
       throw InvalidArgument(
-          fmt::format("layer {} of the ranker takes {} inputs, but there are {}", i, layer.inputs, inputs));
+          fmt::format("layer {} of the ranker expects {} inputs, but there are {}", i, layer.inputs, inputs));
     if (layer.weights.size() != std::uint64_t{layer.inputs} * layer.outputs || layer.bias.size() != layer.outputs)
       throw InvalidArgument(
           fmt::format("layer {} of the ranker has {} weights and {} biases for {} inputs and {} outputs", i,

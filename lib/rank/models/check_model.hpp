@@ -3,9 +3,9 @@
 
 namespace quern {
 
-/// Throws InvalidArgument, with the place, unless a model keeps what ranker_model.hpp says of it, so that evaluation
-/// stays in bounds: numbers of features and inputs, children, leaves, groups and the sizes of layers. Thresholds are no
-/// NaN. Readers say more about files; this is for models from anywhere.
+/// Throws InvalidArgument, with the place, if a model breaks the rules of ranker_model.hpp that keep evaluation in
+/// bounds: numbers of features and inputs, children, leaves, groups and sizes of layers. NaN thresholds are invalid,
+/// too. Readers give better messages for files; this check is for models from any source.
 void check_model(const RankerModel& model);
 
 }  // namespace quern

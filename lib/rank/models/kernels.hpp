@@ -8,13 +8,13 @@
 /// The inner loops of models over blocks of documents, written once for each SimdLevel. All give the same bits.
 namespace quern {
 
-/// Where the leaves go that documents reach, tree by tree.
+/// Receives the leaves that documents reach, tree by tree.
 struct TreeSums {
-  double* sums = nullptr;   ///< of documents_per_block documents, on a boundary of 64 bytes
-  bool to_float32 = false;  ///< rounded after each tree
+  double* sums = nullptr;   ///< of documents_per_block documents, aligned to 64 bytes
+  bool to_float32 = false;  ///< whether to round after each tree
 };
 
-/// A layer, and room for a block of its inputs and outputs: values of documents_per_block documents, input by input.
+/// A layer, and arrays for a block of its inputs and outputs: documents_per_block values for each.
 struct DenseBlock {
   const DenseLayer* layer = nullptr;
   const float* in = nullptr;
@@ -22,19 +22,19 @@ struct DenseBlock {
 };
 
 struct RankerKernels {
-  /// Fills ranks[d] of one column from values[d]. Goes on to a multiple of 32 documents.
+  /// Fills ranks[d] of one column from values[d], up to a multiple of 32 documents.
   void (*rank)(const RankColumn& column, const float* table, const float* values, unsigned documents,
                std::int8_t* ranks);
-  /// Adds the leaves of the trees [first, end), which have steps, to the sums of a block's documents. `ranks` has the
-  /// block's columns, one after the other. Sums up to documents_per_block may change.
+  /// Adds the leaves of the trees [first, end), which have steps, to the sums of a block's documents. `ranks` holds the
+  /// block's columns one after the other. All documents_per_block sums may change.
   void (*add_trees)(const TreeProgram& program, std::uint64_t first, std::uint64_t end, const std::int8_t* ranks,
                     unsigned documents, const TreeSums& sums);
-  /// Writes them as float32 instead: documents_per_block values a tree, of which the rest may be anything.
+  /// Writes the leaves as float32: documents_per_block values per tree; those past `documents` are arbitrary.
   void (*store_trees)(const TreeProgram& program, std::uint64_t first, std::uint64_t end, const std::int8_t* ranks,
                       unsigned documents, float* leaves);
   /// Computes a layer's sums for a block's documents.
   void (*sum_layer)(const DenseBlock& block, unsigned documents);
-  /// Whether add_trees() and store_trees() read leaves byte by byte.
+  /// Whether add_trees() and store_trees() read TreeProgram::planes.
   bool uses_planes;
 };
 

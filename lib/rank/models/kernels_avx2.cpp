@@ -7,17 +7,17 @@
 #include <array>
 
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wignored-attributes"  // those of registers in arrays
+#pragma GCC diagnostic ignored "-Wignored-attributes"  // attributes of register types in arrays
 #endif
 
-/// The kernels of kernels_avx512.cpp with masks of bytes instead of bits. They repeat its structure on purpose: the
+/// The kernels of kernels_avx512.cpp with byte masks instead of bit masks. They repeat its structure because all
 /// instructions differ.
 namespace quern {
 namespace {
 
 __m256i load(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
 
-// Ranks: binary search in eight documents at once, its first levels by permutations.
+// Ranks: binary searches for eight documents at once, the first levels by permutations.
 
 __m256i descend(__m256i places, __m256 thresholds, __m256 values) {
   const __m256i greater = _mm256_castps_si256(_mm256_cmp_ps(values, thresholds, _CMP_GT_OQ));
@@ -33,7 +33,7 @@ __m256i search(const float* table, unsigned levels, __m256 values) {
   if (levels > 4) {
     const __m256 lower = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 16), places);
     const __m256 upper = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 24), places);
-    // The sign of what is shifted says which half the place is in.
+    // Shifts the bit that selects the half into the sign.
     const __m256 half = _mm256_castsi256_ps(_mm256_slli_epi32(places, 28));
     places = descend(places, _mm256_blendv_ps(lower, upper, half), values);
   }
@@ -63,9 +63,9 @@ void rank_values(const RankColumn& column, const float* table, const float* valu
   }
 }
 
-// Leaves: which of 32 documents reach a step is a mask of 32 bytes.
+// Leaves: a mask of 32 bytes marks which of 32 documents reach a step.
 
-/// The numbers of the leaves that 32 · parts documents reach, by bytes.
+/// The bytes of the leaf numbers of 32 · parts documents.
 template <unsigned parts>
 struct LeafNumbers {
   alignas(32) std::array<std::uint8_t, 32 * parts> low, high;
@@ -128,7 +128,7 @@ void find_leaves(const TreeProgram& program, const StepTree& tree, const std::in
   }
 }
 
-/// The values of four documents' leaves.
+/// The leaf values of four documents.
 __m256d values_of(const double* leaves, const std::uint8_t* low, const std::uint8_t* high) {
   const auto value = [&](unsigned d) { return leaves[std::size_t{high[d]} << 8 | low[d]]; };
   return _mm256_setr_pd(value(0), value(1), value(2), value(3));
@@ -191,7 +191,7 @@ void store_trees(const TreeProgram& program, std::uint64_t first, std::uint64_t 
   }
 }
 
-// Layers: some outputs of 16 documents at a time stay in registers.
+// Layers: keeps some outputs of 16 documents at a time in registers.
 
 template <unsigned outputs>
 void sum_outputs(const DenseBlock& block, std::size_t first, unsigned from) {

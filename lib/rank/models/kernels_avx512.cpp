@@ -7,13 +7,13 @@
 #include <array>
 
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wignored-attributes"  // those of registers in arrays
-// Its own headers start from undefined registers (GCC bug 105593).
+#pragma GCC diagnostic ignored "-Wignored-attributes"  // attributes of register types in arrays
+// GCC's own headers start from undefined registers (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
-/// All functions are compiled for processors that may not be the one this runs on.
+/// Compiles a function for AVX-512, which this machine may lack.
 #define QUERN_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi")))
 
 namespace quern {
@@ -21,8 +21,7 @@ namespace {
 
 QUERN_AVX512 __m512i load(const void* from) { return _mm512_loadu_si512(from); }
 
-// Ranks: binary search in 16 documents at once. A table is at most sixteen registers, in which permutations find
-// things.
+// Ranks: binary searches for 16 documents at once. Permutations look values up in tables of up to sixteen registers.
 
 QUERN_AVX512 __m512i descend(__m512i places, __m512 thresholds, __m512 values) {
   const __mmask16 greater = _mm512_cmp_ps_mask(values, thresholds, _CMP_GT_OQ);
@@ -30,7 +29,7 @@ QUERN_AVX512 __m512i descend(__m512i places, __m512 thresholds, __m512 values) {
   return _mm512_mask_or_epi32(twice, greater, twice, _mm512_set1_epi32(1));
 }
 
-/// The numbers at places modulo 32 from table[0] on.
+/// table[place % 32] for each place.
 QUERN_AVX512 __m512 of_32(const float* table, __m512i places) {
   return _mm512_permutex2var_ps(_mm512_loadu_ps(table), places, _mm512_loadu_ps(table + 16));
 }
@@ -70,9 +69,9 @@ QUERN_AVX512 void rank_values(const RankColumn& column, const float* table, cons
   }
 }
 
-// Leaves: which of 64 documents reach a step is a mask of 64 bits.
+// Leaves: a mask of 64 bits marks which of 64 documents reach a step.
 
-/// The numbers of the leaves that 64 · halves documents reach, by bytes.
+/// The bytes of the leaf numbers of 64 · halves documents.
 template <unsigned halves>
 struct LeafNumbers {
   std::array<__m512i, halves> low, high;
@@ -81,7 +80,7 @@ struct LeafNumbers {
 template <unsigned halves>
 using Reached = std::array<__mmask64, halves*(max_step_leaves + 1)>;
 
-/// The documents that a step sends right, of those that reach it.
+/// The documents that reach a step and go right.
 QUERN_AVX512 __mmask64 sent_right(const __mmask64& reached, const std::int8_t* ranks, __m512i threshold) {
   return _mm512_mask_cmpgt_epi8_mask(_load_mask64(const_cast<__mmask64*>(&reached)), load(ranks), threshold);
 }
@@ -137,10 +136,10 @@ QUERN_AVX512 LeafNumbers<halves> find_leaves(const TreeProgram& program, const S
   return leaves;
 }
 
-// Values of leaves: byte by byte, by permutations of 64 bytes; then the bytes of each document are put together.
+// Leaf values: permutations of 64 bytes look up each byte; then the bytes of each document are joined.
 
-/// How documents are ordered for this: interleaving bytes, pairs and fours of them has documents 0 and 1, 2 and 3, ...
-/// of each quarter of a register end up in one register.
+/// The order of documents for that: interleaving bytes, pairs and fours puts documents 0 and 1, 2 and 3, ... of each
+/// quarter of a register into one register.
 constexpr std::array<std::uint8_t, 64> interleaved_order() {
   std::array<std::uint8_t, 64> order{};
   for (unsigned quarter = 0; quarter < 4; ++quarter)
@@ -163,7 +162,7 @@ QUERN_AVX512 __m512i plane_of(const std::uint8_t* plane, std::uint32_t leaves, _
   return _mm512_mask_blend_epi8(_mm512_movepi8_mask(numbers), lower, upper);
 }
 
-/// The values of 64 documents' leaves, eight documents a register.
+/// The leaf values of 64 documents, eight per register.
 using Values = std::array<__m512d, 8>;
 
 QUERN_AVX512 Values values_by_planes(const TreeProgram& program, const StepTree& tree, __m512i low) {
@@ -176,7 +175,7 @@ QUERN_AVX512 Values values_by_planes(const TreeProgram& program, const StepTree&
     pairs[i] = _mm512_unpacklo_epi8(parts[2 * i], parts[2 * i + 1]);
     pairs[4 + i] = _mm512_unpackhi_epi8(parts[2 * i], parts[2 * i + 1]);
   }
-  // Of each half of the documents: lower and upper four bytes.
+  // Lower and upper four bytes of each half of the documents.
   for (unsigned half = 0; half < 2; ++half)
     for (unsigned i = 0; i < 2; ++i) {
       fours[4 * half + i] = _mm512_unpacklo_epi16(pairs[4 * half + 2 * i], pairs[4 * half + 2 * i + 1]);
@@ -248,7 +247,7 @@ QUERN_AVX512 void store_some(const TreeProgram& program, std::uint64_t first, st
 
 QUERN_AVX512 void add_trees(const TreeProgram& program, std::uint64_t first, std::uint64_t end,
                             const std::int8_t* ranks, unsigned documents, const TreeSums& sums) {
-  if (documents <= 32)  // for which registers of that length are faster
+  if (documents <= 32)  // for which shorter registers are faster
     avx2_ranker_kernels.add_trees(program, first, end, ranks, documents, sums);
   else if (documents <= 64)
     add_some<1>(program, first, end, ranks, sums);
@@ -258,7 +257,7 @@ QUERN_AVX512 void add_trees(const TreeProgram& program, std::uint64_t first, std
 
 QUERN_AVX512 void store_trees(const TreeProgram& program, std::uint64_t first, std::uint64_t end,
                               const std::int8_t* ranks, unsigned documents, float* leaves) {
-  if (documents <= 32)  // for which registers of that length are faster
+  if (documents <= 32)  // for which shorter registers are faster
     avx2_ranker_kernels.store_trees(program, first, end, ranks, documents, leaves);
   else if (documents <= 64)
     store_some<1>(program, first, end, ranks, leaves);
@@ -266,7 +265,7 @@ QUERN_AVX512 void store_trees(const TreeProgram& program, std::uint64_t first, s
     store_some<2>(program, first, end, ranks, leaves);
 }
 
-// Layers: some outputs of 32 documents at a time stay in registers.
+// Layers: keeps some outputs of 32 documents at a time in registers.
 
 template <unsigned outputs>
 QUERN_AVX512 void sum_outputs(const DenseBlock& block, std::size_t first, unsigned from) {

@@ -7,7 +7,7 @@
 namespace quern {
 namespace {
 
-/// Documents at a time: for each step, a byte that is 0xff or 0 says of each whether it comes by.
+/// Documents at a time: for each step, a byte of 0xff or 0 per document marks whether it reaches the step.
 constexpr unsigned lanes = 32;
 using Lanes = std::array<std::uint8_t, lanes>;
 using Reached = std::array<Lanes, max_step_leaves + 1>;
@@ -29,7 +29,7 @@ void take_step(const TreeStep& step, const std::int8_t* ranks, const Lanes& here
   }
 }
 
-/// What 32 documents reach.
+/// Leaf numbers of 32 documents.
 struct LeafNumbers {
   Lanes low{}, high{};
 };
@@ -53,7 +53,7 @@ void find_leaves(const TreeProgram& program, const StepTree& tree, const std::in
   }
 }
 
-/// Calls what(place of the tree, place of the document, leaf).
+/// Calls what(tree, document, leaf value).
 template <class What>
 void for_each_leaf(const TreeProgram& program, std::uint64_t first, std::uint64_t end, const std::int8_t* ranks,
                    unsigned documents, What what) {

@@ -19,20 +19,20 @@ NetworkEvaluator::NetworkEvaluator(const NetworkModel& model, SimdLevel level)
 }
 
 std::unique_ptr<NetworkEvaluator::Rows> NetworkEvaluator::make_rows() const {
-  std::size_t most = 1;
-  for (const DenseLayer& layer : layers_) most = std::max<std::size_t>(most, layer.outputs);
+  std::size_t max_outputs = 1;
+  for (const DenseLayer& layer : layers_) max_outputs = std::max<std::size_t>(max_outputs, layer.outputs);
   auto rows = std::make_unique<Rows>();
   rows->inputs.resize(std::size_t{layers_.front().inputs} * documents_per_block);
-  rows->neurons.resize(most * documents_per_block);
-  rows->next_neurons.resize(most * documents_per_block);
+  rows->neurons.resize(max_outputs * documents_per_block);
+  rows->next_neurons.resize(max_outputs * documents_per_block);
   return rows;
 }
 
 void NetworkEvaluator::score(const FeatureColumns& features, std::span<double> scores, StageClock& clock) const {
   const auto rows = rows_.borrow();
   for (std::size_t first = 0; first < features.documents; first += documents_per_block) {
-    const std::size_t some = std::min<std::size_t>(documents_per_block, features.documents - first);
-    score_block({features.values + first, some, features.stride}, scores.subspan(first, some), *rows, clock);
+    const std::size_t documents = std::min<std::size_t>(documents_per_block, features.documents - first);
+    score_block({features.values + first, documents, features.stride}, scores.subspan(first, documents), *rows, clock);
   }
 }
 

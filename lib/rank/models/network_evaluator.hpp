@@ -11,16 +11,16 @@
 
 namespace quern {
 
-/// A network over blocks of documents: each input, and each neuron, is a row of documents_per_block values.
+/// Evaluates a network over blocks of documents: each input and each neuron is a row of documents_per_block values.
 class NetworkEvaluator {
  public:
-  /// check_model() must have passed the model.
+  /// The model must pass check_model().
   NetworkEvaluator(const NetworkModel& model, SimdLevel level);
 
   void score(const FeatureColumns& features, std::span<double> scores, StageClock& clock) const;
 
  private:
-  /// A block's rows: inputs, and the neurons of two layers.
+  /// A block's rows: inputs and the neurons of two layers.
   struct Rows {
     std::vector<float> inputs, neurons, next_neurons;
   };
@@ -30,10 +30,10 @@ class NetworkEvaluator {
 
   const RankerKernels& kernels_;
   std::vector<Transformation> transformations_;
-  std::vector<FreeFunction> functions_;  ///< by transformation; of free-form ones
+  std::vector<FreeFunction> functions_;  ///< by transformation; set for free-form ones
   TreeEvaluator trees_;
   std::vector<DenseLayer> layers_;
-  /// Of a megabyte, which takes longer to get from the system than a few documents take.
+  /// Pooled, since allocating a megabyte takes longer than scoring a few documents.
   mutable SparePool<Rows> rows_;
 };
 

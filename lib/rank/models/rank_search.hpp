@@ -5,7 +5,7 @@
 
 namespace quern {
 
-/// A value's rank in a column, less rank_bias.
+/// A value's rank in a column, minus rank_bias.
 inline std::int8_t rank_of(const RankColumn& column, const float* table, float value) {
   if (value != value) return column.missing;
   std::uint32_t place = 1;

@@ -11,7 +11,7 @@
 namespace quern {
 namespace {
 
-/// Terms over blocks of documents: each document's sum has its own order.
+/// Evaluates a linear model by blocks of documents; each document's sum keeps the model's order.
 class LinearEvaluator {
  public:
   LinearEvaluator(const LinearModel& model, SimdLevel) : model_(model) {}
@@ -19,13 +19,13 @@ class LinearEvaluator {
   void score(const FeatureColumns& features, std::span<double> scores, StageClock& clock) const {
     std::array<double, documents_per_block> sums;
     for (std::size_t first = 0; first < features.documents; first += sums.size()) {
-      const std::size_t some = std::min(sums.size(), features.documents - first);
+      const std::size_t documents = std::min(sums.size(), features.documents - first);
       sums.fill(model_.intercept);
       for (const LinearModel::Term& term : model_.terms) {
         const float* const values = features.column(term.feature) + first;
-        for (std::size_t d = 0; d < some; ++d) sums[d] += term.weight * linear_input(values[d]);
+        for (std::size_t d = 0; d < documents; ++d) sums[d] += term.weight * linear_input(values[d]);
       }
-      for (std::size_t d = 0; d < some; ++d) scores[first + d] = settled(sums[d]);
+      for (std::size_t d = 0; d < documents; ++d) scores[first + d] = settled(sums[d]);
     }
     clock.end(&RankerStages::layers);
   }

@@ -12,33 +12,33 @@
 
 namespace quern {
 
-/// Where the time of scoring goes, in seconds of one thread's processor time.
+/// Scoring time by stage, in seconds of one thread's processor time.
 struct RankerStages {
-  double inputs = 0;  ///< transformations of features, and making them ready for trees
+  double inputs = 0;  ///< transformations of features, and ranks for trees
   double trees = 0;
-  double layers = 0;  ///< of networks; of linear models the sum
+  double layers = 0;  ///< layers of networks; sums of linear models
 };
 
-/// A model that is ready to score documents on the CPU. Many threads may score at once.
+/// A model ready to score documents on the CPU. Thread-safe.
 class Ranker {
  public:
   virtual ~Ranker() = default;
-  /// Fills scores[d] for each document d; `features` has a column for each of RankerModel::features. The scores have
-  /// the same bits whatever the processor, and however documents are divided among calls.
+  /// Fills scores[d] for each document d; `features` has a column for each of RankerModel::features. The scores' bits
+  /// depend neither on the processor nor on how documents are divided among calls.
   virtual void score(const FeatureColumns& features, std::span<double> scores) const = 0;
-  /// The same, and adds the time of each stage to `stages`. Rankers without stages add nothing.
+  /// Also adds the time of each stage to `stages`. Rankers without stages add nothing.
   virtual void score(const FeatureColumns& features, std::span<double> scores, RankerStages& stages) const;
 };
 
-/// Prepares a model for fast evaluation, with the loops of simd_level(). Throws InvalidArgument if it names a function
-/// that does not exist, or contradicts itself (check_model()).
+/// Prepares a model for fast evaluation with the kernels of simd_level(). Throws InvalidArgument if it names an unknown
+/// function or fails check_model().
 std::unique_ptr<Ranker> make_ranker(const RankerModel& model);
 
-/// The same scores by following each tree from its root, document by document, for tests and benchmarks: what fast
-/// evaluation is compared with.
+/// A reference for tests and benchmarks: computes the same scores by following each tree from its root, document by
+/// document.
 std::unique_ptr<Ranker> make_plain_ranker(const RankerModel& model);
 
-/// Adds this thread's processor time since the last stage's end to a stage; does nothing without stages.
+/// Adds this thread's processor time since the end of the last stage to a stage; does nothing without stages.
 class StageClock {
  public:
   explicit StageClock(RankerStages* stages) : stages_(stages), last_(stages == nullptr ? 0 : now()) {}
@@ -61,13 +61,13 @@ class StageClock {
   double last_;
 };
 
-/// Fewer documents than these are no work for a thread.
+/// Minimum documents worth a thread.
 inline constexpr std::size_t min_documents_per_thread = 64;
 
-/// Scores with documents divided among `threads` threads: the scores of one call.
+/// Scores documents on `threads` threads, with the same results as one call of score().
 inline void score_on_threads(const Ranker& ranker, const FeatureColumns& features, std::span<double> scores,
                              unsigned threads) {
-  // Parts begin where a thread's loads are whole groups of documents.
+  // Ranges begin at whole groups of documents.
   constexpr std::size_t unit = min_documents_per_thread;
   static_assert(unit % FeatureColumns::documents_per_group == 0);
   const std::size_t units = (features.documents + unit - 1) / unit;

@@ -3,7 +3,7 @@
 namespace quern {
 namespace {
 
-/// Loops with one function each, of which compilers compute many values at once (cmake/layers.cmake has the flag).
+/// One loop per function, so that compilers vectorize it (the flag is in cmake/layers.cmake).
 template <class Function>
 void transform_each(std::span<const float> values, float* out, Function function) {
   for (std::size_t d = 0; d < values.size(); ++d) out[d] = function(values[d]);

@@ -8,11 +8,11 @@
 #include "quern/core/natural_log.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"
 
-/// A network's inputs made of features, and its activations: one definition for the CPU and GPUs, in float32, each
-/// operation rounded once.
+/// Transformations of features into a network's inputs, and activations: one definition for the CPU and GPUs, in
+/// float32, with each operation rounded once.
 namespace quern {
 
-/// The functions of free-form transformations, of a feature's value x and the parameters p1 and p2.
+/// Functions for free-form transformations of a feature's value x, with the parameters p1 and p2.
 enum class FreeFunction : std::uint8_t {
   square,
   root,
@@ -26,7 +26,7 @@ enum class FreeFunction : std::uint8_t {
   tanh,
 };
 
-/// The registry of them.
+/// The registry of free functions.
 inline constexpr NamedValue<FreeFunction> all_free_functions[] = {
     {"square", FreeFunction::square, "x² · p1 + p2"},
     {"root", FreeFunction::root, "√x · p1 + p2; negative x count as 0"},
@@ -40,12 +40,11 @@ inline constexpr NamedValue<FreeFunction> all_free_functions[] = {
     {"tanh", FreeFunction::tanh, "tanh(x · p1 + p2)"},
 };
 
-/// Throws InvalidArgument, with all names, if there is no such function.
+/// Throws InvalidArgument, listing all names, if there is no such function.
 inline FreeFunction free_function_named(std::string_view name) {
   return find_named(all_free_functions, name, "function of rankers").value;
 }
 
-/// p1 and p2 of a transformation.
 struct Parameters {
   float p1 = 1, p2 = 0;
 };
@@ -83,7 +82,7 @@ constexpr float apply_log_linear(float x, Parameters p) { return log_of_next(x) 
 /// NaN is in no bucket.
 constexpr float apply_bucket(float x, Parameters p) { return x >= p.p1 && x < p.p2 ? 1.0f : 0.0f; }
 
-/// An activation of a neuron's sum. NaN becomes 0 by relu, and stays otherwise.
+/// Applies an activation to a neuron's sum. relu turns NaN into 0; the others keep it.
 constexpr float activate(Activation activation, float x) {
   switch (activation) {
     case Activation::relu:
@@ -97,7 +96,7 @@ constexpr float activate(Activation activation, float x) {
   }
 }
 
-/// out[d] is the transformation of values[d]. `function` is that of free-form ones.
+/// Writes the transformation of values[d] to out[d]. `function` applies to free-form transformations.
 void transform(const Transformation& transformation, FreeFunction function, std::span<const float> values, float* out);
 /// Applies an activation to each value.
 void activate_all(Activation activation, std::span<float> values);

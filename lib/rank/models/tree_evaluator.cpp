@@ -6,11 +6,11 @@
 namespace quern {
 namespace {
 
-/// Bytes of a run's steps and leaves, and of a chunk's ranks: together they leave room in a second-level cache of 1 MB.
+/// Maximum bytes of a run's steps and leaves, and of a chunk's ranks: together they leave room in an L2 cache of 1 MB.
 constexpr std::size_t run_bytes = std::size_t{256} << 10, chunk_bytes = std::size_t{256} << 10;
 constexpr std::size_t max_blocks_per_chunk = 16;
 
-/// For fewer documents of a block, going from root to leaf is faster than taking all steps.
+/// With fewer documents in a block, walking from root to leaf is faster than taking all steps.
 constexpr std::size_t min_step_documents = 6;
 
 /// Sums of a block's documents.
@@ -18,19 +18,19 @@ struct alignas(64) BlockSums {
   std::array<double, documents_per_block> values;
 };
 
-/// Documents of `features` from one on.
+/// `documents` documents of `features`, from `first` on.
 FeatureColumns part_of(const FeatureColumns& features, std::size_t first, std::size_t documents) {
   return {features.values + first, documents, features.stride};
 }
 
 std::size_t round_up(std::size_t documents, std::size_t unit) { return (documents + unit - 1) / unit * unit; }
 
-/// What a tree takes in the cache.
+/// Bytes of a tree in the cache.
 std::size_t bytes_of(const StepTree& tree) { return sizeof(StepTree) + 16 * std::size_t{tree.leaves}; }
 
 }  // namespace
 
-/// Some documents with the trees' inputs, and these inputs' ranks.
+/// Some documents, with the trees' inputs and their ranks.
 class TreeEvaluator::Chunk {
  public:
   Chunk(const TreeEvaluator& owner, const FeatureColumns& features)
@@ -51,7 +51,7 @@ class TreeEvaluator::Chunk {
     return std::min<std::size_t>(documents_per_block, documents_ - block * documents_per_block);
   }
   const std::int8_t* ranks_of(std::size_t block) const { return ranks_.data() + place(block, 0); }
-  /// By input, the values of the documents; null where no tree reads it.
+  /// The documents' values by input; null for inputs that no tree reads.
   std::span<const float* const> inputs() const { return inputs_; }
 
  private:
@@ -59,7 +59,7 @@ class TreeEvaluator::Chunk {
     return (block * columns_ + column) * documents_per_block;
   }
 
-  /// Takes features as they are where inputs have their values, and computes the other inputs.
+  /// Uses features directly as inputs where possible, and computes the other inputs.
   void find_inputs(const TreeEvaluator& owner, const FeatureColumns& features) {
     const std::vector<std::uint32_t>& used = owner.program_.used_inputs;
     const std::size_t stride = round_up(documents_, FeatureColumns::documents_per_group);
@@ -126,8 +126,8 @@ std::size_t TreeEvaluator::chunk_documents() const {
 void TreeEvaluator::score(const FeatureColumns& features, std::span<double> scores, StageClock& clock) const {
   const std::size_t step = chunk_documents();
   for (std::size_t first = 0; first < features.documents; first += step) {
-    const std::size_t some = std::min(step, features.documents - first);
-    score_chunk(part_of(features, first, some), scores.subspan(first, some), clock);
+    const std::size_t documents = std::min(step, features.documents - first);
+    score_chunk(part_of(features, first, documents), scores.subspan(first, documents), clock);
   }
 }
 
@@ -202,7 +202,7 @@ namespace {
 /// Trees at a time: their loads don't wait for each other.
 constexpr std::size_t walks_together = 8;
 
-/// A document's way through one tree.
+/// A document's path through one tree.
 struct Walk {
   const TreeStep* steps = nullptr;
   std::uint32_t at = 0;
@@ -212,14 +212,14 @@ struct Walk {
   bool go(const std::int8_t* ranks) {
     const TreeStep& step = steps[at];
     const bool right = ranks[std::size_t{step.column} * documents_per_block] > step.threshold;
-    // Without a branch, which would often be predicted wrongly.
+    // Branchless, since the direction is unpredictable.
     low = static_cast<std::uint8_t>(low + (step.delta & -static_cast<int>(right)));
     at = step.children[right ? 1 : 0];
     return right;
   }
 };
 
-/// A tree whose leaves have numbers of two bytes.
+/// Walks a tree with two-byte leaf numbers.
 double walk_wide(const TreeProgram& program, const StepTree& tree, const std::int8_t* ranks) {
   Walk walk = {program.steps_of(tree)};
   while (walk.at < tree.steps) {
@@ -232,14 +232,14 @@ double walk_wide(const TreeProgram& program, const StepTree& tree, const std::in
 
 void walk_some(const TreeProgram& program, std::uint64_t first, const std::int8_t* ranks, std::span<double> leaves) {
   std::array<Walk, walks_together> walks;
-  bool going = false;  // there are no ranks if all trees of the program are leaves
+  bool going = false;  // a program whose trees are all single leaves has no ranks
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     const StepTree& tree = program.trees[first + i];
-    // One with numbers of two bytes goes by itself, below.
+    // Trees with two-byte leaf numbers are walked separately below.
     walks[i] = {program.steps_of(tree), tree.wide != 0 ? tree.steps : 0u};
     going |= walks[i].at < tree.steps;
   }
-  // Those that have come to their leaf stay there.
+  // Walks that have reached their leaf stay there.
   while (going) {
     going = false;
     for (std::size_t i = 0; i < leaves.size(); ++i) {

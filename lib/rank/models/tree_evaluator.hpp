@@ -14,24 +14,24 @@
 
 namespace quern {
 
-/// Trees over many documents: ranks of features first, then trees in groups that stay in the cache while blocks of
-/// documents go by.
+/// Evaluates trees over many documents: computes the ranks of features first, then processes blocks of documents with
+/// runs of trees that stay in the cache.
 class TreeEvaluator {
  public:
-  /// check_model() must have passed the trees.
+  /// The trees must pass check_model().
   TreeEvaluator(const TreeEnsemble& trees, SimdLevel level);
 
-  /// Fills scores[d] with the sums of the documents' leaves, as TreeEnsemble says.
+  /// Fills scores[d] with the sums of the documents' leaves, in the way that TreeEnsemble defines.
   void score(const FeatureColumns& features, std::span<double> scores, StageClock& clock) const;
 
-  /// Writes the leaves of documents_per_block documents at most as float32: documents_per_block values for each tree,
-  /// of which the rest may be anything.
+  /// Writes the leaves of up to documents_per_block documents as float32: documents_per_block values per tree; those
+  /// past the documents are arbitrary.
   void store(const FeatureColumns& block, float* leaves, StageClock& clock) const;
 
  private:
   class Chunk;
 
-  /// Consecutive trees that are evaluated together.
+  /// Consecutive trees evaluated together.
   struct Run {
     std::uint64_t first = 0, end = 0;
     bool walked = false;
@@ -52,23 +52,23 @@ class TreeEvaluator {
   std::size_t groups_;
 };
 
-// Trees for few documents, or with very many nodes: from root to leaf, document by document.
+// Walks from root to leaf, for few documents or very large trees.
 
-/// The leaves of one document, whose ranks begin at `ranks` and are documents_per_block apart, in the trees
-/// [first, first + leaves.size()), which have steps.
+/// Finds the leaves of one document in the trees [first, first + leaves.size()), which have steps. The document's ranks
+/// begin at `ranks` and are documents_per_block apart.
 void walk_steps(const TreeProgram& program, std::uint64_t first, const std::int8_t* ranks, std::span<double> leaves);
 
-/// The leaf of one document in a tree without steps; values[i] are those of input i by document.
+/// The leaf of one document in a tree without steps; values[i] are the documents' values of input i.
 double walk_nodes(const TreeProgram& program, std::uint64_t tree, std::span<const float* const> values,
                   std::size_t document);
 
-// What trees and linear models read, for the CPU and GPUs.
+// Inputs of trees and linear models, for the CPU and GPUs.
 
-/// Whether a feature's value, cut to an integer, is one of these categories, which rise.
+/// Whether a feature's value, truncated to an integer, is one of the ascending categories.
 constexpr bool is_in_categories(const std::uint32_t* categories, std::size_t count, float x) {
   if (!(x > -1.0f && x < 4294967296.0f)) return false;
   const auto wanted = static_cast<std::uint32_t>(x);
-  // Not by std::binary_search(), which gives wrong results in kernels (CUDA 13).
+  // Not std::binary_search(), which gives wrong results in kernels (CUDA 13).
   std::size_t begin = 0, end = count;
   while (begin < end) {
     const std::size_t middle = begin + (end - begin) / 2;
@@ -82,7 +82,7 @@ constexpr bool is_in_categories(const std::uint32_t* categories, std::size_t cou
   return false;
 }
 
-/// What a tree reads where a feature has the value x; NaN if that is missing. `categories` are those of in_categories.
+/// The input of a tree for a feature's value x; NaN if it is missing. `categories` are for in_categories.
 constexpr float input_value(TreeInputKind kind, const std::uint32_t* categories, std::size_t count, float x) {
   switch (kind) {
     case TreeInputKind::zero_missing:
@@ -100,15 +100,15 @@ inline float input_value(const TreeInput& input, float x) {
   return input_value(input.kind, input.categories.data(), input.categories.size(), x);
 }
 
-/// Whether a document with this value of a node's input, NaN if it is missing, goes left.
+/// Whether a document with this value of a node's input (NaN: missing) goes left.
 constexpr bool goes_left(float value, float threshold, bool missing_left) {
   return value <= threshold || (missing_left && value != value);
 }
 
-/// What a linear model reads where a feature has the value x: 0 if that is missing.
+/// The input of a linear model for a feature's value x: 0 if it is missing.
 constexpr double linear_input(float x) { return x == x ? static_cast<double>(x) : 0.0; }
 
-/// A score as rankers return it: NaN has one sign and no contents, which processors choose differently.
+/// Normalizes NaN, whose sign and payload differ between processors.
 constexpr double settled(double score) { return score == score ? score : std::numeric_limits<double>::quiet_NaN(); }
 
 }  // namespace quern

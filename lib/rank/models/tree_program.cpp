@@ -8,26 +8,27 @@
 namespace quern {
 namespace {
 
-/// The thresholds with which one input is compared, by the side to which missing values go.
+/// The thresholds of one input, by the side to which missing values go.
 struct Thresholds {
   std::vector<float> values;
   std::uint32_t first_column = 0;
 };
 
-/// Numbers behind a small table that are read with it.
+/// Numbers past a small table that are read with it.
 constexpr std::size_t table_over_read = 16;
 
 constexpr std::size_t max_columns = std::size_t{1} << 16, thresholds_per_column = 255;
 
-/// A place in the table of Thresholds.
+/// The index of a node's Thresholds.
 std::size_t thresholds_place(const TreeEnsemble& trees, const TreeNode& node) {
   const TreeInputKind kind = trees.inputs[node.input].kind;
-  // What can't be missing needs one side only.
+  // Values that can't be missing need one side only.
   const bool can_miss = kind != TreeInputKind::nan_is_zero;
   return 2 * std::size_t{node.input} + (can_miss && node.missing_left ? 1 : 0);
 }
 
-/// Puts rising thresholds in the order in which binary search meets them: those below entry i come from `next` on.
+/// Arranges ascending thresholds in the order of a binary search: fills entry i and those below it, from
+/// thresholds[next] on.
 void fill_search_table(std::span<const float> rising, std::span<float> table, std::size_t i, std::size_t& next) {
   if (i >= table.size()) return;
   fill_search_table(rising, table, 2 * i, next);
@@ -84,7 +85,7 @@ class ProgramMaker {
     }
   }
 
-  /// False if they are more than steps can name.
+  /// False if there are more columns than steps can refer to.
   bool add_columns() {
     std::size_t count = 0;
     for (const Thresholds& all : thresholds_)
@@ -138,14 +139,14 @@ class ProgramMaker {
     program_.steps.resize(made.first_step + nodes.size() + 1);
     program_.high_deltas.resize(made.first_high + made.wide);
     for (std::size_t i = 0; i < nodes.size(); ++i) put_step(nodes[i], deltas_[i], places, places[i], made);
-    // Walks that have come to a leaf stay here: no rank is greater.
+    // Walks that have reached a leaf stay here: no rank is greater than 127.
     program_.steps.back() = {0, 127, 0, {made.steps, made.steps}};
     if (with_planes_ && made.leaves <= 256) add_planes(made);
   }
 
   /// Numbers the leaves from left to right, and finds each node's delta.
   void measure(std::span<const TreeNode> nodes, StepTree& made) {
-    // Leaves below a node, and the first of them.
+    // The number of leaves below each node, and the first of them.
     std::vector<std::uint32_t> below(nodes.size()), first(nodes.size());
     const auto leaves_below = [&](std::int32_t child) {
       return child < 0 ? 1 : below[static_cast<std::size_t>(child)];
@@ -172,8 +173,8 @@ class ProgramMaker {
     return (((to >> 8) - (from >> 8)) & 0xff) << 8 | ((to - from) & 0xff);
   }
 
-  /// Which step each node becomes: first those that change the upper byte, or have a descendant that does, then those
-  /// with children, then those that have leaves only; within each kind in the order of the nodes, parents first.
+  /// The step number of each node: first nodes that change the upper byte of leaf numbers or have a descendant that
+  /// does, then those with inner children, then those with leaves only; each kind in the order of nodes, parents first.
   std::vector<std::uint16_t> order(std::span<const TreeNode> nodes, StepTree& made) {
     std::vector<std::uint8_t> kinds(nodes.size());
     for (std::size_t i = nodes.size(); i-- > 0;) {
@@ -225,7 +226,7 @@ class ProgramMaker {
   bool with_planes_;
   TreeProgram program_;
   std::vector<Thresholds> thresholds_;
-  std::vector<std::uint32_t> deltas_;  ///< of the tree at hand, by node
+  std::vector<std::uint32_t> deltas_;  ///< of the current tree, by node
 };
 
 }  // namespace

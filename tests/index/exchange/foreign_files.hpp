@@ -8,7 +8,7 @@
 
 #include "inverted_model.hpp"
 
-/// Foreign files in memory, made by our writers and read by our readers.
+/// Foreign files in memory, written by our writers and read by our readers.
 namespace quern::testing {
 
 inline std::string content_of(const File& file) {
@@ -26,7 +26,7 @@ inline std::string ciff_of(const InvertedModel& model, const std::string& folder
 
 inline InvertedModel read_ciff_text(const std::string& bytes) {
   InvertedModel model;
-  read_ciff(*ByteSource::of_memory("test.ciff", bytes), model);
+  read_ciff(*ByteSource::from_memory("test.ciff", bytes), model);
   return model;
 }
 
@@ -46,7 +46,7 @@ inline Ds2iParts ds2i_of(const InvertedModel& model, const std::string& folder) 
 inline InvertedModel read_ds2i_parts(const Ds2iParts& parts) {
   std::array<std::unique_ptr<ByteSource>, 5> sources;
   for (std::size_t i = 0; i < parts.size(); ++i)
-    sources[i] = ByteSource::of_memory(std::string("test") + ds2i_endings[i], parts[i]);
+    sources[i] = ByteSource::from_memory(std::string("test") + ds2i_endings[i], parts[i]);
   InvertedModel model;
   read_ds2i({*sources[0], *sources[1], *sources[2], *sources[3], *sources[4]}, model);
   return model;

@@ -8,7 +8,7 @@
 
 namespace quern::testing {
 
-/// An inverted file in memory: also a sink that keeps all it is given, in the order in which it came.
+/// An inverted file in memory; also a sink that stores everything in order of arrival.
 struct InvertedModel : InvertedSink {
   struct List {
     std::string term;
@@ -44,14 +44,14 @@ struct InvertedModel : InvertedSink {
   std::vector<std::pair<docid_t, freq_t>> open_;
 };
 
-/// Lists of all lengths in no order of their terms; lengths are the sums of the frequencies.
+/// Lists of all lengths in random term order; document lengths are the sums of the frequencies.
 inline InvertedModel random_inverted(std::uint64_t seed, std::uint64_t documents, std::uint64_t terms) {
   RandomBits random(seed);
   InvertedModel model;
   for (std::uint64_t i = 0; i < documents; ++i)
     model.documents.emplace_back("doc " + std::to_string(random.below(10 * documents)), 0);
   for (std::uint64_t i = 0; i < terms; ++i) {
-    // A factor that is prime to 1,000,003 mixes the order of the terms, and keeps them distinct.
+    // A factor coprime to 1,000,003 shuffles the terms and keeps them distinct.
     InvertedModel::List list{"t" + std::to_string(i * 611953 % 1000003), {}};
     const std::uint64_t one_in = 1 + random.below(1 + random.below(documents));
     for (docid_t docid = 0; docid < documents; ++docid) {

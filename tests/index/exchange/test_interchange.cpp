@@ -116,7 +116,7 @@ TEST_CASE("more terms than memory holds are sorted on disk", "[interchange]") {
   }
   for (docid_t docid = 0; docid < 2000; ++docid) store.add_posting(docid, 2);
   store.end_list("everywhere");
-  // Many terms of one posting each, longer together than the memory.
+  // Many terms of one posting each, which together exceed the memory.
   for (int i = 0; i < 6000; ++i) {
     store.add_posting(static_cast<docid_t>(i % 2000), 1);
     store.end_list("many " + std::to_string(i * 7919 % 6000));
@@ -171,7 +171,7 @@ TEST_CASE("lengths that are not the sums of frequencies are kept and declared", 
   const Pipeline pipeline;
   InvertedModel model = random_inverted(11, 50, 20);
   model.documents[49].second += 1;
-  model.counts.total_tokens = 0;  // not said: the sum of the lengths
+  model.counts.total_tokens = 0;  // unknown: the sum of the lengths
   const IndexReader index = Pipeline::open_index(import_model(pipeline, model));
   CHECK(index.manifest().lengths == Lengths::lossy);
   CHECK(index.length(49) == model.documents[49].second);

@@ -30,7 +30,7 @@ inline std::string site_words(RandomBits& random, std::uint64_t most) {
   return text;
 }
 
-/// Pages that link to each other, to themselves and to others; some have no URL, some share one, some are long.
+/// Pages that link to each other, to themselves and outside; some have no URL, some share one, some are long.
 inline std::vector<ModelPage> random_site(std::uint64_t seed, std::size_t count) {
   RandomBits random(seed);
   std::vector<ModelPage> pages(count);
@@ -82,7 +82,7 @@ inline IndexedSite index_site(Pipeline& pipeline, const CollectionReader& collec
 }
 
 inline ForwardReader open_forward(const StageFile& file) {
-  return ForwardReader(ContainerReader(file, FileKind::forward, forward_version));
+  return ForwardReader(ContainerReader(file, FileKind::forward));
 }
 
 }  // namespace quern::testing

@@ -14,10 +14,10 @@ namespace {
 
 using namespace testing;
 
-/// A document as text: streams with their tokens, | where a phrase ends.
+/// A document as text: streams with their tokens, with | for phrase ends.
 using Streams = std::array<std::string, num_document_streams>;
 
-/// The streams that the collection itself has, by its documents, read piece by piece.
+/// The collection's streams by document, read piece by piece.
 std::vector<Streams> streams_of(const CollectionReader& collection) {
   std::vector<std::string> terms;
   LexiconScan lexicon = collection.lexicon();
@@ -147,10 +147,9 @@ TEST_CASE("damage in a forward file is found, and reading it bears any bytes", "
     auto& [name, bytes] = damaged[random.below(damaged.size() - 1)];
     bytes[random.below(bytes.size())] ^= static_cast<std::uint8_t>(1 + random.below(255));
     INFO(round << ": section " << name);
-    const auto container =
-        shared(container_file(pipeline.resources.tmp_folder, FileKind::forward, forward_version, damaged));
+    const auto container = shared(container_file(pipeline.resources.tmp_folder, FileKind::forward, damaged));
     try {
-      const ForwardReader forward(ContainerReader(container, FileKind::forward, forward_version));
+      const ForwardReader forward(ContainerReader(container, FileKind::forward));
       for (docid_t docid = 0; docid < forward.num_documents(); ++docid) {
         try {
           for_each_token(forward, index, docid, [](DocumentStream, std::string_view) {});
@@ -162,7 +161,7 @@ TEST_CASE("damage in a forward file is found, and reading it bears any bytes", "
       ++found;
     }
   }
-  // What is left are other terms in the places of known ones, and other numbers of links.
+  // The rest replaces terms or changes numbers of links.
   CHECK(found > rounds / 8);
 }
 

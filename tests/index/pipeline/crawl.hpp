@@ -2,10 +2,10 @@
 #include <string>
 #include <string_view>
 
-/// Records of crawls, as Common Crawl writes them.
+/// Crawl records in Common Crawl's form.
 namespace quern::testing {
 
-/// A record with its length.
+/// A record with a matching length.
 inline std::string crawl_record(std::string_view type, std::string_view id, std::string_view header,
                                 std::string_view block) {
   return "WARC/1.0\r\nWARC-Type: " + std::string(type) + "\r\nWARC-Record-ID: <urn:uuid:" + std::string(id) + ">\r\n" +
@@ -28,7 +28,7 @@ inline std::string crawled_page(std::string_view id, std::string_view text, std:
                       "HTTP/1.1 " + std::string(status) + "\r\nContent-Type: text/html\r\n\r\n<p>" + std::string(text));
 }
 
-/// The metadata of a page, which name its languages.
+/// A page's metadata with its languages.
 inline std::string crawled_metadata(std::string_view page_id, std::string_view language) {
   return crawl_record(
       "metadata", "m-" + std::string(page_id),

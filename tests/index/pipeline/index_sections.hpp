@@ -7,12 +7,12 @@
 
 #include "index/pipeline/pipeline.hpp"
 
-/// An index taken apart, so that tests can damage it behind the back of its checksums.
+/// An index split into sections, so that tests can damage it and recompute its checksums.
 namespace quern::testing {
 
 class IndexSections {
  public:
-  explicit IndexSections(const ContainerReader& container) : version_{container.version(), container.version()} {
+  explicit IndexSections(const ContainerReader& container) {
     for (const SectionInfo& section : container.sections()) {
       const ByteView bytes = container.view(section.name);
       sections_.emplace_back(section.name, Bytes(bytes.begin(), bytes.end()));
@@ -24,17 +24,16 @@ class IndexSections {
       if (section == name) return bytes;
     throw Error("no section " + std::string(name));
   }
-  /// An index of the sections as they stand now, with checksums made anew. Throws as opening it does.
+  /// Opens an index of the current sections, with new checksums. Throws like opening.
   IndexReader open(const Pipeline& pipeline) const {
     const StageFile file = pipeline.new_file();
-    ContainerWriter writer(*file, FileKind::index, version_);
+    ContainerWriter writer(*file, FileKind::index);
     for (const auto& [name, bytes] : sections_) writer.add_section(name, bytes);
     writer.finish();
     return Pipeline::open_index(file);
   }
 
  private:
-  FormatVersions version_;
   std::vector<std::pair<std::string, Bytes>> sections_;
 };
 

@@ -9,8 +9,8 @@
 
 #include "index/pipeline/random_corpus.hpp"
 
-/// What an index must hold and find, worked out in the plainest way from the documents' tokens: no code of the library
-/// but its result type.
+/// A reference for an index's contents and results, computed naively from the documents' tokens. Uses no library code
+/// except its result type.
 namespace quern::testing {
 
 struct ModelPosting {
@@ -22,14 +22,14 @@ struct ModelPosting {
 struct ModelScoring {
   double k1 = 1.2, b = 0.75;
   bool robertson = false;
-  unsigned quantize_bits = 0;        ///< scores are sums of integers of so many bits; 0: exact ones
-  std::vector<float> pagerank = {};  ///< by docID; empty: scores know none
-  double alpha = 0;                  ///< its share
+  unsigned quantize_bits = 0;        ///< scores are sums of integers of this many bits; 0: exact scores
+  std::vector<float> pagerank = {};  ///< by docID; empty: not used in scores
+  double alpha = 0;                  ///< PageRank's share
 };
 
 class ModelIndex {
  public:
-  /// order[docID] is the document's place in `documents`.
+  /// order[docID] is the document's index in `documents`.
   ModelIndex(const std::vector<ModelDocument>& documents, std::span<const docid_t> order);
 
   const std::vector<const ModelDocument*>& documents() const { return documents_; }
@@ -37,11 +37,11 @@ class ModelIndex {
   std::uint64_t tokens() const { return tokens_; }
   std::uint64_t postings() const { return postings_; }
 
-  /// The weight of a term that stands `count` times in the query.
+  /// The weight of a term that occurs `count` times in the query.
   float weight(std::size_t df, int count, const ModelScoring& scoring = {}) const;
   /// The inverse document frequency.
   double idf(std::size_t df, const ModelScoring& scoring = {}) const;
-  /// The greatest part of all postings, for terms that stand once in the query.
+  /// The greatest term score of all postings, for terms that occur once in the query.
   float top_term_score(const ModelScoring& scoring = {}) const;
   /// f / (K_d + f), as float32.
   float term_score(const ModelPosting& posting, const ModelScoring& scoring = {}) const;

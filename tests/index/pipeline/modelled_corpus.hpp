@@ -7,7 +7,7 @@
 
 namespace quern::testing {
 
-/// Documents as a collection in an order, with the model of their index.
+/// An ordered collection of documents, with the reference model of its index.
 struct ModelledCorpus {
   ModelledCorpus(const Pipeline& pipeline, std::vector<ModelDocument> corpus, OrderBy by = OrderBy::natural,
                  std::uint64_t seed = 1)

@@ -16,7 +16,7 @@
 /// The stages from a corpus to an index, without the command line.
 namespace quern::testing {
 
-/// A file of a stage, without a name.
+/// An unnamed file of a stage.
 using StageFile = std::shared_ptr<File>;
 
 class Pipeline {
@@ -52,33 +52,29 @@ class Pipeline {
     return file;
   }
 
-  /// The texts of the index that build() made last, from the same collection and order.
+  /// Builds the texts of the last built index, from the same collection and order.
   StageFile texts(const CollectionReader& collection, const DocumentOrder& order) const {
     StageFile file = new_file();
     build_texts(collection, order, report.index_hash, resources, *file);
     return file;
   }
 
-  /// The same of kept fields.
+  /// Builds the kept fields of the last built index.
   StageFile fields(const CollectionReader& collection, const DocumentOrder& order) const {
     StageFile file = new_file();
     build_fields(collection, order, report.index_hash, resources, *file);
     return file;
   }
 
-  static TextsReader open_texts(const StageFile& file) {
-    return TextsReader(ContainerReader(file, FileKind::texts, texts_version));
-  }
+  static TextsReader open_texts(const StageFile& file) { return TextsReader(ContainerReader(file, FileKind::texts)); }
 
-  static IndexReader open_index(const StageFile& file) {
-    return IndexReader(ContainerReader(file, FileKind::index, index_version));
-  }
+  static IndexReader open_index(const StageFile& file) { return IndexReader(ContainerReader(file, FileKind::index)); }
 
   StageFile new_file() const { return std::make_shared<File>(File::anonymous(resources.tmp_folder)); }
 
   TemporaryFolder folder;
   Resources resources;
-  std::uint64_t batch_bytes = 4096;  ///< small, so that small corpora make many chunks
+  std::uint64_t batch_bytes = 4096;  ///< small, so that small corpora give many chunks
   ChunkLimits chunk_limits;
   bool store_text = false;
   std::vector<std::string> kept_fields;

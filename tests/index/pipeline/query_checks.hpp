@@ -7,7 +7,7 @@
 #include "catch.hpp"
 #include "index/pipeline/model_index.hpp"
 
-/// Comparisons of an engine's answers with those of the plain scorer: the same documents, the same bits.
+/// Compares an engine's results with the reference scorer's: equal documents and bit-equal scores.
 namespace quern::testing {
 
 inline std::vector<std::string> draw_query(RandomBits& random, const std::vector<std::string>& terms) {
@@ -30,7 +30,7 @@ inline std::vector<std::string> draw_query(RandomBits& random, const std::vector
   return query;
 }
 
-/// Queries of 1 to 6 terms, some unknown, some twice; the first few are odd ones.
+/// Queries of 1 to 6 terms, some unknown, some repeated; the first few are special cases.
 inline std::vector<std::vector<std::string>> draw_queries(std::uint64_t seed, const ModelIndex& model,
                                                           std::size_t count) {
   RandomBits random(seed);
@@ -57,7 +57,7 @@ inline void require_same(const std::vector<ScoredDocument>& found, const std::ve
   }
 }
 
-/// What an algorithm must find.
+/// The expected results of an algorithm.
 inline std::vector<ScoredDocument> expected_results(const ModelIndex& model, const std::vector<std::string>& terms,
                                                     Matching matching, std::size_t k,
                                                     const ModelScoring& scoring = {}) {
@@ -68,7 +68,7 @@ inline std::vector<ScoredDocument> expected_results(const ModelIndex& model, con
   return model.search(terms, matching == Matching::all, k, scoring);
 }
 
-/// All algorithms, for some numbers of results.
+/// Checks all algorithms, for some numbers of results.
 inline void check_engine(const QueryEngine& engine, const ModelIndex& model,
                          const std::vector<std::vector<std::string>>& queries, const ModelScoring& scoring,
                          QueryStatistics* statistics = nullptr) {

@@ -11,7 +11,7 @@ namespace {
 constexpr std::array<const char*, 6> unusual_words = {"über", "naïve", "日本", "ночь", "0", "x2y2z2"};
 constexpr std::array<const char*, 4> separators = {" ", ", ", "\\n", " - "};
 
-/// Low numbers are much likelier than high ones.
+/// Draws low numbers much more often than high ones.
 std::string draw_word(RandomBits& random, std::size_t vocabulary) {
   const double skewed = std::exp(random.unit() * std::log(static_cast<double>(vocabulary)));
   const auto rank = static_cast<std::size_t>(skewed) - 1;

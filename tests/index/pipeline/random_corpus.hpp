@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-/// Corpora drawn from a seed, together with the tokens that an index of them must hold.
+/// Random corpora from a seed, with the tokens that their index must contain.
 namespace quern::testing {
 
 struct ModelDocument {
@@ -15,11 +15,11 @@ struct CorpusShape {
   std::size_t documents = 200;
   std::size_t vocabulary = 400;
   std::size_t max_length = 120;  ///< of a body, in tokens
-  bool duplicates = false;       ///< some documents bear the docno of an earlier one
+  bool duplicates = false;       ///< some documents repeat the docno of an earlier one
 };
 
-/// Documents of 0 to max_length tokens with a skewed vocabulary, some of it beyond ASCII; "everywhere" stands in all
-/// that aren't empty, "often" in two of three, and now and then a term comes hundreds of times.
+/// Documents of 0 to max_length tokens with a skewed vocabulary, partly beyond ASCII; "everywhere" occurs in all that
+/// aren't empty, "often" in two of three, and some terms hundreds of times.
 std::vector<ModelDocument> random_corpus(std::uint64_t seed, const CorpusShape& shape);
 
 std::string as_jsonl(const std::vector<ModelDocument>& documents);

@@ -7,7 +7,7 @@
 /// Filters for tests.
 namespace quern::testing {
 
-/// Each document with a chance of one in `one_in`.
+/// Includes each document with a probability of 1 / `one_in`.
 inline DocumentSet random_documents(docid_t num_documents, std::uint64_t one_in, RandomBits& random) {
   DocumentSet documents(num_documents);
   for (docid_t docid = 0; docid < num_documents; ++docid)

@@ -9,7 +9,7 @@
 /// Collections whose documents have a PageRank, for indexes in any order.
 namespace quern::testing {
 
-/// PageRanks in [0, 1] of documents in the corpus's order: many equal ones, some 0 and 1.
+/// PageRanks in [0, 1] of documents in corpus order: many ties, some 0 and 1.
 inline std::vector<float> draw_pagerank(std::size_t documents, std::uint64_t seed) {
   RandomBits random(seed);
   std::vector<float> ranks;
@@ -22,7 +22,6 @@ inline std::vector<float> draw_pagerank(std::size_t documents, std::uint64_t see
   return ranks;
 }
 
-/// A collection with PageRanks, for indexes in any order.
 class RankedPages {
  public:
   RankedPages(std::uint64_t seed, const CorpusShape& shape)

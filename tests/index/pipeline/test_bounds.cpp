@@ -5,7 +5,7 @@
 #include "index/pipeline/modelled_corpus.hpp"
 #include "index/pipeline/pipeline.hpp"
 
-/// Block rows and the bounds of lists: never below (above) what they bound, and as near as their bits allow.
+/// Block rows and list bounds: never below (above) the bounded value, and as tight as their bits allow.
 namespace quern {
 namespace {
 

@@ -14,13 +14,13 @@
 #include "index/pipeline/pipeline.hpp"
 #include "index/pipeline/weighted_corpus.hpp"
 
-/// Damage that checksums can't see, because they were made anew: verify finds it in the contents.
+/// Damage with recomputed checksums: verify must find it in the contents.
 namespace quern {
 namespace {
 
 using namespace testing;
 
-/// The lists of an index as its cursors read them.
+/// The lists of an index, read by cursors.
 std::map<std::string, std::vector<ModelPosting>> lists_of(const IndexReader& index) {
   std::map<std::string, std::vector<ModelPosting>> lists;
   for (std::uint64_t block = 0; block < index.num_lexicon_blocks(); ++block) {
@@ -38,7 +38,7 @@ class DamagedIndex {
   DamagedIndex(const CorpusShape& shape, const BuildOptions& options) {
     build(pipeline_.parse(as_jsonl(random_corpus(71, shape))), options);
   }
-  /// An index with weights that the corpus gave.
+  /// An index with given weights.
   DamagedIndex(const std::vector<WeightedDocument>& documents, const ImpactSettings& settings,
                const BuildOptions& options) {
     build(parse_weights(pipeline_, as_vector_jsonl(documents), settings), options);
@@ -47,7 +47,7 @@ class DamagedIndex {
   const IndexReader& sound() const { return *index_; }
   Bytes& section(std::string_view name) { return sections_->section(name); }
 
-  /// Whether opening or verifying the index as its sections stand now finds the damage.
+  /// Whether opening or verifying the current sections finds the damage.
   bool is_found() {
     try {
       verify_index(reopened(), pipeline_.resources);
@@ -57,10 +57,10 @@ class DamagedIndex {
       return true;
     }
   }
-  /// Whether the lists read as they did before.
+  /// Whether the lists are unchanged.
   bool lists_are_same() { return lists_of(reopened()) == lists_; }
 
-  /// For each of the given numbers of a section: changes it, asks check(), and puts it back.
+  /// For each of the given numbers of a section: changes it, calls check(), and restores it.
   template <class Number>
   void with_each_changed(std::string_view name, std::size_t step, const std::function<Number(Number)>& change,
                          const std::function<void()>& check) {
@@ -110,7 +110,7 @@ TEST_CASE("a block whose docIDs fall is refused before anything is done with the
       if (each.block_last.size() == 3) list = each;
     });
   REQUIRE(list.df > 0);
-  // A gap of 2^32 - 9 leads eight documents back; all docIDs stay below the block's last, which is as it was.
+  // A gap of 2^32 - 9 moves back by eight documents; all docIDs stay below the block's last, which is unchanged.
   std::vector<std::uint32_t> gaps(n, 0);
   const std::vector<std::uint32_t> freqs(n, 0);
   gaps[20] = 0u - 9;
@@ -163,7 +163,7 @@ TEST_CASE("verify finds every wrong quantized impact, width and place of impacts
   REQUIRE_FALSE(damaged.is_found());
   const auto must_find = [&] { CHECK(damaged.is_found()); };
   Bytes& impacts = damaged.section("impacts");
-  // Verify looks at all but the zeros behind the last list, which only checksums cover.
+  // Verify checks everything except the zeros after the last list, which only checksums cover.
   for (std::size_t at = 0; at < impacts.size() - over_read_bytes; at += 5) {
     INFO("byte " << at);
     impacts[at] ^= static_cast<std::uint8_t>(1u << at % 8);
@@ -330,7 +330,7 @@ TEST_CASE("a bit that flips in what the lexicon says of its lists is found, or c
 TEST_CASE("verify finds terms out of order and counts that differ from the manifest's", "[index]") {
   DamagedIndex damaged({100, 60, 20, false}, blocks_of_64("newpfd"));
   const Bytes lexicon = damaged.section("lexicon");
-  // The first term of a block stands in full behind a zero and its length.
+  // The first term of a block is stored in full after a zero and its length.
   damaged.section("lexicon")[2] = 'z';
   CHECK(damaged.is_found());
   damaged.section("lexicon") = lexicon;

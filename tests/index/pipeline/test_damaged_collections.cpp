@@ -8,7 +8,7 @@
 #include "fuzz/collection_fuzzing.hpp"
 #include "index/pipeline/use_collection.hpp"
 
-/// Damage that checksums can't see, because they were made anew, and the stages that read collections.
+/// Damaged collections with recomputed checksums, and the stages that read them.
 namespace quern {
 namespace {
 
@@ -23,7 +23,8 @@ std::vector<Page> small_pages() {
   return pages;
 }
 
-/// Runs order and build; what verify finds sound must give a sound index. Returns whether they took the collection.
+/// Runs order and build; collections that pass verify must give a valid index. Returns whether the stages accept the
+/// collection.
 bool is_taken(ByteView parts, OrderBy by, const std::string& codec, const Resources& resources) {
   try {
     const CollectionReader collection = fuzz::CollectionMaker().make(parts, true);
@@ -96,7 +97,7 @@ TEST_CASE("A chunk that names a term twice is no collection that build takes", "
     options.codec = codec->name();
     File file = File::anonymous(resources.tmp_folder);
     CHECK_THROWS_WITH(build_index(damaged, order, {}, options, resources, file),
-                      Catch::Contains("a document comes twice in the list of term"));
+                      Catch::Contains("a document occurs twice in the list of term"));
   }
 }
 

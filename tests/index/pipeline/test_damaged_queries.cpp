@@ -9,13 +9,13 @@
 #include "index/pipeline/use_index.hpp"
 #include "index/pipeline/weighted_corpus.hpp"
 
-/// Damage that checksums can't see, because they were made anew, and everything that reads an index.
+/// Damaged indexes with recomputed checksums, and everything that reads them.
 namespace quern {
 namespace {
 
 using namespace testing;
 
-/// An index in the order of global scores, with all sections that there are.
+/// An index in the order of global scores, with all possible sections.
 IndexReader index_of(RankedPages& pages, const Codec& codec) {
   BuildOptions options = blocks_of(64);
   options.codec = codec.name();
@@ -23,7 +23,7 @@ IndexReader index_of(RankedPages& pages, const Codec& codec) {
   return pages.index(pages.order(OrderBy::score, 0.3), 0.3, options);
 }
 
-/// Two frequent terms, and some that are rarer.
+/// Queries of two frequent terms and some rarer ones.
 std::vector<std::string> queries_for(const IndexReader& index) {
   std::vector<std::string> queries = {"everywhere often", "everywhere", "often everywhere unknown"};
   for (std::uint64_t block = 0; block < index.num_lexicon_blocks(); ++block)
@@ -35,7 +35,7 @@ std::vector<std::string> queries_for(const IndexReader& index) {
 
 std::vector<std::string_view> views_of(const std::vector<std::string>& texts) { return {texts.begin(), texts.end()}; }
 
-/// Changes `bytes` at a place drawn at random: a bit, or a number of 32 bits to an extreme one.
+/// Changes a random bit of `bytes`, or sets a random 32-bit number to an extreme value.
 void damage(Bytes& bytes, RandomBits& random) {
   constexpr std::uint32_t extremes[] = {0, 1, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff, 0x7fc00000, 0x7f800000};
   if (random.below(4) > 0 || bytes.size() < 4) {
@@ -46,7 +46,7 @@ void damage(Bytes& bytes, RandomBits& random) {
   std::memcpy(bytes.data() + random.below(bytes.size() / 4) * 4, &number, sizeof number);
 }
 
-/// An index of weights that the corpus gave.
+/// An index of given weights.
 IndexReader index_of_weights(Pipeline& pipeline, const Codec& codec, std::size_t documents) {
   const CollectionReader collection(
       parse_weights(pipeline, as_vector_jsonl(random_weights(29, documents, 60, 255)), {8}));
@@ -55,7 +55,7 @@ IndexReader index_of_weights(Pipeline& pipeline, const Codec& codec, std::size_t
   return Pipeline::open_index(pipeline.build(collection, pipeline.order(collection), options));
 }
 
-/// Calls use(index) for indexes with a change in a section, five of each section. It may throw one of our errors.
+/// Calls use(index) for indexes with a changed section, five times per section. It may throw library errors.
 template <class Use>
 void use_damaged(const IndexReader& sound, const Pipeline& pipeline, std::uint64_t seed, Use&& use) {
   IndexSections sections(sound.container());

@@ -10,7 +10,7 @@
 #include "index/pipeline/random_documents.hpp"
 #include "index/pipeline/ranked_pages.hpp"
 
-/// The best of the documents that pass a filter, against the plain scorer's complete ranking without the others.
+/// Filtered search, compared with the reference scorer's filtered complete ranking.
 namespace quern {
 namespace {
 
@@ -47,7 +47,7 @@ std::vector<ScoredDocument> passing_of(std::vector<ScoredDocument> ranking, cons
   return ranking;
 }
 
-/// All algorithms with all sets, for some numbers of results.
+/// Checks all algorithms with all sets, for some numbers of results.
 void check_filtered(const QueryEngine& engine, const ModelIndex& model,
                     const std::vector<std::vector<std::string>>& queries, const ModelScoring& scoring,
                     const std::vector<NamedSet>& sets) {

@@ -18,7 +18,7 @@
 #include "sanitized.hpp"
 #include "search/read_queries.hpp"
 
-/// Indexes of weights that the corpus gives, and queries of terms with weights.
+/// Indexes of given weights, and queries of weighted terms.
 namespace quern {
 namespace {
 
@@ -36,7 +36,7 @@ struct WeightedCorpus {
   DocumentOrder order;
 };
 
-/// Terms with whole weights, some unknown, some twice.
+/// Terms with integer weights, some unknown, some repeated.
 std::vector<QueryTerm> draw_weighted(RandomBits& random, std::uint64_t max_weight) {
   std::vector<QueryTerm> query;
   for (std::uint64_t some = 1 + random.below(6); some > 0; --some) {
@@ -117,7 +117,7 @@ TEST_CASE("every algorithm gives the sums of given weights, with every codec and
         INFO(bits << " bits, " << coding_text(options));
         const StageFile file = pipeline.build(corpus.collection, corpus.order, options);
         const IndexReader index = Pipeline::open_index(file);
-        REQUIRE(index.container().version() == impacts_index_version.written);
+        REQUIRE(index.manifest().impacts.has_value());
         CHECK_NOTHROW(verify_index(index, pipeline.resources));
         check_queries(index, corpus, 40);
       }
@@ -206,7 +206,7 @@ TEST_CASE("weights are whole numbers of so many bits, or become that by a scale"
   CHECK_THAT(parse("{\"a\": 0.5}", {8}), Contains(std::string("is not whole; give ") + option_name<"impact-scale">));
   CHECK_THAT(parse("{\"a\": -1}", {8}), Contains("can't be negative"));
   CHECK_THAT(parse("{\"a\": 1e300}", {8}), Contains("the largest is 255"));
-  CHECK_THAT(parse("{\"a\": \"1\"}", {8}), Contains("has no number as weight"));
+  CHECK_THAT(parse("{\"a\": \"1\"}", {8}), Contains("has a weight that isn't a number"));
   CHECK_THAT(parse("{\"\": 1}", {8}), Contains("is empty"));
   CHECK_THAT(parse("{\"a\": 1, \"b\": 2, \"a\": 1}", {8}), Contains("two weights"));
   CHECK_THAT(parse("{\"" + std::string(256, 'x') + "\": 1}", {8}), Contains("has 256 bytes"));

@@ -11,7 +11,7 @@
 #include "index/pipeline/modelled_corpus.hpp"
 #include "index/pipeline/pipeline.hpp"
 
-/// Quantized impacts in an index are those of the documents' tokens, worked out in the plainest way.
+/// Quantized impacts in an index, compared with naive ones from the documents' tokens.
 namespace quern {
 namespace {
 
@@ -40,7 +40,7 @@ class ModelImpacts {
   float top_;
 };
 
-/// All impacts of a list as stored, or as made from the frequencies of a short list.
+/// All impacts of a list: stored ones, or those from a short list's frequencies.
 std::vector<std::uint32_t> impacts_of(const IndexReader& index, const PostingList& list) {
   std::vector<std::uint32_t> impacts;
   const ListImpacts read(index, list);
@@ -121,7 +121,7 @@ TEST_CASE("an index without quantized impacts has no trace of them", "[index][qu
     CHECK(quantized.container().has(section));
   }
   CHECK(plain.container().manifest().find("quantize") == std::string::npos);
-  // All but the places of impacts is the same with them.
+  // Except for the offsets of impacts, everything is equal with them.
   for (const SectionInfo& section : plain.container().sections()) {
     if (section.name == "manifest" || section.name.starts_with("lexicon")) continue;
     INFO(section.name);

@@ -10,13 +10,13 @@
 #include "index/pipeline/pipeline.hpp"
 #include "search/read_queries.hpp"
 
-/// Intersections of whole queries, by every method, against sets.
+/// Intersections of whole queries by every method, compared with sets.
 namespace quern {
 namespace {
 
 using namespace testing;
 
-/// Documents with all of the terms; none where a term is unknown or there are no terms.
+/// Documents with all terms; none if a term is unknown or there are no terms.
 std::vector<docid_t> documents_with_all(const ModelIndex& model, const std::vector<std::string>& terms) {
   std::vector<docid_t> found;
   for (docid_t docid = 0; docid < model.documents().size() && !terms.empty(); ++docid) {
@@ -29,7 +29,7 @@ std::vector<docid_t> documents_with_all(const ModelIndex& model, const std::vect
   return found;
 }
 
-/// Queries of up to five terms, frequent and rare, some of them twice, some unknown.
+/// Queries of up to five terms, frequent and rare, some repeated, some unknown.
 std::vector<std::vector<std::string>> random_queries(const ModelIndex& model, std::size_t count) {
   std::vector<std::string> terms, frequent;
   for (const auto& [term, postings] : model.lists()) {

@@ -8,7 +8,7 @@
 #include "index/pipeline/model_index.hpp"
 #include "index/pipeline/pipeline.hpp"
 
-/// Whole indexes of random corpora against an inversion that was worked out in the plainest way.
+/// Whole indexes of random corpora, compared with a naive inversion.
 namespace quern {
 namespace {
 
@@ -21,7 +21,7 @@ std::vector<ModelPosting> all_postings(const IndexReader& index, const PostingLi
   return postings;
 }
 
-/// Jumps of all widths, frequencies asked for now and then.
+/// Checks jumps of all widths, with occasional reads of frequencies.
 void check_jumps(const IndexReader& index, const PostingList& list, const std::vector<ModelPosting>& expected,
                  RandomBits& random) {
   PostingCursor cursor(index, list);

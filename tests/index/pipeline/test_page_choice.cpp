@@ -9,14 +9,14 @@
 #include "formats/container_writing.hpp"
 #include "index/pipeline/crawl.hpp"
 
-/// Pages of crawls that are left out by language or payload.
+/// Crawled pages skipped by language or payload.
 namespace quern {
 namespace {
 
 using namespace testing;
 
 struct Chosen {
-  std::string docnos;  ///< of the documents, with a space behind each
+  std::string docnos;  ///< docnos of the documents, each followed by a space
   ParseReport report;
   std::string bytes;
 };

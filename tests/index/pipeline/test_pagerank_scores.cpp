@@ -10,14 +10,14 @@
 #include "index/pipeline/ranked_pages.hpp"
 #include "sanitized.hpp"
 
-/// bm25+pagerank and its early termination, against the plain scorer.
+/// bm25+pagerank and its early termination, compared with the reference scorer.
 namespace quern {
 
 using namespace testing;
 
 TEST_CASE("bm25+pagerank gives the exact bits of a plain scorer, whether or not it may stop early",
           "[query][order][property]") {
-  // More documents than a window has.
+  // More documents than fit in a window.
   RankedPages pages(67, {1100, 120, 14, false});
   for (const double alpha : {0.0, 0.3, 0.9, 1.0}) {
     const DocumentOrder order = pages.order(OrderBy::score, alpha);
@@ -55,7 +55,7 @@ TEST_CASE("k1, b and alpha are the index's where a user gives none", "[query][or
   CHECK(options.alpha == 0);
   options = scoring_of_index(scored, {std::nullopt, 0.0, std::nullopt});
   CHECK(options.bm25 == Bm25Parameters{scored.manifest().bm25.k1, 0});
-  // Without global scores there is no alpha that they were made with.
+  // Without global scores the index has no alpha.
   const IndexReader plain = pages.index(pages.order(OrderBy::natural, 0.9), 0.9, blocks_of(128));
   REQUIRE(plain.global_scores().empty());
   CHECK(scoring_of_index(plain, {}).alpha == 0.3);
@@ -98,7 +98,7 @@ TEST_CASE("no query scores a document above its global score", "[query][order][p
       scoring.alpha = alpha;
       scoring.pagerank = order.pagerank;
       auto queries = draw_queries(23, model, 60);
-      // Single terms meet their documents' bounds.
+      // Single terms reach their documents' bounds.
       for (const auto& list : model.lists()) queries.push_back({list.first});
       float nearest = 1;
       for (const auto& terms : queries) {
@@ -143,7 +143,7 @@ TEST_CASE("bm25+pagerank is refused if the index has no PageRank", "[query][orde
   CHECK_THROWS_AS(QueryEngine(index, with_pagerank(1.5)), InvalidArgument);
   const IndexReader plain = pages.index(pages.pipeline.order(pages.collection), 0.3, {});
   CHECK_THROWS_AS(QueryEngine(plain, with_pagerank(0.3)), InvalidArgument);
-  // Scores of a damaged index would give wrong answers.
+  // Damaged scores would give wrong results.
   DocumentOrder damaged = order;
   std::swap(damaged.global_scores.front(), damaged.global_scores.back());
   CHECK_THROWS_AS(QueryEngine(pages.index(damaged, 0.3, {}), with_pagerank(0.3)), CorruptFile);

@@ -5,13 +5,13 @@
 #include "index/pipeline/query_checks.hpp"
 #include "index/pipeline/ranked_pages.hpp"
 
-/// Queries that go on from a document have the results of those that begin at the first.
+/// Queries resumed at a document have the same results as those from the first one.
 namespace quern {
 namespace {
 
 using namespace testing;
 
-/// A query by `and`, with all documents that it finds, best first.
+/// A query by `and` with all its results, best first.
 struct Found {
   Found(const QueryEngine& engine, const std::vector<std::string>& terms) : text(text_of(terms)) {
     Analyzer analyzer = engine.make_analyzer();
@@ -34,7 +34,7 @@ struct Found {
   std::vector<ScoredDocument> all;
 };
 
-/// From every document on. Returns how often nothing had to be read.
+/// Resumes at every document. Returns how often nothing had to be read.
 unsigned check_every_document(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries) {
   unsigned nothing_read = 0;
   const docid_t documents = engine.index().num_documents();
@@ -46,7 +46,7 @@ unsigned check_every_document(const QueryEngine& engine, const std::vector<std::
         INFO("query " << query.text << ", k " << k << ", from " << first);
         auto found = query.best_below(first, k);
         const bool done = found.size() == k && engine.scoring_context().none_above(first, found.back().score);
-        // Later documents are found again, once.
+        // Later documents are found again exactly once.
         for (const ScoredDocument& document : query.best(3))
           if (document.docid >= first) found.push_back(document);
         QueryStatistics statistics;

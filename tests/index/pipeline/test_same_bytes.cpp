@@ -11,7 +11,7 @@
 #include "index/pipeline/model_index.hpp"
 #include "index/pipeline/pipeline.hpp"
 
-/// Threads and memory never shape what is written.
+/// The written bytes never depend on threads or memory.
 namespace quern {
 namespace {
 
@@ -64,7 +64,7 @@ TEST_CASE("collection and index have the same bytes for any threads and memory",
 }
 
 TEST_CASE("an index has the same bytes whether or not its postings fit in memory", "[index][property]") {
-  // Documents without a repeated word make the most postings of a corpus.
+  // Documents without repeated words give the most postings.
   std::string corpus;
   RandomBits random(59);
   for (int document = 0; document < 1600; ++document) {
@@ -103,7 +103,7 @@ TEST_CASE("spilled, merged and long lists are the sorted postings", "[index][pro
     INFO(memory << " bytes of memory");
     Inverter inverter(folder.path(""), memory, 2);
     for (std::size_t from = 0; from < postings.size();) {
-      // Documents come whole; their order is the collection's, here docIDs.
+      // Documents come complete, in the collection's order, here docIDs.
       std::size_t to = from + 1;
       while (to < postings.size() && postings[to].docid == postings[from].docid) ++to;
       inverter.add(std::span(postings).subspan(from, to - from));

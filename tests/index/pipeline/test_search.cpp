@@ -15,7 +15,7 @@
 #include "sanitized.hpp"
 #include "search/read_queries.hpp"
 
-/// Results against a scorer that was written from the description of the scores alone: the same bits.
+/// Results compared with a scorer written only from the description of the scores: bit-equal.
 namespace quern {
 namespace {
 
@@ -103,7 +103,7 @@ TEST_CASE("quantized scores are refused without quantized impacts, or if they co
   CHECK_THROWS_AS(QueryEngine(index, {{}, Idf::robertson, Scores::quantized}), InvalidArgument);
   const QueryEngine engine(index, {{}, Idf::lucene, Scores::quantized});
   Analyzer analyzer = engine.make_analyzer();
-  // Short lists count with the greatest integer there is: 2^16 - 1 each, of which 256 stay below 2^24.
+  // Short lists count with the greatest possible integer: 2^16 - 1 each, so 256 of them stay below 2^24.
   std::vector<std::string> terms;
   for (const auto& [term, postings] : corpus.model.lists())
     if (postings.size() <= 16 && terms.size() < 257) terms.push_back(term);
@@ -123,7 +123,7 @@ TEST_CASE("queries of a thousand terms give the exact bits of a plain scorer", "
   for (const auto& list : corpus.model.lists()) terms.push_back(list.first);
   REQUIRE(terms.size() >= 1000);
   terms.resize(1000);
-  // Some many times over, so that weights differ, and one that no document has.
+  // Some repeated often, so that weights differ, and an unknown one.
   for (std::size_t i = 0; i < 200; ++i) terms.push_back(terms[i * i % 7]);
   std::vector<std::string> with_unknown = terms;
   with_unknown.push_back("unknown");
@@ -190,7 +190,7 @@ TEST_CASE("a batch gives each query's results in order, for any number of thread
   const ModelledCorpus corpus(pipeline, random_corpus(43, {200, 80, 40, false}));
   const IndexReader index = Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, {}));
   const QueryEngine engine(index, {});
-  const auto queries = draw_queries(7, corpus.model, 5000);  // more than are held at once
+  const auto queries = draw_queries(7, corpus.model, 5000);  // more than are held at a time
   std::vector<std::string> texts;
   for (const auto& terms : queries) texts.push_back(text_of(terms));
   const std::vector<std::string_view> views(texts.begin(), texts.end());

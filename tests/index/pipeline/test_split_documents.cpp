@@ -9,7 +9,7 @@
 #include "catch.hpp"
 #include "index/pipeline/pipeline.hpp"
 
-/// Documents that lie in several chunks, as those do that are large, against the same documents each in one.
+/// Documents that span several chunks, as large ones do, compared with the same documents in single chunks.
 namespace quern {
 namespace {
 
@@ -55,7 +55,7 @@ std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> lexicon_of(const 
   return lexicon;
 }
 
-/// What a document holds: its row, its streams as lexicon numbers, and its links.
+/// A document's row, streams as lexicon numbers, and links.
 struct WholeDocument {
   std::string docno, url, title;
   std::uint32_t tokens = 0;
@@ -100,9 +100,9 @@ std::vector<std::pair<std::string, std::string>> links_of(const CollectionReader
   return links;
 }
 
-/// The sections of an index but for the manifest, which names the collection it was built from.
+/// The sections of an index except the manifest, which names its collection.
 Sections index_sections(const StageFile& file) {
-  Sections sections = sections_of(ContainerReader(file, FileKind::index, index_version));
+  Sections sections = sections_of(ContainerReader(file, FileKind::index));
   std::erase_if(sections, [](const auto& section) { return section.first == "manifest"; });
   return sections;
 }
@@ -166,7 +166,7 @@ TEST_CASE("A chunk ends when the bytes of its distinct terms reach its limit", "
   corpus += "\n</DOC>\n";
   Pipeline pipeline;
   const CollectionReader split(parse_split(pipeline, corpus, {1 << 20, 2000}));
-  CHECK(split.num_chunks() == 11);  // of 10 terms each, and that of the URL
+  CHECK(split.num_chunks() == 11);  // 10 terms each, and one with the URL
   CHECK(split.manifest().terms == 103);
 }
 
@@ -218,7 +218,7 @@ TEST_CASE("The postings of a split document come in batches of any size", "[coll
 TEST_CASE("Chunks whose documents have no end are refused", "[collection]") {
   Pipeline pipeline;
   const StageFile file = parse_split(pipeline, random_pages(5, 20), {10, 1 << 20});
-  const Sections sections = sections_of(ContainerReader(file, FileKind::collection, collection_version));
+  const Sections sections = sections_of(ContainerReader(file, FileKind::collection));
   constexpr std::size_t row_bytes = 56, flags_at = 52;
   std::size_t refused = 0, rows = 0;
   for (std::size_t i = 0; i < sections.size(); ++i) {
@@ -231,7 +231,7 @@ TEST_CASE("Chunks whose documents have no end are refused", "[collection]") {
         damaged[i].second[row * row_bytes + flags_at] = flags;
         try {
           const CollectionReader collection(std::make_shared<const File>(
-              container_file(pipeline.resources.tmp_folder, FileKind::collection, collection_version, damaged)));
+              container_file(pipeline.resources.tmp_folder, FileKind::collection, damaged)));
           collection.verify_contents(pipeline.resources);
           FAIL("row " << row << " with flags " << int{flags});
         } catch (const CorruptFile&) {

@@ -43,7 +43,7 @@ std::vector<std::string> texts_of(const CollectionReader& collection) {
   return texts;
 }
 
-/// Phrases of lexicon numbers; blank ones are left out.
+/// Phrases of lexicon numbers, without empty ones.
 using Phrases = std::vector<std::vector<std::string>>;
 
 void add_token(Phrases& phrases, std::string token) {
@@ -55,7 +55,7 @@ void end_phrase(Phrases& phrases) {
   if (!phrases.empty() && !phrases.back().empty()) phrases.emplace_back();
 }
 
-/// Title and body of each document, as the forward lists have them.
+/// Title and body of each document, from the forward lists.
 std::vector<std::array<Phrases, 2>> forward_phrases(const CollectionReader& collection) {
   std::vector<std::string> terms;
   LexiconScan scan = collection.lexicon();
@@ -80,7 +80,7 @@ std::vector<std::array<Phrases, 2>> forward_phrases(const CollectionReader& coll
   return documents;
 }
 
-/// The same from a kept text: its first line is the title.
+/// Title and body from a kept text: its first line is the title.
 std::array<Phrases, 2> phrases_of(std::string text) {
   const std::size_t title_end = text.find('\n');
   REQUIRE(title_end != std::string::npos);
@@ -132,8 +132,8 @@ TEST_CASE("Kept texts have the phrases of the forward lists, whatever chunks doc
       for (docid_t document = 0; document < split.num_documents(); ++document) {
         auto from_text = phrases_of(wanted[document]), from_lists = forward[document];
         for (auto* phrases : {&from_text, &from_lists})
-          for (Phrases& of_stream : *phrases)
-            if (!of_stream.empty() && of_stream.back().empty()) of_stream.pop_back();
+          for (Phrases& stream : *phrases)
+            if (!stream.empty() && stream.back().empty()) stream.pop_back();
         // A title is one line.
         std::vector<std::string> title;
         for (const auto& phrase : from_lists[0]) title.insert(title.end(), phrase.begin(), phrase.end());
@@ -188,7 +188,7 @@ TEST_CASE("The texts of an index are those of its documents, in every order", "[
 }
 
 TEST_CASE("Texts have the same bytes for any threads and memory", "[texts][collection][index][property]") {
-  // More than is sorted in memory at the smallest budget, with documents of several frames.
+  // More than the smallest budget sorts in memory, with documents of several frames.
   std::string corpus = pages_with_texts(25, 300);
   RandomBits random(26);
   for (int page = 0; page < 60; ++page) {
@@ -234,7 +234,7 @@ TEST_CASE("Texts of another index are refused, and those of other documents foun
   CHECK_NOTHROW(verify_texts(texts, index, pipeline.resources));
   CHECK_THROWS_AS(texts.check_belongs_to(other), InvalidArgument);
   CHECK_THROWS_AS(verify_texts(texts, other, pipeline.resources), InvalidArgument);
-  // Sound by itself, but in another order than the index that it names.
+  // Valid by itself, but in a different order than its index.
   const TextsReader shuffled =
       Pipeline::open_texts(pipeline.texts(collection, pipeline.order(collection, OrderBy::random, 4)));
   CHECK_NOTHROW(shuffled.verify_contents(pipeline.resources));
@@ -246,7 +246,7 @@ TEST_CASE("Whatever the texts of a collection hold, they are refused or make a s
   Pipeline pipeline;
   pipeline.batch_bytes = 1 << 20;
   const StageFile file = parse_with_texts(pipeline, pages_with_texts(28, 12));
-  const ContainerReader container(file, FileKind::collection, collection_version);
+  const ContainerReader container(file, FileKind::collection);
   const CollectionReader collection(file);
   REQUIRE(collection.num_chunks() == 1);
   const DocumentOrder order = pipeline.order(collection, OrderBy::random, 3);
@@ -261,7 +261,7 @@ TEST_CASE("Whatever the texts of a collection hold, they are refused or make a s
   std::size_t sizes_changed = 0, refused = 0, taken = 0;
   for (int turn = 0; turn < 300; ++turn) {
     Bytes changed = raw;
-    // Half of the changes are among the sizes, and some make the piece shorter.
+    // Half of the changes affect sizes, and some shorten the piece.
     const std::size_t at = random.below(turn % 2 == 0 ? 12 : changed.size());
     changed[at] ^= static_cast<std::uint8_t>(1u << random.below(8));
     if (turn % 10 == 0) changed.resize(random.below(changed.size()));
@@ -278,8 +278,8 @@ TEST_CASE("Whatever the texts of a collection hold, they are refused or make a s
       put_le(bytes, static_cast<std::uint32_t>(damaged[0].second.size() - texts_at));
       put_le(bytes, static_cast<std::uint32_t>(changed.size()));
     }
-    const CollectionReader read(std::make_shared<const File>(
-        container_file(pipeline.resources.tmp_folder, FileKind::collection, collection_version, damaged)));
+    const CollectionReader read(
+        std::make_shared<const File>(container_file(pipeline.resources.tmp_folder, FileKind::collection, damaged)));
     bool is_sound = true;
     try {
       read.verify_contents(pipeline.resources);

@@ -9,8 +9,8 @@
 
 #include "formats/container_writing.hpp"
 
-/// What stages make of a collection, for collections whose bytes are damaged behind the back of their checksums. All
-/// throw one of the library's errors, or make what its readers take; aborts where they don't take it.
+/// Runs the stages on damaged collections with recomputed checksums. Each function throws a library error or produces
+/// valid files; aborts if readers refuse these.
 namespace quern::testing {
 
 inline void require_permutation(const DocumentOrder& order, std::size_t documents) {
@@ -22,14 +22,14 @@ inline void require_permutation(const DocumentOrder& order, std::size_t document
   }
 }
 
-/// An order of the collection, which is the same after it was written and read.
+/// An order of the collection, checked to survive writing and reading.
 inline DocumentOrder order_of(const CollectionReader& collection, const OrderOptions& options,
                               const Resources& resources) {
   DocumentOrder order = make_order(collection, options, {}, resources);
   require_permutation(order, collection.num_documents());
   File file = File::anonymous(resources.tmp_folder);
   write_order(file, order, options, collection);
-  const OrderReader reader(ContainerReader(shared(std::move(file)), FileKind::order, order_version));
+  const OrderReader reader(ContainerReader(shared(std::move(file)), FileKind::order));
   reader.container().verify(resources);
   reader.check_belongs_to(collection);
   const DocumentOrder read = reader.load();
@@ -38,13 +38,13 @@ inline DocumentOrder order_of(const CollectionReader& collection, const OrderOpt
   return order;
 }
 
-/// An index of the collection. With `is_sound`, verify must find it sound.
+/// An index of the collection. With `is_sound`, it must pass verify.
 inline IndexReader index_of(const CollectionReader& collection, const DocumentOrder& order,
                             const OrderOptions& order_options, const BuildOptions& options, const Resources& resources,
                             bool is_sound) {
   File file = File::anonymous(resources.tmp_folder);
   build_index(collection, order, order_options, options, resources, file);
-  IndexReader index(ContainerReader(shared(std::move(file)), FileKind::index, index_version));
+  IndexReader index(ContainerReader(shared(std::move(file)), FileKind::index));
   index.container().verify(resources);
   if (is_sound) verify_index(index, resources);
   return index;

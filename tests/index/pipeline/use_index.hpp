@@ -10,11 +10,11 @@
 #include "quern/search/intersect.hpp"
 #include "quern/search/query_engine.hpp"
 
-/// Everything that reads the lists of an index, for indexes whose bytes are damaged behind the back of their checksums:
-/// whatever they are, each use has results that are documents of the index, or throws one of the library's errors.
+/// Runs everything that reads lists on damaged indexes with recomputed checksums: each use must return documents of the
+/// index or throw a library error.
 namespace quern::testing {
 
-/// Calls use(), which may throw an Error and nothing else.
+/// Calls use(), which may only throw Error.
 template <class Use>
 void allow_errors(const Use& use) {
   try {
@@ -23,7 +23,7 @@ void allow_errors(const Use& use) {
   }
 }
 
-/// The same; damage that is found has the index's name.
+/// Calls use(); errors about damage must name the index.
 template <class Use>
 void allow_errors_of(const IndexReader& index, const Use& use) {
   allow_errors([&] {
@@ -42,7 +42,7 @@ inline void require_documents(const IndexReader& index, std::span<const ScoredDo
     if (document.docid >= index.num_documents()) std::abort();
 }
 
-/// All algorithms, for one and for many results, and queries that go on from a document.
+/// Runs all algorithms, for one and for many results, and resumed queries.
 inline void search_all_ways(const IndexReader& index, const ScoringOptions& options,
                             std::span<const std::string_view> queries) {
   allow_errors_of(index, [&] {
@@ -85,7 +85,7 @@ inline void add_all(std::span<const std::string_view> queries, LogQueries& log) 
   for (const std::string_view query : queries) log.add(query);
 }
 
-/// Plans by all policies, and what they would do for the same queries.
+/// Plans by all policies, and simulates them for the same queries.
 inline void plan_all_ways(const IndexReader& index, const ScoringOptions& scoring,
                           std::span<const std::string_view> queries, const Resources& resources) {
   allow_errors_of(index, [&] {
@@ -120,7 +120,7 @@ inline std::array<ScoringOptions, 5> all_scoring_options() {
   return {exact, quantized, other_bm25, pagerank, complete};
 }
 
-/// One of the above, for fuzzers; use_index() does all that `way` may choose.
+/// Runs one of the above, chosen by `way`, for fuzzers; use_index() runs all.
 inline void use_index_one_way(const IndexReader& index, std::span<const std::string_view> queries,
                               const Resources& resources, std::size_t way) {
   const auto options = all_scoring_options();

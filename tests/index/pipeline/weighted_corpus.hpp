@@ -10,7 +10,7 @@
 
 #include "index/pipeline/pipeline.hpp"
 
-/// Documents whose weights the corpus gives, and what queries must find in them, worked out in the plainest way.
+/// Documents with given weights, and naive results of queries.
 namespace quern::testing {
 
 /// A document's terms with their weights.
@@ -58,7 +58,7 @@ inline StageFile parse_weights(const Pipeline& pipeline, const std::string& corp
   return file;
 }
 
-/// The k best documents with any (all) of the terms. order[docID] is the document's place.
+/// The k best documents with any (all) of the terms. order[docID] is the document's index.
 inline std::vector<ScoredDocument> best_documents(const std::vector<WeightedDocument>& documents,
                                                   std::span<const docid_t> order, const std::vector<QueryTerm>& query,
                                                   bool conjunctive, std::size_t k) {

@@ -16,14 +16,14 @@
 #include "index/pipeline/pipeline.hpp"
 #include "index/pipeline/random_corpus.hpp"
 
-/// A corpus parsed as a whole and in splits, and its index as one and in shards.
+/// A corpus parsed as a whole and in splits, and its index as a whole and in shards.
 namespace quern::testing {
 
 class SplitCorpus {
  public:
   SplitCorpus(const std::vector<ModelDocument>& documents, std::size_t splits)
       : SplitCorpus(as_jsonl(documents), texts_of(documents, splits, as_jsonl)) {}
-  /// The same of texts of corpora.
+  /// From texts of corpora.
   SplitCorpus(const std::string& text, const std::vector<std::string>& splits, const ChunkLimits& limits = {})
       : pipeline(limits), whole(pipeline.parse(text)), files_(parse(splits)), joined(files_) {
     joined.join_lexicons(pipeline.resources.tmp_folder, 1 << 20);
@@ -41,16 +41,16 @@ class SplitCorpus {
     return texts;
   }
 
-  /// Statistics of some splits, merged in their order.
-  StatisticsReader statistics(const std::vector<std::size_t>& of) const {
+  /// Statistics of some splits, merged in order.
+  StatisticsReader statistics(const std::vector<std::size_t>& splits) const {
     std::vector<StatisticsReader> each;
-    for (const std::size_t split : of) each.push_back(statistics_of(files_[split]));
+    for (const std::size_t split : splits) each.push_back(statistics_of(files_[split]));
     return merged(each);
   }
   StatisticsReader merged(const std::vector<StatisticsReader>& inputs) const {
     const StageFile file = pipeline.new_file();
     merge_statistics(inputs, pipeline.resources, *file);
-    return StatisticsReader(ContainerReader(file, FileKind::statistics, statistics_version));
+    return StatisticsReader(ContainerReader(file, FileKind::statistics));
   }
   StatisticsReader statistics() const {
     std::vector<std::size_t> all;
@@ -65,10 +65,10 @@ class SplitCorpus {
     const StageFile file = pipeline.new_file();
     write_order(*file, order, options, joined,
                 cut_into_shards(count_postings(joined, pipeline.resources), order.documents, shards));
-    return OrderReader(ContainerReader(file, FileKind::order, order_version));
+    return OrderReader(ContainerReader(file, FileKind::order));
   }
 
-  /// The greatest term score, of all splits apart.
+  /// The greatest term score, merged from separate splits.
   Scales scales(const StatisticsReader& statistics, const Bm25Parameters& bm25) const {
     std::vector<Scales> each;
     std::vector<std::string> names;
@@ -79,7 +79,7 @@ class SplitCorpus {
     return merge_scales(each, names);
   }
 
-  /// A shard of the index, made from all splits; and its forward file, if `forward` is given.
+  /// A shard of the index, built from all splits, with its forward file if `forward` is given.
   IndexReader shard(const ShardChoice& choice, const OrderReader& order_file, const OrderOptions& order_options,
                     const BuildOptions& options, StageFile* forward = nullptr) const {
     StatisticsReader statistics = this->statistics();
@@ -98,11 +98,11 @@ class SplitCorpus {
     build_index(collection, order, order_options, options, pipeline.resources, *file, &source.whole());
     IndexReader index = Pipeline::open_index(file);
     if (forward == nullptr) return index;
-    const StatisticsBeside of_all(this->statistics());
-    const ForwardShard of_shard{source.docids(), index, of_all};
+    const StatisticsBeside all_statistics(this->statistics());
+    const ForwardShard forward_shard{source.docids(), index, all_statistics};
     const std::string hash = hash_text(index.container().content_hash());
     *forward = pipeline.new_file();
-    build_forward(collection, {order.documents, hash, &of_shard}, pipeline.resources, **forward);
+    build_forward(collection, {order.documents, hash, &forward_shard}, pipeline.resources, **forward);
     return index;
   }
 
@@ -118,7 +118,7 @@ class SplitCorpus {
   StatisticsReader statistics_of(const std::shared_ptr<const File>& split) const {
     const StageFile file = pipeline.new_file();
     write_statistics(CollectionReader(split), pipeline.resources, *file);
-    return StatisticsReader(ContainerReader(file, FileKind::statistics, statistics_version));
+    return StatisticsReader(ContainerReader(file, FileKind::statistics));
   }
 
   std::vector<std::shared_ptr<const File>> files_;

@@ -10,7 +10,7 @@
 #include "index/forward/indexed_site.hpp"
 #include "index/shards/split_corpus.hpp"
 
-/// Forward files of shards: they merge to that of the whole, and features are those of the whole.
+/// Forward files of shards merge into that of the whole, and give the whole's features.
 namespace quern {
 namespace {
 
@@ -26,7 +26,7 @@ class ForwardShards {
     forwards.back().check_belongs_to(indexes_.back());
     forwards.back().verify_contents(indexes_.back(), resources);
   }
-  /// After the last.
+  /// Call after the last shard.
   void end() { indexes.emplace(std::move(indexes_)); }
 
   std::optional<IndexShards> indexes;
@@ -47,7 +47,7 @@ ForwardShards shards_of(const SplitCorpus& corpus, const OrderReader& order, std
   return shards;
 }
 
-/// Shards that are cut out of an index.
+/// Cuts shards out of an index.
 ForwardShards shards_of(const Pipeline& pipeline, const IndexReader& whole, const ForwardReader& forward,
                         std::uint32_t count) {
   ForwardShards shards;
@@ -76,7 +76,7 @@ Bytes merged_forward(const ForwardShards& shards, const Pipeline& pipeline) {
   return bytes_of(*file);
 }
 
-/// A model over all of Quern's features, each with another weight.
+/// A model over all of Quern's features, with distinct weights.
 BoundModel model_of_all_features() {
   BoundModel model;
   model.selection.resize(all_features().size());
@@ -101,14 +101,14 @@ void check_reranking(const ForwardShards& shards, const IndexReader& whole, cons
     std::string text;
     for (std::uint64_t n = random.below(7); n > 0; --n)
       text += (random.below(5) == 0 ? "anchoronly" : "w") + std::to_string(random.below(40)) + " ";
-    std::vector<ScoredDocument> of_whole;
+    std::vector<ScoredDocument> whole_results;
     for (docid_t docid = 0; docid < whole.num_documents(); ++docid)
-      if (random.below(3) > 0) of_whole.push_back({docid, static_cast<float>(random.below(100)) / 4});
-    std::vector<ScoredDocument> of_shards = of_whole;
-    expected.rerank(text, of_whole, 20, space);
-    found.rerank(text, of_shards, 20, sharded_space);
+      if (random.below(3) > 0) whole_results.push_back({docid, static_cast<float>(random.below(100)) / 4});
+    std::vector<ScoredDocument> shard_results = whole_results;
+    expected.rerank(text, whole_results, 20, space);
+    found.rerank(text, shard_results, 20, sharded_space);
     INFO(text);
-    CHECK(of_shards == of_whole);
+    CHECK(shard_results == whole_results);
   }
 }
 
@@ -138,8 +138,8 @@ TEST_CASE("forward files of shards merge to that of the whole", "[shards][forwar
 }
 
 TEST_CASE("segments of shards end where those of the whole do, whatever has lists there", "[shards][forward]") {
-  // Link texts of many long terms fill segments by their literals. Some of the terms have a list, but not in the shard
-  // of the page that the links lead to.
+  // Link texts of many long terms fill segments by their literals. Some terms have a list, but not in the shard of the
+  // linked page.
   std::vector<ModelPage> pages(3);
   const std::string filler(200, 'q');
   for (std::size_t i = 0; i < pages.size(); ++i) {
@@ -159,7 +159,7 @@ TEST_CASE("segments of shards end where those of the whole do, whatever has list
   CHECK(segments == 2);
   const StageFile order_file = corpus.pipeline.new_file();
   write_order(*order_file, order, {}, corpus.joined, {0, 1, 2});
-  const OrderReader reader(ContainerReader(order_file, FileKind::order, order_version));
+  const OrderReader reader(ContainerReader(order_file, FileKind::order));
   const ForwardShards shards = shards_of(corpus, reader, 3);
   CHECK((merged_forward(shards, corpus.pipeline) == bytes_of(*site.forward)));
   CHECK_THROWS_WITH(FeatureExtractor((*shards.indexes)[0], shards.forwards[0], select_features("all")),

@@ -11,7 +11,7 @@
 #include "index/shards/split_corpus.hpp"
 #include "search/read_queries.hpp"
 
-/// Queries over all shards have the results of the whole, whoever answers them, however many at a time.
+/// Queries over all shards have the whole's results, on any device, for any number of queries at a time.
 namespace quern {
 namespace {
 
@@ -19,7 +19,7 @@ using namespace testing;
 
 constexpr std::size_t queries = 300;
 
-/// A random index, whole and in shards, and queries with results of the whole.
+/// A random index as a whole and in shards, and queries with the whole's results.
 class ShardedIndex {
  public:
   ShardedIndex(std::uint64_t seed, std::uint32_t count)
@@ -119,12 +119,12 @@ TEST_CASE("the CPU answers queries over shards as over the whole", "[shards][que
 TEST_CASE("queries over shards pass filters of each shard", "[shards][query]") {
   ShardedIndex index(71, 3);
   CpuBackend backend(index.engines);
-  DocumentSet of_whole(index.whole.num_documents());
+  DocumentSet whole_filter(index.whole.num_documents());
   std::vector<DocumentSet> sets;
   for (const IndexReader& shard : index.shards) sets.emplace_back(shard.num_documents());
   for (docid_t docid = 0; docid < index.whole.num_documents(); docid += 3) {
     const IndexShards::Place place = index.shards.place(docid);
-    of_whole.add(docid);
+    whole_filter.add(docid);
     sets[place.shard].add(place.docid);
   }
   std::vector<const DocumentSet*> passing;
@@ -133,7 +133,7 @@ TEST_CASE("queries over shards pass filters of each shard", "[shards][query]") {
     AnswerConsumer consumer;
     consumer.threads = 4;
     consumer.take = [&](std::size_t i, const QueryAnswer& answer) {
-      require_same(answer.documents, index.expected(i, algorithm, 5, &of_whole));
+      require_same(answer.documents, index.expected(i, algorithm, 5, &whole_filter));
     };
     run(backend, {index.read.views(), &algorithm, 5, passing}, consumer);
   }

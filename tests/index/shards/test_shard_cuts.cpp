@@ -1,12 +1,13 @@
 #include <numeric>
 
+#include "quern/core/random.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/index/shards/shard_cuts.hpp"
 
 #include "catch.hpp"
 #include "index/shards/split_corpus.hpp"
 
-/// Where shards begin.
+/// Cuts of shards.
 namespace quern {
 namespace {
 
@@ -61,12 +62,13 @@ TEST_CASE("shards are ranges of docIDs with about as many postings", "[shards]")
   const auto firsts = cut(postings, 7);
   REQUIRE(firsts.size() == 7);
   for (std::size_t i = 0; i < 7; ++i) {
-    std::uint64_t of_shard = 0;
-    for (docid_t docid = firsts[i]; docid < (i < 6 ? firsts[i + 1] : 5000); ++docid) of_shard += postings[docid] + 1;
-    CHECK(of_shard * 7 > all - 7 * 301);
-    CHECK(of_shard * 7 < all + 7 * 301);
+    std::uint64_t shard_postings = 0;
+    for (docid_t docid = firsts[i]; docid < (i < 6 ? firsts[i + 1] : 5000); ++docid)
+      shard_postings += postings[docid] + 1;
+    CHECK(shard_postings * 7 > all - 7 * 301);
+    CHECK(shard_postings * 7 < all + 7 * 301);
   }
-  // In the order's sequence of documents, not in the collection's.
+  // In the order's sequence of documents, not the collection's.
   const std::vector<std::uint32_t> few{1, 1, 1, 9};
   CHECK(cut_into_shards(few, std::vector<docid_t>{3, 2, 1, 0}, 2) == std::vector<docid_t>{0, 1});
   CHECK(cut_into_shards(few, std::vector<docid_t>{0, 1, 2, 3}, 2) == std::vector<docid_t>{0, 3});
@@ -78,7 +80,7 @@ TEST_CASE("shards of ranges begin where ranges do", "[shards]") {
 }
 
 TEST_CASE("the postings of a collection's documents are those of their lists", "[shards][property]") {
-  // Small chunks cut documents, whose postings are in several of them.
+  // Small chunks split documents, so their postings are in several chunks.
   for (const std::uint64_t chunk_bytes : {std::uint64_t{300}, ChunkLimits().bytes}) {
     for (std::uint64_t seed = 40; seed < 44; ++seed) {
       INFO("seed " << seed << ", chunks of " << chunk_bytes);
@@ -89,18 +91,18 @@ TEST_CASE("the postings of a collection's documents are those of their lists", "
       CHECK((chunk_bytes == 300) == !corpus.joined.split_documents().empty());
       const DocumentOrder order = corpus.pipeline.order(corpus.whole, OrderBy::random, seed);
       const IndexReader index = Pipeline::open_index(corpus.pipeline.build(corpus.whole, order, {}));
-      const std::vector<std::uint32_t> of_lists = postings_of(index);
+      const std::vector<std::uint32_t> list_counts = postings_of(index);
       for (const unsigned threads : {1u, 4u}) {
         Resources resources = corpus.pipeline.resources;
         resources.threads = threads;
-        const std::vector<std::uint32_t> of_documents = count_postings(corpus.joined, resources);
+        const std::vector<std::uint32_t> document_counts = count_postings(corpus.joined, resources);
         for (docid_t docid = 0; docid < index.num_documents(); ++docid)
-          REQUIRE(of_documents[order.documents[docid]] == of_lists[docid]);
+          REQUIRE(document_counts[order.documents[docid]] == list_counts[docid]);
       }
-      // Where no list is long, an index's documents are counted one by one.
+      // Without long lists, an index's documents are counted exactly.
       const RangeCounts counts = count_postings(index);
       CHECK(counts.documents == 1);
-      CHECK(std::vector<std::uint64_t>(of_lists.begin(), of_lists.end()) == counts.postings);
+      CHECK(std::vector<std::uint64_t>(list_counts.begin(), list_counts.end()) == counts.postings);
     }
   }
 }
@@ -112,15 +114,15 @@ TEST_CASE("blocks of long lists count as a whole", "[shards]") {
   const RangeCounts counts = count_postings(index);
   REQUIRE(counts.postings.size() == documents);
   const std::vector<std::uint32_t> exact = postings_of(index);
-  std::uint64_t of_rows = 0, of_lists = 0;
+  std::uint64_t row_counts = 0, list_counts = 0;
   for (int i = 0; i < documents; ++i) {
-    of_rows += counts.postings[i];
-    of_lists += exact[i];
+    row_counts += counts.postings[i];
+    list_counts += exact[i];
     // `often` has 128 blocks, `seldom` 11.
-    REQUIRE(of_rows + 17 > of_lists);
-    REQUIRE(of_lists + 17 > of_rows);
+    REQUIRE(row_counts + 17 > list_counts);
+    REQUIRE(list_counts + 17 > row_counts);
   }
-  CHECK(of_rows == of_lists);
+  CHECK(row_counts == list_counts);
   CHECK(counts.postings != std::vector<std::uint64_t>(exact.begin(), exact.end()));
 }
 

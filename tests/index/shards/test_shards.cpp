@@ -6,7 +6,7 @@
 #include "index/pipeline/query_checks.hpp"
 #include "index/shards/split_corpus.hpp"
 
-/// An index in shards is the index of the whole, bit by bit.
+/// An index in shards equals the whole index bit by bit.
 namespace quern {
 namespace {
 
@@ -15,7 +15,7 @@ using namespace testing;
 IndexShards all_shards(const SplitCorpus& corpus, const OrderReader& order, std::uint32_t count,
                        const OrderOptions& order_options, const BuildOptions& options) {
   std::vector<IndexReader> shards;
-  // In another order than that of their docIDs.
+  // Not in docID order.
   for (std::uint32_t number = count; number > 0; --number) {
     shards.push_back(corpus.shard({number, count}, order, order_options, options));
     shards.back().container().verify(corpus.pipeline.resources);
@@ -30,7 +30,7 @@ Bytes merged(const IndexShards& shards, const SplitCorpus& corpus) {
   return bytes_of(*file);
 }
 
-/// The results of all shards together, of every algorithm but and-or, are those of the whole.
+/// Checks that all shards together give the whole's results, for every algorithm except and-or.
 void check_results(const IndexShards& shards, const IndexReader& whole, const ScoringOptions& scoring,
                    std::uint64_t seed) {
   const QueryEngine engine(whole, scoring);
@@ -107,7 +107,7 @@ TEST_CASE("shards score as the whole and merge to its bytes", "[shards][query][p
 }
 
 TEST_CASE("long lists of shards are merged in pieces", "[shards]") {
-  // A term in all of so many documents takes several pieces, and some shards end within one.
+  // A term in that many documents needs several pieces, and some shards end within one.
   std::string text;
   constexpr int documents = 150000;
   for (int i = 0; i < documents; ++i)
@@ -130,9 +130,8 @@ TEST_CASE("long lists of shards are merged in pieces", "[shards]") {
                 cut_into_shards(count_postings(collection, corpus.pipeline.resources), order.documents, count));
     std::vector<IndexReader> shards;
     for (std::uint32_t number = 1; number <= count; ++number) {
-      ShardSource source({number, count}, OrderReader(ContainerReader(order_file, FileKind::order, order_version)),
-                         StatisticsReader(ContainerReader(statistics_file, FileKind::statistics, statistics_version)),
-                         std::nullopt);
+      ShardSource source({number, count}, OrderReader(ContainerReader(order_file, FileKind::order)),
+                         StatisticsReader(ContainerReader(statistics_file, FileKind::statistics)), std::nullopt);
       const StageFile shard = corpus.pipeline.new_file();
       build_index(collection, order, {}, options, corpus.pipeline.resources, *shard, &source.whole());
       shards.push_back(Pipeline::open_index(shard));
@@ -159,17 +158,17 @@ TEST_CASE("shards that do not belong together are refused", "[shards]") {
   CHECK_THROWS_WITH(together(shard(1), shard(2), shard(2)), Catch::Contains("is shard 2 of 3, as is"));
   BuildOptions other;
   other.codec_options.block_size = 64;
-  CHECK_THROWS_WITH(together(shard(1), shard(2, other), shard(3)), Catch::Contains("other options"));
+  CHECK_THROWS_WITH(together(shard(1), shard(2, other), shard(3)), Catch::Contains("different options"));
   const OrderReader other_order = corpus.order_file(corpus.pipeline.order(corpus.whole, OrderBy::random), {}, 3);
   CHECK_THROWS_WITH(together(shard(1), corpus.shard({2, 3}, other_order, {}, {}), shard(3)),
-                    Catch::Contains("another order"));
-  // One shard does not know how many documents of the others have all terms.
+                    Catch::Contains("a different order"));
+  // A single shard doesn't know how many documents of the others contain all terms.
   const IndexReader alone = shard(1);
   const QueryEngine engine(alone, {});
   Analyzer analyzer = engine.make_analyzer();
   CHECK_THROWS_WITH(engine.search(terms_of_text("everywhere", analyzer), algorithm_named("and-or"), 10),
                     Catch::Contains("name all shards"));
-  // Statistics and collections that do not fit.
+  // Statistics and collections that don't match.
   ShardSource lacking({1, 3}, order_file, corpus.statistics({0, 1}), std::nullopt);
   CHECK_THROWS_WITH(lacking.check(corpus.joined, {}), Catch::Contains("0 of its 2 splits are not among these"));
   CHECK_THROWS_WITH(ShardSource({1, 4}, order_file, corpus.statistics(), std::nullopt), Catch::Contains("cut into 3"));
@@ -177,8 +176,8 @@ TEST_CASE("shards that do not belong together are refused", "[shards]") {
   quantized.quantize_bits = 8;
   ShardSource unscaled({1, 3}, order_file, corpus.statistics(), std::nullopt);
   CHECK_THROWS_WITH(unscaled.check(corpus.joined, quantized), Catch::Contains(option_name<"scales">));
-  Scales of_some = find_scales(CollectionReader(corpus.split(0)), corpus.statistics(), {}, corpus.pipeline.resources);
-  ShardSource scaled({1, 3}, order_file, corpus.statistics(), of_some);
+  Scales partial_scales = find_scales(CollectionReader(corpus.split(0)), corpus.statistics(), {}, corpus.pipeline.resources);
+  ShardSource scaled({1, 3}, order_file, corpus.statistics(), partial_scales);
   CHECK_THROWS_WITH(scaled.check(corpus.joined, quantized), Catch::Contains("of 1 splits"));
 }
 
@@ -186,11 +185,11 @@ TEST_CASE("collections that do not belong together are refused", "[shards][colle
   Pipeline pipeline;
   const StageFile file = pipeline.parse(as_jsonl(random_corpus(1, {20, 30, 10, false})));
   CHECK_THROWS_WITH(CollectionReader(std::vector<std::shared_ptr<const File>>{file, file}),
-                    Catch::Contains("is named twice"));
+                    Catch::Contains("is given twice"));
   pipeline.store_text = true;
   const StageFile with_text = pipeline.parse(as_jsonl(random_corpus(2, {20, 30, 10, false})));
   CHECK_THROWS_WITH(CollectionReader(std::vector<std::shared_ptr<const File>>{file, with_text}),
-                    Catch::Contains("other options"));
+                    Catch::Contains("different options"));
 }
 
 }  // namespace quern

@@ -5,7 +5,7 @@
 #include "index/pipeline/weighted_corpus.hpp"
 #include "index/shards/split_corpus.hpp"
 
-/// Shards of collections whose corpus gave weights, and of kept fields.
+/// Shards of collections with given weights, and of kept fields.
 namespace quern {
 
 using namespace testing;
@@ -35,7 +35,7 @@ TEST_CASE("shards of given weights score as the whole and merge to its bytes", "
     for (const auto& split : splits) {
       const StageFile file = pipeline.new_file();
       write_statistics(CollectionReader(split), pipeline.resources, *file);
-      counted.emplace_back(ContainerReader(file, FileKind::statistics, statistics_version));
+      counted.emplace_back(ContainerReader(file, FileKind::statistics));
     }
     const StageFile statistics = pipeline.new_file(), order_file = pipeline.new_file();
     merge_statistics(counted, pipeline.resources, *statistics);
@@ -44,9 +44,8 @@ TEST_CASE("shards of given weights score as the whole and merge to its bytes", "
                 cut_into_shards(count_postings(joined, pipeline.resources), order.documents, count));
     std::vector<IndexReader> shards;
     for (std::uint32_t number = 1; number <= count; ++number) {
-      ShardSource source({number, count}, OrderReader(ContainerReader(order_file, FileKind::order, order_version)),
-                         StatisticsReader(ContainerReader(statistics, FileKind::statistics, statistics_version)),
-                         std::nullopt);
+      ShardSource source({number, count}, OrderReader(ContainerReader(order_file, FileKind::order)),
+                         StatisticsReader(ContainerReader(statistics, FileKind::statistics)), std::nullopt);
       source.check(joined, options);
       const StageFile file = pipeline.new_file();
       build_index(joined, order, order_options, options, pipeline.resources, *file, &source.whole());
@@ -84,13 +83,13 @@ TEST_CASE("results of shards are merged by score and then by docID", "[shards][p
     std::vector<ScoredDocument> best, all;
     docid_t first = 0;
     for (std::uint64_t shards = random.below(5); shards > 0; --shards) {
-      TopK of_shard(k, 100);
+      TopK shard_top(k, 100);
       for (docid_t docid = 0; docid < 8; ++docid) {
         const auto score = static_cast<float>(random.below(4));
-        of_shard.add(docid, score);
+        shard_top.add(docid, score);
         all.push_back({first + docid, score});
       }
-      add_results_of_shard(best, of_shard.take(), first, k);
+      add_results_of_shard(best, shard_top.take(), first, k);
       first += 8;
     }
     std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.score > b.score; });

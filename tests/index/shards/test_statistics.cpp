@@ -16,11 +16,11 @@ using namespace testing;
 
 using Terms = std::map<std::string, Bytes>;
 
-/// Sections "terms" and "terms_blocks" with these terms and payloads of numbers, part after part; all parts but the
-/// last have whole blocks. Terms of a part may be less than those of the part before, as no writer lets them be.
+/// Sections "terms" and "terms_blocks" of these parts, with numbers as payloads; all parts except the last have full
+/// blocks. Unlike in written files, a part's terms may be less than the previous part's.
 ContainerReader dictionary(std::span<const Terms> parts, const Pipeline& pipeline) {
   const StageFile file = pipeline.new_file();
-  ContainerWriter out(*file, FileKind::statistics, statistics_version);
+  ContainerWriter out(*file, FileKind::statistics);
   std::vector<std::uint64_t> offsets;
   out.begin_section("terms");
   for (const Terms& terms : parts) {
@@ -28,21 +28,21 @@ ContainerReader dictionary(std::span<const Terms> parts, const Pipeline& pipelin
     if (!offsets.empty()) offsets.pop_back();
     DictionaryWriter writer([&](ByteView bytes) { out.write(bytes); }, pipeline.resources.tmp_folder);
     for (const auto& [term, payload] : terms) writer.add(term, payload);
-    const Spool& of_part = writer.finish();
-    std::vector<std::uint64_t> some(of_part.size() / sizeof(std::uint64_t));
-    of_part.read_array(0, std::span(some));
+    const Spool& part_offsets = writer.finish();
+    std::vector<std::uint64_t> some(part_offsets.size() / sizeof(std::uint64_t));
+    part_offsets.read_array(0, std::span(some));
     for (const std::uint64_t offset : some) offsets.push_back(begin + offset);
   }
   out.end_section();
   out.add_array("terms_blocks", offsets);
   out.finish();
-  return ContainerReader(file, FileKind::statistics, statistics_version);
+  return ContainerReader(file, FileKind::statistics);
 }
 ContainerReader dictionary(const Terms& terms, const Pipeline& pipeline) {
   return dictionary(std::span(&terms, 1), pipeline);
 }
 
-/// Short and long ones, with zeros, and many with the first eight bytes in common.
+/// Short and long terms, with zeros; many share their first eight bytes.
 std::string similar_term(RandomBits& random) {
   std::string term = random.below(2) == 0 ? "" : "common prefix";
   for (std::uint64_t length = random.below(4); length > 0; --length) term += static_cast<char>(random.below(3) * 127);
@@ -96,7 +96,7 @@ TEST_CASE("counts of terms are added up over dictionaries of any sizes", "[shard
     std::map<std::string, TermCounts> expected;
     std::uint64_t entries = 0;
     for (auto& terms : each) {
-      // So many that several ranges of terms come one after the other.
+      // Enough terms for several ranges.
       for (std::uint64_t count = random.below(random.below(2) == 0 ? 50 : 2000); count > 0; --count) {
         std::string term = similar_term(random);
         if (random.below(2) == 0) term += std::to_string(random.below(1000));
@@ -144,7 +144,7 @@ TEST_CASE("a dictionary whose terms fall is refused, and named", "[shards]") {
   };
   const std::uint64_t terms = parts[0].size() + parts[1].size();
   const ContainerReader falls = dictionary(parts, pipeline);
-  CHECK_THROWS_WITH(sum_up(falls, terms), falls.name() + ": section 'terms': terms do not rise");
+  CHECK_THROWS_WITH(sum_up(falls, terms), falls.name() + ": section 'terms': terms do not ascend");
   std::swap(parts[0], parts[1]);
   CHECK(sum_up(dictionary(parts, pipeline), terms) == terms);
 }
@@ -173,7 +173,7 @@ TEST_CASE("statistics of splits are the same in every order and tree", "[shards]
     if (entry.df == 0) continue;
     REQUIRE(terms.next(term));
     CHECK(term.term == entry.term);
-    CHECK(TermCounts::of(term.payload, "term") == TermCounts{entry.df, entry.cf});
+    CHECK(TermCounts::parse(term.payload, "term") == TermCounts{entry.df, entry.cf});
   }
   CHECK_FALSE(terms.next(term));
 }
@@ -188,11 +188,11 @@ TEST_CASE("statistics find documents that several splits have, and splits that c
   std::vector<CollectionReader> collections;
   for (std::size_t i = 0; i < corpus.num_splits(); ++i) collections.emplace_back(corpus.split(i));
   CHECK(repeated_docnos(all, collections, 3) == std::vector<std::string>{documents.front().docno});
-  CHECK_THROWS_WITH(corpus.statistics({0, 1, 0}), Catch::Contains("was counted before"));
+  CHECK_THROWS_WITH(corpus.statistics({0, 1, 0}), Catch::Contains("was already counted"));
   std::vector<StatisticsReader> overlapping;
   overlapping.push_back(corpus.statistics({0, 1}));
   overlapping.push_back(corpus.statistics({1, 2}));
-  CHECK_THROWS_WITH(corpus.merged(overlapping), Catch::Contains("was counted before"));
+  CHECK_THROWS_WITH(corpus.merged(overlapping), Catch::Contains("was already counted"));
 }
 
 TEST_CASE("the scale of splits is that of the whole", "[shards][property]") {
@@ -207,10 +207,10 @@ TEST_CASE("the scale of splits is that of the whole", "[shards][property]") {
     const Scales scales = corpus.scales(statistics, options.bm25);
     CHECK(scales.top == index.manifest().quantize_top);
     CHECK(scales.splits == statistics.splits());
-    // As a file.
+    // Also as a file.
     const StageFile file = corpus.pipeline.new_file();
     write_scales(*file, scales);
-    const Scales read = read_scales(ContainerReader(file, FileKind::scales, scales_version));
+    const Scales read = read_scales(ContainerReader(file, FileKind::scales));
     CHECK(read.top == scales.top);
     CHECK(read.bm25 == scales.bm25);
     CHECK(read.splits == scales.splits);

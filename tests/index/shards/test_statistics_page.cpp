@@ -13,7 +13,7 @@ TEST_CASE("the worked example of the statistics' page holds", "[shards][format]"
   const CollectionReader collection(pipeline.parse(page_block("collection.md", "corpus")));
   const StageFile file = pipeline.new_file();
   write_statistics(collection, pipeline.resources, *file);
-  const ContainerReader statistics(file, FileKind::statistics, statistics_version);
+  const ContainerReader statistics(file, FileKind::statistics);
   const auto shown = page_bytes("statistics.md", "bytes");
   CHECK(shown.size() == 2);
   for (const auto& [section, bytes] : shown) CHECK(hex_text(statistics.view(section)) == bytes);

@@ -9,7 +9,7 @@
 
 #include "index/pipeline/pipeline.hpp"
 
-/// What the tests of synthetic indexes share.
+/// Helpers for tests of synthetic indexes.
 namespace quern::testing {
 
 /// Terms of all densities, from one document to all of them.

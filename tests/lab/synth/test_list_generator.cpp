@@ -43,7 +43,7 @@ std::vector<TermField> fields_of(const DfTable& table, double clustering, std::u
   return term_fields(table, clustering, seed, visit_queries, default_resources());
 }
 
-/// Mean of the gaps' logarithms: the smaller, the more postings stand together.
+/// Mean of the gaps' logarithms: smaller if postings cluster more.
 double mean_log_gap(const std::vector<docid_t>& docids) {
   double sum = 0;
   for (std::size_t i = 1; i < docids.size(); ++i) sum += std::log2(docids[i] - docids[i - 1]);

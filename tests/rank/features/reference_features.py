@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Computes features anew, from the documents' tokens, and compares them bit by bit with those of `quern features`.
+"""Recomputes features from the documents' tokens and compares them bit by bit with those of `quern features`.
 
     reference_features.py QUERN INDEX TOPICS RUN
 
-TOPICS has lines "id<TAB>text". Everything is computed here from the tokens that `quern inspect --tokens` prints: frequencies, document frequencies, lengths
-and averages. formats/features.md defines the features. Ends with 1 and the first differences if there are any.
+TOPICS contains lines "id<TAB>text". Frequencies, document frequencies, lengths and averages are all computed from the tokens that
+`quern inspect --tokens` prints. formats/features.md defines the features. Exits with 1 after the first differences, if any.
 """
 import json
 import math
@@ -51,7 +51,7 @@ def run(*command):
 
 
 class Index:
-    """All documents of an index, as lists of phrases, and what follows from them."""
+    """All documents of an index, as lists of phrases, and derived statistics."""
 
     def __init__(self, quern, path):
         manifest = json.loads(run(quern, "inspect", path, "--json"))
@@ -104,7 +104,7 @@ def aggregates(values):
 
 
 def least_span(hits):
-    """The shortest run with all terms that occur, by trying all begins."""
+    """The shortest run with all occurring terms, by trying all starts."""
     wanted = {term for _, term, _ in hits}
     best = 0
     for begin in range(len(hits)):

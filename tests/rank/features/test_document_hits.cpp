@@ -31,10 +31,10 @@ TEST_CASE("hits are the same within any budget that has room for them", "[featur
   const StageFile forward_file = pipeline.new_file();
   build_forward(collection, {order.documents, hash_text(index.container().content_hash())}, pipeline.resources,
                 *forward_file);
-  const ForwardReader forward(ContainerReader(forward_file, FileKind::forward, forward_version));
+  const ForwardReader forward(ContainerReader(forward_file, FileKind::forward));
 
   IndexPages pages(index, 0, &forward);
-  // Terms of many hits, of literals (they occur in URLs alone) and of none; few of them, and more than sixteen.
+  // Terms with many hits, literals (which occur only in URLs) and unknown ones; few of them, and more than sixteen.
   std::string many = "http e x3 x5 none";
   for (int i = 0; i < 40; ++i) many += " w" + std::to_string(i);
   Analyzer analyzer{AnalyzerOptions()};
@@ -52,7 +52,7 @@ TEST_CASE("hits are the same within any budget that has room for them", "[featur
         std::uint64_t hit_bytes = 0;
         for (const auto& stream : expected.streams()) hit_bytes += stream.hits.size() * sizeof(WordHit);
         QueryMemory::Claim claim(memory.hits());
-        if (hit_bytes > memory.hits().most()) {
+        if (hit_bytes > memory.hits().max_alone()) {
           CHECK_THROWS_WITH(
               found.read(forward, docid, query, memory, claim),
               Catch::Contains("docID " + std::to_string(docid)) && Catch::Contains(option_name<"memory">));
@@ -60,7 +60,7 @@ TEST_CASE("hits are the same within any budget that has room for them", "[featur
           continue;
         }
         found.read(forward, docid, query, memory, claim);
-        CHECK(claim.is_alone() == (hit_bytes > memory.hits().share()));
+        CHECK(claim.is_alone() == (hit_bytes > memory.hits().max_share()));
         was_alone = was_alone || claim.is_alone();
         for (std::size_t s = 0; s < num_document_streams; ++s) {
           const auto &one = expected.streams()[s], &other = found.streams()[s];

@@ -11,20 +11,20 @@
 #include "quern/formats/rankers/ranker_model.hpp"
 #include "quern/rank/models/transformation.hpp"
 
-/// Models and features at random, with values at which evaluation could go wrong.
+/// Random models and features, with values that are hard to evaluate.
 namespace quern::test {
 
 using ModelRandom = std::mt19937_64;
 
-/// What a random ensemble looks like.
+/// The shape of a random ensemble.
 struct EnsembleShape {
   std::uint32_t trees = 10, min_leaves = 1, max_leaves = 64, features = 8;
-  std::uint32_t distinct_thresholds = 50;  ///< an input
+  std::uint32_t distinct_thresholds = 50;  ///< per input
   bool chains = false;                     ///< each node has a leaf
   bool special_values = true;              ///< among leaves and thresholds
 };
 
-/// A number that some loop might treat differently.
+/// A number that loops might handle differently.
 inline float special_value(ModelRandom& random) {
   constexpr float inf = std::numeric_limits<float>::infinity();
   constexpr float values[] = {0.0f,    -0.0f,    inf,   -inf,   1e-45f, -1e-45f, 1e-38f, 1e-35f,
@@ -46,7 +46,7 @@ inline TreeInput random_input(ModelRandom& random, std::uint32_t features) {
   return input;
 }
 
-/// Adds a tree whose nodes have their children after them, leaves numbered from left to right.
+/// Adds a tree whose nodes precede their children, with leaves numbered from left to right.
 inline void add_random_tree(ModelRandom& random, const EnsembleShape& shape, TreeEnsemble& trees) {
   struct Open {
     std::uint32_t leaves;

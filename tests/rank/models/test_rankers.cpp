@@ -30,7 +30,7 @@ ScoreBits scores_by(const Ranker& ranker, const FeatureColumns& features) {
   return bits_of(scores);
 }
 
-/// In calls of `step` documents, a multiple of documents_per_group.
+/// Scores in calls of `step` documents, a multiple of documents_per_group.
 ScoreBits scores_in_parts(const Ranker& ranker, const FeatureColumns& features, std::size_t step) {
   std::vector<double> scores(features.documents, -77);
   for (std::size_t first = 0; first < features.documents; first += step) {
@@ -51,7 +51,7 @@ void at_each_level(const std::function<void()>& what) {
   set_simd_level(best);
 }
 
-/// All levels give the bits of plain evaluation, in one call and in several.
+/// Checks that all levels give the bits of plain evaluation, in one call and in several.
 void check_scores(const RankerModel& model, const FeatureColumns& features) {
   const ScoreBits expected = scores_by(*make_plain_ranker(model), features);
   at_each_level([&] {
@@ -66,7 +66,7 @@ void check_scores(const RankerModel& model, const FeatureColumns& features) {
   });
 }
 
-/// The same with fewer documents.
+/// The columns of the first documents.
 FeatureColumns first_documents(const RandomDocuments& documents, std::size_t count) {
   return {documents.columns.values, count, documents.columns.stride};
 }
@@ -275,7 +275,7 @@ TEST_CASE("a score that is no number has one form", "[ranker]") {
   LinearModel model;
   model.terms = {{0, 1}, {1, -1}};
   std::vector<float> values(64);
-  // Processors differ in the sign of what infinity less infinity gives. A missing value is 0.
+  // Processors differ in the sign of infinity minus infinity. A missing value is 0.
   for (std::size_t d = 0; d < 3; ++d) values[d] = values[32 + d] = std::numeric_limits<float>::infinity();
   values[35] = std::bit_cast<float>(0xffc00001);
   const FeatureColumns features = {values.data(), 4, 32};
@@ -315,8 +315,8 @@ TEST_CASE("models that contradict themselves are refused", "[ranker]") {
   refused([](TreeEnsemble& trees) { trees.nodes[0].left = -1000; }, "has the child -1000 in node 0");
   refused([](TreeEnsemble& trees) { trees.nodes[0].left = trees.nodes[0].right; }, "twice");
   refused([](TreeEnsemble& trees) { trees.nodes[1].threshold = std::numeric_limits<float>::quiet_NaN(); },
-          "no number as threshold in node 1");
-  refused([](TreeEnsemble& trees) { trees.leaves.pop_back(); }, "leaves among them");
+          "NaN threshold in node 1");
+  refused([](TreeEnsemble& trees) { trees.leaves.pop_back(); }, "trees don't cover its");
   refused([](TreeEnsemble& trees) { --trees.first_leaf[1]; }, "leaves");
   refused([](TreeEnsemble& trees) { trees.first_node.pop_back(); }, "nodes");
   refused([](TreeEnsemble& trees) { trees.group_ends = {3}; }, "groups");
@@ -336,7 +336,7 @@ TEST_CASE("models that contradict themselves are refused", "[ranker]") {
   CHECK_NOTHROW(make_ranker(model_of(1, wide)));
   wide.transformations.resize(max_layer_size + 1);
   wide.layers = {{max_layer_size + 1, 1, std::vector<float>(max_layer_size + 1), {0}}};
-  CHECK_THROWS_WITH(make_ranker(model_of(1, wide)), Catch::Contains("65537 inputs and 1 outputs; 65536 are the most"));
+  CHECK_THROWS_WITH(make_ranker(model_of(1, wide)), Catch::Contains("65537 inputs and 1 outputs; the limit is 65536"));
   LinearModel linear;
   linear.terms = {{1, 1}};
   CHECK_THROWS_WITH(make_ranker(model_of(1, linear)), Catch::Contains("term 0 of the ranker reads feature 1"));

@@ -1,0 +1,128 @@
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "quern/formats/collection.hpp"
+#include "quern/formats/index_file.hpp"
+#include "quern/formats/order_file.hpp"
+#include "quern/formats/plan_file.hpp"
+#include "quern/io/zstd_frame.hpp"
+
+#include "catch.hpp"
+#include "cli/run_quern.hpp"
+
+/// Files that were written once. This program must read them with the same results, and write them again with the same
+/// bytes. tests/formats/golden/README.md lists the commands that made them.
+namespace quern {
+namespace {
+
+using namespace testing;
+
+std::string golden(const std::string& name) { return std::string(QUERN_SOURCE_DIR) + "/tests/formats/golden/" + name; }
+
+/// The contents of a container that must not change: its sections, and its manifest without the versions of program and
+/// libraries.
+struct Settled {
+  std::map<std::string, Bytes> sections;
+  nlohmann::json manifest;
+};
+
+Settled settled(const std::string& path, FileKind kind) {
+  const ContainerReader container = ContainerReader::open(path, kind);
+  container.verify(default_resources());
+  Settled settled;
+  settled.manifest = nlohmann::json::parse(container.manifest());
+  // Another version of zstd may compress to other bytes.
+  const auto& libraries = settled.manifest["libraries"];
+  const bool same_zstd = !libraries.is_object() || libraries.value("zstd", "") == zstd_version();
+  for (const SectionInfo& section : container.sections()) {
+    const std::string name(section.name);
+    const bool is_compressed = name == "texts" || name == "text_offsets" || name.starts_with("chunk");
+    if (name == "manifest" || (is_compressed && !same_zstd)) continue;
+    const ByteView bytes = container.view(name);
+    settled.sections[name].assign(bytes.begin(), bytes.end());
+  }
+  settled.manifest.erase("tool");
+  settled.manifest.erase("libraries");
+  return settled;
+}
+
+void check_same(const std::string& now, const std::string& before, FileKind kind) {
+  INFO(before);
+  const Settled written = settled(now, kind), golden = settled(before, kind);
+  CHECK(written.manifest == golden.manifest);
+  for (const auto& [name, bytes] : golden.sections) {
+    INFO(name);
+    const auto same = written.sections.find(name);
+    REQUIRE(same != written.sections.end());
+    CHECK(same->second == bytes);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Golden files are written again with the same bytes, and read with the same results", "[format][golden]") {
+  const TemporaryFolder folder;
+  const std::string collection = golden("collection.quern"), order = golden("order.quern"), log = golden("log.txt");
+  const auto write = [&](CommandLine words) {
+    words.insert(words.end(), {"-o", folder.path("now"), "--force"});
+    const RunOutcome outcome = run_quern(words);
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_status == 0);
+    return folder.path("now");
+  };
+  const auto check_build = [&](CommandLine options, const std::string& name) {
+    options.insert(options.begin(), {"build", collection});
+    check_same(write(std::move(options)) + "/" + index_member, golden(name), FileKind::index);
+    std::filesystem::remove_all(folder.path("now"));
+  };
+  check_same(write({"parse", golden("corpus.trecweb"), "--stemmer", "porter2", "--stopwords", "english"}), collection,
+             FileKind::collection);
+  check_same(write({"order", collection, "--by", "score"}), order, FileKind::order);
+  check_same(write({"plan", golden("newpfd.quern"), "-q", log, "--budget", "50%"}), golden("plan.quern"),
+             FileKind::plan);
+  std::filesystem::remove(folder.path("now"));
+  check_build({"--order", order, "--quantize", "8"}, "newpfd.quern");
+  check_build({"--codec", "rpfd", "--block-size", "64"}, "rpfd.quern");
+  check_build({"--codec", "rice", "--block-size", "256"}, "rice.quern");
+  for (const char* name : {"newpfd", "rpfd", "rice"}) {
+    const std::string index = golden(name + std::string(".quern"));
+    INFO(index);
+    CHECK(run_quern({"verify", index}).exit_status == 0);
+    const RunOutcome run = run_quern({"query", index, "-q", log, "--quiet"});
+    CHECK(run.exit_status == 0);
+    CHECK(run.out == read_file(golden(name + std::string(".run"))));
+  }
+}
+
+TEST_CASE("Manifests state the recursion of rpfd alone, and the libraries that made the terms", "[format][index]") {
+  const auto manifest = [](const char* name) {
+    return nlohmann::json::parse(IndexReader::open(golden(name)).container().manifest());
+  };
+  CHECK(manifest("rpfd.quern")["settings"].contains("recursion"));
+  CHECK_FALSE(manifest("newpfd.quern")["settings"].contains("recursion"));
+  CHECK_FALSE(manifest("rice.quern")["settings"].contains("recursion"));
+  CHECK(manifest("newpfd.quern").contains("libraries"));
+}
+
+TEST_CASE("A feature that this program does not know is refused by name, and one that contradicts the settings too",
+          "[format][golden]") {
+  const IndexReader index = IndexReader::open(golden("newpfd.quern"));
+  const std::string manifest = index.container().manifest();
+  const auto with_features = [&](const nlohmann::json& features) {
+    nlohmann::json json = nlohmann::json::parse(manifest);
+    json["features"] = features;
+    return json.dump();
+  };
+  CHECK(IndexManifest::from_json(manifest, "i").quantize_bits == 8);
+  CHECK_THROWS_AS(IndexManifest::from_json(with_features({"quantized impacts", "positions"}), "i"), UnsupportedVersion);
+  CHECK_THROWS_WITH(IndexManifest::from_json(with_features({"quantized impacts", "positions"}), "i"),
+                    Catch::Contains("i: has the feature 'positions'"));
+  CHECK_THROWS_AS(IndexManifest::from_json(with_features(nlohmann::json::array()), "i"), CorruptFile);
+  CHECK_THROWS_AS(IndexManifest::from_json(with_features({"quantized impacts", "shard"}), "i"), CorruptFile);
+}
+
+}  // namespace quern
