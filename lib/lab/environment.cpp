@@ -13,8 +13,8 @@
 #include <system_error>
 #include <thread>
 
-#include "quern/core/types.hpp"
 #include "quern/core/simd_level.hpp"
+#include "quern/core/types.hpp"
 
 namespace quern {
 namespace {

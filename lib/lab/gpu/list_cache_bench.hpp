@@ -49,6 +49,7 @@ ListCacheFigures replay_lists(const IndexReader& index, std::span<const std::vec
 
 /// Runs the queries with all of their terms in the index through an empty cache, in their order. Throws InvalidArgument
 /// if there is none.
-ListCacheFigures replay_queries(const QueryEngine& engine, std::span<const QueryView> queries, const ListCacheCase& options);
+ListCacheFigures replay_queries(const QueryEngine& engine, std::span<const QueryView> queries,
+                                const ListCacheCase& options);
 
 }  // namespace quern

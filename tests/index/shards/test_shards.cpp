@@ -176,7 +176,8 @@ TEST_CASE("shards that do not belong together are refused", "[shards]") {
   quantized.quantize_bits = 8;
   ShardSource unscaled({1, 3}, order_file, corpus.statistics(), std::nullopt);
   CHECK_THROWS_WITH(unscaled.check(corpus.joined, quantized), Catch::Contains(option_name<"scales">));
-  Scales partial_scales = find_scales(CollectionReader(corpus.split(0)), corpus.statistics(), {}, corpus.pipeline.resources);
+  Scales partial_scales =
+      find_scales(CollectionReader(corpus.split(0)), corpus.statistics(), {}, corpus.pipeline.resources);
   ShardSource scaled({1, 3}, order_file, corpus.statistics(), partial_scales);
   CHECK_THROWS_WITH(scaled.check(corpus.joined, quantized), Catch::Contains("of 1 splits"));
 }
