@@ -73,10 +73,10 @@ void show_reports(const CommonOptions& options, const BuildReport& index, const 
   print(json.dump(1) + "\n");
 }
 
-BesideReports copy_beside(std::span<const IndexPart> parts, const Resources& resources, AtomicOutput& out) {
+SidecarReports copy_beside(std::span<const IndexPart> parts, const Resources& resources, AtomicOutput& out) {
   const IndexReader index = IndexReader::open(out.file());
   const std::string hash = hash_text(index.container().content_hash());
-  BesideReports reports;
+  SidecarReports reports;
   if (some_have(parts, forward_path))
     reports.forward = copy_forward(parts, index, resources, out.add_member(forward_member));
   if (!index.manifest().field_names.kept.empty())

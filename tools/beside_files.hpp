@@ -22,6 +22,6 @@ void show_reports(const CommonOptions& options, const BuildReport& index, const 
 
 /// Writes beside the new index in `out`, which holds these documents of other indexes, copies of their texts, kept
 /// fields and forward files.
-BesideReports copy_beside(std::span<const IndexPart> parts, const Resources& resources, AtomicOutput& out);
+SidecarReports copy_beside(std::span<const IndexPart> parts, const Resources& resources, AtomicOutput& out);
 
 }  // namespace quern::tools

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "quern/gpu/worker/gpu_statistics.hpp"
+#include "quern/gpu/device/gpu_statistics.hpp"
 #include "quern/search/search_backend.hpp"
 
 /// GPUs as backends use them: they answer some queries at a time, until they fail.

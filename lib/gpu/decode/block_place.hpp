@@ -79,7 +79,7 @@ struct RiceParts {
   /// Reads them. False if they are not within the block.
   constexpr bool open(const BlockPlace& place) {
     if (place.size == 0) return false;
-    const rice::Widths widths = rice::Widths::of_word(place.list[0]);
+    const rice::Widths widths = rice::Widths::from_word(place.list[0]);
     docid_width = widths.docid;
     freq_width = widths.freq;
     const std::uint32_t first = place.words[0];
