@@ -8,10 +8,12 @@ ShardedReranker::ShardedReranker(const IndexShards& shards, std::span<const Forw
                                  const BoundModel& model, const std::string& name,
                                  std::span<const FeatureMemory> memory) try
     : shards_(shards) {
-  const AverageLengths of_all = average_lengths_of(forwards);
+  // None for a single one: it must be a whole index, not one shard of several, which is refused.
+  const AverageLengths whole_lengths = average_lengths_of(forwards);
   for (std::size_t i = 0; i < shards.size(); ++i) {
     indexes_.push_back(&shards[i]);
-    rerankers_.emplace_back(shards[i], forwards[i], model, name, memory[i], &of_all);
+    rerankers_.emplace_back(shards[i], forwards[i], model, name, memory[i],
+                            shards.size() > 1 ? &whole_lengths : nullptr);
   }
 } catch (...) {
   throw_own_error();

@@ -147,7 +147,7 @@ TEST_CASE("what vectors and given weights can't have is refused", "[cli][impacts
            Case{{"query", index, "--query", "water", "--query-scale", "2"}, 2, "--queries-format vector"},
            Case{{"query", index, "-q", file, "--queries-format", "vector"}, 1, "give --query-scale"},
            Case{{"query", index, "-q", file}, 1, "--queries-format vector"},
-           Case{{"query", index, "--query", "{\"a\": -1}", "--queries-format", "vector"}, 1, "'a' has the weight -1"},
+           Case{{"query", index, "--query", "{\"a\": -1}", "--queries-format", "vector"}, 1, "'a' has the negative weight -1"},
            Case{{"query", index, "--query", "{\"a\": 1, \"a\": 1}", "--queries-format", "vector"}, 1, "twice"},
            Case{{"query", index, "-q", folder.write("bad.jsonl", "{\"id\": 1, \"vector\": {\"a\": 1}}\n{\"id\": 2}\n"),
                  "--queries-format", "vector"},

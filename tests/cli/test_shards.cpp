@@ -191,7 +191,7 @@ TEST_CASE("commands of shards name what is missing", "[cli][shards]") {
   CHECK(contains(error_of(CommandLine{"query"} + made.shards() +
                           CommandLine{"--query", "mill", "--fields", "lang", "--output-format", "json"}),
                  "no field 'lang'"));
-  CHECK(contains(error_of({"query", made.path("1"), "--query", "mill", "--ranker", ranker}), "is shard 1 of 2"));
+  CHECK(contains(error_of({"query", made.path("1"), "--query", "mill", "--ranker", ranker}), "shard 1 of 2 alone"));
   std::filesystem::remove(made.path("2/forward.quern"));
   CHECK(
       contains(error_of(CommandLine{"merge"} + made.shards() + CommandLine{"-o", made.path("m")}), "no forward file"));
@@ -212,7 +212,7 @@ TEST_CASE("commands of shards name what is missing", "[cli][shards]") {
   CHECK(contains(error_of({"statistics", made.collections[0], made.path("of-one"), "-o", made.path("s")}),
                  "was already counted"));
   CHECK(contains(error_of({"statistics", made.collections[0], made.path("order"), "-o", made.path("s")}),
-                 "collections and statistics files are wanted"));
+                 "give collections and statistics files"));
   const std::string run = made.path("run");
   Shards::must_run({"query", made.path("1"), "-q", topics, "-o", run});
   CHECK(contains(error_of({"merge-runs", run, run, "-k", "10"}), "is the same run as"));

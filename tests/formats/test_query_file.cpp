@@ -104,11 +104,11 @@ TEST_CASE("The text of a query of terms with weights is their JSON object", "[fo
   refused("{\"id\": 1}", "has no \"vector\"");
   refused("{\"vector\": {}}", "has no \"_id\"");
   refused("{\"id\": 1, \"vector\": [1]}", "is not a JSON object of terms");
-  refused("{\"id\": 1, \"vector\": {\"a\": -0.5}}", "'a' has the weight -0.5");
+  refused("{\"id\": 1, \"vector\": {\"a\": -0.5}}", "'a' has the negative weight -0.5");
   refused("{\"id\": 1, \"vector\": {\"a\": \"1\"}}", "is not a number");
   refused("{\"id\": 1, \"vector\": {\"a\": 1e999}}", "is not a JSON object");
   refused("{\"id\": 1, \"vector\": {\"\": 1}}", "a term is empty");
-  refused("{\"id\": 1, \"vector\": {\"a\": 1, \"b\": 2, \"a\": 1}}", "'a' comes twice");
+  refused("{\"id\": 1, \"vector\": {\"a\": 1, \"b\": 2, \"a\": 1}}", "'a' occurs twice");
   // A term of two-byte letters is cut between letters.
   const std::string one = "a", letters = [] {
     std::string text;

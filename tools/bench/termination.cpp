@@ -91,9 +91,7 @@ void add_termination_bench(CLI::App& bench) {
   auto arguments = std::make_shared<BenchTerminationArguments>();
   CLI::App* command =
       bench.add_subcommand("termination", "Measure how much of their lists `and` queries read before they end early");
-  command->add_option("INDEX", arguments->indexes, "Indexes in the order of global scores (quern index --order score)")
-      ->type_name("")
-      ->required();
+  command->add_option("INDEX", arguments->indexes, "Indexes whose order is 'score'")->type_name("")->required();
   add_query_source_options(*command, arguments->queries);
   add_number_option(*command, "-k", arguments->ks, "N", "Results per query (default: 10)", 1, end_docid);
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");

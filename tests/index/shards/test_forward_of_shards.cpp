@@ -163,7 +163,7 @@ TEST_CASE("segments of shards end where those of the whole do, whatever has list
   const ForwardShards shards = shards_of(corpus, reader, 3);
   CHECK((merged_forward(shards, corpus.pipeline) == bytes_of(*site.forward)));
   CHECK_THROWS_WITH(FeatureExtractor((*shards.indexes)[0], shards.forwards[0], select_features("all")),
-                    Catch::Contains("is shard 1 of 3"));
+                    Catch::Contains("shard 1 of 3 alone"));
 }
 
 }  // namespace quern

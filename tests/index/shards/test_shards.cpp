@@ -179,7 +179,7 @@ TEST_CASE("shards that do not belong together are refused", "[shards]") {
   Scales partial_scales =
       find_scales(CollectionReader(corpus.split(0)), corpus.statistics(), {}, corpus.pipeline.resources);
   ShardSource scaled({1, 3}, order_file, corpus.statistics(), partial_scales);
-  CHECK_THROWS_WITH(scaled.check(corpus.joined, quantized), Catch::Contains("of 1 splits"));
+  CHECK_THROWS_WITH(scaled.check(corpus.joined, quantized), Catch::Contains("cover 1 splits"));
 }
 
 TEST_CASE("collections that do not belong together are refused", "[shards][collection]") {
