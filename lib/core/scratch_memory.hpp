@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -105,7 +106,11 @@ class SparePool {
  private:
   void give_back(std::unique_ptr<T> object) {
     const std::lock_guard lock(mutex_);
-    spare_.push_back(std::move(object));
+    try {
+      spare_.push_back(std::move(object));
+    } catch (const std::bad_alloc&) {
+      // Without memory to keep it, the object is freed.
+    }
   }
 
   const Make make_;

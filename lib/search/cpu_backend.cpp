@@ -12,7 +12,7 @@ namespace quern {
 CpuBackend::CpuBackend(std::vector<const QueryEngine*> engines) : engines_(std::move(engines)) {}
 
 std::unique_ptr<PendingSearch> CpuBackend::begin(const SearchRequest& request) {
-  return std::make_unique<PendingSearch>(request);
+  return with_own_errors([&] { return std::make_unique<PendingSearch>(request); });
 }
 
 void CpuBackend::finish(PendingSearch& search, const AnswerConsumer& consumer) {

@@ -85,11 +85,14 @@ ParsedQueries::ParsedQueries(std::size_t count, unsigned threads,
 }
 
 QueryReader::QueryReader(const AnalyzerOptions& analyzer, QueryKind kind, std::optional<QueryWeights> weights,
-                         const QueryMemory* memory)
+                         const QueryMemory* memory) try
     : kind_(kind),
       weights_(weights),
       memory_(memory),
-      analyzers_([analyzer] { return std::unique_ptr<Analyzer>(new Analyzer(analyzer)); }) {}
+      analyzers_([analyzer] { return std::unique_ptr<Analyzer>(new Analyzer(analyzer)); }) {
+} catch (...) {
+  throw_own_error();
+}
 
 double QueryReader::usable(const QueryTerm& term) const {
   check_weight(term, min_query_weight);

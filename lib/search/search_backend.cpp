@@ -4,9 +4,13 @@
 #include <deque>
 #include <utility>
 
+#include "quern/core/own_errors.hpp"
+
 namespace quern {
 
-void run(SearchBackend& backend, const SearchRequest& request, const AnswerConsumer& consumer) {
+namespace {
+
+void run_searches(SearchBackend& backend, const SearchRequest& request, const AnswerConsumer& consumer) {
   struct Begun {
     std::size_t first;
     std::unique_ptr<PendingSearch> search;
@@ -30,6 +34,12 @@ void run(SearchBackend& backend, const SearchRequest& request, const AnswerConsu
     shifted.take = [&](std::size_t i, const QueryAnswer& answer) { consumer.take(first.first + i, answer); };
     backend.finish(*first.search, shifted);
   }
+}
+
+}  // namespace
+
+void run(SearchBackend& backend, const SearchRequest& request, const AnswerConsumer& consumer) {
+  with_own_errors([&] { run_searches(backend, request, consumer); });
 }
 
 }  // namespace quern

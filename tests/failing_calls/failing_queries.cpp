@@ -98,7 +98,12 @@ void search(const Workplace& place) {
   consumer.threads = place.resources.threads;
   consumer.take = [](std::size_t, const QueryAnswer&) {};
   const ParsedQueries read = engine.reader().read(queries, place.resources.threads);
-  CpuBackend backend({&engine});
+  std::vector<const QueryEngine*> engines;
+  {
+    const OwnWork own;
+    engines = {&engine};
+  }
+  CpuBackend backend(std::move(engines));
   for (const QueryAlgorithm& algorithm : all_algorithms()) run(backend, {read.views(), &algorithm, 3}, consumer);
 }
 
