@@ -79,9 +79,9 @@ class PostingRunReader {
 };
 
 /// Merges runs: lists in term order, postings in docID order.
-class RunMerge {
+class SortedRunMerge {
  public:
-  RunMerge(const Spool& spool, std::span<const SpooledRuns::Run> runs) {
+  SortedRunMerge(const Spool& spool, std::span<const SpooledRuns::Run> runs) {
     for (const SpooledRuns::Run& run : runs) readers_.emplace_back(spool, run);
     for (PostingRunReader& reader : readers_)
       if (reader.next_list()) lists_.push(&reader);
@@ -207,7 +207,7 @@ class MergedSource : public ListSource {
     return list;
   }
 
-  RunMerge merge_;
+  SortedRunMerge merge_;
   std::string tmp_folder_;
   std::size_t max_list_postings_;
   bool more_ = false;
@@ -258,7 +258,7 @@ void Inverter::merge_surplus_runs() {
   const std::size_t fan_in = std::clamp<std::size_t>(memory_bytes_ / 2 / read_buffer_bytes, 2, 512);
   runs_.merge_down_to(fan_in, [](const Spool& from, std::span<const SpooledRuns::Run> group, Spool& to) {
     RunWriter writer(to);
-    RunMerge merge(from, group);
+    SortedRunMerge merge(from, group);
     while (merge.next_list()) {
       writer.begin_list(merge.term(), merge.count());
       merge.for_each_posting([&](docid_t docid, freq_t freq) { writer.add(docid, freq); });

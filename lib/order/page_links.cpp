@@ -193,9 +193,9 @@ LinkCounts join_page_links(const CollectionReader& collection, const Resources& 
 namespace {
 
 /// The names of a collection's documents in order: URLs, or docnos of documents without one.
-class DocumentNames {
+class LinkedDocumentNames {
  public:
-  explicit DocumentNames(const CollectionReader& collection) : collection_(collection) {}
+  explicit LinkedDocumentNames(const CollectionReader& collection) : collection_(collection) {}
 
   /// The document's name. Calls must be in document order.
   std::string_view operator[](docid_t document) {
@@ -226,7 +226,7 @@ LinkCounts list_links(const CollectionReader& collection, const Resources& resou
     ExternalSort by_target(resources.tmp_folder, resources.memory_bytes / 2);
     edges.for_each([&](LinkEdge edge) { by_target.add(SortKey(edge.to, edge.from).view(), {}); });
     ExternalSort by_source(resources.tmp_folder, resources.memory_bytes / 2);
-    DocumentNames targets(collection), sources(collection);
+    LinkedDocumentNames targets(collection), sources(collection);
     by_target.merge([&](std::string_view key, ByteView) {
       const auto to = number_in_key<docid_t>(key, 0), from = number_in_key<docid_t>(key, sizeof to);
       by_source.add(SortKey(from, to).view(), as_bytes(targets[to]));

@@ -28,10 +28,10 @@ void rerank_large(const Reranker& reranker, TopicResults& topic, std::size_t k, 
 
 }  // namespace
 
-RerankFigures rerank_topics(const Reranker& reranker, std::span<TopicResults> topics, std::size_t k,
-                            const Resources& resources) {
+RerankReport rerank_topics(const Reranker& reranker, std::span<TopicResults> topics, std::size_t k,
+                           const Resources& resources) {
   return run_stage(resources, [&] {
-    RerankFigures figures;
+    RerankReport figures;
     for (const TopicResults& topic : topics) figures.documents += topic.documents.size();
     const auto begun = WallClock::now();
     Spaces spaces([&] { return Reranker::Space(reranker.index()); });

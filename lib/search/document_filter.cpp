@@ -70,9 +70,9 @@ bool matches(const FilterComparison& comparison, const FieldValue& value) {
          one_of([&](const FilterValue& than) { return than.boolean && *than.boolean == yes; });
 }
 
-class Evaluation {
+class FilterEvaluation {
  public:
-  Evaluation(const FilterExpression& filter, const IndexReader& index, const FieldsReader* fields)
+  FilterEvaluation(const FilterExpression& filter, const IndexReader& index, const FieldsReader* fields)
       : filter_(filter), index_(index), fields_(fields) {
     for (const FilterComparison& comparison : filter.comparisons) sources_.push_back(source_of(comparison));
   }
@@ -156,7 +156,8 @@ DocumentSet evaluate_filter(const FilterExpression& filter, const IndexReader& i
                             const Resources& resources) {
   return run_stage(resources, [&] {
     DocumentSet set = empty_set(index, resources);
-    tbb::enumerable_thread_specific<Evaluation> evaluations([&] { return Evaluation(filter, index, fields); });
+    tbb::enumerable_thread_specific<FilterEvaluation> evaluations(
+        [&] { return FilterEvaluation(filter, index, fields); });
     evaluations.local();  // rejects a bad filter even without documents
     resources.progress->start("filter", index.num_documents(), "documents");
     const std::uint64_t documents = index.num_documents();

@@ -53,7 +53,7 @@ class RerankRun {
 
   /// Of the topics at hand.
   void finish() {
-    const RerankFigures figures = on_gpu_ == nullptr ? rerank_topics(reranker_, topics_, arguments_.k, resources_)
+    const RerankReport figures = on_gpu_ == nullptr ? rerank_topics(reranker_, topics_, arguments_.k, resources_)
                                                      : gpu::rerank_topics(*on_gpu_, topics_, arguments_.k, resources_);
     figures_.documents += figures.documents;
     figures_.seconds += figures.seconds;
@@ -62,7 +62,7 @@ class RerankRun {
     bytes_ = 0;
   }
 
-  const RerankFigures& figures() const { return figures_; }
+  const RerankReport& figures() const { return figures_; }
 
  private:
   /// As lines of a TREC run, of which a piece is in memory at a time.
@@ -90,7 +90,7 @@ class RerankRun {
   TextOutput& out_;
   std::vector<TopicResults> topics_;
   std::uint64_t bytes_ = 0;  ///< of them
-  RerankFigures figures_;
+  RerankReport figures_;
 };
 
 /// The GPU's part, if it has one; what copies pin is of the memory for topics in flight.
@@ -124,7 +124,7 @@ void run(const RerankArguments& arguments) {
   rerank_run.finish();
   out.finish();
   resources.progress->finish();
-  const RerankFigures& figures = rerank_run.figures();
+  const RerankReport& figures = rerank_run.figures();
   const double per_second = static_cast<double>(figures.documents) / std::max(figures.seconds, 1e-9);
   say(arguments.common, fmt::format("quern: reranked {} of {}, {:.0f} documents a second on {}",
                                     count_text(figures.documents, "document"), count_text(topics, "topic"), per_second,

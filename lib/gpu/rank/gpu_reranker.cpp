@@ -213,12 +213,12 @@ std::vector<TopicGroup> groups_of(std::span<TopicResults> topics, std::uint64_t 
 
 }  // namespace
 
-RerankFigures rerank_topics(const GpuReranker& reranker, std::span<TopicResults> topics, std::size_t k,
-                            const Resources& resources) {
+RerankReport rerank_topics(const GpuReranker& reranker, std::span<TopicResults> topics, std::size_t k,
+                           const Resources& resources) {
   // Which divides large topics among threads.
   if (reranker.has_failed()) return quern::rerank_topics(reranker.on_cpu(), topics, k, resources);
   return run_stage(resources, [&] {
-    RerankFigures figures;
+    RerankReport figures;
     for (const TopicResults& topic : topics) figures.documents += topic.documents.size();
     const auto begun = WallClock::now();
     tbb::enumerable_thread_specific<Reranker::Space> spaces([&] { return Reranker::Space(reranker.on_cpu().index()); });

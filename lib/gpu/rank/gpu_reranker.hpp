@@ -98,7 +98,7 @@ class GpuReranker {
 };
 
 /// As quern::rerank_topics(), by a GPU where that is worth it: threads make batches of topics for it.
-RerankFigures rerank_topics(const GpuReranker& reranker, std::span<TopicResults> topics, std::size_t k,
-                            const Resources& resources);
+RerankReport rerank_topics(const GpuReranker& reranker, std::span<TopicResults> topics, std::size_t k,
+                           const Resources& resources);
 
 }  // namespace quern::gpu

@@ -242,9 +242,9 @@ std::vector<std::uint32_t> rising_docids(RandomBits& random, std::uint32_t count
 }
 
 /// Two lists on the device.
-class Lists {
+class MergeFindLists {
  public:
-  Lists(const MergeFindFigures& lengths, std::uint64_t seed) {
+  MergeFindLists(const MergeFindFigures& lengths, std::uint64_t seed) {
     RandomBits random(seed);
     const std::uint64_t limit = std::uint64_t{std::max(lengths.elements, lengths.in)} * mean_gap;
     host_a_ = rising_docids(random, lengths.elements, limit);
@@ -305,7 +305,7 @@ std::vector<MergeFindFigures> measure_merge_find(std::span<const MergeFindFigure
   for (MergeFindFigures& figures : all) {
     if (std::min(figures.elements, figures.in) == 0 || std::max(figures.elements, figures.in) > max_elements)
       throw InvalidArgument("lists of 1 to " + std::to_string(max_elements) + " docIDs can be measured");
-    const Lists lists(figures, options.seed);
+    const MergeFindLists lists(figures, options.seed);
     figures.us.clear();
     for (unsigned levels = 0; levels <= max_merge_find_levels; ++levels) {
       lists.check(levels);

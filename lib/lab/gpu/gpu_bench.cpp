@@ -29,7 +29,7 @@ using Queries = std::span<const QueryView>;
 constexpr double min_energy_seconds = 0.5;
 
 /// The CPU's results.
-struct Reference {
+struct CpuReference {
   Results results;
   std::vector<std::uint64_t> postings;  ///< in each query's lists
   double seconds = 0;                   ///< 0 if not measured
@@ -41,12 +41,12 @@ struct Reference {
   }
 };
 
-Reference answer_on_cpu(const QueryEngine& engine, Queries queries, const QueryAlgorithm& algorithm, std::size_t k,
-                        const GpuBenchOptions& options, Progress& progress) {
+CpuReference answer_on_cpu(const QueryEngine& engine, Queries queries, const QueryAlgorithm& algorithm, std::size_t k,
+                           const GpuBenchOptions& options, Progress& progress) {
   // All algorithms with the same matching have the same results; maxscore is the fastest.
   const QueryAlgorithm& reference =
       algorithm.matching == Matching::any && !options.cpu ? algorithm_named("maxscore") : algorithm;
-  Reference out{Results(queries.size()), std::vector<std::uint64_t>(queries.size()), 0};
+  CpuReference out{Results(queries.size()), std::vector<std::uint64_t>(queries.size()), 0};
   CpuBackend backend({&engine});
   AnswerConsumer consumer;
   consumer.threads = options.threads;
@@ -86,7 +86,7 @@ class GpuBench {
   }
 
   GpuBenchFigures measure(const QueryAlgorithm& algorithm, std::size_t k, std::size_t gpus, std::size_t batch,
-                          const Reference& reference) {
+                          const CpuReference& reference) {
     GpuBenchFigures figures;
     figures.strategy = strategy_;
     figures.algorithm = &algorithm;
@@ -256,8 +256,8 @@ std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, Queries quer
   check_gpu_bench_options(options);
   if (queries.empty()) throw InvalidArgument("a benchmark needs at least one query");
   for (const gpu::Strategy* strategy : strategies) gpu::check_answers(*strategy, algorithms);
-  std::map<std::pair<const QueryAlgorithm*, std::size_t>, Reference> references;
-  const auto reference_of = [&](const QueryAlgorithm& algorithm, std::size_t k) -> const Reference& {
+  std::map<std::pair<const QueryAlgorithm*, std::size_t>, CpuReference> references;
+  const auto reference_of = [&](const QueryAlgorithm& algorithm, std::size_t k) -> const CpuReference& {
     const auto [known, is_new] = references.try_emplace({&algorithm, k});
     if (is_new) known->second = answer_on_cpu(engine, queries, algorithm, k, options, progress);
     return known->second;
@@ -267,7 +267,7 @@ std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, Queries quer
     GpuBench bench(engine, queries, options, memory, progress);
     for (const QueryAlgorithm* algorithm : algorithms) {
       for (const std::size_t k : options.ks) {
-        const Reference& reference = reference_of(*algorithm, k);
+        const CpuReference& reference = reference_of(*algorithm, k);
         for (const gpu::Strategy* strategy : strategies) {
           if (!gpu::answers(*strategy, *algorithm)) continue;
           bench.set_strategy(*strategy);
