@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "quern/gpu/device/device_memory.cuh"
-#include "quern/lab/gpu/gpu_bench.hpp"
+#include "quern/lab/gpu/copy_speed.hpp"
 
 namespace quern {
 

@@ -13,6 +13,7 @@
 #include "quern/core/run_stage.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/tuning.hpp"
+#include "quern/lab/gpu/copy_speed.hpp"
 #include "quern/lab/gpu/energy_meter.hpp"
 #include "quern/lab/measurement.hpp"
 #include "quern/lab/query_bench.hpp"

@@ -22,10 +22,6 @@ struct GpuLimits {
   double additions_per_second = 0;  ///< at random addresses of shared memory
 };
 
-/// The bandwidth of a GPU's memory, in bytes per second: the median of several copies of 512 MiB within it, counting
-/// bytes read and written. Throws CudaError if the GPU fails or has too little memory.
-double measure_copy_speed(unsigned number);
-
 /// Measures the bandwidth of GPU `number`, and computes the throughput of its shared memory. Throws CudaError.
 GpuLimits limits_of(const GpuInfo& gpu, unsigned number);
 

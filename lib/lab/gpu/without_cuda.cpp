@@ -1,4 +1,5 @@
 #include "quern/core/error.hpp"
+#include "quern/lab/gpu/copy_speed.hpp"
 #include "quern/lab/gpu/decode_bench.hpp"
 #include "quern/lab/gpu/gpu_bench.hpp"
 #include "quern/lab/gpu/transfer_bench.hpp"
