@@ -54,7 +54,7 @@ class RerankRun {
   /// Of the topics at hand.
   void finish() {
     const RerankReport figures = on_gpu_ == nullptr ? rerank_topics(reranker_, topics_, arguments_.k, resources_)
-                                                     : gpu::rerank_topics(*on_gpu_, topics_, arguments_.k, resources_);
+                                                    : gpu::rerank_topics(*on_gpu_, topics_, arguments_.k, resources_);
     figures_.documents += figures.documents;
     figures_.seconds += figures.seconds;
     for (const TopicResults& topic : topics_) write(topic);
