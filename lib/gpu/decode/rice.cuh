@@ -3,7 +3,7 @@
 #include "quern/gpu/decode/block_place.hpp"
 #include "quern/gpu/decode/slots.cuh"
 
-/// Rice-coded blocks, decoded by one warp each; formats/rice.md describes them.
+/// Rice-coded blocks, decoded by one warp each; formats/codec/rice.md describes them.
 namespace quern::gpu {
 
 template <int V>

@@ -3,7 +3,7 @@
 #include "quern/gpu/decode/block_place.cuh"
 #include "quern/gpu/decode/slots.cuh"
 
-/// Recursive PForDelta blocks, decoded by one warp each; formats/rpfd.md describes them.
+/// Recursive PForDelta blocks, decoded by one warp each; formats/codec/rpfd.md describes them.
 namespace quern::gpu {
 
 static __device__ const rpfd::Shape rpfd_shapes[rpfd::max_recursion + 1] = {
@@ -188,7 +188,7 @@ class RpfdWarpDecoder {
 };
 
 // PForDelta blocks of recursion 1, the default, each decoded by a group of L lanes with V postings per lane;
-// formats/rpfd.md describes them. Exceptions are put at their places 4 * L at a time, whatever their number.
+// formats/codec/rpfd.md describes them. Exceptions are put at their places 4 * L at a time, whatever their number.
 
 /// The high parts of a stream's exceptions, or their position gaps: an array whose own exceptions are whole words.
 struct RpfdLeaf {

@@ -192,7 +192,7 @@ class SerialNewPfd {
   newpfd::BlockPlaces places_;
 };
 
-// Rice-coded blocks, decoded by one thread; formats/rice.md describes them.
+// Rice-coded blocks, decoded by one thread; formats/codec/rice.md describes them.
 
 class SerialRice {
  public:
@@ -251,7 +251,7 @@ class SerialRice {
   RiceParts parts_;
 };
 
-// Recursive PForDelta blocks, decoded by one thread; formats/rpfd.md describes them.
+// Recursive PForDelta blocks, decoded by one thread; formats/codec/rpfd.md describes them.
 
 /// Reads numbers one after another.
 class SerialNumbers {
