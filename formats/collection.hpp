@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "quern/core/bm25.hpp"
 #include "quern/core/bytes.hpp"
-#include "quern/core/quantized.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/joined_lexicon.hpp"
 #include "quern/formats/manifest_settings.hpp"

@@ -5,9 +5,8 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/own_errors.hpp"
 #include "quern/formats/collection.hpp"
-#include "quern/formats/manifest_json.hpp"
+#include "quern/formats/manifest_settings.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/text/field_value.hpp"
 

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "quern/core/error.hpp"
-#include "quern/core/run_stage.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/formats/collection.hpp"
 
 /// Verifies the contents of a collection, in addition to its sections' sums.

@@ -4,7 +4,7 @@
 #include "quern/core/option_name.hpp"
 #include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"
-#include "quern/formats/manifest_json.hpp"
+#include "quern/formats/manifest_settings.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/text/field_value.hpp"
 

@@ -10,8 +10,7 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
-#include "quern/core/own_errors.hpp"
-#include "quern/core/run_stage.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/io/checksum.hpp"
 
 namespace quern {

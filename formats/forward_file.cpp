@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "quern/codec/kernels.hpp"
+#include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/own_errors.hpp"
-#include "quern/core/run_stage.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/core/types.hpp"
-#include "quern/formats/manifest_json.hpp"
+#include "quern/formats/manifest_settings.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/io/checksum.hpp"
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -8,18 +9,35 @@
 
 #include "quern/codec/codec.hpp"
 #include "quern/core/bm25.hpp"
-#include "quern/core/own_errors.hpp"
-#include "quern/core/quantized.hpp"
+#include "quern/core/bytes.hpp"
+#include "quern/core/error.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/manifest_settings.hpp"
-#include "quern/formats/ranked_impacts.hpp"
 #include "quern/formats/term_dictionary.hpp"
 #include "quern/io/zstd_frame.hpp"
 #include "quern/text/analyzer.hpp"
 #include "quern/text/field_value.hpp"
 
-/// The index: lexicon, posting lists, block rows and documents. See index.md.
+/// The impacts that a list's payload in the lexicon keeps for thresholds; index.md describes their bytes.
 namespace quern {
+
+/// The ranks k for which an index stores a list's k-th best impact f / (K_d + f), for thresholds.
+inline constexpr std::array<std::uint32_t, 4> stored_ranks = {1, 10, 100, 1000};
+
+/// A list's impacts at stored_ranks: the greatest one, exact, and the others as stored, which is rounded down. 0 for
+/// ranks that the list has not.
+using RankedImpacts = std::array<float, stored_ranks.size()>;
+
+/// The k-th best impact of a list as it is stored beside the greatest: never above `impact`, and below it by at most
+/// 1 / 128 of the greatest.
+float stored_kth_impact(float impact, float greatest);
+
+/// Appends those of a list of `df` postings.
+void put_ranked_impacts(Bytes& to, const RankedImpacts& bounds, std::uint64_t df);
+/// Reads them. Throws CorruptFile for a greatest impact above 1.
+RankedImpacts read_ranked_impacts(ByteReader& from, std::uint64_t df);
+
+// The index: lexicon, posting lists, block rows and documents. See index.md.
 
 /// A shard's place in the whole index. See index.md.
 struct ShardManifest {
@@ -97,7 +115,7 @@ struct PostingList {
   std::span<const std::uint16_t> block_max;     ///< dequantize_up() is an upper bound of the block's impacts
   float max_impact = 0;                         ///< exact; 0 for short lists, which compute it
   RankedImpacts kth_impact = {};                ///< at stored_ranks, rounded down; 0 beyond the list's length
-  WordView impacts;                             ///< quantized, packed as in impact_packing.hpp; empty for short lists
+  WordView impacts;                             ///< quantized, packed as in bit_packing.hpp; empty for short lists
                                                 ///< and if the index has none
   std::uint64_t first_impact_word = 0;          ///< index of `impacts` in the section "impacts"
   unsigned impact_width = 0;                    ///< bits of the list's greatest quantized impact

@@ -1,7 +1,7 @@
 #include "quern/codec/codec.hpp"
 #include "quern/core/types.hpp"
 #include "quern/formats/index_file.hpp"
-#include "quern/formats/manifest_json.hpp"
+#include "quern/formats/manifest_settings.hpp"
 
 namespace quern {
 namespace {

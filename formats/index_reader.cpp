@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "quern/codec/bit_packing.hpp"
 #include "quern/codec/codec.hpp"
-#include "quern/codec/impact_packing.hpp"
 #include "quern/codec/short_list.hpp"
 #include "quern/core/bytes.hpp"
-#include "quern/core/own_errors.hpp"
+#include "quern/core/error.hpp"
 #include "quern/formats/index_file.hpp"
 
 namespace quern {

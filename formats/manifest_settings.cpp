@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "quern/core/check_range.hpp"
-#include "quern/formats/manifest_json.hpp"
+#include "quern/core/option_name.hpp"
 
 namespace quern {
 

@@ -1,13 +1,17 @@
 #pragma once
+#include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "quern/core/bm25.hpp"
 #include "quern/core/named.hpp"
-#include "quern/core/quantized.hpp"
+#include "quern/core/types.hpp"
+#include "quern/text/analyzer.hpp"
+#include "quern/text/field_value.hpp"
 
 /// Settings shared by the manifests of several kinds of files.
 namespace quern {
@@ -94,5 +98,107 @@ nlohmann::ordered_json to_json(const DocumentScoreSettings& settings);
 /// Throws nlohmann::json::exception if something is missing or of another type; CorruptFile, with `what`, for an
 /// unknown scale or source.
 DocumentScoreSettings document_score_settings(const nlohmann::ordered_json& json, const std::string& what);
+
+/// Manifests keep the order of their keys, so that the same content gives the same bytes.
+using ManifestJson = nlohmann::ordered_json;
+
+/// Begins a manifest with the members that all kinds of files have.
+inline ManifestJson new_manifest(const char* kind) {
+  ManifestJson json = ManifestJson::object();  // null isn't exception-safe if memory runs out
+  json["kind"] = kind;
+  json["tool"] = std::string("quern ") + version();
+  return json;
+}
+
+inline std::string manifest_text(const ManifestJson& json) { return json.dump(1) + "\n"; }
+
+/// Calls read(json) on the parsed text. Missing members and wrong types become CorruptFile with `what`.
+template <class Read>
+void read_manifest(const std::string& text, const std::string& what, Read&& read) {
+  // Manifests are flat and short. Deep nesting would exhaust the stack, and many keys would need quadratic time, since
+  // an ordered object searches linearly.
+  constexpr int max_depth = 16;
+  constexpr std::size_t max_keys = 1000;
+  std::size_t keys = 0;
+  const auto check = [&](int depth, ManifestJson::parse_event_t event, ManifestJson&) {
+    keys += event == ManifestJson::parse_event_t::key;
+    if (depth > max_depth || keys > max_keys) throw CorruptFile(what + ": section 'manifest': is not a Quern manifest");
+    return true;
+  };
+  try {
+    read(ManifestJson::parse(text, check));
+  } catch (const nlohmann::json::exception& error) {
+    throw CorruptFile(what + ": section 'manifest': " + error.what());
+  }
+}
+
+/// What only some files of a kind hold. A program that doesn't know a feature can't read the file.
+using Features = std::vector<std::string>;
+inline constexpr std::string_view impacts_feature = "quantized impacts", weights_feature = "given weights",
+                                  shard_feature = "shard";
+
+/// Compares a manifest's list of features with what its other keys imply; a missing list is an empty one. Throws
+/// UnsupportedVersion for a feature that this program doesn't know, CorruptFile if the two differ.
+void check_features(const ManifestJson& json, const Features& implied, const std::string& what);
+
+/// The enum value named by the text `json`. Throws CorruptFile, with `what`, for unknown names.
+template <class Enum, std::size_t n>
+Enum named_value(const ManifestJson& json, const NamedValue<Enum> (&names)[n], const std::string& what) {
+  const auto name = json.get<std::string>();
+  if (!has_named(names, name)) throw CorruptFile(what + ": section 'manifest': unknown setting '" + name + "'");
+  return find_named(names, name, "setting").value;
+}
+
+/// Parse settings shared by the manifests of a collection and of the indexes built from it.
+template <class Manifest>
+ManifestJson parse_settings(const Manifest& manifest) {
+  ManifestJson settings = {{"analyzer", ManifestJson::parse(analyzer_to_json(manifest.analyzer))},
+                           {"format", manifest.corpus_format},
+                           {"max_document_bytes", manifest.max_document_bytes},
+                           {"duplicates", name_of_value(duplicates_names, manifest.duplicates)}};
+  ManifestJson fields = ManifestJson::object();  // null isn't exception-safe if memory runs out
+  for (const NamedField& field : named_fields)
+    if (const std::string& name = manifest.field_names.*field.member; !name.empty()) fields[field.name] = name;
+  if (!manifest.field_names.kept.empty()) fields["keep"] = manifest.field_names.kept;
+  if (!fields.empty()) settings["fields"] = std::move(fields);
+  if (manifest.impacts) settings["impacts"] = to_json(*manifest.impacts);
+  if (!manifest.pages.languages.empty()) settings["languages"] = manifest.pages.languages;
+  if (manifest.pages.drop_copies) settings["drop_copies"] = true;
+  return settings;
+}
+template <class Manifest>
+void read_parse_settings(const ManifestJson& settings, const std::string& what, Manifest& manifest) {
+  manifest.analyzer = analyzer_from_json(settings.at("analyzer").dump(), what);
+  settings.at("format").get_to(manifest.corpus_format);
+  settings.at("max_document_bytes").get_to(manifest.max_document_bytes);
+  manifest.duplicates = named_value(settings.at("duplicates"), duplicates_names, what);
+  if (settings.contains("impacts")) manifest.impacts = read_impact_settings(settings.at("impacts"), what);
+  if (settings.contains("languages")) settings.at("languages").get_to(manifest.pages.languages);
+  if (settings.contains("drop_copies")) settings.at("drop_copies").get_to(manifest.pages.drop_copies);
+  if (!settings.contains("fields")) return;
+  for (const NamedField& field : named_fields)
+    if (settings.at("fields").contains(field.name))
+      settings.at("fields").at(field.name).get_to(manifest.field_names.*field.member);
+  if (!settings.at("fields").contains("keep")) return;
+  settings.at("fields").at("keep").get_to(manifest.field_names.kept);
+  if (manifest.field_names.kept.size() > max_kept_fields)
+    throw CorruptFile(what + ": section 'manifest': names too many kept fields");
+}
+
+/// Copies parse settings and libraries, but not impacts, from one manifest to another.
+template <class From, class To>
+void copy_parse_settings(const From& from, To& to) {
+  to.analyzer = from.analyzer;
+  to.libraries = from.libraries;
+  to.corpus_format = from.corpus_format;
+  to.max_document_bytes = from.max_document_bytes;
+  to.field_names = from.field_names;
+  to.duplicates = from.duplicates;
+  to.pages = from.pages;
+}
+
+/// Writes the libraries that produced a file's terms, unless they are unknown.
+void put_libraries(ManifestJson& json, const TextLibraries& libraries);
+TextLibraries read_libraries(const ManifestJson& json);
 
 }  // namespace quern

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/own_errors.hpp"
+#include "quern/core/error.hpp"
 #include "quern/core/types.hpp"
-#include "quern/formats/manifest_json.hpp"
+#include "quern/formats/manifest_settings.hpp"
 #include "quern/io/checksum.hpp"
 
 namespace quern {

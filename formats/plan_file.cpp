@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/own_errors.hpp"
+#include "quern/core/error.hpp"
 #include "quern/core/types.hpp"
-#include "quern/formats/manifest_json.hpp"
+#include "quern/formats/manifest_settings.hpp"
 #include "quern/io/checksum.hpp"
 
 namespace quern {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "quern/codec/impact_packing.hpp"
+#include "quern/codec/bit_packing.hpp"
 #include "quern/codec/short_list.hpp"
 
 namespace quern {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "quern/core/own_errors.hpp"
+#include "quern/core/error.hpp"
 #include "quern/core/types.hpp"
-#include "quern/formats/manifest_json.hpp"
+#include "quern/formats/manifest_settings.hpp"
 
 namespace quern {
 namespace {

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "quern/gpu/query_backend.hpp"
+#include "quern/plan/schedule_policy.hpp"
 
 #include "command.hpp"
 
@@ -24,5 +25,14 @@ void check_sharing(const SharingArguments& arguments, QueryDevice device);
 /// shard. Throws as read_costs() does.
 BackendOptions backend_options(QueryDevice device, const GpuOptions& gpu, const SharingArguments& sharing,
                                unsigned threads, const IndexReader& index, FailoverNotice notice);
+
+// How a CPU and GPUs share queries: options that several commands have.
+
+/// --deadline: milliseconds; 0: none.
+void add_deadline_option(CLI::App& command, double& deadline_ms);
+/// --gpu-batches
+void add_gpu_batches_option(CLI::App& command, ScheduleOptions& options);
+/// --max-blocks, --gpu-share and --seed, which some schedules look at.
+void add_policy_options(CLI::App& command, ScheduleOptions& options);
 
 }  // namespace quern::tools

@@ -12,7 +12,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/run_stage.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/io/atomic_output.hpp"
 

@@ -11,6 +11,7 @@
 #include "quern/io/file.hpp"
 #include "quern/search/query_engine.hpp"
 #include "quern/search/query_memory.hpp"
+#include "quern/search/query_stream.hpp"
 #include "quern/search/query_terms.hpp"
 
 #include "command.hpp"
@@ -144,5 +145,26 @@ ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexRea
 /// Also sets how the texts of these queries are read and how their weights are scaled. Also throws what
 /// check_query_scale() does.
 ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexReader& index, const QuerySource& queries);
+
+/// Says, once for each, what in a command's queries is taken for words although it may be meant otherwise.
+class QueryRemarks {
+ public:
+  /// `format`: of the queries, perhaps `automatic`.
+  QueryRemarks(const CommonOptions& options, QueryFormat format) : options_(options), format_(format) {}
+  /// Nothing is said of vectors.
+  void look_at(std::string_view query);
+  /// Of a command whose results show the ids: says once if one occurs again.
+  void look_at_id(std::string_view id);
+
+ private:
+  const CommonOptions& options_;
+  QueryFormat format_;
+  QuerySyntax said_;
+  RepeatedIds ids_;
+  bool said_repeated_ = false;
+};
+
+/// Says which format `auto` found a file of queries to have.
+void say_format(const CommonOptions& options, const std::string& path, QueryFormat asked, QueryFormat found);
 
 }  // namespace quern::tools

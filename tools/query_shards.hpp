@@ -1,24 +1,42 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "quern/core/resources.hpp"
+#include "quern/formats/index_file.hpp"
 #include "quern/formats/index_shards.hpp"
 #include "quern/search/document_set.hpp"
-#include "quern/search/index_pages.hpp"
 #include "quern/search/query_engine.hpp"
+#include "quern/search/query_memory.hpp"
 
-#include "filter_option.hpp"
+#include "command.hpp"
 #include "gpu_options.hpp"
 #include "query_options.hpp"
 #include "second_stage.hpp"
 
-/// What `quern query` opens of an index, or of each of its shards, and how its memory is divided among them.
+/// --filter of commands that answer queries.
 namespace quern::tools {
+
+void add_filter_option(CLI::App& command, std::optional<std::string>& filter);
+
+/// Files that a command reads or writes besides the list of a filter; empty: none.
+struct OtherFiles {
+  std::string queries, output;
+};
+
+/// The documents of the index that pass a filter, which is an expression, or @FILE for a list of docnos; nothing if
+/// there is no filter. Warns of docnos that the index lacks, and if no document passes. Takes what
+/// the set needs from the memory of `resources`. A list can't be standard input if the queries are, nor the output.
+std::optional<DocumentSet> passing_documents(const std::optional<std::string>& filter, const OtherFiles& others,
+                                             const IndexReader& index, Resources& resources,
+                                             const CommonOptions& options);
+
+// What `quern query` opens of an index, or of each of its shards, and how its memory is divided among them.
 
 /// What queries take memory for.
 struct QueryNeeds {
@@ -75,5 +93,10 @@ class QueryShards {
   std::vector<std::unique_ptr<QueryEngine>> engines_;
   std::vector<const QueryEngine*> engine_pointers_;
 };
+
+/// Compares the docnos of an index with their checksums in a thread of its own, for runs with so many results that
+/// nearly all are read: while GPUs get the index, not while they wait for results to be written. Some may be left for
+/// later. Wait for it with get(); its errors are those of the docnos when they are read. The index must outlive it.
+std::future<void> check_docnos(const IndexReader& index);
 
 }  // namespace quern::tools

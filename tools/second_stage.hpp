@@ -11,12 +11,11 @@
 #include "quern/formats/index_shards.hpp"
 #include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/rank/gpu_reranker.hpp"
-#include "quern/rank/features/feature_memory.hpp"
-#include "quern/rank/sharded_reranker.hpp"
-#include "quern/search/index_pages.hpp"
+#include "quern/rank/features/document_view.hpp"
+#include "quern/rank/reranker.hpp"
+#include "quern/search/query_memory.hpp"
 #include "quern/search/top_k.hpp"
 
-#include "gpu_rerank_options.hpp"
 #include "second_stage_options.hpp"
 
 namespace quern::tools {

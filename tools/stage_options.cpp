@@ -8,6 +8,10 @@
 #include "quern/core/size_text.hpp"
 #include "quern/corpus/corpus_files.hpp"
 #include "quern/formats/corpus/corpus_format.hpp"
+#include "quern/formats/forward_file.hpp"
+#include "quern/formats/texts_file.hpp"
+#include "quern/index/shards/cut_index.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/order/pagerank.hpp"
 #include "quern/text/analyzer.hpp"
 
@@ -403,6 +407,127 @@ void say_report(const CommonOptions& options, const BuildReport& report, const s
 void say_report(const CommonOptions& options, const TextsReport& report) {
   say(options,
       fmt::format("quern: stored {} of text in {}", size_text(report.text_bytes), size_text(report.file_bytes)));
+}
+
+std::optional<ShardChoice> shard_choice(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) return std::nullopt;
+  ShardChoice choice;
+  if (!read_number(text.substr(0, slash), choice.number) || !read_number(text.substr(slash + 1), choice.count) ||
+      choice.number == 0 || choice.number > choice.count || choice.count > max_shards)
+    return std::nullopt;
+  return choice;
+}
+
+CLI::Option* add_shard_option(CLI::App& command, std::string& shard, const std::string& help) {
+  return command.add_option("--shard", shard, help)
+      ->type_name("I/N")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return shard_choice(text) ? std::string()
+                                      : fmt::format("'{}' is not a shard such as 3/16: the third of sixteen", text);
+          },
+          ""));
+}
+
+void add_shard_options(CLI::App& command, ShardArguments& arguments) {
+  CLI::Option* shard = add_shard_option(
+      command, arguments.shard, "Build the I-th of N shards of the order, which scores as an index of all does");
+  CLI::Option* statistics = command
+                                .add_option("--statistics", arguments.statistics,
+                                            "With --shard: statistics of all collections, of quern statistics")
+                                ->type_name("FILE");
+  shard->needs(statistics)->needs("--order");
+  statistics->needs(shard);
+  command
+      .add_option("--scales", arguments.scales,
+                  "With --shard and --quantize: the scale of all collections, of quern statistics --scales")
+      ->type_name("FILE")
+      ->needs(shard);
+}
+
+std::unique_ptr<ShardSource> shard_source(const ShardArguments& arguments, const std::string& order,
+                                          const Resources& resources) {
+  if (arguments.shard.empty()) return nullptr;
+  StatisticsReader statistics = StatisticsReader::open(arguments.statistics);
+  statistics.container().verify(resources);
+  std::optional<Scales> scales;
+  if (!arguments.scales.empty()) scales = read_scales(ContainerReader::open(arguments.scales, FileKind::scales));
+  return std::make_unique<ShardSource>(*shard_choice(arguments.shard), OrderReader::open(order), std::move(statistics),
+                                       std::move(scales));
+}
+
+namespace {
+
+Json forward_json(const ForwardReport& report) {
+  Json tokens;
+  for (std::size_t stream = 0; stream < num_document_streams; ++stream)
+    tokens[std::string(document_stream_names[stream])] = report.manifest.counts.tokens[stream];
+  Json json = {{"documents", report.manifest.documents},
+               {"tokens", tokens},
+               {"phrase_ends", report.manifest.counts.phrase_ends},
+               {"file_bytes", report.file_bytes}};
+  if (report.anchors) json["anchors"] = *report.anchors;
+  return json;
+}
+
+void say_report(const CommonOptions& options, const ForwardReport& report) {
+  std::uint64_t tokens = 0;
+  for (const std::uint64_t in_stream : report.manifest.counts.tokens) tokens += in_stream;
+  const std::string anchors = report.anchors ? count_text(*report.anchors, "link text") + ", " : "";
+  say(options,
+      fmt::format("quern: wrote the forward file: {}, {}, {}{}", count_text(report.manifest.documents, "document"),
+                  count_text(tokens, "token"), anchors, size_text(report.file_bytes)));
+}
+
+/// If some have the file and others lack it, the copy fails and says so.
+bool some_have(std::span<const IndexPart> parts, std::string (*path)(const std::string& index_path)) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](const IndexPart& part) { return has_file(path(part.index.name())); });
+}
+
+}  // namespace
+
+void add_forward_option(CLI::App& command, bool& forward) {
+  command.add_flag("--forward", forward,
+                   "Also write the documents' tokens by docID: what quern features, quern rerank and "
+                   "quern query --ranker read");
+}
+
+void add_to_json(const SidecarReports& reports, Json& json) {
+  if (reports.forward) json["forward"] = forward_json(*reports.forward);
+  if (reports.texts) json["texts"] = to_json(*reports.texts);
+  if (reports.fields) json["fields"] = {{"fields", reports.fields->fields}, {"file_bytes", reports.fields->file_bytes}};
+}
+
+void say_reports(const CommonOptions& options, const SidecarReports& reports) {
+  if (reports.forward) say_report(options, *reports.forward);
+  if (reports.texts) say_report(options, *reports.texts);
+  if (reports.fields)
+    say(options, fmt::format("quern: wrote {}: {}", count_text(reports.fields->fields, "kept field"),
+                             size_text(reports.fields->file_bytes)));
+}
+
+void show_reports(const CommonOptions& options, const BuildReport& index, const SidecarReports& beside,
+                  const std::string& output) {
+  say_report(options, index, output);
+  say_reports(options, beside);
+  if (!options.json) return;
+  Json json = to_json(index);
+  add_to_json(beside, json);
+  print(json.dump(1) + "\n");
+}
+
+SidecarReports copy_beside(std::span<const IndexPart> parts, const Resources& resources, AtomicOutput& out) {
+  const IndexReader index = IndexReader::open(out.file());
+  const std::string hash = hash_text(index.container().content_hash());
+  SidecarReports reports;
+  if (some_have(parts, forward_path))
+    reports.forward = copy_forward(parts, index, resources, out.add_member(forward_member));
+  if (!index.manifest().field_names.kept.empty())
+    reports.fields = copy_fields(parts, hash, resources, out.add_member(fields_member));
+  if (some_have(parts, texts_path)) reports.texts = copy_texts(parts, hash, resources, out.add_member(texts_member));
+  return reports;
 }
 
 }  // namespace quern::tools

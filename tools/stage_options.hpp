@@ -1,11 +1,17 @@
 #pragma once
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "quern/corpus/parse_corpus.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/build_texts.hpp"
+#include "quern/index/make_index.hpp"
+#include "quern/index/shards/merge_indexes.hpp"
+#include "quern/index/shards/shard_source.hpp"
+#include "quern/io/atomic_output.hpp"
 #include "quern/order/order.hpp"
 
 #include "command.hpp"
@@ -89,5 +95,37 @@ void say_links(const CommonOptions& options, const LinkCounts& counts, bool from
 void say_report(const CommonOptions& options, const PagerankReport& report);
 void say_report(const CommonOptions& options, const BuildReport& report, const std::string& output);
 void say_report(const CommonOptions& options, const TextsReport& report);
+
+// --shard, --statistics and --scales of quern build.
+
+struct ShardArguments {
+  std::string shard, statistics, scales;
+};
+/// "3/16"; nothing if the text is another.
+std::optional<ShardChoice> shard_choice(const std::string& text);
+/// --shard alone.
+CLI::Option* add_shard_option(CLI::App& command, std::string& shard, const std::string& help);
+/// Needs the option --order.
+void add_shard_options(CLI::App& command, ShardArguments& arguments);
+/// What the shard takes from files of the whole, whose checksums are compared; null without --shard. The order is that
+/// of --order.
+std::unique_ptr<ShardSource> shard_source(const ShardArguments& arguments, const std::string& order,
+                                          const Resources& resources);
+
+// The files beside an index: options, figures, and copies for indexes that are made of others.
+
+/// --forward.
+void add_forward_option(CLI::App& command, bool& forward);
+
+/// Adds what was written to the figures of a command.
+void add_to_json(const SidecarReports& reports, Json& json);
+void say_reports(const CommonOptions& options, const SidecarReports& reports);
+/// Remarks for people on an index and the files beside it, and with --json the figures of all.
+void show_reports(const CommonOptions& options, const BuildReport& index, const SidecarReports& beside,
+                  const std::string& output);
+
+/// Writes beside the new index in `out`, which holds these documents of other indexes, copies of their texts, kept
+/// fields and forward files.
+SidecarReports copy_beside(std::span<const IndexPart> parts, const Resources& resources, AtomicOutput& out);
 
 }  // namespace quern::tools

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/core/quantized.hpp"
+#include "quern/core/bm25.hpp"
 #include "quern/formats/corpus/json_fields.hpp"
 #include "quern/formats/corpus/record_finder.hpp"
 #include "quern/formats/corpus/record_text.hpp"
@@ -98,5 +98,12 @@ const CorpusFormat& corpus_format_named(std::string_view name);
 const CorpusFormat* find_corpus_format(std::string_view head);
 /// Detects the format. Throws InvalidArgument, with the file's name and the remedy, if none fits.
 const CorpusFormat& detect_corpus_format(std::string_view head, const std::string& file_name);
+
+/// A longer first line isn't a title.
+inline constexpr std::size_t max_extracted_title_bytes = 1000;
+
+/// Reads title and body from text extracted from a page, as in WET files: one line per heading, paragraph or item. Each
+/// line is a phrase. The first line is the title unless it is too long or the only one.
+void read_extracted_text(PieceSource& text, RecordScratch& scratch, DocumentText& out);
 
 }  // namespace quern

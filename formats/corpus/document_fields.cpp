@@ -7,9 +7,9 @@
 #include <limits>
 #include <utility>
 
+#include "quern/core/bm25.hpp"
 #include "quern/core/bytes.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/quantized.hpp"
 #include "quern/text/charset.hpp"
 #include "quern/text/field_value.hpp"
 #include "quern/text/tokenizer.hpp"

@@ -1,5 +1,3 @@
-#include "quern/formats/corpus/json_pieces.hpp"
-
 #include <algorithm>
 #include <array>
 #include <charconv>

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "quern/formats/corpus/corpus_format.hpp"
 #include "quern/io/piece_source.hpp"
 
 namespace quern {
@@ -74,5 +75,8 @@ class JsonStringPieces final : public PieceSource {
  private:
   JsonReader* reader_;
 };
+
+/// Parses a JSON object of any size in constant memory. The document or error is the same as for an object in memory.
+ParsedRecord parse_json_in_pieces(const RecordText& record, RecordScratch& scratch, DocumentText& out);
 
 }  // namespace quern

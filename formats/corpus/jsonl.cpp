@@ -5,7 +5,7 @@
 #include "quern/formats/corpus/document_fields.hpp"
 #include "quern/formats/corpus/json_fields.hpp"
 #include "quern/formats/corpus/json_parser.hpp"
-#include "quern/formats/corpus/json_pieces.hpp"
+#include "quern/formats/corpus/json_reader.hpp"
 #include "quern/formats/corpus/record_finder.hpp"
 #include "quern/text/field_value.hpp"
 #include "quern/text/utf8.hpp"

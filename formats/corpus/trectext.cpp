@@ -7,7 +7,7 @@
 #include "quern/formats/corpus/record_finder.hpp"
 #include "quern/text/references.hpp"
 #include "quern/text/sgml_tag.hpp"
-#include "quern/text/text_window.hpp"
+#include "quern/text/text_block.hpp"
 
 namespace quern {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/size_text.hpp"
+#include "quern/formats/corpus/corpus_format.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
-#include "quern/formats/corpus/extracted_text.hpp"
 #include "quern/formats/corpus/http_body.hpp"
 #include "quern/formats/corpus/warc_header.hpp"
 

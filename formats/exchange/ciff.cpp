@@ -1,8 +1,7 @@
-#include "quern/formats/exchange/ciff.hpp"
-
 #include <fmt/format.h>
 
 #include "quern/core/types.hpp"
+#include "quern/formats/exchange/inverted_file.hpp"
 #include "quern/formats/tables/source_bytes.hpp"
 
 namespace quern {

@@ -1,7 +1,6 @@
-#include "quern/formats/exchange/ds2i.hpp"
-
 #include <fmt/format.h>
 
+#include "quern/formats/exchange/inverted_file.hpp"
 #include "quern/formats/tables/source_bytes.hpp"
 
 namespace quern {

@@ -8,7 +8,6 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
-#include "quern/core/own_errors.hpp"
 #include "quern/text/field_value.hpp"
 #include "quern/text/utf8.hpp"
 

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <utility>
 
-#include "quern/core/own_errors.hpp"
+#include "quern/core/error.hpp"
 #include "quern/formats/tables/source_bytes.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 

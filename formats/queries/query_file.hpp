@@ -22,7 +22,7 @@ struct Query {
 };
 
 /// The formats of query files. `automatic` detects the format. For `vector`, a query's text is the JSON object of terms
-/// and weights: see query_vector.hpp.
+/// and weights.
 enum class QueryFormat { automatic, trec, webtrack, jsonl, tsv, weighted, colon, lines, vector };
 
 inline constexpr NamedValue<QueryFormat> query_formats[] = {
@@ -77,5 +77,21 @@ class QueryLineParser {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// Queries with weighted terms, as learned sparse retrieval models produce them; see query_file.md.
+
+/// A term of the index, and its weight in place of a frequency.
+struct QueryTerm {
+  std::string term;
+  double weight = 1;
+  bool operator==(const QueryTerm&) const = default;
+};
+
+/// The terms of a JSON object {"term": weight, …}, in its order. Throws InvalidArgument, with `what`, for other JSON,
+/// an empty or repeated term, or a weight that isn't a non-negative number.
+std::vector<QueryTerm> parse_query_vector(std::string_view json, std::string_view what);
+
+/// Writes the terms as JSON for parse_query_vector(). Their weights must be finite.
+std::string query_vector_text(const std::vector<QueryTerm>& terms);
 
 }  // namespace quern

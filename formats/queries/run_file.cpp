@@ -8,7 +8,6 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/named.hpp"
-#include "quern/core/own_errors.hpp"
 #include "quern/formats/tables/source_bytes.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 

@@ -2,6 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
+
+#include "quern/core/bytes.hpp"
+#include "quern/formats/rankers/model_format.hpp"
+
 namespace quern {
 
 void check_lightgbm_head(const LightgbmHead& head, const std::string& name) {
@@ -27,6 +33,242 @@ RankerModel finish_lightgbm(TreeCollector& trees, const LightgbmHead& head, std:
   if (head.averages)
     for (std::uint64_t tree = 1; tree <= ensemble.trees(); ++tree) ensemble.group_ends.push_back(tree);
   return trees.finish(format, head.features);
+}
+
+namespace {
+
+constexpr int categorical_bit = 1, default_left_bit = 2, missing_shift = 2;
+/// Limit of categories in all splits of a file, which stores them as bit sets.
+constexpr std::uint64_t max_categories = std::uint64_t{1} << 28;
+
+/// Reads the numbers of a line "name=1 2 3".
+template <class Number>
+void read_numbers(std::string_view text, std::vector<Number>& numbers, const TreeCollector& trees,
+                  std::string_view name) {
+  numbers.clear();
+  for (std::size_t at = 0; at < text.size();) {
+    if (is_ascii_space(text[at])) {
+      ++at;
+      continue;
+    }
+    std::size_t end = at;
+    while (end < text.size() && !is_ascii_space(text[end])) ++end;
+    Number number = 0;
+    if (!read_number(text.substr(at, end - at), number))
+      trees.fail(fmt::format("{} has '{:.40}', which is not a valid number", name, text.substr(at, end - at)));
+    numbers.push_back(number);
+    at = end;
+  }
+}
+
+/// A tree's lines as written.
+struct LightgbmTree {
+  std::uint64_t leaves = 0, categorical_splits = 0;
+  std::vector<std::uint64_t> features;
+  std::vector<double> thresholds, leaf_values;
+  std::vector<int> decisions;
+  std::vector<std::int64_t> left, right;
+  std::vector<std::uint64_t> boundaries;
+  std::vector<std::uint32_t> category_bits;
+  bool is_linear = false;
+
+  void clear() {
+    leaves = categorical_splits = 0;
+    for (auto* numbers : {&features, &boundaries}) numbers->clear();
+    for (auto* numbers : {&thresholds, &leaf_values}) numbers->clear();
+    for (auto* numbers : {&left, &right}) numbers->clear();
+    decisions.clear();
+    category_bits.clear();
+    is_linear = false;
+  }
+};
+
+class LightgbmReader {
+ public:
+  explicit LightgbmReader(const ModelFile& file) : file_(file), trees_(file.name) {}
+
+  RankerModel read() {
+    for (std::string_view line; next_line(line);) {
+      const std::size_t equals = line.find('=');
+      const std::string_view key = line.substr(0, equals);
+      const std::string_view value = equals == line.npos ? std::string_view() : line.substr(equals + 1);
+      if (key == "end of trees") {
+        ended_ = true;
+        break;
+      }
+      if (key == "Tree") {
+        begin_tree();
+      } else if (in_tree_) {
+        read_tree_line(key, value);
+      } else {
+        read_head_line(key, value);
+      }
+    }
+    end_tree();
+    if (!in_tree_) check_lightgbm_head(head_, file_.name);
+    // Version 2 doesn't mark the end of files.
+    if (!ended_ && head_.version != "v2")
+      throw CorruptFile(file_.name + ": ends before the last tree: the LightGBM model is truncated");
+    return finish_lightgbm(trees_, head_, lightgbm_format().name);
+  }
+
+ private:
+  bool next_line(std::string_view& line) {
+    const std::string_view text = file_.bytes;
+    if (at_ >= text.size()) return false;
+    const std::size_t end = std::min(text.find('\n', at_), text.size());
+    line = text.substr(at_, end - at_);
+    at_ = end + 1;
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    return true;
+  }
+
+  std::uint64_t head_number(std::string_view key, std::string_view value) const {
+    std::uint64_t number = 0;
+    if (!read_number(trim(value), number))
+      throw CorruptFile(fmt::format("{}: {} is '{:.40}', which is not a valid number", file_.name, key, value));
+    return number;
+  }
+
+  void read_head_line(std::string_view key, std::string_view value) {
+    if (key == "version") head_.version = trim(value);
+    if (key == "objective") head_.objective = trim(value);
+    if (key == "num_class") head_.classes = head_number(key, value);
+    if (key == "num_tree_per_iteration") head_.trees_per_iteration = head_number(key, value);
+    if (key == "average_output") head_.averages = true;
+    if (key == "max_feature_idx") {
+      head_.features = head_number(key, value) + 1;
+      head_.has_features = head_.features != 0;
+    }
+    if (key == "feature_names") {
+      for (std::size_t at = 0; at < value.size();) {
+        const std::size_t end = std::min(value.find(' ', at), value.size());
+        if (end > at) head_.names.emplace_back(value.substr(at, end - at));
+        at = end + 1;
+      }
+    }
+  }
+
+  void begin_tree() {
+    if (in_tree_)
+      end_tree();
+    else
+      check_lightgbm_head(head_, file_.name);
+    in_tree_ = true;
+    tree_.clear();
+  }
+
+  void read_tree_line(std::string_view key, std::string_view value) {
+    const auto numbers = [&](auto& to) { read_numbers(value, to, trees_, key); };
+    if (key == "num_leaves") tree_.leaves = head_number(key, value);
+    if (key == "num_cat") tree_.categorical_splits = head_number(key, value);
+    if (key == "is_linear") tree_.is_linear = trim(value) != "0";
+    if (key == "split_feature") numbers(tree_.features);
+    if (key == "threshold") numbers(tree_.thresholds);
+    if (key == "decision_type") numbers(tree_.decisions);
+    if (key == "left_child") numbers(tree_.left);
+    if (key == "right_child") numbers(tree_.right);
+    if (key == "leaf_value") numbers(tree_.leaf_values);
+    if (key == "cat_boundaries") numbers(tree_.boundaries);
+    if (key == "cat_threshold") numbers(tree_.category_bits);
+  }
+
+  void check_counts() const {
+    const auto check = [&](const auto& numbers, std::string_view what, std::uint64_t count) {
+      if (numbers.size() != count)
+        trees_.fail(fmt::format("{} numbers in {} for {} leaves", numbers.size(), what, tree_.leaves));
+    };
+    if (tree_.is_linear)
+      throw InvalidArgument(
+          fmt::format("{}: tree {} has linear models in its leaves, which Quern can't read; train without linear_tree",
+                      file_.name, trees_.trees().trees()));
+    if (tree_.leaves == 0) trees_.fail("has no leaves");
+    check(tree_.leaf_values, "leaf_value", tree_.leaves);
+    if (tree_.leaves == 1) return;
+    const std::uint64_t nodes = tree_.leaves - 1;
+    check(tree_.features, "split_feature", nodes);
+    check(tree_.thresholds, "threshold", nodes);
+    check(tree_.left, "left_child", nodes);
+    check(tree_.right, "right_child", nodes);
+    if (!tree_.decisions.empty()) check(tree_.decisions, "decision_type", nodes);
+  }
+
+  /// The categories of bit set `split` of the tree.
+  std::vector<std::uint32_t> categories(double split) {
+    const auto at = static_cast<std::uint64_t>(split >= 0 && split < 1e9 ? split : 1e9);
+    const std::vector<std::uint64_t>& ends = tree_.boundaries;
+    if (at + 1 >= ends.size() || ends[at] > ends[at + 1] || ends[at + 1] > tree_.category_bits.size())
+      trees_.fail("a split's categories are outside of cat_boundaries and cat_threshold");
+    for (std::uint64_t word = ends[at]; word < ends[at + 1]; ++word)
+      categories_ += static_cast<unsigned>(std::popcount(tree_.category_bits[word]));
+    if (categories_ > max_categories) trees_.fail("the splits so far have more than 268,435,456 categories together");
+    std::vector<std::uint32_t> found;
+    for (std::uint64_t word = ends[at]; word < ends[at + 1]; ++word) {
+      for (std::uint32_t bit = 0; bit < 32; ++bit)
+        if (tree_.category_bits[word] >> bit & 1)
+          found.push_back(static_cast<std::uint32_t>(32 * (word - ends[at])) + bit);
+    }
+    return found;
+  }
+
+  /// LightGBM numbers inner nodes from 0, and leaves as -1, -2, and so on. Here leaves come after inner nodes.
+  std::int64_t node_number(std::int64_t child) const {
+    const auto nodes = static_cast<std::int64_t>(tree_.leaves) - 1;
+    if (child >= nodes || child < -nodes - 1) trees_.fail(fmt::format("the child {} does not exist", child));
+    return child >= 0 ? child : nodes - child - 1;
+  }
+
+  void set_split(LooseTree::Node& node, std::size_t split) {
+    const std::uint64_t index = tree_.features[split];
+    if (index >= head_.features)
+      trees_.fail(fmt::format("node {} has feature {}; there are {}", split, index, head_.features));
+    const std::uint32_t feature = trees_.features().by_index(index, head_.names, "Column_");
+    const int decision = tree_.decisions.empty() ? 0 : tree_.decisions[split];
+    const int missing = decision >> missing_shift & 3;
+    node.left = node_number(tree_.left[split]);
+    node.right = node_number(tree_.right[split]);
+    if (decision & categorical_bit) return set_categories(node, trees_, feature, categories(tree_.thresholds[split]));
+    if (missing > 2)
+      trees_.fail(fmt::format("node {} has the decision_type {}, which does not exist", split, decision));
+    set_numeric(node, trees_, feature, tree_.thresholds[split], static_cast<LightgbmMissing>(missing),
+                (decision & default_left_bit) != 0);
+  }
+
+  void end_tree() {
+    if (!in_tree_) return;
+    check_counts();
+    const std::size_t splits = tree_.leaves - 1;
+    loose_.nodes.assign(splits + tree_.leaves, {});
+    for (std::size_t split = 0; split < splits; ++split) set_split(loose_.nodes[split], split);
+    for (std::size_t leaf = 0; leaf < tree_.leaves; ++leaf) loose_.nodes[splits + leaf].leaf = tree_.leaf_values[leaf];
+    if (trees_.add(loose_) != loose_.nodes.size())
+      throw CorruptFile(
+          fmt::format("{}: tree {}: its root does not reach all of its nodes", file_.name, trees_.trees().trees() - 1));
+  }
+
+  const ModelFile& file_;
+  std::size_t at_ = 0;
+  LightgbmHead head_;
+  bool in_tree_ = false, ended_ = false;
+  LightgbmTree tree_;
+  LooseTree loose_;
+  TreeCollector trees_;
+  std::uint64_t categories_ = 0;
+};
+
+bool is_lightgbm(std::string_view head) {
+  if (head.substr(0, 4) != "tree") return false;
+  head.remove_prefix(4);
+  return trim(head).substr(0, 8) == "version=";
+}
+
+RankerModel read_lightgbm(const ModelFile& file) { return LightgbmReader(file).read(); }
+
+}  // namespace
+
+const ModelFormat& lightgbm_format() {
+  static const ModelFormat format = {"lightgbm", "LightGBM's text files, v2 to v4", is_lightgbm, read_lightgbm};
+  return format;
 }
 
 }  // namespace quern

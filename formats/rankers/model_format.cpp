@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
+#include "quern/core/error.hpp"
 #include "quern/core/named.hpp"
-#include "quern/core/own_errors.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"
 #include "quern/io/byte_source.hpp"
 

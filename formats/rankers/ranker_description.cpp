@@ -1,5 +1,3 @@
-#include "quern/formats/rankers/ranker_description.hpp"
-
 #include <boost/program_options/errors.hpp>
 #include <boost/program_options/options_description.hpp>
 #include <boost/program_options/parsers.hpp>

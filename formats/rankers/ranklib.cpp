@@ -1,5 +1,3 @@
-#include "quern/formats/rankers/ranklib.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
+#include "quern/formats/rankers/model_format.hpp"
 #include "quern/formats/rankers/number_text.hpp"
 #include "quern/formats/rankers/tree_collector.hpp"
 

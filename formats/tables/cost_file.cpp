@@ -6,7 +6,6 @@
 #include <iterator>
 
 #include "quern/core/error.hpp"
-#include "quern/core/own_errors.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 
 namespace quern {

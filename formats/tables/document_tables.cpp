@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "quern/core/own_errors.hpp"
+#include "quern/core/error.hpp"
 #include "quern/formats/tables/source_bytes.hpp"
 
 namespace quern {

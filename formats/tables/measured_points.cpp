@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "quern/core/error.hpp"
-#include "quern/core/own_errors.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 
 namespace quern {

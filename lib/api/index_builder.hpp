@@ -7,8 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/api/kept_value.hpp"
-#include "quern/api/weighted_term.hpp"
 #include "quern/api/work.hpp"
 
 namespace quern::api {

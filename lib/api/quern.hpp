@@ -8,8 +8,6 @@
 #include "quern/api/filter.hpp"
 #include "quern/api/index.hpp"
 #include "quern/api/index_builder.hpp"
-#include "quern/api/kept_value.hpp"
 #include "quern/api/searcher.hpp"
 #include "quern/api/second_stage.hpp"
-#include "quern/api/weighted_term.hpp"
 #include "quern/api/work.hpp"

@@ -11,7 +11,6 @@
 
 #include "quern/api/filter.hpp"
 #include "quern/api/index.hpp"
-#include "quern/api/weighted_term.hpp"
 #include "quern/api/work.hpp"
 
 namespace quern::api {

@@ -3,6 +3,8 @@
 #include <functional>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <variant>
 
 #include "quern/api/export.hpp"
 
@@ -28,6 +30,22 @@ struct Work {
   std::function<void(const std::string&)> warn;
   /// Asked all the time; the work then throws Error with ErrorCode::cancelled and leaves nothing behind.
   std::stop_token stop;
+};
+
+/// A value that is kept with a document: a text of at most 255 bytes of UTF-8 (what is not is repaired), a number,
+/// which is kept as a double, or a boolean.
+using KeptValue = std::variant<std::string_view, double, std::int64_t, bool>;
+
+/// A document's value of a kept field.
+struct KeptField {
+  std::string_view name;  ///< one of IndexOptions::keep_fields
+  KeptValue value;
+};
+
+/// A term as an index has it, and its weight in a document or a query.
+struct WeightedTerm {
+  std::string_view term;  ///< 1 to 255 bytes of UTF-8
+  double weight = 0;
 };
 
 }  // namespace quern::api

@@ -3,7 +3,6 @@
 
 #include "quern/codec/codec.hpp"
 #include "quern/codec/rpfd_layout.hpp"
-#include "quern/codec/rpfd_widths.hpp"
 
 namespace quern::rpfd {
 namespace {

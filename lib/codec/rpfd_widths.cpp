@@ -1,9 +1,9 @@
-#include "quern/codec/rpfd_widths.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <limits>
 #include <numeric>
+
+#include "quern/codec/rpfd_layout.hpp"
 
 namespace quern::rpfd {
 namespace {

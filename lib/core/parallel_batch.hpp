@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-#include "quern/core/run_stage.hpp"
+#include "quern/core/resources.hpp"
 
 namespace quern {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "quern/corpus/corpus_reader.hpp"
-#include "quern/corpus/term_table.hpp"
+#include "quern/corpus/lexicon_builder.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/text/analyzer.hpp"

@@ -6,7 +6,7 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/run_stage.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/io/file.hpp"
 

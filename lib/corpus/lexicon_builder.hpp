@@ -1,14 +1,170 @@
 #pragma once
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "quern/core/types.hpp"
-#include "quern/corpus/term_table.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/io/spool.hpp"
 
+#define XXH_INLINE_ALL
+
 namespace quern {
+
+/// A term with its precomputed lookup key.
+struct TermKey {
+  static constexpr std::size_t front_bytes = 16;
+
+  std::string_view term;
+  std::array<std::uint64_t, 2> front;  ///< its first bytes, zero-padded
+  std::uint64_t hash;
+};
+
+namespace term_hashing {
+
+inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(a) * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+/// Hashes the front of short terms by two multiplications, longer terms by XXH3.
+inline std::uint64_t hash_of(std::string_view term, const std::array<std::uint64_t, 2>& front) {
+  if (term.size() > TermKey::front_bytes) return XXH3_64bits(term.data(), term.size());
+  // No term contains the byte FF, so the first factor is not 0.
+  constexpr std::uint64_t a = 0xFFA0761D6478BD64u, b = 0xE7037ED1A0B428DBu, c = 0xFF58B6E3A1B4C8E9u;
+  return mix(mix(front[0] ^ a, b) ^ front[1] ^ c, b);
+}
+
+/// The first `bytes` bytes of a number; all for 8 or more.
+inline std::uint64_t first_bytes(std::uint64_t number, std::size_t bytes) {
+  return bytes >= 8 ? number : number & ((std::uint64_t{1} << (8 * bytes)) - 1);
+}
+
+}  // namespace term_hashing
+
+/// The key of a term after which TermKey::front_bytes more bytes are readable.
+inline TermKey padded_term_key(std::string_view term) {
+  TermKey key{term, {}, 0};
+  std::memcpy(key.front.data(), term.data(), TermKey::front_bytes);
+  key.front[0] = term_hashing::first_bytes(key.front[0], term.size());
+  key.front[1] = term_hashing::first_bytes(key.front[1], std::max<std::size_t>(term.size(), 8) - 8);
+  key.hash = term_hashing::hash_of(term, key.front);
+  return key;
+}
+
+/// The key of any term.
+inline TermKey term_key(std::string_view term) {
+  TermKey key{term, {}, 0};
+  std::memcpy(key.front.data(), term.data(), std::min(term.size(), TermKey::front_bytes));
+  key.hash = term_hashing::hash_of(term, key.front);
+  return key;
+}
+
+/// A hash table from terms to numbers 0, 1, 2 … in order of first occurrence. Open addressing over one array; rows hold
+/// the fronts of terms, which cover most terms, and one buffer holds all bytes.
+class TermTable {
+ public:
+  static constexpr std::size_t max_term_bytes = (std::size_t{1} << 20) - 1;
+
+  TermTable() { rehash(1024); }
+
+  /// The term's number, assigned if the term is new.
+  std::uint32_t add(std::string_view term) { return add(term_key(term)); }
+  std::uint32_t add(const TermKey& key) {
+    const std::uint64_t tag = key.hash & tag_mask;
+    for (std::size_t at = key.hash & mask_;; at = (at + 1) & mask_) {
+      const std::uint64_t slot = slots_[at];
+      if (slot == 0) return insert(at, key);
+      if ((slot & tag_mask) == tag) {
+        const std::uint32_t number = static_cast<std::uint32_t>(slot) - 1;
+        if (is_same(entries_[number], key)) return number;
+      }
+    }
+  }
+
+  /// Prefetches the slot where add() starts its search.
+  void fetch_slot(std::uint64_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
+  /// Prefetches the row that add() compares first; returns its number, or an invalid one.
+  std::uint32_t fetch_row(std::uint64_t hash) const {
+    const std::uint32_t number = static_cast<std::uint32_t>(slots_[hash & mask_]) - 1;
+    if (number < entries_.size()) __builtin_prefetch(&entries_[number]);
+    return number;
+  }
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(entries_.size()); }
+  std::string_view term(std::uint32_t number) const { return term(entries_[number]); }
+  TermKey key(std::uint32_t number) const {
+    const Entry& entry = entries_[number];
+    return {term(entry), entry.front, entry.hash};
+  }
+  /// Of all terms together.
+  std::size_t term_bytes() const { return bytes_.size(); }
+  std::uint64_t memory_bytes() const {
+    return bytes_.capacity() + entries_.capacity() * sizeof(Entry) + slots_.capacity() * 8;
+  }
+
+  void clear() {
+    bytes_.clear();
+    entries_.clear();
+    std::fill(slots_.begin(), slots_.end(), 0);
+  }
+
+ private:
+  struct Entry {
+    std::array<std::uint64_t, 2> front;
+    std::uint64_t hash;
+    std::uint64_t place;  ///< offset in bytes_ << size_bits | length
+  };
+  /// A slot holds the upper half of the hash, and number + 1 below; 0 is empty.
+  static constexpr std::uint64_t tag_mask = 0xffffffff00000000u;
+
+  static constexpr unsigned size_bits = std::bit_width(max_term_bytes);
+
+  static std::size_t size_of(const Entry& entry) { return entry.place & max_term_bytes; }
+  std::string_view term(const Entry& entry) const {
+    return {bytes_.data() + (entry.place >> size_bits), size_of(entry)};
+  }
+
+  bool is_same(const Entry& entry, const TermKey& key) const {
+    const std::size_t size = key.term.size();
+    const std::uint64_t differences = (entry.front[0] ^ key.front[0]) | (entry.front[1] ^ key.front[1]);
+    if (differences != 0 || size_of(entry) != size) return false;
+    return size <= TermKey::front_bytes || term(entry) == key.term;
+  }
+
+  std::uint32_t insert(std::size_t at, const TermKey& key) {
+    entries_.push_back({key.front, key.hash, bytes_.size() << size_bits | key.term.size()});
+    bytes_.insert(bytes_.end(), key.term.begin(), key.term.end());
+    slots_[at] = (key.hash & tag_mask) | entries_.size();
+    const std::uint32_t number = size() - 1;
+    if (entries_.size() * 2 > slots_.size()) rehash(slots_.size() * 2);
+    return number;
+  }
+
+  void rehash(std::size_t size) {
+    slots_.assign(size, 0);
+    mask_ = size - 1;
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      std::size_t at = entries_[i].hash & mask_;
+      while (slots_[at] != 0) at = (at + 1) & mask_;
+      slots_[at] = (entries_[i].hash & tag_mask) | (i + 1);
+    }
+  }
+
+  std::vector<char> bytes_;
+  std::vector<Entry> entries_;
+  std::vector<std::uint64_t> slots_;
+  std::size_t mask_ = 0;
+};
 
 /// The terms of one chunk, as input of the lexicon.
 struct ChunkTerms {

@@ -12,7 +12,6 @@
 #include "quern/core/job_pipeline.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/core/resources.hpp"
-#include "quern/core/run_stage.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/corpus/chunk_builder.hpp"
 #include "quern/corpus/corpus_files.hpp"

@@ -8,7 +8,6 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/named.hpp"
-#include "quern/core/own_errors.hpp"
 
 namespace quern {
 namespace {

@@ -1,12 +1,59 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
-#include "quern/eval/paired_tests.hpp"
 #include "quern/eval/run_evaluation.hpp"
 
+/// Two-sided significance tests of the differences between two runs, query by query.
 namespace quern {
+
+/// Student's paired t-test.
+struct TTest {
+  double t = 0;  ///< infinite if all differences are equal and not 0
+  std::uint64_t degrees = 0;
+  double p = 1;
+};
+
+/// Empty for fewer than two differences, which must be finite. t is 0 and p is 1 if all are 0.
+std::optional<TTest> paired_t_test(std::span<const double> differences);
+
+struct RandomizationOptions {
+  std::uint64_t samples = 100'000;  ///< random sign choices if there are too many to try all
+  std::uint64_t seed = 1;
+};
+
+/// Fisher's randomization test of the sum: under the null hypothesis, each difference could equally have the other
+/// sign.
+struct RandomizationTest {
+  double p = 1;
+  bool is_exact = true;     ///< whether all sign choices were tried
+  std::uint64_t tried = 1;  ///< sign choices
+};
+
+/// Up to this many non-zero differences, all sign choices are tried.
+inline constexpr std::size_t max_exact_differences = 20;
+
+/// Differences are rounded to multiples of 2^-40 (coarser if they are many, or larger than 1), and sums that differ by
+/// no more than this rounding count as equal, so that the order of differences does not matter. p includes the observed
+/// choice, so that it is never 0 (Phipson and Smyth 2010). Throws InvalidArgument for 0 samples or non-finite
+/// differences.
+RandomizationTest randomization_test(std::span<const double> differences, const RandomizationOptions& options);
+
+/// The numbers of differences above, at and below 0. Those that randomization_test() rounds to 0 count as 0.
+struct SignCounts {
+  std::uint64_t above = 0, zero = 0, below = 0;
+};
+SignCounts count_signs(std::span<const double> differences);
+
+/// p values adjusted for multiple comparisons (Holm 1979: A Simple Sequentially Rejective Multiple Test Procedure), in
+/// the order of `p`.
+std::vector<double> holm_adjusted(std::span<const double> p);
+
+/// The probability that |T| >= |t| under Student's distribution with `degrees` degrees of freedom (at least 1): the
+/// two-sided p of a t-test. The relative error is below 1e-12 if t and `degrees` are below 1e6. 0 for an infinite t.
+double student_t_tails(double t, double degrees);
 
 struct ComparisonOptions {
   /// Whether all queries with judgements count, with the measures' values for no results if necessary; otherwise only

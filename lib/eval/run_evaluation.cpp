@@ -8,11 +8,9 @@
 #include <functional>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/own_errors.hpp"
-#include "quern/core/run_stage.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/formats/queries/qrels.hpp"
 #include "quern/formats/queries/run_file.hpp"

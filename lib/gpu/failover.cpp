@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "quern/core/error.hpp"
-#include "quern/core/own_errors.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/device_info.hpp"
 

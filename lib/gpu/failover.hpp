@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "quern/core/named.hpp"
-#include "quern/gpu/gpu_search.hpp"
+#include "quern/gpu/gpu_shards.hpp"
 #include "quern/gpu/intersect/gpu_intersection.hpp"
 #include "quern/search/cpu_backend.hpp"
 

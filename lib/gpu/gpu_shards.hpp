@@ -1,12 +1,78 @@
 #pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
-#include "quern/gpu/gpu_search.hpp"
+#include "quern/gpu/device/gpu_statistics.hpp"
 #include "quern/gpu/worker/gpu_engine.hpp"
+#include "quern/search/search_backend.hpp"
 
+/// GPUs as backends use them: they answer some queries at a time, until they fail.
 namespace quern {
+
+/// Receives a sentence for the user when queries move from a GPU to the CPU, or to fewer GPUs.
+using FailoverNotice = std::function<void(const std::string& text)>;
+
+/// The results of several queries.
+using FoundDocuments = std::vector<std::vector<ScoredDocument>>;
+
+/// What GPUs find. Thread-safe.
+class GpuSearch {
+ public:
+  virtual ~GpuSearch() = default;
+
+  /// The k best documents of each query, with docIDs of the whole. Adds to `counted`, for each shard, what its GPUs
+  /// did. Throws CudaError if no GPU is left, and as SearchBackend::finish() does.
+  virtual FoundDocuments search(const SearchRequest& request, std::span<GpuStatistics> counted) = 0;
+  /// Shards of the index, and documents in all of them.
+  virtual std::size_t shards() const { return 1; }
+  virtual std::uint64_t documents() const = 0;
+  /// Throws InvalidArgument if it can answer no queries with a filter.
+  virtual void check_filters() const {}
+  /// How many queries are best asked for at a time, and in how many searches.
+  virtual SearchDivision division() const { return {std::numeric_limits<std::size_t>::max(), 2}; }
+  /// Whether it may lack lists of queries.
+  virtual bool lacks_lists() const { return false; }
+  /// Bytes of a query's lists that GPUs lack now.
+  virtual std::uint64_t missing_bytes(QueryView) { return 0; }
+};
+
+/// How a request is divided for these GPUs, if answers may take `held_bytes`.
+SearchDivision divide_for_gpus(const GpuSearch& gpus, const SearchRequest& request, std::uint64_t held_bytes);
+
+/// GPUs that are not asked again once they have failed. Counts what they did. Thread-safe.
+class FallibleGpus {
+ public:
+  /// `gpus` must outlive the object.
+  FallibleGpus(GpuSearch& gpus, FailoverNotice notice);
+
+  GpuSearch& gpus() { return gpus_; }
+  /// As GpuSearch::search(). Throws CudaError also if an earlier search did.
+  FoundDocuments search(const SearchRequest& request);
+  bool failed() const;
+  /// Passes on to the notice what has failed since the last call: single GPUs, or all.
+  void report();
+  /// What GPUs did so far, for each shard.
+  std::vector<GpuStatistics> statistics() const;
+  /// Searches so far.
+  std::uint64_t searches() const;
+
+ private:
+  GpuSearch& gpus_;
+  FailoverNotice notice_;
+  mutable std::mutex mutex_;  ///< of what follows
+  std::vector<GpuStatistics> statistics_;
+  std::uint64_t searches_ = 0;
+  std::optional<std::string> failure_;  ///< why they are not asked any more
+  std::vector<std::string> unreported_;
+};
 
 /// Finds documents on GPUs over all shards of an index, as over the whole: each shard finds its best documents, and the
 /// best of these are the whole's, since shards score as it does. An index that was never cut is one shard.

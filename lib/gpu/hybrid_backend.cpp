@@ -7,8 +7,8 @@
 #include <future>
 #include <iterator>
 
-#include "quern/core/check_range.hpp"
-#include "quern/core/own_errors.hpp"
+#include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/wall_clock.hpp"
 
 namespace quern {

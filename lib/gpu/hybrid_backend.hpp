@@ -13,10 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "quern/gpu/gpu_search.hpp"
+#include "quern/gpu/gpu_shards.hpp"
 #include "quern/plan/cost_model.hpp"
 #include "quern/plan/query_dispatcher.hpp"
-#include "quern/plan/query_features.hpp"
 #include "quern/search/cpu_backend.hpp"
 
 /// Answers queries on the CPU and on GPUs at the same time, each where a schedule sends it. Results are the same.

@@ -1,7 +1,9 @@
 #include "quern/gpu/query_backend.hpp"
 
+#include <string>
 #include <utility>
 
+#include "quern/core/error.hpp"
 #include "quern/gpu/device/device_info.hpp"
 
 namespace quern {
@@ -34,3 +36,21 @@ std::vector<GpuStatistics> QueryBackend::gpu_statistics() const {
 }
 
 }  // namespace quern
+
+namespace quern::gpu {
+
+std::unique_ptr<GpuReranker> make_gpu_reranker(const Reranker& on_cpu, QueryDevice device, GpuRerankOptions options,
+                                               Progress& progress) {
+  if (device == QueryDevice::cpu) return nullptr;
+  options.cpu_goes_on = device != QueryDevice::gpu;
+  try {
+    require_gpu(options.gpu);
+    return std::make_unique<GpuReranker>(on_cpu, options, progress);
+  } catch (const CudaError& error) {
+    if (device != QueryDevice::automatic) throw;
+    options.notice(std::string("results are reranked on the CPU: ") + error.what());
+    return nullptr;
+  }
+}
+
+}  // namespace quern::gpu

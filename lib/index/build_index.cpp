@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <memory>
 
-#include "quern/core/check_range.hpp"
 #include "quern/core/job_pipeline.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/run_stage.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/corpus/forward_postings.hpp"
-#include "quern/formats/documents_hash.hpp"
-#include "quern/formats/manifest_json.hpp"
+#include "quern/formats/document_pack.hpp"
+#include "quern/formats/manifest_settings.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/index/inverter.hpp"
 #include "quern/io/checksum.hpp"

@@ -2,7 +2,7 @@
 #include <optional>
 #include <string>
 
-#include "quern/core/quantized.hpp"
+#include "quern/core/bm25.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/order_file.hpp"

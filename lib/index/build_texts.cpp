@@ -6,7 +6,7 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/run_stage.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/texts_file.hpp"
 #include "quern/index/build_index.hpp"

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "quern/codec/impact_packing.hpp"
+#include "quern/codec/bit_packing.hpp"
 #include "quern/codec/short_list.hpp"
 #include "quern/core/job_pipeline.hpp"
-#include "quern/index/list_scan.hpp"
+#include "quern/index/list_source.hpp"
 
 namespace quern {
 namespace {

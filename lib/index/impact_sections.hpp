@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "quern/core/bm25.hpp"
-#include "quern/core/quantized.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/order_file.hpp"

@@ -1,16 +1,75 @@
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "quern/codec/codec.hpp"
-#include "quern/core/quantized.hpp"
+#include "quern/core/bm25.hpp"
+#include "quern/formats/index_file.hpp"
 #include "quern/formats/index_writer.hpp"
 #include "quern/index/list_source.hpp"
-#include "quern/index/top_impacts.hpp"
 
 namespace quern {
+
+/// Moves the `count` greatest values to the front, the least of them last.
+void put_greatest_first(std::span<float> values, std::size_t count);
+
+/// Keeps the greatest impacts of a list, up to the largest stored rank.
+class TopImpacts {
+ public:
+  void clear() {
+    kept_.clear();
+    threshold_ = 0;
+  }
+  void add(float impact) { add({&impact, 1}, impact); }
+  /// `max_impact` is the greatest of the impacts: it allows skipping most blocks of a long list.
+  void add(std::span<const float> impacts, float max_impact) {
+    if (max_impact <= threshold_) return;
+    const std::size_t before = kept_.size();
+    kept_.resize(before + impacts.size());
+    // Branch-free: which ones are kept is unpredictable.
+    float* to = kept_.data() + before;
+    for (const float impact : impacts) {
+      *to = impact;
+      to += impact > threshold_ ? 1 : 0;
+    }
+    kept_.resize(static_cast<std::size_t>(to - kept_.data()));
+    if (kept_.size() >= 4 * max_kept) prune();
+  }
+  /// Adds the greatest impacts of another part of the list.
+  void add(const TopImpacts& part) {
+    if (!part.kept_.empty()) add(part.kept_, *std::max_element(part.kept_.begin(), part.kept_.end()));
+  }
+  /// The impacts at stored_ranks; 0 for ranks beyond the list.
+  std::array<float, 4> at_ranks() {
+    std::array<float, 4> impacts = {};
+    std::span<float> unsorted = kept_;
+    for (std::size_t i = stored_ranks.size(); i-- > 0;) {
+      const std::size_t rank = stored_ranks[i];
+      if (kept_.size() < rank) continue;
+      put_greatest_first(unsorted, rank);
+      impacts[i] = kept_[rank - 1];
+      unsorted = unsorted.first(rank - 1);
+      if (unsorted.empty()) break;
+    }
+    return impacts;
+  }
+
+ private:
+  static constexpr std::size_t max_kept = stored_ranks.back();
+
+  void prune() {
+    put_greatest_first(kept_, max_kept);
+    kept_.resize(max_kept);
+    threshold_ = kept_.back();
+  }
+
+  std::vector<float> kept_;
+  float threshold_ = 0;  ///< impacts up to this one are dropped
+};
 
 /// The encoded lists of a batch, in term order, with words and rows of all lists in common arrays. A LongList is alone
 /// in its batch; its words and rows may be partly in work files. A ListPiece is also alone: its item holds the df of
@@ -129,6 +188,34 @@ class ListEncoding {
   std::vector<freq_t> freqs_;
   std::vector<std::uint32_t> gaps_, freqs_less_one_;
   std::vector<float> impacts_;
+};
+
+/// Combines the results of a list's encoded pieces.
+class PieceJoin {
+ public:
+  /// Adds a list's pieces in order; true after the last one.
+  bool add(const EncodedBatch& batch) {
+    const EncodedBatch::Item& piece = batch.items.front();
+    if (batch.piece->first == 0) {
+      list_ = {};
+      list_.term = piece.term;
+      list_.df = piece.df;
+      top_.clear();
+    }
+    list_.cf += piece.cf;
+    list_.words += piece.words;
+    list_.rows += piece.rows;
+    top_.add(batch.piece->top);
+    if (batch.piece->first + batch.postings < piece.df) return false;
+    list_.kth_impact = top_.at_ranks();
+    return true;
+  }
+  /// The list of the last piece added. Its words and rows count those of all pieces, which are no longer available.
+  const EncodedBatch::Item& list() const { return list_; }
+
+ private:
+  EncodedBatch::Item list_;
+  TopImpacts top_;
 };
 
 }  // namespace quern

@@ -10,17 +10,17 @@
 #include <optional>
 #include <utility>
 
-#include "quern/codec/impact_packing.hpp"
+#include "quern/codec/bit_packing.hpp"
 #include "quern/codec/short_list.hpp"
-#include "quern/core/run_stage.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/forward_file.hpp"
-#include "quern/formats/statistics_beside.hpp"
+#include "quern/formats/index_shards.hpp"
 #include "quern/formats/texts_file.hpp"
-#include "quern/index/list_scan.hpp"
+#include "quern/index/list_encoder.hpp"
+#include "quern/index/list_source.hpp"
 #include "quern/index/make_index.hpp"
-#include "quern/index/top_impacts.hpp"
 #include "quern/text/spooled_document.hpp"
 
 namespace quern {

@@ -18,7 +18,6 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/own_errors.hpp"
 
 namespace quern {
 namespace {

@@ -21,7 +21,6 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/own_errors.hpp"
 #include "quern/core/size_text.hpp"
 
 namespace quern {

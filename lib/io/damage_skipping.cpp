@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-#include "quern/core/own_errors.hpp"
+#include "quern/core/error.hpp"
 #include "quern/io/byte_source.hpp"
 
 namespace quern {

@@ -15,7 +15,6 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/own_errors.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/io/byte_source.hpp"
 

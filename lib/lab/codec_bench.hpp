@@ -1,17 +1,57 @@
 #pragma once
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "quern/codec/codec.hpp"
 #include "quern/codec/kernels.hpp"
 #include "quern/core/bytes.hpp"
+#include "quern/core/types.hpp"
 #include "quern/lab/bench_lists.hpp"
-#include "quern/lab/peer_codec.hpp"
 
-/// Measures the encoding and decoding speed of codecs on one core.
+/// Codecs of other libraries, for comparison. No index uses them.
 namespace quern {
+
+/// Codes runs of postings: a block, or a whole list. Its output contains neither the number of values nor its own
+/// length. Decoders may read over_read_bytes past their input and write over_write_values past their output.
+class PeerCodec {
+ public:
+  virtual ~PeerCodec() = default;
+  virtual std::string_view name() const = 0;
+  /// The maximum number of bytes for n values.
+  virtual std::size_t max_bytes(std::size_t n) const = 0;
+  /// Encodes ascending docIDs after `before`, which is end_docid for the first run. Returns the bytes written.
+  virtual std::size_t encode_docids(std::span<const docid_t> docids, docid_t before, std::uint8_t* out) const = 0;
+  virtual std::size_t encode_freqs(std::span<const freq_t> freqs, std::uint8_t* out) const = 0;
+  /// Writes n values; returns the bytes read.
+  virtual std::size_t decode_docids(const std::uint8_t* bytes, std::size_t n, docid_t before, docid_t* out) const = 0;
+  virtual std::size_t decode_freqs(const std::uint8_t* bytes, std::size_t n, freq_t* out) const = 0;
+};
+
+/// The peers in this build.
+const std::vector<const PeerCodec*>& all_peers();
+
+/// A codec missing from this build, and the Debian package that contains it.
+struct MissingPeer {
+  std::string_view name, package;
+};
+const std::vector<MissingPeer>& missing_peers();
+
+/// Decodes the StreamVByte library's output, four values per byte shuffle, as in its paper (Lemire, Kurz, Rupp: Stream
+/// VByte: Faster Byte-Oriented Integer Compression, section 3). Debian 12 builds the library without SIMD, so that a
+/// comparison with it alone would be unfair. May read 16 bytes past its input and write 3 values past the n. Returns
+/// the bytes read. Trusts its input.
+std::size_t decode_streamvbyte(const std::uint8_t* bytes, std::size_t n, std::uint32_t* out);
+
+/// Decodes values that are stored as differences, the first from `before`.
+std::size_t decode_streamvbyte_deltas(const std::uint8_t* bytes, std::size_t n, std::uint32_t before,
+                                      std::uint32_t* out);
+
+// Measures the encoding and decoding speed of codecs on one core.
 
 struct CodecSetUp {
   const Codec* codec;

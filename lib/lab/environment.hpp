@@ -1,10 +1,19 @@
 #pragma once
+#include <algorithm>
 #include <array>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <thread>
+#include <unordered_map>
 #include <vector>
+
+#include "quern/core/wall_clock.hpp"
 
 namespace quern {
 
@@ -47,5 +56,66 @@ class CpuEnergyMeter {
 
   std::vector<Package> packages_;
 };
+
+// Tools of all benchmarks: processor time, memory, medians and entropy.
+
+/// The processor time in seconds of a call in this thread. Other work on the machine does not count, except for its
+/// effect on caches and clock rate.
+template <class What>
+double seconds_of(What what) {
+  const auto now = [] {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  };
+  const double start = now();
+  what();
+  return now() - start;
+}
+
+/// Keeps the compiler from optimizing away the computation of the values at `values`.
+template <class Value>
+void keep(const Value* values) {
+  asm volatile("" : : "r"(values) : "memory");
+}
+
+/// The median, or the larger of the two middle values. There must be at least one.
+/// It summarizes repeats: the minimum is a time that queries hardly ever take, and interrupts distort the mean.
+template <class Number>
+Number median(std::vector<Number> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Counts values to compute their zero-order entropy.
+class Histogram {
+ public:
+  void add(std::uint32_t value) { ++counts_[value], ++total_; }
+  /// 0 without values.
+  double bits_per_value() const {
+    double bits = 0;
+    for (const auto& [value, count] : counts_)
+      bits -= static_cast<double>(count) * std::log2(static_cast<double>(count) / static_cast<double>(total_));
+    return total_ == 0 ? 0 : bits / static_cast<double>(total_);
+  }
+
+ private:
+  std::unordered_map<std::uint32_t, std::uint64_t> counts_;
+  std::uint64_t total_ = 0;
+};
+
+/// Returns unused memory to the system and restarts peak_memory_bytes(). False if the system does not support it.
+bool reset_peak_memory();
+
+/// The peak memory of this process since the last reset; empty if the system does not report it.
+std::optional<std::uint64_t> peak_memory_bytes();
+
+/// Waits until `time`, spinning for the last 200 microseconds: sleeping alone is too coarse.
+inline void wait_until(WallClock::time_point time) {
+  constexpr auto coarse = std::chrono::microseconds(200);
+  if (time - WallClock::now() > coarse) std::this_thread::sleep_until(time - coarse);
+  while (WallClock::now() < time) std::this_thread::yield();
+}
 
 }  // namespace quern

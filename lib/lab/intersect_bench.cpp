@@ -6,7 +6,7 @@
 #include <deque>
 
 #include "quern/core/error.hpp"
-#include "quern/lab/measurement.hpp"
+#include "quern/lab/environment.hpp"
 
 namespace quern {
 namespace {

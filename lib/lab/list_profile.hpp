@@ -49,4 +49,9 @@ struct ListProfile {
 /// analyzer. Throws CorruptFile if a block cannot be decoded.
 ListProfile profile_lists(const IndexReader& index, std::span<const std::string> queries, const Resources& resources);
 
+/// Median microseconds from a query's arrival until an idle thread starts on it: the overhead of dispatcher and system
+/// for queries that take no time. At least 1 thread and more than 0 queries per second. Measures for at most a fifth of
+/// a second.
+double measure_hand_over_us(unsigned threads, double queries_per_second);
+
 }  // namespace quern

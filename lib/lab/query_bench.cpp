@@ -11,8 +11,8 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/wall_clock.hpp"
-#include "quern/lab/measurement.hpp"
-#include "quern/plan/query_features.hpp"
+#include "quern/lab/environment.hpp"
+#include "quern/plan/cost_model.hpp"
 #include "quern/search/cpu_backend.hpp"
 
 namespace quern {

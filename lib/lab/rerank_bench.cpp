@@ -13,7 +13,6 @@
 #include "quern/core/error.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/lab/environment.hpp"
-#include "quern/lab/measurement.hpp"
 #include "quern/rank/models/ranker.hpp"
 
 namespace quern {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "quern/core/run_stage.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/order/document_terms.hpp"
 #include "quern/order/order.hpp"
 

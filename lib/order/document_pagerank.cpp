@@ -8,13 +8,13 @@
 #include <variant>
 
 #include "quern/core/option_name.hpp"
-#include "quern/core/run_stage.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/formats/tables/document_tables.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/io/external_sort.hpp"
+#include "quern/order/in_links.hpp"
 #include "quern/order/order.hpp"
-#include "quern/order/page_graph.hpp"
 #include "quern/order/page_names.hpp"
 #include "quern/order/pagerank.hpp"
 

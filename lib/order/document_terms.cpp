@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "quern/corpus/forward_postings.hpp"
-#include "quern/order/for_each_chunk.hpp"
 
 namespace quern {
 namespace {
@@ -65,6 +64,25 @@ void DocumentTerms::read_chunk(const CollectionReader& collection, std::size_t c
     documents_[document].terms = at;
     at += documents_[document].size;
   }
+}
+
+std::uint64_t link_reading_bytes(const CollectionReader& collection) {
+  std::uint64_t most = 0;
+  for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk) {
+    const ChunkRow& row = collection.chunk(chunk);
+    for (const ChunkPiece piece : {ChunkPiece::documents, ChunkPiece::links}) {
+      const auto i = static_cast<std::size_t>(piece);
+      most = std::max(most, row.sizes[i] + 2 * std::uint64_t{row.raw_sizes[i]});
+    }
+  }
+  return most;
+}
+
+std::uint64_t posting_reading_bytes(const CollectionReader& collection) {
+  std::uint64_t most = 0;
+  for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk)
+    most = std::max(most, ForwardPostings::memory_bytes(collection, chunk));
+  return most;
 }
 
 }  // namespace quern

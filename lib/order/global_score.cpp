@@ -9,7 +9,7 @@
 #include "quern/core/bytes.hpp"
 #include "quern/corpus/forward_postings.hpp"
 #include "quern/io/external_sort.hpp"
-#include "quern/order/for_each_chunk.hpp"
+#include "quern/order/document_terms.hpp"
 #include "quern/order/order.hpp"
 #include "quern/text/url.hpp"
 

@@ -13,11 +13,11 @@
 #include "quern/core/named.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
-#include "quern/core/run_stage.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/io/spool.hpp"
-#include "quern/order/for_each_chunk.hpp"
+#include "quern/order/document_terms.hpp"
 #include "quern/order/pagerank.hpp"
 #include "quern/text/url.hpp"
 

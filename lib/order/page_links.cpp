@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/run_stage.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/io/external_sort.hpp"
-#include "quern/order/for_each_chunk.hpp"
+#include "quern/order/document_terms.hpp"
 #include "quern/order/in_links.hpp"
 #include "quern/order/page_names.hpp"
 #include "quern/text/url.hpp"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "quern/core/run_stage.hpp"
+#include "quern/core/resources.hpp"
 
 namespace quern {
 

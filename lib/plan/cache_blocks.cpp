@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <functional>
 
-#include "quern/core/run_stage.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/formats/posting_reader.hpp"
-#include "quern/search/index_pages.hpp"
+#include "quern/search/query_memory.hpp"
 
 namespace quern {
 

@@ -5,12 +5,12 @@
 #include <unordered_map>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/check_range.hpp"
-#include "quern/core/own_errors.hpp"
-#include "quern/core/run_stage.hpp"
+#include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/io/external_sort.hpp"
-#include "quern/search/index_pages.hpp"
+#include "quern/search/query_memory.hpp"
 
 namespace quern {
 namespace {

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/own_errors.hpp"
 #include "quern/core/parallel_batch.hpp"
-#include "quern/core/run_stage.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/core/size_text.hpp"
-#include "quern/search/index_pages.hpp"
+#include "quern/search/query_memory.hpp"
 
 namespace quern {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 
 namespace quern {
 namespace {

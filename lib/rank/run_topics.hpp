@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +12,8 @@
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/io/spool.hpp"
-#include "quern/search/index_pages.hpp"
+#include "quern/rank/reranker.hpp"
+#include "quern/search/query_memory.hpp"
 #include "quern/search/top_k.hpp"
 
 namespace quern {
@@ -91,5 +93,15 @@ class RunTopics {
   ExternalSort by_qid_;
   ExternalSort by_line_;
 };
+
+struct RerankReport {
+  std::uint64_t documents = 0;  ///< that were given a score
+  double seconds = 0;
+};
+
+/// Reranks all topics, in parallel, and leaves the k best documents of each; threads share the documents of a topic
+/// that has many. Throws as Reranker::rerank() does.
+RerankReport rerank_topics(const Reranker& reranker, std::span<TopicResults> topics, std::size_t k,
+                           const Resources& resources);
 
 }  // namespace quern

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "quern/core/own_errors.hpp"
+#include "quern/core/error.hpp"
 #include "quern/core/wall_clock.hpp"
-#include "quern/search/best_of_shards.hpp"
+#include "quern/search/top_k.hpp"
 
 namespace quern {
 

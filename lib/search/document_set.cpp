@@ -1,8 +1,20 @@
 #include "quern/search/document_set.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
 
-#include "quern/core/own_errors.hpp"
+#include <algorithm>
+#include <array>
+#include <bitset>
+#include <vector>
+
+#include "quern/core/bytes.hpp"
+#include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
+#include "quern/core/resources.hpp"
+#include "quern/core/size_text.hpp"
+#include "quern/formats/tables/source_bytes.hpp"
 
 namespace quern {
 namespace {
@@ -52,6 +64,185 @@ void DocumentSet::unite(const DocumentSet& other) {
 void DocumentSet::complement() {
   for (std::uint64_t& word : words_) word = ~word;
   if (num_documents_ % word_bits != 0) words_.back() &= ~bits_from(num_documents_);
+}
+
+namespace {
+
+/// Evaluates groups of documents, as kept fields are stored.
+using Outcomes = std::bitset<fields_per_frame>;
+
+/// Source of a comparison's values: the docnos, the URLs, or a kept field by number.
+struct Source {
+  enum class Kind : std::uint8_t { docno, url, field } kind = Kind::docno;
+  std::size_t field = 0;
+};
+
+bool holds(FilterOperator op, int order) {
+  switch (op) {
+    case FilterOperator::less:
+      return order < 0;
+    case FilterOperator::less_or_equal:
+      return order <= 0;
+    case FilterOperator::greater:
+      return order > 0;
+    case FilterOperator::greater_or_equal:
+      return order >= 0;
+    default:
+      return order == 0;
+  }
+}
+
+bool matches_text(const FilterComparison& comparison, std::string_view text) {
+  if (comparison.op == FilterOperator::exists) return true;
+  if (comparison.op == FilterOperator::prefix) return text.starts_with(comparison.values.front().text);
+  if (comparison.op != FilterOperator::equal) return holds(comparison.op, text.compare(comparison.values.front().text));
+  // Values are sorted.
+  const auto found =
+      std::lower_bound(comparison.values.begin(), comparison.values.end(), text,
+                       [](const FilterValue& value, std::string_view than) { return value.text < than; });
+  return found != comparison.values.end() && found->text == text;
+}
+
+bool matches(const FilterComparison& comparison, const FieldValue& value) {
+  const auto one_of = [&](const auto& holds_for) {
+    return std::any_of(comparison.values.begin(), comparison.values.end(), holds_for);
+  };
+  if (value.kind == FieldValue::Kind::none) return false;
+  if (value.kind == FieldValue::Kind::text) return matches_text(comparison, value.text);
+  if (comparison.op == FilterOperator::exists) return true;
+  if (value.kind == FieldValue::Kind::number)
+    return comparison.op != FilterOperator::prefix && one_of([&](const FilterValue& than) {
+             if (!than.number) return false;
+             return holds(comparison.op, value.number < *than.number ? -1 : value.number > *than.number ? 1 : 0);
+           });
+  const bool yes = value.kind == FieldValue::Kind::yes;
+  return comparison.op == FilterOperator::equal &&
+         one_of([&](const FilterValue& than) { return than.boolean && *than.boolean == yes; });
+}
+
+class FilterEvaluation {
+ public:
+  FilterEvaluation(const FilterExpression& filter, const IndexReader& index, const FieldsReader* fields)
+      : filter_(filter), index_(index), fields_(fields) {
+    for (const FilterComparison& comparison : filter.comparisons) sources_.push_back(source_of(comparison));
+  }
+
+  /// Outcomes for [begin, end), at most a group.
+  Outcomes run(docid_t begin, docid_t end) {
+    std::array<Outcomes, max_filter_outcomes> stack;
+    std::size_t size = 0;
+    for (const FilterStep& step : filter_.steps) {
+      switch (step.kind) {
+        case FilterStep::Kind::compare:
+          stack.at(size++) = compare(step.comparison, begin, end);
+          break;
+        case FilterStep::Kind::negate:
+          stack.at(size - 1).flip();
+          break;
+        case FilterStep::Kind::both:
+          --size;
+          stack.at(size - 1) &= stack.at(size);
+          break;
+        case FilterStep::Kind::either:
+          --size;
+          stack.at(size - 1) |= stack.at(size);
+          break;
+      }
+    }
+    return stack.front();
+  }
+
+ private:
+  Source source_of(const FilterComparison& comparison) const {
+    if (comparison.field == "docno") return {Source::Kind::docno, 0};
+    if (comparison.field == "url") return {Source::Kind::url, 0};
+    if (fields_ != nullptr)
+      if (const auto field = fields_->find(comparison.field)) return {Source::Kind::field, *field};
+    std::string known = "docno, url";
+    if (fields_ != nullptr)
+      for (const std::string& name : fields_->manifest().names) known += ", " + name;
+    throw InvalidArgument(
+        fmt::format("filter, at byte {}: {} has no field '{}', but {}; {} keeps fields of JSON objects",
+                    comparison.position, index_.name(), comparison.field, known, option_name<"index keep-fields">));
+  }
+
+  Outcomes compare(std::uint32_t number, docid_t begin, docid_t end) {
+    const FilterComparison& comparison = filter_.comparisons[number];
+    const Source& source = sources_[number];
+    Outcomes outcomes;
+    if (source.kind == Source::Kind::docno) {
+      for (docid_t docid = begin; docid < end; ++docid)
+        outcomes[docid - begin] = matches_text(comparison, index_.docno(docid));
+    } else if (source.kind == Source::Kind::url) {
+      index_.for_each_text(begin, end, [&](docid_t docid, std::string_view url, std::string_view) {
+        outcomes[docid - begin] = !url.empty() && matches_text(comparison, url);
+      });
+    } else {
+      const auto& values = fields_->values(source.field, begin / fields_per_frame, buffers_);
+      for (std::size_t i = 0; i < values.size(); ++i) outcomes[i] = matches(comparison, values[i]);
+    }
+    return outcomes;
+  }
+
+  const FilterExpression& filter_;
+  const IndexReader& index_;
+  const FieldsReader* fields_;
+  std::vector<Source> sources_;
+  FieldBuffers buffers_;
+};
+
+DocumentSet empty_set(const IndexReader& index, const Resources& resources) {
+  const std::uint64_t bytes = DocumentSet::bytes(index.num_documents());
+  if (bytes > resources.memory_bytes)
+    throw InvalidArgument(fmt::format("{}: a filter needs {} of memory for its {} documents; {} are allowed: raise {}",
+                                      index.name(), size_text(bytes), index.num_documents(),
+                                      size_text(resources.memory_bytes), option_name<"memory">));
+  return DocumentSet(index.num_documents());
+}
+
+}  // namespace
+
+DocumentSet evaluate_filter(const FilterExpression& filter, const IndexReader& index, const FieldsReader* fields,
+                            const Resources& resources) {
+  return run_stage(resources, [&] {
+    DocumentSet set = empty_set(index, resources);
+    tbb::enumerable_thread_specific<FilterEvaluation> evaluations(
+        [&] { return FilterEvaluation(filter, index, fields); });
+    evaluations.local();  // rejects a bad filter even without documents
+    resources.progress->start("filter", index.num_documents(), "documents");
+    const std::uint64_t documents = index.num_documents();
+    // No two groups write the same word of the set.
+    static_assert(fields_per_frame % 64 == 0);
+    tbb::parallel_for(
+        std::uint64_t{0}, (documents + fields_per_frame - 1) / fields_per_frame, [&](std::uint64_t group) {
+          const auto begin = static_cast<docid_t>(group * fields_per_frame);
+          const auto end =
+              static_cast<docid_t>(std::min<std::uint64_t>(documents, std::uint64_t{begin} + fields_per_frame));
+          const Outcomes outcomes = evaluations.local().run(begin, end);
+          for (docid_t docid = begin; docid < end; ++docid)
+            if (outcomes[docid - begin]) set.add(docid);
+          resources.progress->add(end - begin);
+        });
+    resources.progress->finish();
+    return set;
+  });
+}
+
+ListedDocuments read_docno_list(ByteSource& list, const IndexReader& index, const Resources& resources) {
+  return with_own_errors([&] {
+    ListedDocuments listed{empty_set(index, resources), 0, 0, {}};
+    for_each_source_line(list, [&](std::string_view line, std::uint64_t) {
+      const std::string_view docno = trim(line);
+      bool found = false;
+      index.for_each_of_docno(docno, [&](docid_t docid) {
+        listed.documents.add(docid);
+        found = true;
+      });
+      ++listed.listed;
+      if (!found && listed.unknown++ == 0) listed.first_unknown = docno;
+    });
+    return listed;
+  });
 }
 
 }  // namespace quern

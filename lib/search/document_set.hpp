@@ -2,9 +2,15 @@
 #include <bit>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "quern/core/resources.hpp"
 #include "quern/core/types.hpp"
+#include "quern/formats/fields_file.hpp"
+#include "quern/formats/index_file.hpp"
+#include "quern/formats/queries/filter_expression.hpp"
+#include "quern/io/byte_source.hpp"
 
 namespace quern {
 
@@ -42,5 +48,23 @@ class DocumentSet {
   docid_t num_documents_;
   std::vector<std::uint64_t> words_;  ///< bits from num_documents_ on are 0
 };
+
+// Filters: the documents of an index that may be results, by an expression over their fields or a list of docnos.
+
+/// The documents that pass a filter, evaluated in parallel. `fields`: the kept fields of the index; null if it has
+/// none. Throws InvalidArgument if the filter names an unknown field or the set does not fit the memory of `resources`.
+DocumentSet evaluate_filter(const FilterExpression& filter, const IndexReader& index, const FieldsReader* fields,
+                            const Resources& resources);
+
+struct ListedDocuments {
+  DocumentSet documents;
+  std::uint64_t listed = 0;   ///< lines of the list
+  std::uint64_t unknown = 0;  ///< lines whose docno is not in the index
+  std::string first_unknown;
+};
+
+/// The documents whose docnos a text lists, one per line; a docno may name several documents. Throws CorruptFile if a
+/// line exceeds 1 MiB, and InvalidArgument if the set does not fit the memory of `resources`.
+ListedDocuments read_docno_list(ByteSource& list, const IndexReader& index, const Resources& resources);
 
 }  // namespace quern

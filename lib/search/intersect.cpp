@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "quern/core/error.hpp"
 #include "quern/core/named.hpp"
-#include "quern/core/own_errors.hpp"
 #include "quern/core/parallel_batch.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/search/algorithm.hpp"

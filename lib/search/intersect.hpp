@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/core/check_range.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/parallel_batch.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/core/types.hpp"

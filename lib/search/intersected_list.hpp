@@ -3,7 +3,7 @@
 #include <span>
 
 #include "quern/core/scratch_memory.hpp"
-#include "quern/search/list_blocks.hpp"
+#include "quern/search/list_window.hpp"
 #include "quern/search/scoring.hpp"
 
 namespace quern {

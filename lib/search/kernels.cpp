@@ -1,5 +1,7 @@
 #include "quern/search/kernels.hpp"
 
+#include "quern/search/kernel_loops.hpp"
+
 namespace quern {
 
 const QueryKernels& query_kernels() { return query_kernels_of(simd_level()); }
@@ -12,5 +14,9 @@ const QueryKernels& query_kernels_of(SimdLevel level) {
   static_cast<void>(level);
   return portable_query_kernels;
 }
+
+const QueryKernels portable_query_kernels = {query_loops::find,       query_loops::term_scores,
+                                             query_loops::add,        query_loops::take_above,
+                                             query_loops::keep_above, query_loops::count_up_to};
 
 }  // namespace quern

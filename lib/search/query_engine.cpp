@@ -5,10 +5,9 @@
 
 #include <algorithm>
 
-#include "quern/core/check_range.hpp"
+#include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/own_errors.hpp"
-#include "quern/core/run_stage.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/search/algorithm.hpp"
 

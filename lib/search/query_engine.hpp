@@ -6,7 +6,7 @@
 
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
-#include "quern/formats/statistics_beside.hpp"
+#include "quern/formats/index_shards.hpp"
 #include "quern/search/algorithm.hpp"
 #include "quern/search/found_terms.hpp"
 #include "quern/search/query_memory.hpp"

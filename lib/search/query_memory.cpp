@@ -4,10 +4,8 @@
 
 #include <algorithm>
 
-#include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/own_errors.hpp"
 #include "quern/core/size_text.hpp"
 
 namespace quern {
@@ -27,6 +25,41 @@ void QueryMemory::Claim::raise_to(std::uint64_t bytes) {
         fmt::format("a query needs {} of memory and may have {}; shorten it, ask for fewer results, or raise {}",
                     size_text(bytes), size_text(memory_.max_alone_), option_name<"memory">));
   if (bytes > memory_.max_share_ && !alone_.owns_lock()) alone_ = std::unique_lock(*memory_.large_);
+}
+
+namespace {
+
+std::uint64_t bytes_of(const IndexReader& index, const ForwardReader* forward) {
+  return index.container().file().size() + (forward == nullptr ? 0 : forward->container().file().size());
+}
+
+}  // namespace
+
+IndexPages::IndexPages(const IndexReader& index, std::uint64_t budget_bytes, const ForwardReader* forward,
+                       std::uint64_t other_bytes)
+    : index_(index),
+      forward_(forward),
+      budget_bytes_(budget_bytes),
+      is_limited_(bytes_of(index, forward) + other_bytes > budget_bytes),
+      bytes_per_measurement_(std::clamp(budget_bytes / 16, std::uint64_t{1} << 20, std::uint64_t{64} << 20)) {}
+
+void IndexPages::note(std::uint64_t per_measurement) {
+  if (is_limited_ && ++notes_ % per_measurement == 0) measure();
+}
+
+void IndexPages::note_bytes(std::uint64_t bytes) {
+  if (!is_limited_) return;
+  const std::uint64_t more = bytes + bytes_per_place, before = bytes_.fetch_add(more);
+  if (before / bytes_per_measurement_ != (before + more) / bytes_per_measurement_) measure();
+}
+
+void IndexPages::measure() {
+  if (measuring_.test_and_set(std::memory_order_acquire)) return;
+  if (resident_file_bytes() > budget_bytes_) {
+    index_.container().release();
+    if (forward_ != nullptr) forward_->container().release();
+  }
+  measuring_.clear(std::memory_order_release);
 }
 
 }  // namespace quern

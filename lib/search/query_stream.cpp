@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/io/byte_source.hpp"
+#include "quern/io/checksum.hpp"
 
 namespace quern {
 namespace {
@@ -90,6 +92,20 @@ std::size_t QueryStream::read_some(std::span<char> to) const {
     if (errno != EINTR && errno != EAGAIN) throw_errno("can't read", name_);
   }
   return 0;
+}
+
+bool RepeatedIds::is_repeated(std::string_view id) {
+  if (slots_.empty()) slots_.resize(2 * max_ids);
+  const std::uint64_t hash = std::max<std::uint64_t>(1, xxh3(as_bytes(id)));
+  if (std::exchange(last_, hash) == hash) return true;
+  std::size_t slot = hash % slots_.size();
+  while (slots_[slot] != 0 && slots_[slot] != hash) slot = (slot + 1) % slots_.size();
+  if (slots_[slot] == hash) return true;
+  if (num_ids_ < max_ids) {
+    slots_[slot] = hash;
+    ++num_ids_;
+  }
+  return false;
 }
 
 }  // namespace quern

@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
-#include "quern/search/candidates.hpp"
 #include "quern/search/intersected_list.hpp"
+#include "quern/search/kernels.hpp"
 #include "quern/search/threshold.hpp"
 
 namespace quern {

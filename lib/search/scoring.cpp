@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "quern/codec/impact_packing.hpp"
+#include "quern/codec/bit_packing.hpp"
 
 namespace quern {
 

@@ -4,7 +4,7 @@
 #include <deque>
 #include <utility>
 
-#include "quern/core/own_errors.hpp"
+#include "quern/core/error.hpp"
 
 namespace quern {
 

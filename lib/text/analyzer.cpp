@@ -10,8 +10,8 @@
 #include <cstring>
 
 #include "quern/core/bytes.hpp"
+#include "quern/core/error.hpp"
 #include "quern/core/named.hpp"
-#include "quern/core/own_errors.hpp"
 #include "quern/io/file.hpp"
 #include "quern/io/zstd_frame.hpp"
 #include "quern/text/utf8.hpp"

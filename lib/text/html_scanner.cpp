@@ -5,8 +5,8 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/text/references.hpp"
+#include "quern/text/text_block.hpp"
 #include "quern/text/text_lines.hpp"
-#include "quern/text/text_window.hpp"
 
 namespace quern {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/own_errors.hpp"
+#include "quern/core/error.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {

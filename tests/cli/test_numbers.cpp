@@ -5,7 +5,7 @@
 #include <limits>
 #include <regex>
 
-#include "quern/core/run_stage.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/gpu/intersect/intersect_method.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/lab/gpu/decode_bench.hpp"

@@ -1,7 +1,7 @@
 #include <sys/stat.h>
 
-#include "quern/search/query_syntax.hpp"
-#include "quern/search/repeated_ids.hpp"
+#include "quern/search/query_stream.hpp"
+#include "quern/search/query_terms.hpp"
 
 #include "catch.hpp"
 #include "cli/run_quern.hpp"

@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "quern/codec/old_newpfd_layout.hpp"
-#include "quern/codec/simple16.hpp"
+#include "quern/codec/old_newpfd.hpp"
 
 #include "codec/posting_lists.hpp"
 

@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "quern/codec/codec.hpp"
-#include "quern/codec/simple16.hpp"
+#include "quern/codec/old_newpfd.hpp"
 
 #include "catch.hpp"
 #include "codec/newpfd_of_version3.hpp"

@@ -2,8 +2,7 @@
 #include <bit>
 
 #include "quern/codec/codec.hpp"
-#include "quern/codec/newpfd_layout.hpp"
-#include "quern/codec/newpfd_widths.hpp"
+#include "quern/codec/newpfd.hpp"
 #include "quern/core/error.hpp"
 
 #include "catch.hpp"

@@ -1,7 +1,7 @@
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/codec.hpp"
 #include "quern/codec/kernels.hpp"
-#include "quern/codec/rice_layout.hpp"
+#include "quern/codec/rice.hpp"
 #include "quern/core/error.hpp"
 
 #include "catch.hpp"

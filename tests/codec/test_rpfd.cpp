@@ -1,6 +1,5 @@
 #include "quern/codec/codec.hpp"
 #include "quern/codec/rpfd_layout.hpp"
-#include "quern/codec/rpfd_widths.hpp"
 #include "quern/core/error.hpp"
 
 #include "catch.hpp"

@@ -1,4 +1,4 @@
-#include "quern/codec/simple16.hpp"
+#include "quern/codec/old_newpfd.hpp"
 #include "quern/core/error.hpp"
 
 #include "catch.hpp"

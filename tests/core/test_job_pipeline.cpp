@@ -2,7 +2,7 @@
 #include <stdexcept>
 
 #include "quern/core/job_pipeline.hpp"
-#include "quern/core/run_stage.hpp"
+#include "quern/core/resources.hpp"
 
 #include "catch.hpp"
 

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "quern/core/quantized.hpp"
+#include "quern/core/bm25.hpp"
 #include "quern/core/random.hpp"
 
 #include "catch.hpp"

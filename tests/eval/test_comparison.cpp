@@ -6,7 +6,6 @@
 #include <random>
 
 #include "quern/core/error.hpp"
-#include "quern/eval/paired_tests.hpp"
 #include "quern/eval/run_comparison.hpp"
 
 #include "catch.hpp"

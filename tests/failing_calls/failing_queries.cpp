@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "quern/core/own_errors.hpp"
+#include "quern/core/error.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/plan_file.hpp"
@@ -16,16 +16,15 @@
 #include "quern/index/verify_index.hpp"
 #include "quern/plan/cache_plan.hpp"
 #include "quern/rank/features/feature_list.hpp"
-#include "quern/rank/rerank_topics.hpp"
+#include "quern/rank/run_topics.hpp"
 #include "quern/search/cpu_backend.hpp"
-#include "quern/search/document_filter.hpp"
+#include "quern/search/document_set.hpp"
 #include "quern/search/intersect.hpp"
 #include "quern/text/snippet.hpp"
 
 #include "failing_calls/failing_entry_points.hpp"
 #include "failing_calls/failing_new.hpp"
 #include "result_fields.hpp"
-#include "result_text.hpp"
 
 namespace quern::testing {
 namespace {

@@ -3,19 +3,17 @@
 #include <string>
 #include <vector>
 
-#include "quern/core/own_errors.hpp"
+#include "quern/core/error.hpp"
 #include "quern/corpus/corpus_reader.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/rankers/model_format.hpp"
 #include "quern/formats/texts_file.hpp"
-#include "quern/index/shards/copy_beside.hpp"
 #include "quern/index/shards/cut_index.hpp"
 #include "quern/index/shards/merge_indexes.hpp"
-#include "quern/index/shards/scales.hpp"
 #include "quern/index/shards/statistics.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/rank/features/feature_list.hpp"
-#include "quern/rank/sharded_reranker.hpp"
+#include "quern/rank/reranker.hpp"
 
 #include "failing_calls/failing_entry_points.hpp"
 #include "failing_calls/failing_new.hpp"

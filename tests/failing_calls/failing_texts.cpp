@@ -4,7 +4,6 @@
 #include "quern/eval/run_comparison.hpp"
 #include "quern/formats/queries/qrels.hpp"
 #include "quern/formats/queries/query_file.hpp"
-#include "quern/formats/queries/query_vector.hpp"
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/formats/rankers/model_format.hpp"
 #include "quern/formats/tables/document_tables.hpp"

@@ -6,7 +6,6 @@
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/formats/queries/query_file.hpp"
-#include "quern/formats/queries/query_vector.hpp"
 
 #include "catch.hpp"
 

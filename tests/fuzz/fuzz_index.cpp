@@ -2,7 +2,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "quern/codec/impact_packing.hpp"
+#include "quern/codec/bit_packing.hpp"
 #include "quern/core/error.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/posting_reader.hpp"

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "quern/core/error.hpp"
-#include "quern/gpu/gpu_search.hpp"
+#include "quern/gpu/gpu_shards.hpp"
 #include "quern/search/cpu_backend.hpp"
 
 namespace quern::testing {

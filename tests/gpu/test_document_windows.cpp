@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "quern/codec/impact_packing.hpp"
+#include "quern/codec/bit_packing.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
 #include "quern/gpu/decode/block_place.hpp"

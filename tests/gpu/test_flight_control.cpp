@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "quern/core/random.hpp"
-#include "quern/gpu/worker/flight_control.hpp"
+#include "quern/gpu/worker/worker_pool.hpp"
 
 #include "catch.hpp"
 

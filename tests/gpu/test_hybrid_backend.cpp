@@ -8,7 +8,7 @@
 #include "quern/core/random.hpp"
 #include "quern/gpu/failover.hpp"
 #include "quern/gpu/hybrid_backend.hpp"
-#include "quern/plan/query_features.hpp"
+#include "quern/plan/cost_model.hpp"
 
 #include "catch.hpp"
 #include "gpu/fake_gpus.hpp"

@@ -2,7 +2,7 @@
 #include <numeric>
 #include <set>
 
-#include "quern/codec/impact_packing.hpp"
+#include "quern/codec/bit_packing.hpp"
 #include "quern/core/random.hpp"
 #include "quern/gpu/store/list_cache.hpp"
 

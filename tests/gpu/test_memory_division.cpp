@@ -1,7 +1,6 @@
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
-#include "quern/gpu/device/memory_account.hpp"
 #include "quern/gpu/device/memory_division.hpp"
 
 #include "catch.hpp"

@@ -1,6 +1,5 @@
 #include "quern/core/random.hpp"
 #include "quern/index/list_encoder.hpp"
-#include "quern/index/piece_join.hpp"
 
 #include "catch.hpp"
 #include "corpus/temporary_folder.hpp"

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "quern/core/random.hpp"
-#include "quern/index/top_impacts.hpp"
+#include "quern/index/list_encoder.hpp"
 
 #include "catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "quern/lab/hand_over.hpp"
+#include "quern/lab/list_profile.hpp"
 
 #include "catch.hpp"
 

@@ -3,7 +3,6 @@
 
 #include "quern/core/error.hpp"
 #include "quern/lab/environment.hpp"
-#include "quern/lab/measurement.hpp"
 #include "quern/lab/query_bench.hpp"
 
 #include "catch.hpp"

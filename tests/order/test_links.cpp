@@ -2,7 +2,7 @@
 #include <set>
 
 #include "quern/core/random.hpp"
-#include "quern/order/page_graph.hpp"
+#include "quern/order/in_links.hpp"
 #include "quern/order/page_links.hpp"
 
 #include "catch.hpp"

@@ -1,5 +1,5 @@
 #include "quern/core/error.hpp"
-#include "quern/plan/measured_stream.hpp"
+#include "quern/plan/schedule_simulation.hpp"
 
 #include "catch.hpp"
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "quern/core/random.hpp"
-#include "quern/search/best_of_shards.hpp"
+#include "quern/search/top_k.hpp"
 
 #include "catch.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
-#include "quern/search/document_filter.hpp"
+#include "quern/search/document_set.hpp"
 
 #include "catch.hpp"
 #include "index/pipeline/pipeline.hpp"

@@ -6,9 +6,9 @@
 #include "quern/plan/cost_model.hpp"
 
 #include "bench/bench.hpp"
+#include "figures.hpp"
 #include "output_files.hpp"
 #include "query_options.hpp"
-#include "times_files.hpp"
 
 namespace quern::tools {
 namespace {

@@ -11,7 +11,6 @@
 #include "quern/lab/gpu/gpu_bench.hpp"
 
 #include "bench/bench.hpp"
-#include "bench/times_output.hpp"
 #include "cache_options.hpp"
 #include "figures.hpp"
 #include "gpu_options.hpp"

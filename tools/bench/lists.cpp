@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "quern/index/index_figures.hpp"
+#include "quern/index/index_assembly.hpp"
 #include "quern/lab/list_profile.hpp"
 
 #include "bench/bench.hpp"

@@ -4,7 +4,7 @@
 
 #include "quern/core/size_text.hpp"
 #include "quern/lab/order_bench.hpp"
-#include "quern/order/page_graph.hpp"
+#include "quern/order/in_links.hpp"
 
 #include "bench/bench.hpp"
 #include "stage_options.hpp"

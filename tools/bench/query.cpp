@@ -10,7 +10,6 @@
 #include "quern/lab/query_bench.hpp"
 
 #include "bench/bench.hpp"
-#include "bench/times_output.hpp"
 #include "figures.hpp"
 #include "query_options.hpp"
 

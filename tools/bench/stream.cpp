@@ -11,16 +11,15 @@
 #include "quern/lab/gpu/energy_meter.hpp"
 #include "quern/lab/gpu/gpu_bench.hpp"
 #include "quern/lab/gpu/shared_stream.hpp"
-#include "quern/lab/hand_over.hpp"
+#include "quern/lab/list_profile.hpp"
 #include "quern/plan/cost_model.hpp"
-#include "quern/plan/measured_stream.hpp"
+#include "quern/plan/schedule_simulation.hpp"
 
+#include "backend_options.hpp"
 #include "bench/bench.hpp"
 #include "figures.hpp"
 #include "gpu_options.hpp"
 #include "query_options.hpp"
-#include "schedule_options.hpp"
-#include "times_files.hpp"
 
 namespace quern::tools {
 namespace {

@@ -1,12 +1,10 @@
 #include <memory>
 
+#include "quern/formats/index_shards.hpp"
 #include "quern/formats/order_file.hpp"
-#include "quern/formats/statistics_beside.hpp"
 #include "quern/io/atomic_output.hpp"
 
-#include "beside_files.hpp"
 #include "command.hpp"
-#include "shard_options.hpp"
 #include "stage_options.hpp"
 
 namespace quern::tools {

@@ -5,9 +5,7 @@
 #include "quern/index/shards/cut_index.hpp"
 #include "quern/io/atomic_output.hpp"
 
-#include "beside_files.hpp"
 #include "command.hpp"
-#include "shard_options.hpp"
 #include "stage_options.hpp"
 
 namespace quern::tools {

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "quern/formats/exchange/ds2i.hpp"
+#include "quern/formats/exchange/inverted_file.hpp"
 #include "quern/index/exchange/interchange_format.hpp"
 
 #include "command.hpp"

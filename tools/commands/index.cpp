@@ -3,7 +3,6 @@
 #include "quern/index/make_index.hpp"
 #include "quern/io/atomic_output.hpp"
 
-#include "beside_files.hpp"
 #include "command.hpp"
 #include "config_file.hpp"
 #include "stage_options.hpp"

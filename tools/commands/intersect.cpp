@@ -12,14 +12,14 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/failover.hpp"
-#include "quern/search/index_pages.hpp"
+#include "quern/search/query_memory.hpp"
 
 #include "command.hpp"
 #include "figures.hpp"
-#include "filter_option.hpp"
 #include "gpu_options.hpp"
 #include "output_files.hpp"
 #include "query_options.hpp"
+#include "query_shards.hpp"
 
 namespace quern::tools {
 namespace {

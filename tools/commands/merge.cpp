@@ -5,7 +5,6 @@
 #include "quern/index/shards/merge_indexes.hpp"
 #include "quern/io/atomic_output.hpp"
 
-#include "beside_files.hpp"
 #include "command.hpp"
 #include "stage_options.hpp"
 

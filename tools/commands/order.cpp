@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "quern/formats/order_file.hpp"
-#include "quern/index/shards/shard_cuts.hpp"
+#include "quern/index/shards/cut_index.hpp"
 #include "quern/io/atomic_output.hpp"
 
 #include "command.hpp"

@@ -11,7 +11,6 @@
 #include "figures.hpp"
 #include "gpu_options.hpp"
 #include "query_options.hpp"
-#include "query_remarks.hpp"
 
 namespace quern::tools {
 namespace {

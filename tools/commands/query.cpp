@@ -13,19 +13,15 @@
 #include "quern/search/query_stream.hpp"
 #include "quern/search/top_k.hpp"
 
-#include "arriving_queries.hpp"
 #include "backend_options.hpp"
 #include "command.hpp"
-#include "docno_check.hpp"
 #include "gpu_options.hpp"
 #include "output_files.hpp"
 #include "query_options.hpp"
 #include "query_run.hpp"
 #include "query_shards.hpp"
 #include "result_fields.hpp"
-#include "result_text.hpp"
 #include "run_statistics.hpp"
-#include "schedule_options.hpp"
 #include "second_stage.hpp"
 
 namespace quern::tools {

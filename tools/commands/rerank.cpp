@@ -9,11 +9,10 @@
 #include "quern/core/size_text.hpp"
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/gpu/rank/gpu_reranker.hpp"
-#include "quern/rank/rerank_topics.hpp"
+#include "quern/rank/run_topics.hpp"
 
 #include "command.hpp"
 #include "gpu_options.hpp"
-#include "gpu_rerank_options.hpp"
 #include "query_options.hpp"
 #include "second_stage_options.hpp"
 

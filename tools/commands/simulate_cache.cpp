@@ -12,7 +12,6 @@
 #include "bench/bench.hpp"
 #include "cache_options.hpp"
 #include "query_options.hpp"
-#include "query_remarks.hpp"
 
 namespace quern::tools {
 namespace {

@@ -4,14 +4,13 @@
 #include <limits>
 #include <memory>
 
-#include "quern/plan/measured_stream.hpp"
+#include "quern/plan/schedule_simulation.hpp"
 #include "quern/search/algorithm.hpp"
 
+#include "backend_options.hpp"
 #include "bench/bench.hpp"
 #include "command.hpp"
 #include "figures.hpp"
-#include "schedule_options.hpp"
-#include "times_files.hpp"
 
 namespace quern::tools {
 namespace {

@@ -4,7 +4,6 @@
 
 #include <memory>
 
-#include "quern/index/shards/scales.hpp"
 #include "quern/io/atomic_output.hpp"
 
 #include "command.hpp"

@@ -8,10 +8,8 @@
 
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/index_impl.hpp"
-#include "quern/api/internal/query_terms.hpp"
-#include "quern/api/internal/scoring_options.hpp"
+#include "quern/api/internal/query_settings.hpp"
 #include "quern/api/internal/work_resources.hpp"
-#include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/formats/plan_file.hpp"

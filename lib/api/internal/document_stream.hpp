@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "quern/api/index_builder.hpp"
 #include "quern/io/byte_source.hpp"
 
 namespace quern::api {
@@ -42,5 +43,8 @@ class DocumentStream : public ByteSource {
   bool finished_ = false, stopped_ = false;
   std::exception_ptr error_;
 };
+
+/// Appends a document as a line of formats/corpus/jsonl.md.
+void append_json_line(std::string& out, const NewDocument& document);
 
 }  // namespace quern::api

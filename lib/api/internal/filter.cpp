@@ -4,13 +4,12 @@
 #include <utility>
 
 #include "quern/api/internal/boundary.hpp"
-#include "quern/api/internal/filter_impl.hpp"
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/work_resources.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/queries/filter_expression.hpp"
 #include "quern/index/make_index.hpp"
-#include "quern/search/document_filter.hpp"
+#include "quern/search/document_set.hpp"
 
 namespace quern::api {
 

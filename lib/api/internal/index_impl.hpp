@@ -3,10 +3,12 @@
 #include <optional>
 #include <string>
 
+#include "quern/api/filter.hpp"
 #include "quern/api/index.hpp"
 #include "quern/core/scratch_memory.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/texts_file.hpp"
+#include "quern/search/document_set.hpp"
 #include "quern/text/analyzer.hpp"
 
 namespace quern::api {
@@ -27,6 +29,10 @@ struct Index::Impl {
  private:
   std::mutex texts_mutex_;
   std::optional<TextsReader> texts_;
+};
+
+struct Filter::Impl {
+  DocumentSet passing;
 };
 
 }  // namespace quern::api

@@ -9,14 +9,11 @@
 #include <utility>
 
 #include "quern/api/internal/boundary.hpp"
-#include "quern/api/internal/filter_impl.hpp"
 #include "quern/api/internal/index_impl.hpp"
-#include "quern/api/internal/option_names.hpp"
-#include "quern/api/internal/query_device.hpp"
-#include "quern/api/internal/scoring_options.hpp"
+#include "quern/api/internal/query_settings.hpp"
 #include "quern/api/internal/work_resources.hpp"
-#include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/gpu/query_backend.hpp"
 #include "quern/search/algorithm.hpp"

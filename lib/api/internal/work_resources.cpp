@@ -2,11 +2,10 @@
 
 #include <filesystem>
 
-#include "quern/api/internal/option_names.hpp"
-#include "quern/core/check_range.hpp"
+#include "quern/api/internal/boundary.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/run_stage.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/core/size_text.hpp"
 
 namespace quern::api {

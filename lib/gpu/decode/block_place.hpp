@@ -1,5 +1,5 @@
 #pragma once
-#include "quern/codec/rice_layout.hpp"
+#include "quern/codec/rice.hpp"
 #include "quern/gpu/device/index_view.hpp"
 
 /// Where blocks are stored, and where their postings go. What is constexpr runs on host and device.

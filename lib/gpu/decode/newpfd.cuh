@@ -1,5 +1,5 @@
 #pragma once
-#include "quern/codec/newpfd_layout.hpp"
+#include "quern/codec/newpfd.hpp"
 #include "quern/gpu/decode/block_place.cuh"
 #include "quern/gpu/decode/slots.cuh"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "quern/codec/bit_packing.hpp"
-#include "quern/codec/newpfd_layout.hpp"
+#include "quern/codec/newpfd.hpp"
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/gpu/decode/block_place.hpp"
 

@@ -8,7 +8,6 @@
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/core/size_text.hpp"
-#include "quern/gpu/device/device_index_view.cuh"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/device/memory_division.hpp"

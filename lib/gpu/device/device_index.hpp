@@ -4,7 +4,6 @@
 #include <span>
 
 #include "quern/core/resources.hpp"
-#include "quern/gpu/device/memory_account.hpp"
 #include "quern/gpu/device/memory_division.hpp"
 #include "quern/search/query_engine.hpp"
 

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "quern/core/error.hpp"
-#include "quern/gpu/device/memory_account.hpp"
+#include "quern/gpu/device/device_index.hpp"
+#include "quern/gpu/device/index_view.hpp"
+#include "quern/gpu/device/memory_division.hpp"
 
 /// Errors of CUDA calls, owners of the CUDA runtime's resources, and copies. For CUDA sources only; kernels take plain
 /// pointers.
@@ -243,6 +245,18 @@ class StepClock {
 
   std::deque<Step> events_;  ///< of this and earlier times, as events take time to make
   std::size_t steps_ = 0;
+};
+
+struct DeviceIndex::Device {
+  DeviceArray<std::uint32_t> postings, block_last, block_offset, impacts;
+  DeviceArray<std::uint16_t> block_max;
+  DeviceArray<float> constants, upper_bounds;
+  DeviceArray<float> static_scores;                           ///< see IndexView
+  DeviceArray<float> range_static_score, range_upper_bounds;  ///< see RangeView; empty without static scores
+  std::uint64_t scratch_words = 0;                            ///< size of IndexView::scratch for this index
+  Coding coding = Coding::newpfd;
+  bool quantized = false;
+  IndexView view;
 };
 
 }  // namespace quern::gpu

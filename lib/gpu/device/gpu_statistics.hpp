@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "quern/gpu/device/memory_account.hpp"
+#include "quern/gpu/device/memory_division.hpp"
 
 namespace quern::gpu {
 

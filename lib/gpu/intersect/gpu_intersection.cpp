@@ -4,7 +4,7 @@
 #include <memory>
 #include <thread>
 
-#include "quern/core/own_errors.hpp"
+#include "quern/core/error.hpp"
 #include "quern/gpu/device/tuning.hpp"
 
 namespace quern {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "quern/core/check_range.hpp"
 #include "quern/core/named.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/gpu/device/tuning.hpp"
 
 namespace quern {

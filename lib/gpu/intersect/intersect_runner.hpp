@@ -5,7 +5,6 @@
 
 #include "quern/gpu/device/device_index.hpp"
 #include "quern/gpu/device/gpu_statistics.hpp"
-#include "quern/gpu/intersect/intersect_arrays.hpp"
 #include "quern/gpu/intersect/intersect_batch.hpp"
 #include "quern/gpu/store/list_store.hpp"
 

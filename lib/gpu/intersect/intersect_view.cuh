@@ -1,6 +1,6 @@
 #pragma once
 #include "quern/gpu/device/warp.cuh"
-#include "quern/gpu/intersect/intersect_arrays.hpp"
+#include "quern/gpu/intersect/intersect_batch.hpp"
 
 namespace quern::gpu {
 

@@ -3,8 +3,8 @@
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/device/warp.cuh"
 #include "quern/gpu/range/range_view.cuh"
-#include "quern/gpu/worker/batch_query.hpp"
 #include "quern/gpu/worker/lookup.cuh"
+#include "quern/gpu/worker/query_batch.hpp"
 
 /// The values of entries where scores are exact: impacts in steps, rounded up to 16 bits.
 namespace quern::gpu {

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "quern/gpu/device/device_index_view.cuh"
+#include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/range/entries.cuh"

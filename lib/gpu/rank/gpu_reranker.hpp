@@ -15,8 +15,8 @@
 #include "quern/gpu/rank/features/document_words.hpp"
 #include "quern/gpu/rank/models/gpu_ranker.hpp"
 #include "quern/gpu/rank/rerank_flight.hpp"
-#include "quern/rank/rerank_topics.hpp"
 #include "quern/rank/reranker.hpp"
+#include "quern/rank/run_topics.hpp"
 
 namespace quern::gpu {
 

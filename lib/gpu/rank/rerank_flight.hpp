@@ -2,7 +2,7 @@
 #include <memory>
 #include <span>
 
-#include "quern/gpu/device/memory_account.hpp"
+#include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/rank/features/document_words.hpp"
 #include "quern/gpu/rank/features/feature_batch.hpp"
 #include "quern/gpu/rank/models/device_ranker.hpp"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "quern/codec/impact_packing.hpp"
+#include "quern/codec/bit_packing.hpp"
 #include "quern/core/error.hpp"
 #include "quern/gpu/device/in_parallel.hpp"
 #include "quern/gpu/device/searches.hpp"

@@ -6,8 +6,8 @@
 
 #include "quern/formats/index_file.hpp"
 #include "quern/gpu/device/index_view.hpp"
+#include "quern/gpu/store/extents.hpp"
 #include "quern/gpu/store/list_cache.hpp"
-#include "quern/gpu/store/word_parts.hpp"
 
 /// Batches whose lists do not fit a GPU's memory together go through the documents by windows: neighbouring ranges of
 /// docIDs, with those blocks of all lists that have documents there. Host code, which copies nothing.

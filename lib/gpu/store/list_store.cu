@@ -4,7 +4,6 @@
 #include "quern/core/option_name.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/formats/posting_reader.hpp"
-#include "quern/gpu/device/device_index_view.cuh"
 #include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/device/index_view.hpp"
 #include "quern/gpu/device/tuning.hpp"

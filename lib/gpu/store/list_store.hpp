@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "quern/gpu/device/device_index.hpp"
-#include "quern/gpu/device/memory_account.hpp"
+#include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/store/entry_cache.hpp"
 #include "quern/gpu/store/list_cache.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 #include "quern/gpu/device/index_view.hpp"
 #include "quern/gpu/device/warp.cuh"
-#include "quern/gpu/worker/batch_query.hpp"
+#include "quern/gpu/worker/query_batch.hpp"
 
 namespace quern::gpu {
 

@@ -9,8 +9,8 @@
 #include <optional>
 #include <utility>
 
-#include "quern/core/check_range.hpp"
-#include "quern/core/own_errors.hpp"
+#include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/in_parallel.hpp"
 #include "quern/gpu/device/tuning.hpp"

@@ -11,7 +11,7 @@
 #include "quern/gpu/device/device_index.hpp"
 #include "quern/gpu/store/list_store.hpp"
 #include "quern/gpu/worker/batch_start.hpp"
-#include "quern/gpu/worker/flight_control.hpp"
+#include "quern/gpu/worker/worker_pool.hpp"
 
 /// What batches of ranked queries and of intersections have in common on the host. Host code.
 namespace quern::gpu {

@@ -1,7 +1,6 @@
 #pragma once
 #include <string>
 
-#include "quern/gpu/device/device_index_view.cuh"
 #include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/store/list_store_device.cuh"
 

@@ -1,7 +1,6 @@
 #pragma once
 #include <span>
 
-#include "quern/gpu/device/device_index_view.cuh"
 #include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/store/document_windows.hpp"
 #include "quern/gpu/worker/batch_runner.hpp"

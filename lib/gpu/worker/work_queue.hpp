@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "quern/core/error.hpp"
-#include "quern/gpu/worker/flight_control.hpp"
+#include "quern/gpu/worker/worker_pool.hpp"
 
 /// What several GPUs take their work from, and what they give results to. Host code.
 namespace quern::gpu {

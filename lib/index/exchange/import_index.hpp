@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/formats/exchange/inverted_sink.hpp"
+#include "quern/formats/exchange/inverted_file.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/list_source.hpp"
 #include "quern/io/external_sort.hpp"

@@ -7,11 +7,10 @@
 #include <memory>
 #include <vector>
 
+#include "quern/core/error.hpp"
 #include "quern/core/named.hpp"
-#include "quern/core/own_errors.hpp"
-#include "quern/core/run_stage.hpp"
-#include "quern/formats/exchange/ciff.hpp"
-#include "quern/formats/exchange/ds2i.hpp"
+#include "quern/core/resources.hpp"
+#include "quern/formats/exchange/inverted_file.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/io/atomic_output.hpp"
 

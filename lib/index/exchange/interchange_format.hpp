@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "quern/core/resources.hpp"
-#include "quern/formats/exchange/inverted_sink.hpp"
+#include "quern/formats/exchange/inverted_file.hpp"
 #include "quern/formats/index_file.hpp"
 
 namespace quern {

@@ -9,7 +9,7 @@
 
 #include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"
-#include "quern/formats/statistics_beside.hpp"
+#include "quern/formats/index_shards.hpp"
 #include "quern/formats/term_dictionary.hpp"
 
 namespace quern {

@@ -6,12 +6,12 @@
 #include <memory>
 
 #include "quern/codec/kernels.hpp"
+#include "quern/core/error.hpp"
 #include "quern/core/job_pipeline.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/own_errors.hpp"
-#include "quern/core/run_stage.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/core/size_text.hpp"
-#include "quern/formats/lexicon_cursor.hpp"
+#include "quern/formats/joined_lexicon.hpp"
 #include "quern/index/forward/index_terms.hpp"
 #include "quern/io/checksum.hpp"
 

@@ -1,5 +1,12 @@
 #pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
 #include "quern/core/resources.hpp"
+#include "quern/core/types.hpp"
+#include "quern/formats/collection.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/statistics_file.hpp"
 #include "quern/index/build_index.hpp"
@@ -16,5 +23,36 @@ void write_statistics_of_index(const IndexReader& index, const Resources& resour
 /// be empty.
 BuildReport cut_index(const IndexReader& index, const ShardChoice& choice, const StatisticsReader* statistics,
                       const Resources& resources, File& out);
+
+// Postings per document, the basis for cutting shards. The counts don't depend on threads or memory.
+
+/// For each document of a collection: the number of distinct terms in title and body, or of its weights. Reads all
+/// forward lists, with as many threads as memory allows, but documents that span chunks with one. Throws
+/// InvalidArgument if memory can't hold the counts.
+std::vector<std::uint32_t> count_postings(const CollectionReader& collection, const Resources& resources);
+
+/// Postings of ranges of an index's documents.
+struct RangeCounts {
+  std::vector<std::uint64_t> postings;  ///< of each range of docIDs, in order
+  docid_t documents = 1;                ///< documents per range; the last may have fewer
+};
+
+/// Counts an index's postings in at most 2^20 ranges. Decodes short lists; for long ones, counts a block's postings in
+/// the middle of its docIDs, so a cut is off by less than half a block per long list, in either direction.
+RangeCounts count_postings(const IndexReader& index);
+
+/// Limit of an order's shards: their first docIDs are in the manifest, and each shard is a file or two.
+inline constexpr std::size_t max_shards = 65536;
+
+/// The first docIDs of `count` shards with nearly equal numbers of postings, where a document counts as one more:
+/// `postings` returns those of a docID. Each shard has a document, unless there are more shards than documents; then
+/// some are empty.
+std::vector<docid_t> cut_into_shards(docid_t documents, std::size_t count,
+                                     const std::function<std::uint64_t(docid_t)>& postings);
+/// Cuts an order into shards: `postings` by document of its collection, `documents` by docID.
+std::vector<docid_t> cut_into_shards(std::span<const std::uint32_t> postings, std::span<const docid_t> documents,
+                                     std::size_t count);
+/// Cuts an index into shards that begin with ranges, unless there are fewer ranges than shards.
+std::vector<docid_t> cut_into_shards(const RangeCounts& counts, docid_t documents, std::size_t count);
 
 }  // namespace quern

@@ -7,7 +7,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "quern/core/run_stage.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/io/external_sort.hpp"
 

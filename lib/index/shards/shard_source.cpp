@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/own_errors.hpp"
 
 namespace quern {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "quern/core/resources.hpp"
-#include "quern/corpus/term_table.hpp"
+#include "quern/corpus/lexicon_builder.hpp"
 #include "quern/formats/statistics_file.hpp"
 #include "quern/formats/term_dictionary.hpp"
 
@@ -84,5 +84,17 @@ class TermSums {
   std::string bound_;
   std::uint64_t entries_ = 0;
 };
+
+// The scale of quantized impacts over splits: the greatest term score, a maximum, which merges in any order.
+
+/// The greatest term score of the collection's postings, with the statistics' IDF and average length. Reads all forward
+/// lists. Throws InvalidArgument if the collection isn't a split of the statistics, or has given weights, whose scale
+/// needs no search.
+Scales find_scales(const CollectionReader& collection, const StatisticsReader& statistics, const Bm25Parameters& bm25,
+                   const Resources& resources);
+
+/// Merges scales of several splits. Throws InvalidArgument if their statistics or parameters differ, or if they share a
+/// split. Names are for messages.
+Scales merge_scales(const std::vector<Scales>& inputs, const std::vector<std::string>& names);
 
 }  // namespace quern

@@ -4,7 +4,6 @@
 #include <tuple>
 #include <utility>
 
-#include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/gpu/device/tuning.hpp"

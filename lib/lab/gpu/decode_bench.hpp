@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "quern/core/check_range.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/gpu/device/tuning.hpp"

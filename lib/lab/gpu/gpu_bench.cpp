@@ -8,16 +8,16 @@
 #include <numeric>
 #include <utility>
 
-#include "quern/core/check_range.hpp"
 #include "quern/core/error.hpp"
-#include "quern/core/run_stage.hpp"
+#include "quern/core/option_name.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/tuning.hpp"
+#include "quern/lab/environment.hpp"
 #include "quern/lab/gpu/copy_speed.hpp"
 #include "quern/lab/gpu/energy_meter.hpp"
-#include "quern/lab/measurement.hpp"
 #include "quern/lab/query_bench.hpp"
-#include "quern/plan/query_features.hpp"
+#include "quern/plan/cost_model.hpp"
 #include "quern/search/cpu_backend.hpp"
 
 namespace quern {

@@ -8,14 +8,14 @@
 #include <numeric>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/check_range.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/worker/worker_pool.hpp"
 #include "quern/io/checksum.hpp"
+#include "quern/lab/environment.hpp"
 #include "quern/lab/gpu/gpu_bench.hpp"
-#include "quern/lab/measurement.hpp"
 
 namespace quern {
 namespace {

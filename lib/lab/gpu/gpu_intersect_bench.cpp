@@ -6,7 +6,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/wall_clock.hpp"
-#include "quern/lab/measurement.hpp"
+#include "quern/lab/environment.hpp"
 
 namespace quern {
 namespace {

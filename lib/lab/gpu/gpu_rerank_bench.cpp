@@ -11,8 +11,8 @@
 #include "quern/gpu/rank/models/device_ranker.hpp"
 #include "quern/gpu/rank/models/gpu_ranker.hpp"
 #include "quern/gpu/rank/models/ranker_flight.hpp"
+#include "quern/lab/environment.hpp"
 #include "quern/lab/gpu/energy_meter.hpp"
-#include "quern/lab/measurement.hpp"
 #include "quern/lab/rerank_bench.hpp"
 
 namespace quern {

@@ -4,7 +4,7 @@
 #include <unordered_set>
 
 #include "quern/core/wall_clock.hpp"
-#include "quern/lab/measurement.hpp"
+#include "quern/lab/environment.hpp"
 
 namespace quern {
 namespace {

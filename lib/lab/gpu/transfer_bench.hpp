@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "quern/gpu/device/device_index.hpp"
+#include "quern/gpu/store/extents.hpp"
 #include "quern/gpu/store/list_store.hpp"
-#include "quern/gpu/store/word_parts.hpp"
 
 /// Measures copies from the host's memory to a GPU's: t(S_b) of Wang et al. 4.2.1.
 namespace quern {

@@ -3,8 +3,8 @@
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/store/list_store_device.cuh"
+#include "quern/lab/environment.hpp"
 #include "quern/lab/gpu/transfer_bench.hpp"
-#include "quern/lab/measurement.hpp"
 
 namespace quern {
 

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <cmath>
 
-#include "quern/core/check_range.hpp"
-#include "quern/core/run_stage.hpp"
+#include "quern/core/option_name.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/lab/synth/document_tree.hpp"
 #include "quern/lab/synth/term_fields.hpp"
 

@@ -8,8 +8,8 @@
 #include <iterator>
 #include <string_view>
 
-#include "quern/core/check_range.hpp"
-#include "quern/core/run_stage.hpp"
+#include "quern/core/option_name.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/lab/synth/list_generator.hpp"
 #include "quern/lab/synth/term_fields.hpp"
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "quern/core/bm25.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/list_source.hpp"
@@ -71,5 +72,22 @@ class SynthLists : public ListSource {
   std::size_t next_ = 0;
   std::uint64_t next_first_ = 0;  ///< the next piece of that list
 };
+
+/// A synthetic PageRank: it decreases with a power of the document's rank in PopularityRanking, varies between sites,
+/// and sums to 1.
+std::vector<float> synthetic_pagerank(const DocumentTree& tree, std::uint64_t seed);
+
+/// Properties of each document's postings, for global scores.
+struct DocumentBests {
+  std::vector<float> impacts;        ///< maximum f / (K_d + f)
+  std::vector<std::uint32_t> terms;  ///< number of postings
+};
+
+/// Draws all lists once, in parallel.
+DocumentBests document_bests(const DocumentTree& tree, std::span<const TermField> fields,
+                             std::span<const float> constants, const Resources& resources);
+
+/// GS+ of each document (order/global_score.hpp); `pagerank` is scaled.
+std::vector<float> global_score_bounds(std::span<const float> pagerank, const DocumentBests& bests, double alpha);
 
 }  // namespace quern

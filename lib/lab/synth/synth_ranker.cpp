@@ -4,8 +4,8 @@
 #include <cmath>
 #include <queue>
 
-#include "quern/core/check_range.hpp"
 #include "quern/core/natural_log.hpp"
+#include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
 #include "quern/lab/synth/list_generator.hpp"
 

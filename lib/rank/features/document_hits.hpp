@@ -5,7 +5,6 @@
 
 #include "quern/formats/forward_file.hpp"
 #include "quern/rank/features/document_view.hpp"
-#include "quern/rank/features/feature_memory.hpp"
 #include "quern/rank/features/feature_query.hpp"
 
 namespace quern {

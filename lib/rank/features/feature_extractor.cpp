@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "quern/core/error.hpp"
-#include "quern/core/own_errors.hpp"
 #include "quern/rank/features/feature_families.hpp"
 #include "quern/rank/features/feature_list.hpp"
 

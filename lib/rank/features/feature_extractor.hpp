@@ -10,7 +10,6 @@
 #include "quern/formats/index_file.hpp"
 #include "quern/rank/features/document_hits.hpp"
 #include "quern/rank/features/document_view.hpp"
-#include "quern/rank/features/feature_memory.hpp"
 #include "quern/rank/features/feature_query.hpp"
 
 namespace quern {

@@ -7,7 +7,6 @@
 #include "quern/rank/features/document_view.hpp"
 #include "quern/rank/features/position_families.hpp"
 #include "quern/rank/features/score_families.hpp"
-#include "quern/rank/features/static_families.hpp"
 
 /// The table of all features. A family describes its values in `features`; publish() computes them from a stream or a
 /// document, in double and in one order of operations. It uses only the arrays passed to it, so that it gives the same

@@ -7,7 +7,6 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/own_errors.hpp"
 #include "quern/rank/features/feature_families.hpp"
 
 namespace quern {

@@ -8,7 +8,6 @@
 
 #include "quern/formats/index_file.hpp"
 #include "quern/rank/features/document_view.hpp"
-#include "quern/rank/features/feature_memory.hpp"
 #include "quern/text/analyzer.hpp"
 
 namespace quern {

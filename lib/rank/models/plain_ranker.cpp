@@ -1,6 +1,5 @@
 #include <vector>
 
-#include "quern/rank/models/check_model.hpp"
 #include "quern/rank/models/ranker.hpp"
 #include "quern/rank/models/transformation.hpp"
 #include "quern/rank/models/tree_evaluator.hpp"

@@ -1,5 +1,9 @@
 #include "quern/rank/models/transformation.hpp"
 
+#include <algorithm>
+
+#include "quern/rank/models/tree_evaluator.hpp"
+
 namespace quern {
 namespace {
 
@@ -71,6 +75,54 @@ void activate_all(Activation activation, std::span<float> values) {
     case Activation::tanh:
       return activate_each<Activation::tanh>(values);
   }
+}
+
+NetworkEvaluator::NetworkEvaluator(const NetworkModel& model, SimdLevel level)
+    : kernels_(ranker_kernels_of(level)),
+      transformations_(model.transformations),
+      trees_(model.trees, level),
+      layers_(model.layers),
+      rows_([this] { return make_rows(); }) {
+  for (const Transformation& transformation : transformations_)
+    functions_.push_back(transformation.kind == TransformationKind::free_form
+                             ? free_function_named(transformation.function)
+                             : FreeFunction());
+}
+
+std::unique_ptr<NetworkEvaluator::Rows> NetworkEvaluator::make_rows() const {
+  std::size_t max_outputs = 1;
+  for (const DenseLayer& layer : layers_) max_outputs = std::max<std::size_t>(max_outputs, layer.outputs);
+  auto rows = std::make_unique<Rows>();
+  rows->inputs.resize(std::size_t{layers_.front().inputs} * documents_per_block);
+  rows->neurons.resize(max_outputs * documents_per_block);
+  rows->next_neurons.resize(max_outputs * documents_per_block);
+  return rows;
+}
+
+void NetworkEvaluator::score(const FeatureColumns& features, std::span<double> scores, StageClock& clock) const {
+  const auto rows = rows_.borrow();
+  for (std::size_t first = 0; first < features.documents; first += documents_per_block) {
+    const std::size_t documents = std::min<std::size_t>(documents_per_block, features.documents - first);
+    score_block({features.values + first, documents, features.stride}, scores.subspan(first, documents), *rows, clock);
+  }
+}
+
+void NetworkEvaluator::score_block(const FeatureColumns& block, std::span<double> scores, Rows& rows,
+                                   StageClock& clock) const {
+  for (std::size_t i = 0; i < transformations_.size(); ++i)
+    transform(transformations_[i], functions_[i], {block.column(transformations_[i].feature), block.documents},
+              rows.inputs.data() + i * documents_per_block);
+  trees_.store(block, rows.inputs.data() + transformations_.size() * documents_per_block, clock);
+  const float* in = rows.inputs.data();
+  for (const DenseLayer& layer : layers_) {
+    kernels_.sum_layer({&layer, in, rows.next_neurons.data()}, static_cast<unsigned>(block.documents));
+    for (std::size_t j = 0; j < layer.outputs; ++j)
+      activate_all(layer.activation, {rows.next_neurons.data() + j * documents_per_block, block.documents});
+    std::swap(rows.neurons, rows.next_neurons);
+    in = rows.neurons.data();
+  }
+  for (std::size_t d = 0; d < block.documents; ++d) scores[d] = settled(static_cast<double>(in[d]));
+  clock.end(&RankerStages::layers);
 }
 
 }  // namespace quern

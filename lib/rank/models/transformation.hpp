@@ -1,12 +1,17 @@
 #pragma once
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
+#include "quern/core/feature_columns.hpp"
 #include "quern/core/named.hpp"
 #include "quern/core/natural_log.hpp"
+#include "quern/core/scratch_memory.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"
+#include "quern/rank/models/tree_evaluator.hpp"
 
 /// Transformations of features into a network's inputs, and activations: one definition for the CPU and GPUs, in
 /// float32, with each operation rounded once.
@@ -100,5 +105,31 @@ constexpr float activate(Activation activation, float x) {
 void transform(const Transformation& transformation, FreeFunction function, std::span<const float> values, float* out);
 /// Applies an activation to each value.
 void activate_all(Activation activation, std::span<float> values);
+
+/// Evaluates a network over blocks of documents: each input and each neuron is a row of documents_per_block values.
+class NetworkEvaluator {
+ public:
+  /// The model must pass check_model().
+  NetworkEvaluator(const NetworkModel& model, SimdLevel level);
+
+  void score(const FeatureColumns& features, std::span<double> scores, StageClock& clock) const;
+
+ private:
+  /// A block's rows: inputs and the neurons of two layers.
+  struct Rows {
+    std::vector<float> inputs, neurons, next_neurons;
+  };
+
+  std::unique_ptr<Rows> make_rows() const;
+  void score_block(const FeatureColumns& block, std::span<double> scores, Rows& rows, StageClock& clock) const;
+
+  const RankerKernels& kernels_;
+  std::vector<Transformation> transformations_;
+  std::vector<FreeFunction> functions_;  ///< by transformation; set for free-form ones
+  TreeEvaluator trees_;
+  std::vector<DenseLayer> layers_;
+  /// Pooled, since allocating a megabyte takes longer than scoring a few documents.
+  mutable SparePool<Rows> rows_;
+};
 
 }  // namespace quern

@@ -3,8 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "quern/formats/exchange/ciff.hpp"
-#include "quern/formats/exchange/ds2i.hpp"
+#include "quern/formats/exchange/inverted_file.hpp"
 
 #include "inverted_model.hpp"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "quern/core/random.hpp"
-#include "quern/formats/exchange/inverted_sink.hpp"
+#include "quern/formats/exchange/inverted_file.hpp"
 
 namespace quern::testing {
 

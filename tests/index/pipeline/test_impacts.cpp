@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "quern/codec/impact_packing.hpp"
+#include "quern/codec/bit_packing.hpp"
 #include "quern/formats/posting_reader.hpp"
-#include "quern/index/list_scan.hpp"
+#include "quern/index/list_source.hpp"
 #include "quern/index/verify_index.hpp"
 
 #include "catch.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "quern/core/random.hpp"
-#include "quern/formats/queries/query_vector.hpp"
+#include "quern/formats/queries/query_file.hpp"
 #include "quern/search/top_k.hpp"
 
 #include "index/pipeline/pipeline.hpp"

@@ -6,9 +6,8 @@
 
 #include "quern/formats/index_shards.hpp"
 #include "quern/index/forward/build_forward.hpp"
+#include "quern/index/shards/cut_index.hpp"
 #include "quern/index/shards/merge_indexes.hpp"
-#include "quern/index/shards/scales.hpp"
-#include "quern/index/shards/shard_cuts.hpp"
 #include "quern/index/shards/shard_source.hpp"
 #include "quern/index/shards/statistics.hpp"
 #include "quern/io/checksum.hpp"

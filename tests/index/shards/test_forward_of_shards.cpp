@@ -4,7 +4,7 @@
 #include "quern/index/forward/recode_forward.hpp"
 #include "quern/index/shards/cut_index.hpp"
 #include "quern/rank/features/feature_list.hpp"
-#include "quern/rank/sharded_reranker.hpp"
+#include "quern/rank/reranker.hpp"
 
 #include "catch.hpp"
 #include "index/forward/indexed_site.hpp"

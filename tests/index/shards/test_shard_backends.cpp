@@ -1,5 +1,5 @@
 #include "quern/gpu/query_backend.hpp"
-#include "quern/plan/query_features.hpp"
+#include "quern/plan/cost_model.hpp"
 
 #include "catch.hpp"
 #ifdef QUERN_HAS_CUDA

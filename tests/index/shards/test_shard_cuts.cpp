@@ -2,7 +2,7 @@
 
 #include "quern/core/random.hpp"
 #include "quern/formats/posting_reader.hpp"
-#include "quern/index/shards/shard_cuts.hpp"
+#include "quern/index/shards/cut_index.hpp"
 
 #include "catch.hpp"
 #include "index/shards/split_corpus.hpp"

@@ -1,6 +1,6 @@
 #include "quern/core/option_name.hpp"
 #include "quern/index/verify_index.hpp"
-#include "quern/search/best_of_shards.hpp"
+#include "quern/search/top_k.hpp"
 
 #include "catch.hpp"
 #include "index/pipeline/query_checks.hpp"

@@ -1,4 +1,4 @@
-#include "quern/search/best_of_shards.hpp"
+#include "quern/search/top_k.hpp"
 
 #include "catch.hpp"
 #include "index/pipeline/query_checks.hpp"

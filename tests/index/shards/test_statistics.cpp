@@ -2,8 +2,8 @@
 #include <map>
 
 #include "quern/core/random.hpp"
+#include "quern/formats/index_shards.hpp"
 #include "quern/formats/joined_lexicon.hpp"
-#include "quern/formats/statistics_beside.hpp"
 #include "quern/index/shards/statistics.hpp"
 
 #include "catch.hpp"

@@ -1,5 +1,11 @@
 #pragma once
 #include <nanobind/nanobind.h>
+#include <quern/api/quern.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 /// The module's parts: each adds its classes and functions.
 namespace quern::python {
@@ -9,5 +15,34 @@ void bind_searcher(nanobind::module_& module);
 void bind_builder(nanobind::module_& module);
 void bind_second_stage(nanobind::module_& module);
 void bind_tools(nanobind::module_& module);
+
+/// Makes quern.errors' classes of the library's errors, chosen by their codes.
+void translate_errors();
+
+// Values that Python gives by their names.
+
+/// The value that a name stands for. Raises ValueError, with all names, for another.
+template <class Value, std::size_t count>
+Value named(const std::pair<const char*, Value> (&names)[count], std::string_view name, const char* what) {
+  std::string known;
+  for (const auto& [text, value] : names) {
+    if (name == text) return value;
+    known += std::string(known.empty() ? "" : ", ") + text;
+  }
+  throw nanobind::value_error(
+      ("unknown " + std::string(what) + " '" + std::string(name) + "': use one of " + known).c_str());
+}
+
+inline constexpr std::pair<const char*, api::Device> devices[] = {
+    {"cpu", api::Device::cpu}, {"gpu", api::Device::gpu}, {"auto", api::Device::automatic}};
+
+/// Results of one query or many, with the index that they are of.
+struct Results {
+  api::Index index;
+  api::BatchResults found;
+};
+
+/// Adds the class to the module.
+void bind_results(nanobind::module_& module);
 
 }  // namespace quern::python

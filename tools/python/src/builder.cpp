@@ -11,9 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
-#include "term_vector.hpp"
-#include "text_list.hpp"
 #include "work.hpp"
 
 namespace nb = nanobind;

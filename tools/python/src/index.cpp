@@ -11,8 +11,6 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "results.hpp"
-#include "text_list.hpp"
 #include "work.hpp"
 
 namespace nb = nanobind;

@@ -1,8 +1,6 @@
 #include <nanobind/nanobind.h>
 
 #include "bindings.hpp"
-#include "errors.hpp"
-#include "results.hpp"
 
 /// quern._quern: what is behind the package's functions (tools/python/quern).
 NB_MODULE(_quern, module) {

@@ -9,11 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
-#include "named.hpp"
-#include "results.hpp"
-#include "term_vector.hpp"
-#include "text_list.hpp"
 #include "work.hpp"
 
 namespace nb = nanobind;

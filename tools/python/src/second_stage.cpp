@@ -8,10 +8,8 @@
 #include <memory>
 #include <string>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
-#include "named.hpp"
-#include "results.hpp"
-#include "text_list.hpp"
 #include "work.hpp"
 
 namespace nb = nanobind;

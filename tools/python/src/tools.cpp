@@ -6,9 +6,8 @@
 
 #include <string>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
-#include "term_vector.hpp"
-#include "text_list.hpp"
 #include "work.hpp"
 
 namespace nb = nanobind;

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "quern/core/resources.hpp"
-#include "quern/gpu/device/memory_account.hpp"
+#include "quern/gpu/device/memory_division.hpp"
 #include "quern/rank/features/feature_extractor.hpp"
 
 namespace quern::gpu {

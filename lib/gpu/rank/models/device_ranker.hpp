@@ -5,7 +5,7 @@
 
 #include "quern/core/feature_columns.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"
-#include "quern/gpu/device/memory_account.hpp"
+#include "quern/gpu/device/memory_division.hpp"
 
 namespace quern::gpu {
 

@@ -8,7 +8,7 @@
 
 #include "quern/core/scratch_memory.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"
-#include "quern/gpu/device/memory_account.hpp"
+#include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/rank/models/device_ranker.hpp"
 #include "quern/gpu/rank/models/model_places.hpp"
 #include "quern/gpu/rank/models/ranker_flight.hpp"

@@ -11,7 +11,7 @@
 #include "quern/core/option_name.hpp"
 #include "quern/gpu/rank/models/device_ranker.hpp"
 #include "quern/gpu/rank/models/ranker_tuning.hpp"
-#include "quern/rank/models/check_model.hpp"
+#include "quern/rank/models/ranker.hpp"
 
 namespace quern::gpu {
 namespace {

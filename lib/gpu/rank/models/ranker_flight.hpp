@@ -3,7 +3,7 @@
 #include <span>
 
 #include "quern/core/feature_columns.hpp"
-#include "quern/gpu/device/memory_account.hpp"
+#include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/rank/models/device_ranker.hpp"
 
 namespace quern::gpu {

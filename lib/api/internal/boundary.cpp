@@ -1,0 +1,87 @@
+#include "quern/api/internal/boundary.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "quern/api/error.hpp"
+#include "quern/api/export.hpp"
+#include "quern/api/internal/boundary.hpp"
+#include "quern/core/error.hpp"
+#include "quern/core/named.hpp"
+#include "quern/core/option_name.hpp"
+#include "quern/core/types.hpp"
+
+namespace quern::api {
+namespace {
+
+constexpr NamedValue<ErrorCode> error_codes[] = {{"other", ErrorCode::other},
+                                                 {"invalid_argument", ErrorCode::invalid_argument},
+                                                 {"corrupt_file", ErrorCode::corrupt_file},
+                                                 {"unsupported_version", ErrorCode::unsupported_version},
+                                                 {"io", ErrorCode::io},
+                                                 {"out_of_memory", ErrorCode::out_of_memory},
+                                                 {"gpu", ErrorCode::gpu},
+                                                 {"gpu_out_of_memory", ErrorCode::gpu_out_of_memory},
+                                                 {"cancelled", ErrorCode::cancelled}};
+
+/// Of the library's own exceptions, the most special ones first.
+ErrorCode code_of(const quern::Error& error) {
+  if (dynamic_cast<const GpuOutOfMemory*>(&error) != nullptr) return ErrorCode::gpu_out_of_memory;
+  if (dynamic_cast<const CudaError*>(&error) != nullptr) return ErrorCode::gpu;
+  if (dynamic_cast<const CorruptFile*>(&error) != nullptr) return ErrorCode::corrupt_file;
+  if (dynamic_cast<const UnsupportedVersion*>(&error) != nullptr) return ErrorCode::unsupported_version;
+  if (dynamic_cast<const InvalidArgument*>(&error) != nullptr) return ErrorCode::invalid_argument;
+  if (dynamic_cast<const IoError*>(&error) != nullptr) return ErrorCode::io;
+  if (dynamic_cast<const quern::OutOfMemory*>(&error) != nullptr) return ErrorCode::out_of_memory;
+  if (dynamic_cast<const Cancelled*>(&error) != nullptr) return ErrorCode::cancelled;
+  return ErrorCode::other;
+}
+
+/// Made beforehand: where memory has run out, there may be none for a text. Copies share it.
+const Error out_of_memory(ErrorCode::out_of_memory, "memory ran out", "memory");
+
+}  // namespace
+
+const char* name_of(ErrorCode code) noexcept { return name_of_value(error_codes, code).data(); }
+
+Error::Error(ErrorCode code, const std::string& text, std::string option)
+    : std::runtime_error(text), code_(code), option_(std::move(option)) {}
+
+Error::~Error() = default;
+
+void throw_api_error() {
+  try {
+    throw;
+  } catch (const quern::OutOfMemory&) {
+    throw out_of_memory;
+  } catch (const quern::Error& error) {
+    throw Error(code_of(error), with_program_names(error.what()), first_option(error.what()));
+  }
+}
+
+namespace {
+
+std::string program_name(std::string_view command, std::string_view name) {
+  std::string out(name);
+  std::replace(out.begin(), out.end(), '-', '_');
+  return command.empty() ? out : std::string(command) + " with " + out;
+}
+
+}  // namespace
+
+std::string with_program_names(std::string_view message) { return spell_options(message, program_name); }
+
+std::function<void(const std::string&)> with_program_names(std::function<void(const std::string&)> tell) {
+  if (!tell) return [](const std::string&) {};
+  return [tell = std::move(tell)](const std::string& message) { tell(with_program_names(message)); };
+}
+
+std::string first_option(std::string_view message) {
+  const auto option = find_option(message);
+  return option ? program_name({}, option->name) : std::string();
+}
+
+const char* version() noexcept { return quern::version(); }
+
+}  // namespace quern::api

@@ -1,0 +1,34 @@
+#include "quern/core/error.hpp"
+
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+#include "quern/core/error.hpp"
+
+namespace quern {
+namespace {
+
+/// Made in advance, since there may be no memory for its text later. Copies share the text.
+const OutOfMemory out_of_memory("memory ran out");
+
+}  // namespace
+
+void throw_own_error() {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw out_of_memory;
+  } catch (const std::length_error&) {  // a vector or string too large for its type
+    throw out_of_memory;
+  } catch (const std::system_error& error) {
+    throw IoError(error.what());
+  } catch (const std::runtime_error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Error(std::string("unexpected error: ") + error.what());
+  }
+}
+
+}  // namespace quern

@@ -1,0 +1,148 @@
+#include "bindings.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <quern/api/error.hpp>
+
+#include "arrays.hpp"
+
+namespace nb = nanobind;
+
+namespace quern::python {
+namespace {
+
+/// Raises quern.errors.error(code, text, option).
+void raise(const api::Error& error) {
+  try {
+    const nb::object made =
+        nb::module_::import_("quern.errors").attr("error")(api::name_of(error.code()), error.what(), error.option());
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
+  } catch (nb::python_error& failed) {
+    failed.restore();
+  }
+}
+
+}  // namespace
+
+void translate_errors() {
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const api::Error& error) {
+      raise(error);
+    }
+  });
+}
+
+}  // namespace quern::python
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace quern::python {
+namespace {
+
+/// A view of a vector that the results own.
+template <class Number>
+nb::ndarray<nb::numpy, const Number, nb::ndim<1>, nb::c_contig> view_of(const std::vector<Number>& numbers,
+                                                                        nb::handle owner) {
+  return {numbers.data(), {numbers.size()}, owner};
+}
+
+std::vector<std::int32_t> query_column(const api::BatchResults& found) {
+  std::vector<std::int32_t> queries(found.docids.size());
+  for (std::size_t query = 0; query + 1 < found.offsets.size(); ++query)
+    for (std::uint64_t i = found.offsets[query]; i < found.offsets[query + 1]; ++i)
+      queries[i] = static_cast<std::int32_t>(query);
+  return queries;
+}
+
+std::vector<std::int32_t> rank_column(const api::BatchResults& found) {
+  std::vector<std::int32_t> ranks(found.docids.size());
+  for (std::size_t query = 0; query + 1 < found.offsets.size(); ++query)
+    for (std::uint64_t i = found.offsets[query]; i < found.offsets[query + 1]; ++i)
+      ranks[i] = static_cast<std::int32_t>(i - found.offsets[query]);
+  return ranks;
+}
+
+nb::list docnos_of(const Results& results) {
+  nb::list docnos;
+  for (const std::uint32_t docid : results.found.docids) docnos.append(results.index.docno(docid));
+  return docnos;
+}
+
+std::string trec_run(const Results& results, const nb::object& qids, const std::string& tag) {
+  const TextList ids(qids, "a query's id");
+  const api::BatchResults& found = results.found;
+  if (ids.views().size() + 1 != found.offsets.size()) throw nb::value_error("there are not as many ids as queries");
+  std::string text;
+  const nb::gil_scoped_release without_gil;
+  for (std::size_t query = 0; query + 1 < found.offsets.size(); ++query) {
+    const std::size_t from = found.offsets[query], size = found.offsets[query + 1] - from;
+    api::append_trec_run(text, results.index, ids.views()[query], std::span(found.docids).subspan(from, size),
+                         std::span(found.scores).subspan(from, size), tag);
+  }
+  return text;
+}
+
+/// Results that others found. Raises ValueError if the numbers don't belong together, or a docID doesn't exist.
+Results found_of(const api::Index& index, const std::vector<std::uint64_t>& counts, std::vector<std::uint32_t> docids,
+                 std::vector<float> scores) {
+  Results results{index, {}};
+  results.found.offsets.push_back(0);
+  for (const std::uint64_t count : counts) {
+    if (count > docids.size() - results.found.offsets.back())
+      throw nb::value_error("there are fewer documents than counted");
+    results.found.offsets.push_back(results.found.offsets.back() + count);
+  }
+  if (results.found.offsets.back() != docids.size() || scores.size() != docids.size())
+    throw nb::value_error("counts, docids and scores must belong together");
+  for (const std::uint32_t docid : docids)
+    if (docid >= index.num_documents()) throw nb::value_error("a docid is not below the number of documents");
+  results.found.docids = std::move(docids);
+  results.found.scores = std::move(scores);
+  results.found.statistics.queries = counts.size();
+  return results;
+}
+
+nb::dict statistics_of(const Results& results) {
+  const api::SearchStatistics& counted = results.found.statistics;
+  nb::dict out;
+  out["queries"] = counted.queries;
+  out["postings"] = counted.postings;
+  out["postings_scored"] = counted.postings_scored;
+  out["blocks"] = counted.blocks;
+  out["blocks_decoded"] = counted.blocks_decoded;
+  out["stopped_early"] = counted.stopped_early;
+  out["on_gpu"] = counted.on_gpu;
+  return out;
+}
+
+}  // namespace
+
+void bind_results(nb::module_& module) {
+  module.def("found_of", &found_of, "index"_a, "counts"_a, "docids"_a, "scores"_a);
+  nb::class_<Results>(module, "Found", "What was found: arrays that the object owns.")
+      .def_prop_ro(
+          "docid", [](nb::handle_t<Results> self) { return view_of(nb::cast<Results&>(self).found.docids, self); },
+          nb::rv_policy::reference, "docIDs, uint32, query after query, best first.")
+      .def_prop_ro(
+          "score", [](nb::handle_t<Results> self) { return view_of(nb::cast<Results&>(self).found.scores, self); },
+          nb::rv_policy::reference, "Scores, float32, of the same shape as docid.")
+      .def_prop_ro(
+          "offsets", [](nb::handle_t<Results> self) { return view_of(nb::cast<Results&>(self).found.offsets, self); },
+          nb::rv_policy::reference, "uint64: the results of query i are at [offsets[i], offsets[i + 1]).")
+      .def_prop_ro(
+          "query", [](const Results& self) { return to_array(query_column(self.found)); }, nb::rv_policy::reference,
+          "int32: the place of each result's query in the batch, from 0.")
+      .def_prop_ro(
+          "rank", [](const Results& self) { return to_array(rank_column(self.found)); }, nb::rv_policy::reference,
+          "int32: each result's rank, from 0.")
+      .def("docnos", &docnos_of, "The documents' names: a list of str, of the same length as docid.")
+      .def("trec_run", &trec_run, "qids"_a, "tag"_a = "quern",
+           "The results as text of a TREC run, as `quern query` prints them.")
+      .def_prop_ro("statistics", &statistics_of, "What finding them took: a dict of counts.")
+      .def("__len__", [](const Results& self) { return self.found.docids.size(); });
+}
+
+}  // namespace quern::python
