@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "quern/core/random.hpp"
-#include "quern/gpu/store/word_mover.cuh"
+#include "quern/gpu/store/move_words.cuh"
 
 #include "catch.hpp"
 

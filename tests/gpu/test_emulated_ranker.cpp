@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "quern/gpu/rank/models/scoring.cuh"
+#include "quern/gpu/rank/models/scoring_steps.cuh"
 
 #include "catch.hpp"
 #include "gpu/ranker_cases.hpp"

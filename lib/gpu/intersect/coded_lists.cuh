@@ -1,9 +1,7 @@
 #pragma once
 #include "quern/gpu/decode/decoder.cuh"
-#include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/device/warp.cuh"
-#include "quern/gpu/intersect/intersect_kernels.hpp"
 #include "quern/gpu/intersect/intersect_view.cuh"
 #include "quern/gpu/intersect/merge_find.hpp"
 #include "quern/gpu/worker/live_documents.cuh"
@@ -310,35 +308,6 @@ __global__ void __launch_bounds__(plain_threads)
     unpack_lists(const __grid_constant__ IndexView index, const __grid_constant__ IntersectView batch) {
   __shared__ std::uint32_t buffers[plain_threads / lanes_per_warp * WarpBuffer<V>::size];
   UnpackingWarp<coding, V>(index, batch, buffers + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size).run();
-}
-
-// Launches of the kernels that decode posting lists.
-
-template <Coding coding>
-void IntersectLaunches<coding>::unpack(const IndexView& index, const IntersectView& batch, cudaStream_t stream) {
-  with_values_per_lane(index.block_size, [&]<int V>() {
-    constexpr auto kernel = unpack_lists<coding, V>;
-    kernel<<<resident_blocks(kernel, plain_threads, 0, index.left_free), plain_threads, 0, stream>>>(index, batch);
-    CUDA_CHECK(cudaGetLastError());
-  });
-}
-
-template <Coding coding>
-void IntersectLaunches<coding>::skip(const IndexView& index, const IntersectView& batch, cudaStream_t stream) {
-  with_values_per_lane(index.block_size, [&]<int V>() {
-    constexpr auto kernel = run_skipping<coding, V>;
-    kernel<<<resident_blocks(kernel, plain_threads, 0, index.left_free), plain_threads, 0, stream>>>(index, batch);
-    CUDA_CHECK(cudaGetLastError());
-  });
-}
-
-template <Coding coding>
-void IntersectLaunches<coding>::merge_find(const IndexView& index, const IntersectView& batch, cudaStream_t stream) {
-  with_values_per_lane(index.block_size, [&]<int V>() {
-    constexpr auto kernel = run_merge_find<coding, V>;
-    kernel<<<resident_blocks(kernel, plain_threads, 0, index.left_free), plain_threads, 0, stream>>>(index, batch);
-    CUDA_CHECK(cudaGetLastError());
-  });
 }
 
 }  // namespace quern::gpu

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <bit>
 
 #include "quern/core/random.hpp"
@@ -49,12 +50,15 @@ inline std::string text_of(const std::vector<std::string>& terms) {
 }
 
 inline void require_same(const std::vector<ScoredDocument>& found, const std::vector<ScoredDocument>& expected) {
-  REQUIRE(found.size() == expected.size());
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    INFO("rank " << i + 1);
-    REQUIRE(found[i].docid == expected[i].docid);
-    REQUIRE(std::bit_cast<std::uint32_t>(found[i].score) == std::bit_cast<std::uint32_t>(expected[i].score));
-  }
+  const auto same = [](const ScoredDocument& one, const ScoredDocument& other) {
+    return one.docid == other.docid &&
+           std::bit_cast<std::uint32_t>(one.score) == std::bit_cast<std::uint32_t>(other.score);
+  };
+  const auto [first, second] = std::mismatch(found.begin(), found.end(), expected.begin(), expected.end(), same);
+  const bool all_same = first == found.end() && second == expected.end();
+  INFO("first difference at rank " << first - found.begin() + 1 << " of " << found.size() << ", expected "
+                                   << expected.size());
+  REQUIRE(all_same);
 }
 
 /// The expected results of an algorithm.

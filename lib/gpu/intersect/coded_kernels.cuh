@@ -1,0 +1,38 @@
+#pragma once
+#include "quern/gpu/decode/decoder.cuh"
+#include "quern/gpu/device/resident_blocks.hpp"
+#include "quern/gpu/device/tuning.hpp"
+#include "quern/gpu/intersect/coded_lists.cuh"
+#include "quern/gpu/intersect/intersect_kernels.hpp"
+
+/// Launches of the kernels that decode posting lists.
+namespace quern::gpu {
+
+template <Coding coding>
+void IntersectLaunches<coding>::unpack(const IndexView& index, const IntersectView& batch, cudaStream_t stream) {
+  with_values_per_lane(index.block_size, [&]<int V>() {
+    constexpr auto kernel = unpack_lists<coding, V>;
+    kernel<<<resident_blocks(kernel, plain_threads, 0, index.left_free), plain_threads, 0, stream>>>(index, batch);
+    CUDA_CHECK(cudaGetLastError());
+  });
+}
+
+template <Coding coding>
+void IntersectLaunches<coding>::skip(const IndexView& index, const IntersectView& batch, cudaStream_t stream) {
+  with_values_per_lane(index.block_size, [&]<int V>() {
+    constexpr auto kernel = run_skipping<coding, V>;
+    kernel<<<resident_blocks(kernel, plain_threads, 0, index.left_free), plain_threads, 0, stream>>>(index, batch);
+    CUDA_CHECK(cudaGetLastError());
+  });
+}
+
+template <Coding coding>
+void IntersectLaunches<coding>::merge_find(const IndexView& index, const IntersectView& batch, cudaStream_t stream) {
+  with_values_per_lane(index.block_size, [&]<int V>() {
+    constexpr auto kernel = run_merge_find<coding, V>;
+    kernel<<<resident_blocks(kernel, plain_threads, 0, index.left_free), plain_threads, 0, stream>>>(index, batch);
+    CUDA_CHECK(cudaGetLastError());
+  });
+}
+
+}  // namespace quern::gpu
