@@ -21,6 +21,14 @@ step() {
   cpu_seconds
   costs+=("$(printf '%5d s, %5d s of CPU  %-6s  %s' $((SECONDS - start)) $((cpu - before)) "$status" "$name")")
 }
+# in_background COMMAND…: starts what uses one thread, beside the next steps; in_foreground waits for it and prints its output.
+in_background() { "$@" >build/ci/background 2>&1 & background=$!; }
+in_foreground() {
+  local status=0
+  wait "$background" || status=$?
+  cat build/ci/background
+  return $status
+}
 # Adds up the test cases that ctest ran last in a build folder: those that its programs count, and each other test as one.
 count_tests() {
   local passed failed skipped
