@@ -135,7 +135,7 @@ CommandText describe(const CLI::App& command) {
   text.summary = command.get_description();
   for (const CLI::Option* option : command.get_options())
     (option->get_positional() ? text.arguments : text.options).push_back(describe(*option));
-  put_under_headings(text.options);
+  put_under_headings(text);
   for (const CLI::App* below : command.get_subcommands({})) text.commands.push_back(describe(*below));
   read_notes(command.get_footer(), text);
   return text;

@@ -48,9 +48,9 @@ struct CommandText {
   std::string usage() const;
 };
 
-/// Sets the heading and level of each option, and sorts them by heading. Throws std::logic_error for an option that no
-/// heading has.
-void put_under_headings(std::vector<OptionText>& options);
+/// Sets the heading and level of each option of a command, and sorts them by heading. Throws std::logic_error for an
+/// option that no heading has.
+void put_under_headings(CommandText& command);
 
 /// What --help shows at most; --help-all shows all.
 inline constexpr std::size_t max_main_options = 20;

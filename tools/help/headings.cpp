@@ -10,7 +10,8 @@
 namespace quern::tools {
 namespace {
 
-/// Options under a heading, by how many people need them. The names are the long ones; -k has no other.
+/// Options under a heading, by how many people need them. The names are the long ones; -k has no other. COMMAND/NAME is
+/// a name that means something else in this command than in others.
 struct Heading {
   const char* title;
   std::array<const char*, 3> options;  ///< those of each level
@@ -18,7 +19,7 @@ struct Heading {
 
 constexpr Heading headings[] = {
     {"Corpus",
-     {"files-from format keep-fields skip-bad", "corpus range from",
+     {"files-from format keep-fields skip-bad ranges/count", "corpus range from",
       "files-root include exclude id-field title-field text-field url-field vector-field max-document duplicates "
       "max-errors languages drop-copies html"}},
     {"Analysis", {"stemmer stopwords impacts", "index", "impact-scale"}},
@@ -44,7 +45,8 @@ constexpr Heading headings[] = {
       "times max-blocks gpu-share gpu-threads gpu-batches max-batch hand-over allow-missed seconds"}},
     {"Measures", {"measures compare per-query", "complete", "relevance-level depth samples test"}},
     {"Measurement", {"repeats", "warm-up", "no-peers"}},
-    {"Output", {"output output-format fields force json stats", "tag text docs lists tokens", "config"}},
+    {"Output",
+     {"output output-format fields force json stats", "tag text docs lists tokens intersect/count", "config"}},
     {"Resources", {"memory threads quiet", "tmp", "seed"}},
     {"Help", {"help version", "man commands all", "help-all"}}};
 
@@ -58,23 +60,33 @@ std::string long_name(const OptionText& option) {
   return name.substr(std::min(name.find_first_not_of('-'), name.size()));
 }
 
+/// The option's name under the headings.
+std::string listed_name(const CommandText& command, const OptionText& option) {
+  const std::string name = long_name(option), in_command = command.name() + "/" + name;
+  for (const Heading& heading : headings)
+    for (const char* list : heading.options)
+      if (has_word(list, in_command)) return in_command;
+  return name;
+}
+
 }  // namespace
 
-void put_under_headings(std::vector<OptionText>& options) {
+void put_under_headings(CommandText& command) {
   std::vector<OptionText> sorted;
   for (const Heading& heading : headings) {
-    for (OptionText& option : options) {
+    for (OptionText& option : command.options) {
+      const std::string name = listed_name(command, option);
       for (std::size_t level = 0; level < heading.options.size() && option.heading.empty(); ++level) {
-        if (!has_word(heading.options[level], long_name(option))) continue;
+        if (!has_word(heading.options[level], name)) continue;
         option.heading = heading.title;
         option.level = level;
         sorted.push_back(option);
       }
     }
   }
-  for (const OptionText& option : options)
+  for (const OptionText& option : command.options)
     if (option.heading.empty()) throw std::logic_error("no heading has the option " + option.names.back());
-  options = std::move(sorted);
+  command.options = std::move(sorted);
 }
 
 std::vector<OptionText> main_options(const CommandText& command) {
