@@ -80,8 +80,8 @@ CollectionReader::CollectionReader(const std::vector<std::shared_ptr<const File>
     add_part(file);
     const auto [same, is_new] = met.emplace(parts_.back().container.content_hash(), parts_.size() - 1);
     if (!is_new)
-      throw InvalidArgument(fmt::format("{}: is given twice, or is the same as {}", parts_.back().container.name(),
-                                        parts_[same->second].container.name()));
+      throw InvalidArgument(fmt::format("{}: given twice, or the same file as {}; name each collection once",
+                                        parts_.back().container.name(), parts_[same->second].container.name()));
   }
   name_ = parts_.front().container.name();
   if (files.size() > 1) name_ = fmt::format("{} and {} more", name_, files.size() - 1);
@@ -132,7 +132,8 @@ void CollectionReader::add_part(std::shared_ptr<const File> file) {
     manifest_.terms = 0;
     if (manifest_.documents >= end_docid)
       throw InvalidArgument(
-          fmt::format("the collections up to {} have more than 2^32 - 2 documents", container.name()));
+          fmt::format("the collections up to {} have more than 2^32 - 2 documents; split the corpus into shards",
+                      container.name()));
   }
   parts_.push_back({std::move(container), std::move(manifest), rows_.size(), first_document, true});
   const Part& part = parts_.back();
@@ -198,7 +199,7 @@ void CollectionReader::read_rows(const Part& part) {
     first_documents_.push_back(static_cast<docid_t>(documents));
     const bool is_continued = !rows_.empty() && rows_.back().unfinished;
     if (is_continued) {
-      if (row.documents == 0 && !row.unfinished) container.fail("chunks", "a document has no end");
+      if (row.documents == 0 && !row.unfinished) container.fail("chunks", "a document is not terminated");
       split_documents_.back().last_chunk = rows_.size();
     }
     documents += row.documents;
@@ -209,7 +210,7 @@ void CollectionReader::read_rows(const Part& part) {
   }
   if (documents != end) container.fail("chunks", "has a different number of documents than the manifest");
   if (rows_.size() > part.first_chunk && rows_.back().unfinished)
-    container.fail("chunks", "the last document has no end");
+    container.fail("chunks", "the last document is not terminated");
 }
 
 void CollectionReader::read_sizes(const Part& part, std::string_view section, std::uint32_t ChunkRow::*size,
@@ -317,7 +318,7 @@ std::span<const DocumentRow> CollectionReader::documents(std::size_t chunk, Chun
       row.tokens = reader.varint32();
       buffers.documents.push_back(row);
     }
-    if (!reader.done()) reader.fail("has bytes after its end");
+    if (!reader.done()) reader.fail("has trailing bytes");
     return buffers.documents;
   });
 }
@@ -339,7 +340,7 @@ std::span<const ForwardRow> CollectionReader::forward(std::size_t chunk, ChunkBu
       row.url = reader.take(size.url);
       buffers.forward.push_back(row);
     }
-    if (!reader.done()) reader.fail("has bytes after its end");
+    if (!reader.done()) reader.fail("has trailing bytes");
     return buffers.forward;
   });
 }
@@ -356,7 +357,7 @@ std::span<const std::string_view> CollectionReader::texts(std::size_t chunk, Chu
     for (std::uint32_t& size : sizes) size = reader.varint32();
     buffers.texts.clear();
     for (const std::uint32_t size : sizes) buffers.texts.push_back(as_text(reader.take(size)));
-    if (!reader.done()) reader.fail("has bytes after its end");
+    if (!reader.done()) reader.fail("has trailing bytes");
     return buffers.texts;
   });
 }
@@ -374,7 +375,7 @@ std::span<const ByteView> CollectionReader::fields(std::size_t chunk, ChunkBuffe
       for (std::size_t field = 0; field < manifest_.field_names.kept.size(); ++field) read_field_value(reader);
       buffers.fields.emplace_back(begin, reader.position());
     }
-    if (!reader.done()) reader.fail("has bytes after its end");
+    if (!reader.done()) reader.fail("has trailing bytes");
     return buffers.fields;
   });
 }
@@ -392,7 +393,7 @@ void CollectionReader::links(
         visit(i, url, reader.string());
       }
     }
-    if (!reader.done()) reader.fail("has bytes after its end");
+    if (!reader.done()) reader.fail("has trailing bytes");
   });
 }
 

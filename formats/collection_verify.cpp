@@ -34,7 +34,7 @@ std::uint64_t CollectionReader::sum_weights(std::size_t chunk, ByteView body) co
     if (cursor.chunk_term() >= rows_[chunk].terms)
       throw CorruptFile(place(chunk, "the forward lists") + ": an unknown term");
     if (cursor.weight() > manifest_.impacts->max_weight())
-      throw CorruptFile(place(chunk, "the forward lists") + ": a weight of too many bits");
+      throw CorruptFile(place(chunk, "the forward lists") + ": a weight has too many bits");
   }
   return sum;
 }
@@ -44,7 +44,7 @@ std::uint64_t CollectionReader::verify_texts(std::size_t chunk, ChunkBuffers& bu
   const auto rows = texts(chunk, buffers);
   for (const std::string_view text : rows) bytes += text.size();
   for (std::size_t i = is_continued(chunk) ? 1 : 0; i < rows_[chunk].documents; ++i)
-    if (!rows[i].ends_with('\n')) throw CorruptFile(place(chunk, "the texts") + ": a text without a line end");
+    if (!rows[i].ends_with('\n')) throw CorruptFile(place(chunk, "the texts") + ": a text does not end with a newline");
   return bytes;
 }
 

@@ -28,7 +28,7 @@ void put_row(Bytes& out, const ChunkRow& row) {
 /// Appends a frame to the chunk's; returns its size.
 std::uint32_t pack_frame(ByteView raw, ZstdCompressor& zstd, PackedChunk& packed) {
   if (raw.size() >= max_piece_bytes)
-    throw InvalidArgument(std::string("a chunk of 4 GiB and more; use a smaller ") + option_name<"max-document">);
+    throw InvalidArgument(std::string("a chunk would be 4 GiB or larger; lower ") + option_name<"max-document">);
   const std::size_t before = packed.frames.size();
   zstd.append(raw, packed.frames);
   return static_cast<std::uint32_t>(packed.frames.size() - before);

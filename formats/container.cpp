@@ -181,11 +181,11 @@ Bytes checked_header(const File& file) {
   };
   if (got != header_bytes) {
     throw CorruptFile(file.name() +
-                      (file.size() > 0 && is_prefix_of_magic() ? ": is cut short" : ": is not a Quern file"));
+                      (file.size() > 0 && is_prefix_of_magic() ? ": is truncated" : ": is not a Quern file"));
   }
   if (!std::equal(magic.begin(), magic.end(), header.begin())) throw CorruptFile(file.name() + ": is not a Quern file");
   if (load_le<std::uint64_t>(header.data() + header_summed_bytes) != xxh3(ByteView(header).first(header_summed_bytes)))
-    throw CorruptFile(file.name() + ": its header is damaged: build it again, or restore a copy");
+    throw CorruptFile(file.name() + ": the header is damaged; build the file again, or restore a copy");
   return header;
 }
 
@@ -229,9 +229,9 @@ void ContainerReader::read_header(FileKind kind) {
   }
   const auto promised_size = reader.le<std::uint64_t>();
   if (promised_size != file_size_) {
-    throw CorruptFile(
-        fmt::format("{}: is {} bytes long, but its header says {}: {}", name(), file_size_, promised_size,
-                    file_size_ < promised_size ? "it is cut short" : "something was added after its end"));
+    throw CorruptFile(fmt::format(
+        "{}: is {} bytes long, but its header says {}: {}; build it again, or restore a copy", name(), file_size_,
+        promised_size, file_size_ < promised_size ? "the file is truncated" : "there is extra data after its end"));
   }
   const auto table_offset = reader.le<std::uint64_t>();
   const auto count = reader.le<std::uint32_t>();
@@ -241,7 +241,8 @@ void ContainerReader::read_header(FileKind kind) {
 
 void ContainerReader::read_table(std::uint64_t table_offset, std::uint32_t count, std::uint64_t checksum) {
   if (count > max_sections || table_offset > file_size_ || file_size_ - table_offset != count * table_entry_bytes)
-    throw CorruptFile(name() + ": its section table does not fit the file");
+    throw CorruptFile(name() +
+                      ": the section table does not match the file's size; build the file again, or restore a copy");
   Bytes table(count * table_entry_bytes);
   file_->read_at(table_offset, table);
   if (xxh3(table) != checksum) throw CorruptFile(name() + ": its section table is damaged");
@@ -257,7 +258,8 @@ void ContainerReader::read_table(std::uint64_t table_offset, std::uint32_t count
     section.checksum = reader.le<std::uint64_t>();
     section.first_chunk = reader.le<std::uint64_t>();
     const auto sums_offset = reader.le<std::uint64_t>();
-    if (i > 0 && sums_offset != sums_offset_) throw CorruptFile(name() + ": its section table contradicts itself");
+    if (i > 0 && sums_offset != sums_offset_)
+      throw CorruptFile(name() + ": the section table is inconsistent; build the file again, or restore a copy");
     sums_offset_ = sums_offset;
     if (section.offset != aligned(end) || section.offset > table_offset ||
         section.size > table_offset - section.offset || section.first_chunk != chunks)
@@ -267,7 +269,7 @@ void ContainerReader::read_table(std::uint64_t table_offset, std::uint32_t count
     sections_.push_back(std::move(section));
   }
   if (sums_offset_ != aligned(end) || table_offset != aligned(sums_offset_ + chunks * 8))
-    throw CorruptFile(name() + ": its checksums are at the wrong place");
+    throw CorruptFile(name() + ": the checksums are in the wrong place; build the file again, or restore a copy");
 }
 
 bool ContainerReader::has(std::string_view section) const {
@@ -409,7 +411,7 @@ void ContainerReader::verify_padding() const {
 
 void ContainerReader::verify(const Resources& resources) const {
   return run_stage(resources, [&] {
-    resources.progress->start("check sums", file_size_, "bytes");
+    resources.progress->start("verify checksums", file_size_, "bytes");
     verify_padding();
     for (const SectionInfo& section : sections_) verify_section(section, resources);
     resources.progress->finish();

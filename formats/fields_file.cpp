@@ -33,7 +33,7 @@ FieldsReader FieldsReader::open_beside(const IndexReader& index) {
     const std::string path = fields_path(index.name());
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored))
-      throw InvalidArgument(fmt::format("{}: there is no file {} beside it; build the index with {}", index.name(),
+      throw InvalidArgument(fmt::format("{}: no file {} next to it; build the index again with {}", index.name(),
                                         fields_member, option_name<"keep-fields">));
     FieldsReader fields = open(path);
     fields.check_belongs_to(index);
@@ -76,7 +76,8 @@ const std::vector<FieldValue>& FieldsReader::values(std::size_t field, std::uint
                                                     FieldBuffers& buffers) const {
   return with_own_errors([&]() -> const std::vector<FieldValue>& {
     if (field >= manifest_.names.size() || group >= num_groups())
-      throw InvalidArgument(fmt::format("{}: no field {} of documents {}", name(), field, group * fields_per_frame));
+      throw InvalidArgument(
+          fmt::format("{}: no field number {} for documents from {} on", name(), field, group * fields_per_frame));
     const std::uint64_t frame = group * manifest_.names.size() + field;
     if (buffers.frame == frame) return buffers.values;
     buffers.frame.reset();
@@ -91,7 +92,7 @@ const std::vector<FieldValue>& FieldsReader::values(std::size_t field, std::uint
     const std::uint64_t documents =
         std::min<std::uint64_t>(fields_per_frame, manifest_.documents - group * fields_per_frame);
     for (std::uint64_t i = 0; i < documents; ++i) buffers.values.push_back(read_field_value(reader));
-    if (!reader.done()) reader.fail("has bytes after its end");
+    if (!reader.done()) reader.fail("has trailing bytes");
     buffers.frame = frame;
     return buffers.values;
   });
@@ -150,7 +151,7 @@ void FieldsWriter::add(ByteView values) {
     read_field_value(reader);
     column.insert(column.end(), begin, reader.position());
   }
-  if (!reader.done()) reader.fail("has bytes after its end");
+  if (!reader.done()) reader.fail("has trailing bytes");
   if (++manifest_.documents % fields_per_frame == 0) end_frames();
 }
 

@@ -87,7 +87,7 @@ ForwardReader ForwardReader::open(const IndexReader& index) {
   return with_own_errors([&] {
     const std::string path = forward_path(index.name());
     if (!std::filesystem::exists(path)) {
-      throw InvalidArgument(fmt::format("{}: the index has no forward file; build it with one: {}, or {}", path,
+      throw InvalidArgument(fmt::format("{}: the index has no forward file; build it again with {} or {}", path,
                                         option_name<"index forward">, option_name<"build forward">));
     }
     ForwardReader reader(ContainerReader::open(path, FileKind::forward));
@@ -116,8 +116,8 @@ void ForwardReader::check_belongs_to(const IndexReader& index) const {
       manifest_.documents == index.manifest().documents && manifest_.index_terms == index.manifest().terms)
     return;
   throw InvalidArgument(
-      fmt::format("{}: is the forward file of another index; build index and forward file together, with {}", name(),
-                  option_name<"index forward">));
+      fmt::format("{}: is the forward file of another index; build the index and its forward file together, with {}",
+                  name(), option_name<"index forward">));
 }
 
 std::string ForwardReader::place(docid_t docid) const {

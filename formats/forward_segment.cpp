@@ -95,9 +95,9 @@ ForwardSegment::ForwardSegment(ByteReader& reader, std::uint64_t index_terms) : 
   }
   num_terms_ = reader.varint32();
   num_literals_ = reader.varint32();
-  if (places == 0 || places > max_segment_places) reader.fail("a segment with an impossible number of places");
+  if (places == 0 || places > max_segment_places) reader.fail("a segment has an impossible number of places");
   if (std::uint64_t{num_terms_} + num_literals_ > places || num_terms_ > index_terms)
-    reader.fail("a segment with more terms than places");
+    reader.fail("a segment has more terms than places");
   const std::uint32_t literal_bytes = reader.varint32();
   places_ = static_cast<std::uint32_t>(places);
   low_bits_ = low_bits_of(index_terms, num_terms_);
@@ -198,7 +198,7 @@ void ForwardSegment::read_terms(std::vector<term_t>& numbers, std::vector<std::s
       }
       if (numbers.size() == num_terms_) fail("a segment has more terms than its header says");
       const std::uint64_t number = high << low_bits_ | value_at(lows_.data(), numbers.size() * low_bits_, low_bits_);
-      if (number >= index_terms_) fail("a term that is not in the index");
+      if (number >= index_terms_) fail("a term is not in the index");
       if (!numbers.empty() && number <= numbers.back()) fail("terms do not ascend");
       numbers.push_back(static_cast<term_t>(number));
     }
@@ -210,7 +210,7 @@ void ForwardSegment::read_terms(std::vector<term_t>& numbers, std::vector<std::s
     if (term.empty() || (i > 0 && term <= literals.back())) fail("literal terms do not ascend");
     literals.push_back(term);
   }
-  if (!reader.done()) fail("has bytes after its literal terms");
+  if (!reader.done()) fail("has trailing bytes after its literal terms");
 }
 
 }  // namespace quern

@@ -34,7 +34,7 @@ void put_greatest(Bytes& to, float greatest) {
 float read_greatest(ByteReader& from) {
   const std::uint32_t low = from.le<std::uint16_t>(), distance = low | std::uint32_t{from.le<std::uint8_t>()} << 16;
   const float greatest = distance == far_below_one ? from.le<float>() : std::bit_cast<float>(bits_of_one - distance);
-  if (!(greatest >= 0 && greatest <= 1)) from.fail("a list has an impossible greatest impact");
+  if (!(greatest >= 0 && greatest <= 1)) from.fail("a list has an impossible maximum impact");
   return greatest;
 }
 

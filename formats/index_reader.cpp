@@ -46,11 +46,11 @@ IndexReader::IndexReader(ContainerReader container) try
   if (manifest_.shard &&
       (manifest_.statistics.documents >= end_docid || manifest_.documents > manifest_.statistics.documents ||
        manifest_.docid_base > manifest_.statistics.documents - manifest_.documents))
-    container_.fail("manifest", "is that of a shard with more documents than the whole");
+    container_.fail("manifest", "describes a shard with more documents than the whole index");
   // Bounds and scores are valid only for parameters in these ranges.
   const Bm25Parameters& bm25 = manifest_.bm25;
   if (!(bm25.k1 >= 0 && bm25.k1 <= 1000 && bm25.b >= 0 && bm25.b <= 1))
-    container_.fail("manifest", "has impossible parameters of BM25");
+    container_.fail("manifest", "has impossible BM25 parameters");
   try {
     codec_ = &codec_named(manifest_.codec);
     check_codec_options(manifest_.codec_options);
@@ -108,7 +108,7 @@ void IndexReader::check_document_scores() const {
       if (!(rank >= 0 && rank <= 1)) container_.fail("pagerank", "has values outside of [0, 1]");
     for (std::size_t docid = 0; docid < global_scores_.size(); ++docid)
       if (!(global_scores_[docid] >= 0) || (docid > 0 && global_scores_[docid] > global_scores_[docid - 1]))
-        container_.fail("global_scores", "increase");
+        container_.fail("global_scores", "its values increase");
   });
 }
 
@@ -117,7 +117,7 @@ void IndexReader::open_impacts() {
   if (bits == 0) return;
   const float top = manifest_.quantize_top;
   if (bits < min_quantize_bits || bits > max_quantize_bits || !(top >= 0) || !std::isfinite(top))
-    container_.fail("manifest", "has impossible parameters of quantized impacts");
+    container_.fail("manifest", "has impossible settings for quantized impacts");
   impacts_ = container_.array<std::uint32_t>("impacts");
   if (impacts_.size_bytes() < over_read_bytes) container_.fail("impacts", "is too small");
   impact_start_ = array_of<std::uint64_t>(container_, "impact_start", manifest_.long_lists());
@@ -186,7 +186,7 @@ PostingList IndexReader::read_list(ByteReader& reader, const ListHead& head) con
     reader.fail("a list reaches past the block rows");
   list.kth_impact = read_ranked_impacts(reader, list.df);
   list.max_impact = list.kth_impact[0];
-  if (!reader.done()) reader.fail("a list has bytes after its end");
+  if (!reader.done()) reader.fail("a list has trailing bytes");
   list.first_word = head.place.word;
   list.first_row = head.place.row;
   list.words = postings_.subspan(head.place.word, head.words);

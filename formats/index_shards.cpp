@@ -30,13 +30,14 @@ void check_shard(const std::vector<IndexReader>& shards, std::size_t i, std::uin
   const ShardManifest &shard = *index.manifest().shard, &first_shard = *first.manifest().shard;
   if (shard.order_hash != first_shard.order_hash || shard.statistics_hash != first_shard.statistics_hash ||
       shard.count != first_shard.count)
-    throw InvalidArgument(fmt::format("{}: is a shard of a different order, or with different statistics, than {}",
-                                      index.name(), first.name()));
+    throw InvalidArgument(fmt::format(
+        "{}: comes from a different order or uses different statistics than {}; cut all shards from one order",
+        index.name(), first.name()));
   if (i > 0 && shard.number == shards[i - 1].manifest().shard->number)
-    throw InvalidArgument(
-        fmt::format("{}: is shard {} of {}, as is {}", index.name(), shard.number, shard.count, shards[i - 1].name()));
+    throw InvalidArgument(fmt::format("{}: is shard {} of {}, as is {}; name each shard once", index.name(),
+                                      shard.number, shard.count, shards[i - 1].name()));
   if (shard.number != i + 1)
-    throw InvalidArgument(fmt::format("shard {} of {} is missing; give all", i + 1, shard.count));
+    throw InvalidArgument(fmt::format("shard {} of {} is missing; name all shards", i + 1, shard.count));
   if (shared_part(index.manifest()) != shared_part(first.manifest()))
     throw InvalidArgument(fmt::format("{}: was built with different options than {}; compare them with quern inspect",
                                       index.name(), first.name()));
@@ -54,7 +55,7 @@ IndexShards::IndexShards(std::vector<IndexReader> indexes) : shards_(std::move(i
   if (shards_.size() == 1 && (!only || only->count != 1)) return;
   for (const IndexReader& index : shards_)
     if (!index.manifest().shard)
-      throw InvalidArgument(index.name() + ": is no shard; build shards with " + option_name<"build shard">);
+      throw InvalidArgument(index.name() + ": is not a shard; build shards with " + option_name<"build shard">);
   std::sort(shards_.begin(), shards_.end(), [](const IndexReader& a, const IndexReader& b) {
     return a.manifest().shard->number < b.manifest().shard->number;
   });
@@ -66,7 +67,7 @@ IndexShards::IndexShards(std::vector<IndexReader> indexes) : shards_(std::move(i
   const IndexReader& first = shards_.front();
   if (shards_.size() != first.manifest().shard->count)
     throw InvalidArgument(
-        fmt::format("shard {} of {} is missing; give all", shards_.size() + 1, first.manifest().shard->count));
+        fmt::format("shard {} of {} is missing; name all shards", shards_.size() + 1, first.manifest().shard->count));
   if (documents != first.manifest().statistics.documents)
     throw InvalidArgument(fmt::format("{}: the shards have {} documents, but their statistics have {}", first.name(),
                                       documents, first.manifest().statistics.documents));
@@ -101,9 +102,8 @@ StatisticsBeside StatisticsBeside::open(const IndexReader& shard) {
     const std::string path = statistics_path(shard.name());
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored))
-      throw InvalidArgument(
-          fmt::format("{}: there is no file {} beside it, which scores with PageRank need; build the shard again",
-                      shard.name(), statistics_member));
+      throw InvalidArgument(fmt::format("{}: no file {} next to it, which PageRank scores need; build the shard again",
+                                        shard.name(), statistics_member));
     StatisticsReader statistics = StatisticsReader::open(path);
     if (hash_text(statistics.container().content_hash()) !=
         shard.manifest().shard.value_or(ShardManifest()).statistics_hash)

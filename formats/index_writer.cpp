@@ -24,7 +24,7 @@ std::uint16_t quantize_down(float impact) {
 
 std::uint64_t docno_hash(std::string_view docno) { return xxh3(as_bytes(docno)); }
 
-void fail_for_long_list() { throw InvalidArgument("a posting list of more than 16 GiB; split the corpus into shards"); }
+void fail_for_long_list() { throw InvalidArgument("a posting list exceeds 16 GiB; split the corpus into shards"); }
 
 struct IndexWriting::State {
   State(File& file, const std::string& tmp_folder, bool impacts)

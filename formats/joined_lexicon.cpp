@@ -78,7 +78,8 @@ void JoinedLexicon::join(std::span<const Source> sources, const std::string& tmp
   while (merge.next()) {
     if (merge.is_new_term()) {
       end_term();
-      if (++terms_ >= end_docid) throw InvalidArgument("the collections have more than 2^32 - 2 terms in all");
+      if (++terms_ >= end_docid)
+        throw InvalidArgument("the collections together have more than 2^32 - 2 terms; split the corpus into shards");
       term = merge.term();
       counts = {};
     }

@@ -72,8 +72,8 @@ struct PagerankOrigin {
 enum class PagerankScale { rank, log, linear };
 inline constexpr NamedValue<PagerankScale> pagerank_scales[] = {
     {"rank", PagerankScale::rank, "the share of documents with a PageRank up to this one"},
-    {"log", PagerankScale::log, "its logarithm, from the smallest (0) to the greatest (1)"},
-    {"linear", PagerankScale::linear, "divided by the greatest"},
+    {"log", PagerankScale::log, "its logarithm, scaled from the smallest (0) to the largest (1)"},
+    {"linear", PagerankScale::linear, "PageRank divided by the maximum"},
 };
 
 /// Settings of query-independent scores: PageRank as used in scores, and global scores. Stored in the manifests of

@@ -102,7 +102,7 @@ DocumentOrder OrderReader::load() const {
     }
     for (std::size_t i = 0; i < order.global_scores.size(); ++i)
       if (!(order.global_scores[i] >= 0) || (i > 0 && order.global_scores[i] > order.global_scores[i - 1]))
-        container_.fail("global_scores", "increase");
+        container_.fail("global_scores", "its values increase");
     for (const float rank : order.pagerank)
       if (!(rank >= 0 && rank <= 1)) container_.fail("pagerank", "has values outside of [0, 1]");
     return order;

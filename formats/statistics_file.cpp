@@ -147,8 +147,8 @@ void StatisticsReader::check_splits(std::vector<CollectionSplit> collections,
     return missing.size();
   };
   throw InvalidArgument(fmt::format(
-      "{}: are statistics of other collections than {}: {} of its {} splits are not among these, and {} of these are "
-      "not among its splits; give all splits, or create statistics with: quern statistics COLLECTION... -o STATISTICS",
+      "{}: was made from different collections than {}: {} of its {} splits were not given, and {} of the given splits "
+      "are not in it; name all splits, or create statistics with: quern statistics COLLECTION... -o STATISTICS",
       name(), collections_name, lacking(splits_, collections), splits_.size(), lacking(collections, splits_)));
 }
 

@@ -83,7 +83,7 @@ const Spool& DictionaryWriter::finish() {
 
 bool DictionaryBlock::next(DictionaryEntry& entry) {
   if (left_ == 0) {
-    if (!reader_.done()) reader_.fail("a block has bytes after its last term");
+    if (!reader_.done()) reader_.fail("a block has trailing bytes after its last term");
     return false;
   }
   --left_;
@@ -103,7 +103,7 @@ TermDictionary::TermDictionary(const ContainerReader& container, std::string_vie
   offsets_ = container.array<std::uint64_t>(offsets_name);
   container.check_count(container.find(offsets_name), blocks_of(num_terms) + 1, sizeof(std::uint64_t));
   if (offsets_.front() != 0 || offsets_.back() != bytes_.size())
-    container.fail(name, "its block offsets do not fit it");
+    container.fail(name, "its block offsets do not match its contents");
   make_guides();
 }
 
@@ -175,7 +175,8 @@ void DictionaryScan::read_piece() {
                             {reinterpret_cast<std::uint8_t*>(piece_offsets_.data() + known),
                              (piece_offsets_.size() - known) * sizeof(std::uint64_t)});
   check_offsets(container_, bytes_.name, piece_offsets_, bytes_.size);
-  if (next_block_ == 0 && piece_offsets_.front() != 0) container_.fail(bytes_.name, "its block offsets do not fit it");
+  if (next_block_ == 0 && piece_offsets_.front() != 0)
+    container_.fail(bytes_.name, "its block offsets do not match its contents");
   const std::size_t kept = piece_.size();
   piece_.resize(piece_offsets_.back() - piece_offsets_.front());
   container_.file().read_at(bytes_.offset + piece_offsets_.front() + kept, std::span(piece_).subspan(kept));
@@ -199,7 +200,7 @@ bool DictionaryScan::next(DictionaryEntry& entry) {
     if (next_block_ < num_blocks_ && blocks_left() < std::max<std::uint64_t>(1, blocks_at_once_ / 2)) read_piece();
     if (blocks_left() == 0) {
       if (!piece_offsets_.empty() && piece_offsets_.back() != bytes_.size)
-        container_.fail(bytes_.name, "its block offsets do not fit it");
+        container_.fail(bytes_.name, "its block offsets do not match its contents");
       return false;
     }
     const std::uint64_t number = next_block_ - blocks_left();

@@ -177,7 +177,7 @@ struct TermCounts {
     TermCounts counts;
     counts.df = reader.varint();
     counts.cf = reader.varint();
-    if (!reader.done()) reader.fail("a term has bytes after its counts");
+    if (!reader.done()) reader.fail("a term has trailing bytes after its counts");
     return counts;
   }
 };

@@ -38,7 +38,7 @@ TextsReader TextsReader::open_beside(const IndexReader& index) {
     const std::string path = texts_path(index.name());
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored))
-      throw InvalidArgument(fmt::format("{}: there is no file {} beside it; build the index with {}", index.name(),
+      throw InvalidArgument(fmt::format("{}: no file {} next to it; build the index again with {}", index.name(),
                                         texts_member, option_name<"store-text">));
     TextsReader texts = open(path);
     texts.check_belongs_to(index);
@@ -129,7 +129,7 @@ void TextsReader::read(docid_t docid, TextBuffers& buffers, const std::function<
       load(begin, buffers);
       return visit(in_group(begin, next - first, docid - first, buffers));
     }
-    if (next - first != 1) fail_at(begin, "holds a part of a document, and others");
+    if (next - first != 1) fail_at(begin, "holds part of a document together with others");
     for (std::uint64_t i = begin; i < end; ++i) {
       load(i, buffers);
       visit(as_text(buffers.raw));
@@ -151,7 +151,7 @@ std::uint64_t TextsReader::verify_frame(std::uint64_t i, TextBuffers& buffers) c
   if (next.first_document < at.first_document) fail_at(i, "is not in the order of documents");
   const docid_t documents = next.first_document - at.first_document;
   const bool is_last_part = i > 0 && frame(i - 1).first_document == at.first_document;
-  if (is_last_part && documents > 1) fail_at(i, "holds a part of a document, and others");
+  if (is_last_part && documents > 1) fail_at(i, "holds part of a document together with others");
   if (documents == 0 && at.raw_bytes < min_text_part_bytes) fail_at(i, "is too small for a text that continues");
   load(i, buffers);
   if (documents <= 1) return buffers.raw.size();

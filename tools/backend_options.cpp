@@ -8,13 +8,13 @@ namespace quern::tools {
 
 void add_sharing_options(CLI::App& command, SharingArguments& arguments) {
   add_name_option(command, "--schedule", arguments.schedule, all_schedule_policies(),
-                  with_choices("With --device both, who answers which query:", all_schedule_policies()))
+                  with_choices("With --device both, how queries are assigned:", all_schedule_policies()))
       ->capture_default_str();
   add_deadline_option(command, arguments.deadline_ms);
   command
-      .add_option("--costs", arguments.costs,
-                  "With --device both, predict how long queries take by the functions that quern bench cost wrote "
-                  "(default: built in)")
+      .add_option(
+          "--costs", arguments.costs,
+          "With --device both, predict query times with the functions written by quern bench cost (default: built in)")
       ->type_name("FILE");
 }
 
@@ -47,22 +47,22 @@ BackendOptions backend_options(QueryDevice device, const GpuOptions& gpu, const 
 
 void add_deadline_option(CLI::App& command, double& deadline_ms) {
   add_number_option(command, "--deadline", deadline_ms, "MS",
-                    "Time from arrival to answer that is not to be exceeded, in milliseconds; 0: none", 0.0, 1e9);
+                    "Deadline per query from arrival to answer, in milliseconds; 0: none", 0.0, 1e9);
 }
 
 void add_gpu_batches_option(CLI::App& command, ScheduleOptions& options) {
   add_number_option(command, "--gpu-batches", options.gpu_batches, "N",
-                    "Batches that a GPU is given at a time; with 3, one is made while another runs and a third has its "
-                    "answers taken",
+                    "Batches that a GPU is given at a time; with 3, one is prepared while another runs and results of "
+                    "a third are collected",
                     1u, 16u);
 }
 
 void add_policy_options(CLI::App& command, ScheduleOptions& options) {
   add_number_option(command, "--max-blocks", options.max_blocks, "N",
-                    "For lbd: blocks of queries that go to GPUs, at most");
-  add_number_option(command, "--gpu-share", options.gpu_share, "X", "For share: what GPUs take of the predicted costs",
+                    "For lbd: maximum blocks of a query that goes to a GPU");
+  add_number_option(command, "--gpu-share", options.gpu_share, "X", "For share: the GPUs' share of the predicted costs",
                     0.0, 1.0);
-  add_number_option(command, "--seed", options.seed, "N", "Seed of sd, and of arrivals that are random");
+  add_number_option(command, "--seed", options.seed, "N", "Seed of sd, and of random arrivals");
 }
 
 }  // namespace quern::tools

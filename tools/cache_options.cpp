@@ -83,7 +83,7 @@ CLI::Validator max_admission_validator() {
   return {[](std::string& text) -> std::string {
             double share = 0;
             if (read_number(text, share) && share > 0 && share <= 1) return {};
-            return fmt::format("'{}' is not a number above 0, and at most 1", text);
+            return fmt::format("'{}' is not a number greater than 0 and at most 1", text);
           },
           ""};
 }

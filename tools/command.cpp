@@ -54,19 +54,19 @@ Value setting(const po::variables_map& values, const char* name, const Value& gi
 }  // namespace
 
 void add_index_argument(CLI::App& command, std::string& path) {
-  command.add_option("INDEX", path, "The index: what quern index, build, import or synth wrote")
+  command.add_option("INDEX", path, "The index, as written by quern index, build, import or synth")
       ->type_name("")
       ->required();
 }
 
 void add_collection_argument(CLI::App& command, std::string& path) {
-  command.add_option("COLLECTION", path, "The collection: what quern parse wrote")->type_name("")->required();
+  command.add_option("COLLECTION", path, "The collection, as written by quern parse")->type_name("")->required();
 }
 
 void add_collections_argument(CLI::App& command, std::vector<std::string>& paths) {
   command
       .add_option("COLLECTION", paths,
-                  "The collection: what quern parse wrote; or those of all splits of a corpus, in their order")
+                  "The collection, as written by quern parse; or the collections of all splits of a corpus, in order")
       ->type_name("")
       ->required();
 }
@@ -74,7 +74,7 @@ void add_collections_argument(CLI::App& command, std::vector<std::string>& paths
 void add_common_options(CLI::App& command, CommonOptions& options) {
   add_number_option(command, "-j,--threads", options.threads, "N", "Number of threads (default: all cores)", 1u,
                     max_threads);
-  command.add_flag("--quiet", options.quiet, "Print no progress and no remarks");
+  command.add_flag("--quiet", options.quiet, "Print no progress or notes");
 }
 
 void add_resource_options(CLI::App& command, CommonOptions& options) {
@@ -103,7 +103,7 @@ void add_answer_options(CLI::App& command, CommonOptions& options, std::string& 
       command.add_option("-o,--output", output, "Write to a file instead of standard output")->type_name("FILE"));
   command.add_flag("--force", options.force, "Overwrite existing output");
   mark_output(
-      command.add_option("--stats", stats, "Write times and counts to a file as JSON; it replaces an existing file")
+      command.add_option("--stats", stats, "Write times and counts to a file as JSON, replacing any existing file")
           ->type_name("FILE"));
 }
 

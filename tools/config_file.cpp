@@ -49,7 +49,7 @@ std::string read_text(const std::string& path) {
   const File file = File::open_regular(path);
   if (file.size() > max_bytes)
     throw InvalidArgument(
-        fmt::format("{}: has {}, more than any configuration; is it the right file?", path, size_text(file.size())));
+        fmt::format("{}: is {}, too large for a configuration; is it the right file?", path, size_text(file.size())));
   Bytes bytes(file.size());
   file.read_at(0, bytes);
   return std::string(as_text(bytes));
@@ -63,8 +63,8 @@ void refuse_sections(const std::string& path, const std::string& text) {
     const std::size_t from = line.find_first_not_of(" \t");
     if (from != line.npos && line[from] == '[')
       throw usage_error(
-          fmt::format("{}: line {}: '{}' begins a section, which these files do not have; leave it out, "
-                      "and write lines such as: codec = rice",
+          fmt::format("{}: line {}: '{}' begins a section, which these files do not have; remove it, and write lines "
+                      "such as: codec = rice",
                       path, number, line.substr(from, line.find_last_not_of(" \t\r") + 1 - from)));
   }
 }

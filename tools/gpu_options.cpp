@@ -33,15 +33,15 @@ void add_partitions_option(CLI::App& command, gpu::StrategyOptions& options) {
 
 void add_list_options(CLI::App& command, gpu::ListRetention& retention, gpu::ListTransfers& transfers) {
   add_value_option(command, "--cache", retention, gpu::list_retentions,
-                   with_choices("Lists that are in GPU memory besides the plan's:", gpu::list_retentions));
+                   with_choices("Which lists to keep in GPU memory besides the plan's:", gpu::list_retentions));
   add_value_option(command, "--transfers", transfers, gpu::list_transfers,
-                   with_choices("How lists come to a GPU that does not keep them:", gpu::list_transfers));
+                   with_choices("How lists that a GPU does not keep are transferred to it:", gpu::list_transfers));
 }
 
 void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments) {
   command
       .add_option("--gpu-memory", arguments.limit,
-                  std::string(gpu_memory_help) + " (default: what is free, less a margin)")
+                  std::string(gpu_memory_help) + " (default: the free memory, less a margin)")
       ->type_name("SIZE|P%")
       ->check(budget_validator());
   command.add_option("--plan", arguments.plan, std::string(plan_help))->type_name("FILE");
@@ -49,8 +49,8 @@ void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments) {
 
 void add_tails_option(CLI::App& command, GpuMemoryArguments& arguments) {
   add_value_option(command, "--tails", arguments.tails, gpu::list_tails,
-                   with_choices("What becomes of a list's rest where GPU memory has only the part that the plan keeps, "
-                                "in queries by and:",
+                   with_choices("For `and` queries: what to do with the rest of a list when GPU memory holds only the "
+                                "part that the plan keeps:",
                                 gpu::list_tails));
 }
 
@@ -103,7 +103,7 @@ std::string_view device_name(bool on_gpu) {
 
 void add_strategy_options(CLI::App& command, std::string& strategy, gpu::StrategyOptions& options) {
   add_name_option(command, "--strategy", strategy, gpu::all_strategies(),
-                  "How a GPU finds the results, which don't depend on it:" + gpu::strategies_help())
+                  "How a GPU finds the results; every strategy gives the same results:" + gpu::strategies_help())
       ->capture_default_str();
   add_partitions_option(command, options);
 }
@@ -136,8 +136,8 @@ void check_filters(const std::string& strategy, QueryDevice device) {
 }
 
 void add_gpu_option(CLI::App& command, unsigned& gpu) {
-  add_number_option(command, "--gpu", gpu, "N",
-                    "Number of the (first) GPU, counted from 0 in the list of quern --version", 0u, gpu::max_gpus);
+  add_number_option(command, "--gpu", gpu, "N", "Index of the (first) GPU, as listed by quern --version, from 0", 0u,
+                    gpu::max_gpus);
 }
 
 CLI::Validator gpus_validator() {
@@ -148,7 +148,7 @@ CLI::Validator gpus_validator() {
     }
     unsigned gpus = 0;
     const bool is_number = read_number(number, gpus) && gpus >= 1 && gpus < 1000;
-    return is_number ? std::string() : "'" + number + "' is neither a number of GPUs from 1 on nor all";
+    return is_number ? std::string() : "'" + number + "' is neither a number of GPUs (at least 1) nor all";
   };
   return CLI::Validator(check, "");
 }

@@ -56,12 +56,10 @@ void add_list_options(CLI::App& command, gpu::ListRetention& retention, gpu::Lis
 
 /// What --gpu-memory and --plan mean.
 inline constexpr std::string_view gpu_memory_help =
-    "GPU memory that may be taken: a size, of all that queries need there, or a percentage of the coded lists, which "
-    "is "
-    "what lists may take while the rest comes on top. If the index does not fit, lists are copied when batches need "
-    "them";
+    "GPU memory limit: a size for everything that queries need there, or a percentage of the coded lists for the lists "
+    "alone (other data is extra). If the index does not fit, lists are copied as batches need them";
 inline constexpr std::string_view plan_help =
-    "What quern plan wrote for this index: the parts of lists that stay in GPU memory if the index does not fit";
+    "A plan from quern plan for this index: which parts of lists stay in GPU memory if the index does not fit";
 
 /// --tails, for commands whose queries have scores.
 void add_tails_option(CLI::App& command, GpuMemoryArguments& arguments);

@@ -52,7 +52,7 @@ int report_failure(const std::string& text) {
 }
 
 int report_memory_failure() {
-  return report_failure("memory ran out; give a smaller --memory or fewer --threads, or close other programs");
+  return report_failure("out of memory; lower --memory or --threads, or close other programs");
 }
 
 int report_usage(const CLI::App& program, const CLI::ParseError& error) {
@@ -139,6 +139,6 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     return report_failure(error.what());
   } catch (...) {
-    return report_failure("an error of unknown kind; please report it");
+    return report_failure("unknown error; please report it");
   }
 }

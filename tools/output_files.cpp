@@ -78,7 +78,7 @@ void refuse_standard_output(const NamedFile& file) {
   struct stat status;
   if (::fstat(STDOUT_FILENO, &status) != 0 || S_ISCHR(status.st_mode)) return;
   if (file.identities.front() == identity_of(status))
-    throw usage_error(fmt::format("{} {}: is standard output; leave {} out, or choose another name", file.option,
+    throw usage_error(fmt::format("{} {}: is also standard output; omit {}, or choose another name", file.option,
                                   file.path, file.option));
 }
 

@@ -37,7 +37,7 @@ const int bus_error = SIGRTMIN;
                          ? std::string(
                                "quern: error: an input file became shorter, or can't be read any more, while "
                                "it was in use; run the command again")
-                         : fmt::format("\nquern: ended by SIG{}", ::sigabbrev_np(signal));
+                         : fmt::format("\nquern: terminated by SIG{}", ::sigabbrev_np(signal));
   const char* separator = "; not written: ";
   for (const std::string& name : discard_unfinished_outputs()) {
     text += separator + name;
@@ -64,10 +64,9 @@ std::thread start_thread(Work&& work) {
   try {
     return std::thread(std::forward<Work>(work));
   } catch (const std::system_error& error) {
-    throw IoError(
-        fmt::format("can't start a thread: {}; take fewer with -j, end other programs, or raise the limit of "
-                    "processes (ulimit -u)",
-                    error.what()));
+    throw IoError(fmt::format(
+        "can't start a thread: {}; use fewer with -j, close other programs, or raise the process limit (ulimit -u)",
+        error.what()));
   }
 }
 

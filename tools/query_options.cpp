@@ -28,8 +28,8 @@ void add_query_source_options(CLI::App& command, QuerySource& source, QueryKinds
   if (kinds != QueryKinds::text_and_vectors) return;
   command
       .add_option("--query-scale", source.query_scale,
-                  "With --queries-format vector, multiply weights by X and round them, for scores that are integers "
-                  "(default: they must be whole)")
+                  "With --queries-format vector, multiply weights by X and round them, to get integer scores (default: "
+                  "weights must be whole numbers)")
       ->type_name("X")
       ->check(range_validator(min_query_weight, max_query_weight));
 }
@@ -184,8 +184,7 @@ ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexRea
   if (arguments.alpha && arguments.scorer != Scorer::bm25_pagerank)
     throw CLI::ValidationError("--alpha", "needs --scorer bm25+pagerank");
   if (arguments.names_scores && arguments.scores == Scores::exact && index.manifest().impacts)
-    throw CLI::ValidationError("--scores",
-                               "exact: this index has given impacts, whose sums are integers; leave it out");
+    throw CLI::ValidationError("--scores", "exact: this index has given impacts, whose sums are integers; omit it");
   ScoringOptions options = scoring_of_index(index, {arguments.k1, arguments.b, arguments.alpha});
   options.idf = arguments.idf;
   options.scores = arguments.scores;
@@ -209,12 +208,12 @@ void QueryRemarks::look_at(std::string_view query) {
   const auto say_once = [&](bool is_there, bool& said, const char* what) {
     if (!is_there || said) return;
     said = true;
-    say(options_, fmt::format("quern: note: {}, as in: {}", what, query));
+    say(options_, fmt::format("quern: note: {}, for example in: {}", what, query));
   };
   say_once(syntax.phrase, said_.phrase, "words in quotation marks are not read as a phrase, but one by one");
   say_once(syntax.operators, said_.operators, "AND, OR and NOT are read as words; --algorithm says what must match");
   say_once(syntax.field, said_.field, "the field's name in NAME:WORD is read as a word");
-  say_once(syntax.marks, said_.marks, "the signs + - * ~ ^ beside a word have no meaning");
+  say_once(syntax.marks, said_.marks, "the characters + - * ~ ^ next to a word are ignored");
 }
 
 void QueryRemarks::look_at_id(std::string_view id) {

@@ -28,11 +28,11 @@ QueryBudget query_budget(const QueryNeeds& needs, const IndexReader& index, cons
   const std::uint64_t needed = tables + results;
   if (needed > resources.memory_bytes - for_second_stage)
     throw InvalidArgument(fmt::format(
-        "{}: queries need {} of memory, {} for tables of its {} documents and {} for the {} best of a query on {}; "
+        "{}: queries need {} of memory, {} for tables of its {} documents and {} for the top {} of a query on {}; "
         "--memory allows {}{}: raise it, or lower {} or --threads",
         index.name(), size_text(needed), size_text(tables), documents, size_text(results), k,
         count_text(resources.threads, "thread"), size_text(resources.memory_bytes),
-        for_second_stage > 0 ? fmt::format(", of which {} are for the second stage", size_text(for_second_stage)) : "",
+        for_second_stage > 0 ? fmt::format(", of which {} is for the second stage", size_text(for_second_stage)) : "",
         has_second_stage ? "--rerank" : "-k"));
   std::uint64_t left = resources.memory_bytes - for_second_stage - needed;
   gpu_memory.take_pinned(needs.device, left);
@@ -115,7 +115,7 @@ DocumentSet listed_documents(const std::string& path, const IndexReader& index, 
   const auto source = ByteSource::open(path, resources);
   ListedDocuments listed = read_docno_list(*source, index, resources);
   if (listed.unknown > 0)
-    say(options, fmt::format("quern: {}: the index has none of {} of its {}, for example '{}'", source->name(),
+    say(options, fmt::format("quern: {}: {} of its {} are not in the index, for example '{}'", source->name(),
                              listed.unknown, count_text(listed.listed, "docno"), listed.first_unknown));
   return std::move(listed.documents);
 }
@@ -133,8 +133,8 @@ void add_filter_option(CLI::App& command, std::optional<std::string>& filter) {
   command
       .add_option(
           "--filter", filter,
-          "Only documents that pass: an expression such as 'lang=en and not url^=http://a.example/', over docno, "
-          "url and the fields that quern index --keep-fields kept; or @FILE, a list of docnos, one in a line")
+          "Only documents that pass: an expression such as 'lang=en and not url^=http://a.example/', over docno, url "
+          "and the fields kept by quern index --keep-fields; or @FILE, a list of docnos, one per line")
       ->type_name("FILTER");
 }
 
@@ -147,7 +147,7 @@ std::optional<DocumentSet> passing_documents(const std::optional<std::string>& f
   if (list == "-" && others.queries == "-")
     throw usage_error("--filter @- and queries can't both be read from standard input");
   if (is_list && WrittenFile(others.output).is(list))
-    throw usage_error(fmt::format("{} is the list of --filter and the output", list));
+    throw usage_error(fmt::format("{} is both the --filter list and the output", list));
   DocumentSet passing =
       is_list ? listed_documents(list, index, resources, options) : matching_documents(*filter, index, resources);
   if (passing.count() == 0) say(options, "quern: --filter: no document of the index passes");

@@ -14,9 +14,8 @@ void add_fields_option(CLI::App& command, std::vector<std::string>& names) {
   command
       .add_option(
           "--fields", names,
-          "Print these fields of results instead of title and URL, as json or text: title, url, fields that quern "
-          "index --keep-fields kept, and text, the part around the query's words of an index made with "
-          "--store-text")
+          "With json or text output, print these fields instead of title and URL: title, url, fields kept by quern "
+          "index --keep-fields, and text, a snippet around the query's words (for indexes built with --store-text)")
       ->type_name("NAME")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -27,7 +26,8 @@ ResultFields::Wanted ResultFields::wanted(const std::string& name, const IndexRe
   const auto kept = kept_.empty() ? std::nullopt : kept_.front().find(name);
   if (!kept)
     throw InvalidArgument(fmt::format(
-        "{}: has no field '{}', but title, url, text{}{}; quern index --keep-fields keeps fields of JSON objects",
+        "{}: no field '{}'; available: title, url, text{}{}; keep fields of JSON objects with quern index "
+        "--keep-fields",
         index.name(), name, kept_.empty() ? "" : ", ",
         kept_.empty() ? std::string() : fmt::format("{}", fmt::join(kept_.front().manifest().names, ", "))));
   return {name, kept};

@@ -75,8 +75,8 @@ std::vector<std::string> RunStatistics::lines(const QueryEngine& engine, unsigne
       times.p50_us, times.p99_us, counts_.postings_scored, counts_.postings, counts_.blocks_decoded, counts_.blocks)};
   if (hybrid_)
     lines.push_back(
-        fmt::format("{} on the CPU and {} on GPUs, of which {} and {} would take less time on the other if it were "
-                    "idle; GPUs were predicted to answer {} sooner alone; {} after the deadline",
+        fmt::format("{} on the CPU and {} on GPUs; {} and {} of these would have been faster on the other had it been "
+                    "idle; {} were predicted to be answered sooner by GPUs alone; {} missed the deadline",
                     count_text(hybrid_->on_cpu.queries(), "query", "queries"), hybrid_->on_gpu.queries(),
                     hybrid_->on_cpu.slower + hybrid_->on_cpu.taken_over, hybrid_->on_gpu.slower,
                     hybrid_->on_gpu.together, hybrid_->missed));

@@ -7,15 +7,14 @@ void SecondStageArguments::check(std::size_t k) const {
   if (!wanted() && is_set) throw usage_error("--rerank and --features need --ranker");
   if (!wanted() && gpu.is_set())
     throw usage_error("--gpu-options: ranker-memory, gpu-from and fast-math need --ranker");
-  if (wanted() && rerank < k)
-    throw usage_error(fmt::format("--rerank {} is fewer than the -k {} that are wanted", rerank, k));
+  if (wanted() && rerank < k) throw usage_error(fmt::format("--rerank {} is less than -k {}", rerank, k));
 }
 
 void add_second_stage_options(CLI::App& command, SecondStageArguments& arguments) {
   add_ranker_options(command, arguments.ranker);
   command
       .add_option("--rerank", arguments.rerank,
-                  "With --ranker: how many of the best documents of the query algorithm the model scores (at least -k)")
+                  "With --ranker: how many of the query algorithm's top documents the model scores (at least -k)")
       ->type_name("N")
       ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
       ->capture_default_str();

@@ -24,12 +24,11 @@ void add_features_option(CLI::App& command, std::string& features, const std::st
 CLI::Option* add_ranker_options(CLI::App& command, RankerArguments& arguments) {
   add_features_option(
       command, arguments.features,
-      "The list that quern features had when the model was trained: what the model's feature numbers mean");
+      "The --features list used when the model was trained, which gives its feature numbers their meaning");
   return command
-      .add_option(
-          "--ranker", arguments.ranker,
-          "Reorder the results by this learned model: a file of LightGBM, XGBoost or RankLib, or a description of "
-          "Quern's own")
+      .add_option("--ranker", arguments.ranker,
+                  "Reorder the results with this learned model: a LightGBM, XGBoost or RankLib file, or one of Quern's "
+                  "own descriptions")
       ->type_name("MODEL");
 }
 
@@ -45,7 +44,7 @@ Reranker make_reranker(const RankerArguments& arguments, const IndexReader& inde
 void add_run_options(CLI::App& command, RunArguments& arguments) {
   command.add_option("--run", arguments.run, "The run of the first stage, in TREC's format; - is standard input")
       ->type_name("FILE");
-  command.add_option("-q,--queries", arguments.topics, "The topics that it was made with, plain, gzip or zstd")
+  command.add_option("-q,--queries", arguments.topics, "The topics that it was produced with, plain, gzip or zstd")
       ->type_name("FILE");
   add_query_format_option(command, arguments.format, "Format of the topics");
 }
@@ -85,15 +84,15 @@ RunTopics read_run_topics(const RunArguments& arguments, const std::string& qrel
 void add_gpu_rerank_options(CLI::App& command, GpuRerankArguments& arguments) {
   command
       .add_option("--ranker-memory", arguments.ranker_memory,
-                  "Of a GPU's memory, the part for models (default: an eighth); with a larger model the CPU reranks")
+                  "GPU memory for models (default: an eighth); the CPU reranks with larger models")
       ->type_name("SIZE")
       ->check(size_validator());
-  add_number_option(command, "--gpu-from", arguments.fewest_documents, "N",
-                    "Fewest documents that a GPU reranks together; fewer are the CPU's (default: by the model's size)",
-                    1, std::numeric_limits<std::size_t>::max());
-  command.add_flag(
-      "--fast-math", arguments.fast_math,
-      "On a GPU, compute wide layers of networks by tensor cores: faster, but scores differ from the CPU's");
+  add_number_option(
+      command, "--gpu-from", arguments.fewest_documents, "N",
+      "Minimum documents that a GPU reranks together; the CPU reranks fewer (default: depends on the model's size)", 1,
+      std::numeric_limits<std::size_t>::max());
+  command.add_flag("--fast-math", arguments.fast_math,
+                   "On a GPU, compute wide network layers with tensor cores: faster, but scores differ from the CPU's");
 }
 
 std::unique_ptr<gpu::GpuReranker> make_gpu_reranker(const Reranker& on_cpu, QueryDevice device, unsigned gpu,

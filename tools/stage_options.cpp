@@ -42,7 +42,7 @@ std::optional<ImpactSettings> impact_settings(const ImpactArguments& arguments) 
 
 AnalyzerOptions analyzer_options(const AnalyzerArguments& arguments, bool impacts) {
   if (impacts && (arguments.stemmer != "none" || arguments.stopwords != "none"))
-    throw usage_error("--impacts takes terms as they are; leave out --stemmer and --stopwords");
+    throw usage_error("--impacts uses terms unchanged; omit --stemmer and --stopwords");
   return make_analyzer_options(arguments.stemmer, arguments.stopwords);
 }
 
@@ -56,7 +56,7 @@ CLI::Validator field_name_validator() {
           return static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == '#';
         });
         if (!name.empty() && !has_others && trim(name).size() == name.size()) return {};
-        return "a key must not be empty, begin or end with a space, or hold # or control characters";
+        return "a key must not be empty, begin or end with a space, or contain # or control characters";
       },
       "KEY");
 }
@@ -65,19 +65,19 @@ CLI::Validator field_name_validator() {
 void add_page_options(CLI::App& command, ParseArguments& arguments) {
   command
       .add_option("--languages", arguments.languages,
-                  "Of WARC and WET files, keep the pages whose main language is one of these, as their records or "
-                  "metadata say it, by its code of ISO 639-3, such as eng,deu; leave out those that say none")
+                  "In WARC and WET files, keep only pages whose main language, according to their records or metadata, "
+                  "is one of these ISO 639-3 codes, such as eng,deu; skip pages that state none")
       ->type_name("CODE")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Validator(
           [](const std::string& code) {
             return is_language_code(code) ? std::string()
-                                          : "'" + code + "' is not a code of ISO 639-3, such as eng or deu";
+                                          : "'" + code + "' is not an ISO 639-3 code such as eng or deu";
           },
           ""));
   command.add_flag("--drop-copies", arguments.drop_copies,
-                   "Of WARC and WET files, leave out pages whose payload, by its digest, an earlier one has");
+                   "In WARC and WET files, skip pages with the same payload digest as an earlier page");
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ void add_corpus_format_option(CLI::App& command, std::string& format) {
 }
 
 void add_max_document_option(CLI::App& command, std::string& max_document) {
-  command.add_option("--max-document", max_document, "Largest document to accept; a larger one counts as bad")
+  command.add_option("--max-document", max_document, "Largest document to accept; larger ones count as bad")
       ->type_name("SIZE")
       ->check(size_validator(1, CorpusOptions::largest_max_document))
       ->capture_default_str();
@@ -110,29 +110,29 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
   CLI::Option* files_from =
       command
           .add_option("--files-from", arguments.files_from,
-                      "Read the files or folders that this list names, a path on each line, in its order, instead of "
-                      "CORPUS; - for standard input; lines that begin with # are remarks")
+                      "Instead of CORPUS, read the files and folders listed in this file, one path per line, in that "
+                      "order; - for standard input; lines that begin with # are comments")
           ->type_name("FILE");
   require_one_of(command, corpus, files_from);
   command
       .add_option("--files-root", arguments.files_root,
-                  "The folder from which relative paths in the list are taken (default: the working folder)")
+                  "Folder that relative paths in the list start from (default: the current folder)")
       ->type_name("FOLDER")
       ->needs(files_from);
   const auto add_glob_option = [&](const char* name, std::vector<std::string>& globs, const char* help) {
     command.add_option(name, globs, help)->type_name("GLOB")->allow_extra_args(false);
   };
-  add_glob_option("--include", arguments.files.include,
-                  "Of folders, read only files whose path in the folder or name matches, such as '*.warc.gz'; may be "
-                  "repeated");
+  add_glob_option(
+      "--include", arguments.files.include,
+      "In folders, read only files whose name or path in the folder matches, such as '*.warc.gz'; may be repeated");
   add_glob_option("--exclude", arguments.files.exclude,
-                  "Of folders, leave out files and folders whose path in the folder or name matches; may be repeated");
+                  "In folders, skip files and folders whose name or path in the folder matches; may be repeated");
   add_corpus_format_option(command, arguments.format);
   for (const NamedField& field : named_fields)
     command
-        .add_option(fmt::format("--{}-field", field.name), arguments.field_names.*field.member,
-                    fmt::format("Key of JSON objects that has a document's {} (default: those that the format knows)",
-                                field.content))
+        .add_option(
+            fmt::format("--{}-field", field.name), arguments.field_names.*field.member,
+            fmt::format("Key of JSON objects that has a document's {} (default: the format's own keys)", field.content))
         ->type_name("KEY")
         ->check(field_name_validator());
   command
@@ -145,10 +145,9 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
       ->allow_extra_args(false);
   add_max_document_option(command, arguments.max_document);
   add_analyzer_options(command, arguments.analyzer);
-  add_impacts_option(
-      command, arguments.impacts.bits,
-      "The corpus gives the weights of terms, under the key vector (or --vector-field) of JSON objects: store "
-      "them as integers of N bits, which scores are sums of, and analyze no text");
+  add_impacts_option(command, arguments.impacts.bits,
+                     "The corpus contains term weights, under the key vector (or --vector-field) of JSON objects: "
+                     "store them as N-bit integers whose sums are the scores, and analyze no text");
   add_number_option(command, "--impact-scale", arguments.impacts.scale, "X",
                     "With --impacts, multiply weights by X and round them (default: they must be whole)",
                     min_impact_scale, max_impact_scale);
@@ -160,7 +159,7 @@ void add_parse_options(CLI::App& command, ParseArguments& arguments) {
       add_number_option(command, "--max-errors", arguments.max_errors, "N", "Bad documents to skip before giving up");
   command
       .add_flag("--skip-bad", arguments.skip_bad,
-                "Skip bad documents, however many; also damaged members of gzip files, and files of no known format")
+                "Skip bad documents, however many, as well as damaged gzip members and files of unknown format")
       ->excludes(max_errors);
   add_page_options(command, arguments);
 }
@@ -189,10 +188,9 @@ void refuse_overwritten_corpus(const ParseOptions& options, const std::string& o
   if (!written.exists()) return;
   const auto check = [&](const CorpusFile& file) {
     if ((options.list || file.found_in_folder) && written.is(file.path))
-      throw usage_error(
-          fmt::format("--output {}: would overwrite {}, a file of the corpus; choose another name, or "
-                      "leave the file out{}",
-                      output, file.path, options.list ? "" : " with --exclude"));
+      throw usage_error(fmt::format(
+          "--output {}: would overwrite {}, a file of the corpus; choose another name, or exclude the file{}", output,
+          file.path, options.list ? "" : " with --exclude"));
   };
   if (options.list) {
     for_each_corpus_file(*options.list, options.files, check);
@@ -205,12 +203,12 @@ void add_pagerank_options(CLI::App& command, PagerankArguments& arguments) {
   const std::string names = "; documents by docno or URL; plain, gzip or zstd";
   command
       .add_option("--pagerank", arguments.pagerank,
-                  "The documents' PageRank, for the order score and queries by bm25+pagerank (default: none, but links "
+                  "PageRank of the documents, for --order score and --scorer bm25+pagerank (default: none, but links "
                   "for the order score):\n"
                   "  links: computed from the pages' links\n"
                   "  none: the index has none\n"
                   "  a file: lines \"document score\"" +
-                      names + "; ./none if it is called none")
+                      names + " (write ./none for a file named none)")
       ->type_name("links|none|FILE");
   command
       .add_option("--links", arguments.links,
@@ -227,7 +225,7 @@ PagerankInput pagerank_input(const PagerankArguments& arguments, const std::vect
   }
   for (const OrderBy by : orders)
     if (input.from == PagerankFrom::nothing && order_method(by).needs_pagerank())
-      throw CLI::ValidationError("--pagerank", fmt::format("none: the order {} needs PageRank; take links, or a file",
+      throw CLI::ValidationError("--pagerank", fmt::format("none: the order {} needs PageRank; use links, or a file",
                                                            order_method(by).name()));
   return input;
 }
@@ -340,10 +338,10 @@ void say_report(const CommonOptions& options, const ParseReport& report) {
     say(options, fmt::format("quern: skipped {} more pipes, sockets or devices (--json lists the first hundred)",
                              report.num_passed_over - shown));
   if (report.other_language + report.no_language > 0)
-    say(options, fmt::format("quern: left out {} in other languages, and {} that say none",
+    say(options, fmt::format("quern: skipped {} in other languages, and {} that state none",
                              count_text(report.other_language, "page"), report.no_language));
   if (report.copies > 0)
-    say(options, fmt::format("quern: left out {} of earlier pages", count_text(report.copies, "copy", "copies")));
+    say(options, fmt::format("quern: skipped {} of earlier pages", count_text(report.copies, "copy", "copies")));
   if (report.duplicates > 0)
     say(options,
         fmt::format("quern: warning: {} with a docno that occurred before", count_text(report.duplicates, "document")));
@@ -431,17 +429,18 @@ CLI::Option* add_shard_option(CLI::App& command, std::string& shard, const std::
 }
 
 void add_shard_options(CLI::App& command, ShardArguments& arguments) {
-  CLI::Option* shard = add_shard_option(
-      command, arguments.shard, "Build the I-th of N shards of the order, which scores as an index of all does");
+  CLI::Option* shard =
+      add_shard_option(command, arguments.shard,
+                       "Build the I-th of N shards of the order, with the same scores as an index of all documents");
   CLI::Option* statistics = command
                                 .add_option("--statistics", arguments.statistics,
-                                            "With --shard: statistics of all collections, of quern statistics")
+                                            "With --shard: statistics of all collections, from quern statistics")
                                 ->type_name("FILE");
   shard->needs(statistics)->needs("--order");
   statistics->needs(shard);
   command
       .add_option("--scales", arguments.scales,
-                  "With --shard and --quantize: the scale of all collections, of quern statistics --scales")
+                  "With --shard and --quantize: the scale of all collections, from quern statistics --scales")
       ->type_name("FILE")
       ->needs(shard);
 }
@@ -489,9 +488,9 @@ bool some_have(std::span<const IndexPart> parts, std::string (*path)(const std::
 }  // namespace
 
 void add_forward_option(CLI::App& command, bool& forward) {
-  command.add_flag("--forward", forward,
-                   "Also write the documents' tokens by docID: what quern features, quern rerank and "
-                   "quern query --ranker read");
+  command.add_flag(
+      "--forward", forward,
+      "Also write the documents' tokens by docID, for quern features, quern rerank and quern query --ranker");
 }
 
 void add_to_json(const SidecarReports& reports, Json& json) {

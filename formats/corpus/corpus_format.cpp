@@ -22,11 +22,11 @@ struct UnreadableFormat {
 };
 constexpr UnreadableFormat unreadable_formats[] = {
     {"filedesc://", "an ARC file, which Quern can't read; convert it to WARC first"},
-    {"\x1f\x9d", "compressed by compress (.Z), which Quern can't read; unpack it first, for example with gzip -d"},
-    {"BZh", "compressed by bzip2, which Quern can't read; unpack it, or compress it with gzip or zstd instead"},
+    {"\x1f\x9d", "compressed with compress (.Z), which Quern can't read; unpack it first, for example with gzip -d"},
+    {"BZh", "compressed with bzip2, which Quern can't read; unpack it, or compress it with gzip or zstd instead"},
     {"\xfd"
      "7zXZ",
-     "compressed by xz, which Quern can't read; unpack it, or compress it with gzip or zstd instead"},
+     "compressed with xz, which Quern can't read; unpack it, or compress it with gzip or zstd instead"},
     {"PK\x03\x04", "a zip archive, which Quern can't read; unpack it first"},
 };
 
@@ -56,7 +56,7 @@ const CorpusFormat& detect_corpus_format(std::string_view head, const std::strin
       throw InvalidArgument(fmt::format("{} is {}", file_name, format.message));
   }
   throw InvalidArgument(
-      fmt::format("{}: unknown corpus format: it looks like none of {}; name its format with {}, or leave the file out",
+      fmt::format("{}: unknown corpus format: matches none of {}; name the format with {}, or exclude the file",
                   file_name, fmt::join(names_of(all_corpus_formats()), ", "), option_name<"format">));
 }
 

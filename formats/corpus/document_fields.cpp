@@ -154,8 +154,8 @@ void set_url(std::string_view url, RecordScratch& scratch, DocumentText& out) {
 bool keep_text(std::string_view name, std::string_view text, std::uint64_t size, DocumentText& out,
                ParsedRecord& problem) {
   if (size > max_kept_text_bytes) {
-    problem = bad_record("its field '" + std::string(name) + "' has " + std::to_string(size) + " bytes; " +
-                         std::to_string(max_kept_text_bytes) + " can be kept");
+    problem = bad_record("its field '" + std::string(name) + "' has " + std::to_string(size) + " bytes; the limit is " +
+                         std::to_string(max_kept_text_bytes));
     return false;
   }
   put_field_value(out.kept, {FieldValue::Kind::text, 0, text});
@@ -164,7 +164,7 @@ bool keep_text(std::string_view name, std::string_view text, std::uint64_t size,
 
 ParsedRecord not_a_kept_value(std::string_view name) {
   return bad_record("its field '" + std::string(name) +
-                    "' is an array or an object; strings, numbers and booleans can be kept");
+                    "' is an array or an object; only strings, numbers and booleans can be kept");
 }
 
 void for_each_repaired(PieceSource& text, RecordScratch& scratch, const std::function<void(std::string_view)>& visit) {
@@ -244,12 +244,13 @@ std::uint32_t DocumentWeights::whole_weight(std::string_view term, double weight
   if (!(weight > 0)) return refuse("weights can't be negative", false);
   const double scaled = settings_.scale ? std::max(1.0, std::floor(weight * *settings_.scale + 0.5)) : weight;
   if (scaled > settings_.max_weight())
-    return refuse(fmt::format("with {} {} the largest is {}; allow more bits, up to {}, or give a{} {}",
+    return refuse(fmt::format("the maximum with {} {} is {}; allow more bits (up to {}), or use a{} {}",
                               option_name<"impacts">, settings_.bits, settings_.max_weight(), max_quantize_bits,
                               settings_.scale ? " smaller" : "n", option_name<"impact-scale">),
                   true);
   if (scaled != std::floor(scaled))
-    return refuse(fmt::format("is not whole; give {} X to store weight * X, rounded", option_name<"impact-scale">),
+    return refuse(fmt::format("weights must be whole numbers; use {} X to store weight * X, rounded",
+                              option_name<"impact-scale">),
                   true);
   return static_cast<std::uint32_t>(scaled);
 }
@@ -288,7 +289,7 @@ bool DocumentWeights::has_repeated_term() {
 
 WeightsProblem DocumentWeights::finish() {
   if (!problem_.why.empty()) return problem_;
-  if (has_repeated_term()) return {"it gives a term two weights"};
+  if (has_repeated_term()) return {"it has two weights for one term"};
   if (sum_ > std::numeric_limits<std::uint32_t>::max()) return {"its weights add up to more than 2^32 - 1"};
   return {};
 }

@@ -141,7 +141,7 @@ class InflatedPieces final : public PieceSource {
     const std::size_t size = buffer_bytes - stream_.avail_out;
     size_ += size;
     if (size_ > max_bytes_) {
-      end("its content has more than " + size_text(max_bytes_) + " once decompressed; see " +
+      end("its content exceeds " + size_text(max_bytes_) + " after decompression; raise " +
           option_name<"max-document">);
       return 0;
     }
@@ -245,7 +245,7 @@ DecodedBody::DecodedBody(OpenPieces body, std::string_view encoding, std::uint64
     if (one == "x-gzip") one = "gzip";
     if (one.empty() || one == "identity" || one == "none") continue;
     if (one != "gzip" && one != "deflate") {
-      problem_ = "its content encoding '" + one + "' can't be undone";
+      problem_ = "its content encoding '" + one + "' is not supported";
       body = [] { return std::make_unique<ViewPieces>(""); };
       break;
     }

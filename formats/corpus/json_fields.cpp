@@ -46,7 +46,8 @@ JsonKeys::JsonKeys(const FieldNames& names, bool with_weights) {
   for (const JsonField field : all_fields) {
     const std::string name(name_of(field, names, with_weights));
     if (name.empty()) continue;
-    if (find(name)) throw InvalidArgument("'" + name + "' can't be the key of two fields; choose another key for one");
+    if (find(name))
+      throw InvalidArgument("'" + name + "' can't be the key of two fields; choose another key for one of them");
     keys_.push_back({name, field, 0});
   }
   for (const JsonField field : all_fields) {
@@ -64,9 +65,9 @@ void JsonKeys::keep(const std::vector<std::string>& names) {
                           std::to_string(max_kept_fields));
   for (const std::string& name : names) {
     if (!is_kept_name(name))
-      throw InvalidArgument("'" + name + "' can't be the name of a kept field: it has 1 to " +
+      throw InvalidArgument("'" + name + "' can't be the name of a kept field: names have 1 to " +
                             std::to_string(max_kept_name_bytes) +
-                            " letters, digits and _ - . and is not a filter word (and, or, not, in, has)");
+                            " letters, digits or _ - . and are not filter words (and, or, not, in, has)");
     if (find(name) || is_standard_field(name))
       throw InvalidArgument("'" + name + "' can't be kept: it is a standard field or the key of one");
     if (std::find(kept_.begin(), kept_.end(), name) != kept_.end())
@@ -108,9 +109,10 @@ void UnreadKeys::add(std::string_view name) {
 
 std::string UnreadKeys::remark(const JsonKeys& keys) const {
   if (count_ == 0) return {};
-  std::string remark = "it has no text under " + keys.names_of(JsonField::text, " or ") + ", and " + names_;
+  std::string remark = "it has no text under " + keys.names_of(JsonField::text, " or ") +
+                       (count_ == 1 ? "; the key " : "; the keys ") + names_;
   if (count_ > max_names) remark += " and " + std::to_string(count_ - max_names) + " more";
-  return remark + (count_ == 1 ? " is not read" : " are not read");
+  return remark + (count_ == 1 ? " is ignored" : " are ignored");
 }
 
 }  // namespace quern

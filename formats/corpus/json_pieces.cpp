@@ -125,7 +125,7 @@ class JsonDocument {
         read_member();
       } while (json_.next_member('{'));
     }
-    if (json_.peek() != JsonReader::end) throw JsonDamage("something follows it");
+    if (json_.peek() != JsonReader::end) throw JsonDamage("there is extra data after the object");
     return result();
   }
 
@@ -307,9 +307,9 @@ class JsonDocument {
     if (docno_.size > max_field_bytes) return docno_too_long(docno_.size);
     if (!set_docno(docno_.text, scratch_, out_, result)) return result;
     set_url(url_.text, scratch_, out_);
-    if (!is_title_text_) return bad_record("its title is not a text");
+    if (!is_title_text_) return bad_record("its title is not a string");
     if (!keep_fields(result)) return result;
-    if (!is_body_text_) return bad_record("its text is not a text");
+    if (!is_body_text_) return bad_record("its text is not a string");
     if (scratch_.impacts)
       return json_with_weights(has(JsonField::weights) ? weights_problem_ : json_without_weights(scratch_.json_keys),
                                out_);

@@ -192,7 +192,7 @@ std::string JsonReader::take_scalar() {
   while (has_bytes() && !ends_scalar(piece_.front())) {
     text += piece_.front();
     piece_.remove_prefix(1);
-    if (text.size() > max_scalar_bytes) throw JsonDamage("it has a number of more than 64K");
+    if (text.size() > max_scalar_bytes) throw JsonDamage("a number is longer than 64 KiB");
   }
   return text;
 }
@@ -205,7 +205,7 @@ std::string JsonReader::take_number() {
 void JsonReader::skip_scalar() {
   const std::string text = take_scalar();
   if (text == "true" || text == "false" || text == "null" || is_plain_number(text)) return;
-  if (!numbers_->number_text(text)) throw JsonDamage("a value can't be read");
+  if (!numbers_->number_text(text)) throw JsonDamage("a value is invalid");
 }
 
 void JsonReader::skip_key() {

@@ -77,12 +77,12 @@ class JsonRecordFinder : public RecordFinder {
     for (; at < window.size() && Separators::is_one(window[at]); ++at) {
       if (separators_.take(window[at]) || junk_reported_) continue;
       junk_reported_ = true;
-      return {Step::junk, at, at + 1, "a bracket or comma that belongs to no JSON object or array"};
+      return {Step::junk, at, at + 1, "a stray bracket or comma outside any JSON object or array"};
     }
     if (at == window.size()) return {Step::ran_out, at, 0, nullptr};
     if (window[at] != '{') {
       in_junk_ = true;
-      return {Step::junk, at, at, "no JSON object begins here"};
+      return {Step::junk, at, at, "no JSON object starts here"};
     }
     separators_.take_object();
     junk_reported_ = false;

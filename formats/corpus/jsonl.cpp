@@ -111,11 +111,11 @@ ParsedRecord read_fields(const Object& object, RecordScratch& scratch, DocumentT
     set_url(text, scratch, out);
   }
   if (find_value(object, keys, JsonField::title, value) && !append_strings(value, scratch, out.title)) {
-    return bad_record("its title is not a text");
+    return bad_record("its title is not a string");
   }
   if (!keep_fields(object, keys, out, result)) return result;
   const bool has_text = find_value(object, keys, JsonField::text, value);
-  if (has_text && !append_strings(value, scratch, out.body)) return bad_record("its text is not a text");
+  if (has_text && !append_strings(value, scratch, out.body)) return bad_record("its text is not a string");
   if (scratch.impacts) return json_with_weights(read_weights(object, scratch, out), out);
   if (!has_text) result.remark = remark_on_unread(object, keys);
   return result;

@@ -83,7 +83,7 @@ class TrecRecordFinder : public RecordFinder {
       } else if (is_doc_end(here)) {
         if (!in_record()) {
           in_tag_ = false;
-          return {Step::junk, at, at + max_mark_bytes, "</DOC> without its <DOC>: a record is damaged"};
+          return {Step::junk, at, at + max_mark_bytes, "</DOC> without a matching <DOC>: a record is damaged"};
         }
         if (ends_record(here.substr(max_mark_bytes))) return end_record(at + max_mark_bytes);
       } else if (!in_record() && here.substr(0, 4) == "<!--") {

@@ -42,7 +42,7 @@ class CiffReader {
     sink_.begin(counts_);
     for (std::uint64_t i = 0; i < counts_.lists; ++i) read_list();
     for (std::uint64_t i = 0; i < counts_.documents; ++i) read_document(i);
-    if (!in_.at_end()) in_.fail("continues after the last document of its header");
+    if (!in_.at_end()) in_.fail("continues after the last document that its header announces");
     sink_.end();
   }
 
@@ -51,13 +51,13 @@ class CiffReader {
   /// doesn't know the field.
   template <class Field>
   void message(std::uint64_t size, Field&& field) {
-    if (size > max_int64) in_.fail("a message that reaches past the file");
+    if (size > max_int64) in_.fail("a message extends past the end of the file");
     const std::uint64_t end = in_.position() + size;
     while (in_.position() < end) {
       const std::uint64_t key = in_.varint();
       if (!field(key)) skip(key, end);
     }
-    if (in_.position() != end) in_.fail("a field that reaches past its message");
+    if (in_.position() != end) in_.fail("a field extends past the end of its message");
   }
 
   void skip(std::uint64_t key, std::uint64_t end) {
@@ -72,22 +72,23 @@ class CiffReader {
       case Wire::length: {
         const std::uint64_t size = in_.varint();
         // The position may already be past the message's end.
-        if (in_.position() > end || size > end - in_.position()) in_.fail("a field that reaches past its message");
+        if (in_.position() > end || size > end - in_.position())
+          in_.fail("a field extends past the end of its message");
         return in_.skip(size);
       }
     }
-    in_.fail("not a field of protocol buffers; is it a CIFF file?");
+    in_.fail("invalid Protocol Buffers field; is this a CIFF file?");
   }
 
   /// A non-negative number.
   std::uint64_t number(std::uint64_t max_value) {
     const std::uint64_t value = in_.varint();
-    if (value > max_value) in_.fail("a number that is negative or too large");
+    if (value > max_value) in_.fail("a number is negative or too large");
     return value;
   }
 
   void read_header() {
-    if (in_.at_end()) in_.fail("is empty; is it a CIFF file?");
+    if (in_.at_end()) in_.fail("is empty; is this a CIFF file?");
     std::uint64_t version = 0;
     message(in_.varint(), [&](std::uint64_t key) {
       switch (key) {
@@ -172,7 +173,7 @@ class CiffReader {
       }
       return true;
     });
-    if (docid != expected) in_.fail(fmt::format("the document with docID {}, but {} is next", docid, expected));
+    if (docid != expected) in_.fail(fmt::format("found docID {} where docID {} was expected", docid, expected));
     sink_.add_document(docno_, static_cast<std::uint32_t>(length));
   }
 

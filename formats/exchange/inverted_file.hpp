@@ -42,9 +42,9 @@ class PostingCheck {
   explicit PostingCheck(std::uint64_t documents) : documents_(documents) {}
   void begin_list() { next_ = 0; }
   const char* wrong(std::uint64_t docid, std::uint64_t freq) {
-    if (docid < next_) return "docIDs that do not ascend";
-    if (docid >= documents_) return "a docID that no document has";
-    if (freq == 0 || freq > 0xffffffffu) return "a frequency that is not 1 to 2^32 - 1";
+    if (docid < next_) return "docIDs do not ascend";
+    if (docid >= documents_) return "a docID without a document";
+    if (freq == 0 || freq > 0xffffffffu) return "a frequency outside 1 to 2^32 - 1";
     next_ = docid + 1;
     return nullptr;
   }

@@ -215,7 +215,7 @@ class JsonQueries {
       number_id_ = simdjson::minify(id);
       text = number_id_;
     }
-    if (text.empty()) fail_at_line(name_, number, "its \"_id\" is neither text nor a whole number");
+    if (text.empty()) fail_at_line(name_, number, "its \"_id\" is neither a string nor an integer");
     return text;
   }
 
@@ -401,8 +401,7 @@ std::vector<QueryTerm> read_terms(const simdjson::dom::object& object, std::stri
     if (member.value.get_double().get(weight) != simdjson::SUCCESS)
       refuse(what, "the weight of the term " + quoted_start(member.key) + " is not a number");
     if (weight < 0)
-      refuse(what,
-             fmt::format("the term {} has the negative weight {}; leave it out", quoted_start(member.key), weight));
+      refuse(what, fmt::format("the term {} has the negative weight {}; remove it", quoted_start(member.key), weight));
     terms.push_back({std::string(member.key), weight});
   }
   refuse_repeated(terms, what);

@@ -172,7 +172,7 @@ class TopicReader {
   void finish_topic() {
     if (!inside_) return;
     inside_ = false;
-    if (id_.empty()) fail("has no number; give it one in <" + std::string(markup_.id_tag) + ">");
+    if (id_.empty()) fail("has no number; add one in <" + std::string(markup_.id_tag) + ">");
     const auto field = std::find_if(fields_.begin(), fields_.end(), [](const auto& text) { return text.has_value(); });
     visit_(id_, field == fields_.end() ? std::string_view() : **field);
   }

@@ -106,8 +106,8 @@ class LightgbmJsonReader : public JsonEvents {
   RankerModel finish() {
     check_lightgbm_head(head_, name_);
     if (greatest_feature_ >= head_.features)
-      throw CorruptFile(
-          fmt::format("{}: trees have feature {}; there are {}", name_, greatest_feature_, head_.features));
+      throw CorruptFile(fmt::format("{}: trees use feature {}, but there are only {} features", name_,
+                                    greatest_feature_, head_.features));
     if (!head_.names.empty()) trees_.features().rename(head_.names);
     return finish_lightgbm(trees_, head_, lightgbm_json_format().name);
   }

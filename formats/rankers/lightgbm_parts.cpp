@@ -201,7 +201,7 @@ class LightgbmReader {
       trees_.fail("a split's categories are outside of cat_boundaries and cat_threshold");
     for (std::uint64_t word = ends[at]; word < ends[at + 1]; ++word)
       categories_ += static_cast<unsigned>(std::popcount(tree_.category_bits[word]));
-    if (categories_ > max_categories) trees_.fail("the splits so far have more than 268,435,456 categories together");
+    if (categories_ > max_categories) trees_.fail("the splits so far have a total of more than 268,435,456 categories");
     std::vector<std::uint32_t> found;
     for (std::uint64_t word = ends[at]; word < ends[at + 1]; ++word) {
       for (std::uint32_t bit = 0; bit < 32; ++bit)
@@ -221,7 +221,7 @@ class LightgbmReader {
   void set_split(LooseTree::Node& node, std::size_t split) {
     const std::uint64_t index = tree_.features[split];
     if (index >= head_.features)
-      trees_.fail(fmt::format("node {} has feature {}; there are {}", split, index, head_.features));
+      trees_.fail(fmt::format("node {} uses feature {}, but there are only {} features", split, index, head_.features));
     const std::uint32_t feature = trees_.features().by_index(index, head_.names, "Column_");
     const int decision = tree_.decisions.empty() ? 0 : tree_.decisions[split];
     const int missing = decision >> missing_shift & 3;

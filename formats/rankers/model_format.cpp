@@ -50,7 +50,7 @@ RankerModel parse_ranker(const ModelFile& file) {
       for (const UnreadModelForm& form : unread_model_forms)
         if (file.bytes.substr(0, form.magic.size()) == form.magic)
           throw InvalidArgument(fmt::format("{} is {}", file.name, form.message));
-      throw InvalidArgument(fmt::format("{}: unknown model format: it looks like none of {}", file.name,
+      throw InvalidArgument(fmt::format("{}: unknown model format: matches none of {}; name another file", file.name,
                                         fmt::join(names_of(all_model_formats()), ", ")));
     }
     RankerModel model = format->read(file);

@@ -50,7 +50,7 @@ std::string_view without_comment(std::string_view line) { return trim(line.subst
 /// The lines with a key. Throws CorruptFile if a line isn't a section, key or comment.
 std::vector<DescriptionEntry> read_entries(const ModelFile& file) {
   if (file.bytes.size() > max_description_bytes)
-    throw InvalidArgument(file.name + ": has more than 16 MiB; put the weights into .npy or .safetensors files");
+    throw InvalidArgument(file.name + ": is larger than 16 MiB; put the weights into .npy or .safetensors files");
   std::vector<std::size_t> lines;  // of entries
   std::size_t number = 0;
   for (std::size_t at = 0; at < file.bytes.size();) {
@@ -147,7 +147,7 @@ class DescriptionReader {
     if (!has_named(transformation_names, kind))
       fail(fmt::format("inputs have the keys linear, log-linear, bucket, free-form, tree and trees, not '{:.40}'",
                        kind));
-    if (trees_.trees().trees() > 0) fail("comes after trees, which must be the last inputs: put it before them");
+    if (trees_.trees().trees() > 0) fail("follows trees, which must be the last inputs: put it before them");
     Transformation made;
     made.kind = find_named(transformation_names, kind, "kind of input").value;
     std::vector<std::string> words = words_of(value);
@@ -266,7 +266,8 @@ class DescriptionReader {
       const bool has_rows = weights.shape.size() == 2;
       if (weights.values.empty() || inputs > most || weights.values.size() % inputs != 0 ||
           (has_rows && weights.shape[1] != inputs))
-        fail(fmt::format("{} weights for {} inputs; they are outputs × inputs", weights.values.size(), inputs));
+        fail(fmt::format("{} weights for {} inputs; the number of weights must be outputs × inputs",
+                         weights.values.size(), inputs));
       layer.inputs = static_cast<std::uint32_t>(inputs);
       layer.outputs = static_cast<std::uint32_t>(weights.values.size() / inputs);
       layer.weights = std::move(weights.values);
@@ -328,7 +329,7 @@ class DescriptionTreeReader {
       begin_part();
       is_complete = end_parts();
     }
-    if (!next().empty()) fail(fmt::format("'{:.40}' follows the tree", token_));
+    if (!next().empty()) fail(fmt::format("unexpected '{:.40}' after the tree", token_));
     trees_.add(loose_);
   }
 
@@ -360,7 +361,7 @@ class DescriptionTreeReader {
   }
   static bool is_mark(char c) { return c == '(' || c == ')' || c == '?' || c == ':'; }
   void expect(std::string_view token) {
-    if (next() != token) fail(fmt::format("'{:.40}' is where '{}' should be", token_, token));
+    if (next() != token) fail(fmt::format("found '{:.40}' where '{}' was expected", token_, token));
   }
 
   /// Reads up to the first leaf.

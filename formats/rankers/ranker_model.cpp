@@ -36,7 +36,7 @@ class ModelCheck {
 
   void check_feature(std::uint32_t feature) const {
     if (feature >= model_.features.size())
-      fail(fmt::format("has feature {}; there are {}", feature, model_.features.size()));
+      fail(fmt::format("uses feature {}, but there are only {} features", feature, model_.features.size()));
   }
 
   void check_inputs(const TreeEnsemble& trees) const {
@@ -100,8 +100,8 @@ class ModelCheck {
   void check_child(std::uint64_t tree, std::int64_t parent, std::int32_t child) {
     const auto place = static_cast<std::size_t>(child);
     if (place >= met_.size() || child <= parent || met_[place])
-      fail_in_tree(tree, fmt::format("node {} has the child {}, which does not come after it or has another parent",
-                                     parent, child));
+      fail_in_tree(
+          tree, fmt::format("node {} has the child {}, which does not follow it or has another parent", parent, child));
     met_[place] = true;
   }
 
@@ -131,13 +131,13 @@ class ModelCheck {
       check_layer(network.layers[i], inputs, i + 1);
       inputs = network.layers[i].outputs;
     }
-    if (inputs != 1) fail(fmt::format("its last layer has {} outputs", inputs));
+    if (inputs != 1) fail(fmt::format("its last layer has {} outputs; it must have one", inputs));
   }
 
   void check_layer(const DenseLayer& layer, std::uint64_t inputs, std::size_t number) const {
     if (layer.inputs != inputs || layer.outputs == 0 || layer.bias.size() != layer.outputs ||
         layer.weights.size() != std::uint64_t{layer.inputs} * layer.outputs)
-      fail(fmt::format("layer {}: its sizes do not fit {} inputs", number, inputs));
+      fail(fmt::format("layer {}: its dimensions do not match {} inputs", number, inputs));
     if (layer.outputs > max_layer_size)
       fail(fmt::format("layer {}: has {} outputs; the limit is {}", number, layer.outputs, max_layer_size));
     for (const auto* numbers : {&layer.weights, &layer.bias})

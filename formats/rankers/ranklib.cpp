@@ -99,7 +99,7 @@ RankerModel read_ranklib_linear(const ModelFile& file, bool has_constant) {
       fail(fmt::format("'{:.40}' is not a feature number with a weight", pair));
     if (number == 0) {
       if (!has_constant || met_constant)
-        fail("has a weight for feature 0 where features begin with 1, or two such weights");
+        fail("has a weight for feature 0, although features are numbered from 1, or has that weight twice");
       met_constant = true;
       linear.intercept = weight;
     } else {
@@ -177,7 +177,7 @@ class RanklibTreeReader {
     }
     tag.begin = at_;
     const std::size_t end = text.find('>', at_);
-    if (end == text.npos) fail("a tag does not end");
+    if (end == text.npos) fail("a tag is not closed");
     std::string_view inside = trim(text.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
     tag.closes = inside.substr(0, 1) == "/";
@@ -190,7 +190,7 @@ class RanklibTreeReader {
 
   void skip_past(std::string_view end) {
     const std::size_t found = file_.bytes.find(end, at_);
-    if (found == file_.bytes.npos) fail("a comment does not end");
+    if (found == file_.bytes.npos) fail("a comment is not closed");
     at_ = found + end.size();
   }
 
@@ -271,11 +271,11 @@ class RanklibTreeReader {
   /// The text of an element without child elements.
   std::string_view element_text(std::string_view name) {
     const std::size_t end = file_.bytes.find('<', at_);
-    if (end == file_.bytes.npos) fail(fmt::format("{} does not end", name));
+    if (end == file_.bytes.npos) fail(fmt::format("{} is not closed", name));
     const std::string_view text = trim(file_.bytes.substr(at_, end - at_));
     at_ = end;
     RanklibTag tag;
-    if (!next_tag(tag) || !tag.closes || tag.name != name) fail(fmt::format("{} does not end", name));
+    if (!next_tag(tag) || !tag.closes || tag.name != name) fail(fmt::format("{} is not closed", name));
     return text;
   }
 

@@ -101,7 +101,7 @@ class NpyHead {
 
  private:
   [[noreturn]] void fail() const {
-    throw CorruptFile(name_ + ": its head is not NumPy's dictionary of descr, fortran_order and shape");
+    throw CorruptFile(name_ + ": its header is not NumPy's dictionary of descr, fortran_order and shape");
   }
   bool take(char c) {
     text_ = trim(text_);
@@ -187,10 +187,10 @@ WeightArray read_npy(std::string_view bytes, const std::string& name) {
         fmt::format("{}: is a NumPy file of version {}, but Quern reads versions 1 to 3", name, version));
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   const std::size_t begin = 8 + length_bytes;
-  if (bytes.size() < begin) throw CorruptFile(name + ": ends within its head");
+  if (bytes.size() < begin) throw CorruptFile(name + ": ends within its header");
   const std::uint64_t length =
       version == 1 ? load_le<std::uint16_t>(bytes.data() + 8) : load_le<std::uint32_t>(bytes.data() + 8);
-  if (length > bytes.size() - begin) throw CorruptFile(name + ": ends within its head");
+  if (length > bytes.size() - begin) throw CorruptFile(name + ": ends within its header");
   const NpyHead head(bytes.substr(begin, length), name);
   const WeightType type = npy_type(head.type(), name);
   return weights_of_bytes(bytes.substr(begin + length), type, head.shape(), head.by_columns(), name);
@@ -257,9 +257,7 @@ class SafetensorsHead : public JsonEvents {
   }
 
  private:
-  [[noreturn]] void fail() const {
-    throw CorruptFile(name_ + ": its head does not have the form of a safetensors file");
-  }
+  [[noreturn]] void fail() const { throw CorruptFile(name_ + ": its header is not that of a safetensors file"); }
 
   const std::string& name_;
   std::string_view tensor_;
@@ -281,9 +279,9 @@ WeightType tensor_type(const std::string& type, const std::string& what) {
 
 WeightArray read_safetensors(std::string_view bytes, const std::string& name, std::string_view tensor) {
   constexpr std::size_t begin = 8;
-  if (bytes.size() < begin) throw CorruptFile(name + ": ends within its head");
+  if (bytes.size() < begin) throw CorruptFile(name + ": ends within its header");
   const auto length = load_le<std::uint64_t>(bytes.data());
-  if (length > bytes.size() - begin) throw CorruptFile(name + ": ends within its head, or is not a safetensors file");
+  if (length > bytes.size() - begin) throw CorruptFile(name + ": ends within its header, or is not a safetensors file");
   SafetensorsHead head(name, tensor);
   read_json(bytes.substr(begin, length), name, head);
   if (!head.is_found())

@@ -37,7 +37,7 @@ void XgboostDump::add(XgboostDumpNode node) {
       made.input = trees_.categories_input(feature, std::move(node.categories));
     } else {
       if (std::isnan(node.threshold) || node.threshold == -std::numeric_limits<float>::infinity())
-        fail(fmt::format("nothing is below the threshold of node {}", node.id));
+        fail(fmt::format("the threshold of node {} is -infinity or NaN", node.id));
       made.input = trees_.input(feature, TreeInputKind::value);
       made.threshold = greatest_float_below(node.threshold);
     }
@@ -189,7 +189,7 @@ class XgboostJsonDumpReader : public JsonEvents {
   explicit XgboostJsonDumpReader(const std::string& name) : dump_(name) {}
 
   void begin_object() override {
-    if (lists_ == 0) dump_.fail("a dump is a list of trees");
+    if (lists_ == 0) dump_.fail("is not a list of trees");
     if (!nodes_.empty() && list_ != List::children) dump_.fail("has an object that is not a child of a node");
     nodes_.emplace_back();
     list_ = List::none;
@@ -225,7 +225,7 @@ class XgboostJsonDumpReader : public JsonEvents {
   void key(std::string_view name) override { key_ = name; }
 
   void text(std::string_view value) override {
-    if (nodes_.empty() || list_ != List::none) dump_.fail("has a text where a node should be");
+    if (nodes_.empty() || list_ != List::none) dump_.fail("has a string where a node should be");
     if (key_ == "split") nodes_.back().feature = value;
   }
 
@@ -239,7 +239,7 @@ class XgboostJsonDumpReader : public JsonEvents {
       std::int64_t category = 0;
       get(category);
       if (category < 0 || category >= 1 << 24)
-        dump_.fail(fmt::format("a category of node {} is {}", node.id, category));
+        dump_.fail(fmt::format("node {} has the invalid category {}", node.id, category));
       node.categories.push_back(static_cast<std::uint32_t>(category));
     } else if (key_ == "nodeid") {
       get(node.id);

@@ -200,14 +200,15 @@ class XgboostReader : public JsonEvents {
 
   std::uint32_t feature(std::size_t node) {
     const std::int64_t index = tree_.features[node];
-    if (index < 0 || index > max_feature) trees_.fail(fmt::format("node {} has the feature {}", node, index));
+    if (index < 0 || index > max_feature)
+      trees_.fail(fmt::format("node {} has the invalid feature number {}", node, index));
     return trees_.features().by_index(static_cast<std::uint64_t>(index), {}, "f");
   }
 
   void set_threshold(LooseTree::Node& node, std::size_t number) {
     const float threshold = tree_.conditions[number];
     if (threshold == -std::numeric_limits<float>::infinity())
-      trees_.fail(fmt::format("nothing is below the threshold of node {}", number));
+      trees_.fail(fmt::format("the threshold of node {} is -infinity", number));
     node.input = trees_.input(feature(number), TreeInputKind::value);
     node.threshold = greatest_float_below(threshold);
   }
@@ -234,7 +235,7 @@ class XgboostReader : public JsonEvents {
       for (std::int64_t i = begin; i < begin + size; ++i) {
         const std::int64_t category = tree_.categories[static_cast<std::size_t>(i)];
         if (category < 0 || category >= category_limit)
-          trees_.fail(fmt::format("a category of node {} is {}", number, category));
+          trees_.fail(fmt::format("node {} has the invalid category {}", number, category));
         categories.push_back(static_cast<std::uint32_t>(category));
       }
       node.input = trees_.categories_input(feature(number), std::move(categories));

@@ -30,7 +30,7 @@ CostFunction read_function(TabFields& row) {
 
 std::uint32_t read_child(TabFields& row, std::size_t parent) {
   const std::uint64_t child = row.count();
-  if (child <= parent || child > 0xffffffff) row.fail("leads to a node that does not come after it");
+  if (child <= parent || child > 0xffffffff) row.fail("leads to a node that does not follow it");
   return static_cast<std::uint32_t>(child);
 }
 
@@ -79,7 +79,7 @@ class TableReader {
       finish();
       table_.functions.push_back(read_function(row));
     } else if (table_.functions.empty()) {
-      row.fail("is not a function, with which cost tables begin");
+      row.fail("is not a function, although cost tables begin with one");
     } else {
       std::vector<ModelTreeNode>& nodes = table_.functions.back().tree.nodes;
       if (kind == "split")

@@ -17,7 +17,7 @@ constexpr std::string_view columns =
 void check(const QueryTime& time, const TabFields& row) {
   if (time.query == 0 || time.k == 0 || time.batch == 0)
     row.fail("has a query, k or batch of 0; all must be at least 1");
-  if (!(time.us > 0)) row.fail("has a time that is not above 0");
+  if (!(time.us > 0)) row.fail("has a time that is not positive");
   const QueryFeatures& features = time.features;
   if (features.shortest > features.postings || features.second > features.postings ||
       (features.terms > 1 && features.second < features.shortest))
@@ -58,7 +58,7 @@ BatchRate read_rate(TabFields row) {
   rate.per_second = row.number();
   row.end();
   if (rate.k == 0 || rate.batch == 0) row.fail("has a k or batch of 0; both must be at least 1");
-  if (!(rate.per_second > 0)) row.fail("has a rate that is not above 0");
+  if (!(rate.per_second > 0)) row.fail("has a rate that is not positive");
   return rate;
 }
 

@@ -6,7 +6,7 @@ namespace quern {
 
 void check_impact_settings(const ImpactSettings& settings) {
   check_range("bits of impacts", settings.bits, min_quantize_bits, max_quantize_bits);
-  if (settings.scale) check_range("the scale of impacts", *settings.scale, min_impact_scale, max_impact_scale);
+  if (settings.scale) check_range("the impact scale", *settings.scale, min_impact_scale, max_impact_scale);
 }
 
 }  // namespace quern

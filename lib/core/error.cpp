@@ -11,7 +11,7 @@ namespace quern {
 namespace {
 
 /// Made in advance, since there may be no memory for its text later. Copies share the text.
-const OutOfMemory out_of_memory("memory ran out");
+const OutOfMemory out_of_memory("out of memory");
 
 }  // namespace
 

@@ -39,7 +39,7 @@ struct stat status_of(const std::string& path) {
   const bool leads_nowhere = code == ENOENT && ::lstat(path.c_str(), &link) == 0;
   throw IoError("can't read " + path + ": " +
                 (leads_nowhere ? "it is a link to something that does not exist" : std::strerror(code)) +
-                "; mend or remove it, or leave it out with " + option_name<"exclude">);
+                "; fix or remove it, or exclude it with " + option_name<"exclude">);
 }
 
 /// Calls visit(name) for the visible entries of a folder.
@@ -87,7 +87,7 @@ class FileFinder {
                             special_ + "; name these directly, or name another folder");
     if (!choice_.include.empty() || !choice_.exclude.empty())
       throw InvalidArgument(path + ": " + option_name<"include"> + " and " + option_name<"exclude"> +
-                            " leave no file of the folder; check their patterns");
+                            " exclude every file in the folder; check their patterns");
     throw InvalidArgument(path + ": the folder has no visible files; name a folder or file with documents");
   }
 
@@ -181,7 +181,7 @@ void CorpusFiles::add_source(std::shared_ptr<ByteSource> source) {
 }
 
 void CorpusFiles::choose_range(const FileRange& range) {
-  if (size() != 1 || source_) throw InvalidArgument("a range needs exactly one file; name it alone");
+  if (size() != 1 || source_) throw InvalidArgument("a range applies to exactly one file; name only that file");
   ByteSource::open_range(file(0).path, range);
   range_ = range;
   total_bytes_ = range.to - range.from;
@@ -268,9 +268,10 @@ CorpusFiles find_corpus_files(const FileList& list, const FileChoice& choice, co
 namespace {
 
 void check_path(std::string_view path, bool is_cut) {
-  if (is_cut) throw InvalidArgument("the line is too long for a path; a file list is a text with one path per line");
+  if (is_cut)
+    throw InvalidArgument("the line is too long for a path; a file list is a text file with one path per line");
   if (path.find('\0') != std::string_view::npos)
-    throw InvalidArgument("the line holds a zero byte; a file list is a text with one path per line");
+    throw InvalidArgument("the line contains a zero byte; a file list is a text file with one path per line");
   if (path == "-") throw InvalidArgument("a list names files, not standard input; write ./- for a file called -");
   if (path.find("://") != std::string_view::npos)
     throw InvalidArgument("'" + std::string(path) + "' is a URL; fetch the file and list its path");

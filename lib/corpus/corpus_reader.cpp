@@ -39,13 +39,13 @@ CorpusReader::CorpusReader(CorpusFiles files, CorpusOptions options, const Resou
   if (options_.format != "auto") given_format_ = &corpus_format_named(options_.format);
   if (given_format_ != nullptr && given_format_ != &jsonl_format() && options_.field_names != FieldNames())
     throw InvalidArgument(std::string(option_name<"format">) + " " + options_.format +
-                          " has no keys; fields have names in JSON objects only");
+                          " has no keys; only JSON objects have named fields");
   if (options_.batch_bytes == 0 || options_.batch_records == 0)
     throw InvalidArgument("a batch of 0 bytes or records can't be read; use at least 1");
   if (options_.max_document_bytes == 0)
     throw InvalidArgument(std::string(option_name<"max-document">) + " 0 allows no document; use at least 1");
   if (options_.max_document_bytes > CorpusOptions::largest_max_document) {
-    throw InvalidArgument(std::string(option_name<"max-document">) + " is at most 4G");
+    throw InvalidArgument(std::string(option_name<"max-document">) + " must be at most 4G");
   }
   file_bytes_ = std::make_unique<FileBytes>(files_, ByteSource::max_window_bytes(resources),
                                             options_.skip_bad ? Damage::skip : Damage::refuse, tmp_folder_);
@@ -258,7 +258,7 @@ std::vector<FileRange> find_ranges(const std::string& path, std::size_t count, c
       resources.progress->add(batch.compressed_bytes);
     }
     if (ranges.empty())
-      throw InvalidArgument(path + ": has no record; name another file, or give its " + option_name<"format">);
+      throw InvalidArgument(path + ": contains no records; name another file, or specify its " + option_name<"format">);
     // Excludes the closing bracket of an array of JSON objects, since the opening one is in the first range.
     if (last.format == &jsonl_format()) ranges.back().to = last.file_offset + last.size;
     resources.progress->finish();

@@ -142,7 +142,7 @@ LexiconBuilder::Counts LexiconBuilder::merge(NumberPairs& pairs, CollectionWrite
       term = key;
       if (++counts.terms >= end_docid) throw Error("more than 2^32 - 2 terms: split the corpus into shards");
     }
-    ByteReader payload(bytes, "lexicon work file");
+    ByteReader payload(bytes, "temporary file of the lexicon");
     const std::uint64_t generation = payload.varint();
     pairs.add(generation, payload.varint32(), static_cast<term_t>(counts.terms - 1));
     df += payload.varint();

@@ -146,8 +146,8 @@ class CorpusParser {
         total_bytes > read_bytes_ ? static_cast<double>(read_bytes_) / static_cast<double>(total_bytes) : 1;
     const auto expected = static_cast<std::uint64_t>(static_cast<double>(payloads) / std::max(share, 1e-6));
     throw InvalidArgument(
-        fmt::format("{}: the digests of {} different pages, with which {:.0f} % of the corpus is read, fill the "
-                    "quarter of {} that is theirs; the whole takes a {} of some {}",
+        fmt::format("{}: the digests of {} distinct pages, after {:.0f} % of the corpus, fill the quarter of {} "
+                    "reserved for them; the whole corpus needs a {} of about {}",
                     option_name<"drop-copies">, payloads, 100 * share, option_name<"memory">, option_name<"memory">,
                     size_text(4 * DigestSet::bytes_for(expected))));
   }
@@ -222,7 +222,7 @@ class CorpusParser {
   /// Warns once about ignored content of documents.
   void report_remarks() {
     if (remarked_ == 0) return;
-    if (remarked_ > 1) first_remark_ += fmt::format(" ({} documents in all)", remarked_);
+    if (remarked_ > 1) first_remark_ += fmt::format(" ({} documents in total)", remarked_);
     resources_.progress->warn(first_remark_);
   }
 
@@ -231,7 +231,7 @@ class CorpusParser {
     if (bad.needs_options) throw InvalidArgument(line);
     if (++report_.bad > options_.max_errors && !options_.reader.skip_bad) {
       throw InvalidArgument(fmt::format(
-          "more than {} bad documents, the last in {}; mend the corpus, raise {}, or skip all bad ones with {}",
+          "more than {} bad documents, the last one in {}; fix the corpus, raise {}, or skip all bad documents with {}",
           options_.max_errors, line, option_name<"max-errors">, option_name<"skip-bad">));
     }
     if (report_.bad_documents.size() < max_reported_bad) report_.bad_documents.push_back(std::move(line));
@@ -243,12 +243,12 @@ class CorpusParser {
                                    empty.empty() ? reader_.files().file(0).path : empty.front(), report_.read,
                                    report_.skipped, report_.bad);
     if (report_.other_language + report_.no_language > 0)
-      text += fmt::format("; {} left out by {}, of which {} say no language",
+      text += fmt::format("; {} excluded by {}, {} of which state no language",
                           report_.other_language + report_.no_language, option_name<"languages">, report_.no_language);
     if (!empty.empty()) text += "; the file is empty";
     if (!skipped.empty()) text += fmt::format("; {}: unknown corpus format", skipped.front());
     if (!report_.bad_documents.empty()) text += "; the first bad one: " + report_.bad_documents.front();
-    throw InvalidArgument(text + "; name another corpus, or give its " + option_name<"format">);
+    throw InvalidArgument(text + "; name another corpus, or specify its " + option_name<"format">);
   }
 
   /// Counts documents with the docno of an earlier one; returns some of them.
@@ -276,9 +276,9 @@ class CorpusParser {
         names += fmt::format(" '{}'", collection.documents(chunk, buffers)[document - first].docno);
       }
     }
-    throw InvalidArgument(fmt::format(
-        "{}: {} documents have the docno of an earlier one, such as{}; mend the corpus, or allow them with {} keep",
-        reader_.files().file(0).path, report_.duplicates, names, option_name<"duplicates">));
+    throw InvalidArgument(
+        fmt::format("{}: {} documents repeat an earlier docno, such as{}; fix the corpus, or allow them with {} keep",
+                    reader_.files().file(0).path, report_.duplicates, names, option_name<"duplicates">));
   }
 
   CollectionManifest manifest() const {
@@ -336,7 +336,7 @@ namespace {
 void check_impacts(const ParseOptions& options) {
   if (!options.impacts) {
     if (!options.reader.field_names.vector.empty())
-      throw InvalidArgument(fmt::format("{} names the key of weights, which are read with {} alone",
+      throw InvalidArgument(fmt::format("{} names the key of term weights, which are read only with {}",
                                         option_name<"vector-field">, option_name<"impacts">));
     return;
   }
@@ -344,10 +344,11 @@ void check_impacts(const ParseOptions& options) {
   const std::string& format = options.reader.format;
   if (format != "auto" && !corpus_format_named(format).gives_weights())
     throw InvalidArgument(
-        fmt::format("the format {} gives no weights of terms; {} needs jsonl", format, option_name<"impacts">));
+        fmt::format("the format {} has no term weights; {} needs jsonl", format, option_name<"impacts">));
   if (options.analyzer != AnalyzerOptions())
-    throw InvalidArgument(fmt::format(
-        "terms with weights are taken as they are: {} goes without stemmer and stop words", option_name<"impacts">));
+    throw InvalidArgument(
+        fmt::format("weighted terms are used unchanged: {} can't be combined with a stemmer or stop words",
+                    option_name<"impacts">));
 }
 
 /// Only some formats state languages.
@@ -356,13 +357,13 @@ void check_pages(const ParseOptions& options) {
   for (const std::string& language : languages)
     if (!is_language_code(language))
       throw InvalidArgument(
-          fmt::format("{}: '{}' is no code of ISO 639-3, such as eng or deu", option_name<"languages">, language));
+          fmt::format("{}: '{}' is not an ISO 639-3 code such as eng or deu", option_name<"languages">, language));
   if (std::adjacent_find(languages.begin(), languages.end(), std::greater_equal<>()) != languages.end())
-    throw InvalidArgument(fmt::format("{} must be sorted, each once", option_name<"languages">));
+    throw InvalidArgument(fmt::format("{} must be sorted, without duplicates", option_name<"languages">));
   const std::string& format = options.reader.format;
   if (!languages.empty() && format != "auto" && !corpus_format_named(format).states_languages())
     throw InvalidArgument(
-        fmt::format("the format {} states no languages; {} needs warc", format, option_name<"languages">));
+        fmt::format("the format {} does not state languages; {} needs warc", format, option_name<"languages">));
 }
 
 }  // namespace

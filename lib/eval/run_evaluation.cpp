@@ -214,7 +214,7 @@ class RunEvaluator::Join {
     values_bytes_ += sizeof(std::string) + qid_.size() + results_.size() * evaluation_.measures.size() * sizeof(double);
     if (values_bytes_ > max_values_bytes_)
       throw InvalidArgument(
-          fmt::format("the values of the first {} queries of {} fill the memory; give a larger {}, or fewer {}",
+          fmt::format("the values of the first {} queries of {} fill the memory; raise {}, or choose fewer {}",
                       evaluation_.qids.size(), evaluator_.qrels_name_, option_name<"memory">, option_name<"measures">));
   }
 
@@ -226,13 +226,13 @@ class RunEvaluator::Join {
   }
 
   void check_common(const RunValues& run) const {
-    if (run.first_qid.empty()) throw InvalidArgument(run.name + " has no results; give a run that has some");
+    if (run.first_qid.empty()) throw InvalidArgument(run.name + " has no results; name a run that does");
     if (std::find(run.has_results.begin(), run.has_results.end(), true) != run.has_results.end()) return;
     if (evaluation_.qids.empty())
-      throw InvalidArgument(evaluator_.qrels_name_ + " has no judgements; give the judgements of the run's queries");
+      throw InvalidArgument(evaluator_.qrels_name_ + " has no judgements; name the judgements of the run's queries");
     throw InvalidArgument(
         fmt::format("{} and {} have no query in common: the run begins with query {}, the judgements with query {}; "
-                    "give the judgements of the run's queries",
+                    "name the judgements of the run's queries",
                     run.name, evaluator_.qrels_name_, run.first_qid, evaluation_.qids.front()));
   }
 

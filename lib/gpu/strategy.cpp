@@ -37,17 +37,16 @@ std::optional<WindowLimits> window_limits(const QueryBatch& batch, const BatchWo
 const std::vector<Strategy>& all_strategies() {
   static const std::vector<Strategy> strategies = {
       {.name = "range",
-       .description = "many queries together, one range of docIDs after another; each list is decoded once for all "
-                      "queries, and stays decoded as far as memory goes",
+       .description = "many queries together, range by range of docIDs; each list is decoded once for all queries, and "
+                      "stays decoded as long as there is memory",
        .batch_bytes = range_batch_bytes,
        .make = make_range,
        .decodes_lists = range_decodes_lists,
        .window_limits = range_window_limits,
        .filters = true},
       {.name = "ding",
-       .description =
-           "one term after another, with an accumulator per document for unions; wand, bmw, maxscore and auto "
-           "run as or (Ding et al. 2009)",
+       .description = "term by term, with an accumulator per document for unions; wand, bmw, maxscore and auto run as "
+                      "or (Ding et al. 2009)",
        .batch_bytes = query_bytes,
        .make = make_ding,
        .window_limits = window_limits},
@@ -89,8 +88,8 @@ void check_filters(const Strategy& strategy) {
   std::vector<std::string_view> others;
   for (const Strategy& other : all_strategies())
     if (other.filters) others.push_back(other.name);
-  throw InvalidArgument(fmt::format("the strategy {} answers no queries with a filter; choose {}", strategy.name,
-                                    fmt::join(others, " or ")));
+  throw InvalidArgument(
+      fmt::format("the strategy {} does not support filters; choose {}", strategy.name, fmt::join(others, " or ")));
 }
 
 std::string strategies_help() {

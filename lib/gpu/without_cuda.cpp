@@ -20,7 +20,7 @@ namespace gpu {
 namespace {
 
 [[noreturn]] void fail() {
-  throw CudaError(std::string("this program was built without CUDA; build it with QUERN_CUDA=ON, or ask for ") +
+  throw CudaError(std::string("this program was built without CUDA; build it with QUERN_CUDA=ON, or use ") +
                   option_name<"device"> + " cpu");
 }
 

@@ -115,8 +115,8 @@ class TextsBuilder {
 
 void check_has_texts(const CollectionReader& collection) {
   if (!collection.has_texts())
-    throw InvalidArgument(collection.name() +
-                          ": the collection keeps no texts; make it with: " + option_name<"parse store-text">);
+    throw InvalidArgument(collection.name() + ": the collection has no stored texts; parse the corpus with: " +
+                          option_name<"parse store-text">);
 }
 
 TextsReport build_texts(const CollectionReader& collection, const DocumentOrder& order, const std::string& index_hash,
@@ -164,8 +164,8 @@ FieldsReport build_fields(const CollectionReader& collection, const DocumentOrde
                           const Resources& resources, File& out, std::optional<DocidRange> range) {
   return run_stage(resources, [&] {
     if (!collection.has_fields())
-      throw InvalidArgument(collection.name() +
-                            ": the collection keeps no fields; make it with: " + option_name<"parse keep-fields">);
+      throw InvalidArgument(collection.name() + ": the collection has no kept fields; parse the corpus with: " +
+                            option_name<"parse keep-fields">);
     return FieldsBuilder(collection, {collection, order, range, resources}, resources).run(index_hash, out);
   });
 }

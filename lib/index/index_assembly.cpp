@@ -122,7 +122,7 @@ struct PackRowsJob {
 
   void make() {
     pack.clear();
-    for (ByteReader reader(rows, "work file of documents"); !reader.done();) {
+    for (ByteReader reader(rows, "temporary file of documents"); !reader.done();) {
       const std::string_view docno = reader.string(), url = reader.string();
       pack.add(docno, url, reader.string());
     }

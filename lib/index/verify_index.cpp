@@ -88,10 +88,10 @@ class IndexCheck {
       get_short_list(list.short_list, index_.num_documents(), {docids, list.df}, {freqs, list.df});
       // For long lists, the impact width ensures this.
       if (add_postings({docids, list.df}, {freqs, list.df}, totals) >= 1 && is_given_)
-        fail("lexicon", "has a weight of more bits than the manifest says");
+        fail("lexicon", "has a weight with more bits than the manifest says");
     } else {
       check_blocks(list, totals);
-      if (totals.top.at_ranks()[0] != list.max_impact) fail("lexicon", "its greatest impact differs from the list's");
+      if (totals.top.at_ranks()[0] != list.max_impact) fail("lexicon", "its maximum impact differs from the list's");
       const auto impacts = totals.top.at_ranks();
       for (std::size_t i = 1; i < impacts.size(); ++i)
         if (stored_kth_impact(impacts[i], impacts[0]) != list.kth_impact[i])
@@ -128,7 +128,7 @@ class IndexCheck {
       const auto coded_freqs = scan.freqs();
       const auto n = static_cast<unsigned>(docids.size());
       if (has_row && list.block_offset[block] != list.words.size() - scan.words().size())
-        wrong("block_offset", "is not where the block begins");
+        wrong("block_offset", "is not the offset of the block");
       docid_t before = scan.docid_before();
       for (unsigned i = 0; i < n; ++i) {
         if (docids[i] >= index_.num_documents() || docids[i] + 1 <= before + 1)
@@ -144,8 +144,8 @@ class IndexCheck {
       if (quantizer_ && !has_impacts(list, block, docids, freqs, impacts))
         wrong("impacts", "are not those of the block's frequencies");
       if (!has_row) continue;
-      if (list.block_last[block] != before) wrong("block_last", "is not the block's greatest docID");
-      if (list.block_max[block] != quantize_up(max_impact)) wrong("block_max", "is not the block's greatest impact");
+      if (list.block_last[block] != before) wrong("block_last", "is not the block's largest docID");
+      if (list.block_max[block] != quantize_up(max_impact)) wrong("block_max", "is not the block's maximum impact");
     }
     if (!scan.words().empty()) fail("postings", fmt::format("list {} has words after its last block", list.number));
   }
@@ -185,7 +185,7 @@ class IndexCheck {
   void check_max_impact(const PostingList& list, float max_impact) {
     const float term_score = index_.quantized_weight(list) * max_impact;
     if (!list.is_short() && list.impact_width != impact_width_of((*quantizer_)(term_score)))
-      fail("impact_width", fmt::format("the width of list {} does not match its greatest impact", list.number));
+      fail("impact_width", fmt::format("the width of list {} does not match its maximum impact", list.number));
     float top = top_term_score_;
     while (term_score > top && !top_term_score_.compare_exchange_weak(top, term_score)) continue;
   }
@@ -195,7 +195,7 @@ class IndexCheck {
     // Another shard may have the greatest.
     const bool is_shard = index_.manifest().shard.has_value();
     if (!is_given_ && (is_shard ? top_term_score_ > quantizer_->top() : top_term_score_ != quantizer_->top()))
-      fail("manifest", "its greatest term score differs from that of the lists");
+      fail("manifest", "its maximum term score differs from that of the lists");
     std::uint64_t end = 0;
     for (std::uint64_t block = 0; block < index_.num_lexicon_blocks(); ++block) {
       index_.for_each_list(block, [&](std::string_view, const PostingList& list) {

@@ -114,7 +114,7 @@ void refuse_existing(const std::string& path, const std::vector<std::string>& me
                                                     : ": is a file that Quern did not write") +
                           "; choose another name, or remove it");
   }
-  if (!force) throw InvalidArgument(path + ": exists already; " + option_name<"force"> + " overwrites it");
+  if (!force) throw InvalidArgument(path + ": already exists; use " + option_name<"force"> + " to overwrite it");
 }
 
 /// Swaps two paths atomically; false if the file system can't.

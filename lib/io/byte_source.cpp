@@ -271,7 +271,7 @@ class GzipSource : public CompressedSource {
       inflateReset(&stream_);
       return in_member_ = true;
     }
-    if (!input.empty() && input[0] != 0) fail("other data follows it");
+    if (!input.empty() && input[0] != 0) fail("there is trailing data after it");
     skip_padding();
     return false;
   }
@@ -280,7 +280,7 @@ class GzipSource : public CompressedSource {
   void skip_padding() {
     for (ByteView input = stored_->peek(); !input.empty(); input = stored_->peek()) {
       if (std::any_of(input.begin(), input.end(), [](std::uint8_t byte) { return byte != 0; })) {
-        fail("other data follows it");
+        fail("there is trailing data after it");
       }
       stored_->skip(input.size());
     }
@@ -327,7 +327,7 @@ class ZstdSource : public CompressedSource {
         name() + ": its zstd data needs a window of more than " + size_text(std::uint64_t{1} << window_log_) +
         " of memory; " +
         (is_largest ? ""
-                    : fmt::format("raise {} (1G is enough for any window that is read), or ", option_name<"memory">)) +
+                    : fmt::format("raise {} (1G is enough for any supported window), or ", option_name<"memory">)) +
         "compress it again with a smaller window");
   }
 

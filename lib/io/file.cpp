@@ -68,10 +68,10 @@ File File::create(const std::string& path) {
 }
 
 File File::anonymous(const std::string& folder) {
-  std::string name = "work file in " + folder;
+  std::string name = "temporary file in " + folder;
   int descriptor = ::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
   if (descriptor < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) descriptor = open_unlinked(folder);
-  if (descriptor < 0) throw_errno("can't create a work file in", folder);
+  if (descriptor < 0) throw_errno("can't create a temporary file in", folder);
   return File(descriptor, std::move(name));
 }
 
@@ -174,7 +174,7 @@ void check_free_space(const std::string& folder, std::uint64_t needed_bytes, con
   const std::uint64_t free_bytes = free_space_bytes(folder);
   if (free_bytes < needed_bytes) {
     throw IoError(folder + ": " + for_what + " may need " + size_text(needed_bytes) + ", but only " +
-                  size_text(free_bytes) + " are free; free some space, or choose another folder with " +
+                  size_text(free_bytes) + " is free; free some space, or choose another folder with " +
                   option_name<"tmp"> + " or " + option_name<"output">);
   }
 }

@@ -35,7 +35,7 @@ void Spool::read_at(std::uint64_t offset, std::span<std::uint8_t> to) const {
   if (to.empty()) return;
   const std::uint64_t at = offset - spilled_;
   if (at > buffer_.size() || to.size() > buffer_.size() - at)
-    throw CorruptFile("work file in " + tmp_folder_ + ": ends too early, at byte " + std::to_string(size()));
+    throw CorruptFile("temporary file in " + tmp_folder_ + ": ends too early, at byte " + std::to_string(size()));
   std::copy_n(buffer_.begin() + static_cast<std::ptrdiff_t>(at), to.size(), to.begin());
 }
 
@@ -75,7 +75,7 @@ void SpoolReader::string(std::string& text) {
 }
 
 void SpoolReader::fail_at_end() const {
-  throw CorruptFile("work file: ends too early, at byte " + std::to_string(end_));
+  throw CorruptFile("temporary file: ends too early, at byte " + std::to_string(end_));
 }
 
 }  // namespace quern

@@ -26,7 +26,7 @@ class IntersectionSubject {
 
   void check(std::size_t query, const std::vector<docid_t>& expected) {
     if (documents(query) != expected) {
-      throw Error(fmt::format("{}: {} finds other documents for \"{}\" than the first method; nothing was measured",
+      throw Error(fmt::format("{}: {} finds different documents for \"{}\" than the first method; nothing was measured",
                               intersection_.index().name(), intersection_.method().name,
                               text_of_terms(queries_[query])));
     }
@@ -93,8 +93,8 @@ std::vector<IntersectionFigures> measure_intersections(Queries queries, std::spa
   }
   if (subjects.front().reads_nothing())
     throw InvalidArgument(
-        fmt::format("{}: none of the {} queries has all of its terms in this index, so that there is nothing to "
-                    "intersect; use queries for its collection",
+        fmt::format("{}: none of the {} queries has all of its terms in this index, so there is nothing to intersect; "
+                    "use queries for its collection",
                     intersections.front().index().name(), queries.size()));
   progress.add(1);
   for (unsigned i = 0; i < repeats; ++i) {

@@ -150,8 +150,8 @@ DocumentPagerank pagerank_of(const CollectionReader& collection, const PagerankI
 PagerankInput pagerank_input(const std::string& pagerank, const std::string& links) {
   if (!links.empty()) {
     if (!pagerank.empty() && pagerank != "links")
-      throw InvalidArgument(std::string(option_name<"links">) + ": implies " + option_name<"pagerank"> +
-                            " links; give it without " + option_name<"pagerank"> + " " + pagerank);
+      throw InvalidArgument(std::string(option_name<"links">) + ": already implies " + option_name<"pagerank"> +
+                            " links; omit " + option_name<"pagerank"> + " " + pagerank);
     return {PagerankFrom::link_file, links};
   }
   if (pagerank.empty()) return {};

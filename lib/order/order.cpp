@@ -159,7 +159,7 @@ PagerankInput pagerank_for(const OrderMethod& method, const PagerankInput& input
   if (!method.needs_pagerank()) return input;
   if (input.from == PagerankFrom::nothing)
     throw InvalidArgument(
-        fmt::format("the order {} needs PageRank: take {} links, or a file", method.name(), option_name<"pagerank">));
+        fmt::format("the order {} needs PageRank: use {} links, or a file", method.name(), option_name<"pagerank">));
   return input.from == PagerankFrom::if_needed ? PagerankInput{PagerankFrom::links, {}} : input;
 }
 
@@ -172,8 +172,8 @@ void check_order(const std::string& name, const CollectionManifest& collection, 
   const bool has_ranks = input.from != PagerankFrom::if_needed && input.from != PagerankFrom::nothing;
   if (has_ranks && collection.impacts)
     throw InvalidArgument(fmt::format(
-        "{}: scores of given impacts include no PageRank; leave out {} and {}, and take another order than score", name,
-        option_name<"pagerank">, option_name<"links">));
+        "{}: scores from given impacts can't include PageRank; omit {} and {}, and choose an order other than score",
+        name, option_name<"pagerank">, option_name<"links">));
   check_order_memory(fmt::format("{}: the order {} of {} documents{}", name, method.name(), collection.documents,
                                  has_ranks ? " with PageRank" : ""),
                      method.needed_bytes(collection) + (has_ranks ? collection.documents * ranks_bytes : 0), resources);

@@ -123,9 +123,9 @@ constexpr CachePolicy vfb = {"vfb", "blocks by the number of queries that visit 
 constexpr CachePolicy qtf = {"qtf", "whole lists by the number of queries with their term", admit_qtf};
 constexpr CachePolicy qtfdf = {"qtfdf", "whole lists by the number of queries with their term, per posting",
                                admit_qtfdf};
-constexpr CachePolicy longer_than_block = {"longer-than-block",
-                                           "whole lists of more than one block, the longest first, whatever the log",
-                                           admit_longer_than_block};
+constexpr CachePolicy longer_than_block = {
+    "longer-than-block", "whole lists of more than one block, the longest first, regardless of the log",
+    admit_longer_than_block};
 
 }  // namespace
 
@@ -137,7 +137,7 @@ CacheAdmission::CacheAdmission(const CacheBlocks& blocks, std::uint64_t budget_b
       max_admission_(max_admission),
       admitted_(blocks.index().manifest().terms) {
   if (!(max_admission > 0 && max_admission <= 1))
-    throw InvalidArgument("the maximum admission (lambda) must be above 0 and at most 1");
+    throw InvalidArgument("the maximum admission (lambda) must be greater than 0 and at most 1");
 }
 
 std::uint64_t CacheAdmission::admissible(const PostingList& list) const {

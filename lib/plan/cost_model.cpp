@@ -35,7 +35,7 @@ CostFunction function_like(const QueryTime& time) {
 void agree(std::string& known, const std::string& text, std::string_view what, const std::string& name) {
   if (!known.empty() && !text.empty() && known != text)
     throw InvalidArgument(
-        fmt::format("{} is of another {} than the previous files: {}, not {}", name, what, text, known));
+        fmt::format("{} is from a different {} than the previous files: {}, not {}", name, what, text, known));
   if (known.empty()) known = text;
 }
 

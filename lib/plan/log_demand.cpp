@@ -119,8 +119,8 @@ class VisitCounts {
     const std::uint64_t needed = lists * per_list + blocks * per_block;
     if (needed > resources_.memory_bytes / 4)
       throw InvalidArgument(
-          fmt::format("{}: the log reads {} lists with {} caching blocks; to count their visits takes {} of memory, "
-                      "and a quarter of {}, {}, is for that: raise it",
+          fmt::format("{}: the log reads {} lists with {} caching blocks; counting their visits needs {} of memory, "
+                      "but only a quarter of {} ({}) is available for it; raise it",
                       blocks_.index().name(), lists, blocks, size_text(needed), option_name<"memory">,
                       size_text(resources_.memory_bytes)));
   }

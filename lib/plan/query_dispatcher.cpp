@@ -17,7 +17,7 @@ QueryDispatcher::QueryDispatcher(std::unique_ptr<ScheduleQueues> schedule, std::
                                  std::size_t max_waiting)
     : max_waiting_(max_waiting), schedule_(std::move(schedule)), places_(workers.size()) {
   if (workers.empty() || max_waiting == 0)
-    throw InvalidArgument("a dispatcher needs at least one worker and room for one waiting query");
+    throw InvalidArgument("a dispatcher needs at least one worker and space for one waiting query");
   for (const DispatchWorker& worker : workers) ++side(worker.processor).workers;
   for (std::size_t i = 0; i < workers.size(); ++i)
     threads_.emplace_back([this, worker = std::move(workers[i]), i] { work(worker, places_[i]); });

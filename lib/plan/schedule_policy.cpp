@@ -12,16 +12,17 @@ namespace quern {
 namespace {
 
 constexpr SchedulePolicy policies[] = {
-    {"first", make_first_to_end_queues, "each query where it is predicted to end first, behind those that wait there"},
+    {"first", make_first_to_end_queues,
+     "each query where it is predicted to finish first, after those already waiting there"},
     {"ding", make_stealing_queues,
      "three queues: for the CPU, for GPUs, for either; idle processors steal (Ding et al. 2009)"},
     {"lbd", make_block_threshold_queues,
      "queries of fewer blocks than a threshold on GPUs, others on the CPU (Huang et al. 2017)"},
-    {"sd", make_random_queues, "half of the queries on either, at random (Huang et al. 2017)"},
+    {"sd", make_random_queues, "half of the queries on each, at random (Huang et al. 2017)"},
     {"share", make_cost_share_queue,
-     "GPUs take a share of the predicted costs, first queries whose lists they hold (Wang et al. 2017)"},
+     "GPUs get a share of the predicted costs, preferably queries whose lists they hold (Wang et al. 2017)"},
     {"better", make_one_at_a_time_queue,
-     "one query after another, each where it is predicted to take less time (Ding et al. 2009)"},
+     "one query at a time, each where it is predicted to take less time (Ding et al. 2009)"},
     {"cpu", make_cpu_queue, "all on the CPU"},
     {"gpu", make_gpu_queue, "all on GPUs"},
 };

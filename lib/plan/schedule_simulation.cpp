@@ -320,7 +320,7 @@ void check_same_queries(const Rows& cpu, const Rows& gpu) {
   if (cpu.empty() || gpu.empty()) return;
   const bool same = std::equal(cpu.begin(), cpu.end(), gpu.begin(), gpu.end(),
                                [](const auto& a, const auto& b) { return a.first == b.first; });
-  if (!same) throw InvalidArgument("the times on the CPU and on the GPU are not of the same queries");
+  if (!same) throw InvalidArgument("the times on the CPU and on the GPU are for different queries");
 }
 
 }  // namespace
@@ -331,8 +331,9 @@ MeasuredStream measured_stream(std::span<const QueryTimeTable> times, const Stre
   const ChosenRows rows(times, choice);
   const Rows &cpu = rows.cpu, &gpu = rows.joined();
   if (cpu.empty() && gpu.empty())
-    throw InvalidArgument(fmt::format("there are no times of {} with k = {}; {} and {} measure them", choice.algorithm,
-                                      choice.k, option_name<"bench query times">, option_name<"bench gpu times">));
+    throw InvalidArgument(fmt::format("there are no times for {} with k = {}; measure them with {} and {}",
+                                      choice.algorithm, choice.k, option_name<"bench query times">,
+                                      option_name<"bench gpu times">));
   check_same_queries(cpu, gpu);
   MeasuredStream stream;
   stream.has_cpu = !cpu.empty();

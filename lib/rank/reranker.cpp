@@ -126,14 +126,14 @@ class Binding {
     if (const auto named = by_name_.find(feature.name); named != by_name_.end()) return named->second;
     if (feature.number == ModelFeature::no_number)
       throw InvalidArgument(
-          fmt::format("{}: the model reads a feature '{}', which Quern does not have; {} prints those that it has",
+          fmt::format("{}: the model reads a feature '{}', which Quern does not have; {} lists the available ones",
                       name_, feature.name, option_name<"features list">));
     check_columns();
     const std::uint64_t number = std::uint64_t{feature.number} + (model_.columns == list_.size() ? 1 : 0);
     if (number == 0 || number > list_.size())
       throw InvalidArgument(
-          fmt::format("{}: the model reads feature {}, but the list of features has {}, numbered from 1; name those "
-                      "that it was trained with by {}",
+          fmt::format("{}: the model reads feature {}, but the list of features has {}, numbered from 1; name the "
+                      "features that it was trained with using {}",
                       name_, feature.number, list_.size(), option_name<"features">));
     return list_[number - 1];
   }
@@ -142,8 +142,8 @@ class Binding {
   void check_columns() const {
     if (model_.columns == 0 || model_.columns == list_.size() || model_.columns == list_.size() + 1) return;
     throw InvalidArgument(
-        fmt::format("{}: the model was trained with {} columns, but the list of features has {}; name those that it "
-                    "was trained with by {}, or give the columns Quern's names when it is trained",
+        fmt::format("{}: the model was trained with {} columns, but the list of features has {}; name the features "
+                    "that it was trained with using {}, or name the columns as Quern does when training it",
                     name_, model_.columns, list_.size(), option_name<"features">));
   }
 

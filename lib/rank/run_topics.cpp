@@ -75,15 +75,14 @@ void RunTopics::add_topic(std::string_view id, std::string_view text) {
 void RunTopics::add_line(const RunLineText& line, std::uint64_t number) {
   with_own_errors([&] {
     if (has_zero_byte(line.qid))
-      throw CorruptFile(fmt::format("{}: line {}: a topic is named with a zero byte", names_.run, number));
+      throw CorruptFile(fmt::format("{}: line {}: the topic's name contains a zero byte", names_.run, number));
     const auto docid = index_.find_docno(line.docno);
     pages_.note_bytes(line.docno.size());
     if (!docid)
       throw InvalidArgument(fmt::format("{}: line {}: document '{}' is not in {}; is the run of another index?",
                                         names_.run, number, line.docno, index_.name()));
     if (!std::isfinite(line.score))
-      throw InvalidArgument(
-          fmt::format("{}: line {}: the score {} is no finite number", names_.run, number, line.score));
+      throw InvalidArgument(fmt::format("{}: line {}: the score {} is not finite", names_.run, number, line.score));
     add_to(of_run_, line.qid, number, results_.count(), run_row);
     results_.add({*docid, line.score});
   });
@@ -92,7 +91,7 @@ void RunTopics::add_line(const RunLineText& line, std::uint64_t number) {
 void RunTopics::add_judgement(const JudgementLine& line, std::uint64_t number) {
   with_own_errors([&] {
     if (has_zero_byte(line.qid))
-      throw CorruptFile(fmt::format("{}: line {}: a topic is named with a zero byte", names_.judgements, number));
+      throw CorruptFile(fmt::format("{}: line {}: the topic's name contains a zero byte", names_.judgements, number));
     const auto docid = index_.find_docno(line.docno);
     pages_.note_bytes(line.docno.size());
     if (!docid) return;  // no result can be that document
@@ -139,7 +138,7 @@ class RunTopics::Join {
     if (kind == run_row && documents_ == 0) {
       if (!has_text_)
         throw InvalidArgument(
-            fmt::format("{}: line {}: topic {} is not in {}; give the topics that the run was made with",
+            fmt::format("{}: line {}: topic {} is not in {}; name the topics that the run was made with",
                         of_.names_.run, line, qid, of_.names_.topics));
       first_line_ = line;
     }
@@ -232,16 +231,16 @@ class RunTopics::Visits {
     topic_.qid = as_text(reader.take(reader.left()));
     topic_.text = of_.text_at(first_of_text, bytes_of_text);
     if (documents > of_.index_.num_documents())
-      throw InvalidArgument(fmt::format("{}: topic {} has {} results, more than {} has documents: some are there twice",
-                                        of_.names_.run, topic_.qid, documents, of_.index_.name()));
+      throw InvalidArgument(
+          fmt::format("{}: topic {} has {} results, more than {} has documents; some must be repeated", of_.names_.run,
+                      topic_.qid, documents, of_.index_.name()));
     // A copy of the docIDs finds those that are there twice, before there are relevances.
     const std::uint64_t bytes = documents * (sizeof(ScoredDocument) + sizeof(docid_t)) + judgements * sizeof(Judged);
     if (bytes > of_.memory_bytes_ / topic_share)
-      throw InvalidArgument(
-          fmt::format("{}: topic {} has {} results and {} judgements, which take {} of memory; with {} {} they may "
-                      "take {}: raise it",
-                      of_.names_.run, topic_.qid, documents, judgements, size_text(bytes), option_name<"memory">,
-                      size_text(of_.memory_bytes_), size_text(of_.memory_bytes_ / topic_share)));
+      throw InvalidArgument(fmt::format(
+          "{}: topic {} has {} results and {} judgements, which need {} of memory; {} {} allows only {}: raise it",
+          of_.names_.run, topic_.qid, documents, judgements, size_text(bytes), option_name<"memory">,
+          size_text(of_.memory_bytes_), size_text(of_.memory_bytes_ / topic_share)));
     topic_.documents.reserve(documents);
     judged_.reserve(judgements);
   }
@@ -260,8 +259,8 @@ class RunTopics::Visits {
     std::sort(docids.begin(), docids.end());
     const auto twice = std::adjacent_find(docids.begin(), docids.end());
     if (twice != docids.end())
-      throw InvalidArgument(
-          fmt::format("{}: topic {} has document '{}' twice", of_.names_.run, topic_.qid, of_.index_.docno(*twice)));
+      throw InvalidArgument(fmt::format("{}: topic {} has document '{}' twice; remove one of them", of_.names_.run,
+                                        topic_.qid, of_.index_.docno(*twice)));
   }
 
   void label() {

@@ -23,7 +23,7 @@ constexpr std::size_t apart_bytes =
 /// Its elements in arrays of all lists; an intersection's arrays grow as lists are opened.
 constexpr std::size_t array_bytes =
     sizeof(WeightedList) + std::max(sizeof(ListWindow), 3 * sizeof(IntersectedList) + sizeof(ListBounds));
-static_assert(array_bytes + apart_bytes + 1024 <= query_list_bytes, "a decoder takes less than 1 KiB");
+static_assert(array_bytes + apart_bytes + 1024 <= query_list_bytes, "a decoder needs less than 1 KiB");
 
 }  // namespace
 

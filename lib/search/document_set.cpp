@@ -162,7 +162,7 @@ class FilterEvaluation {
     if (fields_ != nullptr)
       for (const std::string& name : fields_->manifest().names) known += ", " + name;
     throw InvalidArgument(
-        fmt::format("filter, at byte {}: {} has no field '{}', but {}; {} keeps fields of JSON objects",
+        fmt::format("filter, at byte {}: {} has no field '{}' (it has {}); keep fields of JSON objects with {}",
                     comparison.position, index_.name(), comparison.field, known, option_name<"index keep-fields">));
   }
 
@@ -194,9 +194,9 @@ class FilterEvaluation {
 DocumentSet empty_set(const IndexReader& index, const Resources& resources) {
   const std::uint64_t bytes = DocumentSet::bytes(index.num_documents());
   if (bytes > resources.memory_bytes)
-    throw InvalidArgument(fmt::format("{}: a filter needs {} of memory for its {} documents; {} are allowed: raise {}",
-                                      index.name(), size_text(bytes), index.num_documents(),
-                                      size_text(resources.memory_bytes), option_name<"memory">));
+    throw InvalidArgument(fmt::format(
+        "{}: a filter needs {} of memory for its {} documents, but only {} is allowed; raise {}", index.name(),
+        size_text(bytes), index.num_documents(), size_text(resources.memory_bytes), option_name<"memory">));
   return DocumentSet(index.num_documents());
 }
 

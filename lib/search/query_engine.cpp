@@ -21,7 +21,7 @@ void check_quantized(const IndexReader& index, const ScoringOptions& options) {
                                       index.name(), option_name<"quantize">, option_name<"scores">));
   if (options.bm25 != manifest.bm25 || options.idf != Idf::lucene)
     throw InvalidArgument(fmt::format(
-        "{}: its quantized impacts were made with k1 {}, b {} and the lucene IDF; use these, build the index with "
+        "{}: its quantized impacts were computed with k1 {}, b {} and the lucene IDF; use these, build the index with "
         "other {} and {}, or use {} exact",
         index.name(), manifest.bm25.k1, manifest.bm25.b, option_name<"k1">, option_name<"b">, option_name<"scores">));
 }
@@ -30,7 +30,7 @@ void check_quantized(const IndexReader& index, const ScoringOptions& options) {
 void check_given(const IndexReader& index, const ScoringOptions& options) {
   const auto refuse = [&](const std::string& named) {
     throw InvalidArgument(
-        fmt::format("{}: scores are sums of the weights that its corpus gave; leave out {}", index.name(), named));
+        fmt::format("{}: its scores are sums of weights given by the corpus; omit {}", index.name(), named));
   };
   if (options.bm25 != index.manifest().bm25) refuse(fmt::format("{} and {}", option_name<"k1">, option_name<"b">));
   if (options.idf != Idf::lucene) refuse(option_name<"idf">);
@@ -74,10 +74,9 @@ void QueryEngine::prepare() {
   check_bm25(options_.bm25);
   check_range("alpha", options_.alpha, 0, 1);
   if (options_.query_scale) {
-    check_range("the scale of query weights", *options_.query_scale, min_query_weight, max_query_weight);
+    check_range("the query weight scale", *options_.query_scale, min_query_weight, max_query_weight);
     if (!quantizer_)
-      throw InvalidArgument(
-          fmt::format("exact scores use weights as they are; leave out {}", option_name<"query-scale">));
+      throw InvalidArgument(fmt::format("exact scores use weights unchanged; omit {}", option_name<"query-scale">));
   }
   index_.container().check_section("lengths");
   const double average = index_.manifest().statistics.average_length();
@@ -105,7 +104,7 @@ void QueryEngine::use_pagerank() {
     throw InvalidArgument(fmt::format("quantized scores cannot include PageRank; use {} exact", option_name<"scores">));
   if (pagerank.empty() && index_.num_documents() > 0)
     throw InvalidArgument(fmt::format(
-        "{}: has no PageRank; make the index with '{} links' (or a file of scores), or of an order by '{} links'",
+        "{}: has no PageRank; build the index with '{} links' (or a score file), or from an order made with '{} links'",
         index_.name(), option_name<"index pagerank">, option_name<"order pagerank">));
   index_.check_document_scores();
   if (index_.manifest().shard) whole_.emplace(StatisticsBeside::open(index_));
@@ -125,8 +124,8 @@ void QueryEngine::use_global_scores() {
   if (scores.empty() || !made_with) {
     why_not_early_ = fmt::format("the index is not ordered by global score ({} score)", option_name<"index order">);
   } else if (made_with->alpha != options_.alpha || made_with->bm25 != options_.bm25) {
-    why_not_early_ = fmt::format("the index's global scores were made with alpha {}, k1 {} and b {}", made_with->alpha,
-                                 made_with->bm25.k1, made_with->bm25.b);
+    why_not_early_ = fmt::format("the index's global scores were computed with alpha {}, k1 {} and b {}",
+                                 made_with->alpha, made_with->bm25.k1, made_with->bm25.b);
   } else if (!options_.early_termination) {
     why_not_early_ = "it is turned off by the options";
   } else {
@@ -281,8 +280,9 @@ std::vector<ListVisit> QueryEngine::visits(QueryView query, std::size_t k, std::
   return with_own_errors([&]() -> std::vector<ListVisit> {
     check_range("k", k, 1, end_docid);
     if (round == 0 || round % index_.block_size() != 0)
-      throw InvalidArgument(fmt::format("a round of {} postings is not a multiple of the index's block size, {}", round,
-                                        index_.block_size()));
+      throw InvalidArgument(
+          fmt::format("a round of {} postings is not a multiple of the index's block size, {}; choose a multiple",
+                      round, index_.block_size()));
     bool all_found = false;
     const std::vector<WeightedList> lists = lists_of(query, all_found);
     if (lists.empty() || !all_found) return {};

@@ -73,7 +73,8 @@ void QueryStream::read_all() {
 void QueryStream::refuse_compressed(std::string_view head) const {
   if (is_compressed(as_bytes(head)))
     throw InvalidArgument(
-        name_ + ": is compressed, which queries that arrive over time can't be; decompress it first, or leave out " +
+        name_ +
+        ": is compressed, which is not supported for queries that arrive over time; decompress it first, or omit " +
         option_name<"batch-wait">);
 }
 

@@ -28,7 +28,7 @@ constexpr std::size_t queries_per_reading = 64;
 
 void check_weight(const QueryTerm& term, double min) {
   if (!(term.weight >= min && term.weight <= max_query_weight))
-    refuse_weight(term, fmt::format("is not from {} to {}; scale the query, or drop the term", min_query_weight,
+    refuse_weight(term, fmt::format("is outside {} to {}; scale the query, or drop the term", min_query_weight,
                                     max_query_weight));
 }
 
@@ -100,7 +100,8 @@ double QueryReader::usable(const QueryTerm& term) const {
   if (!weights_->whole) return term.weight;
   const double weight = weights_->scale ? std::max(1.0, std::floor(term.weight * *weights_->scale + 0.5)) : term.weight;
   if (weight != std::floor(weight))
-    refuse_weight(term, fmt::format("is not whole, as sums of integers need it; give {}", option_name<"query-scale">));
+    refuse_weight(
+        term, fmt::format("is not a whole number, which integer scores require; use {}", option_name<"query-scale">));
   if (weight >= max_exact_sum)
     refuse_weight(term, fmt::format("is too large: scores must stay below {}", max_exact_sum));
   return weight;

@@ -51,7 +51,7 @@ docid_t ScoredIntersection::first_docid(std::size_t block) const {
 docid_t ScoredIntersection::last_docid(std::size_t first, std::size_t end) const {
   const docid_t last = lists_[0].last(end - 1);
   if (last < first_docid(first) || last >= context_.index->num_documents())
-    lists_[0].fail(first, "its row's docID is out of range or not above the previous row's");
+    lists_[0].fail(first, "its row's docID is out of range or not greater than the previous row's");
   return last;
 }
 
@@ -136,7 +136,7 @@ bool ScoredIntersection::score_block(std::size_t block) {
     if (!cut_from(from).can_pass(bound_lists(from, last + 1))) return true;
   }
   if (!lists_[0].blocks().move_to(from) || lists_[0].blocks().block() != block)
-    lists_[0].fail(block, "its row's docID is not above the previous row's");
+    lists_[0].fail(block, "its row's docID is not greater than the previous row's");
   const docid_t first = lists_[0].enter_block(from);
   if (context_.may_stop(block * context_.index->block_size()) && context_.none_above(first, threshold_.value(first))) {
     context_.stop_early(begin);

@@ -122,7 +122,7 @@ enum class Scorer { bm25, bm25_pagerank };
 
 /// The names of scorers on command lines and in plans.
 inline constexpr NamedValue<Scorer> scorer_names[] = {
-    {"bm25", Scorer::bm25, "BM25 alone"},
+    {"bm25", Scorer::bm25, "only BM25"},
     {"bm25+pagerank", Scorer::bm25_pagerank, "A * PageRank + (1 - A) * BM25, both from 0 to 1; A is alpha"},
 };
 

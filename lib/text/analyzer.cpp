@@ -101,7 +101,7 @@ Stemmer::Stemmer(std::string_view name) {
   const char* const algorithm = find_named(stemmers, name, "stemmer").algorithm;
   if (algorithm == nullptr) return;
   stemmer_ = sb_stemmer_new(algorithm, "UTF_8");
-  if (stemmer_ == nullptr) throw Error(fmt::format("libstemmer can't make its stemmer \"{}\"", algorithm));
+  if (stemmer_ == nullptr) throw Error(fmt::format("libstemmer can't create the stemmer \"{}\"", algorithm));
 }
 
 Stemmer::~Stemmer() { sb_stemmer_delete(stemmer_); }
@@ -162,7 +162,7 @@ AnalyzerOptions analyzer_from_json(std::string_view json, std::string_view what)
   if (!is_strictly_sorted(options.stopwords)) refuse(what, "stop words are not sorted");
   if (!has_named(stemmers, options.stemmer)) {
     throw UnsupportedVersion(
-        fmt::format("{}: made with the stemmer \"{}\", which this program does not have", what, options.stemmer));
+        fmt::format("{}: made with the stemmer \"{}\", which this version does not support", what, options.stemmer));
   }
   return options;
 }

@@ -61,7 +61,7 @@ TEST_CASE("a program's cache plan needs a budget that holds something, and a pla
   options.budget_bytes = 1;
   const api::Error tiny = error_of([&] { api::plan_cache(index, log, plan, options); });
   CHECK(tiny.option() == "budget");
-  CHECK_THAT(tiny.what(), Catch::Contains("holds no block of any list") && !Catch::Contains("--"));
+  CHECK_THAT(tiny.what(), Catch::Contains("is too small for a single block") && !Catch::Contains("--"));
   CHECK_FALSE(std::filesystem::exists(plan));
   options.budget_bytes = 1 << 20;
   api::plan_cache(index, log, plan, options);

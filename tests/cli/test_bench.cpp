@@ -197,7 +197,7 @@ TEST_CASE("bench query writes the times of single queries", "[cli][measure]") {
   }
   const RunOutcome again = bench({});
   CHECK(again.exit_status == 1);
-  CHECK_THAT(again.err, Catch::Contains("exists already"));
+  CHECK_THAT(again.err, Catch::Contains("already exists"));
   CHECK(bench({"--force"}).exit_status == 0);
   // A file has times of one index, scored in one way.
   CHECK(bench({"--force", "--scores", "exact,quantized"}).exit_status != 0);
@@ -237,7 +237,7 @@ TEST_CASE("bench cost fits costs to times, and tests them on others", "[cli][mea
   CHECK(contains(text.out, "algorithm"));
   const RunOutcome exists = run_quern({"bench", "cost", times, "-o", costs});
   CHECK(exists.exit_status == 1);
-  CHECK(contains(exists.err, "exists already"));
+  CHECK(contains(exists.err, "already exists"));
   const RunOutcome mixed = run_quern({"bench", "cost", times, other});
   CHECK(mixed.exit_status == 1);
   CHECK(contains(mixed.err, "another index"));

@@ -40,8 +40,8 @@ TEST_CASE("pages are left out by language and payload, counted, and the settings
   CHECK(parsed["no_language"] == 1);
   CHECK(parsed["copies"] == 1);
   CHECK(parsed["bad"] == 0);
-  CHECK(contains(some.err, "left out 1 page in other languages, and 1 that say none"));
-  CHECK(contains(some.err, "left out 1 copy of earlier pages"));
+  CHECK(contains(some.err, "skipped 1 page in other languages, and 1 that state none"));
+  CHECK(contains(some.err, "skipped 1 copy of earlier pages"));
   CHECK(contains(run_quern({"query", index, "--query", "mills", "--fields", "title", "--output-format", "json"}).out,
                  "Mills"));
 
@@ -63,7 +63,7 @@ TEST_CASE("languages that are no codes are wrong usage, and none that a corpus h
   }
   const RunOutcome none = run_quern({"parse", crawl, "-o", output, "--languages", "fra"});
   CHECK(none.exit_status == 1);
-  CHECK(contains(none.err, "5 left out by --languages, of which 1 say no language"));
+  CHECK(contains(none.err, "5 excluded by --languages, 1 of which state no language"));
 }
 
 TEST_CASE("any number of bad records and damaged members of gzip files are skipped on request", "[cli][crawl]") {

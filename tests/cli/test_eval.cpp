@@ -26,8 +26,8 @@ TEST_CASE("eval prints what the page says, as trec_eval does", "[cli][evaluation
       run_quern({"eval", example.run, example.qrels, "--measures", "map,bpref,ndcg,ndcg_cut.2", "--per-query"});
   CHECK(outcome.exit_status == 0);
   CHECK(outcome.out == page_block("queries/measures.md", "values"));
-  CHECK(outcome.err == "quern: " + example.run + ": 1 query without judgements left out\nquern: " + example.run +
-                           ": 1 query of the judgements without results left out; --complete counts them as 0\n");
+  CHECK(outcome.err == "quern: " + example.run + ": skipped 1 query without judgements\nquern: " + example.run +
+                           ": skipped 1 query of the judgements without results; --complete counts them as 0\n");
 
   const RunOutcome usual = run_quern({"eval", example.run, example.qrels, "--complete", "--quiet"});
   CHECK(usual.err.empty());
@@ -101,7 +101,7 @@ TEST_CASE("eval --compare tests differences, with the same figures each time", "
   const RunOutcome table = run_quern(words);
   INFO(table.err);
   REQUIRE(table.exit_status == 0);
-  CHECK(contains(table.err, "b.run: 1 query of the judgements without results left out"));
+  CHECK(contains(table.err, "b.run: skipped 1 query of the judgements without results"));
   CHECK(lines_of(table.out).size() == 7);
   CHECK(contains(table.out, "Holm(random)"));
   CHECK(run_quern(words).out == table.out);

@@ -65,7 +65,7 @@ TEST_CASE("existing output is refused, and replaced with --force", "[cli][output
     REQUIRE(!before.empty());
     const RunOutcome again = run_quern(arguments);
     CHECK(again.exit_status == 1);
-    CHECK(contains(again.err, arguments.back() + ": exists already; --force"));
+    CHECK(contains(again.err, arguments.back() + ": already exists; use --force"));
     CHECK(read_file(file) == before);
     CommandLine forced = arguments;
     forced.push_back("--force");

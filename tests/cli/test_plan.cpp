@@ -135,7 +135,7 @@ TEST_CASE("a plan fills what the engine leaves of a GPU's memory", "[cli][cache]
   CHECK_FALSE(share.json().contains("budget_rows"));
   const RunOutcome all = pages.plan("all", {"--gpu-memory", "64M"});
   REQUIRE(all.exit_status == 0);
-  CHECK(contains(all.err, "the whole index fits into 64M"));
+  CHECK(contains(all.err, "the whole index fits in 64M"));
   CHECK(all.json()["budget_bytes"].get<double>() == lists);
   const RunOutcome little = pages.plan("little", {"--gpu-memory", "1M"});
   CHECK(little.exit_status == 1);

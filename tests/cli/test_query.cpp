@@ -88,9 +88,9 @@ TEST_CASE("queries of thousands of terms keep within the memory, or are refused 
   }
   const RunOutcome refused = run_quern({"query", folder.path("index"), "-q", longer_log, "--memory", "64M"});
   CHECK(refused.exit_status == 1);
-  CHECK(contains(
-      refused.err,
-      "a query needs 21.1M of memory and may have 18.0M; shorten it, ask for fewer results, or raise --memory"));
+  CHECK(contains(refused.err,
+                 "a query needs 21.1M of memory, but only 18.0M is allowed; shorten it, ask for fewer results, or "
+                 "raise --memory"));
 }
 
 TEST_CASE("files of long lines and topics keep within the memory, or are refused by name", "[cli][query]") {

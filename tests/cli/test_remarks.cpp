@@ -158,7 +158,7 @@ TEST_CASE("the options --include and --exclude choose the files of folders", "[c
   CHECK(indexed({"--include", "*.jsonl", "--exclude", "old/*.jsonl"}) == "a");
   const RunOutcome none = run_quern({"parse", folder.path("corpus"), "--include", "*.warc", "-o", folder.path("x")});
   CHECK(none.exit_status == 1);
-  CHECK(contains(none.err, "--include and --exclude leave no file"));
+  CHECK(contains(none.err, "--include and --exclude exclude every file"));
 }
 
 }  // namespace quern

@@ -184,7 +184,7 @@ TEST_CASE("commands of shards name what is missing", "[cli][shards]") {
     return outcome.err;
   };
   CHECK(contains(error_of({"query", made.path("1"), made.path("1"), "--query", "mill"}), "is shard 1 of 2, as is"));
-  CHECK(contains(error_of({"query", made.path("1"), made.path("whole"), "--query", "mill"}), "is no shard"));
+  CHECK(contains(error_of({"query", made.path("1"), made.path("whole"), "--query", "mill"}), "is not a shard"));
   CHECK(contains(error_of({"query", made.path("1"), "--query", "mill", "-a", "and-or"}), "name all shards"));
   CHECK(contains(error_of(CommandLine{"query"} + made.shards() + CommandLine{"--query", "mill", "--plan", "plan"}),
                  "quern merge"));
@@ -195,8 +195,8 @@ TEST_CASE("commands of shards name what is missing", "[cli][shards]") {
   std::filesystem::remove(made.path("2/forward.quern"));
   CHECK(
       contains(error_of(CommandLine{"merge"} + made.shards() + CommandLine{"-o", made.path("m")}), "no forward file"));
-  CHECK(contains(error_of({"merge", made.path("2"), "-o", made.path("m")}), "not all shards"));
-  CHECK(contains(error_of({"merge", made.path("whole"), "-o", made.path("m")}), "not all shards"));
+  CHECK(contains(error_of({"merge", made.path("2"), "-o", made.path("m")}), "not a full set of shards"));
+  CHECK(contains(error_of({"merge", made.path("whole"), "-o", made.path("m")}), "not a full set of shards"));
   const CommandLine build = {"build", made.collections[0], made.collections[1], "--order", made.path("order"),
                              "-o",    made.path("b")};
   CHECK(contains(error_of(build + CommandLine{"--shard", "1/3", "--statistics", made.path("statistics")}),
@@ -205,14 +205,14 @@ TEST_CASE("commands of shards name what is missing", "[cli][shards]") {
   CHECK(contains(error_of(build + CommandLine{"--shard", "1/2"}), "--statistics"));
   Shards::must_run({"statistics", made.collections[0], "-o", made.path("of-one")});
   CHECK(contains(error_of(build + CommandLine{"--shard", "1/2", "--statistics", made.path("of-one")}),
-                 "are statistics of other collections"));
+                 "was made from different collections"));
   CHECK(contains(error_of({"build", made.collections[1], made.collections[0], "--order", made.path("order"), "-o",
                            made.path("b")}),
                  "is an order of another collection"));
   CHECK(contains(error_of({"statistics", made.collections[0], made.path("of-one"), "-o", made.path("s")}),
                  "was already counted"));
   CHECK(contains(error_of({"statistics", made.collections[0], made.path("order"), "-o", made.path("s")}),
-                 "give collections and statistics files"));
+                 "name collections and statistics files"));
   const std::string run = made.path("run");
   Shards::must_run({"query", made.path("1"), "-q", topics, "-o", run});
   CHECK(contains(error_of({"merge-runs", run, run, "-k", "10"}), "is the same run as"));

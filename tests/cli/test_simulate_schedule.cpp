@@ -191,7 +191,7 @@ TEST_CASE("simulate schedule refuses what it can't simulate", "[cli][schedule]")
     CHECK(outcome.exit_status != 0);
     CHECK(contains(outcome.err, why));
   };
-  fails({times.cpu, "-a", "and"}, "no times of and");
+  fails({times.cpu, "-a", "and"}, "no times for and");
   fails({times.cpu, "-a", "or", "--schedule", "fastest"}, "first");
   fails({times.cpu, "-a", "or", "--rate", "0"}, "--rate");
   fails({times.cpu, "-a", "or", "--schedule", "lbd", "--rate", "10", "--deadline", "0"}, "the machine lacks");

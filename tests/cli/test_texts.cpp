@@ -68,14 +68,14 @@ TEST_CASE("build writes the texts of a collection that has them, for any order",
   const std::string without = files.folder.path("without");
   run_well({"parse", files.corpus, "-o", without});
   check_failure({"build", without, "--store-text", "-o", files.folder.path("none")},
-                {without, "keeps no texts", "quern parse --store-text"});
+                {without, "has no stored texts", "quern parse --store-text"});
   CHECK_FALSE(std::filesystem::exists(files.folder.path("none")));
 }
 
 TEST_CASE("an index without texts, or with those of another, is refused where texts are asked for", "[cli][texts]") {
   const TextFiles files;
   check_failure({"inspect", files.plain, "--text", "M-1"},
-                {files.plain, "texts.quern", "build the index with --store-text"});
+                {files.plain, "texts.quern", "build the index again with --store-text"});
   // Of other documents with the same names; those of the same documents fit.
   std::string pages = small_trecweb;
   pages.replace(pages.find("stones"), 6, "wheels");

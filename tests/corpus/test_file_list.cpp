@@ -55,7 +55,7 @@ TEST_CASE("Errors in a file list have its name and line", "[corpus]") {
   CHECK_THAT(complaint("-\n"), Catch::Matchers::StartsWith(name + ", line 1: a list names files"));
   CHECK_THAT(complaint("https://data.example/1.warc.gz\n"),
              Catch::Contains("line 1: 'https://") && Catch::Contains("fetch the file"));
-  CHECK_THAT(complaint(std::string("a\0b\n", 4)), Catch::Contains("line 1: the line holds a zero byte"));
+  CHECK_THAT(complaint(std::string("a\0b\n", 4)), Catch::Contains("line 1: the line contains a zero byte"));
   CHECK_THAT(complaint(there + "\n" + std::string(70000, 'a') + "\n"), Catch::Contains("line 2: the line is too long"));
   std::filesystem::create_directory(folder.path("empty"));
   CHECK_THAT(complaint(folder.path("empty")), Catch::Matchers::StartsWith(name + ", line 1: " + folder.path("empty")));

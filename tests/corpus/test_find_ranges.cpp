@@ -146,7 +146,7 @@ TEST_CASE("files that can't be read in ranges are refused", "[corpus]") {
   const std::string records = "{\"id\":\"1\"}\n{\"id\":\"2\"}\n";
   const std::string packed = folder.write("packed", gzipped(records)), plain = folder.write("plain", records);
   CHECK_THROWS_WITH(find_ranges(packed, 2, {}, default_resources()), Catch::Contains("is compressed"));
-  CHECK_THROWS_WITH(find_ranges(folder.write("empty", ""), 2, {}, default_resources()), Catch::Contains("no record"));
+  CHECK_THROWS_WITH(find_ranges(folder.write("empty", ""), 2, {}, default_resources()), Catch::Contains("no records"));
   CHECK_THROWS_AS(find_ranges(folder.path(""), 2, {}, default_resources()), InvalidArgument);
   CHECK_THROWS_AS(find_ranges(folder.path("missing"), 2, {}, default_resources()), IoError);
   CorpusFiles files = find_corpus_files({plain, plain}, {}, default_resources());

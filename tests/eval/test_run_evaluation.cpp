@@ -126,10 +126,10 @@ TEST_CASE("What makes a run or judgements useless is reported with its line", "[
   CHECK(message(run + "1 Q0 c 3 1,5 t\n", small_qrels).starts_with("run1, line 3: "));
   CHECK(message(run, "1 0 a 1\n1 0 b\n").starts_with("qrels, line 2: "));
   CHECK(message(run, "2 0 a 1\n") ==
-        "run1 and qrels have no query in common: the run begins with query 1, the judgements with query 2; give the "
+        "run1 and qrels have no query in common: the run begins with query 1, the judgements with query 2; name the "
         "judgements of the run's queries");
-  CHECK(message("\n", small_qrels) == "run1 has no results; give a run that has some");
-  CHECK(message(run, "") == "qrels has no judgements; give the judgements of the run's queries");
+  CHECK(message("\n", small_qrels) == "run1 has no results; name a run that does");
+  CHECK(message(run, "") == "qrels has no judgements; name the judgements of the run's queries");
   CHECK(message(run, std::string("1 0 a\0b 1\n", 10)).starts_with("qrels, line 1: "));
   CHECK(message(std::string("1\0 Q0 a 1 2 t\n", 14), small_qrels).starts_with("run1, line 1: "));
   // A document in two runs, or for two queries, is not a duplicate.

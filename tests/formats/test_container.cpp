@@ -135,8 +135,8 @@ TEST_CASE("Errors distinguish another kind, another version and another file", "
   CHECK(contains(containers.complaint(as_bytes("something else, and long enough to hold a whole header of 64 bytes")),
                  "is not a Quern file"));
   CHECK(contains(containers.complaint({}), "is not a Quern file"));
-  CHECK(contains(containers.complaint(ByteView(bytes).first(20)), "cut short"));
-  CHECK(contains(containers.complaint(ByteView(bytes).first(bytes.size() - 1)), "cut short"));
+  CHECK(contains(containers.complaint(ByteView(bytes).first(20)), "truncated"));
+  CHECK(contains(containers.complaint(ByteView(bytes).first(bytes.size() - 1)), "truncated"));
 
   const std::string path = containers.folder().write("file", as_text(bytes));
   CHECK(kind_of_file(path) == kind);

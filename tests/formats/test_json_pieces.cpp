@@ -214,7 +214,7 @@ TEST_CASE("A document without text names the fields that nothing reads", "[forma
   CHECK(remark(R"({"id": 1, "vector": {"a": 1.5}, "foo": "bar", "none": null})") ==
         "it has no text under contents, text, content or body, and 'vector', 'foo' are not read");
   CHECK(remark(R"({"id": 1, "title": "t", "abstract\n": "b"})") ==
-        "it has no text under contents, text, content or body, and 'abstract?' is not read");
+        "it has no text under contents, text, content or body; the key 'abstract?' is ignored");
   CHECK(remark(R"({"id": 1, "vector": [1], "text": "t"})") == "");
   CHECK(remark(R"({"id": 1, "docid": 2, "title": "t", "text": null})") == "");
   const std::string long_name = std::string(39, 'x') + "\xc3\xa9";

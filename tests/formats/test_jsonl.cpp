@@ -90,7 +90,7 @@ TEST_CASE("Brackets and commas that belong to no array are reported once, and sk
       REQUIRE(pieces.size() == 3);
       CHECK(pieces[0].text == good);
       CHECK(pieces[1].offset >= good.size());
-      CHECK(pieces[1].reason.find("a bracket or comma") == 0);
+      CHECK(pieces[1].reason.find("a stray bracket or comma") == 0);
       CHECK(pieces[2].text == good);
     }
   }
@@ -159,7 +159,7 @@ TEST_CASE("Fields may have other keys, which then belong to no other field", "[f
   CHECK_THROWS_AS(JsonKeys({"a", "", "a", ""}), InvalidArgument);
   CHECK(parse({"pid", "", "", ""}, "{\"id\": 1}").result.reason == "it has no docno: no key pid");
   CHECK(parse({"", "", "words", ""}, "{\"id\": 1, \"text\": \"t\"}").result.remark ==
-        "it has no text under words, and 'text' is not read");
+        "it has no text under words; the key 'text' is ignored");
 }
 
 TEST_CASE("The weights of terms may have another key", "[format][pieces][impacts]") {

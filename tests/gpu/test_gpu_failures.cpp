@@ -107,12 +107,12 @@ TEST_CASE("if calls for one of several GPUs fail, it is left out and the others 
       require_same(answer, expected);
     CHECK(gpu.gpus() == count - 1);
     REQUIRE(statistics.failed_gpus.size() == (turn == 0 ? 1u : 0u));
-    if (turn == 0) CHECK_THAT(statistics.failed_gpus[0], Catch::Contains("GPU 0 is left out: cudaMemsetAsync"));
+    if (turn == 0) CHECK_THAT(statistics.failed_gpus[0], Catch::Contains("GPU 0 is no longer used: cudaMemsetAsync"));
     CHECK(statistics.on_cpu == 0);
   }
   if (count == 1) {
     CHECK_THROWS_WITH(search_texts(gpu, small.engine, texts, algorithm, 100), Catch::Contains("cudaMemsetAsync"));
-    CHECK_THROWS_WITH(search_texts(gpu, small.engine, texts, algorithm, 100), Catch::Contains("no GPU is left"));
+    CHECK_THROWS_WITH(search_texts(gpu, small.engine, texts, algorithm, 100), Catch::Contains("all GPUs have failed"));
   }
   // The same thread can use all of them again.
   GpuEngine another(small.engine, {0, 1000, count}, small.progress);
@@ -134,7 +134,7 @@ TEST_CASE("a lost GPU is reported with the call that failed, and nothing waits f
   lose_gpu();
   CHECK_THROWS_WITH(search_texts(gpu, small.engine, texts, algorithm, 10),
                     Catch::Contains("cuda") && Catch::Contains(" failed at "));
-  CHECK_THROWS_WITH(search_texts(gpu, small.engine, texts, algorithm, 10), Catch::Contains("no GPU is left"));
+  CHECK_THROWS_WITH(search_texts(gpu, small.engine, texts, algorithm, 10), Catch::Contains("all GPUs have failed"));
   CHECK_THROWS_AS(GpuEngine(small.engine, {0, 10, 0}, small.progress), CudaError);
 }
 #endif

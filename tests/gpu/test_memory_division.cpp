@@ -76,7 +76,7 @@ TEST_CASE("pinned memory is divided so that batches have most of it", "[gpu_stor
     INFO("limit " << limit);
     if (limit < 8 * megabyte) {
       CHECK_THROWS_WITH(gpu::divide_pinned(limit),
-                        Catch::Contains("need at least 8") && Catch::Contains(option_name<"memory">));
+                        Catch::Contains("needs at least 8") && Catch::Contains(option_name<"memory">));
       CHECK_THROWS_AS(gpu::divide_pinned(limit), OutOfMemory);
       continue;
     }
@@ -98,7 +98,7 @@ TEST_CASE("pinned memory is divided so that batches have most of it", "[gpu_stor
 TEST_CASE("pinned memory counts apart from a GPU's", "[gpu_store]") {
   gpu::MemoryAccount pinned(1024);
   pinned.take(gpu::MemoryUse::pinned, 700);
-  CHECK_THROWS_WITH(pinned.take(gpu::MemoryUse::pinned, 100), Catch::Contains("pinned host memory"));
+  CHECK_THROWS_WITH(pinned.take(gpu::MemoryUse::pinned, 100), Catch::Contains("more of host memory"));
   gpu::MemoryTable all = pinned.peak();
   all[static_cast<std::size_t>(gpu::MemoryUse::rows)] = 5;
   all[static_cast<std::size_t>(gpu::MemoryUse::working)] = 6;

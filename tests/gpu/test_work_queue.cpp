@@ -166,14 +166,14 @@ TEST_CASE("GPUs that fail are left out, and the others do their work", "[gpu_pip
   for (const std::exception_ptr& error : process(workers, queue, 3, failed)) CHECK(error == nullptr);
   CHECK(all_done_once(items));
   CHECK(workers.size() + failed.size() == 3);
-  for (const std::string& text : failed) CHECK(text.find("is left out: landing failed") != std::string::npos);
+  for (const std::string& text : failed) CHECK(text.find("is no longer used: landing failed") != std::string::npos);
 
   std::vector<Work> more(50);
   Queue next(pointers_to(more), {5});
   workers.for_each([](FakeWorker& worker) { worker.fail(FakeWorker::Failure::at_launch, 0); });
   CHECK(all_threw(process(workers, next, 1, failed), "launch failed"));
   CHECK(workers.size() == 0);
-  CHECK(all_threw(process(workers, next, 3, failed), "no GPU is left"));
+  CHECK(all_threw(process(workers, next, 3, failed), "all GPUs have failed"));
 }
 
 TEST_CASE("no more GPUs work than requested", "[gpu_pipeline]") {

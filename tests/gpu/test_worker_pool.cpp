@@ -79,7 +79,7 @@ TEST_CASE("a GPU that fails is left out, reported once, and freed when no thread
             3, [](FakeGpu& gpu) { gpu.work(); }, failed);
         ++done;
       }
-      for (const std::string& text : failed) said += text.ends_with("is left out: out of ink");
+      for (const std::string& text : failed) said += text.ends_with("is no longer used: out of ink");
     });
   for (std::thread& thread : threads) thread.join();
   CHECK(done == 400);
@@ -98,10 +98,10 @@ TEST_CASE("the last GPU's error is thrown, and then that none is left", "[worker
   CHECK_THROWS_WITH(pool.use(
                         2, [](FakeGpu& gpu) { gpu.work(); }, failed),
                     "out of ink");
-  CHECK(failed == std::vector<std::string>{"GPU 0 is left out: out of ink"});
+  CHECK(failed == std::vector<std::string>{"GPU 0 is no longer used: out of ink"});
   CHECK_THROWS_WITH(pool.use(
                         2, [](FakeGpu& gpu) { gpu.work(); }, failed),
-                    Catch::Contains("no GPU is left"));
+                    Catch::Contains("all GPUs have failed"));
   CHECK(live == 0);
 }
 

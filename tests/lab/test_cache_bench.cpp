@@ -75,7 +75,7 @@ TEST_CASE("grids with wrong numbers are refused", "[measure][numbers]") {
   CHECK_THROWS_WITH(check_cache_grid(grid), StartsWith("a limit in ms must be"));
   grid = some_grid();
   grid.calibrating = {"40%"};
-  CHECK_THROWS_WITH(check_cache_grid(grid), StartsWith("a memory of 40% is to be measured"));
+  CHECK_THROWS_WITH(check_cache_grid(grid), StartsWith("memory 40% is among those to be measured"));
   grid = some_grid();
   grid.policies = {"best"};
   CHECK_THROWS_AS(check_cache_grid(grid), InvalidArgument);

@@ -41,7 +41,7 @@ TEST_CASE("intersections are measured only if all methods find the same document
   const IntersectionMethod broken = {"broken", "", lose_all, nullptr};
   intersections.emplace_back(index, broken, IntersectionOptions{});
   CHECK_THROWS_WITH(measure_intersections(read.views(), intersections, 3, progress),
-                    Catch::Contains("broken finds other documents for \"mill water\""));
+                    Catch::Contains("broken finds different documents for \"mill water\""));
 }
 
 }  // namespace quern

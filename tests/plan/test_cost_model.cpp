@@ -105,7 +105,7 @@ TEST_CASE("times of different indexes, scorings or devices are not mixed", "[sch
     both[0].*member = "one";
     both[1].*member = "other";
     both[1].name = "second.tsv";
-    CHECK_THROWS_WITH(fit_costs(both), Catch::Matchers::StartsWith("second.tsv is of another "));
+    CHECK_THROWS_WITH(fit_costs(both), Catch::Matchers::StartsWith("second.tsv is from a different "));
     // A file may lack values that the other has.
     both[0].*member = "";
     CHECK(fit_costs(both).functions.size() == 2);

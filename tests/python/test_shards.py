@@ -119,7 +119,7 @@ def test_outputs_of_other_steps_in_the_place_of_a_step_are_refused(whole, tmp_pa
     for made in (plan, other, plain):
         shards.run(made)
     for stage, foreign, message in [
-        ("statistics-2", other.steps("statistics-2")[0], "are statistics of other collections"),
+        ("statistics-2", other.steps("statistics-2")[0], "was made from different collections"),
         ("order", other.steps("order")[0], "is an order of another collection"),
         ("parse", plain.steps("parse")[0], "build for shard-"),
     ]:
@@ -148,7 +148,7 @@ def test_a_split_that_was_lost_is_named_and_made_again(whole, tmp_path):
 
 def test_failures_name_step_machine_and_remedy(whole, tmp_path, dying, monkeypatch):
     step = shards.plan(whole.files, tmp_path / "work").steps("parse")[0]
-    for way, message in [("itself", "ended by signal 9; run again"), ("disk", "parse for collection-.*: .*"),
+    for way, message in [("itself", "terminated by signal 9; run again"), ("disk", "parse for collection-.*: .*"),
                          ("stall", "took longer than 0.5 s")]:
         monkeypatch.setenv("DYING_WAY", way)
         with pytest.raises(StepError, match=message):
@@ -161,7 +161,7 @@ def test_failures_name_step_machine_and_remedy(whole, tmp_path, dying, monkeypat
     other = tmp_path / "quern"
     other.write_text("#!/bin/sh\necho quern 9.9\n")
     other.chmod(0o755)
-    with pytest.raises(StepError, match="is quern 9.9, and the plan is for quern .*; install that"):
+    with pytest.raises(StepError, match="is quern 9.9, but the plan is for quern .*; install that"):
         shards.Runner(executable=str(other)).run(step)
 
 
@@ -170,7 +170,7 @@ def test_shards_must_be_all_of_one_index(whole, tmp_path):
     other = shards.run(shards.plan(whole.files, tmp_path, count=3, parse=["--stemmer", "porter2"]))
     assert shards.in_order(made[::-1]) == made
     for paths, message in [(made[1:], "shards are missing: 1 of 3"), ([*made, made[0]], "is shard 1, as is"),
-                           ([*made[:2], other[2]], "another build"), ([whole.index], "and no shard"),
+                           ([*made[:2], other[2]], "another build"), ([whole.index], "not a shard"),
                            ([tmp_path / "none"], "No such file"), ([], "missing: all")]:
         with pytest.raises(StepError, match=message):
             shards.in_order(paths)
@@ -184,7 +184,7 @@ def test_shards_must_be_all_of_one_index(whole, tmp_path):
 def test_the_program_says_what_is_wrong(whole, tmp_path):
     (tmp_path / "no-plan").write_text(json.dumps({"kind": "else"}))
     told = program("run", tmp_path / "no-plan", check=False)
-    assert told.returncode == 1 and "is no plan of quern.shards" in told.stderr
+    assert told.returncode == 1 and "is not a plan of quern.shards" in told.stderr
     program("plan", whole.manifest, "--work", tmp_path / "work", "-o", tmp_path / "plan")
     told = program("run", tmp_path / "plan", "--stage", "mill", check=False)
     assert told.returncode == 1 and "has no stage 'mill'; it has: parse, statistics-1, order, build" in told.stderr

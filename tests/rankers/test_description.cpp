@@ -212,7 +212,7 @@ TEST_CASE("NumPy's files are read in all of their types and orders", "[rankers]"
   refused(npy_file(head("<f8", "False", "(1,)"), bytes_of_numbers<double>({1e300})), "not finite");
   refused(npy_file(head("<f2", "False", "(1,)"), bytes_of_numbers<std::uint16_t>({0x7c00})), "not finite");
   refused("\x93NUMPY", "is not a NumPy file");
-  refused(npy_file(head("<f4", "False", "(6,)"), six).substr(0, 40), "ends within its head");
+  refused(npy_file(head("<f4", "False", "(6,)"), six).substr(0, 40), "ends within its header");
 }
 
 TEST_CASE("safetensors that contradict themselves are refused", "[rankers]") {

@@ -131,7 +131,7 @@ TEST_CASE("models that break their promises are found", "[rankers]") {
   refused([](auto&, TreeEnsemble& t) { t.group_ends = {2}; }, "groups");
   refused([](auto&, TreeEnsemble& t) { t.base = std::numeric_limits<double>::quiet_NaN(); }, "the start of its sum");
   refused([](auto&, TreeEnsemble& t) { t.inputs[0].categories = {1}; }, "categories");
-  refused([](RankerModel& m, TreeEnsemble&) { m.features.clear(); }, "has feature 0; there are 0");
+  refused([](RankerModel& m, TreeEnsemble&) { m.features.clear(); }, "uses feature 0, but there are only 0 features");
 }
 
 }  // namespace quern

@@ -55,7 +55,7 @@ void add_repeats_option(CLI::App& command, unsigned& repeats, const char* help) 
 
 void add_times_options(CLI::App& command, TimesOptions& options) {
   CLI::Option* times = mark_output(command.add_option(
-      "--times", options.path, "Write the time of each query, and what it could be predicted from, to this file"));
+      "--times", options.path, "Write the time of each query, and the inputs for predicting it, to this file"));
   times->type_name("FILE");
   command.add_flag("--force", options.force, "Replace an existing file of times")->needs(times);
 }

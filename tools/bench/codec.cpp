@@ -136,8 +136,8 @@ std::vector<PeerSetUp> peers_of(const BenchCodecArguments& arguments) {
   std::vector<PeerSetUp> peers;
   if (arguments.without_peers) return peers;
   for (const MissingPeer& missing : missing_peers())
-    say(arguments.common, fmt::format("quern: {} is left out: it is not built in; install {} and rebuild", missing.name,
-                                      missing.package));
+    say(arguments.common,
+        fmt::format("quern: skipped {}: not compiled in; install {} and rebuild", missing.name, missing.package));
   for (const PeerCodec* peer : all_peers())
     for (const unsigned block_size : {128u, 0u}) peers.push_back({peer, block_size});
   return peers;
@@ -195,7 +195,7 @@ void add_codec_bench(CLI::App& bench) {
       ->type_name("NAME")
       ->check(name_validator(length_groupings()))
       ->delimiter(',');
-  command->add_flag("--no-peers", arguments->without_peers, "Leave out third-party codecs");
+  command->add_flag("--no-peers", arguments->without_peers, "Skip third-party codecs");
   add_number_option(*command, "--postings", arguments->postings, "N",
                     "Most postings to measure for each group of lengths", 1, 1'000'000'000);
   add_number_option(*command, "--mean-gap", arguments->mean_gap, "X", "Mean gap between docIDs in synthetic lists", 0.0,

@@ -103,10 +103,10 @@ void add_cost_bench(CLI::App& bench) {
   CLI::App* command = bench.add_subcommand("cost", "Fit functions that predict how long a query takes, and test them");
   command
       ->add_option("TIMES", arguments->train,
-                   "Query times to fit to, of one index: what --times of quern bench query and bench gpu wrote")
+                   "Query times of one index to fit to, from quern bench query --times or bench gpu --times")
       ->type_name("")
       ->required();
-  command->add_option("--test", arguments->test, "Times of other queries, which predictions are compared with")
+  command->add_option("--test", arguments->test, "Times of other queries to compare predictions with")
       ->type_name("FILE");
   mark_output(command->add_option("-o,--output", arguments->output, "Write the functions to this file"))
       ->type_name("FILE");
@@ -114,10 +114,10 @@ void add_cost_bench(CLI::App& bench) {
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
   set_notes(*command,
-            {"A regression tree with linear models in its leaves (M5) for each device, algorithm, strategy, k and size "
-             "of batches predicts the logarithm of a query's time from those of the number of its terms, of its "
-             "shortest and second shortest list, of all its postings, and of the bytes that a GPU lacks (Ding et al. "
-             "2009). Errors are means of |predicted - measured| / measured, in all and by the query's postings."},
+            {"A regression tree with linear models in its leaves (M5) for each device, algorithm, strategy, k and "
+             "batch size predicts the logarithm of a query's time from those of the number of its terms, of its "
+             "shortest and second shortest list, of all its postings, and of the bytes not in GPU memory (Ding et al. "
+             "2009). Errors are means of |predicted - measured| / measured, overall and by the query's postings."},
             {{"quern bench query my.quern -q train.txt -k 10 --times train.tsv"},
              {"quern bench query my.quern -q test.txt -k 10 --times test.tsv"},
              {"quern bench cost train.tsv --test test.tsv -o my.costs"}});

@@ -75,7 +75,7 @@ void add_gpu_memory_options(CLI::App& command, GpuMemoryCases& arguments) {
   CLI::Validator budget = budget_validator();
   command
       .add_option("--gpu-memory", arguments.limits,
-                  std::string(gpu_memory_help) + "; all: what is free, less a margin. A row for each")
+                  std::string(gpu_memory_help) + "; all: the free memory, less a margin; a row for each")
       ->type_name("SIZE|P%|all")
       ->delimiter(',')
       ->check(CLI::Validator([budget](std::string& text) { return text == "all" ? std::string() : budget(text); }, ""))
@@ -171,7 +171,7 @@ std::unique_ptr<TimesOutput> times_output(const BenchGpuArguments& arguments, co
                                           const GpuBenchOptions& options) {
   if (arguments.times.path.empty()) return nullptr;
   if (options.memories.size() != 1 || options.gpus.size() != 1)
-    throw InvalidArgument("--times writes those with one --gpu-memory and --plan, on one number of GPUs");
+    throw InvalidArgument("--times needs a single --gpu-memory, --plan and number of GPUs");
   const std::string scores(name_of_value(scores_names, arguments.scoring.scores));
   auto output = std::make_unique<TimesOutput>(arguments.times, engine.index(), scores + " scores");
   output->times().gpu = list_gpus().at(options.gpu).name;
@@ -239,7 +239,7 @@ void add_gpu_bench(CLI::App& bench) {
   add_strategy_options(*command, arguments->strategies, arguments->bench.strategy_options);
   add_number_option(*command, "-k", arguments->bench.ks, "N", "Results per query", 1, gpu::max_results);
   add_number_option(*command, "--batches", arguments->bench.batches, "N",
-                    "Sizes of batches; 1 answers queries one at a time and gives percentiles of their times", 1,
+                    "Batch sizes; 1 answers queries one at a time and gives percentiles of their times", 1,
                     gpu::max_batch_queries);
   add_scoring_options(*command, arguments->scoring);
   add_gpu_option(*command, arguments->bench.gpu);
@@ -256,7 +256,7 @@ void add_gpu_bench(CLI::App& bench) {
   add_common_options(*command, arguments->common);
   set_notes(*command,
             {"Results are compared with the CPU's, bit by bit, before anything is measured. Algorithms that a strategy "
-             "does not answer are left out for it."},
+             "does not support are skipped for it."},
             {{"quern bench gpu my.quern -q log.txt"},
              {"quern bench gpu my.quern -q log.txt -a or,bmw,and -k 10,1000 --batches 1,64,4096 --json"},
              {"quern bench gpu my.quern -q log.txt --strategies range,ding,partition,wang -a and"},

@@ -192,13 +192,13 @@ void add_grid_options(CLI::App& command, CacheGrid& grid) {
       ->capture_default_str();
   command
       .add_option("--calibrate", grid.calibrating,
-                  "GPU memories with which is measured what windows of documents cost and how far copies overlap with "
-                  "work, for the predictions of all others")
+                  "GPU memories used to measure the cost of windows of documents and the overlap of copies with work, "
+                  "for predicting all other memories")
       ->type_name("SIZE|P%")
       ->check(budget_validator())
       ->delimiter(',')
       ->capture_default_str();
-  add_number_option(command, "--batches", grid.batches, "N", "Sizes of batches", 1, gpu::max_batch_queries);
+  add_number_option(command, "--batches", grid.batches, "N", "Batch sizes", 1, gpu::max_batch_queries);
   command.add_option("--lambdas", grid.max_admissions, "Largest shares of a list that plans keep")
       ->type_name("L")
       ->check(max_admission_validator())
@@ -210,7 +210,7 @@ void add_grid_options(CLI::App& command, CacheGrid& grid) {
       ->type_name("SIZE|P%")
       ->check(budget_validator())
       ->capture_default_str();
-  add_number_option(command, "--base-batch", grid.base.batch, "N", "Size of batches, where it does not vary", 1,
+  add_number_option(command, "--base-batch", grid.base.batch, "N", "Batch size, where it does not vary", 1,
                     gpu::max_batch_queries);
   command
       .add_option("--limits", grid.limits_ms,
@@ -226,9 +226,10 @@ void add_grid_options(CLI::App& command, CacheGrid& grid) {
 void add_gpu_cache_bench(CLI::App& bench) {
   auto arguments = std::make_shared<BenchGpuCacheArguments>();
   CLI::App* command = bench.add_subcommand(
-      "gpu-cache", "Measure a GPU smaller than the index by memory, plan and batch, beside the throughput model");
+      "gpu-cache",
+      "Measure a GPU with less memory than the index, by memory, plan and batch size, against the throughput model");
   add_index_argument(*command, arguments->index);
-  command->add_option("--train", arguments->train, "The log from which plans are made, plain, gzip or zstd")
+  command->add_option("--train", arguments->train, "The log to make plans from, plain, gzip or zstd")
       ->type_name("FILE")
       ->required();
   add_query_source_options(*command, arguments->queries, QueryKinds::text_and_vectors);
@@ -239,9 +240,9 @@ void add_gpu_cache_bench(CLI::App& bench) {
   mark_output(command
                   ->add_option("--points", arguments->points,
                                "Write the measured points that quern simulate throughput reads into this folder, a "
-                               "file POLICY-BATCH.csv for each policy and size of batches")
+                               "file POLICY-BATCH.csv for each policy and batch size")
                   ->type_name("FOLDER"));
-  command->add_flag("--force", arguments->common.force, "Replace points that are there");
+  command->add_flag("--force", arguments->common.force, "Replace existing points");
   add_list_options(*command, arguments->gpu.retention, arguments->gpu.transfers);
   add_scoring_options(*command, arguments->scoring);
   add_gpu_option(*command, arguments->gpu.gpu);
@@ -252,14 +253,14 @@ void add_gpu_cache_bench(CLI::App& bench) {
   set_notes(
       *command,
       {"The model of Wang et al., section 4.2.1, says 1 / (c(n) + t(S_b) dq(S_c)) queries per second; the model with "
-       "overlap, by the stage that takes longest. c is measured with all lists in the memory, t by copies, dq by a "
-       "replay of the log, and what windows of documents cost and how far copies overlap with work with the memories "
-       "of "
-       "--calibrate: none of them by the run that it predicts.",
-       "Queries without results are left out. All results are compared with those with all lists in the memory. A "
-       "memory is what lists may take; plans get three quarters of it.",
-       "hits, bytes: shares of a batch's lists, and of their bytes, that were there. hidden: share of the copying that "
-       "queries did not take longer for than with all lists there. CPU: work on queries that the GPU left to it."},
+       "overlap uses the stage that takes longest. c is measured with all lists in GPU memory, t by copies, dq by a "
+       "replay of the log, and the cost of windows of documents and the overlap of copies with work with the memories "
+       "of --calibrate: never with the run being predicted.",
+       "Queries without results are skipped. All results are compared with those with all lists in GPU memory. A "
+       "memory is the limit for lists; plans get three quarters of it.",
+       "hits, bytes: the fraction of a batch's lists, and of their bytes, already in GPU memory. hidden: the fraction "
+       "of copy time that did not slow queries down compared with all lists in memory. CPU: work on queries that the "
+       "GPU left to it."},
       {{"quern bench gpu-cache my.quern --train train.gz -q test.gz --json > cache.json"},
        {"quern bench gpu-cache my.quern --train train.gz -q test.gz --part memories --memories 10%,20% --batches 256"},
        {"quern bench gpu-cache my.quern --train train.gz -q test.gz --part single --points points"}});

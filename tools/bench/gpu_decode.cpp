@@ -86,14 +86,14 @@ void add_gpu_decode_bench(CLI::App& bench) {
       ->check(name_validator(length_groupings()))
       ->excludes(least);
   add_number_option(*command, "--most-postings", arguments->bench.max_postings, "N",
-                    "Most postings per group; further lists are left out");
+                    "Maximum postings per group; further lists are skipped");
   add_gpu_option(*command, arguments->bench.gpu);
   add_repeats_option(*command, arguments->bench.repeats, "Passes; the median time counts");
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
   set_notes(*command,
             {"The output is compared with the CPU's before anything is measured. All lists of a group are decoded "
-             "together, and some of them one at a time, with a launch each. Lists of a single block are left out."},
+             "together, and some of them one at a time, with a launch each. Lists of a single block are skipped."},
             {{"quern bench gpu-decode my.quern"}, {"quern bench gpu-decode my.quern --lengths doubling --json"}});
   command->callback([arguments] { run(*arguments); });
 }

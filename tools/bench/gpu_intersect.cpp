@@ -150,7 +150,7 @@ void add_gpu_intersect_bench(CLI::App& bench) {
   auto arguments = std::make_shared<BenchGpuIntersectArguments>();
   CLI::App* command =
       bench.add_subcommand("gpu-intersect", "Measure intersection speed on a GPU by method, compared with the CPU");
-  command->add_option("INDEX", arguments->index, "The index: what quern index, build, import or synth wrote")
+  command->add_option("INDEX", arguments->index, "The index, as written by quern index, build, import or synth")
       ->type_name("")
       ->required();
   add_query_source_options(*command, arguments->queries, QueryKinds::text_and_terms);
@@ -184,10 +184,10 @@ void add_gpu_intersect_bench(CLI::App& bench) {
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
   set_notes(*command,
-            {"All methods must find the same documents, or nothing is measured. Times go from text to documents in the "
-             "host's memory. G/s are billions of postings in the queries' lists per second of kernel time. The "
-             "response time of a batch goes from its texts to its documents, while another batch is in progress. "
-             "Methods that unpack lists do so in the first pass."},
+            {"All methods must find the same documents, or nothing is measured. Times cover everything from query text "
+             "to documents in host memory. G/s are billions of postings in the queries' lists per second of kernel "
+             "time. The response time of a batch is the time from its texts to its documents, while another batch is "
+             "in progress. Methods that unpack lists do so in the first pass."},
             {{"quern bench gpu-intersect my.quern -q log.txt"},
              {"quern bench gpu-intersect my.quern -q log.txt --methods batched --batches 64,1024 --bucketing on,off"},
              {"quern bench gpu-intersect my.quern -q log.txt --methods merge-find --levels 0,1,2,3,4 --json"}});

@@ -114,7 +114,7 @@ void add_intersect_bench(CLI::App& bench) {
       *command,
       {"All methods must find the same documents, or nothing is measured. Times are those of one thread. G/s is the "
        "effective rate in billions of postings per second: postings in the queries' lists divided by the time from "
-       "text to documents, or by the time for intersecting alone, which for block-skipping includes decoding."},
+       "text to documents, or by the time for intersecting only, which for block-skipping includes decoding."},
       {{"quern bench intersect my.quern -q log.txt --segment 8,32,128"}});
   command->callback([arguments] { run(*arguments); });
 }

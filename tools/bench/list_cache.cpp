@@ -66,7 +66,8 @@ void run(const BenchListCacheArguments& arguments) {
 void add_list_cache_bench(CLI::App& bench) {
   auto arguments = std::make_shared<BenchListCacheArguments>();
   CLI::App* command = bench.add_subcommand(
-      "list-cache", "Measure what a GPU smaller than the index copies for a log, by what it keeps; needs no GPU");
+      "list-cache",
+      "Measure how much a GPU with less memory than the index copies for a log, by caching policy; needs no GPU");
   add_index_argument(*command, arguments->index);
   add_query_source_options(*command, arguments->queries, QueryKinds::text_and_vectors);
   command
@@ -80,12 +81,11 @@ void add_list_cache_bench(CLI::App& bench) {
                     std::uint64_t{1} << 32);
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
-  set_notes(
-      *command,
-      {"Queries with a term that is not in the index are left out. A batch has fewer queries if their lists would "
-       "take more than half of the memory, as in the engine for strategies without windows of documents. Too long: "
-       "queries whose lists alone do not fit."},
-      {{"quern bench list-cache my.quern -q log.txt --gpu-memory 10%,30% --batch 256"}});
+  set_notes(*command,
+            {"Queries with a term that is not in the index are skipped. A batch has fewer queries if their lists would "
+             "need more than half of the memory, as in the engine for strategies without windows of documents. Too "
+             "long: single queries whose lists do not fit."},
+            {{"quern bench list-cache my.quern -q log.txt --gpu-memory 10%,30% --batch 256"}});
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -99,7 +99,7 @@ void run(const BenchOrderArguments& arguments) {
 void add_order_bench(CLI::App& bench) {
   auto arguments = std::make_shared<BenchOrderArguments>();
   CLI::App* command =
-      bench.add_subcommand("order", "Measure what orders of docIDs cost, and how well lists compress in them");
+      bench.add_subcommand("order", "Measure the cost of docID orders, and how well lists compress in them");
   add_collections_argument(*command, arguments->collections);
   add_value_option(*command, "--by", arguments->by, order_names,
                    with_choices("The orders (default: all):", all_orders()))

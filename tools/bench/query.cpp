@@ -107,8 +107,7 @@ struct Subjects {
 /// The file of times, if one is asked for: its rows don't name an index or a scoring, so there can be only one.
 std::unique_ptr<TimesOutput> times_output(const BenchQueryArguments& arguments, const Subjects& subjects) {
   if (arguments.times.path.empty()) return nullptr;
-  if (subjects.indexes.size() != 1)
-    throw InvalidArgument("--times writes those of one index that is scored in one way; name one of each");
+  if (subjects.indexes.size() != 1) throw InvalidArgument("--times needs a single index and a single way of scoring");
   const ScoredIndex& scored = *subjects.indexes.front();
   auto output = std::make_unique<TimesOutput>(arguments.times, scored.engine.index(), scored.text());
   output->times().cpu = describe_environment().processor;
@@ -288,7 +287,7 @@ void add_query_bench(CLI::App& bench) {
   add_alpha_option(*command, arguments->alpha);
   add_value_option(*command, "--early-termination", arguments->early_termination, switches,
                    "Early termination with bm25+pagerank (default: on)");
-  add_repeats_option(*command, arguments->repeats, "Repetitions of each query, of which the median time counts");
+  add_repeats_option(*command, arguments->repeats, "Repetitions of each query; the median time counts");
   command->add_option("--warm-up", arguments->warm_up, "Passes over all queries before measuring")
       ->type_name("N")
       ->check(range_validator(0u, 1000u))
@@ -297,7 +296,7 @@ void add_query_bench(CLI::App& bench) {
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_common_options(*command, arguments->common);
   set_notes(*command,
-            {"All answers are compared before anything is measured; a wrong one ends the run. Times are those of one "
+            {"All answers are compared before anything is measured; a wrong one stops the run. Times are those of one "
              "thread; with -j above 1, batches are measured too, on one thread and on all. Shares exceed 100 % if an "
              "algorithm reads lists twice, as and-or does."},
             {{"quern bench query my.quern -q log.txt -k 10"},

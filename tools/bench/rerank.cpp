@@ -140,7 +140,7 @@ Json summary_json(const RerankSummary& summary) {
 void print_rerank_head() {
   print(environment_line());
   print(fmt::format("{:<14}{:>7}{:>9}{:>7}{:>12}{:>9}{:>12}{:>9}{:>9}{:>9}{:>9}\n", "ranker", "device", "threads",
-                    "docs", "us a query", "ns/doc", "docs/s", "inputs", "trees", "layers", "J/1M"));
+                    "docs", "us/query", "ns/doc", "docs/s", "inputs", "trees", "layers", "J/1M"));
 }
 
 std::string figure_text(const Json& value, const char* format) {
@@ -164,13 +164,13 @@ void print_loads(const Json& loads) {
   for (const Json& load : loads) {
     const std::string name = load["ranker"];
     if (load["scored_on"] == "cpu") {
-      print(fmt::format("{}: no room in --ranker-memory; the CPU scores instead\n", name));
+      print(fmt::format("{}: does not fit in --ranker-memory; the CPU scores instead\n", name));
       continue;
     }
     print(fmt::format("{}: {:.1f} MB on the GPU, loaded in {:.1f} ms\n", name, load["bytes"].get<double>() / 1e6,
                       load["upload_us"].get<double>() / 1e3));
     if (load.contains("largest_difference"))
-      print(fmt::format("{}: scores differ from the CPU's by {:.2g} of the largest at most\n", name,
+      print(fmt::format("{}: scores differ from the CPU's by at most {:.2g} of the largest\n", name,
                         load["largest_difference"].get<double>()));
   }
 }
@@ -180,7 +180,7 @@ void print_summaries(const Json& json) {
     const std::string from =
         summary["fewest_documents"].is_null()
             ? std::string("never ahead of one core")
-            : fmt::format("ahead of one core from {} documents on", summary["fewest_documents"].get<std::size_t>());
+            : fmt::format("ahead of one core from {} documents up", summary["fewest_documents"].get<std::size_t>());
     print(fmt::format("{}: the GPU is {}; with {} documents {:.1f} times as fast", summary["ranker"].get<std::string>(),
                       from, summary["most_documents"].get<std::size_t>(), summary["speedup"].get<double>()));
     if (!summary["threads_speedup"].is_null())
@@ -223,7 +223,7 @@ void print_rerank(const Json& json) {
 /// Before anything is measured.
 void check_gpu(const BenchRerankArguments& arguments) {
   if (!arguments.measures("gpu")) {
-    if (arguments.fast_math) throw InvalidArgument("--fast-math works on GPUs alone; give --device gpu");
+    if (arguments.fast_math) throw InvalidArgument("--fast-math works only on GPUs; use --device gpu");
     return;
   }
   const std::size_t gpus = list_gpus().size();
@@ -274,17 +274,18 @@ void add_synth_options(CLI::App& command, BenchRerankArguments& arguments) {
 
 void add_device_options(CLI::App& command, BenchRerankArguments& arguments) {
   add_name_option(command, "--device", arguments.devices, rerank_devices,
-                  with_choices("What scores (default: the CPU, and a GPU where there is one)", rerank_devices))
+                  with_choices("Where to score (default: the CPU, and a GPU if there is one)", rerank_devices))
       ->delimiter(',');
   add_gpu_option(command, arguments.gpu);
   command
       .add_option("--ranker-memory", arguments.ranker_memory,
-                  "GPU memory for models, such as 512M or 4G. The CPU scores instead of a GPU whose part is too small")
+                  "GPU memory for models, such as 512M or 4G. If it is too small for a model, the CPU scores instead")
       ->type_name("SIZE")
       ->check(size_validator())
       ->capture_default_str();
-  command.add_flag("--fast-math", arguments.fast_math,
-                   "On the GPU, layers by tensor cores: scores differ, and the largest difference is printed");
+  command.add_flag(
+      "--fast-math", arguments.fast_math,
+      "On the GPU, compute layers with tensor cores: scores differ, and the largest difference is printed");
 }
 
 }  // namespace
@@ -293,24 +294,21 @@ void add_rerank_bench(CLI::App& bench) {
   auto arguments = std::make_shared<BenchRerankArguments>();
   CLI::App* command = bench.add_subcommand("rerank", "Measure how fast learned models score documents");
   add_synth_options(*command, *arguments);
-  add_number_option(*command, "--docs", arguments->documents, "N", "Documents a query: a row for each number", 1,
-                    100000);
+  add_number_option(*command, "--docs", arguments->documents, "N", "Documents per query; a row for each", 1, 100000);
   add_repeats_option(*command, arguments->repeats, "Repetitions; the median time counts");
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");
   add_device_options(*command, *arguments);
   add_common_options(*command, arguments->common);
   set_notes(
       *command,
-      {"Models and features are synthetic: they have the sizes of the rankers of Tadros (2015), or those that "
-       "--trees, --leaves and --features say, and learned nothing. Scores must have the bits of plain "
-       "evaluation, or nothing is measured. Each query is measured on one thread (its processor time), and with "
-       "its documents divided among all threads (time by the clock). Inputs, trees and layers are the stages on "
-       "one thread, in ns per document; J/1M is what the processors take for a million documents, where the "
-       "system lets this be read. On a GPU, times are by the clock and from features in the host's pinned memory to "
-       "scores there; "
-       "stages, by the GPU's clock, have copies too in JSON. The GPU must give the CPU's bits as well. At the end "
-       "come, for each ranker, the fewest documents from which on the GPU is ahead of one core, and its speedup "
-       "with the most documents."},
+      {"Models and features are synthetic: they have the sizes of the rankers of Tadros (2015), or those given by "
+       "--trees, --leaves and --features, and are untrained. Scores must equal plain evaluation bit for bit, or "
+       "nothing is measured. Each query is measured on one thread (its processor time), and with its documents divided "
+       "among all threads (wall-clock time). Inputs, trees and layers are the stages on one thread, in ns per "
+       "document; J/1M is the processors' energy for a million documents, if the system allows reading it. On a GPU, "
+       "times are wall-clock times from features to scores, both in pinned host memory; stages are timed with the "
+       "GPU's clock, and JSON also has copies. The GPU must give the same bits as the CPU. Finally, for each ranker: "
+       "the smallest number of documents for which the GPU beats one core, and its speedup with the most documents."},
       {{"quern bench rerank"},
        {"quern bench rerank --trees 1000 --leaves 64 --docs 10,100,1000 -j 1"},
        {"quern bench rerank --device gpu --ranker-memory 256M --leaves 512"}});

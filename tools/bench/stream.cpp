@@ -209,7 +209,7 @@ class StreamBench {
   void simulate_with(const std::vector<QueryTimeTable>& times) {
     measured_ = measured_stream(times, {arguments_.algorithm, arguments_.strategy, arguments_.k}, nullptr);
     if (measured_->queries.size() != log_.queries.size())
-      throw InvalidArgument(fmt::format("--times has {} queries and the log {}; give the times of this log",
+      throw InvalidArgument(fmt::format("--times has {} queries, but the log has {}; use the times of this log",
                                         measured_->queries.size(), log_.queries.size()));
     for (std::size_t i = 0; i < log_.expected.size(); ++i)
       log_.expected[i].missing_bytes = measured_->queries[i].waiting.missing_bytes;
@@ -328,12 +328,11 @@ void add_stream_bench(CLI::App& bench) {
       ->type_name("N")
       ->check(range_validator(std::size_t{1}, gpu::max_results))
       ->capture_default_str();
-  add_name_option(*command, "--device", arguments->devices, stream_devices,
-                  with_choices("Who answers:", stream_devices))
+  add_name_option(*command, "--device", arguments->devices, stream_devices, with_choices("Device:", stream_devices))
       ->delimiter(',')
       ->capture_default_str();
   add_name_option(*command, "--schedule", arguments->schedules, all_schedule_policies(),
-                  with_choices("With both, who takes which query:", all_schedule_policies()))
+                  with_choices("With both, how queries are assigned:", all_schedule_policies()))
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--rate", arguments->rates, "Queries that arrive per second, at random times (Poisson)")
@@ -342,7 +341,7 @@ void add_stream_bench(CLI::App& bench) {
       ->check(range_validator(1e-3, 1e9))
       ->capture_default_str();
   command->add_flag("--one-by-one", arguments->one_by_one,
-                    "Instead of at a rate, send each query of the log when the one before is answered");
+                    "Instead of using a rate, send each query of the log when the previous one has been answered");
   add_deadline_option(*command, arguments->deadline_ms);
   command->add_option("--seconds", arguments->stream.seconds, "Length of each stream, in seconds")
       ->type_name("S")
@@ -350,27 +349,28 @@ void add_stream_bench(CLI::App& bench) {
       ->capture_default_str();
   command
       ->add_option("--cpu-threads", arguments->cpu_threads,
-                   "Threads of the CPU that answer queries (default: all cores but the one that sends; with both, "
-                   "without those of --gpu-threads and three more)")
+                   "CPU threads that answer queries (default: all cores but one for sending; with both, minus "
+                   "--gpu-threads and three more)")
       ->type_name("N")
       ->check(range_validator(1u, max_threads));
   command
       ->add_option("--gpu-threads", arguments->gpu_threads,
-                   "Threads of the CPU that prepare a GPU's batches (default: 2 with both, else all cores but one)")
+                   "CPU threads that prepare a GPU's batches (default: 2 with both, else all cores but one)")
       ->type_name("N")
       ->check(range_validator(1u, max_threads));
-  command->add_option("--max-batch", arguments->stream.max_batch, "Queries that a GPU answers together, at most")
+  command
+      ->add_option("--max-batch", arguments->stream.max_batch, "Largest batch of queries that a GPU answers together")
       ->type_name("N")
       ->check(range_validator(std::size_t{1}, gpu::max_batch_queries))
       ->capture_default_str();
   command
       ->add_option("--costs", arguments->costs,
-                   "Predict by the functions that quern bench cost wrote (default: built in)")
+                   "Predict with the functions written by quern bench cost (default: built in)")
       ->type_name("FILE");
   command
       ->add_option("--times", arguments->times,
-                   "Simulate each stream too, with these times of the log's queries, of quern bench query --times and "
-                   "quern bench gpu --times")
+                   "Also simulate each stream, with these times of the log's queries, from quern bench query --times "
+                   "and quern bench gpu --times")
       ->type_name("FILE")
       ->delimiter(',');
   add_gpu_batches_option(*command, arguments->stream.schedule_options);
@@ -387,9 +387,8 @@ void add_stream_bench(CLI::App& bench) {
     command->get_option("--one-by-one")->excludes(of_streams);
   set_notes(
       *command,
-      {"Responses are counted from the time when a query was to arrive, also if it could not enter then. All answers "
-       "are compared with the CPU's. A simulation takes the same arrivals and predictions, and durations that were "
-       "measured."},
+      {"Response times start at a query's scheduled arrival, even if it could not be accepted then. All answers are "
+       "compared with the CPU's. A simulation uses the same arrivals and predictions, and measured durations."},
       {{"quern bench stream my.quern -q log.txt --rate 1000,10000 --deadline 10"},
        {"quern bench stream my.quern -q log.txt --rate 10000 --times cpu.tsv --costs my.costs"},
        {"quern bench stream my.quern -q log.txt --device cpu,gpu,both --schedule first,ding --rate 50000"},

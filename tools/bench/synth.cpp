@@ -52,7 +52,8 @@ void load_table(const SynthArguments& arguments, SynthOptions& options, const Re
   }
   const std::uint64_t documents = arguments.documents > 0 ? arguments.documents : options.table.documents;
   if (documents == 0)
-    throw usage_error("the number of documents is unknown; give --docs, or --df-docs if the table counts as many");
+    throw usage_error(
+        "the number of documents is unknown; use --docs, or --df-docs if that is the number in the table's collection");
   options.table = scaled_to(std::move(options.table), documents);
 }
 
@@ -146,7 +147,7 @@ void add_synth_command(CLI::App& program) {
                     "Documents in the collection that --df counts (default: --docs)", 1, end_docid - 1);
   add_number_option(*command, "--clustering", synth.clustering, "C",
                     "How strongly terms cluster in sites and directories, from 0 to 1", 0.0, 1.0);
-  command->add_option("-q,--queries", arguments->queries, "Queries whose terms occur together in documents")
+  command->add_option("-q,--queries", arguments->queries, "Queries whose terms should co-occur in documents")
       ->type_name("FILE");
   add_query_format_option(*command, arguments->format, "Format of the queries");
   add_number_option(*command, "--mean-length", synth.mean_length, "X",
@@ -161,12 +162,11 @@ void add_synth_command(CLI::App& program) {
   add_build_options(*command, synth.build);
   add_output_options(*command, arguments->common, arguments->output, "index");
   command->get_option("--output")->required(false);
-  mark_output(
-      command
-          ->add_option("--links", arguments->links,
-                       "Write links between the documents: lines from<TAB>to of docnos, compressed if the name ends in "
-                       ".gz or .zst")
-          ->type_name("FILE"));
+  mark_output(command
+                  ->add_option("--links", arguments->links,
+                               "Write links between the documents: lines from<TAB>to with docnos, compressed if the "
+                               "name ends in .gz or .zst")
+                  ->type_name("FILE"));
   add_number_option(*command, "--mean-links", arguments->mean_links, "X", "Mean links per document", 0.0, 1e4);
   mark_output(
       command->add_option("--corpus", arguments->corpus, "Write TREC web documents of synthetic words, with links")

@@ -88,7 +88,7 @@ void run(const AnalyzeArguments& arguments) {
   Analyzer analyzer(options);
   TermPrinter printer(arguments.common.json);
   if (arguments.html && options.keeps_words)
-    throw usage_error("--html: the terms of this index were given, and did not come from pages");
+    throw usage_error("--html: this index was built from given terms, not from pages");
   if (arguments.html) {
     analyze_page(whole_input(arguments.texts), analyzer, printer);
   } else {

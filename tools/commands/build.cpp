@@ -95,21 +95,22 @@ void add_build_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("build", "Invert a collection into an index");
   add_collections_argument(*command, arguments->collections);
   command
-      ->add_option("--order", arguments->order, "The order: what quern order wrote (default: the order of the corpus)")
+      ->add_option("--order", arguments->order,
+                   "The order, as written by quern order (default: the order of the corpus)")
       ->type_name("FILE");
   add_shard_options(*command, arguments->shard);
   add_build_options(*command, arguments->build);
   add_forward_option(*command, arguments->beside.forward);
   command->add_flag(
       "--store-text", arguments->beside.texts,
-      "Write the documents' texts beside the index; the collection must have been parsed with --store-text");
+      "Write the documents' texts next to the index; the collection must have been parsed with --store-text");
   add_output_options(*command, arguments->common, arguments->output, "index");
   add_common_options(*command, arguments->common);
   set_notes(*command, {},
             {{"quern build my.collection --order my.order --codec rice -o my.quern"},
              {"quern build my.collection --store-text -o my.quern"},
              {"quern build split-*.collection --order my.order --shard 3/16 --statistics my.statistics -o 3.quern",
-              "A shard of the index of all splits, with its scores"}});
+              "A shard of the index of all splits, with the same scores"}});
   command->callback([arguments] { run(*arguments); });
 }
 

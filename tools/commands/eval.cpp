@@ -45,7 +45,7 @@ void check_files(const EvalArguments& arguments) {
   const std::size_t runs = arguments.files.size() - 1;
   if (arguments.compare && runs < 2) throw usage_error("--compare needs two runs or more before the judgements");
   if (!arguments.compare && runs > 1)
-    throw usage_error("more than one run before the judgements; --compare compares runs");
+    throw usage_error("more than one run before the judgements; use --compare to compare runs");
   if (std::count(arguments.files.begin(), arguments.files.end(), "-") > 1)
     throw usage_error("- is standard input, which only one of the files can be");
 }
@@ -61,7 +61,7 @@ EvaluationOptions evaluation_options(const EvalArguments& arguments) {
   const std::size_t asked = options.measures.size();
   options.measures = comparable_measures(std::move(options.measures));
   if (!arguments.has_default_measures() && options.measures.size() < asked)
-    throw usage_error("--measures: --compare compares means of queries, which num_... and gm_map are not");
+    throw usage_error("--measures: --compare compares means over queries, which num_... and gm_map are not");
   return options;
 }
 
@@ -148,13 +148,13 @@ void say_left_out(const Evaluation& evaluation, const EvalArguments& arguments) 
   for (std::size_t run = 0; run < evaluation.runs.size(); ++run) {
     const RunValues& values = evaluation.runs[run];
     if (values.unjudged_queries > 0)
-      say(arguments.common, fmt::format("quern: {}: {} without judgements left out", values.name,
+      say(arguments.common, fmt::format("quern: {}: skipped {} without judgements", values.name,
                                         count_text(values.unjudged_queries, "query", "queries")));
     const std::uint64_t missing = evaluation.qids.size() - evaluation.num_evaluated(run);
     if (missing > 0 && !arguments.comparison.complete)
-      say(arguments.common, fmt::format("quern: {}: {} of the judgements without results left out; --complete "
-                                        "counts them as 0",
-                                        values.name, count_text(missing, "query", "queries")));
+      say(arguments.common,
+          fmt::format("quern: {}: skipped {} of the judgements without results; --complete counts them as 0",
+                      values.name, count_text(missing, "query", "queries")));
   }
 }
 
@@ -248,29 +248,29 @@ void add_measure_options(CLI::App& command, EvalArguments& arguments) {
   add_number_option(command, "--depth", arguments.options.depth, "N", "Results of each query that count (default: all)",
                     1, std::uint64_t{1} << 40);
   command.add_flag("--complete", arguments.comparison.complete,
-                   "Count queries that have judgements but no results as 0, instead of leaving them out");
+                   "Count queries that have judgements but no results as 0, instead of skipping them");
 }
 
 void add_comparison_options(CLI::App& command, EvalArguments& arguments) {
   CLI::Option* compare = command.add_flag("--compare", arguments.compare,
-                                          "Compare the first of several runs with each of the others, by tests");
+                                          "Compare the first of several runs with each of the others, with tests");
   add_number_option(command, "--samples", arguments.comparison.randomization.samples, "N",
-                    "Random choices of signs of the randomization test, where there are too many to try all", 1,
+                    "Random sign choices in the randomization test, if there are too many to try all", 1,
                     std::uint64_t{1'000'000'000})
       ->needs(compare);
   add_number_option(command, "--seed", arguments.comparison.randomization.seed, "N", "Seed of these choices")
       ->needs(compare);
-  command.add_flag("--per-query", arguments.per_query, "Print the values of each query, too")->excludes(compare);
+  command.add_flag("--per-query", arguments.per_query, "Also print the values of each query")->excludes(compare);
 }
 
 }  // namespace
 
 void add_eval_command(CLI::App& program) {
   auto arguments = std::make_shared<EvalArguments>();
-  CLI::App* command = program.add_subcommand("eval", "Measure runs by relevance judgements, and compare runs");
+  CLI::App* command = program.add_subcommand("eval", "Measure runs against relevance judgements, and compare runs");
   command
       ->add_option("FILE", arguments->files,
-                   "A run, with --compare two or more, and last the judgements (qrels); plain, gzip or zstd, - is "
+                   "A run (two or more with --compare), followed by the judgements (qrels); plain, gzip or zstd; - is "
                    "standard input")
       ->type_name("")
       ->required()
@@ -282,9 +282,9 @@ void add_eval_command(CLI::App& program) {
   add_common_options(*command, arguments->common);
   set_notes(
       *command,
-      {"Prints what trec_eval 9 prints: a line for each measure with its name, the query's id or all, and the value. "
+      {"Prints the same as trec_eval 9: a line for each measure with its name, the query's id or all, and the value. "
        "Results count in the order of their scores, ties in decreasing order of docnos, whatever their ranks in the "
-       "file; documents without judgement count as not relevant. formats/queries/measures.md has the formulas.",
+       "file; documents without a judgement count as not relevant. formats/queries/measures.md has the formulas.",
        "--compare prints, for each measure, the means, how many queries are better, the same and worse than in the "
        "first run, and p of a paired t-test and a paired randomization test, both two-sided; for several runs, also p "
        "after Holm's correction."},

@@ -133,17 +133,17 @@ void add_features_command(CLI::App& program) {
   CLI::App* command =
       program.add_subcommand("features", "Compute features of a run's documents, to train rankers with");
   command->add_option("INDEX", arguments->index, "The index, built with --forward")->type_name("");
-  command->add_flag("--list", arguments->list, "Print the features' numbers, names, kinds and formulas, and end");
+  command->add_flag("--list", arguments->list, "Print the features' numbers, names, kinds and formulas, and exit");
   add_run_options(*command, arguments->run);
   command->add_option("--qrels", arguments->qrels, "Judgements, which become the labels (default: all labels are 0)")
       ->type_name("FILE");
   add_features_option(*command, arguments->features,
-                      "Names or patterns of features, parted by commas; * stands for any characters");
+                      "Names or patterns of features, separated by commas; * stands for any characters");
   mark_output(command->add_option("-o,--output", arguments->output, "Write to a file instead of standard output")
                   ->type_name("FILE"));
   command->add_flag("--force", arguments->common.force, "Overwrite existing output");
   command->add_flag("--json", arguments->common.json,
-                    "Print a JSON object a line, with the features' names, instead of LETOR's format");
+                    "Print one JSON object per line, with the features' names, instead of LETOR's format");
   add_resource_options(*command, arguments->common);
   add_common_options(*command, arguments->common);
   set_notes(*command, {},
@@ -152,9 +152,9 @@ void add_features_command(CLI::App& program) {
              {"quern features --list"}});
   command->callback([arguments] {
     if (arguments->list && !(arguments->index + arguments->run.run + arguments->qrels + arguments->output).empty())
-      throw usage_error("--list prints the list of features and ends; it heeds --features and --json alone");
+      throw usage_error("--list prints the features and exits; only --features and --json apply to it");
     if (arguments->list) return print_list(select_features(arguments->features), arguments->common.json);
-    if (arguments->index.empty()) throw usage_error("INDEX is required, unless --list is given");
+    if (arguments->index.empty()) throw usage_error("INDEX is required without --list");
     require_run(arguments->run);
     run(*arguments);
   });

@@ -59,15 +59,15 @@ void add_import_command(CLI::App& program) {
       ->capture_default_str();
   add_analyzer_options(*command, arguments->analyzer);
   add_impacts_option(*command, arguments->impact_bits,
-                     "The file's frequencies are weights of terms: store them as integers of N bits, which scores are "
-                     "sums of, and take the terms of queries as they are");
+                     "The file's frequencies are term weights: store them as N-bit integers whose sums are the scores, "
+                     "and use the terms of queries unchanged");
   add_build_options(*command, arguments->build);
   add_output_options(*command, arguments->common, arguments->output, "index");
   add_common_options(*command, arguments->common);
   set_notes(
       *command,
-      {"--stemmer and --stopwords should be those that the file's terms were made with, since queries go through "
-       "the same analyzer."},
+      {"Give the --stemmer and --stopwords with which the file's terms were produced, since queries go through the "
+       "same analyzer."},
       {{"quern import corpus.ciff.gz -o my.quern"},
        {"quern import splade.ciff.gz --impacts 16 -o splade.quern", "An index of weights that a model has learned"},
        {"quern import corpus --from ds2i -o my.quern", "Reads corpus.docs, corpus.freqs and so on"}});

@@ -336,7 +336,7 @@ void inspect_links(const InspectArguments& arguments, const Resources& resources
 void inspect_model(const InspectArguments& arguments) {
   if (arguments.config || arguments.documents || arguments.links || arguments.lists || !arguments.terms.empty() ||
       !arguments.tokens_of.empty() || !arguments.texts_of.empty())
-    throw InvalidArgument(arguments.path + ": is a learned model; inspect prints its figures alone");
+    throw InvalidArgument(arguments.path + ": is a learned model; inspect only prints a summary of it");
   print_json_or_figures(arguments, model_json(read_ranker(arguments.path), !arguments.common.json));
 }
 
@@ -389,10 +389,10 @@ void run(const InspectArguments& arguments) {
 void add_inspect_command(CLI::App& program) {
   auto arguments = std::make_shared<InspectArguments>();
   CLI::App* command =
-      program.add_subcommand("inspect", "Show figures about a Quern file or a learned model, or posting lists");
+      program.add_subcommand("inspect", "Show statistics of a Quern file or a learned model, or posting lists");
   command
       ->add_option("PATH", arguments->path,
-                   "An index, collection, order or plan, a file beside an index, or a learned model")
+                   "An index, collection, order or plan, a file next to an index, or a learned model")
       ->type_name("")
       ->required();
   command->add_option(
@@ -417,7 +417,7 @@ void add_inspect_command(CLI::App& program) {
   command
       ->add_option(
           "--text", arguments->texts_of,
-          "Print the text of the document with this docno, of an index made with --store-text; may be repeated")
+          "Print the text of the document with this docno, from an index built with --store-text; may be repeated")
       ->type_name("DOCNO")
       ->allow_extra_args(false);
   command->add_flag("--json", arguments->common.json, "Print JSON");
@@ -435,7 +435,7 @@ void add_inspect_command(CLI::App& program) {
              {"quern inspect my.quern mill water"},
              {"quern inspect my.quern --tokens D-17"},
              {"quern inspect my.quern --config > my.conf"},
-             {"quern inspect my.quern --text D-17", "The text of a document, if the index was made with --store-text"},
+             {"quern inspect my.quern --text D-17", "The text of a document, if the index was built with --store-text"},
              {"quern inspect my.collection --links > links.tsv"},
              {"quern inspect lambdamart.txt"}});
   command->callback([arguments] { run(*arguments); });

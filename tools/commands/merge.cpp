@@ -33,14 +33,14 @@ void run(const MergeArguments& arguments) {
 void add_merge_command(CLI::App& program) {
   auto arguments = std::make_shared<MergeArguments>();
   CLI::App* command = program.add_subcommand("merge", "Merge the shards of an index into one");
-  command->add_option("INDEX", arguments->shards, "All shards: what quern build --shard wrote, in any order")
+  command->add_option("INDEX", arguments->shards, "All shards, as written by quern build --shard, in any order")
       ->type_name("")
       ->required();
   add_output_options(*command, arguments->common, arguments->output, "index");
   add_common_options(*command, arguments->common);
   set_notes(*command,
-            {"The result has the bytes that quern build writes with the same order and without --shard. Texts, kept "
-             "fields and forward files beside the shards are merged, too."},
+            {"The result is byte for byte what quern build writes with the same order and without --shard. Texts, kept "
+             "fields and forward files next to the shards are also merged."},
             {{"quern merge shard-*.quern -o my.quern"}});
   command->callback([arguments] { run(*arguments); });
 }

@@ -62,23 +62,23 @@ void add_order_command(CLI::App& program) {
   add_collections_argument(*command, arguments->collections);
   add_value_option(*command, "--by", arguments->order.by, order_names, with_choices("The order:", all_orders()));
   add_order_options(*command, arguments->order);
-  add_number_option(*command, "--shards", arguments->shards, "N",
-                    "Cut the order into N shards, ranges of docIDs with about as many postings each, for quern build "
-                    "--shard",
-                    1, max_shards);
+  add_number_option(
+      *command, "--shards", arguments->shards, "N",
+      "Cut the order into N shards, ranges of docIDs with roughly equal numbers of postings, for quern build --shard",
+      1, max_shards);
   add_pagerank_options(*command, arguments->pagerank);
   add_bm25_options(*command, arguments->order.scores.bm25, "global scores");
   add_output_options(*command, arguments->common, arguments->output, "order");
   add_common_options(*command, arguments->common);
   set_notes(*command,
-            {"An order carries the documents' PageRank with --pagerank links or a file, with --links, and by score."},
+            {"The order also stores PageRank if --pagerank (links or a file), --links or --by score is given."},
             {{"quern order my.collection --by url -o my.order"},
              {"quern order my.collection --by score --alpha 0.6 --pagerank-scale log -o my.order"},
              {"quern order my.collection --by score --links links.tsv.gz -o my.order"},
              {"quern order my.collection --by score --pagerank scores.txt -o my.order"},
              {"quern order my.collection --by url --pagerank links -o my.order",
               "For queries by bm25+pagerank in the order of URLs"},
-             {"quern order split-*.collection --by url --shards 16 -o my.order", "Of all splits of a corpus"}});
+             {"quern order split-*.collection --by url --shards 16 -o my.order", "For all splits of a corpus"}});
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -50,7 +50,7 @@ void set_budget(PlanArguments& arguments, const QueryEngine& engine, const Cache
   plan.budget_bytes = room.bytes;
   plan.budget_rows = room.rows;
   if (room.whole_index)
-    say(arguments.common, fmt::format("quern: {}: the whole index fits into {} of GPU memory; queries need no plan",
+    say(arguments.common, fmt::format("quern: {}: the whole index fits in {} of GPU memory; queries need no plan",
                                       blocks.index().name(), arguments.gpu_memory));
 }
 
@@ -95,15 +95,13 @@ void add_plan_command(CLI::App& program) {
                        "GPU memory for lists: a size such as 64M, or a share of the size of all lists such as 10%")
           ->type_name("SIZE|P%")
           ->check(budget_validator());
-  require_one_of(
-      *command, budget,
-      command
-          ->add_option(
-              "--gpu-memory", arguments->gpu_memory,
-              "GPU memory that queries may take, as for quern query: the plan gets what the engine leaves to it "
-              "beside tables, rows and batches")
-          ->type_name("SIZE|P%")
-          ->check(budget_validator()));
+  require_one_of(*command, budget,
+                 command
+                     ->add_option("--gpu-memory", arguments->gpu_memory,
+                                  "GPU memory limit, as for quern query: the plan gets what the engine leaves after "
+                                  "tables, rows and batches")
+                     ->type_name("SIZE|P%")
+                     ->check(budget_validator()));
   command
       ->add_option("--max-admission", arguments->plan.max_admission,
                    "Largest share of a list to keep; at least one block is kept")
@@ -115,10 +113,10 @@ void add_plan_command(CLI::App& program) {
   add_common_options(*command, arguments->common);
   set_notes(
       *command,
-      {"Plans are made for queries with algorithm `and`. Other algorithms transfer the part of a list that is "
-       "not cached.",
-       "A list takes its coded words and, with --scores quantized, its impacts: what `quern query --gpu-memory` "
-       "counts. Lists of at most one block come with the queries that need them and are in no plan."},
+      {"Plans are for queries with algorithm `and`. Other algorithms transfer the part of a list that is not cached.",
+       "A list's size is that of its coded words and, with --scores quantized, its impacts, as `quern query "
+       "--gpu-memory` counts it. Lists of at most one block are sent with the queries that need them and are in no "
+       "plan."},
       {{"quern plan my.quern -q log.gz --budget 10% -o my.plan"},
        {"quern plan my.quern -q log.gz --policy qtf --gpu-memory 4G -o my.plan", "For queries with --gpu-memory 4G"},
        {"quern simulate cache my.quern --plan my.plan -q later.gz", "Simulate the plan on another log"}});

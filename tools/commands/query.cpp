@@ -92,7 +92,7 @@ void use_gpu(const QueryArguments& arguments, SecondStage& second_stage, const R
 /// Refuses options that queries of this kind can't heed.
 void check_vectors(const QueryArguments& arguments) {
   if (arguments.queries.format == QueryFormat::vector && arguments.second_stage.wanted())
-    throw usage_error("--ranker: features are of queries that are text, not of --queries-format vector");
+    throw usage_error("--ranker needs text queries, not --queries-format vector");
   check_query_scale(arguments.queries);
 }
 
@@ -111,10 +111,8 @@ void check_stream(const QuerySource& source) {
 std::optional<ResultFields> result_fields(const QueryArguments& arguments, const IndexShards& shards) {
   if (arguments.fields.empty()) return std::nullopt;
   if (const RunFormat& format = output_format(arguments); !format.shows_titles())
-    throw usage_error(
-        fmt::format("--fields: the output format '{}' has no place for fields; give --output-format json "
-                    "or text",
-                    format.name()));
+    throw usage_error(fmt::format(
+        "--fields: the output format '{}' can't show fields; use --output-format json or text", format.name()));
   return std::optional<ResultFields>(std::in_place, arguments.fields, shards);
 }
 
@@ -151,7 +149,7 @@ void check_shards(const QueryArguments& arguments, const IndexShards& shards) {
   if (shards.size() == 1) return check_whole_results(shards[0], algorithm_named(arguments.algorithm));
   const auto refuse = [](bool is_given, const char* option) {
     if (is_given)
-      throw usage_error(fmt::format("{} needs an index that is not in shards; merge them with quern merge", option));
+      throw usage_error(fmt::format("{} needs an unsharded index; merge the shards with quern merge", option));
   };
   refuse(arguments.second_stage.gpu.is_set(), "a second stage on GPUs");
   refuse(!arguments.gpu_memory.plan.empty(), "--plan");
@@ -283,14 +281,14 @@ void add_query_command(CLI::App& program) {
        {"quern query scored.quern -q topics.txt -a and --scorer bm25+pagerank",
         "With an index that quern index --order score built"},
        {"quern query my.quern -q topics.txt --ranker model.txt --rerank 1000 -o my.run",
-        "Reorder the 1000 best by a learned model; the index was built with --forward"},
+        "Reorder the 1000 best with a learned model; the index was built with --forward"},
        {"quern query splade.quern -q queries.jsonl --queries-format vector --query-scale 100 -o my.run",
         "Queries of terms with weights"},
        {"quern query my.quern -q log.txt.zst --device auto -o my.run"},
        {"quern query shard-*.quern -q topics.txt --device auto --gpus all -o my.run",
-        "Over all shards, as over the whole; each GPU has some of them"},
+        "Over all shards, as over the whole index; each GPU has some of them"},
        {"quern query my.quern -q log.txt --device both --costs my.costs --deadline 10 --stats stats.json -o my.run",
-        "Each query on the CPU or a GPU, where it is predicted to end first"},
+        "Each query on the CPU or a GPU, where it is predicted to finish first"},
        {"quern query my.quern -q - --queries-format lines --device gpu --batch 1024 --batch-wait 5",
         "Answer queries as they arrive"},
        {"zcat log.gz | quern query my.quern -q - --output-format json"}});

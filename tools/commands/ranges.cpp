@@ -38,20 +38,20 @@ void add_ranges_command(CLI::App& program) {
   auto arguments = std::make_shared<RangesArguments>();
   CLI::App* command = program.add_subcommand("ranges", "Find ranges of a corpus file that can be parsed on their own");
   command->add_option("FILE", arguments->file, "The file, not compressed")->type_name("")->required();
-  add_number_option(*command, "-n,--count", arguments->count, "N", "So many ranges, of about as many bytes", 1, 1 << 20)
+  add_number_option(*command, "-n,--count", arguments->count, "N", "Number of ranges, of roughly equal size", 1,
+                    1 << 20)
       ->required();
   add_corpus_format_option(*command, arguments->format);
   add_max_document_option(*command, arguments->max_document);
   add_resource_options(*command, arguments->common);
   command->add_flag("--json", arguments->common.json, "Print the ranges as JSON");
   add_common_options(*command, arguments->common);
-  set_notes(
-      *command,
-      {"Prints a range on each line: the places of its first byte and of the first one behind it. Ranges begin where "
-       "records do, so that all of them together have the documents of the file."},
-      {{"quern ranges large.warc -n 4"},
-       {"for r in $(quern ranges large.warc -n 4); do quern parse large.warc --range $r -o $r.collection; done",
-        "Splits of one file; give quern ranges the --format and --max-document of quern parse"}});
+  set_notes(*command,
+            {"Prints one range per line: the offset of its first byte and that of the first byte after it. Ranges "
+             "begin at record boundaries, so together they contain all documents of the file."},
+            {{"quern ranges large.warc -n 4"},
+             {"for r in $(quern ranges large.warc -n 4); do quern parse large.warc --range $r -o $r.collection; done",
+              "Splits of one file; use the same --format and --max-document for quern ranges and quern parse"}});
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -125,7 +125,7 @@ void run(const RerankArguments& arguments) {
   resources.progress->finish();
   const RerankReport& figures = rerank_run.figures();
   const double per_second = static_cast<double>(figures.documents) / std::max(figures.seconds, 1e-9);
-  say(arguments.common, fmt::format("quern: reranked {} of {}, {:.0f} documents a second on {}",
+  say(arguments.common, fmt::format("quern: reranked {} of {}, {:.0f} documents per second on {}",
                                     count_text(figures.documents, "document"), count_text(topics, "topic"), per_second,
                                     count_text(resources.threads, "thread")));
   if (!statistics) return;
@@ -142,7 +142,7 @@ void run(const RerankArguments& arguments) {
 
 void add_rerank_command(CLI::App& program) {
   auto arguments = std::make_shared<RerankArguments>();
-  CLI::App* command = program.add_subcommand("rerank", "Reorder the results of a run by a learned model");
+  CLI::App* command = program.add_subcommand("rerank", "Reorder the results of a run with a learned model");
   add_index_argument(*command, arguments->index);
   add_run_options(*command, arguments->run);
   add_ranker_options(*command, arguments->ranker)->required();
@@ -153,8 +153,7 @@ void add_rerank_command(CLI::App& program) {
   add_device_option(*command, arguments->device, devices_one_at_a_time);
   add_gpu_option(*command, arguments->gpu);
   command
-      ->add_option("--gpu-memory", arguments->gpu_memory,
-                   "Of the GPU's memory, what may be taken (default: what is free, less a margin)")
+      ->add_option("--gpu-memory", arguments->gpu_memory, "GPU memory limit (default: the free memory, less a margin)")
       ->type_name("SIZE")
       ->check(size_validator());
   add_settings_option(*command, "--gpu-options", "How GPUs work",

@@ -190,7 +190,7 @@ void add_cache_simulation(CLI::App& simulate) {
       ->required();
   add_query_format_option(*command, arguments->format, "Format of the logs", QueryKinds::text_and_terms);
   CLI::Option* plan =
-      command->add_option("--plan", arguments->plan, "The plan: what quern plan wrote, with its settings")
+      command->add_option("--plan", arguments->plan, "The plan, as written by quern plan, with its settings")
           ->type_name("FILE");
   require_one_of(
       *command, plan,
@@ -224,8 +224,8 @@ void add_cache_simulation(CLI::App& simulate) {
   add_resource_options(*command, arguments->common);
   set_notes(
       *command,
-      {"A list of which nothing is cached is transferred whole. If a query does not end within the cached blocks of "
-       "its lists, the CPU completes it. Queries without results are left out.",
+      {"A list without a cached part is transferred whole. If a query does not end within the cached blocks of its "
+       "lists, the CPU completes it. Queries without results are skipped.",
        "Columns: budget; share of the index that is cached; lambda, the largest share of a list to keep; k; lists and "
        "blocks, the shares of list and block accesses that hit the cache; served, the share of queries that need no "
        "transfer; CPU, the share that the CPU completes; bytes transferred per query and per batch. With --link: "

@@ -161,13 +161,13 @@ void add_machine_options(CLI::App& command, SimulateScheduleArguments& arguments
   add_number_option(command, "--cpu-threads", arguments.options.cpu_threads, "N",
                     "Threads of the CPU that answer queries", 0u, max_threads);
   add_number_option(command, "--gpus", arguments.options.gpus, "N", "GPUs", 0u, 64u);
-  add_number_option(command, "--hand-over", arguments.hand_over_us, "US",
-                    "Microseconds from a query's arrival until an idle processor begins with it; quern bench stream "
-                    "measures it",
-                    0.0, 1e6);
+  add_number_option(
+      command, "--hand-over", arguments.hand_over_us, "US",
+      "Microseconds from a query's arrival until an idle processor starts on it; quern bench stream measures it", 0.0,
+      1e6);
   add_gpu_batches_option(command, arguments.options);
-  add_number_option(command, "--max-batch", arguments.max_batch, "N", "Queries that a GPU answers together, at most", 1,
-                    65535);
+  add_number_option(command, "--max-batch", arguments.max_batch, "N",
+                    "Largest batch of queries that a GPU answers together", 1, 65535);
 }
 
 }  // namespace
@@ -178,8 +178,8 @@ void add_schedule_simulation(CLI::App& simulate) {
       simulate.add_subcommand("schedule", "Simulate a CPU and GPUs that share a stream of queries with deadlines");
   command
       ->add_option("TIMES", arguments->times,
-                   "Query times of one log, which the simulated queries take: of quern bench query --times and of "
-                   "quern bench gpu --times")
+                   "Times of one log's queries, used for the simulated ones: from quern bench query --times and quern "
+                   "bench gpu --times")
       ->type_name("")
       ->required();
   add_name_option(*command, "-a,--algorithm", arguments->choice.algorithm, all_algorithms(), "Query algorithm")
@@ -190,7 +190,8 @@ void add_schedule_simulation(CLI::App& simulate) {
   add_number_option(*command, "-k", arguments->choice.k, "N", "Results per query of the times", 1,
                     std::uint64_t{1} << 32);
   command
-      ->add_option("--schedule", arguments->schedules, with_choices("Who takes which query:", all_schedule_policies()))
+      ->add_option("--schedule", arguments->schedules,
+                   with_choices("How queries are assigned:", all_schedule_policies()))
       ->type_name("NAME")
       ->check(name_validator(names_of(all_schedule_policies())))
       ->delimiter(',')
@@ -202,26 +203,24 @@ void add_schedule_simulation(CLI::App& simulate) {
                     "Share of queries that may miss it, for the highest rate", 0.0, 1.0);
   command
       ->add_option("--costs", arguments->costs,
-                   "Predict by the functions that quern bench cost wrote (default: the times are known beforehand)")
+                   "Predict with the functions written by quern bench cost (default: the times are known in advance)")
       ->type_name("FILE");
   add_machine_options(*command, *arguments);
   add_policy_options(*command, arguments->options);
-  add_number_option(*command, "--queries", arguments->queries, "N",
-                    "Queries that arrive, or as many as ten deadlines last, up to 2 million; the log begins anew where "
-                    "it ends",
-                    1, 10000000);
+  add_number_option(
+      *command, "--queries", arguments->queries, "N",
+      "Number of queries that arrive, extended to last ten deadlines, up to 2 million; the log starts over at its end",
+      1, 10000000);
   command->add_flag("--json", arguments->common.json, "Print figures as JSON, which scripts/plot draws");
   add_common_options(*command, arguments->common);
-  set_notes(
-      *command,
-      {"A virtual clock: schedules decide by predictions, and queries take the times that were measured. A GPU takes "
-       "batches of what waits: a fixed time after its beginning, and behind those before it, a batch takes what its "
-       "queries add. "
-       "Nothing that has begun is interrupted. The highest rate without a missed deadline is that of Ding et al. "
-       "(2009), for each schedule."},
-      {{"quern bench query my.quern -q log.txt -k 10 -a maxscore --times cpu.tsv"},
-       {"quern bench gpu my.quern -q log.txt -k 10 -a maxscore --batches 1,256 --times gpu.tsv"},
-       {"quern simulate schedule cpu.tsv gpu.tsv --cpu-threads 16 --rate 1000,10000 --deadline 50"}});
+  set_notes(*command,
+            {"A simulation with a virtual clock: schedules decide from predictions, and queries take their measured "
+             "times. A GPU takes batches from the waiting queries: each batch takes a fixed time, plus what its "
+             "queries add, after the batches before it. Nothing is interrupted once started. The highest rate without "
+             "a missed deadline is that of Ding et al. (2009), for each schedule."},
+            {{"quern bench query my.quern -q log.txt -k 10 -a maxscore --times cpu.tsv"},
+             {"quern bench gpu my.quern -q log.txt -k 10 -a maxscore --batches 1,256 --times gpu.tsv"},
+             {"quern simulate schedule cpu.tsv gpu.tsv --cpu-threads 16 --rate 1000,10000 --deadline 50"}});
   command->callback([arguments] { run(*arguments); });
 }
 

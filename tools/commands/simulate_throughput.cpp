@@ -43,7 +43,7 @@ Json figures_json(const MemorySplit& split) {
 
 void warn_if_poor(const CommonOptions& common, const char* name, const InverseFit& fit) {
   if (!fit.is_poor()) return;
-  say(common, fmt::format("quern: warning: {} fits poorly: {} points, the worst is off by {:.0f} %, R² = {:.3f}", name,
+  say(common, fmt::format("quern: warning: {} fits poorly: {} points, worst error {:.0f} %, R² = {:.3f}", name,
                           fit.points, 100 * fit.worst_residual, fit.r_squared));
 }
 
@@ -100,16 +100,16 @@ void add_throughput_simulation(CLI::App& simulate) {
       ->add_option("POINTS", arguments->points, "Measured points: lines function,x,y (see formats/measured_points.md)")
       ->type_name("FILE")
       ->required();
-  command->add_option("--memory", arguments->memory, "GPU memory for cache and buffer together")
+  command->add_option("--memory", arguments->memory, "Total GPU memory for cache and buffer")
       ->type_name("SIZE")
       ->check(size_validator())
       ->required();
   add_link_option(*command, arguments->link,
-                  "Predict for a link of this speed, in 10^9 bytes per second, in place of the one that was measured; "
-                  "the points then need no t");
+                  "Predict for a link of this speed, in 10^9 bytes per second, instead of the measured one; the points "
+                  "then need no t");
   command->add_flag("--overlap", arguments->overlap,
-                    "Predict for a GPU that works while the next batch is made and copied: by the stage that takes "
-                    "longest; needs points of c_host and c_gpu");
+                    "Predict for a GPU that works while the next batch is prepared and copied: from the stage that "
+                    "takes longest; needs points of c_host and c_gpu");
   add_number_option(*command, "--limit", arguments->limit_ms, "MS",
                     "Longest time for a batch, in milliseconds (default: no limit)", 0.0, 1e9);
   add_number_option(*command, "--steps", arguments->steps, "N", "Number of cache sizes to try", 1u, 100000u);
@@ -120,7 +120,7 @@ void add_throughput_simulation(CLI::App& simulate) {
              "--overlap, a query takes c_alone(n) + max(c_host(n) + t_host(S_b) dq(S_c), t(S_b) dq(S_c), c_gpu(n)).",
              "`quern bench gpu-cache --points` measures the points."},
             {{"quern simulate throughput points.csv --memory 6G --limit 150"},
-             {"quern simulate throughput points.csv --memory 6G --link 375", "The same GPU behind a faster link"}});
+             {"quern simulate throughput points.csv --memory 6G --link 375", "The same GPU with a faster link"}});
   command->callback([arguments] { run(*arguments); });
 }
 

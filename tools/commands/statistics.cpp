@@ -51,7 +51,7 @@ Inputs open_inputs(const StatisticsArguments& arguments, const Resources& resour
       inputs.scales.push_back(read_scales(ContainerReader::open(path, FileKind::scales)));
       inputs.scale_names.push_back(path);
     } else {
-      throw InvalidArgument(fmt::format("{}: is a Quern {}; give collections and {}", path, kind_name(kind),
+      throw InvalidArgument(fmt::format("{}: is a Quern {}; name collections and {}", path, kind_name(kind),
                                         wants_scales ? "scale files" : "statistics files"));
     }
   }
@@ -70,7 +70,7 @@ void run_scales(const StatisticsArguments& arguments, const Resources& resources
   const Scales scales = merge_scales(inputs.scales, inputs.scale_names);
   write_scales(out.file(), scales);
   out.commit();
-  say(arguments.common, fmt::format("quern: the greatest term score of {} of {} is {}", scales.splits.size(),
+  say(arguments.common, fmt::format("quern: the maximum term score of {} of {} is {}", scales.splits.size(),
                                     count_text(statistics.splits().size(), "split"), scales.top));
   if (arguments.common.json)
     print(
@@ -129,11 +129,10 @@ void run(const StatisticsArguments& arguments) {
 
 void add_statistics_command(CLI::App& program) {
   auto arguments = std::make_shared<StatisticsArguments>();
-  CLI::App* command =
-      program.add_subcommand("statistics", "Add up the statistics of the splits of a corpus, for shards");
+  CLI::App* command = program.add_subcommand("statistics", "Combine the statistics of a corpus's splits, for shards");
   command
       ->add_option("INPUT", arguments->inputs,
-                   "Collections of splits, and files that this command made of others, in any order")
+                   "Collections of splits, and statistics files from this command, in any order")
       ->type_name("")
       ->required();
   CLI::Option* scales = command
@@ -142,17 +141,17 @@ void add_statistics_command(CLI::App& program) {
                                          "splits; inputs are collections and scale files")
                             ->type_name("STATISTICS");
   add_value_option(*command, "--duplicates", arguments->duplicates, duplicates_names,
-                   "What to do with documents whose docno another one has:")
+                   "What to do with documents that share a docno:")
       ->excludes(scales);
   add_bm25_options(*command, arguments->bm25, "the scale");
   for (const char* option : {"--k1", "--b"}) command->get_option(option)->needs(scales);
   add_output_options(*command, arguments->common, arguments->output, "statistics");
   add_common_options(*command, arguments->common);
   set_notes(*command,
-            {"Sums are the same bytes in whatever order and tree they are made; a split that is counted twice is an "
-             "error."},
+            {"Sums are byte for byte the same in whatever order or grouping they are computed; counting a split twice "
+             "is an error."},
             {{"quern statistics split-*.collection -o my.statistics"},
-             {"quern statistics a.statistics b.statistics -o my.statistics", "Merge what other machines counted"},
+             {"quern statistics a.statistics b.statistics -o my.statistics", "Merge statistics from other machines"},
              {"quern statistics --scales my.statistics split-*.collection -o my.scales",
               "For shards with quantized impacts"}});
   command->callback([arguments] { run(*arguments); });

@@ -106,7 +106,8 @@ void add_verify_command(CLI::App& program) {
   auto arguments = std::make_shared<VerifyArguments>();
   CLI::App* command = program.add_subcommand("verify", "Check every byte of Quern files");
   command
-      ->add_option("PATH", arguments->paths, "Collections, orders, indexes, plans, statistics, or files beside indexes")
+      ->add_option("PATH", arguments->paths,
+                   "Collections, orders, indexes, plans, statistics, or files next to indexes")
       ->type_name("")
       ->required();
   add_common_options(*command, arguments->common);

@@ -66,8 +66,7 @@ void add_completion_command(CLI::App& program) {
       ->type_name("SHELL")
       ->required()
       ->check(name_validator({"bash", "zsh"}));
-  set_notes(*command,
-            {"An installed Quern has both scripts in place; this is for an executable that is not installed."},
+  set_notes(*command, {"An installed Quern includes both scripts; this is for an executable that is not installed."},
             {{"source <(quern completion bash)"}, {"quern completion zsh > ~/.zfunc/_quern"}});
   command->callback([&program, shell] {
     const CommandText text = describe(program);

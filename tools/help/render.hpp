@@ -35,6 +35,6 @@ std::string usage_message(const CLI::App& program, const CLI::ParseError& error)
 inline constexpr std::pair<const char*, const char*> exit_statuses[] = {
     {"0", "Success."},
     {"1", "The command failed; standard error says why."},
-    {"2", "Wrong usage: an unknown command or option, or a value that an option does not take."}};
+    {"2", "Wrong usage: an unknown command or option, or a value that an option does not accept."}};
 
 }  // namespace quern::tools

@@ -71,7 +71,7 @@ std::string unknown_option(const CommandText& program, const CommandText& comman
   std::vector<std::string> others;
   for (const CommandText* other : with_all_below(program))
     if (has_option(*other, option)) others.push_back(other->full_name());
-  if (!others.empty()) text += fmt::format("; it belongs to {}", fmt::join(others, ", "));
+  if (!others.empty()) text += fmt::format("; it is an option of {}", fmt::join(others, ", "));
   return text;
 }
 
@@ -84,7 +84,7 @@ std::string unexpected(const CommandText& program, const CommandText& command, c
     return fmt::format("unknown command '{}'{}", word, nearest_of(names, word));
   }
   const std::string text = fmt::format("unexpected argument '{}'", word);
-  return has_option(command, "--query") ? text + "; give the query with --query" : text;
+  return has_option(command, "--query") ? text + "; name the query with --query" : text;
 }
 
 /// Of the words that are left, the one to name: an option before what may be its value.
@@ -108,7 +108,7 @@ std::string not_converted(const std::string& text) {
   const std::string start = "Could not convert: ";
   const std::size_t equals = text.find(" = ");
   if (!text.starts_with(start) || equals == text.npos) return text;
-  return fmt::format("{}: '{}' is not a number in its range", text.substr(start.size(), equals - start.size()),
+  return fmt::format("{}: '{}' is not a number, or is out of range", text.substr(start.size(), equals - start.size()),
                      text.substr(equals + 3));
 }
 

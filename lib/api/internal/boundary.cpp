@@ -39,7 +39,7 @@ ErrorCode code_of(const quern::Error& error) {
 }
 
 /// Made beforehand: where memory has run out, there may be none for a text. Copies share it.
-const Error out_of_memory(ErrorCode::out_of_memory, "memory ran out", "memory");
+const Error out_of_memory(ErrorCode::out_of_memory, "out of memory", "memory");
 
 }  // namespace
 

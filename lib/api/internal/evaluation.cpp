@@ -13,7 +13,7 @@ namespace quern::api {
 void append_trec_run(std::string& out, const Index& index, std::string_view qid, std::span<const std::uint32_t> docids,
                      std::span<const float> scores, std::string_view tag) {
   with_api_errors([&] {
-    if (docids.size() != scores.size()) throw InvalidArgument("there are not as many scores as documents");
+    if (docids.size() != scores.size()) throw InvalidArgument("documents and scores differ in number");
     std::vector<RunResult> results;
     results.reserve(docids.size());
     for (std::size_t i = 0; i < docids.size(); ++i) {

@@ -30,7 +30,7 @@ IndexSettings index_settings(const IndexOptions& options) {
   if (options.order != "auto") settings.by = find_named(order_names, options.order, "docID order").value;
   settings.order.seed = options.seed;
   settings.order.scores.alpha = options.alpha;
-  settings.order.scores.pagerank_scale = find_named(pagerank_scales, options.pagerank_scale, "scale of PageRank").value;
+  settings.order.scores.pagerank_scale = find_named(pagerank_scales, options.pagerank_scale, "PageRank scale").value;
   settings.pagerank = pagerank_input(options.pagerank, options.links);
   settings.build.codec = options.codec;
   settings.build.codec_options.block_size = options.block_size;
@@ -80,7 +80,7 @@ void check_vector(const NewDocument& document) {
   for (const WeightedTerm& term : document.vector)
     if (!(term.weight >= 0) || !std::isfinite(term.weight) || term.term.empty())
       throw InvalidArgument(
-          fmt::format("document {}: the weight of '{}' must be a number from 0 on, and terms must not be empty",
+          fmt::format("document {}: the weight of '{}' must be a non-negative number, and terms must not be empty",
                       document.docno, term.term));
 }
 
@@ -89,9 +89,9 @@ void check_field(const NewDocument& document, const KeptField& field, const std:
     throw InvalidArgument(fmt::format("document {}: the field '{}' {}", document.docno, field.name, why));
   };
   if (std::find(kept.begin(), kept.end(), field.name) == kept.end())
-    refuse(fmt::format("is not among those of {}", option_name<"keep-fields">));
+    refuse(fmt::format("is not listed in {}", option_name<"keep-fields">));
   if (const auto* text = std::get_if<std::string_view>(&field.value); text && text->size() > max_kept_text_bytes)
-    refuse(fmt::format("has a text of more than {} bytes", max_kept_text_bytes));
+    refuse(fmt::format("is a string of more than {} bytes", max_kept_text_bytes));
   if (const auto* number = std::get_if<double>(&field.value); number && !std::isfinite(*number))
     refuse("has a number that is not finite");
 }
@@ -113,14 +113,15 @@ struct IndexBuilder::Impl {
     reports = std::async(std::launch::async, [this] { return make_index(settings, resources, out); });
   }
   ~Impl() {
-    stream->fail(std::make_exception_ptr(Cancelled("the index was given up before it was finished")));
+    stream->fail(std::make_exception_ptr(Cancelled("the index was abandoned before it was finished")));
     if (reports.valid()) reports.wait();
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
   void check_open() const {
-    if (!reports.valid()) throw InvalidArgument("the index is finished, or its building has failed: make another one");
+    if (!reports.valid())
+      throw InvalidArgument("the index is already finished, or building it failed; create a new one");
   }
   void hand_over() {
     std::string piece = std::exchange(buffer, {});

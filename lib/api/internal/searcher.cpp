@@ -91,8 +91,8 @@ class BatchCollection {
   void add(std::size_t query, const QueryAnswer& answer) {
     if (answer.documents.size() > max_results_ - results_.docids.size())
       throw quern::InvalidArgument(
-          fmt::format("the results of {} queries fill a quarter of this machine's memory; ask for fewer queries at a "
-                      "time, or a smaller k",
+          fmt::format("the results of {} queries would fill a quarter of this machine's memory; search for fewer "
+                      "queries at a time, or lower k",
                       query));
     append(answer.documents);
     api::add(results_.statistics, answer.statistics);

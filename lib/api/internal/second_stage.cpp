@@ -135,7 +135,7 @@ BatchResults Reranker::rerank(std::span<const std::string_view> texts, const Bat
     if (results.offsets.size() != texts.size() + 1 || results.offsets.front() != 0 ||
         !std::is_sorted(results.offsets.begin(), results.offsets.end()) ||
         results.docids.size() != results.offsets.back() || results.scores.size() != results.offsets.back())
-      throw InvalidArgument("the results are not those of these queries");
+      throw InvalidArgument("the results do not belong to these queries");
     std::vector<TopicResults> topics(texts.size());
     for (std::size_t query = 0; query < texts.size(); ++query) {
       topics[query].text = texts[query];

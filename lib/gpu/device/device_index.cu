@@ -22,8 +22,7 @@ constexpr std::size_t over_read_words = 4096;
 Coding coding_of(const IndexReader& index) {
   const std::string_view codec = index.codec().name();
   if (index.manifest().codec_options.old_newpfd)
-    throw InvalidArgument(index.name() +
-                          ": lists of codec newpfd that were written before version 4 of the index can't " +
+    throw InvalidArgument(index.name() + ": newpfd lists written before index version 4 can't " +
                           "be decoded on GPUs; build the index again, or use " + option_name<"device"> + " cpu");
   if (codec == "rpfd" && index.manifest().codec_options.recursion == 1) return Coding::rpfd_once;
 #define QUERN_GPU_CODING(name) \
@@ -93,9 +92,9 @@ std::uint64_t limit_of(const IndexReader& index, const GpuMemoryOptions& memory,
                       margin = std::min<std::uint64_t>(free_bytes / 16, 512 << 20);
   if (!memory.bytes) return free_bytes - margin;
   if (*memory.bytes > free_bytes)
-    throw GpuOutOfMemory(index.name() + ": may take " + size_text(*memory.bytes) + " of GPU memory, but only " +
-                         size_text(free_bytes) + " are free on the " + gpu.name + "; lower " +
-                         option_name<"gpu-memory"> + ", or ask for " + option_name<"device"> + " cpu");
+    throw GpuOutOfMemory(index.name() + ": may use " + size_text(*memory.bytes) + " of GPU memory, but only " +
+                         size_text(free_bytes) + " is free on the " + gpu.name + "; lower " +
+                         option_name<"gpu-memory"> + ", or use " + option_name<"device"> + " cpu");
   return *memory.bytes;
 }
 
@@ -103,8 +102,8 @@ std::uint64_t limit_of(const IndexReader& index, const GpuMemoryOptions& memory,
 void check_capability(const cudaDeviceProp& gpu) {
   if (gpu.major < 8)
     throw CudaError(std::string("the ") + gpu.name + " has compute capability " + std::to_string(gpu.major) + "." +
-                    std::to_string(gpu.minor) + ", but 8.0 is needed; use another GPU, or ask for " +
-                    option_name<"device"> + " cpu");
+                    std::to_string(gpu.minor) + ", but 8.0 is needed; use another GPU, or " + option_name<"device"> +
+                    " cpu");
 }
 
 }  // namespace

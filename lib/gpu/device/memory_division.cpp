@@ -40,8 +40,8 @@ ListArenas arenas_of(const MemoryDivision& division) {
 PinnedDivision divide_pinned(std::optional<std::uint64_t> limit) {
   if (limit && *limit < min_pinned)
     throw OutOfMemory(
-        fmt::format("copies to and from a GPU need at least {} of host memory, which they pin, but may take {}; raise "
-                    "{}, or run queries with {} cpu",
+        fmt::format("copying to and from a GPU needs at least {} of pinned host memory, but only {} is allowed; raise "
+                    "{}, or use {} cpu",
                     size_text(min_pinned), size_text(*limit), option_name<"memory">, option_name<"device">));
   PinnedDivision division;
   division.limit = limit.value_or(std::numeric_limits<std::uint64_t>::max());
@@ -63,8 +63,8 @@ MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, std::
   const std::uint64_t lists = list_share ? share_of(sizes.lists, std::min(*list_share, 1.0)) : min_lists;
   if (const std::uint64_t least = least_of(sizes, lists); least > limit)
     throw GpuOutOfMemory(
-        fmt::format("{}: queries on a GPU need at least {} of its memory, {} of that for numbers per document, but may "
-                    "take {}; raise {}, or run them with {} cpu",
+        fmt::format("{}: queries on a GPU need at least {} of its memory, including {} for per-document data, but only "
+                    "{} is allowed; raise {}, or use {} cpu",
                     name, size_text(least), size_text(sizes.tables), size_text(limit), option_name<"gpu-memory">,
                     option_name<"device">));
   std::uint64_t left = limit - sizes.tables;
@@ -123,10 +123,11 @@ void MemoryAccount::take(MemoryUse use, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (taken_ > limit_ || more > limit_ - taken_)
     throw GpuOutOfMemory(use == MemoryUse::pinned
-                             ? fmt::format("{} more of pinned host memory: {} of {} are taken; {} limits it",
+                             ? fmt::format("can't pin {} more of host memory: {} of {} is in use; raise {}",
                                            size_text(more), size_text(taken_), size_text(limit_), option_name<"memory">)
-                             : fmt::format("{} more of GPU memory for {}: {} of {} are taken", size_text(more),
-                                           name_of_value(memory_uses, use), size_text(taken_), size_text(limit_)));
+                             : fmt::format("can't allocate {} more of GPU memory for {}: {} of {} is in use",
+                                           size_text(more), name_of_value(memory_uses, use), size_text(taken_),
+                                           size_text(limit_)));
   taken_ += more;
   std::uint64_t& now = now_[static_cast<std::size_t>(use)];
   now += more;

@@ -21,8 +21,8 @@ enum class ListRetention : std::uint8_t {
 };
 
 inline constexpr NamedValue<ListRetention> list_retentions[] = {
-    {"lfu", ListRetention::lfu, "lists stay after a batch; those that batches used least often of late go first"},
-    {"lru", ListRetention::lru, "lists stay after a batch; those that were used least recently go first"},
+    {"lfu", ListRetention::lfu, "lists stay after a batch; those used least often recently are evicted first"},
+    {"lru", ListRetention::lru, "lists stay after a batch; those used least recently are evicted first"},
     {"none", ListRetention::none, "only the plan's lists stay"},
 };
 
@@ -36,7 +36,7 @@ enum class ListTails : std::uint8_t {
 inline constexpr NamedValue<ListTails> list_tails[] = {
     {"auto", ListTails::automatic, "cpu if queries can end early by global scores, else copy"},
     {"copy", ListTails::copy, "it is copied to the GPU when a batch needs it"},
-    {"cpu", ListTails::cpu, "the GPU answers up to the end of the parts that it has, the CPU goes on from there"},
+    {"cpu", ListTails::cpu, "the GPU answers as far as its parts of the lists go, and the CPU continues from there"},
 };
 
 /// How lists come to a GPU that does not keep them.
@@ -47,8 +47,9 @@ enum class ListTransfers : std::uint8_t {
 };
 
 inline constexpr NamedValue<ListTransfers> list_transfers[] = {
-    {"auto", ListTransfers::automatic, "staged, until so much has been copied that direct pays, if it is possible"},
-    {"staged", ListTransfers::staged, "threads of the host gather them in pinned memory"},
+    {"auto", ListTransfers::automatic,
+     "staged until enough has been copied to make direct worthwhile, if direct is possible"},
+    {"staged", ListTransfers::staged, "host threads gather them in pinned memory"},
     {"direct", ListTransfers::direct, "the GPU reads them from the index's file, whose lists are pinned in memory"},
 };
 
@@ -150,13 +151,13 @@ inline constexpr std::array<NamedValue<MemoryUse>, 10> memory_uses = {{
     {"tables", MemoryUse::tables, "numbers per document"},
     {"rows", MemoryUse::rows, "block rows"},
     {"lists", MemoryUse::lists, "coded lists and impacts"},
-    {"staging", MemoryUse::staging, "lists on their way to their place"},
+    {"staging", MemoryUse::staging, "lists being copied"},
     {"entries", MemoryUse::entries, "decoded lists"},
     {"batch", MemoryUse::batch, "queries and results"},
     {"working", MemoryUse::working, "working memory of the strategy"},
     {"documents", MemoryUse::documents, "documents of the forward file"},
     {"rankers", MemoryUse::rankers, "learned models"},
-    {"pinned", MemoryUse::pinned, "host memory, from and to which copies go"},
+    {"pinned", MemoryUse::pinned, "host memory for copies to and from GPUs"},
 }};
 
 /// Bytes by what they are used for.

@@ -15,12 +15,11 @@ using gpu::Unpacking;
 
 const std::vector<GpuIntersectionMethod>& all_gpu_intersection_methods() {
   static const std::vector<GpuIntersectionMethod> methods = {
-      {"adaptive",
-       "unpacks lists that queries ask for often, to bits or buckets; decodes only the needed blocks of the others",
+      {"adaptive", "unpacks frequently used lists to bits or buckets; decodes only the needed blocks of the others",
        IntersectKernels::warps, Unpacking::frequent},
       {"block-skipping", "decodes only blocks that may contain a document of the shorter lists; a block per warp",
        IntersectKernels::warps, Unpacking::none},
-      {"merge-find", "finds these blocks by levels of splitters, one list after another (Ding et al. 2009)",
+      {"merge-find", "finds these blocks by levels of splitters, list by list (Ding et al. 2009)",
        IntersectKernels::merge_find, Unpacking::none, false, ResultTransfer::packed, false, true},
       {"hash-segments", "unpacks all lists; searches for each document in one bucket of each list (Wang et al. 2017)",
        IntersectKernels::hash_segments, Unpacking::buckets, false, ResultTransfer::packed, true},
@@ -40,7 +39,7 @@ void check_intersection_options(const GpuIntersectionMethod& method, const GpuIn
   check_range("queries per batch", options.batch_queries, 1, gpu::max_batch_queries);
   check_range("levels", options.levels, 0, gpu::max_merge_find_levels);
   if (!method.any_transfer && options.transfer.value_or(ResultTransfer::packed) != ResultTransfer::packed)
-    throw InvalidArgument(std::string(method.name) + " packs its results on the GPU, and transfers them no other way");
+    throw InvalidArgument(std::string(method.name) + " always packs its results on the GPU; it has no other transfer");
 }
 
 unsigned length_bucket(std::uint64_t shortest) {

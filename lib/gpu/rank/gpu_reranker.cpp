@@ -42,7 +42,7 @@ std::uint64_t ranker_bytes_of(const GpuRerankOptions& options, std::uint64_t mem
   const std::uint64_t bytes = options.ranker_bytes.value_or(memory / 8);
   if (bytes >= memory)
     throw GpuOutOfMemory(fmt::format(
-        "models may take {} of GPU memory, but the second stage has {}; lower ranker-memory, or ask for {} cpu",
+        "models are given {} of GPU memory, but the second stage has only {}; lower ranker-memory, or use {} cpu",
         size_text(bytes), size_text(memory), option_name<"device">));
   return bytes;
 }
@@ -165,7 +165,7 @@ void GpuReranker::rerank_on_cpu(const RerankJob& job, std::size_t k, Reranker::S
 /// False, with all jobs as they were, if the CPU must do them.
 bool GpuReranker::try_gpu(std::span<const RerankJob> jobs, std::size_t k, Reranker::Space& space) const try {
   const std::shared_ptr<const DeviceRanker> ranker = rankers_.find(on_cpu_.model());
-  if (ranker == nullptr) throw GpuOutOfMemory("the model has no room on the GPU");
+  if (ranker == nullptr) throw GpuOutOfMemory("the model does not fit in the GPU's memory");
   Pass pass(*this, *ranker, jobs.size());
   std::vector<bool> is_taken(jobs.size());
   for (std::size_t i = 0; i < jobs.size(); ++i) {

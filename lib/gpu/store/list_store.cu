@@ -81,9 +81,9 @@ void DeviceListStore::keep_plan(const CachePlan& plan, Progress& progress) {
   progress.finish();
   if (left_out > 0)
     progress.warn(std::to_string(left_out) + " of the plan's " + std::to_string(plan.lists.size()) +
-                  " lists do not fit into the " +
+                  " lists do not fit in the " +
                   size_text(arenas_of(index_.division()).for_fronts().words * sizeof(std::uint32_t)) +
-                  " that a plan may take of the GPU's memory; plan for it with " + option_name<"plan gpu-memory">);
+                  " of GPU memory reserved for plans; make the plan with " + option_name<"plan gpu-memory">);
 }
 
 void DeviceListStore::Device::set(IndexView& view) const {
@@ -145,14 +145,14 @@ void DeviceListStore::pin_lists() {
   for (const auto& section : sections) bytes += section.size_bytes();
   // Batches and their results need pinned memory, too.
   if (const std::uint64_t most = index_.pinned().left() / 4 * 3; bytes > most)
-    throw OutOfMemory(index.name() + ": direct transfers pin " + size_text(bytes) + " of host memory, but may take " +
-                      size_text(most) + "; raise " + option_name<"memory"> + ", or ask for staged transfers");
+    throw OutOfMemory(index.name() + ": direct transfers would pin " + size_text(bytes) + " of host memory, but only " +
+                      size_text(most) + " is allowed; raise " + option_name<"memory"> + ", or use staged transfers");
   std::vector<std::shared_ptr<const PinnedWords>> pinned;
   for (const auto& section : sections) {
     pinned.push_back(PinnedWords::pin(section));
     if (!pinned.back())
-      throw CudaError(index.name() + ": the GPU can't read the file where it is mapped, or the system does not let " +
-                      size_text(bytes) + " of it be pinned; ask for staged transfers");
+      throw CudaError(index.name() + ": the GPU can't read the mapped file, or the system does not allow pinning " +
+                      size_text(bytes) + " of it; use staged transfers");
   }
   index_.pinned().take(MemoryUse::pinned, bytes);
   device_->mover->read_directly(std::move(pinned));

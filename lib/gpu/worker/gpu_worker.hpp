@@ -271,7 +271,7 @@ class GpuWorker {
   void open_windows(unsigned number) {
     wait_for_copies();
     take_or_free([&] { return store_->open_windows(number); }, [&] { free_lists_of_others(number); },
-                 "no memory is left for the lists of a batch");
+                 "not enough memory for the lists of a batch");
   }
   /// Waits until the flight's batch has ended, and those that were launched before it are known to be sound. Returns
   /// whether there was enough memory.

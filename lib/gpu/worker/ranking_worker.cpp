@@ -182,7 +182,7 @@ void RankingWorker::prepare_windows(unsigned number) {
   if (entries_)
     gpu::take_or_free(
         [&] { return entries_->cache().take_room(number, flight.windows->entry_room(), flight.first_entry); },
-        [&] { free_lists_of_others(number); }, "no memory is left for the decoded lists of a batch");
+        [&] { free_lists_of_others(number); }, "not enough memory for the decoded lists of a batch");
   flight.runner.begin_windows(*flight.batch, flight.work.batch);
 }
 

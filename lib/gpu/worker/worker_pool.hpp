@@ -120,7 +120,7 @@ class WorkerPool {
         use(*worker);
         return give_back(std::move(worker));
       } catch (const CudaError& error) {
-        const std::string text = "GPU " + std::to_string(worker->gpu()) + " is left out: " + error.what();
+        const std::string text = "GPU " + std::to_string(worker->gpu()) + " is no longer used: " + error.what();
         const bool is_first = leave_out(*worker, text);
         give_back(std::move(worker));
         if (size() == 0) throw;
@@ -141,8 +141,8 @@ class WorkerPool {
   std::shared_ptr<Worker> take(std::size_t most) {
     const std::lock_guard lock(mutex_);
     if (members_.empty())
-      throw CudaError(std::string("no GPU is left that has not failed; ask for ") + option_name<"device"> +
-                      " cpu (the last one: " + last_failure_ + ")");
+      throw CudaError(std::string("all GPUs have failed; use ") + option_name<"device"> +
+                      " cpu (last error: " + last_failure_ + ")");
     const auto end = members_.begin() + static_cast<std::ptrdiff_t>(std::clamp<std::size_t>(most, 1, members_.size()));
     const auto least =
         std::min_element(members_.begin(), end, [](const Member& a, const Member& b) { return a.users < b.users; });

@@ -211,7 +211,7 @@ void ListStore::sort() {
     row.postings = load_le<std::uint64_t>(payload.data() + 8);
     row.term_end = terms_.size();
     rows_.add(row);
-    if (rows_.count() >= end_docid) throw InvalidArgument("more terms than an index can hold");
+    if (rows_.count() >= end_docid) throw InvalidArgument("the file has more terms than an index can hold (2^32 - 2)");
   });
   term_rows_.emplace(rows_);
 }

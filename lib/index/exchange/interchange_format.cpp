@@ -160,7 +160,7 @@ const InterchangeFormat& interchange_format_named(std::string_view name) {
 const InterchangeFormat& detect_interchange_format(const std::string& path) {
   for (const InterchangeFormat* format : all_interchange_formats())
     if (format->is_at(path)) return *format;
-  throw InvalidArgument(path + ": neither this file exists nor " + path + ds2i_endings.front());
+  throw InvalidArgument(path + ": neither this file nor " + path + ds2i_endings.front() + " exists");
 }
 
 }  // namespace quern

@@ -282,8 +282,8 @@ class ForwardBuilder {
 
 void check_forward_memory(const CollectionReader& collection, const Resources& resources) {
   if (collection.manifest().impacts)
-    throw InvalidArgument(collection.name() + ": has the weights of terms, not the texts that " +
-                          option_name<"forward"> + " would write; leave it out");
+    throw InvalidArgument(collection.name() + ": holds term weights, not the text that " + option_name<"forward"> +
+                          " needs; omit it");
   const std::uint64_t needed = forward_table_bytes(collection) + min_forward_bytes;
   if (needed > resources.memory_bytes) {
     throw InvalidArgument(fmt::format(

@@ -28,10 +28,14 @@ IndexTerms::IndexTerms(const CollectionReader& collection, const IndexReader& sh
   for (std::uint64_t block = 0; block < shard.num_lexicon_blocks(); ++block) {
     shard.for_each_list(block, [&](std::string_view term, const PostingList&) {
       while (next == 0 || entry.term < term) {
-        if (!scan.next(entry)) throw InvalidArgument(collection.name() + ": lacks terms of " + shard.name());
+        if (!scan.next(entry))
+          throw InvalidArgument(collection.name() + ": lacks terms of " + shard.name() +
+                                "; name the collection that the shard was built from");
         ++next;
       }
-      if (entry.term != term) throw InvalidArgument(collection.name() + ": lacks terms of " + shard.name());
+      if (entry.term != term)
+        throw InvalidArgument(collection.name() + ": lacks terms of " + shard.name() +
+                              "; name the collection that the shard was built from");
       set_listed(next - 1);
     });
   }

@@ -242,7 +242,7 @@ void add_by_rows(const IndexReader& index, const BlockReader& reader, RangeSums&
   for (std::size_t block = 0; block < list.block_last.size(); ++block) {
     const docid_t last = list.block_last[block];
     if (last < begin || last >= index.num_documents())
-      reader.fail(block, "its row's docID is out of range, or not above the previous one");
+      reader.fail(block, "its row's docID is out of range, or not greater than the previous one");
     const std::uint64_t before = std::uint64_t{block} * index.block_size();
     sums.add(begin + (last - begin) / 2, std::min<std::uint64_t>(index.block_size(), list.df - before));
     begin = last + 1;

@@ -104,7 +104,7 @@ BuildReport merge_indexes(const IndexShards& shards, const Resources& resources,
   return run_stage(resources, [&] {
     const IndexManifest& manifest = shards[0].manifest();
     if (!manifest.shard || manifest.shard->count != shards.size())
-      throw InvalidArgument(shards[0].name() + ": is not all shards of an index; give all");
+      throw InvalidArgument(shards[0].name() + ": is not a full set of shards; name all shards of one index");
     const BuildOptions options = options_of_index(manifest);
     std::uint64_t postings = 0;
     for (const IndexReader& shard : shards) postings += shard.manifest().postings;

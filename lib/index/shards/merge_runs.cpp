@@ -83,7 +83,7 @@ class RunMerge {
       const auto [same, is_new] = hashes.emplace(source.hash(), run);
       if (!is_new && !met.empty())
         throw InvalidArgument(
-            fmt::format("{}: is the same run as {}: give each shard's run once", paths_[run], paths_[same->second]));
+            fmt::format("{}: is the same run as {}; name each shard's run once", paths_[run], paths_[same->second]));
     }
     qids_ = options_.qids.empty() ? order.qids() : options_.qids;
     for (std::size_t i = 0; i < qids_.size(); ++i) places_.emplace(qids_[i], static_cast<std::uint32_t>(i));

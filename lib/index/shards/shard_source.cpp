@@ -12,7 +12,7 @@ ShardSource::ShardSource(const ShardChoice& choice, const OrderReader& order, St
     : statistics_(std::move(statistics)), scales_(std::move(scales)) {
   const OrderManifest& manifest = order.manifest();
   if (manifest.shards.size() != choice.count)
-    throw InvalidArgument(fmt::format("{}: is cut into {} shards, not {}; make one with: {} {}", order.name(),
+    throw InvalidArgument(fmt::format("{}: is cut into {} shards, not {}; create one with: {} {}", order.name(),
                                       manifest.shards.size(), choice.count, option_name<"order shards">, choice.count));
   whole_.docids = manifest.shard(choice.number - 1);
   if (whole_.docids.size() == 0)
@@ -34,13 +34,13 @@ void ShardSource::check(const CollectionReader& collection, const BuildOptions& 
   statistics_.check_splits(collection.splits(), collection.name());
   if (options.quantize_bits == 0) return;
   if (!scales_)
-    throw InvalidArgument(
-        fmt::format("quantized impacts of a shard need the scale of all: make it with {}, and name it with {}",
-                    option_name<"statistics scales">, option_name<"scales">));
+    throw InvalidArgument(fmt::format(
+        "quantized impacts of a shard need the scale of the whole index: create it with {}, and pass it with {}",
+        option_name<"statistics scales">, option_name<"scales">));
   if (scales_->statistics_hash != whole_.manifest.statistics_hash)
-    throw InvalidArgument("the scales were made with different statistics; make them again");
+    throw InvalidArgument("the scales were computed with different statistics; create them again");
   if (scales_->bm25 != options.bm25)
-    throw InvalidArgument(fmt::format("the scales are for k1 {} and b {}; build with these, or make the scales again",
+    throw InvalidArgument(fmt::format("the scales are for k1 {} and b {}; build with these, or create the scales again",
                                       scales_->bm25.k1, scales_->bm25.b));
   if (scales_->splits != statistics_.splits())
     throw InvalidArgument(

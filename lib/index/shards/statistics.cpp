@@ -308,7 +308,8 @@ Scales find_scales(const CollectionReader& collection, const StatisticsReader& s
   return run_stage(resources, [&] {
     check_bm25(bm25);
     if (collection.manifest().impacts)
-      throw InvalidArgument(collection.name() + ": has the weights of terms, which are not scaled");
+      throw InvalidArgument(collection.name() +
+                            ": holds term weights, which need no scale; build its shards without scales");
     const CollectionSplit split{collection.content_hash(), collection.num_documents()};
     if (!std::binary_search(statistics.splits().begin(), statistics.splits().end(), split))
       throw InvalidArgument(
@@ -349,9 +350,9 @@ Scales merge_scales(const std::vector<Scales>& inputs, const std::vector<std::st
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     const Scales& input = inputs[i];
     if (input.statistics_hash != sum.statistics_hash)
-      throw InvalidArgument(fmt::format("{}: was made with different statistics than {}", names[i], names[0]));
+      throw InvalidArgument(fmt::format("{}: was computed with different statistics than {}", names[i], names[0]));
     if (input.bm25 != sum.bm25)
-      throw InvalidArgument(fmt::format("{}: was made with a different k1 or b than {}", names[i], names[0]));
+      throw InvalidArgument(fmt::format("{}: was computed with a different k1 or b than {}", names[i], names[0]));
     sum.top = std::max(sum.top, input.top);
     sum.splits.insert(sum.splits.end(), input.splits.begin(), input.splits.end());
     std::sort(sum.splits.begin(), sum.splits.end());

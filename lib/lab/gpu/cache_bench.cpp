@@ -69,7 +69,7 @@ class CacheBench {
     for (const CacheSetting& setting : settings) {
       const EngineRun run = subject_.run(setting);
       if (run.statistics.lists.copied_bytes > 0)
-        throw InvalidArgument("the GPU's memory is too small for all lists, with which c(n) is measured");
+        throw InvalidArgument("the GPU's memory is too small to hold all lists, which measuring c(n) requires");
       check_results(setting, run);
       model_.add(setting, run);
       progress_.add(1);
@@ -80,7 +80,7 @@ class CacheBench {
   /// Uses only runs whose batches all go by windows or all don't: the costs of mixed runs can't be separated.
   void calibrate() {
     const std::vector<CacheSetting> settings = calibrating_settings(grid_);
-    progress_.start("copies beside work", settings.size(), "settings");
+    progress_.start("copies during work", settings.size(), "settings");
     for (const CacheSetting& setting : settings) {
       if (const CopyDemand& demand = demand_of(setting); demand.windowed == 0 || demand.windowed == 1) {
         const EngineRun run = subject_.run(setting);

@@ -71,7 +71,7 @@ bool measured_before(const CacheSetting& a, const CacheSetting& b, const CacheGr
 void check_cache_grid(const CacheGrid& grid) {
   if (grid.parts.empty() || grid.memories.empty() || grid.policies.empty() || grid.batches.empty() ||
       grid.max_admissions.empty() || grid.ks.empty())
-    throw InvalidArgument("a grid needs at least one part, memory, policy, size of batches, lambda and k");
+    throw InvalidArgument("a grid needs at least one part, memory, policy, batch size, lambda and k");
   for (const std::string& policy : grid.policies)
     if (policy != no_policy) cache_policy_named(policy);
   for (const std::size_t batch : grid.batches) check_setting(grid.base.k, batch);
@@ -80,10 +80,9 @@ void check_cache_grid(const CacheGrid& grid) {
   for (const double limit : grid.limits_ms) check_range("a limit in ms", limit, 0, 1e9);
   for (const CacheSetting& setting : settings_of(grid))
     if (std::find(grid.calibrating.begin(), grid.calibrating.end(), setting.memory) != grid.calibrating.end())
-      throw InvalidArgument(
-          "a memory of " + setting.memory +
-          " is to be measured, so that its prediction can't be calibrated with it; name others with " +
-          option_name<"calibrate">);
+      throw InvalidArgument("memory " + setting.memory +
+                            " is among those to be measured, so it can't be used to calibrate; choose others with " +
+                            option_name<"calibrate">);
 }
 
 std::vector<CacheSetting> settings_of(const CacheGrid& grid) {

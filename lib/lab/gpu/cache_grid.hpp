@@ -29,10 +29,10 @@ struct CacheSetting {
 enum class GridPart { memories, lambdas, ks, single };
 
 inline constexpr NamedValue<GridPart> grid_parts[] = {
-    {"memories", GridPart::memories, "all memories, policies and sizes of batches"},
+    {"memories", GridPart::memories, "all memories, policies and batch sizes"},
     {"lambdas", GridPart::lambdas, "all lambdas and policies at the base memory and batch"},
-    {"ks", GridPart::ks, "all k and policies there"},
-    {"single", GridPart::single, "all policies there, queries one at a time"},
+    {"ks", GridPart::ks, "all k and policies at the base memory and batch"},
+    {"single", GridPart::single, "all policies at the base memory, queries one at a time"},
 };
 
 struct CacheGrid {

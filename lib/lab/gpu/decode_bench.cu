@@ -201,7 +201,7 @@ std::vector<DecodeFigures> measure_decoding(const IndexReader& index, const Deco
   const QueryEngine engine(index, {});
   const DeviceIndex device_index(engine, options.gpu, {}, progress);
   if (!device_index.division().whole_index)
-    throw GpuOutOfMemory(index.name() + ": the benchmark needs a GPU with memory for the whole index");
+    throw GpuOutOfMemory(index.name() + ": the benchmark needs a GPU whose memory holds the whole index");
   std::vector<DecodeFigures> figures;
   progress.start("decode", options.groups.size() * options.repeats, "passes");
   for (const ListLengths& lengths : options.groups) {
@@ -281,7 +281,7 @@ class MergeFindLists {
     for (std::size_t i = 0; i < found.size(); ++i) {
       place = std::find_if(place, host_b_.end(), [&](std::uint32_t docid) { return docid >= host_a_[i]; });
       if (found[i] != static_cast<std::uint64_t>(place - host_b_.begin()))
-        throw Error("merge find with " + std::to_string(levels) + " levels finds another place for element " +
+        throw Error("merge find with " + std::to_string(levels) + " levels finds a different position for element " +
                     std::to_string(i) + " than the CPU; please report this");
     }
   }
@@ -303,7 +303,7 @@ std::vector<MergeFindFigures> measure_merge_find(std::span<const MergeFindFigure
   progress.start("find", all.size(), "pairs of lists");
   for (MergeFindFigures& figures : all) {
     if (std::min(figures.elements, figures.in) == 0 || std::max(figures.elements, figures.in) > max_elements)
-      throw InvalidArgument("lists of 1 to " + std::to_string(max_elements) + " docIDs can be measured");
+      throw InvalidArgument("lists must have 1 to " + std::to_string(max_elements) + " docIDs");
     const MergeFindLists lists(figures, options.seed);
     figures.us.clear();
     for (unsigned levels = 0; levels <= max_merge_find_levels; ++levels) {

@@ -78,7 +78,9 @@ void GpuCacheSubject::keep_queries_with_results(std::span<const QueryView> queri
   const Results results = engine_for({}).search(queries, *options_.algorithm, 1);
   for (std::size_t i = 0; i < queries.size(); ++i)
     if (!results[i].empty()) queries_.push_back(queries[i]);
-  if (queries_.empty()) throw InvalidArgument(fmt::format("none of the {} queries has results", queries.size()));
+  if (queries_.empty())
+    throw InvalidArgument(
+        fmt::format("none of the {} queries has results; use queries for this index", queries.size()));
 }
 
 gpu::GpuMemoryOptions GpuCacheSubject::memory_of(const CacheSetting& setting) {

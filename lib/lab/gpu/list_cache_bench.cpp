@@ -225,7 +225,8 @@ ListCacheFigures replay_queries(const QueryEngine& engine, std::span<const Query
   const ListCacheFigures figures = replay_lists(engine.index(), lists_of_queries, options);
   if (figures.queries == 0)
     throw InvalidArgument(
-        fmt::format("none of the {} queries has all of its terms in {}", queries.size(), engine.index().name()));
+        fmt::format("none of the {} queries has all of its terms in {}; use queries for its collection", queries.size(),
+                    engine.index().name()));
   return figures;
 }
 

@@ -64,7 +64,7 @@ TransferTime TransferBench::measure(std::uint64_t bytes, unsigned repeats) {
   for (unsigned repeat = 0; repeat <= repeats; ++repeat) {
     const auto begun = WallClock::now();
     if (!store_.acquire(0, wanted) || store_.take_counts().in_place_lists > 0)
-      throw GpuOutOfMemory("the lists to copy do not fit in the GPU's memory together");
+      throw GpuOutOfMemory("the lists to copy do not all fit in the GPU's memory");
     const double host = us_since(begun);
     gpu::wait_for_copies(store_);
     const double all = us_since(begun);
@@ -101,7 +101,7 @@ std::vector<std::vector<gpu::WordPart>> TransferBench::windows_of(std::uint64_t 
 }
 
 TransferTime TransferBench::measure_windows(std::uint64_t bytes, unsigned repeats) {
-  if (!store_.open_windows(0)) throw GpuOutOfMemory("the GPU's memory has no room for the windows to copy");
+  if (!store_.open_windows(0)) throw GpuOutOfMemory("the windows to copy do not fit in the GPU's memory");
   const std::vector<std::vector<gpu::WordPart>> windows = windows_of(bytes / sizeof(std::uint32_t));
   TransferTime time;
   for (const auto& window : windows)

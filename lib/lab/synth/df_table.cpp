@@ -88,7 +88,7 @@ void for_each_entry(const WholeFile& file, const std::string& name, Visit&& visi
     if (first > 0) fail_at_line(name, line, fmt::format("the term '{}' is already in line {}", term, first));
     first = line;
   });
-  throw CorruptFile(name + ": changed while it was read");
+  throw CorruptFile(name + ": changed while being read");
 }
 
 }  // namespace

@@ -177,8 +177,8 @@ void check_options(const SynthOptions& options) {
   check_build_options(options.build);
   if (options.mean_length == 0 && mean_length(options) > max_mean_length)
     throw InvalidArgument(
-        fmt::format("{}: its terms would give {} documents {:.0f} tokens each; give {}, of at most {:.0f}, or more "
-                    "documents with {}",
+        fmt::format("{}: its terms would give {} documents {:.0f} tokens each; set {} to at most {:.0f}, or raise the "
+                    "number of documents with {}",
                     options.table.name, options.table.documents, mean_length(options), option_name<"mean-length">,
                     max_mean_length, option_name<"docs">));
   check_tree_options(tree_options(options));

@@ -70,7 +70,8 @@ void claim_bytes(std::uint64_t bytes, const ForwardReader& forward, docid_t doci
                  QueryMemory::Claim& claim) {
   if (bytes > memory.hits().max_alone())
     throw InvalidArgument(fmt::format(
-        "{}: the places of the query's terms take {} of memory and may take {}; raise {}, or shorten the query",
+        "{}: the positions of the query's terms need {} of memory, but only {} is allowed; raise {}, or shorten the "
+        "query",
         forward.place(docid), size_text(bytes), size_text(memory.hits().max_alone()), option_name<"memory">));
   claim.raise_to(bytes);
 }

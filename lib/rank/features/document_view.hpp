@@ -72,7 +72,7 @@ struct DocumentMatches {
   static constexpr std::string_view group = "document";
   static constexpr FeatureInfo features[] = {
       {"matched", FeatureKind::dynamic, "distinct terms of the query with tf > 0 in any stream"},
-      {"matched_share", FeatureKind::dynamic, "the same / Q; 0 if Q = 0"},
+      {"matched_share", FeatureKind::dynamic, "matched / Q; 0 if Q = 0"},
       {"matched_idf_share", FeatureKind::dependent, "Σ idf of these terms / Σ idf of all; 0 if that is 0"},
   };
   static constexpr void publish(const DocumentView& document, double* values) {

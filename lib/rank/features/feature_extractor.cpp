@@ -43,8 +43,8 @@ FeatureExtractor::FeatureExtractor(const IndexReader& index, const ForwardReader
       average_lengths_(whole_lengths == nullptr ? average_lengths_of({&forward, 1}) : *whole_lengths) {
   if (const auto& shard = index.manifest().shard; shard && shard->count > 1 && whole_lengths == nullptr)
     throw InvalidArgument(
-        fmt::format("{}: shard {} of {} alone can't compute features, which depend on all shards; give quern query all "
-                    "shards, or merge them with quern merge",
+        fmt::format("{}: shard {} of {} alone can't compute features, which depend on all shards; pass all shards to "
+                    "quern query, or merge them with quern merge",
                     index.name(), shard->number, shard->count));
   for (std::size_t column = 0; column < selection.size(); ++column)
     column_of_.at(selection[column]) = static_cast<std::int32_t>(column);

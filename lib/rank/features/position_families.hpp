@@ -84,7 +84,7 @@ struct LeastSpan {
 struct PhraseMatch {
   static constexpr FeatureInfo features[] = {
       {"phrase_match", FeatureKind::dynamic,
-       "greatest number of distinct terms of the query in one phrase, / Q; 0 if Q = 0"},
+       "maximum number of distinct terms of the query in one phrase, / Q; 0 if Q = 0"},
   };
   static constexpr void publish(const StreamView& stream, double* values) {
     for (std::uint32_t i = 0; i < stream.query.num_terms; ++i)

@@ -218,7 +218,7 @@ TEST_CASE("a weight of 0, or of too many bits, is damage", "[index][impacts]") {
   text[bits + 8] = '7';
   manifest.assign(text.begin(), text.end());
   REQUIRE(damaged.is_found());
-  CHECK_THAT(damaged.message, Catch::Contains("has a weight of more bits than the manifest says") &&
+  CHECK_THAT(damaged.message, Catch::Contains("has a weight with more bits than the manifest says") &&
                                   Catch::Contains("(the list of 'flour')"));
 }
 

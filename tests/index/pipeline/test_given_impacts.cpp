@@ -203,9 +203,10 @@ TEST_CASE("weights are whole numbers of so many bits, or become that by a scale"
                                              Contains(std::string(option_name<"impacts">) + " 8") && Contains("255"));
   CHECK_THAT(parse("{\"a\": 65536}", {16}), Contains("65535"));
   CHECK_THAT(parse("{\"a\": 3}", {8, 100.0}), Contains(std::string("a smaller ") + option_name<"impact-scale">));
-  CHECK_THAT(parse("{\"a\": 0.5}", {8}), Contains(std::string("is not whole; give ") + option_name<"impact-scale">));
+  CHECK_THAT(parse("{\"a\": 0.5}", {8}),
+             Contains(std::string("must be whole numbers; use ") + option_name<"impact-scale">));
   CHECK_THAT(parse("{\"a\": -1}", {8}), Contains("can't be negative"));
-  CHECK_THAT(parse("{\"a\": 1e300}", {8}), Contains("the largest is 255"));
+  CHECK_THAT(parse("{\"a\": 1e300}", {8}), Contains("is 255; allow more bits"));
   CHECK_THAT(parse("{\"a\": \"1\"}", {8}), Contains("has a weight that isn't a number"));
   CHECK_THAT(parse("{\"\": 1}", {8}), Contains("is empty"));
   CHECK_THAT(parse("{\"a\": 1, \"b\": 2, \"a\": 1}", {8}), Contains("two weights"));
@@ -265,7 +266,8 @@ TEST_CASE("integer scores take whole weights of queries, or scale them", "[query
     return [&, weight] { engine.search(engine.reader().use({{"everywhere", weight}}), any, 5); };
   };
   CHECK_NOTHROW(search(3)());
-  CHECK_THROWS_WITH(search(0.5)(), Contains("'everywhere' is not whole") && Contains(option_name<"query-scale">));
+  CHECK_THROWS_WITH(search(0.5)(),
+                    Contains("'everywhere' is not a whole number") && Contains(option_name<"query-scale">));
   CHECK_THROWS_WITH(search(-1)(), Contains("the weight -1"));
   CHECK_THROWS_WITH(search(std::numeric_limits<double>::quiet_NaN())(), Contains("weight nan"));
   CHECK_THROWS_WITH(search(std::numeric_limits<double>::infinity())(), Contains("weight inf"));
@@ -276,7 +278,8 @@ TEST_CASE("integer scores take whole weights of queries, or scale them", "[query
   std::string letters;
   for (int i = 0; i < 30; ++i) letters += "\u00e9";
   const std::vector<QueryTerm> long_term = {{"a" + letters, 0.5}};
-  CHECK_THROWS_WITH(engine.reader().use(long_term), Contains("'a" + letters.substr(0, 38) + "...' is not whole"));
+  CHECK_THROWS_WITH(engine.reader().use(long_term),
+                    Contains("'a" + letters.substr(0, 38) + "...' is not a whole number"));
 
   ScoringOptions options;
   options.query_scale = 100;

@@ -180,7 +180,7 @@ class Service:
         qids, texts = texts_of(queries)
         options = {**self._search, **search}
         if options.get("algorithm") == "and-or":
-            raise ValueError("shards can't answer and-or; ask for and, then for or where fewer than k were found")
+            raise ValueError("shards can't answer and-or; use and, then or where fewer than k were found")
         answers, missing = self._ask("batch", {shard: (texts, k, options) for shard in range(len(self._actors))})
         numbers = [numpy.frombuffer(answer, numpy.uint64) for answer in answers.values()]
         counted = [(found[: len(texts)].astype(numpy.int64), found[len(texts) :]) for found in numbers]
@@ -325,7 +325,7 @@ def main():
     parser = argparse.ArgumentParser(prog="quern.ray", description="Runs a plan of quern.shards by Ray.")
     parser.add_argument("plan")
     parser.add_argument("--address", metavar="ADDRESS", help="of the cluster (default: one on this machine)")
-    parser.add_argument("--cpus", type=float, default=1, metavar="N", help="that a step takes (default: 1)")
+    parser.add_argument("--cpus", type=float, default=1, metavar="N", help="per step (default: 1)")
     shards.add_runner_options(parser)
     options = parser.parse_args()
     try:

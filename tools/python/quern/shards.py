@@ -95,7 +95,7 @@ class Plan:
                 stages = json.load(file)["stages"]
                 return Plan(tuple((name, [_read_step(step) for step in steps]) for name, steps in stages))
             except (ValueError, KeyError, TypeError) as error:
-                raise StepError(f"{path}: is no plan of quern.shards ({error}); make one with: plan") from None
+                raise StepError(f"{path}: is not a plan of quern.shards ({error}); create one with: plan") from None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Runner:
     def _check(self, step, executable):
         found = version_of(executable)
         if found != step.tool:
-            raise _failed(step, f"{executable} is {found}, and the plan is for {step.tool}; install that")
+            raise _failed(step, f"{executable} is {found}, but the plan is for {step.tool}; install that")
         for path, identity in step.files:
             if _identity(path, identity.startswith("sha256")) != identity:
                 raise _failed(step, f"{path} is not the file that the plan was made for; make the plan again")
@@ -168,9 +168,9 @@ def plan(files, work, *, splits=1, count=1, parse=(), order=("--by", "url"), bui
     if twice:
         raise StepError(f"{twice[0]} is in the corpus twice; name each file once")
     if not files or splits < 1:
-        raise StepError(f"{len(files)} files can't be {splits} splits; name a file, and ask for at least 1")
+        raise StepError(f"{len(files)} files can't be {splits} splits; name a file, and use at least 1")
     if count < 1:
-        raise StepError(f"{count} shards can't be made; ask for at least 1")
+        raise StepError(f"{count} shards can't be built; use at least 1")
     make = _Maker(work, executable, by_content)
     if splits <= len(files):
         cuts = [len(files) * i // splits for i in range(splits + 1)]
@@ -305,7 +305,7 @@ def _failed(step, why):
 def _reason(done):
     """Why the executable failed, in its own words."""
     if done.returncode < 0:
-        return f"quern was ended by signal {-done.returncode}; run again"
+        return f"quern was terminated by signal {-done.returncode}; run again"
     said = [line for line in done.stderr.splitlines() if "error: " in line]
     return said[-1].split("error: ", 1)[1] if said else f"exit status {done.returncode}: {done.stderr.strip()[-500:]}"
 
@@ -343,7 +343,7 @@ def manifest_of(index):
         with open(path, "rb") as file:
             magic, table, rows = struct.unpack_from("<5s19xQI", file.read(64))
             if magic != b"QUERN":
-                raise StepError(f"{path}: is no file of quern")
+                raise StepError(f"{path}: is not a Quern file")
             for row in range(rows):
                 file.seek(table + 64 * row)
                 name, offset, size = struct.unpack("<24sQQ", file.read(40))
@@ -367,12 +367,12 @@ def in_order(shards):
     for path in map(os.fspath, shards):
         shard = manifest_of(path).get("shard")
         if shard is None:
-            raise StepError(f"{path}: is a whole index, and no shard; name what `quern build --shard` wrote")
+            raise StepError(f"{path}: is a whole index, not a shard; name files written by `quern build --shard`")
         first = first or (path, shard)
         if {**shard, "number": 0} != {**first[1], "number": 0}:
-            raise StepError(f"{path}: is a shard of another index, or another build, than {first[0]}")
+            raise StepError(f"{path}: is a shard of a different index, or of another build, than {first[0]}")
         if shard["number"] in found:
-            raise StepError(f"{path}: is shard {shard['number']}, as is {found[shard['number']]}; name each once")
+            raise StepError(f"{path}: is shard {shard['number']}, as is {found[shard['number']]}; name each shard once")
         found[shard["number"]] = path
     count = first[1]["count"] if first else 0
     missing = [number for number in range(1, count + 1) if number not in found]
@@ -384,7 +384,7 @@ def in_order(shards):
 def add_runner_options(parser):
     """The options of programs that run steps."""
     parser.add_argument("--quern", metavar="FILE", help="the executable (default: QUERN, else quern on the PATH)")
-    parser.add_argument("--timeout", type=float, metavar="S", help="seconds that a step may take (default: any)")
+    parser.add_argument("--timeout", type=float, metavar="S", help="time limit of a step, in seconds (default: none)")
     parser.add_argument("--options", default="", metavar="WORDS",
                         help="options of all commands that change no output, such as '-j 4 --memory 2G --tmp /local'")
 
@@ -409,8 +409,8 @@ def _parser():
         return commands.add_parser(name, help=text, description=text)
 
     made = command("plan", "make the plan of an index in shards")
-    made.add_argument("manifest", help="a file of paths, one in a line, plain or gzip")
-    made.add_argument("--root", metavar="FOLDER", help="where relative paths begin (default: beside the manifest)")
+    made.add_argument("manifest", help="a file of paths, one per line, plain or gzip")
+    made.add_argument("--root", metavar="FOLDER", help="where relative paths start (default: next to the manifest)")
     made.add_argument("--splits", type=int, default=1, metavar="N", help="parts of the corpus (default: 1)")
     made.add_argument("--shards", type=int, default=1, metavar="N", help="shards of the index (default: 1)")
     made.add_argument("--merge", action="store_true", help="also merge the shards into one index")
@@ -424,14 +424,14 @@ def _parser():
     for planned in (made, asked):
         planned.add_argument("--work", required=True, metavar="FOLDER", help="for all outputs; seen by all machines")
         planned.add_argument("-o", "--output", required=True, metavar="PLAN", help="the plan to write, or to replace")
-        planned.add_argument("--by-content", action="store_true", help="know files by bytes, not by size and time")
+        planned.add_argument("--by-content", action="store_true", help="identify files by content, not size and time")
         planned.add_argument("--quern", metavar="FILE", help="the executable (default: QUERN, else quern on the PATH)")
     for name, text in (("stages", "print each stage with its number of steps and of those that are done"),
                        ("results", "print the paths that the last stage makes")):
         command(name, text).add_argument("plan")
     ran = command("run", "run steps one after the other on this machine")
     ran.add_argument("plan")
-    ran.add_argument("--stage", metavar="NAME", help="of one stage only (default: all)")
+    ran.add_argument("--stage", metavar="NAME", help="run only this stage (default: all)")
     ran.add_argument("--task", type=_task, default=(0, 1), metavar="I/N",
                      help="with --stage: every N-th step, from number I on, counted from 0 (default: all)")
     add_runner_options(ran)

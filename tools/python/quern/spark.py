@@ -50,7 +50,7 @@ def main():
     """The program: exits with 1 and one line on standard error where a step failed."""
     parser = argparse.ArgumentParser(prog="quern.spark", description="Runs a plan of quern.shards by Spark.")
     parser.add_argument("plan")
-    parser.add_argument("--master", metavar="URL", help="of the cluster (default: what Spark is configured for)")
+    parser.add_argument("--master", metavar="URL", help="of the cluster (default: as Spark is configured)")
     shards.add_runner_options(parser)
     options = parser.parse_args()
     builder = SparkSession.builder.appName("quern")

@@ -74,7 +74,7 @@ nb::list docnos_of(const Results& results) {
 std::string trec_run(const Results& results, const nb::object& qids, const std::string& tag) {
   const TextList ids(qids, "a query's id");
   const api::BatchResults& found = results.found;
-  if (ids.views().size() + 1 != found.offsets.size()) throw nb::value_error("there are not as many ids as queries");
+  if (ids.views().size() + 1 != found.offsets.size()) throw nb::value_error("ids and queries differ in number");
   std::string text;
   const nb::gil_scoped_release without_gil;
   for (std::size_t query = 0; query + 1 < found.offsets.size(); ++query) {
@@ -92,13 +92,13 @@ Results found_of(const api::Index& index, const std::vector<std::uint64_t>& coun
   results.found.offsets.push_back(0);
   for (const std::uint64_t count : counts) {
     if (count > docids.size() - results.found.offsets.back())
-      throw nb::value_error("there are fewer documents than counted");
+      throw nb::value_error("there are fewer docids than the counts say");
     results.found.offsets.push_back(results.found.offsets.back() + count);
   }
   if (results.found.offsets.back() != docids.size() || scores.size() != docids.size())
-    throw nb::value_error("counts, docids and scores must belong together");
+    throw nb::value_error("counts, docids and scores do not match");
   for (const std::uint32_t docid : docids)
-    if (docid >= index.num_documents()) throw nb::value_error("a docid is not below the number of documents");
+    if (docid >= index.num_documents()) throw nb::value_error("a docid is not less than the number of documents");
   results.found.docids = std::move(docids);
   results.found.scores = std::move(scores);
   results.found.statistics.queries = counts.size();
@@ -122,7 +122,7 @@ nb::dict statistics_of(const Results& results) {
 
 void bind_results(nb::module_& module) {
   module.def("found_of", &found_of, "index"_a, "counts"_a, "docids"_a, "scores"_a);
-  nb::class_<Results>(module, "Found", "What was found: arrays that the object owns.")
+  nb::class_<Results>(module, "Found", "The results: arrays that the object owns.")
       .def_prop_ro(
           "docid", [](nb::handle_t<Results> self) { return view_of(nb::cast<Results&>(self).found.docids, self); },
           nb::rv_policy::reference, "docIDs, uint32, query after query, best first.")
@@ -134,14 +134,14 @@ void bind_results(nb::module_& module) {
           nb::rv_policy::reference, "uint64: the results of query i are at [offsets[i], offsets[i + 1]).")
       .def_prop_ro(
           "query", [](const Results& self) { return to_array(query_column(self.found)); }, nb::rv_policy::reference,
-          "int32: the place of each result's query in the batch, from 0.")
+          "int32: the index of each result's query in the batch, from 0.")
       .def_prop_ro(
           "rank", [](const Results& self) { return to_array(rank_column(self.found)); }, nb::rv_policy::reference,
           "int32: each result's rank, from 0.")
       .def("docnos", &docnos_of, "The documents' names: a list of str, of the same length as docid.")
       .def("trec_run", &trec_run, "qids"_a, "tag"_a = "quern",
            "The results as text of a TREC run, as `quern query` prints them.")
-      .def_prop_ro("statistics", &statistics_of, "What finding them took: a dict of counts.")
+      .def_prop_ro("statistics", &statistics_of, "The work done to find them, as a dict of counts.")
       .def("__len__", [](const Results& self) { return self.found.docids.size(); });
 }
 

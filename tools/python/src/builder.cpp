@@ -28,7 +28,7 @@ api::KeptValue kept_value(const nb::object& value, const std::string& field) {
   if (PyBool_Check(value.ptr())) return value.ptr() == Py_True;
   if (PyFloat_Check(value.ptr())) return PyFloat_AsDouble(value.ptr());
   if (!PyIndex_Check(value.ptr())) {
-    PyErr_Format(PyExc_TypeError, "the field %s is to be kept, so it must be a str, a number or a bool, not %R",
+    PyErr_Format(PyExc_TypeError, "the field %s is kept, so it must be a str, a number or a bool, not %R",
                  field.c_str(), reinterpret_cast<PyObject*>(Py_TYPE(value.ptr())));
     throw nb::python_error();
   }
@@ -210,7 +210,7 @@ nb::dict index_corpus(const std::vector<std::string>& corpus, const std::string&
 }  // namespace
 
 void bind_builder(nb::module_& module) {
-  nb::class_<api::IndexOptions>(module, "IndexOptions", "What shapes an index.")
+  nb::class_<api::IndexOptions>(module, "IndexOptions", "Options of an index.")
       .def(nb::init<>())
       .def_rw("stemmer", &api::IndexOptions::stemmer)
       .def_rw("stopwords", &api::IndexOptions::stopwords)

@@ -91,18 +91,19 @@ void bind_index(nb::module_& module) {
             const auto found = self.term(term);
             return found ? found->df : 0;
           },
-          "term"_a, "Documents with a term, which is as the analyzer makes it; 0 if there are none.")
+          "term"_a, "Number of documents with a term in analyzed form; 0 if there are none.")
       .def(
           "cf",
           [](const api::Index& self, std::string_view term) {
             const auto found = self.term(term);
             return found ? found->cf : 0;
           },
-          "term"_a, "A term's occurrences in all documents.")
+          "term"_a, "Number of a term's occurrences in all documents.")
       .def("postings", &postings_of, "term"_a,
-           "A term's posting list: arrays of docIDs, rising, and of frequencies, both uint32; empty without the term.")
+           "A term's posting list: arrays of ascending docIDs and of frequencies, both uint32; empty if the term is "
+           "unknown.")
       .def("terms", &terms_of, "All terms in the order of their bytes: tuples of bytes, df and cf.")
-      .def("analyze", &api::Index::analyze, "text"_a, "The terms of a text, as queries get them.")
+      .def("analyze", &api::Index::analyze, "text"_a, "The terms of a text, as for queries.")
       .def("docno", &api::Index::docno, "docid"_a, "The name of a document.")
       .def("length", &api::Index::length, "docid"_a, "The number of a document's tokens.")
       .def("document", &document_of, "docid"_a, "docno, url, title and length of a document: a dict.")

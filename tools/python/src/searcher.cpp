@@ -131,7 +131,8 @@ void bind_searcher(nb::module_& module) {
            "filter"_a = nb::none(), "The results of many queries, on the searcher's device. Ctrl-C stops it.")
       .def("batch_vectors", &batch_vectors, "vectors"_a, "k"_a = 10, "algorithm"_a = "", "threads"_a = 0,
            "progress"_a = nb::none(), "filter"_a = nb::none(), "The same for a list of dicts.");
-  nb::class_<api::Filter>(module, "Filter", "A set of documents, which alone may be results; len() of them.")
+  nb::class_<api::Filter>(module, "Filter",
+                          "A set of documents to which results are restricted; len() is their number.")
       .def("__len__", &api::Filter::count);
   module.def("filter_matching", &filter_matching, "index"_a, "expression"_a, "threads"_a = 0);
   module.def("filter_of_docnos", &filter_of_docnos, "index"_a, "docnos"_a);

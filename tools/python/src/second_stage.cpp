@@ -30,7 +30,7 @@ nb::ndarray<nb::numpy, float, nb::ndim<2>, nb::c_contig> compute(const api::Feat
                                                                  const Results& results) {
   const TextList list(texts, "a query");
   const api::BatchResults& found = results.found;
-  if (list.views().size() + 1 != found.offsets.size()) throw nb::value_error("there are not as many texts as queries");
+  if (list.views().size() + 1 != found.offsets.size()) throw nb::value_error("texts and queries differ in number");
   auto values = std::make_unique<std::vector<float>>();
   std::size_t columns = 0;
   {

@@ -33,7 +33,7 @@ class CallerFailure {
       call();
     } catch (nanobind::python_error&) {
       keep(std::current_exception());
-      throw std::runtime_error("a function of the caller raised an exception");
+      throw std::runtime_error("a callback raised an exception");
     }
   }
   /// Throws what was kept, if anything was; to be called with the GIL.

@@ -25,7 +25,7 @@ class PartitionRun final : public WindowedRun {
         max_bytes_(account.left() / 2),
         buffer_(account, MemoryUse::working) {
     if (!are_partitions(threads_))
-      throw InvalidArgument("strategy partition takes a multiple of 32 partitions, from 32 to 512");
+      throw InvalidArgument("strategy partition needs a multiple of 32 partitions, from 32 to 512");
     with_coding(coding_, [&]<Coding coding>() {
       resident_ = PartitionKernels<serial_coding(coding)>::resident(threads_, device().quantized);
     });

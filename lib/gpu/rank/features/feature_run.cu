@@ -125,7 +125,7 @@ FeatureRun::Outcome FeatureRun::outcome() {
   const FeatureCounters& counters = *host_counters_.data();
   if (counters.damaged != 0) return Outcome::damaged;
   if (counters.hits <= view_.hits_room) return Outcome::done;
-  if (counters.hits > max_hits) throw GpuOutOfMemory("documents have more hits than a GPU can number");
+  if (counters.hits > max_hits) throw GpuOutOfMemory("documents have more hits than a GPU can count");
   hits_.reserve(counters.hits);
   again_ = true;
   return Outcome::again;
