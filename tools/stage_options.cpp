@@ -224,7 +224,7 @@ PagerankInput pagerank_input(const PagerankArguments& arguments, const std::vect
     throw usage_error(wrong.what());
   }
   for (const OrderBy by : orders)
-    if (input.from == PagerankFrom::nothing && order_method(by).needs_pagerank())
+    if (input.from == PagerankFrom::nothing && order_method(by).needs_pagerank)
       throw CLI::ValidationError("--pagerank", fmt::format("none: the order {} needs PageRank; use links, or a file",
                                                            order_method(by).name()));
   return input;

@@ -22,7 +22,7 @@ DocumentOrder make_measured(const CollectionReader& collection, const OrderOptio
                             const PagerankInput& pagerank, const Resources& resources, OrderFigures& figures) {
   const bool is_measured = reset_peak_memory();
   const auto start = WallClock::now();
-  const bool is_needed = order_method(options.by).needs_pagerank();
+  const bool is_needed = order_method(options.by).needs_pagerank;
   DocumentOrder order = make_order(collection, options, is_needed ? pagerank : PagerankInput{}, resources);
   figures.seconds = seconds_since(start);
   if (is_measured) figures.peak_bytes = peak_memory_bytes();

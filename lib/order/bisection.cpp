@@ -6,13 +6,8 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <utility>
-#include <vector>
 
-#include "quern/core/resources.hpp"
-#include "quern/order/document_terms.hpp"
 #include "quern/order/order.hpp"
 
 namespace quern {
@@ -77,25 +72,11 @@ std::uint64_t levels(std::size_t documents, std::size_t smallest) {
   return levels;
 }
 
-}  // namespace
-
-void bisect(std::span<TermSet> documents, std::uint32_t num_terms, const BisectionOptions& options,
-            const Resources& resources) {
-  return run_stage(resources, [&] {
-    resources.progress->start("bisect", documents.size() * levels(documents.size(), options.smallest_range),
-                              "documents");
-    Bisection bisection(documents.size(), options, resources);
-    bisection.order(documents, num_terms);
-    resources.progress->finish();
-  });
-}
-
+/// Maximum memory of bisect() besides the documents.
 std::uint64_t bisection_bytes(std::uint64_t documents, std::uint64_t num_terms, unsigned threads) {
   return documents * sizeof(float) +
          threads * (num_terms * RangeSplit::bytes_per_term + documents * RangeSplit::bytes_per_document);
 }
-
-namespace {
 
 /// The second round starts from the first one's result and saves another percent of the docIDs' bits. A third round
 /// would save a quarter of that.
@@ -116,44 +97,6 @@ Resources with_fitting_threads(const OrderInput& input) {
     --resources.threads;
   return resources;
 }
-
-class BisectionOrder : public OrderMethod {
- public:
-  OrderBy by() const override { return OrderBy::bisection; }
-  std::string_view description() const override {
-    return "recursive graph bisection, starting from the URL order: documents that share terms get nearby docIDs";
-  }
-
-  std::uint64_t needed_bytes(const CollectionManifest& collection) const override {
-    return table_bytes(collection) + bisection_bytes(collection.documents, collection.terms, 1);
-  }
-
-  DocumentOrder compute(const OrderInput& input) const override {
-    const CollectionManifest& collection = input.collection.manifest();
-    const Resources resources = with_fitting_threads(input);
-    // While the terms are read, the memory of bisection is free.
-    const std::uint64_t reading_bytes = bisection_bytes(collection.documents, collection.terms, resources.threads);
-    DocumentOrder order = url_order().compute(input);
-    for (unsigned round = 0; round < rounds; ++round) {
-      DocumentTerms terms(input.collection, reading_bytes, input.resources);
-      std::vector<TermSet> documents;
-      documents.reserve(order.documents.size());
-      for (const docid_t document : order.documents) documents.push_back(terms.documents()[document]);
-      bisect(documents, terms.num_terms(), {}, resources);
-      for (std::size_t i = 0; i < documents.size(); ++i) order.documents[i] = documents[i].document;
-    }
-    return order;
-  }
-};
-
-}  // namespace
-
-const OrderMethod& bisection_order() {
-  static const BisectionOrder order;
-  return order;
-}
-
-namespace {
 
 /// Calls visit(i) for 0 <= i < count, in any order.
 template <class Visit>
@@ -177,6 +120,38 @@ float sum_of(std::span<const std::uint32_t> terms, const std::vector<float>& wei
 }
 
 }  // namespace
+
+void bisect(std::span<TermSet> documents, std::uint32_t num_terms, const BisectionOptions& options,
+            const Resources& resources) {
+  return run_stage(resources, [&] {
+    resources.progress->start("bisect", documents.size() * levels(documents.size(), options.smallest_range),
+                              "documents");
+    Bisection bisection(documents.size(), options, resources);
+    bisection.order(documents, num_terms);
+    resources.progress->finish();
+  });
+}
+
+std::uint64_t bisection_order_bytes(const CollectionManifest& collection) {
+  return table_bytes(collection) + bisection_bytes(collection.documents, collection.terms, 1);
+}
+
+DocumentOrder order_by_bisection(const OrderInput& input) {
+  const CollectionManifest& collection = input.collection.manifest();
+  const Resources resources = with_fitting_threads(input);
+  // While the terms are read, the memory of bisection is free.
+  const std::uint64_t reading_bytes = bisection_bytes(collection.documents, collection.terms, resources.threads);
+  DocumentOrder order = order_by_url(input);
+  for (unsigned round = 0; round < rounds; ++round) {
+    DocumentTerms terms(input.collection, reading_bytes, input.resources);
+    std::vector<TermSet> documents;
+    documents.reserve(order.documents.size());
+    for (const docid_t document : order.documents) documents.push_back(terms.documents()[document]);
+    bisect(documents, terms.num_terms(), {}, resources);
+    for (std::size_t i = 0; i < documents.size(); ++i) order.documents[i] = documents[i].document;
+  }
+  return order;
+}
 
 std::uint32_t RangeSplit::renumber(std::span<TermSet> documents, std::uint32_t num_terms) {
   total_.assign(num_terms, 0);

@@ -23,9 +23,6 @@ struct BisectionOptions {
 void bisect(std::span<TermSet> documents, std::uint32_t num_terms, const BisectionOptions& options,
             const Resources& resources);
 
-/// Maximum memory of bisect() besides the documents.
-std::uint64_t bisection_bytes(std::uint64_t documents, std::uint64_t num_terms, unsigned threads);
-
 /// Exchanges the documents of one range between its halves until their gaps no longer shrink: one step of the
 /// bisection. Reusable for many ranges; create one per thread.
 ///

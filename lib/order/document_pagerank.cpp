@@ -1,14 +1,11 @@
 #include "quern/order/document_pagerank.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <optional>
 #include <variant>
 
 #include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/formats/tables/document_tables.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 #include "quern/io/byte_source.hpp"
@@ -158,12 +155,6 @@ PagerankInput pagerank_input(const std::string& pagerank, const std::string& lin
   if (pagerank == "none") return {PagerankFrom::nothing, {}};
   if (pagerank == "links") return {PagerankFrom::links, {}};
   return {PagerankFrom::score_file, pagerank};
-}
-
-void check_pagerank_input_memory(const std::string& name, const CollectionManifest& collection,
-                                 const PagerankInput& input, const Resources& resources) {
-  if (input.from == PagerankFrom::links || input.from == PagerankFrom::link_file)
-    check_pagerank_memory(name, collection.documents, resources);
 }
 
 DocumentPagerank document_pagerank(const CollectionReader& collection, const PagerankInput& input,

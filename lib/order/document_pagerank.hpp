@@ -48,11 +48,6 @@ struct DocumentPagerank {
   PagerankReport report;
 };
 
-/// Throws InvalidArgument if PageRank of this collection does not fit in the memory budget. Messages call the
-/// collection `name`.
-void check_pagerank_input_memory(const std::string& name, const CollectionManifest& collection,
-                                 const PagerankInput& input, const Resources& resources);
-
 /// The documents' PageRank; empty for PagerankFrom::nothing and `if_needed`. If no pages link to each other, all
 /// documents get the same. Throws CorruptFile for bad files; InvalidArgument if the memory budget is too small.
 DocumentPagerank document_pagerank(const CollectionReader& collection, const PagerankInput& input,

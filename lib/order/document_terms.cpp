@@ -1,9 +1,6 @@
 #include "quern/order/document_terms.hpp"
 
-#include <algorithm>
 #include <limits>
-
-#include "quern/corpus/forward_postings.hpp"
 
 namespace quern {
 namespace {
@@ -67,22 +64,22 @@ void DocumentTerms::read_chunk(const CollectionReader& collection, std::size_t c
 }
 
 std::uint64_t link_reading_bytes(const CollectionReader& collection) {
-  std::uint64_t most = 0;
+  std::uint64_t max_bytes = 0;
   for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk) {
     const ChunkRow& row = collection.chunk(chunk);
     for (const ChunkPiece piece : {ChunkPiece::documents, ChunkPiece::links}) {
       const auto i = static_cast<std::size_t>(piece);
-      most = std::max(most, row.sizes[i] + 2 * std::uint64_t{row.raw_sizes[i]});
+      max_bytes = std::max(max_bytes, row.sizes[i] + 2 * std::uint64_t{row.raw_sizes[i]});
     }
   }
-  return most;
+  return max_bytes;
 }
 
 std::uint64_t posting_reading_bytes(const CollectionReader& collection) {
-  std::uint64_t most = 0;
+  std::uint64_t max_bytes = 0;
   for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk)
-    most = std::max(most, ForwardPostings::memory_bytes(collection, chunk));
-  return most;
+    max_bytes = std::max(max_bytes, ForwardPostings::memory_bytes(collection, chunk));
+  return max_bytes;
 }
 
 }  // namespace quern

@@ -11,6 +11,7 @@
 #include "quern/io/external_sort.hpp"
 #include "quern/order/document_terms.hpp"
 #include "quern/order/order.hpp"
+#include "quern/order/page_names.hpp"
 #include "quern/text/url.hpp"
 
 namespace quern {
@@ -85,49 +86,29 @@ std::string score_order_key(float score, const DocumentRow& row) {
   return key;
 }
 
-class ScoreOrder : public OrderMethod {
- public:
-  OrderBy by() const override { return OrderBy::score; }
-  std::string_view description() const override {
-    return "by decreasing global score: lets queries scored by bm25+pagerank stop early";
-  }
-  bool needs_pagerank() const override { return true; }
-  std::uint64_t needed_bytes(const CollectionManifest& collection) const override {
-    return collection.documents * sorting_bytes;
-  }
-
-  DocumentOrder compute(const OrderInput& input) const override {
-    const CollectionReader& collection = input.collection;
-    const Resources& resources = input.resources;
-    resources.progress->start("global scores", collection.num_documents(), "documents");
-    const std::vector<float> scores = global_scores(input);
-    resources.progress->finish();
-    ExternalSort keys(resources.tmp_folder, input.free_bytes(sorting_bytes));
-    ChunkBuffers buffers;
-    for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk) {
-      docid_t document = collection.first_document(chunk);
-      for (const DocumentRow& row : collection.documents(chunk, buffers)) {
-        keys.add(score_order_key(scores[document], row),
-                 {reinterpret_cast<const std::uint8_t*>(&document), sizeof document});
-        ++document;
-      }
-    }
-    DocumentOrder order;
-    order.documents.reserve(scores.size());
-    order.global_scores.reserve(scores.size());
-    keys.merge([&](std::string_view, ByteView payload) {
-      const auto document = load_le<docid_t>(payload.data());
-      order.documents.push_back(document);
-      order.global_scores.push_back(scores[document]);
-    });
-    return order;
-  }
-};
-
 }  // namespace
 
-const OrderMethod& score_order() {
-  static const ScoreOrder order;
+std::uint64_t score_order_bytes(const CollectionManifest& collection) { return collection.documents * sorting_bytes; }
+
+DocumentOrder order_by_score(const OrderInput& input) {
+  const CollectionReader& collection = input.collection;
+  const Resources& resources = input.resources;
+  resources.progress->start("global scores", collection.num_documents(), "documents");
+  const std::vector<float> scores = global_scores(input);
+  resources.progress->finish();
+  ExternalSort keys(resources.tmp_folder, input.free_bytes(sorting_bytes));
+  for_each_document(collection, [&](docid_t document, const DocumentRow& row) {
+    keys.add(score_order_key(scores[document], row),
+             {reinterpret_cast<const std::uint8_t*>(&document), sizeof document});
+  });
+  DocumentOrder order;
+  order.documents.reserve(scores.size());
+  order.global_scores.reserve(scores.size());
+  keys.merge([&](std::string_view, ByteView payload) {
+    const auto document = load_le<docid_t>(payload.data());
+    order.documents.push_back(document);
+    order.global_scores.push_back(scores[document]);
+  });
   return order;
 }
 

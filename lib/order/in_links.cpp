@@ -7,12 +7,10 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/formats/tables/document_tables.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/order/order.hpp"
-#include "quern/order/page_names.hpp"
 
 namespace quern {
 
@@ -110,64 +108,6 @@ class RowWriter {
   std::uint64_t cost_ = 0;  ///< rows and edges of the current run, as row_runs() counts them
 };
 
-}  // namespace
-
-InLinks make_in_links(const EdgeSpool& edges, docid_t documents, const Resources& resources) {
-  return run_stage(resources, [&]() -> InLinks {
-    InLinks graph;
-    graph.begins.resize(documents + std::size_t{1});
-    graph.out_degrees.resize(documents);
-    scatter(edges, graph);
-    close_gaps(sort_rows(graph), graph);
-    for (const docid_t source : graph.sources) ++graph.out_degrees[source];
-    return graph;
-  });
-}
-
-SpooledInLinks spool_in_links(const EdgeSpool& edges, docid_t documents, const Resources& resources) {
-  return run_stage(resources, [&]() -> SpooledInLinks {
-    SpooledInLinks graph{RecordSpool<docid_t>(resources.tmp_folder), {}, {}, std::vector<std::uint32_t>(documents)};
-    ExternalSort rows(resources.tmp_folder, resources.memory_bytes / 2);
-    edges.for_each([&](LinkEdge edge) { rows.add(SortKey(edge.to, edge.from).view(), {}); });
-    RowWriter writer(graph);
-    std::string before;
-    rows.merge([&](std::string_view key, ByteView) {
-      if (key == before) return;
-      before = key;
-      writer.add(number_in_key<docid_t>(key, 0), number_in_key<docid_t>(key, sizeof(docid_t)));
-    });
-    writer.finish();
-    return graph;
-  });
-}
-
-PageGraph make_page_graph(const std::string& name, const EdgeSpool& edges, docid_t documents,
-                          const Resources& resources) {
-  check_pagerank_memory(name, documents, resources);
-  if (fits_in_memory(edges.count(), documents, resources)) return make_in_links(edges, documents, resources);
-  return spool_in_links(edges, documents, resources);
-}
-
-void check_pagerank_memory(const std::string& name, std::uint64_t documents, const Resources& resources) {
-  check_order_memory(fmt::format("{}: PageRank of {} documents", name, documents), documents * pagerank_bytes,
-                     resources);
-}
-
-std::vector<docid_t> row_runs(const InLinks& graph) {
-  std::vector<docid_t> runs = {0};
-  std::uint64_t cost = 0;
-  for (docid_t document = 0; document < graph.documents(); ++document) {
-    cost += 1 + graph.begins[document + std::size_t{1}] - graph.begins[document];
-    if (cost < run_cost) continue;
-    runs.push_back(document + 1);
-    cost = 0;
-  }
-  if (runs.back() != graph.documents()) runs.push_back(graph.documents());
-  return runs;
-}
-
-namespace {
-
 /// A page's links are already distinct; those of a file may not be.
 ReadGraph make_graph(const std::string& name, const EdgeSpool& edges, docid_t documents, LinkCounts counts,
                      std::string file_hash, const Resources& resources) {
@@ -258,6 +198,60 @@ LinkCounts join_links(ByteSource& source, const CollectionReader& collection, Ed
 }
 
 }  // namespace
+
+InLinks make_in_links(const EdgeSpool& edges, docid_t documents, const Resources& resources) {
+  return run_stage(resources, [&]() -> InLinks {
+    InLinks graph;
+    graph.begins.resize(documents + std::size_t{1});
+    graph.out_degrees.resize(documents);
+    scatter(edges, graph);
+    close_gaps(sort_rows(graph), graph);
+    for (const docid_t source : graph.sources) ++graph.out_degrees[source];
+    return graph;
+  });
+}
+
+SpooledInLinks spool_in_links(const EdgeSpool& edges, docid_t documents, const Resources& resources) {
+  return run_stage(resources, [&]() -> SpooledInLinks {
+    SpooledInLinks graph{RecordSpool<docid_t>(resources.tmp_folder), {}, {}, std::vector<std::uint32_t>(documents)};
+    ExternalSort rows(resources.tmp_folder, resources.memory_bytes / 2);
+    edges.for_each([&](LinkEdge edge) { rows.add(SortKey(edge.to, edge.from).view(), {}); });
+    RowWriter writer(graph);
+    std::string before;
+    rows.merge([&](std::string_view key, ByteView) {
+      if (key == before) return;
+      before = key;
+      writer.add(number_in_key<docid_t>(key, 0), number_in_key<docid_t>(key, sizeof(docid_t)));
+    });
+    writer.finish();
+    return graph;
+  });
+}
+
+PageGraph make_page_graph(const std::string& name, const EdgeSpool& edges, docid_t documents,
+                          const Resources& resources) {
+  check_pagerank_memory(name, documents, resources);
+  if (fits_in_memory(edges.count(), documents, resources)) return make_in_links(edges, documents, resources);
+  return spool_in_links(edges, documents, resources);
+}
+
+void check_pagerank_memory(const std::string& name, std::uint64_t documents, const Resources& resources) {
+  check_order_memory(fmt::format("{}: PageRank of {} documents", name, documents), documents * pagerank_bytes,
+                     resources);
+}
+
+std::vector<docid_t> row_runs(const InLinks& graph) {
+  std::vector<docid_t> runs = {0};
+  std::uint64_t cost = 0;
+  for (docid_t document = 0; document < graph.documents(); ++document) {
+    cost += 1 + graph.begins[document + std::size_t{1}] - graph.begins[document];
+    if (cost < run_cost) continue;
+    runs.push_back(document + 1);
+    cost = 0;
+  }
+  if (runs.back() != graph.documents()) runs.push_back(graph.documents());
+  return runs;
+}
 
 ReadGraph graph_of_collection(const CollectionReader& collection, const Resources& resources) {
   return run_stage(resources, [&]() -> ReadGraph {

@@ -3,7 +3,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "quern/core/resources.hpp"
 #include "quern/formats/collection.hpp"
@@ -19,8 +18,6 @@ inline constexpr std::uint64_t permutation_bytes = 2 * sizeof(docid_t);
 /// Bytes per document of PageRank by document number, and by docID.
 inline constexpr std::uint64_t ranks_bytes = 2 * sizeof(float);
 
-/// Throws InvalidArgument if `document_bytes` per document do not fit in the memory budget.
-void check_order_memory(std::uint64_t num_documents, std::uint64_t document_bytes, const Resources& resources);
 /// Throws InvalidArgument if the `needed_bytes` of `what` do not fit in the memory budget.
 void check_order_memory(const std::string& what, std::uint64_t needed_bytes, const Resources& resources);
 
@@ -36,23 +33,22 @@ struct OrderInput {
 };
 
 /// A docID order: decides which document of a collection gets which docID.
-class OrderMethod {
- public:
-  virtual ~OrderMethod() = default;
-  virtual OrderBy by() const = 0;
-  /// Its name in options and manifests.
-  std::string_view name() const { return name_of_value(order_names, by()); }
+struct OrderMethod {
+  OrderBy by;
+  bool needs_pagerank = false;
   /// One line for help texts.
-  virtual std::string_view description() const = 0;
-  virtual bool needs_pagerank() const { return false; }
+  std::string_view description;
   /// Minimum memory, besides PageRank.
-  virtual std::uint64_t needed_bytes(const CollectionManifest& collection) const = 0;
+  std::uint64_t (*needed_bytes)(const CollectionManifest& collection);
   /// The order of the collection's documents. The same for any number of threads and any memory.
-  virtual DocumentOrder compute(const OrderInput& input) const = 0;
+  DocumentOrder (*compute)(const OrderInput& input);
+
+  /// Its name in options and manifests.
+  std::string_view name() const { return name_of_value(order_names, by); }
 };
 
 /// All orders, in the order of help texts. To add an order, extend this list.
-const std::vector<const OrderMethod*>& all_orders();
+std::span<const OrderMethod> all_orders();
 
 /// The method that computes this order.
 const OrderMethod& order_method(OrderBy by);
@@ -60,16 +56,16 @@ const OrderMethod& order_method(OrderBy by);
 /// The default order of a collection: `url` if all documents have a URL, otherwise `natural`.
 OrderBy automatic_order(const CollectionManifest& collection);
 
-/// The order of the corpus.
-const OrderMethod& natural_order();
 /// Lexicographic by reversed host, then path; documents without a URL last, in the order of the corpus.
-const OrderMethod& url_order();
+DocumentOrder order_by_url(const OrderInput& input);
+
 /// By decreasing global score (global_score.hpp), ties by URL, then by docno.
-const OrderMethod& score_order();
+DocumentOrder order_by_score(const OrderInput& input);
+std::uint64_t score_order_bytes(const CollectionManifest& collection);
+
 /// Documents that share terms near each other (bisection.hpp); starts from the URL order.
-const OrderMethod& bisection_order();
-/// A random permutation from a seed, for comparison.
-const OrderMethod& random_order();
+DocumentOrder order_by_bisection(const OrderInput& input);
+std::uint64_t bisection_order_bytes(const CollectionManifest& collection);
 
 /// Throws InvalidArgument, with the size, if the order that make_order() would compute, PageRank included, does not fit
 /// in the memory budget, or if the order needs PageRank and `pagerank` excludes it. Messages call the collection

@@ -1,13 +1,11 @@
 #include "quern/order/page_links.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <mutex>
 #include <span>
 #include <vector>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/order/document_terms.hpp"
 #include "quern/order/in_links.hpp"
@@ -115,16 +113,16 @@ LinkCounts for_each_page_links(const CollectionReader& collection, std::size_t c
 /// takes about twelve bytes in the collection.
 std::uint64_t page_bytes(const CollectionReader& collection) {
   const auto links = static_cast<std::size_t>(ChunkPiece::links);
-  std::uint64_t most = 0;
+  std::uint64_t max_bytes = 0;
   for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk)
-    most = std::max<std::uint64_t>(most, collection.chunk(chunk).raw_sizes[links]);
+    max_bytes = std::max<std::uint64_t>(max_bytes, collection.chunk(chunk).raw_sizes[links]);
   for (const SplitDocument& split : collection.split_documents()) {
     std::uint64_t bytes = 0;
     for (std::size_t chunk = split.first_chunk; chunk <= split.last_chunk; ++chunk)
       bytes += collection.chunk(chunk).raw_sizes[links];
-    most = std::max(most, bytes);
+    max_bytes = std::max(max_bytes, bytes);
   }
-  return 4 * most;
+  return 4 * max_bytes;
 }
 
 /// Whether the table of URLs and one thread's memory fit in the budget.
@@ -132,6 +130,29 @@ bool table_fits(const CollectionReader& collection, const Resources& resources) 
   return PageUrls::table_bytes(collection) + page_bytes(collection) + link_reading_bytes(collection) <=
          resources.memory_bytes;
 }
+
+/// The names of a collection's documents in order: URLs, or docnos of documents without one.
+class LinkedDocumentNames {
+ public:
+  explicit LinkedDocumentNames(const CollectionReader& collection) : collection_(collection) {}
+
+  /// The document's name. Calls must be in document order.
+  std::string_view operator[](docid_t document) {
+    while (document - first_ >= rows_.size()) {
+      first_ = collection_.first_document(chunk_);
+      rows_ = collection_.documents(chunk_++, buffers_);
+    }
+    const DocumentRow& row = rows_[document - first_];
+    return row.url.empty() ? row.docno : row.url;
+  }
+
+ private:
+  const CollectionReader& collection_;
+  ChunkBuffers buffers_;
+  std::size_t chunk_ = 0;
+  docid_t first_ = 0;
+  std::span<const DocumentRow> rows_;
+};
 
 }  // namespace
 
@@ -189,33 +210,6 @@ LinkCounts join_page_links(const CollectionReader& collection, const Resources& 
   });
   return counts;
 }
-
-namespace {
-
-/// The names of a collection's documents in order: URLs, or docnos of documents without one.
-class LinkedDocumentNames {
- public:
-  explicit LinkedDocumentNames(const CollectionReader& collection) : collection_(collection) {}
-
-  /// The document's name. Calls must be in document order.
-  std::string_view operator[](docid_t document) {
-    while (document - first_ >= rows_.size()) {
-      first_ = collection_.first_document(chunk_);
-      rows_ = collection_.documents(chunk_++, buffers_);
-    }
-    const DocumentRow& row = rows_[document - first_];
-    return row.url.empty() ? row.docno : row.url;
-  }
-
- private:
-  const CollectionReader& collection_;
-  ChunkBuffers buffers_;
-  std::size_t chunk_ = 0;
-  docid_t first_ = 0;
-  std::span<const DocumentRow> rows_;
-};
-
-}  // namespace
 
 LinkCounts list_links(const CollectionReader& collection, const Resources& resources,
                       const std::function<void(std::string_view, std::string_view)>& visit) {

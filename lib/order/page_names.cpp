@@ -1,19 +1,32 @@
 #include "quern/order/page_names.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <memory>
 #include <optional>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/job_pipeline.hpp"
-#include "quern/text/url.hpp"
 
 namespace quern {
 
 namespace {
 
 constexpr std::size_t min_slots = 1024;
+
+/// A chunk whose documents' URLs are hashed.
+struct UrlsJob {
+  std::size_t chunk = 0;
+  ChunkBuffers buffers;
+  std::vector<std::optional<Hash128>> hashes;  ///< none for a document without a URL
+
+  void read(const CollectionReader& collection) {
+    hashes.clear();
+    for (const DocumentRow& row : collection.documents(chunk, buffers)) {
+      hashes.emplace_back();
+      if (!row.url.empty()) hashes.back() = NameTable::hash_of(page_url(row.url));
+    }
+  }
+};
 
 }  // namespace
 
@@ -54,42 +67,9 @@ void NameTable::rehash(std::size_t slots) {
     slots_[slot_of(entries_[i].hash)] = static_cast<std::uint32_t>(i + 1);
 }
 
-namespace {
-
-/// Calls visit(document, row) for all documents.
-template <class Visit>
-void for_each_document(const CollectionReader& collection, Visit&& visit) {
-  ChunkBuffers buffers;
-  for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk) {
-    docid_t document = collection.first_document(chunk);
-    for (const DocumentRow& row : collection.documents(chunk, buffers)) visit(document++, row);
-  }
-}
-
-}  // namespace
-
 std::uint64_t PageUrls::table_bytes(const CollectionReader& collection) {
   return collection.num_documents() * (NameTable::name_bytes + sizeof(docid_t));
 }
-
-namespace {
-
-/// A chunk whose documents' URLs are hashed.
-struct UrlsJob {
-  std::size_t chunk = 0;
-  ChunkBuffers buffers;
-  std::vector<std::optional<Hash128>> hashes;  ///< none for a document without a URL
-
-  void read(const CollectionReader& collection) {
-    hashes.clear();
-    for (const DocumentRow& row : collection.documents(chunk, buffers)) {
-      hashes.emplace_back();
-      if (!row.url.empty()) hashes.back() = NameTable::hash_of(page_url(row.url));
-    }
-  }
-};
-
-}  // namespace
 
 PageUrls::PageUrls(const CollectionReader& collection, std::size_t chunks_at_once)
     : urls_(collection.num_documents()), firsts_(collection.num_documents()) {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -16,6 +15,16 @@
 #include "quern/text/url.hpp"
 
 namespace quern {
+
+/// Calls visit(document, row) for all documents of a collection, in order.
+template <class Visit>
+void for_each_document(const CollectionReader& collection, Visit&& visit) {
+  ChunkBuffers buffers;
+  for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk) {
+    docid_t document = collection.first_document(chunk);
+    for (const DocumentRow& row : collection.documents(chunk, buffers)) visit(document++, row);
+  }
+}
 
 /// Maps names to numbers. Stores names as 128-bit hashes: about 30 bytes per name of any length.
 class NameTable {
@@ -153,15 +162,10 @@ class NamedJoin {
   /// Reads the names of the collection's documents.
   NamedJoin(const CollectionReader& collection, const Resources& resources, std::uint64_t memory_bytes)
       : docnos_(resources.tmp_folder, memory_bytes / 2), urls_(resources.tmp_folder, memory_bytes / 2) {
-    ChunkBuffers buffers;
-    for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk) {
-      docid_t document = collection.first_document(chunk);
-      for (const DocumentRow& row : collection.documents(chunk, buffers)) {
-        docnos_.add_document(NameTable::hash_of(row.docno), document);
-        if (!row.url.empty()) urls_.add_document(NameTable::hash_of(page_url(row.url)), document);
-        ++document;
-      }
-    }
+    for_each_document(collection, [&](docid_t document, const DocumentRow& row) {
+      docnos_.add_document(NameTable::hash_of(row.docno), document);
+      if (!row.url.empty()) urls_.add_document(NameTable::hash_of(page_url(row.url)), document);
+    });
   }
 
   void ask(const NameHashes& name, const Question& question) { docnos_.ask(name.docno, {name.url, question}); }

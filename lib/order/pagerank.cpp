@@ -7,8 +7,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "quern/core/resources.hpp"
-
 namespace quern {
 
 namespace {
@@ -114,44 +112,6 @@ class PowerIteration {
   std::vector<double> ranks_, shares_;
 };
 
-template <class Graph>
-Pagerank compute(const Graph& graph, const PagerankOptions& options, const Resources& resources) {
-  return run_stage(resources, [&] {
-    check_range("damping", options.damping, 0, 1);
-    check_range("tolerance", options.tolerance, 0, 1);
-    Pagerank result;
-    result.converged = graph.documents() == 0;
-    if (result.converged) return result;
-    resources.progress->start("PageRank", 0, "iterations");
-    PowerIteration<Graph> iteration(graph, options.damping);
-    while (!result.converged && result.iterations < options.max_iterations) {
-      result.last_change = iteration.step();
-      ++result.iterations;
-      result.converged = result.last_change < options.tolerance;
-      resources.progress->add(1);
-    }
-    resources.progress->finish();
-    result.ranks = iteration.take_ranks();
-    return result;
-  });
-}
-
-}  // namespace
-
-Pagerank compute_pagerank(const InLinks& graph, const PagerankOptions& options, const Resources& resources) {
-  return compute(graph, options, resources);
-}
-
-Pagerank compute_pagerank(const SpooledInLinks& graph, const PagerankOptions& options, const Resources& resources) {
-  return compute(graph, options, resources);
-}
-
-Pagerank compute_pagerank(const PageGraph& graph, const PagerankOptions& options, const Resources& resources) {
-  return std::visit([&](const auto& kind) { return compute(kind, options, resources); }, graph);
-}
-
-namespace {
-
 void scale_linear(std::span<float> ranks) {
   const float max_rank = *std::max_element(ranks.begin(), ranks.end());
   for (float& rank : ranks) rank = max_rank > 0 ? rank / max_rank : 1.0f;
@@ -187,6 +147,30 @@ void scale_rank(std::span<float> ranks) {
 }
 
 }  // namespace
+
+Pagerank compute_pagerank(const PageGraph& graph, const PagerankOptions& options, const Resources& resources) {
+  const auto compute = [&]<class Graph>(const Graph& rows) {
+    Pagerank result;
+    result.converged = rows.documents() == 0;
+    if (result.converged) return result;
+    resources.progress->start("PageRank", 0, "iterations");
+    PowerIteration<Graph> iteration(rows, options.damping);
+    while (!result.converged && result.iterations < options.max_iterations) {
+      result.last_change = iteration.step();
+      ++result.iterations;
+      result.converged = result.last_change < options.tolerance;
+      resources.progress->add(1);
+    }
+    resources.progress->finish();
+    result.ranks = iteration.take_ranks();
+    return result;
+  };
+  return run_stage(resources, [&] {
+    check_range("damping", options.damping, 0, 1);
+    check_range("tolerance", options.tolerance, 0, 1);
+    return std::visit(compute, graph);
+  });
+}
 
 void apply_scale(PagerankScale scale, std::span<float> ranks, const Resources& resources) {
   switch (scale) {

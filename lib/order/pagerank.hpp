@@ -24,8 +24,6 @@ struct Pagerank {
 /// Brin and Page: The Anatomy of a Large-Scale Hypertextual Web Search Engine (1998), 2.1.1, with ranks that sum to 1.
 /// Documents without links give their rank to all documents equally. Gives the same bits for any number of threads and
 /// both kinds of graphs. Takes 16 bytes per document besides the graph.
-Pagerank compute_pagerank(const InLinks& graph, const PagerankOptions& options, const Resources& resources);
-Pagerank compute_pagerank(const SpooledInLinks& graph, const PagerankOptions& options, const Resources& resources);
 Pagerank compute_pagerank(const PageGraph& graph, const PagerankOptions& options, const Resources& resources);
 
 /// Replaces each rank, finite and at least 0, by its value on the scale. `ranks` must not be empty.

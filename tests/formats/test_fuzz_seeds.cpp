@@ -118,7 +118,7 @@ void write_build_seeds(const TemporaryFolder& folder, const Built& small) {
   const Bytes order = fuzz::seed_of(small.order, fuzz::order_sections);
   write_seed("build", "order_file", build_seed(0, 0, order, small.collection));
   for (std::uint8_t by = 0; by < all_orders().size(); ++by)
-    write_seed("build", "order_" + std::string(all_orders()[by]->name()),
+    write_seed("build", "order_" + std::string(all_orders()[by].name()),
                build_seed(by, static_cast<std::uint8_t>(0x40 * (by % 2) + by), {}, small.collection));
   // Pages with links; one is split over chunks.
   ParseOptions options;

@@ -11,7 +11,7 @@ namespace quern::fuzz {
 /// Options of stages, chosen by a byte of an input: one run with each input, many inputs.
 inline OrderOptions order_choice(std::uint8_t byte) {
   OrderOptions options;
-  options.by = all_orders()[byte % all_orders().size()]->by();
+  options.by = all_orders()[byte % all_orders().size()].by;
   return options;
 }
 

@@ -24,12 +24,12 @@ TEST_CASE("An order's figures are those of the indexes built in that order", "[o
   testing::Pipeline pipeline;
   const auto parsed = pipeline.parse(testing::as_jsonl(testing::random_corpus(5, {})));
   const CollectionReader collection(parsed);
-  for (const OrderMethod* method : all_orders()) {
+  for (const OrderMethod& method : all_orders()) {
     OrderOptions options;
-    options.by = method->by();
-    INFO(method->name());
+    options.by = method.by;
+    INFO(method.name());
     const OrderFigures figures = measure_order(collection, options, {}, 64, pipeline.resources);
-    CHECK(figures.by == method->name());
+    CHECK(figures.by == method.name());
     CHECK(figures.seconds >= 0);
     REQUIRE(figures.codecs.size() == all_codecs().size());
     for (std::size_t i = 0; i < all_codecs().size(); ++i) {

@@ -40,9 +40,9 @@ TEST_CASE("Every order has PageRank by docID from links on request", "[order][pa
   const CollectionReader collection = testing::linked_collection(folder, three_pages(true));
   // a = c = x, b = x + 1.7 x.
   const float low = static_cast<float>(1 / 2.7);
-  for (const OrderMethod* method : all_orders()) {
-    const Made made = make(collection, folder, method->by(), {PagerankFrom::links, {}});
-    INFO(method->name());
+  for (const OrderMethod& method : all_orders()) {
+    const Made made = make(collection, folder, method.by, {PagerankFrom::links, {}});
+    INFO(method.name());
     REQUIRE(made.order.pagerank.size() == 3);
     for (docid_t docid = 0; docid < 3; ++docid)
       CHECK(made.order.pagerank[docid] == Approx(made.order.documents[docid] == 1 ? 1.0f : low));
@@ -56,18 +56,18 @@ TEST_CASE("Every order has PageRank by docID from links on request", "[order][pa
 TEST_CASE("By default only the order that needs PageRank has it, from links", "[order][pagerank]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::linked_collection(folder, three_pages(true));
-  for (const OrderMethod* method : all_orders()) {
-    const Made made = make(collection, folder, method->by());
-    INFO(method->name());
-    CHECK(made.order.pagerank.size() == (method->needs_pagerank() ? 3 : 0));
+  for (const OrderMethod& method : all_orders()) {
+    const Made made = make(collection, folder, method.by);
+    INFO(method.name());
+    CHECK(made.order.pagerank.size() == (method.needs_pagerank ? 3 : 0));
     CHECK(made.order.pagerank_origin.source ==
-          (method->needs_pagerank() ? PagerankSource::links : PagerankSource::unknown));
-    CHECK(made.report.links.links == (method->needs_pagerank() ? 2 : 0));
+          (method.needs_pagerank ? PagerankSource::links : PagerankSource::unknown));
+    CHECK(made.report.links.links == (method.needs_pagerank ? 2 : 0));
     const PagerankInput nothing{PagerankFrom::nothing, {}};
-    if (method->needs_pagerank()) {
-      CHECK_THROWS_WITH(make(collection, folder, method->by(), nothing), Catch::Contains("needs PageRank"));
+    if (method.needs_pagerank) {
+      CHECK_THROWS_WITH(make(collection, folder, method.by, nothing), Catch::Contains("needs PageRank"));
     } else {
-      CHECK(make(collection, folder, method->by(), nothing).order.documents == made.order.documents);
+      CHECK(make(collection, folder, method.by, nothing).order.documents == made.order.documents);
     }
   }
 }
@@ -90,9 +90,9 @@ TEST_CASE("PageRank comes from nothing, links or a file, and a link file exclude
 TEST_CASE("Pages without links all have the same PageRank", "[order][pagerank]") {
   const TemporaryFolder folder;
   const CollectionReader collection = testing::linked_collection(folder, three_pages(false));
-  for (const OrderMethod* method : all_orders()) {
-    const Made made = make(collection, folder, method->by(), {PagerankFrom::links, {}});
-    INFO(method->name());
+  for (const OrderMethod& method : all_orders()) {
+    const Made made = make(collection, folder, method.by, {PagerankFrom::links, {}});
+    INFO(method.name());
     CHECK(made.order.pagerank == std::vector<float>(3, 1.0f));
     CHECK(made.order.pagerank_origin.source == PagerankSource::uniform);
     CHECK(made.report.all_the_same);

@@ -93,9 +93,9 @@ TEST_CASE("URL order keeps pages of a host together and compares host labels fro
 }
 
 TEST_CASE("Each order has a method, and auto chooses url if all documents have a URL", "[order]") {
-  for (const OrderMethod* order : all_orders()) {
-    CHECK(&order_method(order->by()) == order);
-    CHECK_FALSE(order->description().empty());
+  for (const OrderMethod& order : all_orders()) {
+    CHECK(&order_method(order.by) == &order);
+    CHECK_FALSE(order.description.empty());
   }
   CollectionManifest manifest;
   CHECK(automatic_order(manifest) == OrderBy::url);
@@ -106,9 +106,9 @@ TEST_CASE("Each order has a method, and auto chooses url if all documents have a
 TEST_CASE("An order that does not fit in memory is refused before it is computed", "[order]") {
   const TemporaryFolder folder;
   const Resources resources = testing::small_resources(folder, 1, 8000);
-  CHECK_NOTHROW(check_order_memory(1000, 8, resources));
-  CHECK_THROWS_AS(check_order_memory(1001, 8, resources), InvalidArgument);
+  CHECK_NOTHROW(check_order_memory("an order of 1000 documents", 8000, resources));
+  CHECK_THROWS_AS(check_order_memory("an order of 1001 documents", 8008, resources), InvalidArgument);
   const CollectionReader collection = testing::collection_of(folder, pages_with_urls(20, 3));
-  for (const OrderMethod* order : all_orders())
-    CHECK_THROWS_AS(compute(collection, folder, order->by(), 1, 100), InvalidArgument);
+  for (const OrderMethod& order : all_orders())
+    CHECK_THROWS_AS(compute(collection, folder, order.by, 1, 100), InvalidArgument);
 }

@@ -107,11 +107,11 @@ TEST_CASE("PageRank has the same bits for graphs in files and in memory", "[orde
   const std::vector<double> want = ranks_of(folder, in_memory);
   for (const unsigned threads : {1u, 3u}) {
     const Resources resources = testing::small_resources(folder, threads, 1 << 20);
-    const SpooledInLinks in_file = spool_in_links(spool, documents, resources);
+    SpooledInLinks in_file = spool_in_links(spool, documents, resources);
     CHECK(in_file.runs == row_runs(in_memory));
     CHECK(in_file.edges() == in_memory.edges());
     CHECK(in_file.out_degrees == in_memory.out_degrees);
-    CHECK(compute_pagerank(in_file, {}, resources).ranks == want);
+    CHECK(compute_pagerank(std::move(in_file), {}, resources).ranks == want);
   }
 }
 

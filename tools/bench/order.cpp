@@ -55,7 +55,7 @@ void print_order(const OrderFigures& figures) {
 
 std::vector<OrderBy> every_order() {
   std::vector<OrderBy> orders;
-  for (const OrderMethod* order : all_orders()) orders.push_back(order->by());
+  for (const OrderMethod& order : all_orders()) orders.push_back(order.by);
   return orders;
 }
 

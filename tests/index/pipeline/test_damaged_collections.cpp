@@ -55,18 +55,18 @@ TEST_CASE("Whatever a collection holds, order and build take it or refuse it wit
   const Bytes sound = fuzz::parts_of_collection(collection_of(folder, small_pages(), 500));
   RandomBits random(53);
   std::size_t taken = 0, tried = 0;
-  for (const OrderMethod* order : all_orders()) {
+  for (const OrderMethod& order : all_orders()) {
     for (const Codec* codec : all_codecs()) {
       const std::string name(codec->name());
-      CHECK(is_taken(sound, order->by(), name, resources));
+      CHECK(is_taken(sound, order.by, name, resources));
       for (int i = 0; i < 40; ++i) {
         Bytes parts = sound;
         const std::size_t at = random.below(parts.size());
         parts[at] =
             static_cast<std::uint8_t>(random.below(3) == 0 ? random.below(256) : parts[at] ^ 1u << random.below(8));
-        INFO(order->name() << ", " << name << ", change " << i << " at " << at);
+        INFO(order.name() << ", " << name << ", change " << i << " at " << at);
         bool is_one = false;
-        REQUIRE_NOTHROW(is_one = is_taken(parts, order->by(), name, resources));
+        REQUIRE_NOTHROW(is_one = is_taken(parts, order.by, name, resources));
         taken += is_one;
         ++tried;
       }

@@ -132,9 +132,9 @@ TEST_CASE("an index of any docID order and corpus format has the postings of a p
     if (!with_urls)
       for (ModelDocument& document : documents) document.url.clear();
     const CollectionReader collection(pipeline.parse(with_urls ? as_jsonl(documents) : as_trectext(documents)));
-    for (const OrderMethod* method : all_orders()) {
-      INFO(size << " documents, order " << method->name());
-      const DocumentOrder order = pipeline.order(collection, method->by(), seed);
+    for (const OrderMethod& method : all_orders()) {
+      INFO(size << " documents, order " << method.name());
+      const DocumentOrder order = pipeline.order(collection, method.by, seed);
       std::set<docid_t> different(order.documents.begin(), order.documents.end());
       REQUIRE(different.size() == size);
       REQUIRE(*different.rbegin() == size - 1);

@@ -64,21 +64,21 @@ TEST_CASE("k1, b and alpha are the index's where a user gives none", "[query][or
 TEST_CASE("bm25+pagerank gives the exact bits of a plain scorer in every order, for other k1, b, IDF and alpha",
           "[query][order][property]") {
   RankedPages pages(71, {700, 100, 20, false});
-  for (const OrderMethod* method : all_orders()) {
-    const DocumentOrder order = pages.order(method->by(), 0.3);
+  for (const OrderMethod& method : all_orders()) {
+    const DocumentOrder order = pages.order(method.by, 0.3);
     const ModelIndex model(pages.documents, order.documents);
     const IndexReader index = pages.index(order, 0.3, blocks_of(4));
     const auto queries = draw_queries(19, model, rounds(25));
     for (ModelScoring scoring : {ModelScoring{1.2, 0.75, true}, ModelScoring{0.9, 0.4, false}, ModelScoring{}}) {
       for (const double alpha : {0.3, 0.5, 1.0}) {
-        INFO(method->name() << ", k1 " << scoring.k1 << ", alpha " << alpha);
+        INFO(method.name() << ", k1 " << scoring.k1 << ", alpha " << alpha);
         scoring.alpha = alpha;
         scoring.pagerank = order.pagerank;
         ScoringOptions options = with_pagerank(alpha);
         options.bm25 = {scoring.k1, scoring.b};
         options.idf = scoring.robertson ? Idf::robertson : Idf::lucene;
         const QueryEngine engine(index, options);
-        const bool as_ordered = alpha == 0.3 && scoring.k1 == 1.2 && method->by() == OrderBy::score;
+        const bool as_ordered = alpha == 0.3 && scoring.k1 == 1.2 && method.by == OrderBy::score;
         CHECK(engine.ends_early() == as_ordered);
         CHECK(engine.why_not_early().empty() == as_ordered);
         check_engine(engine, model, queries, scoring);
@@ -127,7 +127,7 @@ TEST_CASE("documents with equal global scores come in the order of URLs, then of
   const CollectionReader collection(pipeline.parse(corpus));
   const std::vector<float> pagerank(5, 0.5f);
   const OrderOptions options;
-  const DocumentOrder order = score_order().compute({collection, options, pagerank, pipeline.resources});
+  const DocumentOrder order = order_by_score({collection, options, pagerank, pipeline.resources});
   CHECK(order.documents == std::vector<docid_t>{2, 3, 0, 4, 1});
 }
 

@@ -171,8 +171,8 @@ TEST_CASE("a document's score is the same bits in every docID order", "[query][o
   const auto documents = random_corpus(41, {250, 80, 40, false});
   const CollectionReader collection(pipeline.parse(as_jsonl(documents)));
   std::vector<std::map<std::string, float>> scores;
-  for (const OrderMethod* method : all_orders()) {
-    const DocumentOrder order = pipeline.order(collection, method->by(), 9);
+  for (const OrderMethod& method : all_orders()) {
+    const DocumentOrder order = pipeline.order(collection, method.by, 9);
     const IndexReader index = Pipeline::open_index(pipeline.build(collection, order, {}));
     const QueryEngine engine(index, {});
     Analyzer analyzer = engine.make_analyzer();
