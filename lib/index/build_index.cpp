@@ -5,7 +5,6 @@
 
 #include "quern/core/job_pipeline.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/corpus/forward_postings.hpp"
 #include "quern/formats/document_pack.hpp"
 #include "quern/formats/manifest_settings.hpp"
@@ -80,15 +79,15 @@ class IndexBuilder {
     check_free_space(resources_.tmp_folder, collection_.manifest().postings * 2, "building the index");
     std::vector<std::uint32_t> lengths = prepare_tables();
     DocumentSort documents(assembly_.plan());
-    AssembledLists lists = write_lists(std::move(lengths));
-    IndexManifest manifest = this->manifest(lists);
+    write_lists(std::move(lengths));
+    IndexManifest manifest = this->manifest();
     sort_documents(documents);
-    AssembledDocuments written = std::move(lists).write_documents(std::move(documents));
+    assembly_.write_documents(std::move(documents));
     resources_.progress->finish();
     const std::uint64_t input_hash = whole_ == nullptr ? collection_.manifest().input_hash : 0;
     manifest.collection_hash = hash_text(documents_hash_.value() + input_hash);
     BuildReport report =
-        std::move(written).finish(std::move(manifest), in_range(order_.pagerank), in_range(order_.global_scores));
+        assembly_.finish(std::move(manifest), in_range(order_.pagerank), in_range(order_.global_scores));
     report.spilled_runs = spilled_runs_;
     return report;
   }
@@ -127,7 +126,7 @@ class IndexBuilder {
     return static_cast<std::uint64_t>(static_cast<double>(all) * range_.size() / static_cast<double>(docids_.size()));
   }
 
-  AssembledLists write_lists(std::vector<std::uint32_t> lengths) {
+  void write_lists(std::vector<std::uint32_t> lengths) {
     Inverter inverter(resources_.tmp_folder, assembly_.working_bytes() / 2, resources_.threads);
     inverter.expect(expected_postings());
     invert(inverter);
@@ -139,12 +138,11 @@ class IndexBuilder {
     const CollectionStatistics statistics =
         whole_ != nullptr ? whole_->statistics
                           : CollectionStatistics{collection_.num_documents(), collection_.manifest().tokens};
-    return std::move(assembly_).write_lists(
-        std::move(lengths), statistics, *lists, expected_postings(), [&](term_t term) {
-          for (; terms_read <= term; ++terms_read)
-            if (!lexicon.next(entry)) throw CorruptFile(collection_.name() + ": the lexicon ends too early");
-          return entry.term;
-        });
+    assembly_.write_lists(std::move(lengths), statistics, *lists, expected_postings(), [&](term_t term) {
+      for (; terms_read <= term; ++terms_read)
+        if (!lexicon.next(entry)) throw CorruptFile(collection_.name() + ": the lexicon ends too early");
+      return entry.term;
+    });
   }
 
   void invert(Inverter& inverter) {
@@ -195,9 +193,9 @@ class IndexBuilder {
     }
   }
 
-  IndexManifest manifest(const AssembledLists& lists) const {
+  IndexManifest manifest() const {
     const CollectionManifest& from = collection_.manifest();
-    if (whole_ == nullptr && (lists.postings() != from.postings || lists.tokens() != from.tokens))
+    if (whole_ == nullptr && (assembly_.postings() != from.postings || assembly_.tokens() != from.tokens))
       throw CorruptFile(collection_.name() + ": its counts of postings or tokens differ from its manifest's");
     IndexManifest manifest;
     copy_parse_settings(from, manifest);

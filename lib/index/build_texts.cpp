@@ -1,12 +1,10 @@
 #include "quern/index/build_texts.hpp"
 
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/texts_file.hpp"
 #include "quern/index/build_index.hpp"
@@ -127,46 +125,28 @@ TextsReport build_texts(const CollectionReader& collection, const DocumentOrder&
   });
 }
 
-namespace {
-
-class FieldsBuilder {
- public:
-  FieldsBuilder(const CollectionReader& collection, RangeDocids docids, const Resources& resources)
-      : collection_(collection), resources_(resources), docids_(std::move(docids)) {}
-
-  FieldsReport run(const std::string& index_hash, File& out) {
-    const std::vector<std::string>& names = collection_.manifest().field_names.kept;
-    resources_.progress->start("fields", collection_.num_documents(), "documents");
-    ExternalSort records(resources_.tmp_folder, docids_.sorting_bytes());
-    ChunkBuffers buffers;
-    for (std::size_t chunk = 0; chunk < collection_.num_chunks(); ++chunk) {
-      docid_t document = collection_.first_document(chunk);
-      for (const ByteView values : collection_.fields(chunk, buffers))
-        if (const docid_t docid = docids_[document++]; docid != end_docid) records.add(SortKey(docid).view(), values);
-      resources_.progress->add(collection_.chunk(chunk).documents);
-    }
-    FieldsWriter writer(out, resources_.tmp_folder, names);
-    records.merge([&](std::string_view, ByteView values) { writer.add(values); });
-    writer.finish(index_hash);
-    resources_.progress->finish();
-    return {names.size(), out.size()};
-  }
-
- private:
-  const CollectionReader& collection_;
-  const Resources& resources_;
-  RangeDocids docids_;
-};
-
-}  // namespace
-
 FieldsReport build_fields(const CollectionReader& collection, const DocumentOrder& order, const std::string& index_hash,
                           const Resources& resources, File& out, std::optional<DocidRange> range) {
   return run_stage(resources, [&] {
     if (!collection.has_fields())
       throw InvalidArgument(collection.name() + ": the collection has no kept fields; parse the corpus with: " +
                             option_name<"parse keep-fields">);
-    return FieldsBuilder(collection, {collection, order, range, resources}, resources).run(index_hash, out);
+    const RangeDocids docids(collection, order, range, resources);
+    const std::vector<std::string>& names = collection.manifest().field_names.kept;
+    resources.progress->start("fields", collection.num_documents(), "documents");
+    ExternalSort records(resources.tmp_folder, docids.sorting_bytes());
+    ChunkBuffers buffers;
+    for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk) {
+      docid_t document = collection.first_document(chunk);
+      for (const ByteView values : collection.fields(chunk, buffers))
+        if (const docid_t docid = docids[document++]; docid != end_docid) records.add(SortKey(docid).view(), values);
+      resources.progress->add(collection.chunk(chunk).documents);
+    }
+    FieldsWriter writer(out, resources.tmp_folder, names);
+    records.merge([&](std::string_view, ByteView values) { writer.add(values); });
+    writer.finish(index_hash);
+    resources.progress->finish();
+    return FieldsReport{names.size(), out.size()};
   });
 }
 

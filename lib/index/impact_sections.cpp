@@ -114,26 +114,51 @@ class ImpactSections::Parts {
   std::uint64_t next_block_ = 0;                ///< of the current list
 };
 
-/// Computes the impacts of a job's parts.
-class ImpactSections::Work {
+/// Parts that are read together, and their impacts.
+class ImpactSections::Job {
  public:
-  Work(const ImpactSections& sections, const EncodingContext& context, const File& index, std::uint64_t postings_offset)
+  Job(const ImpactSections& sections, const EncodingContext& context, const File& index, std::uint64_t postings_offset)
       : context_(context),
         index_(index),
         postings_offset_(postings_offset),
         header_words_(context.codec->header_words(context.options)),
         quantize_(sections.quantizer()),
         scan_(*context.codec, context.options),
-        impacts_(context.options.block_size) {}
+        block_impacts_(context.options.block_size) {}
 
-  void run(Job& job);
+  struct Done {
+    unsigned width = 0;
+    std::size_t words = 0;  ///< number of words in `impacts`
+  };
+
+  std::vector<Part> parts;
+  std::vector<Done> done;  ///< result of each part
+  Words impacts;
+  std::uint64_t postings = 0;
+
+  /// Computes the impacts of the parts.
+  void run() {
+    done.clear();
+    impacts.clear();
+    postings = 0;
+    read_words();
+    WordView words = words_;
+    for (const Part& part : parts) {
+      const std::size_t before = impacts.size();
+      const std::uint64_t size = words_of(part);
+      const unsigned width = add_impacts(part, words.first(size));
+      done.push_back({width, impacts.size() - before});
+      postings += part.postings;
+      words = words.subspan(size);
+    }
+  }
 
  private:
   /// Words of a part including the list's header.
   std::uint64_t words_of(const Part& part) const { return part.words + (part.is_first ? 0 : header_words_); }
 
   /// Reads the parts' words, each after its list's header.
-  void read_words(const std::vector<Part>& parts) {
+  void read_words() {
     std::uint64_t size = 0;
     for (const Part& part : parts) size += words_of(part);
     words_.assign(size + over_read_bytes / sizeof(std::uint32_t), 0);
@@ -148,7 +173,7 @@ class ImpactSections::Work {
   }
 
   /// Appends the part's impacts and returns their width in bits.
-  unsigned add_impacts(const Part& part, WordView words, Words& out) {
+  unsigned add_impacts(const Part& part, WordView words) {
     const float weight = part.list.weight;
     const auto width = impact_width_of(quantize_(weight * part.list.max_impact));
     scan_.start(words, part.postings, part.before);
@@ -156,8 +181,8 @@ class ImpactSections::Work {
       const auto docids = scan_.docids();
       const auto freqs = scan_.freqs();
       for (std::size_t i = 0; i < docids.size(); ++i)
-        impacts_[i] = quantize_(weight * impact(freqs[i], context_.constants[docids[i]]));
-      put_impacts({impacts_.data(), docids.size()}, width, out);
+        block_impacts_[i] = quantize_(weight * impact(freqs[i], context_.constants[docids[i]]));
+      put_impacts({block_impacts_.data(), docids.size()}, width, impacts);
     }
     return width;
   }
@@ -169,40 +194,8 @@ class ImpactSections::Work {
   ImpactQuantizer quantize_;
   Words words_;
   BlockScan scan_;
-  std::vector<std::uint32_t> impacts_;
+  std::vector<std::uint32_t> block_impacts_;
 };
-
-/// Parts that are read together, with their results.
-struct ImpactSections::Job {
-  Job(const ImpactSections& sections, const EncodingContext& context, const File& index, std::uint64_t postings_offset)
-      : work(sections, context, index, postings_offset) {}
-
-  struct Done {
-    unsigned width = 0;
-    std::size_t words = 0;  ///< number of words in `impacts`
-  };
-  Work work;
-  std::vector<Part> parts;
-  std::vector<Done> done;  ///< result of each part
-  Words impacts;
-  std::uint64_t postings = 0;
-};
-
-void ImpactSections::Work::run(Job& job) {
-  job.done.clear();
-  job.impacts.clear();
-  job.postings = 0;
-  read_words(job.parts);
-  WordView words = words_;
-  for (const Part& part : job.parts) {
-    const std::size_t before = job.impacts.size();
-    const std::uint64_t size = words_of(part);
-    const unsigned width = add_impacts(part, words.first(size), job.impacts);
-    job.done.push_back({width, job.impacts.size() - before});
-    job.postings += part.postings;
-    words = words.subspan(size);
-  }
-}
 
 void ImpactSections::write(const EncodingContext& context, const File& index, std::size_t jobs_in_flight,
                            IndexImpactWriter& writer) {
@@ -211,7 +204,7 @@ void ImpactSections::write(const EncodingContext& context, const File& index, st
   Parts parts(rows_, context.options.block_size, index, sections);
   run_jobs(
       jobs_in_flight, [&] { return std::make_unique<Job>(*this, context, index, sections.postings); },
-      [&](Job& job) { return parts.next(job.parts); }, [](Job& job) { job.work.run(job); },
+      [&](Job& job) { return parts.next(job.parts); }, [](Job& job) { job.run(); },
       [&](Job& job) {
         WordView impacts = job.impacts;
         for (std::size_t i = 0; i < job.parts.size(); ++i) {

@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "quern/core/bm25.hpp"
@@ -43,9 +42,8 @@ class ImpactSections {
     return quantized_weight(list.whole ? list.whole->df : list.df, statistics_, bm25_);
   }
   struct Part;
-  struct Job;
+  class Job;
   class Parts;
-  class Work;
 
   unsigned bits_;
   CollectionStatistics statistics_;

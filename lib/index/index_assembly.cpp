@@ -12,7 +12,6 @@
 #include "quern/core/option_name.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/index/docno_order.hpp"
-#include "quern/index/impact_sections.hpp"
 #include "quern/index/list_encoder.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/io/zstd_frame.hpp"
@@ -130,6 +129,8 @@ struct PackRowsJob {
   }
 };
 
+double ratio(double part, std::uint64_t whole) { return whole == 0 ? 0 : part / static_cast<double>(whole); }
+
 }  // namespace
 
 void IndexTables::check(const std::string& source, const Resources& resources) const {
@@ -143,7 +144,8 @@ void IndexTables::check(const std::string& source, const Resources& resources) c
 
 IndexAssembly::IndexAssembly(const AssemblyPlan& plan)
     : plan_(plan),
-      writer_(plan.out, plan.resources.tmp_folder, plan.options.quantize_bits > 0 || plan.options.impacts) {
+      writer_(std::in_place_type<IndexListWriter>, plan.out, plan.resources.tmp_folder,
+              plan.options.quantize_bits > 0 || plan.options.impacts) {
   plan.tables.check(plan.source, plan.resources);
 }
 
@@ -162,21 +164,22 @@ std::vector<float> IndexAssembly::constants(std::span<const std::uint32_t> lengt
   return constants;
 }
 
-AssembledLists IndexAssembly::write_lists(std::vector<std::uint32_t> lengths, const CollectionStatistics& statistics,
-                                          ListSource& lists, std::uint64_t expected_postings,
-                                          const std::function<std::string_view(term_t)>& term_at) && {
+void IndexAssembly::write_lists(std::vector<std::uint32_t> lengths, const CollectionStatistics& statistics,
+                                ListSource& lists, std::uint64_t expected_postings,
+                                const std::function<std::string_view(term_t)>& term_at) {
   const BuildOptions& options = plan_.options;
   Progress& progress = *plan_.resources.progress;
   progress.start("lists", expected_postings, "postings");
-  const std::vector<float> constants = this->constants(lengths, statistics);
+  const std::vector<float> constants = this->constants(lengths_, statistics);
   const EncodingContext context{&codec_named(options.codec),
                                 options.codec_options,
                                 static_cast<docid_t>(plan_.tables.documents),
                                 constants,
                                 plan_.source,
                                 options.impacts};
-  IndexManifest counts;
-  counts.statistics = statistics;
+  auto& writer = std::get<IndexListWriter>(writer_);
+  lengths_ = std::move(lengths);
+  counts_.statistics = statistics;
   std::optional<ImpactSections> impacts;
   if (options.quantize_bits > 0)
     impacts.emplace(options.quantize_bits, statistics, options.bm25,
@@ -184,7 +187,7 @@ AssembledLists IndexAssembly::write_lists(std::vector<std::uint32_t> lengths, co
   std::optional<WeightSections> weights;
   if (options.impacts) weights.emplace(*options.impacts, options.codec_options.block_size, plan_.resources);
 
-  ListOutput output{writer_, impacts, counts, weights, term_at, plan_.whole};
+  ListOutput output{writer, impacts, counts_, weights, term_at, plan_.whole};
   run_jobs(
       jobs_in_flight(), [&] { return std::make_unique<EncodingJob>(context, plan_.resources.tmp_folder); },
       [&](EncodingJob& job) { return lists.next(job.batch); },
@@ -193,14 +196,14 @@ AssembledLists IndexAssembly::write_lists(std::vector<std::uint32_t> lengths, co
         output.write(job.encoded);
         progress.add(job.encoded.postings);
       });
-  IndexImpactWriter impact_writer = std::move(writer_).end();
+  IndexImpactWriter impact_writer = std::move(writer).end();
   progress.finish();
   if (impacts) {
     impacts->write(context, plan_.out, jobs_in_flight(), impact_writer);
-    counts.quantize_top = impacts->quantizer().top();
+    counts_.quantize_top = impacts->quantizer().top();
   }
   if (weights) weights->write(impact_writer);
-  return {plan_, std::move(impact_writer).end(), std::move(lengths), std::move(counts)};
+  writer_.emplace<IndexDocumentWriter>(std::move(impact_writer).end());
 }
 
 void DocumentSort::add(docid_t docid, std::string_view docno, std::string_view url, std::string_view title) {
@@ -212,21 +215,23 @@ void DocumentSort::add(docid_t docid, std::string_view docno, std::string_view u
 }
 
 template <class ForEachPack>
-AssembledDocuments AssembledLists::write(ForEachPack&& for_each_pack) {
+void IndexAssembly::write(ForEachPack&& for_each_pack) {
+  auto& writer = std::get<IndexDocumentWriter>(writer_);
   DocnoOrder by_docno(plan_.resources.tmp_folder, plan_.working_bytes() / 4);
   docid_t next = 0;
   for_each_pack([&](const DocumentPack& pack) {
-    writer_.add(pack);
+    writer.add(pack);
     for (const std::uint64_t hash : pack.docno_hashes()) by_docno.add(hash, next++);
   });
-  IndexDocnoWriter docnos = std::move(writer_).end(lengths_);
+  IndexDocnoWriter docnos = std::move(writer).end(lengths_);
   by_docno.merge([&](std::span<const docid_t> docids) { docnos.add_docids(docids); });
   counts_.empty_documents = static_cast<std::uint64_t>(std::count(lengths_.begin(), lengths_.end(), 0u));
-  return {plan_, std::move(docnos).end(), std::move(counts_)};
+  lengths_ = {};
+  writer_.emplace<IndexEndWriter>(std::move(docnos).end());
 }
 
-AssembledDocuments AssembledLists::write_documents(DocumentSort documents) && {
-  return write([&](const auto& put) {
+void IndexAssembly::write_documents(DocumentSort documents) {
+  write([&](const auto& put) {
     documents.rows_.begin_merge();
     run_jobs(
         plan_.jobs_in_flight(), [] { return std::make_unique<PackRowsJob>(); },
@@ -235,8 +240,8 @@ AssembledDocuments AssembledLists::write_documents(DocumentSort documents) && {
   });
 }
 
-AssembledDocuments AssembledLists::write_documents(const ForEachDocument& for_each_document) && {
-  return write([&](const auto& put) {
+void IndexAssembly::write_documents(const ForEachDocument& for_each_document) {
+  write([&](const auto& put) {
     std::uint64_t next = 0;
     const auto read = [&](PackJob& job) {
       job.first = next;
@@ -256,8 +261,8 @@ AssembledDocuments AssembledLists::write_documents(const ForEachDocument& for_ea
   });
 }
 
-BuildReport AssembledDocuments::finish(IndexManifest manifest, std::span<const float> pagerank,
-                                       std::span<const float> global_scores) && {
+BuildReport IndexAssembly::finish(IndexManifest manifest, std::span<const float> pagerank,
+                                  std::span<const float> global_scores) {
   manifest.codec = plan_.options.codec;
   manifest.codec_options = plan_.options.codec_options;
   manifest.bm25 = plan_.options.bm25;
@@ -271,7 +276,7 @@ BuildReport AssembledDocuments::finish(IndexManifest manifest, std::span<const f
   manifest.tokens = counts_.tokens;
   manifest.coded = counts_.coded;
   manifest.libraries.zstd = zstd_version();  // this program compressed the texts
-  std::move(writer_).finish(std::move(manifest), pagerank, global_scores);
+  std::get<IndexEndWriter>(std::move(writer_)).finish(std::move(manifest), pagerank, global_scores);
   // Not an IndexReader: opening one reads the whole lexicon.
   const ContainerReader written(std::make_shared<const File>(plan_.out.duplicate()), FileKind::index);
   BuildReport report;
@@ -280,12 +285,6 @@ BuildReport AssembledDocuments::finish(IndexManifest manifest, std::span<const f
   report.index_hash = hash_text(written.content_hash());
   return report;
 }
-
-namespace {
-
-double ratio(double part, std::uint64_t whole) { return whole == 0 ? 0 : part / static_cast<double>(whole); }
-
-}  // namespace
 
 IndexFigures index_figures(const IndexReader& index) {
   const IndexManifest& manifest = index.manifest();

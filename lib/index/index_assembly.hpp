@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "quern/formats/index_file.hpp"
@@ -13,8 +14,7 @@
 #include "quern/io/external_sort.hpp"
 
 /// The common part of all ways to create an index: encodes lists in parallel, sorts documents, and writes all within
-/// the memory budget. Three stages, each consuming the previous one: IndexAssembly writes the lists, AssembledLists the
-/// documents, AssembledDocuments the scores and the manifest.
+/// the memory budget.
 namespace quern {
 
 /// Minimum memory for creating an index, besides its tables.
@@ -60,59 +60,12 @@ class DocumentSort {
   void add(docid_t docid, std::string_view docno, std::string_view url, std::string_view title);
 
  private:
-  friend class AssembledLists;
+  friend class IndexAssembly;
   ExternalSort rows_;
   Bytes row_;
 };
 
-/// The stage after writing documents; scores and manifest follow.
-class AssembledDocuments {
- public:
-  /// Writes the scores by docID, if any, and the manifest, and ends the file. Sets the manifest's options, statistics,
-  /// number of documents and posting counts.
-  BuildReport finish(IndexManifest manifest, std::span<const float> pagerank = {},
-                     std::span<const float> global_scores = {}) &&;
-
- private:
-  friend class AssembledLists;
-  AssembledDocuments(const AssemblyPlan& plan, IndexEndWriter writer, IndexManifest counts)
-      : plan_(plan), writer_(std::move(writer)), counts_(std::move(counts)) {}
-
-  AssemblyPlan plan_;
-  IndexEndWriter writer_;
-  IndexManifest counts_;
-};
-
-/// The stage after writing lists; documents follow.
-class AssembledLists {
- public:
-  std::uint64_t postings() const { return counts_.postings; }
-  /// Sum of all frequencies.
-  std::uint64_t tokens() const { return counts_.tokens; }
-
-  AssembledDocuments write_documents(DocumentSort documents) &&;
-  /// Writes documents that are available in docID order: threads call for_each_document(first, end, visit), which calls
-  /// visit(document) for those of [first, end).
-  using DocumentVisit = std::function<void(const IndexedDocument&)>;
-  using ForEachDocument = std::function<void(docid_t first, docid_t end, const DocumentVisit& visit)>;
-  AssembledDocuments write_documents(const ForEachDocument& for_each_document) &&;
-
- private:
-  friend class IndexAssembly;
-  AssembledLists(const AssemblyPlan& plan, IndexDocumentWriter writer, std::vector<std::uint32_t> lengths,
-                 IndexManifest counts)
-      : plan_(plan), writer_(std::move(writer)), lengths_(std::move(lengths)), counts_(std::move(counts)) {}
-  /// for_each_pack(put) calls put(pack) for the documents in docID order.
-  template <class ForEachPack>
-  AssembledDocuments write(ForEachPack&& for_each_pack);
-
-  AssemblyPlan plan_;
-  IndexDocumentWriter writer_;
-  std::vector<std::uint32_t> lengths_;
-  IndexManifest counts_;  ///< the lists' counts for the manifest
-};
-
-/// The first stage: nothing is written yet.
+/// Writes an index in three steps, each once and in this order: lists, documents, and the end.
 class IndexAssembly {
  public:
   /// Throws InvalidArgument like IndexTables::check().
@@ -125,15 +78,35 @@ class IndexAssembly {
   /// Writes all lists, and their quantized impacts if the options request them. `lengths` are the documents' in docID
   /// order; scores use `statistics`. `term_at` returns a term by the source's number and is called in ascending order;
   /// `expected_postings` is only for progress.
-  AssembledLists write_lists(std::vector<std::uint32_t> lengths, const CollectionStatistics& statistics,
-                             ListSource& lists, std::uint64_t expected_postings,
-                             const std::function<std::string_view(term_t)>& term_at) &&;
+  void write_lists(std::vector<std::uint32_t> lengths, const CollectionStatistics& statistics, ListSource& lists,
+                   std::uint64_t expected_postings, const std::function<std::string_view(term_t)>& term_at);
+  /// Of the lists written.
+  std::uint64_t postings() const { return counts_.postings; }
+  /// Sum of all frequencies.
+  std::uint64_t tokens() const { return counts_.tokens; }
+
+  void write_documents(DocumentSort documents);
+  /// Writes documents that are available in docID order: threads call for_each_document(first, end, visit), which calls
+  /// visit(document) for those of [first, end).
+  using DocumentVisit = std::function<void(const IndexedDocument&)>;
+  using ForEachDocument = std::function<void(docid_t first, docid_t end, const DocumentVisit& visit)>;
+  void write_documents(const ForEachDocument& for_each_document);
+
+  /// Writes the scores by docID, if any, and the manifest, and ends the file. Sets the manifest's options, statistics,
+  /// number of documents and posting counts.
+  BuildReport finish(IndexManifest manifest, std::span<const float> pagerank = {},
+                     std::span<const float> global_scores = {});
 
  private:
   std::vector<float> constants(std::span<const std::uint32_t> lengths, const CollectionStatistics& statistics) const;
+  /// for_each_pack(put) calls put(pack) for the documents in docID order.
+  template <class ForEachPack>
+  void write(ForEachPack&& for_each_pack);
 
   AssemblyPlan plan_;
-  IndexListWriter writer_;
+  std::variant<IndexListWriter, IndexDocumentWriter, IndexEndWriter> writer_;  ///< of the next step
+  std::vector<std::uint32_t> lengths_;
+  IndexManifest counts_;  ///< the lists' counts for the manifest
 };
 
 /// The sizes of an index, in the figures compared by papers.

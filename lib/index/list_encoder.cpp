@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <functional>
 #include <numeric>
@@ -28,6 +27,38 @@ float max_of(std::span<const float> values) {
       maxima[lane] = maxima[lane] < values[i + lane] ? values[i + lane] : maxima[lane];
   for (; i < values.size(); ++i) maxima[0] = std::max(maxima[0], values[i]);
   return *std::max_element(maxima.begin(), maxima.end());
+}
+
+/// Visits the blocks of a list in memory.
+auto blocks_of(std::span<const docid_t> docids, std::span<const freq_t> freqs, std::size_t block_size) {
+  return [=](auto&& visit) {
+    for (std::size_t from = 0; from < docids.size(); from += block_size) {
+      const std::size_t n = std::min(block_size, docids.size() - from);
+      visit(docids.subspan(from, n), freqs.subspan(from, n));
+    }
+  };
+}
+
+/// Moves the values with goes_first(value) to the front and returns their number. Branch-free, since values are
+/// unpredictable (A. Alexandrescu: Lomuto's Comeback, 2020).
+template <class GoesFirst>
+std::size_t partition(std::span<float> values, GoesFirst&& goes_first) {
+  std::size_t first = 0;
+  for (float& place : values) {
+    const float value = place;
+    place = values[first];
+    values[first] = value;
+    first += goes_first(value) ? 1 : 0;
+  }
+  return first;
+}
+
+/// A value that about `rank` values exceed, estimated from a sample.
+float pivot_of(std::span<const float> values, std::size_t rank) {
+  std::array<float, 5> sample;
+  for (std::size_t i = 0; i < sample.size(); ++i) sample[i] = values[values.size() * i / sample.size()];
+  std::sort(sample.begin(), sample.end(), std::greater<>());
+  return sample[sample.size() * (rank - 1) / values.size()];
 }
 
 }  // namespace
@@ -241,20 +272,6 @@ void ListEncoding::encode_list(const Range& range, const ForEachBlock& for_each_
   out.items.push_back(item);
 }
 
-namespace {
-
-/// Visits the blocks of a list in memory.
-auto blocks_of(std::span<const docid_t> docids, std::span<const freq_t> freqs, std::size_t block_size) {
-  return [=](auto&& visit) {
-    for (std::size_t from = 0; from < docids.size(); from += block_size) {
-      const std::size_t n = std::min(block_size, docids.size() - from);
-      visit(docids.subspan(from, n), freqs.subspan(from, n));
-    }
-  };
-}
-
-}  // namespace
-
 void ListEncoding::part_columns(std::span<const Posting> postings) {
   docids_.resize(postings.size());
   freqs_.resize(postings.size());
@@ -367,32 +384,6 @@ void ListEncoding::encode(Lists&& lists, EncodedBatch& out) {
   out.postings = postings.size();
   encode_lists(postings, out);
 }
-
-namespace {
-
-/// Moves the values with goes_first(value) to the front and returns their number. Branch-free, since values are
-/// unpredictable (A. Alexandrescu: Lomuto's Comeback, 2020).
-template <class GoesFirst>
-std::size_t partition(std::span<float> values, GoesFirst&& goes_first) {
-  std::size_t first = 0;
-  for (float& place : values) {
-    const float value = place;
-    place = values[first];
-    values[first] = value;
-    first += goes_first(value) ? 1 : 0;
-  }
-  return first;
-}
-
-/// A value that about `rank` values exceed, estimated from a sample.
-float pivot_of(std::span<const float> values, std::size_t rank) {
-  std::array<float, 5> sample;
-  for (std::size_t i = 0; i < sample.size(); ++i) sample[i] = values[values.size() * i / sample.size()];
-  std::sort(sample.begin(), sample.end(), std::greater<>());
-  return sample[sample.size() * (rank - 1) / values.size()];
-}
-
-}  // namespace
 
 void put_greatest_first(std::span<float> values, std::size_t count) {
   // Give up after many bad pivots; std::nth_element() handles any values.

@@ -3,8 +3,6 @@
 #include <filesystem>
 #include <memory>
 
-#include "quern/formats/collection.hpp"
-
 namespace quern {
 
 IndexReports make_index(const IndexSettings& settings, const Resources& resources, AtomicOutput& out,

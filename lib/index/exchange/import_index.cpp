@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
-#include <optional>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/option_name.hpp"
@@ -101,17 +99,16 @@ class IndexImport : public InvertedSink {
   BuildReport write_index() {
     const CollectionStatistics statistics = this->statistics();
     lists_->sort();
-    AssembledLists lists = std::move(*assembly_)
-                               .write_lists(std::move(lengths_), statistics, *lists_->lists(), lists_->postings(),
-                                            [&](term_t term) { return lists_->term_at(term); });
-    AssembledDocuments documents = std::move(lists).write_documents(std::move(*documents_));
+    assembly_->write_lists(std::move(lengths_), statistics, *lists_->lists(), lists_->postings(),
+                           [&](term_t term) { return lists_->term_at(term); });
+    assembly_->write_documents(std::move(*documents_));
     IndexManifest manifest;
     manifest.analyzer = options_.analyzer;
     manifest.analyzer.keeps_words = options_.build.impacts.has_value();
     manifest.corpus_format = options_.format;
     manifest.lengths = exact_ ? Lengths::exact : Lengths::lossy;
     manifest.collection_hash = hash_text(hash_.value());
-    return std::move(documents).finish(std::move(manifest));
+    return assembly_->finish(std::move(manifest));
   }
 
  private:

@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "quern/formats/exchange/inverted_file.hpp"
 #include "quern/index/build_index.hpp"

@@ -5,12 +5,9 @@
 #include <array>
 #include <filesystem>
 #include <memory>
-#include <vector>
 
 #include "quern/core/error.hpp"
 #include "quern/core/named.hpp"
-#include "quern/core/resources.hpp"
-#include "quern/formats/exchange/inverted_file.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/io/atomic_output.hpp"
 
@@ -60,30 +57,6 @@ void export_list(const IndexReader& index, std::string_view term, const PostingL
   if (postings != list.df) index.container().fail("postings", fmt::format("the list of '{}' has a different df", term));
   sink.end_list(term);
 }
-
-}  // namespace
-
-void export_index(const IndexReader& index, InvertedSink& sink, Progress& progress) {
-  const IndexManifest& manifest = index.manifest();
-  sink.begin({manifest.terms, manifest.documents, manifest.statistics.documents, manifest.statistics.tokens});
-  progress.start("export lists", manifest.postings, "postings");
-  PassedPages pages(index);
-  for (std::uint64_t block = 0; block < index.num_lexicon_blocks(); ++block) {
-    index.for_each_list(block, [&](std::string_view term, const PostingList& list) {
-      export_list(index, term, list, pages, sink);
-      progress.add(list.df);
-    });
-  }
-  progress.finish();
-  for (docid_t docid = 0; docid < index.num_documents(); ++docid) {
-    const std::string_view docno = index.docno(docid);
-    sink.add_document(docno, index.length(docid));
-    pages.note(docno.size() + document_row_bytes);
-  }
-  sink.end();
-}
-
-namespace {
 
 bool is_file(const std::string& path) {
   std::error_code ignored;
@@ -145,6 +118,26 @@ class Ds2i : public InterchangeFormat {
 };
 
 }  // namespace
+
+void export_index(const IndexReader& index, InvertedSink& sink, Progress& progress) {
+  const IndexManifest& manifest = index.manifest();
+  sink.begin({manifest.terms, manifest.documents, manifest.statistics.documents, manifest.statistics.tokens});
+  progress.start("export lists", manifest.postings, "postings");
+  PassedPages pages(index);
+  for (std::uint64_t block = 0; block < index.num_lexicon_blocks(); ++block) {
+    index.for_each_list(block, [&](std::string_view term, const PostingList& list) {
+      export_list(index, term, list, pages, sink);
+      progress.add(list.df);
+    });
+  }
+  progress.finish();
+  for (docid_t docid = 0; docid < index.num_documents(); ++docid) {
+    const std::string_view docno = index.docno(docid);
+    sink.add_document(docno, index.length(docid));
+    pages.note(docno.size() + document_row_bytes);
+  }
+  sink.end();
+}
 
 const std::vector<const InterchangeFormat*>& all_interchange_formats() {
   static const Ciff ciff;

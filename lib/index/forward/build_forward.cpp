@@ -3,19 +3,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <mutex>
-#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/core/parallel_batch.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/core/size_text.hpp"
+#include "quern/formats/forward_segment.hpp"
 #include "quern/index/forward/index_terms.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/order/document_terms.hpp"
 #include "quern/order/in_links.hpp"
+#include "quern/text/analyzer.hpp"
 
 namespace quern {
 namespace {
@@ -47,6 +53,126 @@ struct AnchorQuestion {
 IndexTerms terms_of(const CollectionReader& collection, const ForwardShard* shard) {
   return shard == nullptr ? IndexTerms(collection) : IndexTerms(collection, shard->index, shard->statistics);
 }
+
+/// A filter for the URLs of a shard's documents: rejects most others without sorting them (a Bloom filter with one
+/// hash, Bloom 1970).
+class ShardUrls {
+ public:
+  /// Memory use in bytes.
+  static std::uint64_t table_bytes(std::uint64_t documents) { return bits_of(documents) / 8; }
+  explicit ShardUrls(std::uint64_t documents)
+      : mask_(bits_of(documents) - 1), words_(bits_of(documents) / bits_of_word) {}
+
+  void add(const Hash128& url) { words_[place(url)] |= bit(url); }
+  /// False only if the shard lacks the URL; true for a few missing URLs too.
+  bool may_have(const Hash128& url) const { return (words_[place(url)] & bit(url)) != 0; }
+
+ private:
+  static constexpr std::uint64_t bits_of_word = 64;
+  /// A power of two, 8 to 16 bits per document.
+  static std::uint64_t bits_of(std::uint64_t documents) {
+    return std::bit_ceil(documents < bits_of_word ? bits_of_word : documents * 8);
+  }
+  std::uint64_t place(const Hash128& url) const { return (url.high & mask_) / bits_of_word; }
+  static std::uint64_t bit(const Hash128& url) { return std::uint64_t{1} << url.high % bits_of_word; }
+
+  std::uint64_t mask_;
+  std::vector<std::uint64_t> words_;
+};
+
+/// Encodes titles, bodies and URLs of a collection's documents as segments. One per thread.
+class TextSegments {
+ public:
+  explicit TextSegments(const IndexTerms& terms) : terms_(terms) {}
+
+  /// Begins a chunk. `chunk_terms` maps its terms to the collection's lexicon and must outlive the chunk.
+  void begin_chunk(std::span<const term_t> chunk_terms) {
+    chunk_terms_ = chunk_terms;
+    keys_.assign(chunk_terms.size(), {});
+  }
+
+  /// Adds a stream of the current document and appends full segments to `out`. Throws CorruptFile, with `what`, if the
+  /// stream has a term that isn't in the chunk.
+  void add_stream(DocumentStream stream, ByteView tokens, std::string_view what, Bytes& out) {
+    for (TokenCursor cursor(tokens); !cursor.done();) {
+      const std::uint32_t token = cursor.next();
+      if (token > chunk_terms_.size()) throw CorruptFile(std::string(what) + ": an unknown term");
+      builder_.add_place(stream,
+                         token == TokenCursor::phrase_end_token ? SegmentBuilder::phrase_end_key : key_of(token - 1));
+      if (builder_.is_full()) end_document(out);
+    }
+  }
+  /// Ends the document's last segment.
+  void end_document(Bytes& out) {
+    builder_.encode(terms_.size(), out);
+    ++segment_;
+  }
+  const SegmentCounts& counts() const { return builder_.counts(); }
+
+ private:
+  struct Keyed {
+    std::uint64_t segment = 0;
+    SegmentBuilder::Key key = 0;
+  };
+
+  SegmentBuilder::Key key_of(std::uint32_t chunk_term) {
+    Keyed& keyed = keys_[chunk_term];
+    if (keyed.segment != segment_) {
+      const term_t in_collection = chunk_terms_[chunk_term];
+      const auto number = terms_.number(in_collection);
+      keyed = {segment_, number ? builder_.add_term(*number) : add_literal(terms_.term(in_collection))};
+    }
+    return keyed.key;
+  }
+  SegmentBuilder::Key add_literal(std::string_view term) {
+    return builder_.add_literal(term, terms_.whole_has_list(term));
+  }
+
+  const IndexTerms& terms_;
+  std::span<const term_t> chunk_terms_;
+  std::vector<Keyed> keys_;    ///< of chunk terms, valid only for the current segment
+  std::uint64_t segment_ = 1;  ///< number of the current segment
+  SegmentBuilder builder_;
+};
+
+/// Encodes the texts of links to a document as segments.
+class AnchorSegments {
+ public:
+  AnchorSegments(const IndexTerms& terms, const AnalyzerOptions& options) : terms_(terms), analyzer_(options) {}
+
+  /// Adds a link's text as a phrase and appends full segments to `out`.
+  void add(std::string_view text, Bytes& out) {
+    const auto on_phrase_end = [&] { add_place(SegmentBuilder::phrase_end_key, out); };
+    const auto on_term = [&](std::string_view term) {
+      const auto [place, is_new] = keys_.try_emplace(std::string(term));
+      if (is_new) {
+        const auto number = numbers_.number(term, [&](std::string_view unknown) { return terms_.number(unknown); });
+        place->second = number ? builder_.add_term(*number) : builder_.add_literal(term, terms_.whole_has_list(term));
+      }
+      add_place(place->second, out);
+    };
+    analyzer_.analyze(text, on_term, on_phrase_end);
+    on_phrase_end();
+  }
+  /// Ends the document's last segment.
+  void end_document(Bytes& out) {
+    builder_.encode(terms_.size(), out);
+    keys_.clear();
+  }
+  const SegmentCounts& counts() const { return builder_.counts(); }
+
+ private:
+  void add_place(SegmentBuilder::Key key, Bytes& out) {
+    builder_.add_place(DocumentStream::anchor, key);
+    if (builder_.is_full()) end_document(out);
+  }
+
+  const IndexTerms& terms_;
+  TermNumberCache numbers_;
+  Analyzer analyzer_;
+  std::unordered_map<std::string, SegmentBuilder::Key> keys_;  ///< of the current segment
+  SegmentBuilder builder_;
+};
 
 /// A thread's buffers for a chunk.
 struct ForwardReading {
@@ -150,8 +276,8 @@ class ForwardBuilder {
     });
     if (target_.shard != nullptr) target_.shard->statistics.statistics().container().release();
     if (!has_indexed(chunk)) return;
-    collection_.links(chunk, buffers, [&](std::uint32_t of_row, std::string_view, std::string_view) {
-      ++reading.numbers[of_row].links;
+    collection_.links(chunk, buffers, [&](std::uint32_t link_row, std::string_view, std::string_view) {
+      ++reading.numbers[link_row].links;
     });
     add_streams(chunk, reading);
   }
@@ -298,64 +424,6 @@ ForwardReport build_forward(const CollectionReader& collection, const ForwardTar
     check_forward_memory(collection, resources);
     return ForwardBuilder(collection, target, resources, out).run();
   });
-}
-
-void TextSegments::begin_chunk(std::span<const term_t> chunk_terms) {
-  chunk_terms_ = chunk_terms;
-  keys_.assign(chunk_terms.size(), {});
-}
-
-SegmentBuilder::Key TextSegments::key_of(std::uint32_t chunk_term) {
-  Keyed& keyed = keys_[chunk_term];
-  if (keyed.segment != segment_) {
-    const term_t in_collection = chunk_terms_[chunk_term];
-    const auto number = terms_.number(in_collection);
-    keyed = {segment_, number ? builder_.add_term(*number) : add_literal(terms_.term(in_collection))};
-  }
-  return keyed.key;
-}
-
-SegmentBuilder::Key TextSegments::add_literal(std::string_view term) {
-  return builder_.add_literal(term, terms_.whole_has_list(term));
-}
-
-void TextSegments::add_stream(DocumentStream stream, ByteView tokens, std::string_view what, Bytes& out) {
-  for (TokenCursor cursor(tokens); !cursor.done();) {
-    const std::uint32_t token = cursor.next();
-    if (token > chunk_terms_.size()) throw CorruptFile(std::string(what) + ": an unknown term");
-    builder_.add_place(stream,
-                       token == TokenCursor::phrase_end_token ? SegmentBuilder::phrase_end_key : key_of(token - 1));
-    if (builder_.is_full()) end_document(out);
-  }
-}
-
-void TextSegments::end_document(Bytes& out) {
-  builder_.encode(terms_.size(), out);
-  ++segment_;
-}
-
-void AnchorSegments::add_place(SegmentBuilder::Key key, Bytes& out) {
-  builder_.add_place(DocumentStream::anchor, key);
-  if (builder_.is_full()) end_document(out);
-}
-
-void AnchorSegments::add(std::string_view text, Bytes& out) {
-  const auto on_phrase_end = [&] { add_place(SegmentBuilder::phrase_end_key, out); };
-  const auto on_term = [&](std::string_view term) {
-    const auto [place, is_new] = keys_.try_emplace(std::string(term));
-    if (is_new) {
-      const auto number = numbers_.number(term, [&](std::string_view unknown) { return terms_.number(unknown); });
-      place->second = number ? builder_.add_term(*number) : builder_.add_literal(term, terms_.whole_has_list(term));
-    }
-    add_place(place->second, out);
-  };
-  analyzer_.analyze(text, on_term, on_phrase_end);
-  on_phrase_end();
-}
-
-void AnchorSegments::end_document(Bytes& out) {
-  builder_.encode(terms_.size(), out);
-  keys_.clear();
 }
 
 }  // namespace quern

@@ -9,7 +9,6 @@
 #include "quern/core/error.hpp"
 #include "quern/core/job_pipeline.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/formats/joined_lexicon.hpp"
 #include "quern/index/forward/index_terms.hpp"

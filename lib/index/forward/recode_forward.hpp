@@ -1,7 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "quern/core/resources.hpp"

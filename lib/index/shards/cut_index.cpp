@@ -5,19 +5,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
 
-#include "quern/core/resources.hpp"
 #include "quern/corpus/forward_postings.hpp"
 #include "quern/formats/document_pack.hpp"
 #include "quern/formats/joined_lexicon.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/index/index_assembly.hpp"
-#include "quern/index/list_encoder.hpp"
 #include "quern/index/shards/joined_lists.hpp"
 #include "quern/index/shards/merge_indexes.hpp"
-#include "quern/index/shards/shard_source.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/order/document_terms.hpp"
 #include "quern/order/order.hpp"
@@ -91,6 +87,51 @@ std::span<const float> in_range(std::span<const float> scores, const DocidRange&
   return scores.empty() ? scores : scores.subspan(range.first, range.size());
 }
 
+/// More ranges would need memory without better cuts.
+constexpr std::uint64_t max_ranges = std::uint64_t{1} << 20;
+/// Lists with at least this many blocks are long: the ends of their blocks are independent of other lists'.
+constexpr std::size_t blocks_of_long_list = 16;
+/// Lexicon blocks between releases of the file's pages.
+constexpr std::uint64_t blocks_per_release = 1024;
+
+/// Adds up postings by ranges of docIDs. Thread-safe.
+class RangeSums {
+ public:
+  explicit RangeSums(docid_t documents) {
+    while ((std::uint64_t{documents} >> shift_) > max_ranges) ++shift_;
+    const std::uint64_t ranges = (std::uint64_t{documents} + (std::uint64_t{1} << shift_) - 1) >> shift_;
+    sums_ = std::vector<std::atomic<std::uint64_t>>(ranges);
+  }
+  void add(docid_t docid, std::uint64_t postings) {
+    sums_[docid >> shift_].fetch_add(postings, std::memory_order_relaxed);
+  }
+  RangeCounts counts() const { return {{sums_.begin(), sums_.end()}, docid_t{1} << shift_}; }
+
+ private:
+  unsigned shift_ = 0;
+  std::vector<std::atomic<std::uint64_t>> sums_;
+};
+
+void add_decoded(BlockReader& reader, RangeSums& sums) {
+  for (std::size_t block = 0; block < reader.num_blocks(); ++block) {
+    reader.load(block);
+    for (const docid_t docid : reader.docids()) sums.add(docid, 1);
+  }
+}
+
+void add_by_rows(const IndexReader& index, const BlockReader& reader, RangeSums& sums) {
+  const PostingList& list = reader.list();
+  docid_t begin = 0;
+  for (std::size_t block = 0; block < list.block_last.size(); ++block) {
+    const docid_t last = list.block_last[block];
+    if (last < begin || last >= index.num_documents())
+      reader.fail(block, "its row's docID is out of range, or not greater than the previous one");
+    const std::uint64_t before = std::uint64_t{block} * index.block_size();
+    sums.add(begin + (last - begin) / 2, std::min<std::uint64_t>(index.block_size(), list.df - before));
+    begin = last + 1;
+  }
+}
+
 }  // namespace
 
 void write_statistics_of_index(const IndexReader& index, const Resources& resources, File& out) {
@@ -140,16 +181,13 @@ BuildReport cut_index(const IndexReader& index, const ShardChoice& choice, const
     const IndexTables tables{range.size(),
                              unsigned{!index.pagerank().empty()} + unsigned{!index.global_scores().empty()}};
     IndexAssembly assembly({tables, options, resources, out, index.name(), &whole});
-    JoinedLists lists([&](std::string& term, std::vector<PostingRange>& ranges) { return lexicon.next(term, ranges); },
-                      [&] { index.container().release(); },
-                      encodes_pieces(codec_named(options.codec), options.codec_options),
-                      max_joined_postings(assembly.working_bytes(), assembly.jobs_in_flight()), resources.tmp_folder);
+    const JoinedLists lists{
+        [&](std::string& term, std::vector<PostingRange>& ranges) { return lexicon.next(term, ranges); },
+        [&] { index.container().release(); }};
     const std::span<const std::uint32_t> lengths = index.lengths().subspan(range.first, range.size());
     const double share = static_cast<double>(range.size()) / static_cast<double>(from.documents);
-    AssembledLists written =
-        std::move(assembly).write_lists({lengths.begin(), lengths.end()}, from.statistics, lists,
-                                        static_cast<std::uint64_t>(static_cast<double>(from.postings) * share),
-                                        [&](term_t term) { return lists.term_at(term); });
+    const auto postings = static_cast<std::uint64_t>(static_cast<double>(from.postings) * share);
+    write_joined_lists(assembly, {lengths.begin(), lengths.end()}, from.statistics, postings, lists);
     IndexManifest manifest = settings_of_index(from);
     const std::uint64_t hash = documents_hash(index, range);
     manifest.collection_hash = hash_text(hash);
@@ -159,12 +197,11 @@ BuildReport cut_index(const IndexReader& index, const ShardChoice& choice, const
     const std::uint64_t others =
         documents_hash(index, {0, range.first}) + documents_hash(index, {range.end, index.num_documents()});
     manifest.shard->input_hash = hash_text(hash_of_text(from.collection_hash).value_or(0) - hash - others);
-    IndexDocuments documents(index);
-    return std::move(written)
-        .write_documents([&](docid_t first, docid_t end, const AssembledLists::DocumentVisit& visit) {
-          documents.for_each(first + range.first, end + range.first, visit);
-        })
-        .finish(std::move(manifest), in_range(index.pagerank(), range), in_range(index.global_scores(), range));
+    assembly.write_documents([&](docid_t first, docid_t end, const IndexAssembly::DocumentVisit& visit) {
+      visit_documents(index, first + range.first, end + range.first, visit);
+    });
+    return assembly.finish(std::move(manifest), in_range(index.pagerank(), range),
+                           in_range(index.global_scores(), range));
   });
 }
 
@@ -201,55 +238,6 @@ std::vector<docid_t> cut_into_shards(const RangeCounts& counts, docid_t document
   for (docid_t& first : firsts) first = std::min(documents, first * counts.documents);
   return firsts;
 }
-
-namespace {
-
-/// More ranges would need memory without better cuts.
-constexpr std::uint64_t max_ranges = std::uint64_t{1} << 20;
-/// Lists with at least this many blocks are long: the ends of their blocks are independent of other lists'.
-constexpr std::size_t blocks_of_long_list = 16;
-/// Lexicon blocks between releases of the file's pages.
-constexpr std::uint64_t blocks_per_release = 1024;
-
-/// Adds up postings by ranges of docIDs. Thread-safe.
-class RangeSums {
- public:
-  explicit RangeSums(docid_t documents) {
-    while ((std::uint64_t{documents} >> shift_) > max_ranges) ++shift_;
-    const std::uint64_t ranges = (std::uint64_t{documents} + (std::uint64_t{1} << shift_) - 1) >> shift_;
-    sums_ = std::vector<std::atomic<std::uint64_t>>(ranges);
-  }
-  void add(docid_t docid, std::uint64_t postings) {
-    sums_[docid >> shift_].fetch_add(postings, std::memory_order_relaxed);
-  }
-  RangeCounts counts() const { return {{sums_.begin(), sums_.end()}, docid_t{1} << shift_}; }
-
- private:
-  unsigned shift_ = 0;
-  std::vector<std::atomic<std::uint64_t>> sums_;
-};
-
-void add_decoded(BlockReader& reader, RangeSums& sums) {
-  for (std::size_t block = 0; block < reader.num_blocks(); ++block) {
-    reader.load(block);
-    for (const docid_t docid : reader.docids()) sums.add(docid, 1);
-  }
-}
-
-void add_by_rows(const IndexReader& index, const BlockReader& reader, RangeSums& sums) {
-  const PostingList& list = reader.list();
-  docid_t begin = 0;
-  for (std::size_t block = 0; block < list.block_last.size(); ++block) {
-    const docid_t last = list.block_last[block];
-    if (last < begin || last >= index.num_documents())
-      reader.fail(block, "its row's docID is out of range, or not greater than the previous one");
-    const std::uint64_t before = std::uint64_t{block} * index.block_size();
-    sums.add(begin + (last - begin) / 2, std::min<std::uint64_t>(index.block_size(), list.df - before));
-    begin = last + 1;
-  }
-}
-
-}  // namespace
 
 std::vector<std::uint32_t> count_postings(const CollectionReader& collection, const Resources& resources) {
   const std::uint64_t bytes = collection.num_documents() * sizeof(std::uint32_t);

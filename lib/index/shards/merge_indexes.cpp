@@ -1,12 +1,9 @@
 #include "quern/index/shards/merge_indexes.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <deque>
 #include <optional>
 
-#include "quern/core/resources.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/joined_lexicon.hpp"
 #include "quern/formats/manifest_settings.hpp"
@@ -15,7 +12,6 @@
 #include "quern/index/index_assembly.hpp"
 #include "quern/index/list_encoder.hpp"
 #include "quern/index/shards/joined_lists.hpp"
-#include "quern/index/shards/shard_source.hpp"
 #include "quern/io/checksum.hpp"
 
 namespace quern {
@@ -65,6 +61,15 @@ std::vector<Number> joined(const IndexShards& shards, std::span<const Number> (I
   return all;
 }
 
+/// The manifest of the whole, except for members set by the assembly.
+IndexManifest whole_manifest(const IndexShards& shards) {
+  IndexManifest manifest = settings_of_index(shards[0].manifest());
+  std::uint64_t hash = hash_of_text(shards[0].manifest().shard->input_hash).value_or(0);
+  for (const IndexReader& shard : shards) hash += hash_of_text(shard.manifest().collection_hash).value_or(0);
+  manifest.collection_hash = hash_text(hash);
+  return manifest;
+}
+
 }  // namespace
 
 BuildOptions options_of_index(const IndexManifest& manifest) {
@@ -87,19 +92,6 @@ IndexManifest settings_of_index(const IndexManifest& from) {
   return manifest;
 }
 
-namespace {
-
-/// The manifest of the whole, except for members set by the assembly.
-IndexManifest whole_manifest(const IndexShards& shards) {
-  IndexManifest manifest = settings_of_index(shards[0].manifest());
-  std::uint64_t hash = hash_of_text(shards[0].manifest().shard->input_hash).value_or(0);
-  for (const IndexReader& shard : shards) hash += hash_of_text(shard.manifest().collection_hash).value_or(0);
-  manifest.collection_hash = hash_text(hash);
-  return manifest;
-}
-
-}  // namespace
-
 BuildReport merge_indexes(const IndexShards& shards, const Resources& resources, File& out) {
   return run_stage(resources, [&] {
     const IndexManifest& manifest = shards[0].manifest();
@@ -114,21 +106,21 @@ BuildReport merge_indexes(const IndexShards& shards, const Resources& resources,
                              unsigned{!pagerank.empty()} + unsigned{!global_scores.empty()}};
     IndexAssembly assembly({tables, options, resources, out, "the shards"});
     ShardLexicons lexicons(shards);
-    JoinedLists lists([&](std::string& term, std::vector<PostingRange>& ranges) { return lexicons.next(term, ranges); },
-                      [&] {
-                        for (const IndexReader& shard : shards) shard.container().release();
-                      },
-                      encodes_pieces(codec_named(options.codec), options.codec_options),
-                      max_joined_postings(assembly.working_bytes(), assembly.jobs_in_flight()), resources.tmp_folder);
-    AssembledLists written =
-        std::move(assembly).write_lists(joined(shards, &IndexReader::lengths), manifest.statistics, lists, postings,
-                                        [&](term_t term) { return lists.term_at(term); });
-    IndexDocuments documents(shards);
-    return std::move(written)
-        .write_documents([&](docid_t first, docid_t end, const AssembledLists::DocumentVisit& visit) {
-          documents.for_each(first, end, visit);
-        })
-        .finish(whole_manifest(shards), pagerank, global_scores);
+    const JoinedLists lists{
+        [&](std::string& term, std::vector<PostingRange>& ranges) { return lexicons.next(term, ranges); },
+        [&] {
+          for (const IndexReader& shard : shards) shard.container().release();
+        }};
+    write_joined_lists(assembly, joined(shards, &IndexReader::lengths), manifest.statistics, postings, lists);
+    assembly.write_documents([&](docid_t first, docid_t end, const IndexAssembly::DocumentVisit& visit) {
+      while (first < end) {
+        const IndexShards::Place place = shards.place(first);
+        const docid_t count = std::min(end - first, place.index.num_documents() - place.docid);
+        visit_documents(place.index, place.docid, place.docid + count, visit);
+        first += count;
+      }
+    });
+    return assembly.finish(whole_manifest(shards), pagerank, global_scores);
   });
 }
 

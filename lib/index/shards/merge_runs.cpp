@@ -7,7 +7,6 @@
 #include <optional>
 #include <unordered_map>
 
-#include "quern/core/resources.hpp"
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/io/external_sort.hpp"
 
@@ -131,12 +130,12 @@ class RunMerge {
       scores.clear();
     };
     rows_.merge([&](std::string_view key, ByteView docno) {
-      const auto of_query = number_in_key<std::uint32_t>(key, 0);
-      if (of_query != query) end_query();
-      query = of_query;
+      const auto line_query = number_in_key<std::uint32_t>(key, 0);
+      if (line_query != query) end_query();
+      query = line_query;
       if (docnos.size() == options_.k) return;
       docnos.emplace_back(as_text(docno));
-      scores.push_back(score_of(number_in_key<std::uint32_t>(key, sizeof of_query)));
+      scores.push_back(score_of(number_in_key<std::uint32_t>(key, sizeof line_query)));
     });
     end_query();
   }

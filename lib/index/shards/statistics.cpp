@@ -9,23 +9,15 @@
 
 #include "quern/core/bm25.hpp"
 #include "quern/core/error.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/corpus/forward_postings.hpp"
 #include "quern/formats/document_pack.hpp"
 #include "quern/formats/joined_lexicon.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/io/external_sort.hpp"
+#include "quern/order/page_names.hpp"
 
 namespace quern {
 namespace {
-
-/// Calls visit() for each document's row.
-template <class Visit>
-void for_each_document(const CollectionReader& collection, Visit&& visit) {
-  ChunkBuffers buffers;
-  for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk)
-    for (const DocumentRow& row : collection.documents(chunk, buffers)) visit(row);
-}
 
 /// Throws unless all statistics were made like the first.
 void check_alike(const std::vector<StatisticsReader>& inputs) {
@@ -88,6 +80,26 @@ void merge_docnos(const std::vector<StatisticsReader>& inputs, std::uint64_t mem
   keys.end();
 }
 
+/// The weight of each term of the collection; 0 without postings.
+std::vector<float> term_weights(const CollectionReader& collection, const StatisticsReader& statistics,
+                                const Bm25Parameters& bm25) {
+  std::vector<float> weights(collection.manifest().terms);
+  LexiconScan lexicon = collection.lexicon();
+  DictionaryScan whole = statistics.terms();
+  DictionaryEntry in_whole;
+  bool has_more = whole.next(in_whole);
+  LexiconEntry entry;
+  for (std::uint64_t term = 0; lexicon.next(entry); ++term) {
+    if (entry.df == 0) continue;
+    while (has_more && in_whole.term < entry.term) has_more = whole.next(in_whole);
+    if (!has_more || in_whole.term != entry.term)
+      throw CorruptFile(fmt::format("{}: lacks the term '{}' of one of its splits", statistics.name(), entry.term));
+    const TermCounts counts = TermCounts::parse(in_whole.payload, statistics.name());
+    weights[term] = quantized_weight(counts.df, statistics.manifest().statistics(), bm25);
+  }
+  return weights;
+}
+
 }  // namespace
 
 void write_statistics(const CollectionReader& collection, const Resources& resources, File& out) {
@@ -103,7 +115,7 @@ void write_statistics(const CollectionReader& collection, const Resources& resou
     writer.begin_docnos();
     ExternalSort docnos(resources.tmp_folder, resources.memory_bytes / 2);
     DocumentsHash hash;
-    for_each_document(collection, [&](const DocumentRow& row) {
+    for_each_document(collection, [&](docid_t, const DocumentRow& row) {
       docnos.add(docno_key(row.docno), {});
       hash.add(row.docno, row.url, row.title, row.tokens);
       resources.progress->add(1);
@@ -159,7 +171,7 @@ std::vector<std::string> repeated_docnos(const StatisticsReader& statistics,
   }
   std::set<std::string> names;
   for (const CollectionReader& collection : collections)
-    for_each_document(collection, [&](const DocumentRow& row) {
+    for_each_document(collection, [&](docid_t, const DocumentRow& row) {
       if (keys.contains(docno_key(row.docno))) names.emplace(row.docno);
     });
   return {names.begin(), names.end()};
@@ -263,46 +275,6 @@ bool TermSums::next() {
   return !order_.empty();
 }
 
-namespace {
-
-/// The weight of each term of the collection; 0 without postings.
-std::vector<float> term_weights(const CollectionReader& collection, const StatisticsReader& statistics,
-                                const Bm25Parameters& bm25) {
-  std::vector<float> weights(collection.manifest().terms);
-  LexiconScan lexicon = collection.lexicon();
-  DictionaryScan whole = statistics.terms();
-  DictionaryEntry in_whole;
-  bool has_more = whole.next(in_whole);
-  LexiconEntry entry;
-  for (std::uint64_t term = 0; lexicon.next(entry); ++term) {
-    if (entry.df == 0) continue;
-    while (has_more && in_whole.term < entry.term) has_more = whole.next(in_whole);
-    if (!has_more || in_whole.term != entry.term)
-      throw CorruptFile(fmt::format("{}: lacks the term '{}' of one of its splits", statistics.name(), entry.term));
-    const TermCounts counts = TermCounts::parse(in_whole.payload, statistics.name());
-    weights[term] = quantized_weight(counts.df, statistics.manifest().statistics(), bm25);
-  }
-  return weights;
-}
-
-/// Tracks the greatest term score.
-class TopScore {
- public:
-  TopScore(std::span<const float> weights, std::span<const float> constants)
-      : weights_(weights), constants_(constants) {}
-  void add(docid_t document, std::span<const Posting> postings) {
-    for (const Posting& posting : postings)
-      top_ = std::max(top_, weights_[posting.term] * impact(posting.freq, constants_[document]));
-  }
-  float top() const { return top_; }
-
- private:
-  std::span<const float> weights_, constants_;
-  float top_ = 0;
-};
-
-}  // namespace
-
 Scales find_scales(const CollectionReader& collection, const StatisticsReader& statistics, const Bm25Parameters& bm25,
                    const Resources& resources) {
   return run_stage(resources, [&] {
@@ -320,25 +292,31 @@ Scales find_scales(const CollectionReader& collection, const StatisticsReader& s
     for (const std::uint32_t length : collection.lengths())
       constants.push_back(document_constant(length, average, bm25));
     resources.progress->start("find the scale", collection.num_documents(), "documents");
+    const auto top_of = [&](docid_t document, std::span<const Posting> postings) {
+      float top = 0;
+      for (const Posting& posting : postings)
+        top = std::max(top, weights[posting.term] * impact(posting.freq, constants[document]));
+      return top;
+    };
     struct Reading {
       ForwardPostings forward;
-      TopScore top;
+      float top = 0;
     };
-    tbb::enumerable_thread_specific<Reading> readings([&] { return Reading{{}, TopScore(weights, constants)}; });
+    tbb::enumerable_thread_specific<Reading> readings;
     tbb::parallel_for(std::size_t{0}, collection.num_chunks(), [&](std::size_t chunk) {
       Reading& reading = readings.local();
       reading.forward.for_each_document(collection, chunk, [&](docid_t document, std::span<const Posting> postings) {
-        reading.top.add(document, postings);
+        reading.top = std::max(reading.top, top_of(document, postings));
       });
       resources.progress->add(collection.chunk(chunk).documents);
     });
-    Reading last{{}, TopScore(weights, constants)};
+    Scales scales{bm25, 0, hash_text(statistics.container().content_hash()), {split}};
+    ForwardPostings forward;
     for (const SplitDocument& split_document : collection.split_documents())
-      last.forward.read_split(
-          collection, split_document, split_document.document,
-          [&](std::span<const Posting> postings) { last.top.add(split_document.document, postings); });
-    Scales scales{bm25, last.top.top(), hash_text(statistics.container().content_hash()), {split}};
-    for (const Reading& reading : readings) scales.top = std::max(scales.top, reading.top.top());
+      forward.read_split(collection, split_document, split_document.document, [&](std::span<const Posting> postings) {
+        scales.top = std::max(scales.top, top_of(split_document.document, postings));
+      });
+    for (const Reading& reading : readings) scales.top = std::max(scales.top, reading.top);
     resources.progress->finish();
     return scales;
   });

@@ -80,9 +80,10 @@ class IndexSynthesis {
     if (options_.pagerank || options_.order_by_score) pagerank_ = synthetic_pagerank(tree_, options_.seed);
     if (!pagerank_.empty()) apply_scale(options_.scores.pagerank_scale, pagerank_, resources_);
     if (options_.order_by_score) order_by_score(statistics);
-    AssembledDocuments written = write_documents(write_lists(statistics));
-    return std::move(written).finish(manifest(), in_order(std::move(pagerank_), documents_),
-                                     in_order(std::move(global_scores_), documents_));
+    write_lists(statistics);
+    write_documents();
+    return assembly_.finish(manifest(), in_order(std::move(pagerank_), documents_),
+                            in_order(std::move(global_scores_), documents_));
   }
 
  private:
@@ -98,31 +99,28 @@ class IndexSynthesis {
     documents_ = documents_by(global_scores_);
   }
 
-  AssembledLists write_lists(const CollectionStatistics& statistics) {
+  void write_lists(const CollectionStatistics& statistics) {
     std::vector<docid_t> docids(documents_.size());
     for (docid_t docid = 0; docid < documents_.size(); ++docid) docids[documents_[docid]] = docid;
     const std::uint64_t list_bytes = assembly_.working_bytes() / 4 / assembly_.jobs_in_flight();
     const BuildOptions& build = options_.build;
     const bool in_pieces = docids.empty() && encodes_pieces(codec_named(build.codec), build.codec_options);
     SynthLists lists(tree_, fields_, docids, list_bytes, resources_.tmp_folder, in_pieces);
-    return std::move(assembly_).write_lists(
-        in_order(tree_.take_lengths(), documents_), statistics, lists, options_.table.postings(),
-        [&](term_t term) -> std::string_view { return options_.table.terms[term].term; });
+    assembly_.write_lists(in_order(tree_.take_lengths(), documents_), statistics, lists, options_.table.postings(),
+                          [&](term_t term) -> std::string_view { return options_.table.terms[term].term; });
   }
 
-  AssembledDocuments write_documents(AssembledLists lists) {
+  void write_documents() {
     resources_.progress->start("documents", tree_.documents(), "documents");
     const DocumentNames names(tree_);
-    AssembledDocuments written =
-        std::move(lists).write_documents([&](docid_t first, docid_t end, const AssembledLists::DocumentVisit& visit) {
-          for (docid_t docid = first; docid < end; ++docid) {
-            const docid_t document = documents_.empty() ? docid : documents_[docid];
-            visit({DocumentNames::docno(document), names.url(document), {}});
-          }
-          resources_.progress->add(end - first);
-        });
+    assembly_.write_documents([&](docid_t first, docid_t end, const IndexAssembly::DocumentVisit& visit) {
+      for (docid_t docid = first; docid < end; ++docid) {
+        const docid_t document = documents_.empty() ? docid : documents_[docid];
+        visit({DocumentNames::docno(document), names.url(document), {}});
+      }
+      resources_.progress->add(end - first);
+    });
     resources_.progress->finish();
-    return written;
   }
 
   IndexManifest manifest() const {
