@@ -231,7 +231,7 @@ void HybridBackend::start(std::span<const Known> queries) {
   ScheduleOptions& options = options_.schedule_options;
   options.gpu_batch_us = batch_us(alone_us, together_us, queries.size());
   std::vector<DispatchWorker> workers(
-      options.cpu_threads, {Processor::cpu, most_for_thread,
+      options.cpu_threads, {Processor::cpu, max_for_thread,
                             [this](std::span<const WaitingQuery> waiting) { answer_on_cpu(waiting.front()); }});
   // All of TBB's threads would take the cores of those that answer queries. Each worker has its place.
   const unsigned threads = std::max(options_.gpu_threads, options.gpu_batches);

@@ -5,10 +5,7 @@
 #include <tbb/parallel_reduce.h>
 
 #include <algorithm>
-#include <functional>
 
-#include "quern/core/resources.hpp"
-#include "quern/formats/posting_reader.hpp"
 #include "quern/search/query_memory.hpp"
 
 namespace quern {

@@ -6,7 +6,6 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/io/checksum.hpp"

@@ -7,7 +7,6 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/search/query_memory.hpp"

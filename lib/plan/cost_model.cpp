@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
-#include <map>
 
 #include "quern/core/error.hpp"
 #include "quern/plan/model_tree.hpp"
@@ -45,6 +42,13 @@ std::uint64_t class_of(std::uint64_t postings) {
   for (std::uint64_t next = 1000; next <= postings && next <= 1000000000; next *= 10) from = next;
   return from;
 }
+
+/// A cost that knows neither index nor machine: a fixed time per query or batch, and a time per posting, or per
+/// document that an intersection looks up.
+struct BuiltInCost {
+  double fixed_us = 0, us = 0;
+  bool looks_up = false;  ///< intersections: per document looked up
+};
 
 /// Rounded figures of four indexes on one machine: for GPUs see tests/bench/schedule.md, for the CPU 500 queries each
 /// of manuals, learn-docs, Vaswani and a tenth of GOV2's size (Zen 4, `auto` and `and`, k = 10).
@@ -97,13 +101,18 @@ class JoiningShares {
 
 double distance(double a, double b) { return std::abs(std::log2(std::max(a, 1.0) / std::max(b, 1.0))); }
 
-}  // namespace
+CostPredictor on_gpu(const CostModel& costs, const StreamWorkload& workload, std::size_t batch) {
+  return costs.predictor({Processor::gpu, workload.algorithm, workload.strategy, workload.k, batch});
+}
 
+/// The inputs of cost functions, from a query's features.
 CostInput cost_input(const QueryFeatures& features) {
   const auto logarithm = [](std::uint64_t x) { return std::log2(1 + static_cast<double>(x)); };
   return {logarithm(features.terms), logarithm(features.shortest), logarithm(features.second),
           logarithm(features.postings), logarithm(features.missing_bytes)};
 }
+
+}  // namespace
 
 double cost_us(const CostFunction& function, const QueryFeatures& features) {
   return std::exp2(function.tree.at(cost_input(features)));
@@ -189,14 +198,13 @@ const CostFunction* CostModel::find(const CostQuestion& question) const {
 }
 
 CostPredictor CostModel::predictor(const CostQuestion& question) const {
-  return CostPredictor(find(question), built_in_cost(question));
-}
-
-double CostPredictor::us(const QueryFeatures& features) const {
-  if (function_ != nullptr) return cost_us(*function_, features);
-  // A single list is read, not looked up.
-  const std::uint64_t lookups = features.shortest * (features.terms > 1 ? features.terms - 1 : 1);
-  return built_in_.fixed_us + built_in_.us * static_cast<double>(built_in_.looks_up ? lookups : features.postings);
+  if (const CostFunction* const function = find(question))
+    return [function](const QueryFeatures& features) { return cost_us(*function, features); };
+  return [cost = built_in_cost(question)](const QueryFeatures& features) {
+    // A single list is read, not looked up.
+    const std::uint64_t lookups = features.shortest * (features.terms > 1 ? features.terms - 1 : 1);
+    return cost.fixed_us + cost.us * static_cast<double>(cost.looks_up ? lookups : features.postings);
+  };
 }
 
 void add_list(QueryFeatures& features, std::uint64_t postings, std::uint64_t blocks) {
@@ -238,14 +246,6 @@ QueryFeatures features_of(std::span<const QueryEngine* const> engines, QueryView
   return features;
 }
 
-namespace {
-
-CostPredictor on_gpu(const CostModel& costs, const StreamWorkload& workload, std::size_t batch) {
-  return costs.predictor({Processor::gpu, workload.algorithm, workload.strategy, workload.k, batch});
-}
-
-}  // namespace
-
 QueryPredictor::QueryPredictor(const CostModel& costs, const StreamWorkload& workload)
     : cpu_(costs.predictor({Processor::cpu, workload.algorithm, {}, workload.k, 1})),
       gpu_(on_gpu(costs, workload, workload.max_batch)),
@@ -255,8 +255,8 @@ WaitingQuery QueryPredictor::predict(const QueryFeatures& features) const {
   WaitingQuery query;
   query.blocks = features.blocks;
   query.missing_bytes = features.missing_bytes;
-  query.expected_cpu_us = cpu_.us(features);
-  query.expected_gpu_us = gpu_.us(features);
+  query.expected_cpu_us = cpu_(features);
+  query.expected_gpu_us = gpu_(features);
   return query;
 }
 

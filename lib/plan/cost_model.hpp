@@ -3,9 +3,9 @@
 #include <atomic>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <iterator>
 #include <map>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -20,8 +20,6 @@
 /// Predicts the time of a query on a device (Ding et al. 2009, section 5: M5 on the lengths of its lists).
 namespace quern {
 
-/// The inputs of cost functions, from a query's features.
-CostInput cost_input(const QueryFeatures& features);
 /// The prediction of a function, in microseconds.
 double cost_us(const CostFunction& function, const QueryFeatures& features);
 
@@ -59,26 +57,9 @@ struct CostQuestion {
   std::size_t batch = 1;  ///< queries answered together
 };
 
-/// A cost that knows neither index nor machine: a fixed time per query or batch, and a time per posting, or per
-/// document that an intersection looks up.
-struct BuiltInCost {
-  double fixed_us = 0, us = 0;
-  bool looks_up = false;  ///< intersections: per document looked up
-};
-
-/// Predicts the times of queries for one CostQuestion.
-class CostPredictor {
- public:
-  /// Uses the function, which must outlive it, or `built_in` if it is null.
-  explicit CostPredictor(const CostFunction* function, const BuiltInCost& built_in = {})
-      : function_(function), built_in_(built_in) {}
-  /// Microseconds; the query's share if several are answered together.
-  double us(const QueryFeatures& features) const;
-
- private:
-  const CostFunction* function_;
-  BuiltInCost built_in_;
-};
+/// Predicts the times of queries for one CostQuestion: in microseconds, the query's share if several are answered
+/// together.
+using CostPredictor = std::function<double(const QueryFeatures& features)>;
 
 /// Predicts the time of any query: by the functions of a table or, for devices and algorithms that it lacks, by
 /// built-in costs.
@@ -92,9 +73,8 @@ class CostModel {
   const CostFunction* find(const CostQuestion& question) const;
   /// For many queries. The model must outlive the predictor and must not move.
   CostPredictor predictor(const CostQuestion& question) const;
-  /// As CostPredictor::us().
   double expected_us(const CostQuestion& question, const QueryFeatures& features) const {
-    return predictor(question).us(features);
+    return predictor(question)(features);
   }
 
  private:
@@ -149,7 +129,7 @@ class QueryPredictor {
   /// A query with its features and predicted times, but without number, arrival and deadline.
   WaitingQuery predict(const QueryFeatures& features) const;
   /// Microseconds on an otherwise idle GPU.
-  double alone_us(const QueryFeatures& features) const { return alone_.us(features); }
+  double alone_us(const QueryFeatures& features) const { return alone_(features); }
 
  private:
   CostPredictor cpu_, gpu_, alone_;

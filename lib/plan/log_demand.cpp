@@ -8,9 +8,7 @@
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/core/parallel_batch.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/core/size_text.hpp"
-#include "quern/search/query_memory.hpp"
 
 namespace quern {
 namespace {
@@ -34,7 +32,7 @@ void append_term(std::string& key, std::string_view term) {
   key += end_of_term;
 }
 
-/// Those that a key has; one that it has several times weighs as much.
+/// The terms in a key; a term's weight is the number of its occurrences.
 QueryTerms terms_of(std::string_view key) {
   QueryTerms terms;
   std::string term;
@@ -89,13 +87,13 @@ class VisitCounts {
     IndexPages pages(index, resources_.memory_bytes / 8);
     PostingList list;
     ListDemand row;
-    std::vector<std::uint64_t> of_list;
+    std::vector<std::uint64_t> list_visits;
     const auto end_list = [&] {
       if (row.queries == 0) return;
-      // So far, of_list[b] is the number of queries that visit block b and no later one.
-      for (std::size_t block = of_list.size() - 1; block-- > 0;) of_list[block] += of_list[block + 1];
+      // So far, list_visits[b] is the number of queries that visit block b and no later one.
+      for (std::size_t block = list_visits.size() - 1; block-- > 0;) list_visits[block] += list_visits[block + 1];
       lists.add(row);
-      visits.add_all(of_list);
+      visits.add_all(list_visits);
       pages.note_query();
     };
     sorted_.merge([&](std::string_view key, ByteView payload) {
@@ -104,12 +102,12 @@ class VisitCounts {
         end_list();
         list = index.list(term);
         row = {term, static_cast<std::uint32_t>(blocks_.count(list)), list.df, 0, visits.count()};
-        of_list.assign(row.blocks, 0);
+        list_visits.assign(row.blocks, 0);
       }
       const std::uint64_t count = ByteReader(payload, "counted visits").varint();
       row.queries += count;
       const auto end = number_in_key<docid_t>(key, sizeof(term_t));
-      if (end > 0) of_list[std::min<std::uint64_t>(blocks_.containing(list, end - 1), row.blocks - 1)] += count;
+      if (end > 0) list_visits[std::min<std::uint64_t>(blocks_.containing(list, end - 1), row.blocks - 1)] += count;
     });
     end_list();
   }

@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,10 +32,10 @@ struct LogQuery {
 /// exceed the memory budget.
 class LogQueries {
  public:
-  /// Of vectors each term counts once, whatever its weight is, unless that is 0.
+  /// Each term of a vector counts once, unless its weight is 0.
   LogQueries(const AnalyzerOptions& analyzer, const Resources& resources, QueryKind kind = QueryKind::text);
 
-  /// Adds a query's text. Throws InvalidArgument if it should be a vector and isn't.
+  /// Adds a query. Throws InvalidArgument if it should be a vector and isn't.
   void add(std::string_view text);
   /// Queries added, repetitions included.
   std::uint64_t queries() const { return queries_; }

@@ -146,23 +146,6 @@ std::uint32_t append(ModelTree& tree, const GrowingNode& node, std::vector<const
   return place;
 }
 
-}  // namespace
-
-ModelTree fit_model_tree(std::span<const TreeSample> samples) {
-  if (samples.empty()) throw InvalidArgument("a model tree needs samples");
-  std::vector<const TreeSample*> all;
-  all.reserve(samples.size());
-  for (const TreeSample& sample : samples) all.push_back(&sample);
-  GrowingNode root;
-  grow(root, all, min_deviation * deviation_of(all));
-  ModelTree tree;
-  std::vector<const GrowingNode*> path;
-  append(tree, root, path);
-  return tree;
-}
-
-namespace {
-
 constexpr std::size_t num_inputs = cost_inputs.size();
 
 /// Sums of products of the samples' inputs, 1 and target: enough to fit a model of any subset of the inputs. Inputs and
@@ -233,6 +216,19 @@ double error_of(const LinearCost& model, std::span<const TreeSample* const> samp
 }
 
 }  // namespace
+
+ModelTree fit_model_tree(std::span<const TreeSample> samples) {
+  if (samples.empty()) throw InvalidArgument("a model tree needs samples");
+  std::vector<const TreeSample*> all;
+  all.reserve(samples.size());
+  for (const TreeSample& sample : samples) all.push_back(&sample);
+  GrowingNode root;
+  grow(root, all, min_deviation * deviation_of(all));
+  ModelTree tree;
+  std::vector<const GrowingNode*> path;
+  append(tree, root, path);
+  return tree;
+}
 
 FittedModel fit_linear(std::span<const TreeSample* const> samples) {
   const Products products(samples);

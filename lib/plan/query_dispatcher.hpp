@@ -8,7 +8,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -30,7 +29,7 @@ struct DispatchWorker {
 };
 
 /// `max_queries` for CPU workers.
-inline constexpr std::size_t most_for_thread = 16;
+inline constexpr std::size_t max_for_thread = 16;
 
 struct DispatchFigures {
   std::uint64_t on_cpu = 0, on_gpu = 0;  ///< queries

@@ -11,32 +11,6 @@
 namespace quern {
 namespace {
 
-constexpr SchedulePolicy policies[] = {
-    {"first", make_first_to_end_queues,
-     "each query where it is predicted to finish first, after those already waiting there"},
-    {"ding", make_stealing_queues,
-     "three queues: for the CPU, for GPUs, for either; idle processors steal (Ding et al. 2009)"},
-    {"lbd", make_block_threshold_queues,
-     "queries of fewer blocks than a threshold on GPUs, others on the CPU (Huang et al. 2017)"},
-    {"sd", make_random_queues, "half of the queries on each, at random (Huang et al. 2017)"},
-    {"share", make_cost_share_queue,
-     "GPUs get a share of the predicted costs, preferably queries whose lists they hold (Wang et al. 2017)"},
-    {"better", make_one_at_a_time_queue,
-     "one query at a time, each where it is predicted to take less time (Ding et al. 2009)"},
-    {"cpu", make_cpu_queue, "all on the CPU"},
-    {"gpu", make_gpu_queue, "all on GPUs"},
-};
-
-}  // namespace
-
-std::span<const SchedulePolicy> all_schedule_policies() { return policies; }
-
-const SchedulePolicy& schedule_policy_named(std::string_view name) {
-  return find_named(all_schedule_policies(), name, "schedule");
-}
-
-namespace {
-
 /// One queue, first come, first served. Only one processor works at a time (Ding et al. 2009: the better of the two).
 class OneAtATimeQueue final : public ScheduleQueues {
  public:
@@ -63,16 +37,7 @@ class OneAtATimeQueue final : public ScheduleQueues {
   bool is_busy_ = false;
 };
 
-}  // namespace
-
-std::unique_ptr<ScheduleQueues> make_one_at_a_time_queue(const ScheduleOptions& options) {
-  return std::make_unique<OneAtATimeQueue>(options);
-}
-
-// Schedules that assign each query to one kind of processor on arrival.
-
-namespace {
-
+/// Assigns each query to one kind of processor on arrival.
 class DividedQueues final : public ScheduleQueues {
  public:
   using Choose = std::function<Processor(const WaitingQuery&)>;
@@ -96,30 +61,6 @@ class DividedQueues final : public ScheduleQueues {
   Choose choose_;
   std::deque<WaitingQuery> cpu_, gpu_;
 };
-
-}  // namespace
-
-std::unique_ptr<ScheduleQueues> make_cpu_queue(const ScheduleOptions& options) {
-  return std::make_unique<DividedQueues>(options, [](const WaitingQuery&) { return Processor::cpu; });
-}
-
-std::unique_ptr<ScheduleQueues> make_gpu_queue(const ScheduleOptions& options) {
-  return std::make_unique<DividedQueues>(options, [](const WaitingQuery&) { return Processor::gpu; });
-}
-
-std::unique_ptr<ScheduleQueues> make_block_threshold_queues(const ScheduleOptions& options) {
-  return std::make_unique<DividedQueues>(options, [threshold = options.max_blocks](const WaitingQuery& query) {
-    return query.blocks < threshold ? Processor::gpu : Processor::cpu;
-  });
-}
-
-std::unique_ptr<ScheduleQueues> make_random_queues(const ScheduleOptions& options) {
-  return std::make_unique<DividedQueues>(options, [random = RandomBits(options.seed)](const WaitingQuery&) mutable {
-    return random.below(2) == 0 ? Processor::cpu : Processor::gpu;
-  });
-}
-
-namespace {
 
 /// One queue, ordered by the bytes of a query's lists that GPUs lack: GPUs take from one end, CPU threads from the
 /// other (Wang et al. 2017, section 4.3). Costs are those predicted for the CPU.
@@ -161,10 +102,52 @@ class CostShareQueue final : public ScheduleQueues {
   double arrived_us_ = 0, given_us_ = 0;  ///< expected cost of all queries, and of those that GPUs took
 };
 
+using QueuesPtr = std::unique_ptr<ScheduleQueues>;
+
+template <class Queues>
+QueuesPtr make_queues(const ScheduleOptions& options) {
+  return std::make_unique<Queues>(options);
+}
+
+template <Processor processor>
+QueuesPtr make_single(const ScheduleOptions& options) {
+  return std::make_unique<DividedQueues>(options, [](const WaitingQuery&) { return processor; });
+}
+
+QueuesPtr make_block_threshold(const ScheduleOptions& options) {
+  return std::make_unique<DividedQueues>(options, [threshold = options.max_blocks](const WaitingQuery& query) {
+    return query.blocks < threshold ? Processor::gpu : Processor::cpu;
+  });
+}
+
+QueuesPtr make_random(const ScheduleOptions& options) {
+  return std::make_unique<DividedQueues>(options, [random = RandomBits(options.seed)](const WaitingQuery&) mutable {
+    return random.below(2) == 0 ? Processor::cpu : Processor::gpu;
+  });
+}
+
+constexpr SchedulePolicy policies[] = {
+    {"first", make_first_to_end_queues,
+     "each query where it is predicted to finish first, after those already waiting there"},
+    {"ding", make_stealing_queues,
+     "three queues: for the CPU, for GPUs, for either; idle processors steal (Ding et al. 2009)"},
+    {"lbd", make_block_threshold,
+     "queries of fewer blocks than a threshold on GPUs, others on the CPU (Huang et al. 2017)"},
+    {"sd", make_random, "half of the queries on each, at random (Huang et al. 2017)"},
+    {"share", make_queues<CostShareQueue>,
+     "GPUs get a share of the predicted costs, preferably queries whose lists they hold (Wang et al. 2017)"},
+    {"better", make_queues<OneAtATimeQueue>,
+     "one query at a time, each where it is predicted to take less time (Ding et al. 2009)"},
+    {"cpu", make_single<Processor::cpu>, "all on the CPU"},
+    {"gpu", make_single<Processor::gpu>, "all on GPUs"},
+};
+
 }  // namespace
 
-std::unique_ptr<ScheduleQueues> make_cost_share_queue(const ScheduleOptions& options) {
-  return std::make_unique<CostShareQueue>(options);
+std::span<const SchedulePolicy> all_schedule_policies() { return policies; }
+
+const SchedulePolicy& schedule_policy_named(std::string_view name) {
+  return find_named(all_schedule_policies(), name, "schedule");
 }
 
 }  // namespace quern

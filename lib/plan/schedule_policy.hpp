@@ -68,14 +68,8 @@ std::span<const SchedulePolicy> all_schedule_policies();
 /// Throws InvalidArgument, listing all names, if there is no such policy.
 const SchedulePolicy& schedule_policy_named(std::string_view name);
 
-/// The makers of the registered policies.
-std::unique_ptr<ScheduleQueues> make_cpu_queue(const ScheduleOptions& options);
-std::unique_ptr<ScheduleQueues> make_gpu_queue(const ScheduleOptions& options);
-std::unique_ptr<ScheduleQueues> make_block_threshold_queues(const ScheduleOptions& options);
-std::unique_ptr<ScheduleQueues> make_random_queues(const ScheduleOptions& options);
-std::unique_ptr<ScheduleQueues> make_one_at_a_time_queue(const ScheduleOptions& options);
+/// Policies in files of their own.
 std::unique_ptr<ScheduleQueues> make_stealing_queues(const ScheduleOptions& options);
-std::unique_ptr<ScheduleQueues> make_cost_share_queue(const ScheduleOptions& options);
 std::unique_ptr<ScheduleQueues> make_first_to_end_queues(const ScheduleOptions& options);
 
 }  // namespace quern

@@ -183,48 +183,6 @@ void check(std::span<const SimulatedQuery> queries, const SimulatedMachine& mach
   }
 }
 
-}  // namespace
-
-ScheduleFigures simulate_schedule(std::span<const SimulatedQuery> queries, const SimulatedMachine& machine,
-                                  ScheduleQueues& schedule) {
-  check(queries, machine);
-  return Simulation(queries, machine, schedule).run();
-}
-
-std::vector<double> poisson_arrivals(std::size_t count, double rate, std::uint64_t seed) {
-  RandomBits random(seed);
-  std::vector<double> arrivals_us(count);
-  double now_us = 0;
-  for (double& arrival_us : arrivals_us) {
-    now_us -= 1e6 / rate * std::log(1 - random.unit());
-    arrival_us = now_us;
-  }
-  return arrivals_us;
-}
-
-double highest_rate(const std::function<double(double rate)>& missed_share, double allowed, double lowest,
-                    double highest) {
-  constexpr double precision = 1.01;
-  if (missed_share(lowest) > allowed) return 0;
-  double good = lowest, bad = highest;
-  for (;;) {
-    const double next = std::min(2 * good, highest);
-    if (missed_share(next) > allowed) {
-      bad = next;
-      break;
-    }
-    good = next;
-    if (good >= highest) return highest;
-  }
-  while (bad > precision * good) {
-    const double middle = std::sqrt(good * bad);
-    (missed_share(middle) > allowed ? bad : good) = middle;
-  }
-  return good;
-}
-
-namespace {
-
 /// Rows of one device and batch size, by query number.
 using Rows = std::map<std::uint64_t, const QueryTime*>;
 
@@ -304,8 +262,8 @@ BatchModel batch_model(const ChosenRows& rows) {
   // A single query keeps the GPU busy like the smallest batches; the rest is latency.
   const double added_share = added_us / (largest_us / largest_size);
   if (const auto besides_us = besides_alone_us(rows, added_share)) {
-    const double of_smallest_us = overhead.begin()->second;
-    overhead[1] = std::min(*besides_us, of_smallest_us);
+    const double smallest_batch_us = overhead.begin()->second;
+    overhead[1] = std::min(*besides_us, smallest_batch_us);
     latency[1] = *besides_us - overhead[1];
   }
   return {added_share, BatchOverhead(overhead), BatchOverhead(latency)};
@@ -324,6 +282,44 @@ void check_same_queries(const Rows& cpu, const Rows& gpu) {
 }
 
 }  // namespace
+
+ScheduleFigures simulate_schedule(std::span<const SimulatedQuery> queries, const SimulatedMachine& machine,
+                                  ScheduleQueues& schedule) {
+  check(queries, machine);
+  return Simulation(queries, machine, schedule).run();
+}
+
+std::vector<double> poisson_arrivals(std::size_t count, double rate, std::uint64_t seed) {
+  RandomBits random(seed);
+  std::vector<double> arrivals_us(count);
+  double now_us = 0;
+  for (double& arrival_us : arrivals_us) {
+    now_us -= 1e6 / rate * std::log(1 - random.unit());
+    arrival_us = now_us;
+  }
+  return arrivals_us;
+}
+
+double highest_rate(const std::function<double(double rate)>& missed_share, double allowed, double lowest,
+                    double highest) {
+  constexpr double precision = 1.01;
+  if (missed_share(lowest) > allowed) return 0;
+  double good = lowest, bad = highest;
+  for (;;) {
+    const double next = std::min(2 * good, highest);
+    if (missed_share(next) > allowed) {
+      bad = next;
+      break;
+    }
+    good = next;
+    if (good >= highest) return highest;
+  }
+  while (bad > precision * good) {
+    const double middle = std::sqrt(good * bad);
+    (missed_share(middle) > allowed ? bad : good) = middle;
+  }
+  return good;
+}
 
 MeasuredStream measured_stream(std::span<const QueryTimeTable> times, const StreamChoice& choice,
                                const CostModel* costs) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"

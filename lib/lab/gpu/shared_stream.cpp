@@ -42,7 +42,7 @@ class StreamWork {
   std::vector<DispatchWorker> workers(const SharedStreamOptions& options) {
     std::vector<DispatchWorker> workers;
     for (unsigned i = 0; i < options.schedule_options.cpu_threads; ++i) {
-      workers.push_back({Processor::cpu, most_for_thread,
+      workers.push_back({Processor::cpu, max_for_thread,
                          [this](std::span<const WaitingQuery> queries) { answer_on_cpu(queries.front()); }});
     }
     if (gpu_ == nullptr) return workers;
