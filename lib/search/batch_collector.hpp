@@ -12,23 +12,22 @@
 
 namespace quern {
 
-/// Cuts items that arrive over time into batches, from one thread to another: a batch is due as soon as it is full, or
-/// as soon as its first item has waited long enough. It is full by the number of its items or by their size. All items
-/// are kept, in their order.
+/// A queue between two threads that groups items into batches. A batch is due when it is full, by number of items or by
+/// their size, or when its first item has waited long enough. Items keep their order.
 template <class Item>
 class BatchCollector {
  public:
   using Clock = std::chrono::steady_clock;
   using Now = std::function<Clock::time_point()>;
 
-  /// Batches have at most `max_items` items (at least 1), of at most `max_bytes` in all unless one alone is larger, and
-  /// wait no longer than `wait`. `now` is the clock.
+  /// A batch has at most `max_items` items (at least 1) of at most `max_bytes` in total, or a single larger item, and
+  /// waits at most `wait`. `now` is the clock.
   BatchCollector(std::size_t max_items, Clock::duration wait, Now now = Clock::now,
                  std::size_t max_bytes = std::numeric_limits<std::size_t>::max())
       : max_items_(max_items), max_bytes_(max_bytes), wait_(wait), now_(std::move(now)) {}
 
-  /// Adds an item of `bytes`; waits while two batches' number of items have not been taken, or one batch's bytes.
-  /// Returns false, and drops the item, once close() was called.
+  /// Adds an item of `bytes`; blocks while two batches of items, or one batch's bytes, are waiting. Returns false, and
+  /// drops the item, after close().
   bool push(Item item, std::size_t bytes = 0) {
     std::unique_lock lock(mutex_);
     has_space_.wait(lock, [&] { return closed_ || (waiting_.size() < 2 * max_items_ && bytes_ < max_bytes_); });
@@ -39,25 +38,25 @@ class BatchCollector {
     if (waiting_.size() == 1 || is_full()) has_items_.notify_one();
     return true;
   }
-  /// Announces that no more items arrive: all that are here are due.
+  /// Ends the input: all waiting items are due.
   void finish() {
     const std::lock_guard lock(mutex_);
     finished_ = true;
     has_items_.notify_one();
   }
-  /// Refuses all further items.
+  /// Rejects further items.
   void close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
     has_space_.notify_all();
   }
 
-  /// The next batch if one is due now, else an empty one.
+  /// The next batch if one is due, otherwise an empty one.
   std::vector<Item> try_take() {
     const std::lock_guard lock(mutex_);
     return is_due() ? cut() : std::vector<Item>();
   }
-  /// Waits for the next batch; empty once all items have been taken and no more arrive.
+  /// Waits for the next batch; empty at the end of the input.
   std::vector<Item> take() {
     std::unique_lock lock(mutex_);
     while (!is_due() && !(finished_ && waiting_.empty())) {
@@ -101,7 +100,7 @@ class BatchCollector {
   std::mutex mutex_;
   std::condition_variable has_items_, has_space_;
   std::deque<Waiting> waiting_;
-  std::size_t bytes_ = 0;  ///< of all that wait
+  std::size_t bytes_ = 0;  ///< of all waiting items
   bool finished_ = false, closed_ = false;
 };
 

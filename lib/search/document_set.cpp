@@ -7,12 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
-#include <vector>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/formats/tables/source_bytes.hpp"
 
@@ -23,50 +21,6 @@ constexpr docid_t word_bits = 64;
 
 /// Mask of a word's bits from document `begin` on.
 std::uint64_t bits_from(docid_t begin) { return ~std::uint64_t{0} << begin % word_bits; }
-
-}  // namespace
-
-DocumentSet::DocumentSet(docid_t num_documents) : num_documents_(num_documents) {
-  with_own_errors([&] { words_.resize(bytes(num_documents) / sizeof(std::uint64_t)); });
-}
-
-std::uint64_t DocumentSet::count(docid_t begin, docid_t end) const {
-  if (begin >= end) return 0;
-  const std::size_t first = begin / word_bits, last = (end - 1) / word_bits;
-  std::uint64_t count = 0;
-  for (std::size_t word = first; word <= last; ++word) {
-    std::uint64_t bits = words_[word];
-    if (word == first) bits &= bits_from(begin);
-    if (word == last && end % word_bits != 0) bits &= ~bits_from(end);
-    count += static_cast<std::uint64_t>(std::popcount(bits));
-  }
-  return count;
-}
-
-docid_t DocumentSet::next(docid_t begin, docid_t end) const {
-  if (begin >= end) return end;
-  const std::size_t last = (end - 1) / word_bits;
-  std::size_t word = begin / word_bits;
-  std::uint64_t bits = words_[word] & bits_from(begin);
-  while (bits == 0 && word < last) bits = words_[++word];
-  if (bits == 0) return end;
-  return std::min(end, static_cast<docid_t>(word * word_bits) + static_cast<docid_t>(std::countr_zero(bits)));
-}
-
-void DocumentSet::intersect(const DocumentSet& other) {
-  for (std::size_t word = 0; word < words_.size(); ++word) words_[word] &= other.words_[word];
-}
-
-void DocumentSet::unite(const DocumentSet& other) {
-  for (std::size_t word = 0; word < words_.size(); ++word) words_[word] |= other.words_[word];
-}
-
-void DocumentSet::complement() {
-  for (std::uint64_t& word : words_) word = ~word;
-  if (num_documents_ % word_bits != 0) words_.back() &= ~bits_from(num_documents_);
-}
-
-namespace {
 
 /// Evaluates groups of documents, as kept fields are stored.
 using Outcomes = std::bitset<fields_per_frame>;
@@ -201,6 +155,41 @@ DocumentSet empty_set(const IndexReader& index, const Resources& resources) {
 }
 
 }  // namespace
+
+DocumentSet::DocumentSet(docid_t num_documents) : num_documents_(num_documents) {
+  with_own_errors([&] { words_.resize(bytes(num_documents) / sizeof(std::uint64_t)); });
+}
+
+std::uint64_t DocumentSet::count(docid_t begin, docid_t end) const {
+  if (begin >= end) return 0;
+  const std::size_t first = begin / word_bits, last = (end - 1) / word_bits;
+  std::uint64_t count = 0;
+  for (std::size_t word = first; word <= last; ++word) {
+    std::uint64_t bits = words_[word];
+    if (word == first) bits &= bits_from(begin);
+    if (word == last && end % word_bits != 0) bits &= ~bits_from(end);
+    count += static_cast<std::uint64_t>(std::popcount(bits));
+  }
+  return count;
+}
+
+docid_t DocumentSet::next(docid_t begin, docid_t end) const {
+  if (begin >= end) return end;
+  const std::size_t last = (end - 1) / word_bits;
+  std::size_t word = begin / word_bits;
+  std::uint64_t bits = words_[word] & bits_from(begin);
+  while (bits == 0 && word < last) bits = words_[++word];
+  if (bits == 0) return end;
+  return std::min(end, static_cast<docid_t>(word * word_bits) + static_cast<docid_t>(std::countr_zero(bits)));
+}
+
+void DocumentSet::intersect(const DocumentSet& other) {
+  for (std::size_t word = 0; word < words_.size(); ++word) words_[word] &= other.words_[word];
+}
+
+void DocumentSet::unite(const DocumentSet& other) {
+  for (std::size_t word = 0; word < words_.size(); ++word) words_[word] |= other.words_[word];
+}
 
 DocumentSet evaluate_filter(const FilterExpression& filter, const IndexReader& index, const FieldsReader* fields,
                             const Resources& resources) {

@@ -1,5 +1,4 @@
 #pragma once
-#include <bit>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -36,8 +35,6 @@ class DocumentSet {
   /// Keeps the documents that are also in `other`, a set over the same documents.
   void intersect(const DocumentSet& other);
   void unite(const DocumentSet& other);
-  /// Replaces the set by its complement.
-  void complement();
 
   /// The bits: document d's is bit d % 64 of word d / 64. Bits past the last document are 0.
   std::span<const std::uint64_t> words() const { return words_; }

@@ -46,20 +46,6 @@ const std::vector<IntersectionMethod>& all_intersection_methods();
 /// Throws InvalidArgument, listing all names, if there is no such method.
 const IntersectionMethod& intersection_method_named(std::string_view name);
 
-/// Skips blocks whose docID ranges contain no document of `common`; compares sixteen docIDs at a time in the others.
-void intersect_by_blocks(std::vector<docid_t>& common, BlockReader& list);
-/// Steps through the list by segments and searches backwards in the first one that does not end below a document: the
-/// CPU method of Wu, Zhang, Ao, Wang, Liu, Wang: A Batched GPU Algorithm for Set Intersection (ISPAN 2009), Figure 2.
-void intersect_by_stride(std::vector<docid_t>& common, std::span<const docid_t> list,
-                         const IntersectionOptions& options);
-/// Doubles its step until it passes a document, then searches the last step by bisection (Bentley, Yao: An Almost
-/// Optimal Algorithm for Unbounded Searching, Information Processing Letters 5, 1976).
-void intersect_by_galloping(std::vector<docid_t>& common, std::span<const docid_t> list,
-                            const IntersectionOptions& options);
-/// Merges the two lists: the baseline.
-void intersect_by_merging(std::vector<docid_t>& common, std::span<const docid_t> list,
-                          const IntersectionOptions& options);
-
 /// The cost of intersecting a query's lists. Nothing is scored.
 struct IntersectionStatistics {
   QueryStatistics counts;   ///< postings and blocks of all lists, if no term is missing; blocks decoded
@@ -76,14 +62,14 @@ struct IntersectionAnswer {
 /// Finds the documents that contain all terms of a query. Threads may share one, each with its own WorkSpace.
 class Intersection {
  public:
-  /// Buffers for one thread, which keep their memory from query to query.
+  /// One thread's buffers, reused from query to query.
   struct WorkSpace {
     std::vector<PostingList> lists;
     std::vector<docid_t> decoded;
   };
 
-  /// Throws InvalidArgument if the segment is 0. The index must outlive the object.
-  /// `memory`: budget of running queries.
+  /// `memory`: budget of running queries. Throws InvalidArgument if the segment is 0. The index must outlive the
+  /// object.
   Intersection(const IndexReader& index, const IntersectionMethod& method, const IntersectionOptions& options,
                QueryMemory memory = {})
       : index_(index), method_(method), options_(options), memory_(std::move(memory)) {
@@ -93,26 +79,26 @@ class Intersection {
   const IndexReader& index() const { return index_; }
   const IntersectionMethod& method() const { return method_; }
   const IntersectionOptions& options() const { return options_; }
-  /// What reads queries for it. It must outlive the reader.
+  /// A reader of queries, which must not outlive the object.
   QueryReader reader(QueryKind kind = QueryKind::text) const {
     return {index_.manifest().analyzer, kind, std::nullopt, &memory_};
   }
 
-  /// Puts the lists of the query's terms in space.lists, by ascending df. False if a term is not in the index,
-  /// or if there are no terms. Engines that answer many queries may remember the terms of earlier ones.
+  /// Puts the lists of the query's terms into space.lists, by ascending df. False if a term is not in the index, or if
+  /// there are no terms. `remembered` caches terms of earlier queries.
   bool find_lists(QueryView query, WorkSpace& space, FoundTerms* remembered = nullptr) const;
 
-  /// Replaces `answer` by the query's: no documents if a term is not in the index, or if there are no terms.
-  /// Reads lists by ascending df, and stops once no document is left. Throws InvalidArgument
-  /// if the memory for queries is too small.
+  /// Replaces `answer` by the query's: no documents if a term is not in the index, or if there are no terms. Reads
+  /// lists by ascending df, and stops once no document is left. Throws InvalidArgument if the memory for queries is too
+  /// small.
   void answer(QueryView query, WorkSpace& space, IntersectionAnswer& answer) const;
 
  private:
   friend void intersect_batch(const Intersection&, std::span<const QueryView>, unsigned,
                               const std::function<void(std::size_t, const IntersectionAnswer&)>&, std::uint64_t);
 
-  /// The same, and adds its bytes to those that are held; false, without an answer, if it is too large to run beside
-  /// others and they are full.
+  /// Also adds the answer's bytes to `held`. False, without an answer, if the query must run alone but the held answers
+  /// have used up their memory.
   bool answer_unless_full(QueryView query, WorkSpace& space, IntersectionAnswer& answer, HeldAnswer& held) const;
   void decode(const PostingList& list, QueryStatistics& statistics, std::vector<docid_t>& docids) const;
 
@@ -123,7 +109,7 @@ class Intersection {
 };
 
 /// Answers queries on `threads` threads and passes the answers to `take` in the order of the queries, in this thread.
-/// Answers that wait for their turn take about `held_bytes` at most.
+/// Waiting answers take about `held_bytes` at most.
 void intersect_batch(const Intersection& intersection, std::span<const QueryView> queries, unsigned threads,
                      const std::function<void(std::size_t, const IntersectionAnswer&)>& take,
                      std::uint64_t held_bytes = default_held_bytes);

@@ -1,7 +1,5 @@
 #include "quern/search/intersected_list.hpp"
 
-#include <algorithm>
-
 namespace quern {
 
 IntersectedList::IntersectedList(const ScoringContext& context, const WeightedList& list, bool first)

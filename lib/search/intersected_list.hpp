@@ -60,7 +60,7 @@ class IntersectedList {
   const DocumentSet* passing_;  ///< null: all documents
   /// Allocated separately, like BlockReader::Decoded.
   struct Found {
-    /// Of the kept documents, later of the chosen ones: their numbers before they were kept, and their places in
+    /// First for the kept documents, later for the chosen ones: their numbers before filtering, and their places in
     /// blocks.
     std::array<FoundPosting, max_looked_up + 1> postings;
     /// Run i of these documents ends before run_ends[i] and is in the block run_blocks[i].

@@ -69,11 +69,10 @@ void term_scores(const freq_t* freqs, const docid_t* docids, std::size_t n, Impa
       continue;
     }
     const __m256 f = _mm256_cvtepi32_ps(integers);
-    const docid_t* const of = docids + i;
+    const docid_t* const d = docids + i;
     const float* const k = scale.constants;
     // Eight loads cost less than a gather on AMD's processors, and no more on Intel's.
-    const __m256 constants =
-        _mm256_setr_ps(k[of[0]], k[of[1]], k[of[2]], k[of[3]], k[of[4]], k[of[5]], k[of[6]], k[of[7]]);
+    const __m256 constants = _mm256_setr_ps(k[d[0]], k[d[1]], k[d[2]], k[d[3]], k[d[4]], k[d[5]], k[d[6]], k[d[7]]);
     _mm256_storeu_ps(out + i, _mm256_mul_ps(weight, _mm256_div_ps(f, _mm256_add_ps(constants, f))));
   }
   query_loops::term_scores(freqs + i, docids + i, n - i, scale, out + i);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "quern/codec/codec.hpp"
 #include "quern/search/kernel_loops.hpp"
 
 #if defined(__GNUC__) && !defined(__clang__)

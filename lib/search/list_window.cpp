@@ -1,7 +1,5 @@
 #include "quern/search/list_window.hpp"
 
-#include <algorithm>
-
 namespace quern {
 
 ListWindow::ListWindow(const ScoringContext& context, const WeightedList& list, bool by_block)

@@ -7,9 +7,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/formats/posting_reader.hpp"
-#include "quern/search/algorithm.hpp"
 
 namespace quern {
 namespace {

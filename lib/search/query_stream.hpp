@@ -21,13 +21,13 @@ namespace quern {
 /// reads them as they arrive and a BatchCollector cuts them into batches.
 class QueryStream {
  public:
-  /// Reads the file `path`, or standard input if it is "-"; messages call it `name`. `format` is a query format with
-  /// one query per line. A batch has at most `max_queries`, and waits no longer than `wait`; it and what waits for it
-  /// take at most `memory_bytes`, with some MiB for the longest queries. Throws as QueryLineParser does for other
-  /// formats, and IoError if the file can't be opened.
+  /// Reads the file `path`, or standard input if it is "-"; messages call it `name`. `format` must have one query per
+  /// line. A batch has at most `max_queries` queries and waits at most `wait`; all queries in memory take at most
+  /// `memory_bytes`, plus a few MiB for the longest ones. Throws like QueryLineParser for other formats, and IoError if
+  /// the file can't be opened.
   QueryStream(const std::string& path, const std::string& name, QueryFormat format, std::size_t max_queries,
               std::chrono::milliseconds wait, std::uint64_t memory_bytes);
-  /// Stops reading, also while it waits for input.
+  /// Stops reading, even while waiting for input.
   ~QueryStream();
   QueryStream(const QueryStream&) = delete;
   QueryStream& operator=(const QueryStream&) = delete;
@@ -35,7 +35,7 @@ class QueryStream {
   /// Waits for the next batch; empty at the end of input. An error in the input is thrown after all queries before it
   /// have been returned.
   std::vector<Query> next();
-  /// Reads no more: the end of input is here. By any thread.
+  /// Ends the input; any thread may call it.
   void stop() noexcept;
 
  private:
@@ -47,7 +47,7 @@ class QueryStream {
   /// Waits for input and returns the number of bytes read; 0 at the end of input and once the object is destroyed.
   std::size_t read_some(std::span<char> to) const;
 
-  std::optional<File> file_;  ///< none: standard input
+  std::optional<File> file_;  ///< empty: standard input
   std::string name_;
   QueryLineParser parser_;
   Collector collector_;
@@ -56,19 +56,19 @@ class QueryStream {
   std::thread thread_;
 };
 
-/// Finds ids of queries that occur again, in memory that does not grow with their number: each id is compared with the
-/// one before it and with the first max_ids different ones, by 64-bit hashes.
+/// Finds repeated query ids in bounded memory: compares the 64-bit hash of each id with that of the previous one and of
+/// the first max_ids distinct ones.
 class RepeatedIds {
  public:
   static constexpr std::size_t max_ids = std::size_t{1} << 17;
 
-  /// Notes an id. Whether it is one of those that it is compared with.
+  /// Records an id; returns whether it is a repetition.
   bool is_repeated(std::string_view id);
 
  private:
   std::vector<std::uint64_t> slots_;  ///< a hash table, at most half full; 0 is an empty slot
   std::size_t num_ids_ = 0;
-  std::uint64_t last_ = 0;  ///< hash of the id before
+  std::uint64_t last_ = 0;  ///< hash of the previous id
 };
 
 }  // namespace quern

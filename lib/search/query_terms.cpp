@@ -18,7 +18,7 @@
 namespace quern {
 namespace {
 
-/// Queries that a thread reads at a time.
+/// Queries per task.
 constexpr std::size_t queries_per_reading = 64;
 
 [[noreturn]] void refuse_weight(const QueryTerm& term, std::string_view why) {
@@ -32,7 +32,7 @@ void check_weight(const QueryTerm& term, double min) {
                                     max_query_weight));
 }
 
-/// Sorts terms, and adds up the weights of those that come several times, in an order that does not depend on theirs.
+/// Sorts terms and adds up the weights of repeated ones, in an order that is independent of the input's.
 void merge_repeated(QueryTerms& terms) {
   std::sort(terms.begin(), terms.end(), [](const QueryTerm& a, const QueryTerm& b) {
     return a.term != b.term ? a.term < b.term : a.weight < b.weight;
@@ -45,6 +45,33 @@ void merge_repeated(QueryTerms& terms) {
       terms[kept - 1] = std::move(terms[i]);
   }
   terms.resize(kept);
+}
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_small(char c) { return c >= 'a' && c <= 'z'; }
+
+/// Two quotation marks with something between them.
+bool has_phrase(std::string_view text) {
+  const std::size_t first = text.find('"');
+  if (first == text.npos) return false;
+  const std::size_t second = text.find('"', first + 1);
+  return second != text.npos && second > first + 1;
+}
+
+/// "title:mill", but neither "http://" nor "12:30".
+bool is_field(std::string_view word) {
+  const std::size_t colon = word.find(':');
+  if (colon == word.npos || colon == 0 || colon + 1 == word.size() || word[colon + 1] == '/') return false;
+  return std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(colon),
+                     [](char c) { return is_letter(c) || c == '_'; });
+}
+
+/// "+water", "-wind", "mil*", "mill~", "mill^2", but neither "a - b" nor "well-known" nor "1-2".
+bool has_mark(std::string_view word) {
+  if (word.size() < 2) return false;
+  if ((word[0] == '+' || word[0] == '-') && is_letter(word[1])) return true;
+  const std::size_t mark = word.find_first_of("*~^", 1);
+  return mark != word.npos && is_letter(word[mark - 1]) && (word[mark] == '^' || mark + 1 == word.size());
 }
 
 }  // namespace
@@ -75,7 +102,7 @@ ParsedQueries::ParsedQueries(std::size_t count, unsigned threads,
   const auto read_some = [&](std::size_t from, std::size_t to) {
     for (std::size_t i = from; i < to; ++i) views_[i] = terms_[i] = read_one(i);
   };
-  // Waking other threads would take longer than to read a few.
+  // Waking other threads takes longer than reading a few queries.
   if (count <= queries_per_reading)
     read_some(0, count);
   else
@@ -130,37 +157,6 @@ ParsedQueries QueryReader::read(std::span<const std::string_view> texts, unsigne
   return with_own_errors(
       [&] { return ParsedQueries(texts.size(), threads, [&](std::size_t i) { return read(texts[i]); }); });
 }
-
-namespace {
-
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_small(char c) { return c >= 'a' && c <= 'z'; }
-
-/// Two quotation marks with something between them.
-bool has_phrase(std::string_view text) {
-  const std::size_t first = text.find('"');
-  if (first == text.npos) return false;
-  const std::size_t second = text.find('"', first + 1);
-  return second != text.npos && second > first + 1;
-}
-
-/// "title:mill", but neither "http://" nor "12:30".
-bool is_field(std::string_view word) {
-  const std::size_t colon = word.find(':');
-  if (colon == word.npos || colon == 0 || colon + 1 == word.size() || word[colon + 1] == '/') return false;
-  return std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(colon),
-                     [](char c) { return is_letter(c) || c == '_'; });
-}
-
-/// "+water", "-wind", "mil*", "mill~", "mill^2", but neither "a - b" nor "well-known" nor "1-2".
-bool has_mark(std::string_view word) {
-  if (word.size() < 2) return false;
-  if ((word[0] == '+' || word[0] == '-') && is_letter(word[1])) return true;
-  const std::size_t mark = word.find_first_of("*~^", 1);
-  return mark != word.npos && is_letter(word[mark - 1]) && (word[mark] == '^' || mark + 1 == word.size());
-}
-
-}  // namespace
 
 QuerySyntax syntax_in(std::string_view text) {
   QuerySyntax syntax;

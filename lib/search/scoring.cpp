@@ -1,6 +1,5 @@
 #include "quern/search/scoring.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include "quern/codec/bit_packing.hpp"

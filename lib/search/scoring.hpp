@@ -9,7 +9,6 @@
 #include "quern/formats/posting_reader.hpp"
 #include "quern/search/algorithm.hpp"
 #include "quern/search/kernels.hpp"
-#include "quern/search/query_terms.hpp"
 
 /// Term scores of one list's postings, and their upper bounds.
 namespace quern {

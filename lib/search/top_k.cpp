@@ -98,26 +98,24 @@ std::vector<ScoredDocument> TopK::take() {
   return documents;
 }
 
-void add_results_of_shard(std::vector<ScoredDocument>& best, std::span<const ScoredDocument> of_shard,
-                          docid_t first_docid, std::size_t k) {
-  // How many of each are among the k best; of equal scores those of earlier shards come first.
-  std::size_t earlier = 0, added = 0;
-  while (earlier + added < k && (earlier < best.size() || added < of_shard.size())) {
-    if (added == of_shard.size() || (earlier < best.size() && best[earlier].score >= of_shard[added].score))
-      ++earlier;
+void add_results_of_shard(std::vector<ScoredDocument>& best, std::span<const ScoredDocument> added, docid_t first_docid,
+                          std::size_t k) {
+  // The number of each among the k best; of equal scores, those of earlier shards come first.
+  std::size_t old_left = 0, added_left = 0;
+  while (old_left + added_left < k && (old_left < best.size() || added_left < added.size())) {
+    if (added_left == added.size() || (old_left < best.size() && best[old_left].score >= added[added_left].score))
+      ++old_left;
     else
-      ++added;
+      ++added_left;
   }
-  best.resize(earlier + added);
-  // From the worst on, so that each has its place before another one is moved there.
-  for (std::size_t end = best.size(); added > 0; --end) {
-    if (earlier > 0 && best[earlier - 1].score < of_shard[added - 1].score) {
-      best[end - 1] = best[earlier - 1];
-      --earlier;
+  best.resize(old_left + added_left);
+  // From the worst on, so that each result moves before its place is overwritten.
+  for (std::size_t end = best.size(); added_left > 0; --end) {
+    if (old_left > 0 && best[old_left - 1].score < added[added_left - 1].score) {
+      best[end - 1] = best[--old_left];
     } else {
-      const ScoredDocument& document = of_shard[added - 1];
+      const ScoredDocument& document = added[--added_left];
       best[end - 1] = {document.docid + first_docid, document.score};
-      --added;
     }
   }
 }

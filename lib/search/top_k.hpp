@@ -109,10 +109,9 @@ class TopK {
   std::vector<Key> kept_;
 };
 
-/// Adds a shard's results to those of the shards before it, whose docIDs are lower, and keeps the k best: `of_shard`,
-/// best first, with docIDs that count from `first_docid`. Of equal scores the lower docID comes first, as in every
-/// result.
-void add_results_of_shard(std::vector<ScoredDocument>& best, std::span<const ScoredDocument> of_shard,
-                          docid_t first_docid, std::size_t k);
+/// Merges a shard's results into those of earlier shards, which have lower docIDs, and keeps the k best. `added` is
+/// sorted, best first, with docIDs relative to `first_docid`.
+void add_results_of_shard(std::vector<ScoredDocument>& best, std::span<const ScoredDocument> added, docid_t first_docid,
+                          std::size_t k);
 
 }  // namespace quern
