@@ -5,7 +5,6 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "quern/core/error.hpp"
 #include "quern/rank/features/feature_families.hpp"

@@ -46,8 +46,8 @@ constexpr void publish_family(const DocumentView& document, std::size_t stream, 
   }
 }
 
-template <class Visit, std::size_t... of_stream, std::size_t... of_document>
-constexpr void for_each_family(Visit&& visit, std::index_sequence<of_stream...>, std::index_sequence<of_document...>) {
+template <class Visit, std::size_t... streams, std::size_t... documents>
+constexpr void for_each_family(Visit&& visit, std::index_sequence<streams...>, std::index_sequence<documents...>) {
   FamilyPlace place;
   const auto next = [&](auto family, std::size_t number) {
     place.family = number;
@@ -55,8 +55,8 @@ constexpr void for_each_family(Visit&& visit, std::index_sequence<of_stream...>,
     place.first_feature += std::size(decltype(family)::features);
   };
   for (; place.stream < num_document_streams; ++place.stream)
-    (next(std::tuple_element_t<of_stream, StreamFamilies>(), of_stream), ...);
-  (next(std::tuple_element_t<of_document, DocumentFamilies>(), num_stream_families + of_document), ...);
+    (next(std::tuple_element_t<streams, StreamFamilies>(), streams), ...);
+  (next(std::tuple_element_t<documents, DocumentFamilies>(), num_stream_families + documents), ...);
 }
 
 /// Calls visit(Family(), FamilyPlace) for all families of streams, stream by stream, and then for those of documents:

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
@@ -12,30 +11,19 @@
 namespace quern {
 namespace {
 
-template <class Family>
-void append_family(std::string_view group, std::vector<Feature>& features) {
-  static_assert(std::size(Family::features) <= max_family_values);
-  for (const FeatureInfo& info : Family::features)
-    features.push_back({fmt::format("{}.{}", group, info.name), info.kind, std::string(info.formula)});
-}
-
-template <std::size_t... families>
-void append_stream(std::string_view stream, std::vector<Feature>& features, std::index_sequence<families...>) {
-  (append_family<std::tuple_element_t<families, StreamFamilies>>(stream, features), ...);
-}
-
-template <std::size_t... families>
-void append_document(std::vector<Feature>& features, std::index_sequence<families...>) {
-  (append_family<std::tuple_element_t<families, DocumentFamilies>>(
-       std::tuple_element_t<families, DocumentFamilies>::group, features),
-   ...);
-}
-
 std::vector<Feature> make_features() {
   std::vector<Feature> features;
-  for (const std::string_view stream : document_stream_names)
-    append_stream(stream, features, std::make_index_sequence<std::tuple_size_v<StreamFamilies>>());
-  append_document(features, std::make_index_sequence<std::tuple_size_v<DocumentFamilies>>());
+  for_each_family([&](auto family, const FamilyPlace& place) {
+    using Family = decltype(family);
+    static_assert(std::size(Family::features) <= max_family_values);
+    std::string_view group;
+    if constexpr (requires { Family::group; })
+      group = Family::group;
+    else
+      group = document_stream_names[place.stream];
+    for (const FeatureInfo& info : Family::features)
+      features.push_back({fmt::format("{}.{}", group, info.name), info.kind, std::string(info.formula)});
+  });
   return features;
 }
 
@@ -62,17 +50,8 @@ bool matches(std::string_view pattern, std::string_view name) {
 }  // namespace
 
 std::string_view name_of(FeatureKind kind) {
-  switch (kind) {
-    case FeatureKind::fixed:
-      return "static";
-    case FeatureKind::query:
-      return "query";
-    case FeatureKind::dynamic:
-      return "dynamic";
-    case FeatureKind::dependent:
-      return "dependent";
-  }
-  return "unknown";
+  constexpr std::string_view names[] = {"static", "query", "dynamic", "dependent"};
+  return names[static_cast<std::size_t>(kind)];
 }
 
 const std::vector<Feature>& all_features() {

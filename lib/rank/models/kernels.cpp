@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "quern/rank/models/rank_search.hpp"
-
 namespace quern {
 
 const RankerKernels& ranker_kernels_of(SimdLevel level) {

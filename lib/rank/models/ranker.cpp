@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <span>
 #include <vector>
 
 #include "quern/core/error.hpp"
@@ -67,19 +65,6 @@ std::unique_ptr<Ranker> fast_ranker(const LinearModel& model) {
 std::unique_ptr<Ranker> fast_ranker(const NetworkModel& model) {
   return std::make_unique<FastRanker<NetworkEvaluator>>(model, simd_level());
 }
-
-}  // namespace
-
-void Ranker::score(const FeatureColumns& features, std::span<double> scores, RankerStages&) const {
-  score(features, scores);
-}
-
-std::unique_ptr<Ranker> make_ranker(const RankerModel& model) {
-  check_model(model);
-  return std::visit([](const auto& function) { return fast_ranker(function); }, model.function);
-}
-
-namespace {
 
 void check_feature(std::uint32_t feature, std::size_t features, const char* what, std::size_t place) {
   if (feature >= features)
@@ -193,6 +178,15 @@ void check_function(const NetworkModel& model, std::size_t features) {
 }
 
 }  // namespace
+
+void Ranker::score(const FeatureColumns& features, std::span<double> scores, RankerStages&) const {
+  score(features, scores);
+}
+
+std::unique_ptr<Ranker> make_ranker(const RankerModel& model) {
+  check_model(model);
+  return std::visit([](const auto& function) { return fast_ranker(function); }, model.function);
+}
 
 void check_model(const RankerModel& model) {
   std::visit([&](const auto& function) { check_function(function, model.features.size()); }, model.function);

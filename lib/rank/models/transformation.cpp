@@ -1,8 +1,8 @@
 #include "quern/rank/models/transformation.hpp"
 
 #include <algorithm>
-
-#include "quern/rank/models/tree_evaluator.hpp"
+#include <array>
+#include <utility>
 
 namespace quern {
 namespace {
@@ -18,29 +18,11 @@ void transform_free(std::span<const float> values, float* out, Parameters p) {
   transform_each(values, out, [p](float x) { return apply_free_function(function, x, p); });
 }
 
-void transform_free(FreeFunction function, std::span<const float> values, float* out, Parameters p) {
-  switch (function) {
-    case FreeFunction::square:
-      return transform_free<FreeFunction::square>(values, out, p);
-    case FreeFunction::root:
-      return transform_free<FreeFunction::root>(values, out, p);
-    case FreeFunction::reciprocal:
-      return transform_free<FreeFunction::reciprocal>(values, out, p);
-    case FreeFunction::absolute:
-      return transform_free<FreeFunction::absolute>(values, out, p);
-    case FreeFunction::log2:
-      return transform_free<FreeFunction::log2>(values, out, p);
-    case FreeFunction::exponential:
-      return transform_free<FreeFunction::exponential>(values, out, p);
-    case FreeFunction::saturation:
-      return transform_free<FreeFunction::saturation>(values, out, p);
-    case FreeFunction::clamp:
-      return transform_free<FreeFunction::clamp>(values, out, p);
-    case FreeFunction::sigmoid:
-      return transform_free<FreeFunction::sigmoid>(values, out, p);
-    case FreeFunction::tanh:
-      return transform_free<FreeFunction::tanh>(values, out, p);
-  }
+template <std::size_t... function>
+void transform_free(FreeFunction wanted, std::span<const float> values, float* out, Parameters p,
+                    std::index_sequence<function...>) {
+  constexpr std::array transforms = {transform_free<static_cast<FreeFunction>(function)>...};
+  transforms[static_cast<std::size_t>(wanted)](values, out, p);
 }
 
 template <Activation activation>
@@ -60,7 +42,7 @@ void transform(const Transformation& transformation, FreeFunction function, std:
     case TransformationKind::bucket:
       return transform_each(values, out, [p](float x) { return apply_bucket(x, p); });
     case TransformationKind::free_form:
-      return transform_free(function, values, out, p);
+      return transform_free(function, values, out, p, std::make_index_sequence<std::size(all_free_functions)>());
   }
 }
 

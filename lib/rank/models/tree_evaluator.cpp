@@ -28,6 +28,60 @@ std::size_t round_up(std::size_t documents, std::size_t unit) { return (document
 /// Bytes of a tree in the cache.
 std::size_t bytes_of(const StepTree& tree) { return sizeof(StepTree) + 16 * std::size_t{tree.leaves}; }
 
+/// Trees at a time: their loads don't wait for each other.
+constexpr std::size_t walks_together = 8;
+
+/// A document's path through one tree.
+struct Walk {
+  const TreeStep* steps = nullptr;
+  std::uint32_t at = 0;
+  std::uint8_t low = 0, high = 0;  ///< the leaf's number
+
+  /// Returns whether the document went right.
+  bool go(const std::int8_t* ranks) {
+    const TreeStep& step = steps[at];
+    const bool right = ranks[std::size_t{step.column} * documents_per_block] > step.threshold;
+    // Branchless, since the direction is unpredictable.
+    low = static_cast<std::uint8_t>(low + (step.delta & -static_cast<int>(right)));
+    at = step.children[right ? 1 : 0];
+    return right;
+  }
+};
+
+/// Walks a tree with two-byte leaf numbers.
+double walk_wide(const TreeProgram& program, const StepTree& tree, const std::int8_t* ranks) {
+  Walk walk = {program.steps_of(tree)};
+  while (walk.at < tree.steps) {
+    const std::uint32_t from = walk.at;
+    if (walk.go(ranks) && from < tree.wide)
+      walk.high = static_cast<std::uint8_t>(walk.high + program.high_deltas[tree.first_high + from]);
+  }
+  return program.leaves_of(tree)[walk.high << 8 | walk.low];
+}
+
+void walk_some(const TreeProgram& program, std::uint64_t first, const std::int8_t* ranks, std::span<double> leaves) {
+  std::array<Walk, walks_together> walks;
+  bool going = false;  // a program whose trees are all single leaves has no ranks
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    const StepTree& tree = program.trees[first + i];
+    // Trees with two-byte leaf numbers are walked separately below.
+    walks[i] = {program.steps_of(tree), tree.wide != 0 ? tree.steps : 0u};
+    going |= walks[i].at < tree.steps;
+  }
+  // Walks that have reached their leaf stay there.
+  while (going) {
+    going = false;
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      walks[i].go(ranks);
+      going |= walks[i].at < program.trees[first + i].steps;
+    }
+  }
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    const StepTree& tree = program.trees[first + i];
+    leaves[i] = tree.wide != 0 ? walk_wide(program, tree, ranks) : program.leaves_of(tree)[walks[i].low];
+  }
+}
+
 }  // namespace
 
 /// Some documents, with the trees' inputs and their ranks.
@@ -196,64 +250,6 @@ void TreeEvaluator::store(const FeatureColumns& block, float* leaves, StageClock
   }
   clock.end(&RankerStages::trees);
 }
-
-namespace {
-
-/// Trees at a time: their loads don't wait for each other.
-constexpr std::size_t walks_together = 8;
-
-/// A document's path through one tree.
-struct Walk {
-  const TreeStep* steps = nullptr;
-  std::uint32_t at = 0;
-  std::uint8_t low = 0, high = 0;  ///< the leaf's number
-
-  /// Returns whether the document went right.
-  bool go(const std::int8_t* ranks) {
-    const TreeStep& step = steps[at];
-    const bool right = ranks[std::size_t{step.column} * documents_per_block] > step.threshold;
-    // Branchless, since the direction is unpredictable.
-    low = static_cast<std::uint8_t>(low + (step.delta & -static_cast<int>(right)));
-    at = step.children[right ? 1 : 0];
-    return right;
-  }
-};
-
-/// Walks a tree with two-byte leaf numbers.
-double walk_wide(const TreeProgram& program, const StepTree& tree, const std::int8_t* ranks) {
-  Walk walk = {program.steps_of(tree)};
-  while (walk.at < tree.steps) {
-    const std::uint32_t from = walk.at;
-    if (walk.go(ranks) && from < tree.wide)
-      walk.high = static_cast<std::uint8_t>(walk.high + program.high_deltas[tree.first_high + from]);
-  }
-  return program.leaves_of(tree)[walk.high << 8 | walk.low];
-}
-
-void walk_some(const TreeProgram& program, std::uint64_t first, const std::int8_t* ranks, std::span<double> leaves) {
-  std::array<Walk, walks_together> walks;
-  bool going = false;  // a program whose trees are all single leaves has no ranks
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    const StepTree& tree = program.trees[first + i];
-    // Trees with two-byte leaf numbers are walked separately below.
-    walks[i] = {program.steps_of(tree), tree.wide != 0 ? tree.steps : 0u};
-    going |= walks[i].at < tree.steps;
-  }
-  // Walks that have reached their leaf stay there.
-  while (going) {
-    going = false;
-    for (std::size_t i = 0; i < leaves.size(); ++i) {
-      walks[i].go(ranks);
-      going |= walks[i].at < program.trees[first + i].steps;
-    }
-  }
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    const StepTree& tree = program.trees[first + i];
-    leaves[i] = tree.wide != 0 ? walk_wide(program, tree, ranks) : program.leaves_of(tree)[walks[i].low];
-  }
-}
-
-}  // namespace
 
 void walk_steps(const TreeProgram& program, std::uint64_t first, const std::int8_t* ranks, std::span<double> leaves) {
   for (std::size_t i = 0; i < leaves.size(); i += walks_together)

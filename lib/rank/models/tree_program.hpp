@@ -1,7 +1,6 @@
 #pragma once
 #include <array>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "quern/formats/rankers/ranker_model.hpp"
@@ -33,6 +32,14 @@ struct RankColumn {
   std::uint64_t table = 0;   ///< index into TreeProgram::tables
   std::int8_t missing = 0;   ///< rank of a missing value
 };
+
+/// A value's rank in a column, minus rank_bias.
+inline std::int8_t rank_of(const RankColumn& column, const float* table, float value) {
+  if (value != value) return column.missing;
+  std::uint32_t place = 1;
+  for (std::uint32_t level = 0; level < column.levels; ++level) place = 2 * place + (value > table[place] ? 1 : 0);
+  return static_cast<std::int8_t>(static_cast<int>(place - (1u << column.levels)) - rank_bias);
+}
 
 struct TreeStep {
   std::uint16_t column = 0;
