@@ -28,6 +28,23 @@ double mean_of(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+void check_finite(std::span<const double> differences) {
+  if (!std::all_of(differences.begin(), differences.end(), [](double x) { return std::isfinite(x); }))
+    throw InvalidArgument("a test needs finite differences");
+}
+
+/// Converts differences to integers in a unit in which no sum overflows.
+std::vector<std::int64_t> whole_differences(std::span<const double> differences) {
+  check_finite(differences);
+  double largest = 1;
+  for (const double difference : differences) largest = std::max(largest, std::abs(difference));
+  const int bits_of_count = static_cast<int>(std::bit_width(differences.size()));
+  const int fraction_bits = std::min(40, 60 - bits_of_count - std::ilogb(largest));
+  std::vector<std::int64_t> whole;
+  for (const double difference : differences) whole.push_back(std::llround(std::ldexp(difference, fraction_bits)));
+  return whole;
+}
+
 RunDifference run_difference(std::span<const double> first, std::span<const double> other,
                              const RandomizationOptions& options) {
   std::vector<double> differences(first.size());
@@ -35,10 +52,12 @@ RunDifference run_difference(std::span<const double> first, std::span<const doub
   RunDifference result;
   result.mean = mean_of(other);
   result.difference = result.mean - mean_of(first);
-  const SignCounts counts = count_signs(differences);
-  result.wins = counts.above;
-  result.ties = counts.zero;
-  result.losses = counts.below;
+  // A difference that randomization_test() rounds to 0 is a tie.
+  for (const std::int64_t difference : whole_differences(differences)) {
+    result.wins += difference > 0;
+    result.ties += difference == 0;
+    result.losses += difference < 0;
+  }
   result.t_test = paired_t_test(differences);
   result.randomization = randomization_test(differences, options);
   return result;
@@ -56,6 +75,66 @@ void adjust(std::vector<RunDifference>& runs) {
     if (!t_p.empty()) runs[i].holm_t_p = t_p[i];
     runs[i].holm_randomization_p = randomization_p[i];
   }
+}
+
+/// The number of sign choices whose sum is at least as far from 0 as `seen`. Tries all, each of which differs in one
+/// sign from the previous one (a Gray code).
+std::uint64_t count_all(std::span<const std::int64_t> differences, std::int64_t seen) {
+  std::vector<std::int64_t> signed_differences(differences.begin(), differences.end());
+  std::int64_t sum = std::accumulate(differences.begin(), differences.end(), std::int64_t{0});
+  std::uint64_t as_far = std::abs(sum) >= seen;
+  for (std::uint64_t i = 1; i < std::uint64_t{1} << differences.size(); ++i) {
+    std::int64_t& turned = signed_differences[static_cast<std::size_t>(std::countr_zero(i))];
+    sum -= 2 * turned;
+    turned = -turned;
+    as_far += std::abs(sum) >= seen;
+  }
+  return as_far;
+}
+
+/// A sum with random signs.
+std::int64_t random_sum(std::span<const std::int64_t> differences, RandomBits& random) {
+  std::int64_t sum = 0;
+  for (std::size_t from = 0; from < differences.size(); from += 64) {
+    std::uint64_t signs = random.next();
+    for (const std::int64_t difference :
+         differences.subspan(from, std::min<std::size_t>(64, differences.size() - from))) {
+      const auto mask = -static_cast<std::int64_t>(signs & 1);  // all bits set flips the sign
+      sum += (difference ^ mask) - mask;
+      signs >>= 1;
+    }
+  }
+  return sum;
+}
+
+/// Γ(a + 1/2) / Γ(a).
+double gamma_ratio(double a) {
+  if (a < 100) return std::tgamma(a + 0.5) / std::tgamma(a);
+  // The asymptotic series: the first omitted term is below 1e-16 from here on.
+  const double x = 1 / a;
+  return std::sqrt(a) *
+         (1 + x * (-1.0 / 8 + x * (1.0 / 128 + x * (5.0 / 1024 + x * (-21.0 / 32768 + x * (-399.0 / 262144))))));
+}
+
+/// The continued fraction of the incomplete beta function (Abramowitz and Stegun, 26.5.8), by Lentz's method.
+double beta_fraction(double x, double a, double b) {
+  constexpr double tiny = 1e-300, close_enough = 1e-16;
+  constexpr int max_steps = 100'000;
+  const auto away_from_0 = [](double value) { return std::abs(value) < tiny ? tiny : value; };
+  double c = 1, d = 1 / away_from_0(1 - (a + b) * x / (a + 1)), fraction = d;
+  for (int m = 1; m < max_steps; ++m) {
+    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / away_from_0(1 + even * d);
+    c = away_from_0(1 + even / c);
+    fraction *= c * d;
+    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / away_from_0(1 + odd * d);
+    c = away_from_0(1 + odd / c);
+    const double step = c * d;
+    fraction *= step;
+    if (std::abs(step - 1) < close_enough) break;
+  }
+  return fraction;
 }
 
 }  // namespace
@@ -92,57 +171,6 @@ RunComparison compare_runs(const Evaluation& evaluation, const ComparisonOptions
     return comparison;
   });
 }
-
-namespace {
-
-void check_finite(std::span<const double> differences) {
-  if (!std::all_of(differences.begin(), differences.end(), [](double x) { return std::isfinite(x); }))
-    throw InvalidArgument("a test needs finite differences");
-}
-
-/// Converts differences to integers in a unit in which no sum overflows.
-std::vector<std::int64_t> whole_differences(std::span<const double> differences) {
-  check_finite(differences);
-  double largest = 1;
-  for (const double difference : differences) largest = std::max(largest, std::abs(difference));
-  const int bits_of_count = static_cast<int>(std::bit_width(differences.size()));
-  const int fraction_bits = std::min(40, 60 - bits_of_count - std::ilogb(largest));
-  std::vector<std::int64_t> whole;
-  for (const double difference : differences) whole.push_back(std::llround(std::ldexp(difference, fraction_bits)));
-  return whole;
-}
-
-/// The number of sign choices whose sum is at least as far from 0 as `seen`. Tries all, each of which differs in one
-/// sign from the previous one (a Gray code).
-std::uint64_t count_all(std::span<const std::int64_t> differences, std::int64_t seen) {
-  std::vector<std::int64_t> signed_differences(differences.begin(), differences.end());
-  std::int64_t sum = std::accumulate(differences.begin(), differences.end(), std::int64_t{0});
-  std::uint64_t as_far = std::abs(sum) >= seen;
-  for (std::uint64_t i = 1; i < std::uint64_t{1} << differences.size(); ++i) {
-    std::int64_t& turned = signed_differences[static_cast<std::size_t>(std::countr_zero(i))];
-    sum -= 2 * turned;
-    turned = -turned;
-    as_far += std::abs(sum) >= seen;
-  }
-  return as_far;
-}
-
-/// A sum with random signs.
-std::int64_t random_sum(std::span<const std::int64_t> differences, RandomBits& random) {
-  std::int64_t sum = 0;
-  for (std::size_t from = 0; from < differences.size(); from += 64) {
-    std::uint64_t signs = random.next();
-    for (const std::int64_t difference :
-         differences.subspan(from, std::min<std::size_t>(64, differences.size() - from))) {
-      const auto mask = -static_cast<std::int64_t>(signs & 1);  // all bits set flips the sign
-      sum += (difference ^ mask) - mask;
-      signs >>= 1;
-    }
-  }
-  return sum;
-}
-
-}  // namespace
 
 std::optional<TTest> paired_t_test(std::span<const double> differences) {
   check_finite(differences);
@@ -184,16 +212,6 @@ RandomizationTest randomization_test(std::span<const double> differences, const 
   return test;
 }
 
-SignCounts count_signs(std::span<const double> differences) {
-  SignCounts counts;
-  for (const std::int64_t difference : whole_differences(differences)) {
-    counts.above += difference > 0;
-    counts.zero += difference == 0;
-    counts.below += difference < 0;
-  }
-  return counts;
-}
-
 std::vector<double> holm_adjusted(std::span<const double> p) {
   std::vector<std::size_t> order(p.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -206,40 +224,6 @@ std::vector<double> holm_adjusted(std::span<const double> p) {
   }
   return adjusted;
 }
-
-namespace {
-
-/// Γ(a + 1/2) / Γ(a).
-double gamma_ratio(double a) {
-  if (a < 100) return std::tgamma(a + 0.5) / std::tgamma(a);
-  // The asymptotic series: the first omitted term is below 1e-16 from here on.
-  const double x = 1 / a;
-  return std::sqrt(a) *
-         (1 + x * (-1.0 / 8 + x * (1.0 / 128 + x * (5.0 / 1024 + x * (-21.0 / 32768 + x * (-399.0 / 262144))))));
-}
-
-/// The continued fraction of the incomplete beta function (Abramowitz and Stegun, 26.5.8), by Lentz's method.
-double beta_fraction(double x, double a, double b) {
-  constexpr double tiny = 1e-300, close_enough = 1e-16;
-  constexpr int max_steps = 100'000;
-  const auto away_from_0 = [](double value) { return std::abs(value) < tiny ? tiny : value; };
-  double c = 1, d = 1 / away_from_0(1 - (a + b) * x / (a + 1)), fraction = d;
-  for (int m = 1; m < max_steps; ++m) {
-    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-    d = 1 / away_from_0(1 + even * d);
-    c = away_from_0(1 + even / c);
-    fraction *= c * d;
-    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-    d = 1 / away_from_0(1 + odd * d);
-    c = away_from_0(1 + odd / c);
-    const double step = c * d;
-    fraction *= step;
-    if (std::abs(step - 1) < close_enough) break;
-  }
-  return fraction;
-}
-
-}  // namespace
 
 double student_t_tails(double t, double degrees) {
   if (std::isnan(t) || std::isnan(degrees)) return std::numeric_limits<double>::quiet_NaN();

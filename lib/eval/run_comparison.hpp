@@ -41,12 +41,6 @@ inline constexpr std::size_t max_exact_differences = 20;
 /// differences.
 RandomizationTest randomization_test(std::span<const double> differences, const RandomizationOptions& options);
 
-/// The numbers of differences above, at and below 0. Those that randomization_test() rounds to 0 count as 0.
-struct SignCounts {
-  std::uint64_t above = 0, zero = 0, below = 0;
-};
-SignCounts count_signs(std::span<const double> differences);
-
 /// p values adjusted for multiple comparisons (Holm 1979: A Simple Sequentially Rejective Multiple Test Procedure), in
 /// the order of `p`.
 std::vector<double> holm_adjusted(std::span<const double> p);

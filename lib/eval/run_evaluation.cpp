@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <functional>
@@ -10,7 +9,6 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/formats/queries/qrels.hpp"
 #include "quern/formats/queries/run_file.hpp"
@@ -45,14 +43,15 @@ class LineProgress {
   std::uint64_t lines_ = 0;
 };
 
-}  // namespace
-
+/// Throws InvalidArgument for numbers out of range or missing measures.
 void check_evaluation_options(const EvaluationOptions& options) {
   if (options.measures.empty()) throw InvalidArgument("an evaluation needs measures");
   check_range<std::uint64_t>("relevance level", static_cast<std::uint64_t>(std::max(options.relevance_level, 0)), 1,
                              std::numeric_limits<std::int32_t>::max());
   check_range<std::uint64_t>("depth", options.depth, 1, std::numeric_limits<std::uint64_t>::max());
 }
+
+}  // namespace
 
 std::uint64_t Evaluation::num_evaluated(std::size_t run) const {
   const std::vector<bool>& has = runs[run].has_results;

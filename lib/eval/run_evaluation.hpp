@@ -20,9 +20,6 @@ struct EvaluationOptions {
   std::uint64_t depth = std::numeric_limits<std::uint64_t>::max();  ///< maximum results per query, at least 1
 };
 
-/// Throws InvalidArgument for numbers out of range or missing measures.
-void check_evaluation_options(const EvaluationOptions& options);
-
 /// A run's values. Queries are those of the judgements.
 struct RunValues {
   std::string name;                    ///< of the file
