@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <string_view>
-#include <utility>
 
 #include "quern/core/bytes.hpp"
-#include "quern/io/byte_source.hpp"
 #include "quern/io/piece_source.hpp"
 
 namespace quern {

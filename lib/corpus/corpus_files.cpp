@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -151,6 +150,43 @@ void refuse_no_corpus(const std::vector<std::string>& arguments) {
   if (arguments.empty()) throw InvalidArgument("no corpus given; name its files or folders, or - for standard input");
 }
 
+/// The files of all names. for_each_name(visit) calls visit(name) for each name, in corpus order.
+template <class ForEachName>
+CorpusFiles find_files(ForEachName&& for_each_name, const FileChoice& choice, const Resources& resources) {
+  struct Payload {
+    std::uint64_t size_bytes, found_in_folder;
+  };
+  ExternalSort sort(resources.tmp_folder, resources.memory_bytes / 16);
+  std::uint32_t argument = 0;
+  const FileFinder::Visit add = [&](const CorpusFile& file) {
+    const Payload payload{file.size_bytes, file.found_in_folder};
+    sort.add(sort_key(argument, file.path), {reinterpret_cast<const std::uint8_t*>(&payload), sizeof payload});
+  };
+  CorpusFiles files(resources.tmp_folder);
+  const FileFinder::PassOver pass_over = [&](const std::string& path) { files.pass_over(path); };
+  FileFinder finder(choice, add, pass_over);
+  for_each_name([&](const std::string& name) {
+    finder.add(name);
+    ++argument;
+  });
+  sort.merge([&](std::string_view key, ByteView bytes) {
+    Payload payload{};
+    std::memcpy(&payload, bytes.data(), sizeof payload);
+    files.add({path_of_key(key), payload.size_bytes, payload.found_in_folder != 0});
+  });
+  return files;
+}
+
+void check_path(std::string_view path, bool is_cut) {
+  if (is_cut)
+    throw InvalidArgument("the line is too long for a path; a file list is a text file with one path per line");
+  if (path.find('\0') != std::string_view::npos)
+    throw InvalidArgument("the line contains a zero byte; a file list is a text file with one path per line");
+  if (path == "-") throw InvalidArgument("a list names files, not standard input; write ./- for a file called -");
+  if (path.find("://") != std::string_view::npos)
+    throw InvalidArgument("'" + std::string(path) + "' is a URL; fetch the file and list its path");
+}
+
 }  // namespace
 
 void for_each_corpus_file(const std::vector<std::string>& arguments, const FileChoice& choice,
@@ -221,37 +257,6 @@ CorpusFile CorpusFiles::file(std::uint32_t number) const {
   return file;
 }
 
-namespace {
-
-/// The files of all names. for_each_name(visit) calls visit(name) for each name, in corpus order.
-template <class ForEachName>
-CorpusFiles find_files(ForEachName&& for_each_name, const FileChoice& choice, const Resources& resources) {
-  struct Payload {
-    std::uint64_t size_bytes, found_in_folder;
-  };
-  ExternalSort sort(resources.tmp_folder, resources.memory_bytes / 16);
-  std::uint32_t argument = 0;
-  const FileFinder::Visit add = [&](const CorpusFile& file) {
-    const Payload payload{file.size_bytes, file.found_in_folder};
-    sort.add(sort_key(argument, file.path), {reinterpret_cast<const std::uint8_t*>(&payload), sizeof payload});
-  };
-  CorpusFiles files(resources.tmp_folder);
-  const FileFinder::PassOver pass_over = [&](const std::string& path) { files.pass_over(path); };
-  FileFinder finder(choice, add, pass_over);
-  for_each_name([&](const std::string& name) {
-    finder.add(name);
-    ++argument;
-  });
-  sort.merge([&](std::string_view key, ByteView bytes) {
-    Payload payload{};
-    std::memcpy(&payload, bytes.data(), sizeof payload);
-    files.add({path_of_key(key), payload.size_bytes, payload.found_in_folder != 0});
-  });
-  return files;
-}
-
-}  // namespace
-
 CorpusFiles find_corpus_files(const std::vector<std::string>& arguments, const FileChoice& choice,
                               const Resources& resources) {
   refuse_no_corpus(arguments);
@@ -264,20 +269,6 @@ CorpusFiles find_corpus_files(const std::vector<std::string>& arguments, const F
 CorpusFiles find_corpus_files(const FileList& list, const FileChoice& choice, const Resources& resources) {
   return find_files([&](const auto& visit) { list.for_each(visit); }, choice, resources);
 }
-
-namespace {
-
-void check_path(std::string_view path, bool is_cut) {
-  if (is_cut)
-    throw InvalidArgument("the line is too long for a path; a file list is a text file with one path per line");
-  if (path.find('\0') != std::string_view::npos)
-    throw InvalidArgument("the line contains a zero byte; a file list is a text file with one path per line");
-  if (path == "-") throw InvalidArgument("a list names files, not standard input; write ./- for a file called -");
-  if (path.find("://") != std::string_view::npos)
-    throw InvalidArgument("'" + std::string(path) + "' is a URL; fetch the file and list its path");
-}
-
-}  // namespace
 
 FileList::FileList(const std::string& path, std::string root, const Resources& resources)
     : name_(path == "-" ? "standard input" : path), root_(std::move(root)), text_(path, resources) {

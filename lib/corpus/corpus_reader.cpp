@@ -6,8 +6,6 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
-#include "quern/io/byte_source.hpp"
 #include "quern/io/file.hpp"
 
 namespace quern {

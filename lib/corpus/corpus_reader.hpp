@@ -118,8 +118,8 @@ class CorpusReader : private LookAhead {
   void note_damage(RecordBatch& batch) const;
   /// Whether a record that ends at `end`, in bytes of the file, is the last one before damage and affected by it.
   bool is_damaged(std::uint64_t end);
-  /// Cuts such a record to its bytes from intact members: all of it, if the damage hides only its end. False if there
-  /// are none.
+  /// Truncates such a record to its bytes from intact members (all of it if the damage hides only its end). False if
+  /// there are no such bytes.
   bool cut_to_sound(RecordFinder::Found& found, const RecordBatch& batch) const;
   void take(const RecordFinder::Found& found, RecordBatch& batch);
   void take_record(RecordFinder::Found found, RecordBatch& batch);

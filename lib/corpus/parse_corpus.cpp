@@ -5,16 +5,12 @@
 
 #include <algorithm>
 #include <functional>
-#include <memory>
 #include <utility>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/job_pipeline.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/core/size_text.hpp"
-#include "quern/corpus/chunk_builder.hpp"
-#include "quern/corpus/corpus_files.hpp"
 #include "quern/corpus/lexicon_builder.hpp"
 #include "quern/corpus/page_chooser.hpp"
 #include "quern/io/external_sort.hpp"
@@ -327,10 +323,6 @@ class CorpusParser {
   std::string first_remark_;
   std::uint64_t input_hash_ = 0;
 };
-
-}  // namespace
-
-namespace {
 
 /// Only some formats have term weights, which bypass the analyzer.
 void check_impacts(const ParseOptions& options) {
