@@ -34,13 +34,6 @@ class ScratchMemory {
     const std::size_t kind = kind_of(bytes);
     return kind == kinds.size() ? bytes : kinds[kind].bytes;
   }
-  /// The most that a thread keeps: enough for several lists and a window of a query with many terms.
-  static constexpr std::size_t max_bytes() {
-    std::size_t bytes = 0;
-    for (const Kind& kind : kinds) bytes += kind.bytes * kind.max_kept;
-    return bytes;
-  }
-
   /// Throws std::bad_alloc.
   static void* take(std::size_t bytes);
   /// `bytes` as in take(). The calling thread keeps the buffer, even if another thread took it.

@@ -2,15 +2,14 @@
 
 #include <atomic>
 #include <limits>
+#include <memory>
 #include <vector>
 
-#include "quern/core/error.hpp"
-#include "quern/gpu/rank/models/gpu_ranker.hpp"
+#include "quern/core/scratch_memory.hpp"
+#include "quern/gpu/rank/models/ranker_cache.hpp"
+#include "quern/gpu/rank/models/ranker_flight.hpp"
 
 #include "catch.hpp"
-#ifdef QUERN_HAS_CUDA
-#include "gpu/lose_gpu.hpp"
-#endif
 #include "gpu/ranker_cases.hpp"
 #include "gpu/skip_without_gpu.hpp"
 
@@ -79,42 +78,6 @@ TEST_CASE("a GPU gives the scores of many documents and large models", "[gpu][gp
     check_on_gpu(flight, one, documents, std::vector<std::size_t>{1, 500, 512, 513, 1000, 4097, 9000});
 }
 
-TEST_CASE("calls of few documents, models without room and failures go to the CPU", "[gpu][gpu_ranker][sanitize]") {
-  SKIP_WITHOUT_GPU();
-  ModelRandom random(46);
-  EnsembleShape shape;
-  const RankerCase one = tree_case(random, "trees", shape);
-  const RandomDocuments documents(random, shape.features, 100);
-  const auto expected = plain_bits(one.model, documents.columns);
-  const auto check = [&](const gpu::GpuRanker& ranker) {
-    std::vector<double> scores(100);
-    ranker.score(documents.columns, scores);
-    CHECK(score_bits(scores) == expected);
-  };
-  gpu::RankerCache cache(0, std::uint64_t{1} << 30), small(0, 1000);
-  gpu::GpuRankerOptions options;
-  options.fewest_documents = 100;
-  const gpu::GpuRanker ranker(one.model, make_ranker(one.model), cache, options);
-  check(ranker);
-  CHECK(ranker.counts().documents_on_gpu == 100);
-  options.fewest_documents = 101;
-  const gpu::GpuRanker few(one.model, make_ranker(one.model), cache, options);
-  check(few);
-  CHECK(few.counts().documents_on_cpu == 100);
-  CHECK(few.counts().without_room == 0);
-  options.fewest_documents = 1;
-  const gpu::GpuRanker large(one.model, make_ranker(one.model), small, options);
-  check(large);
-  CHECK(large.counts().without_room == 100);
-  CHECK(small.counts().refusals == 1);
-  options.working_bytes = 1024;
-  const gpu::GpuRanker narrow(one.model, make_ranker(one.model), cache, options);
-  check(narrow);
-  CHECK(narrow.counts().without_room == 100);
-  CHECK(narrow.counts().failures == 0);
-  CHECK(cache.counts().loads == 1);
-}
-
 TEST_CASE("several threads score with several models that don't fit together", "[gpu][gpu_ranker]") {
   SKIP_WITHOUT_GPU();
   ModelRandom random(47);
@@ -130,26 +93,17 @@ TEST_CASE("several threads score with several models that don't fit together", "
   std::uint64_t most = 0;
   for (const RankerCase& one : cases) most = std::max(most, gpu::DeviceRanker::bytes_needed(one.model));
   gpu::RankerCache cache(0, 2 * most);
-  std::vector<std::unique_ptr<gpu::GpuRanker>> rankers;
-  gpu::GpuRankerOptions options;
-  options.fewest_documents = 1;
-  for (const RankerCase& one : cases)
-    rankers.push_back(std::make_unique<gpu::GpuRanker>(one.model, make_ranker(one.model), cache, options));
-  std::atomic<unsigned> wrong = 0;
+  gpu::MemoryAccount on_gpu, pinned;
+  SparePool<gpu::RankerFlight> flights([&] { return std::make_unique<gpu::RankerFlight>(0, on_gpu, pinned); });
+  std::atomic<unsigned> wrong = 0, scored = 0, refused = 0;
   tbb::parallel_for(0u, 200u, [&](unsigned i) {
-    std::vector<double> scores(700);
-    rankers[i * 7 % 4]->score(documents.columns, scores);
-    wrong += score_bits(scores) != expected[i * 7 % 4];
+    const std::shared_ptr<const gpu::DeviceRanker> ranker = cache.find(cases[i * 7 % 4].model);
+    ++(ranker ? scored : refused);
+    if (ranker) wrong += flight_bits(*flights.borrow(), *ranker, documents.columns) != expected[i * 7 % 4];
   });
   CHECK(wrong == 0);
-  std::uint64_t on_gpu = 0, in_all = 0;
-  for (const auto& ranker : rankers) {
-    CHECK(ranker->counts().failures == 0);
-    on_gpu += ranker->counts().documents_on_gpu;
-    in_all += ranker->counts().documents_on_gpu + ranker->counts().documents_on_cpu;
-  }
-  CHECK(in_all == 200 * 700);
-  CHECK(on_gpu > 0);
+  CHECK(scored > 0);
+  CHECK(cache.counts().refusals == refused);
   CHECK(cache.counts().loads >= 4);
 }
 
@@ -195,29 +149,5 @@ TEST_CASE("a GPU call is expected to be worth it for fewer documents of larger m
   empty.function = LinearModel{};
   CHECK(gpu::fewest_gpu_documents(empty) == std::numeric_limits<std::size_t>::max());
 }
-
-#ifdef QUERN_HAS_CUDA
-TEST_CASE("a GPU that is lost leaves all documents to the CPU", "[.gpu_lost][gpu_ranker]") {
-  SKIP_WITHOUT_GPU();
-  ModelRandom random(50);
-  const RankerCase one = tree_case(random, "trees", {});
-  const RandomDocuments documents(random, features_of(one), 100);
-  const auto expected = plain_bits(one.model, documents.columns);
-  gpu::RankerCache cache(0, std::uint64_t{1} << 30);
-  gpu::GpuRankerOptions options;
-  options.fewest_documents = 1;
-  const gpu::GpuRanker ranker(one.model, make_ranker(one.model), cache, options);
-  std::vector<double> scores(100);
-  ranker.score(documents.columns, scores);
-  testing::lose_gpu();
-  for (unsigned i = 0; i < 3; ++i) {
-    std::fill(scores.begin(), scores.end(), -77);
-    ranker.score(documents.columns, scores);
-    CHECK(score_bits(scores) == expected);
-  }
-  CHECK(ranker.counts().failures == 1);
-  CHECK(ranker.counts().documents_on_cpu == 300);
-}
-#endif
 
 }  // namespace quern

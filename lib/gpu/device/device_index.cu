@@ -21,9 +21,6 @@ constexpr std::size_t over_read_words = 4096;
 
 Coding coding_of(const IndexReader& index) {
   const std::string_view codec = index.codec().name();
-  if (index.manifest().codec_options.old_newpfd)
-    throw InvalidArgument(index.name() + ": newpfd lists written before index version 4 can't " +
-                          "be decoded on GPUs; build the index again, or use " + option_name<"device"> + " cpu");
   if (codec == "rpfd" && index.manifest().codec_options.recursion == 1) return Coding::rpfd_once;
 #define QUERN_GPU_CODING(name) \
   if (codec == #name) return Coding::name;

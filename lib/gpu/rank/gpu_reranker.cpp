@@ -14,7 +14,7 @@
 #include "quern/core/size_text.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/device_info.hpp"
-#include "quern/gpu/rank/models/gpu_ranker.hpp"
+#include "quern/gpu/rank/models/ranker_cache.hpp"
 
 namespace quern::gpu {
 namespace {

@@ -13,7 +13,7 @@
 #include "quern/core/resources.hpp"
 #include "quern/core/scratch_memory.hpp"
 #include "quern/gpu/rank/features/document_words.hpp"
-#include "quern/gpu/rank/models/gpu_ranker.hpp"
+#include "quern/gpu/rank/models/ranker_cache.hpp"
 #include "quern/gpu/rank/rerank_flight.hpp"
 #include "quern/rank/reranker.hpp"
 #include "quern/rank/run_topics.hpp"

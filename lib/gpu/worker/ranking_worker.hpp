@@ -112,8 +112,6 @@ class RankingWorker final : public gpu::GpuWorker<gpu::RankingFlight> {
   bool may_overlap(unsigned number) const;
   /// What a batch is planned to take: arrays grow by a quarter.
   std::uint64_t bytes_for_batch() const { return flights_.front().runner.bytes_for_batches() / 5 * 4; }
-  /// Words for the decoded lists of a window.
-  std::uint64_t entry_words_for_windows() const;
   /// Of the lists of the batch that is being made.
   struct ListSums {
     std::size_t lists = 0;  ///< that are counted

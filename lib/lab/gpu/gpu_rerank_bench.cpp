@@ -9,7 +9,7 @@
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/rank/models/device_ranker.hpp"
-#include "quern/gpu/rank/models/gpu_ranker.hpp"
+#include "quern/gpu/rank/models/ranker_cache.hpp"
 #include "quern/gpu/rank/models/ranker_flight.hpp"
 #include "quern/lab/environment.hpp"
 #include "quern/lab/gpu/energy_meter.hpp"

@@ -46,9 +46,9 @@ inline constexpr std::size_t least_direct_row_bytes = 2048;
 /// Scores of so few documents are written to the host's memory by kernels: a copy would take longer.
 inline constexpr std::size_t max_direct_documents = 512;
 
-/// What a batch costs, in nanoseconds, by which GpuRanker chooses the processor (tests/bench/reranking.md): a call of
-/// the GPU, and there each feature that is copied and each tree's walk of a document; on one core the inputs, trees of
-/// 64 leaves and weights of a document. A core takes the time of `least_core_documents` for fewer, too.
+/// What a batch costs, in nanoseconds, by which the second stage chooses the processor (tests/bench/reranking.md): a
+/// call of the GPU, and there each feature that is copied and each tree's walk of a document; on one core the inputs,
+/// trees of 64 leaves and weights of a document. A core takes the time of `least_core_documents` for fewer, too.
 inline constexpr double gpu_call_ns = 30000, gpu_feature_ns = 0.3, gpu_tree_ns = 0.03, gpu_weight_ns = 0.002,
                         core_input_ns = 3.2, core_tree_ns = 2.7, core_weight_ns = 0.032;
 inline constexpr std::size_t least_core_documents = 16;

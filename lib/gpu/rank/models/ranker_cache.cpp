@@ -1,4 +1,4 @@
-#include "quern/gpu/rank/models/gpu_ranker.hpp"
+#include "quern/gpu/rank/models/ranker_cache.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -50,50 +50,6 @@ std::size_t fewest_gpu_documents(const RankerModel& model) {
   const double documents = std::ceil(gpu_call_ns / (cost.core - cost.gpu));
   return documents < 1e15 ? static_cast<std::size_t>(documents) : std::numeric_limits<std::size_t>::max();
 }
-
-GpuRanker::GpuRanker(const RankerModel& model, std::unique_ptr<const Ranker> on_cpu, RankerCache& cache,
-                     const GpuRankerOptions& options)
-    : model_(model),
-      on_cpu_(std::move(on_cpu)),
-      cache_(cache),
-      fewest_documents_(options.fewest_documents.value_or(fewest_gpu_documents(model))),
-      on_gpu_(options.working_bytes),
-      pinned_(options.pinned_bytes),
-      flights_([this] { return std::make_unique<RankerFlight>(cache_.gpu(), on_gpu_, pinned_); }) {}
-
-GpuRanker::Outcome GpuRanker::try_gpu(const FeatureColumns& features, std::span<double> scores) const {
-  try {
-    const std::shared_ptr<const DeviceRanker> ranker = cache_.find(model_);
-    if (ranker == nullptr) return Outcome::no_room;
-    flights_.borrow()->score(*ranker, features, scores);
-    return Outcome::scored;
-  } catch (const GpuOutOfMemory&) {
-    return Outcome::no_room;
-  } catch (const CudaError&) {
-    return Outcome::failed;
-  }
-}
-
-void GpuRanker::score(const FeatureColumns& features, std::span<double> scores) const {
-  if (features.documents >= fewest_documents_ && !failed_) {
-    switch (try_gpu(features, scores)) {
-      case Outcome::scored:
-        documents_on_gpu_ += features.documents;
-        return;
-      case Outcome::no_room:
-        without_room_ += features.documents;
-        break;
-      case Outcome::failed:
-        ++failures_;
-        failed_ = true;
-        break;
-    }
-  }
-  on_cpu_->score(features, scores);
-  documents_on_cpu_ += features.documents;
-}
-
-GpuRankerCounts GpuRanker::counts() const { return {documents_on_gpu_, documents_on_cpu_, without_room_, failures_}; }
 
 RankerCache::RankerCache(unsigned gpu, std::uint64_t bytes, DeviceRankerOptions options)
     : gpu_(gpu), options_(options), account_(bytes), places_(bytes) {}
