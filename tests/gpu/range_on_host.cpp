@@ -70,9 +70,10 @@ void run_kernels(HostIndex& index, HostBatch& batch, const Way& way) {
   if (score && way.windows == nullptr) score_found<coding, V, quantized>(view, of);
   // As finish_queries() does, whose shared memory is dynamic.
   static gpu::Candidate keys[gpu::many_candidates];
-  static std::uint32_t kept, buffers[gpu::finish_threads / gpu::lanes_per_warp * gpu::WarpBuffer<V>::size];
+  static std::uint32_t kept;
+  static gpu::WarpBuffers<V, gpu::finish_threads> buffers;
   run(1, gpu::finish_threads, [&] {
-    gpu::QueryFinish<coding, V, quantized> finish(view, of, keys, kept, buffers);
+    gpu::QueryFinish<coding, V, quantized> finish(view, of, keys, kept, buffers.own());
     for (std::uint32_t number = 0; number < of.num_queries; ++number) {
       finish.run(number, way.from_lists || score);
       __syncthreads();

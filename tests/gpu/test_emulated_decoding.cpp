@@ -54,14 +54,15 @@ void check_decoding(const HostIndex& index) {
   out_distances.docids = &distances.data()->x;
   out_distances.freqs = nullptr;
   gpu::with_lanes_per_block<coding>(index.view.block_size, [&]<int V, int L>() {
-    static std::uint32_t buffers[gpu::decode_buffer_words<V>];
+    static gpu::WarpBuffers<V> buffers;
     emulated::run(2, gpu::plain_threads, [&] {
+      std::uint32_t* const buffer = buffers.own();
       if (index.view.block_size == V * L) {
-        gpu::decode_own_blocks<coding, V, L, true, true>(index.view, views.data(), num_lists, out, buffers);
-        gpu::decode_own_blocks<coding, V, L, true, false>(index.view, views.data(), num_lists, out_distances, buffers);
+        gpu::decode_own_blocks<coding, V, L, true, true>(index.view, views.data(), num_lists, out, buffer);
+        gpu::decode_own_blocks<coding, V, L, true, false>(index.view, views.data(), num_lists, out_distances, buffer);
       } else {
-        gpu::decode_own_blocks<coding, V, L, false, true>(index.view, views.data(), num_lists, out, buffers);
-        gpu::decode_own_blocks<coding, V, L, false, false>(index.view, views.data(), num_lists, out_distances, buffers);
+        gpu::decode_own_blocks<coding, V, L, false, true>(index.view, views.data(), num_lists, out, buffer);
+        gpu::decode_own_blocks<coding, V, L, false, false>(index.view, views.data(), num_lists, out_distances, buffer);
       }
     });
   });

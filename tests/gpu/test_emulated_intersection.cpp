@@ -122,9 +122,8 @@ class HostIntersection {
   /// The warp's shared memory.
   template <int V>
   static std::uint32_t* own_buffer() {
-    constexpr unsigned size = gpu::WarpBuffer<V>::size;
-    static std::uint32_t buffers[gpu::plain_threads / gpu::lanes_per_warp * size];
-    return buffers + threadIdx.x / gpu::lanes_per_warp * size;
+    static gpu::WarpBuffers<V> buffers;
+    return buffers.own();
   }
   template <Coding coding, int V>
   void unpack() {

@@ -1,5 +1,6 @@
 #pragma once
 #include "quern/gpu/decode/block_place.hpp"
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/device/warp.cuh"
 
 namespace quern::gpu {
@@ -111,6 +112,15 @@ struct WarpBuffer {
       out[i + 3] += parts.w;
     }
   }
+};
+
+/// The buffers of a thread block's warps, in shared memory.
+template <int V, unsigned threads = plain_threads>
+struct WarpBuffers {
+  std::uint32_t words[threads / lanes_per_warp * WarpBuffer<V>::size];
+
+  /// The calling warp's buffer.
+  __device__ std::uint32_t* own() { return words + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size; }
 };
 
 /// Writes a warp's values by whole lines of memory: stores of half a line take more than twice as long.

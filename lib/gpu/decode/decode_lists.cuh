@@ -82,17 +82,13 @@ inline constexpr unsigned decode_blocks = coding == Coding::newpfd      ? 5
                                           : coding == Coding::rpfd_once ? 4
                                                                         : 1;
 
-/// Words of shared memory for the buffers of a thread block's warps.
-template <int V>
-inline constexpr unsigned decode_buffer_words = plain_threads / lanes_per_warp* WarpBuffer<V>::size;
-
 /// Decodes the warp's share of all blocks, a run of neighbours.
 template <Coding coding, int V, int L, bool contiguous, bool sums>
 __device__ inline void decode_own_blocks(const IndexView& index, const ListView* lists, std::uint32_t num_lists,
-                                         const DecodeOutput& out, std::uint32_t* buffers) {
+                                         const DecodeOutput& out, std::uint32_t* buffer) {
   constexpr unsigned warps = plain_threads / lanes_per_warp;
   const unsigned warp = uniform(threadIdx.x / lanes_per_warp);
-  ListDecode<coding, V, L, contiguous, sums> list_decode(index, out, buffers + warp * WarpBuffer<V>::size);
+  ListDecode<coding, V, L, contiguous, sums> list_decode(index, out, buffer);
   const std::uint64_t all = std::uint64_t{gridDim.x} * warps, own = std::uint64_t{blockIdx.x} * warps + warp;
   const std::uint64_t blocks = out.end_block - out.begin_block;
   std::uint64_t begin = out.begin_block + blocks * own / all;
@@ -110,8 +106,8 @@ template <Coding coding, int V, int L, bool contiguous, bool sums>
 __global__ void __launch_bounds__(plain_threads, decode_blocks<coding>)
     decode_lists(const __grid_constant__ IndexView index, const ListView* lists, std::uint32_t num_lists,
                  const __grid_constant__ DecodeOutput out) {
-  __shared__ std::uint32_t buffers[decode_buffer_words<V>];
-  decode_own_blocks<coding, V, L, contiguous, sums>(index, lists, num_lists, out, buffers);
+  __shared__ WarpBuffers<V> buffers;
+  decode_own_blocks<coding, V, L, contiguous, sums>(index, lists, num_lists, out, buffers.own());
 }
 
 }  // namespace quern::gpu

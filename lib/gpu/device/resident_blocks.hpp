@@ -60,4 +60,12 @@ unsigned resident_blocks(Kernel kernel, unsigned threads, std::size_t shared_byt
   return all > left_free ? all - left_free : 1;
 }
 
+/// Launches a kernel without dynamic shared memory in resident_blocks() thread blocks.
+template <class... Parameters, class... Arguments>
+void launch_resident(void (*kernel)(Parameters...), unsigned threads, unsigned left_free, cudaStream_t stream,
+                     const Arguments&... arguments) {
+  kernel<<<resident_blocks(kernel, threads, 0, left_free), threads, 0, stream>>>(arguments...);
+  CUDA_CHECK(cudaGetLastError());
+}
+
 }  // namespace quern::gpu

@@ -1,16 +1,19 @@
 #pragma once
 #include <cstdint>
+#include <type_traits>
 
 /// Searches by one thread, for host and device, so that host tests run what kernels run. They stay within the given
 /// bounds even if the numbers are not sorted.
 namespace quern::gpu {
 
-/// The first of [begin, end) that is not below `docid`; `end` if there is none, `begin` if the range is empty.
-constexpr std::uint32_t lower_bound(const std::uint32_t* docids, std::uint32_t begin, std::uint32_t end,
-                                    std::uint32_t docid) {
+/// The index of the first of the rising `values` in [begin, end) that is not below `value`; `end` if there is none,
+/// `begin` if the range is empty.
+template <class T>
+constexpr std::uint32_t lower_bound(const T* values, std::uint32_t begin, std::uint32_t end,
+                                    std::type_identity_t<T> value) {
   while (begin < end) {
     const std::uint32_t middle = begin + (end - begin) / 2;
-    if (docids[middle] < docid)
+    if (values[middle] < value)
       begin = middle + 1;
     else
       end = middle;

@@ -11,27 +11,21 @@ namespace quern::gpu {
 template <Coding coding>
 void IntersectLaunches<coding>::unpack(const IndexView& index, const IntersectView& batch, cudaStream_t stream) {
   with_values_per_lane(index.block_size, [&]<int V>() {
-    constexpr auto kernel = unpack_lists<coding, V>;
-    kernel<<<resident_blocks(kernel, plain_threads, 0, index.left_free), plain_threads, 0, stream>>>(index, batch);
-    CUDA_CHECK(cudaGetLastError());
+    launch_resident(unpack_lists<coding, V>, plain_threads, index.left_free, stream, index, batch);
   });
 }
 
 template <Coding coding>
 void IntersectLaunches<coding>::skip(const IndexView& index, const IntersectView& batch, cudaStream_t stream) {
   with_values_per_lane(index.block_size, [&]<int V>() {
-    constexpr auto kernel = run_skipping<coding, V>;
-    kernel<<<resident_blocks(kernel, plain_threads, 0, index.left_free), plain_threads, 0, stream>>>(index, batch);
-    CUDA_CHECK(cudaGetLastError());
+    launch_resident(run_skipping<coding, V>, plain_threads, index.left_free, stream, index, batch);
   });
 }
 
 template <Coding coding>
 void IntersectLaunches<coding>::merge_find(const IndexView& index, const IntersectView& batch, cudaStream_t stream) {
   with_values_per_lane(index.block_size, [&]<int V>() {
-    constexpr auto kernel = run_merge_find<coding, V>;
-    kernel<<<resident_blocks(kernel, plain_threads, 0, index.left_free), plain_threads, 0, stream>>>(index, batch);
-    CUDA_CHECK(cudaGetLastError());
+    launch_resident(run_merge_find<coding, V>, plain_threads, index.left_free, stream, index, batch);
   });
 }
 

@@ -20,7 +20,7 @@ struct MergeFindShared {
   std::uint32_t docids[merge_find_tile];
   std::uint32_t rows[merge_find_tile];   ///< per document: the block that may contain it
   std::uint32_t heads[merge_find_tile];  ///< per such block: its first document
-  std::uint32_t warp_buffers[warps * WarpBuffer<V>::size];
+  WarpBuffers<V> warp_buffers;
   typename ThreadBlockScan<plain_threads>::TempStorage scan;
   std::uint32_t part;
 };
@@ -33,7 +33,7 @@ class MergeFindBlock {
         batch_(batch),
         shared_(shared),
         scan_(shared.scan),
-        warp_buffer_{shared.warp_buffers + warp() * WarpBuffer<V>::size},
+        warp_buffer_{shared.warp_buffers.own()},
         decoder_(index, warp_buffer_) {}
 
   __device__ void run() {
@@ -236,8 +236,8 @@ class SkippingWarp {
 template <Coding coding, int V>
 __global__ void __launch_bounds__(plain_threads)
     run_skipping(const __grid_constant__ IndexView index, const __grid_constant__ IntersectView batch) {
-  __shared__ std::uint32_t buffers[plain_threads / lanes_per_warp * WarpBuffer<V>::size];
-  SkippingWarp<coding, V>(index, batch, buffers + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size).run();
+  __shared__ WarpBuffers<V> buffers;
+  SkippingWarp<coding, V>(index, batch, buffers.own()).run();
 }
 
 // Unpacking of posting lists, whole or a window's blocks of them.
@@ -306,8 +306,8 @@ class UnpackingWarp {
 template <Coding coding, int V>
 __global__ void __launch_bounds__(plain_threads)
     unpack_lists(const __grid_constant__ IndexView index, const __grid_constant__ IntersectView batch) {
-  __shared__ std::uint32_t buffers[plain_threads / lanes_per_warp * WarpBuffer<V>::size];
-  UnpackingWarp<coding, V>(index, batch, buffers + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size).run();
+  __shared__ WarpBuffers<V> buffers;
+  UnpackingWarp<coding, V>(index, batch, buffers.own()).run();
 }
 
 }  // namespace quern::gpu

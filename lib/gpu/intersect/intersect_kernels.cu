@@ -129,18 +129,15 @@ __global__ void __launch_bounds__(plain_threads) run_hash_segments(const __grid_
 }  // namespace
 
 void clear_places(const IntersectView& batch, cudaStream_t stream) {
-  run_clearing<<<resident_blocks(run_clearing, plain_threads, 0), plain_threads, 0, stream>>>(batch);
-  CUDA_CHECK(cudaGetLastError());
+  launch_resident(run_clearing, plain_threads, 0, stream, batch);
 }
 
 void write_directories(const IntersectView& batch, cudaStream_t stream) {
-  run_directories<<<resident_blocks(run_directories, plain_threads, 0), plain_threads, 0, stream>>>(batch);
-  CUDA_CHECK(cudaGetLastError());
+  launch_resident(run_directories, plain_threads, 0, stream, batch);
 }
 
 void probe(const IntersectView& batch, cudaStream_t stream) {
-  run_probing<<<resident_blocks(run_probing, plain_threads, 0), plain_threads, 0, stream>>>(batch);
-  CUDA_CHECK(cudaGetLastError());
+  launch_resident(run_probing, plain_threads, 0, stream, batch);
 }
 
 void intersect_batched(const IntersectView& batch, cudaStream_t stream) {
@@ -164,7 +161,7 @@ void pack(const IntersectView& batch, bool by_query, cudaStream_t stream) {
   if (by_query)
     pack_queries<<<batch.num_queries, plain_threads, 0, stream>>>(batch);
   else
-    pack_parts<<<resident_blocks(pack_parts, plain_threads, 0), plain_threads, 0, stream>>>(batch);
+    launch_resident(pack_parts, plain_threads, 0, stream, batch);
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -94,15 +94,23 @@ class ProbingWarp {
 
 // Intersections of unpacked lists as in two papers, with a thread block per query.
 
-/// Appends the docIDs of the threads with `keep` to `results`, in the order of threads, after the `found` docIDs that
-/// are there, and counts them in `found`. By a whole thread block.
-template <unsigned threads>
-__device__ inline void append(const ThreadBlockScan<threads>& scan, bool keep, std::uint32_t docid,
-                              std::uint32_t* results, std::uint32_t& found) {
-  std::uint32_t kept = 0;
-  const std::uint32_t place = scan.exclusive_sum(keep ? 1 : 0, kept);
-  if (keep) results[found + place] = docid;
-  found += kept;
+/// Writes the documents of `from` for which has(docid) is true to `results`, in their order, a segment of one document
+/// per thread at a time. `results` may be `from` itself. Returns how many there are. By a whole thread block.
+template <unsigned threads, class Has>
+__device__ inline std::uint32_t keep_documents(const ThreadBlockScan<threads>& scan, const std::uint32_t* from,
+                                               std::uint32_t count, Has&& has, std::uint32_t* results) {
+  std::uint32_t found = 0;
+  for (std::uint32_t first = 0; first < count; first += threads) {
+    const std::uint32_t i = first + threadIdx.x;
+    const std::uint32_t docid = i < count ? from[i] : 0;
+    const bool is_kept = i < count && has(docid);
+    std::uint32_t kept = 0;
+    const std::uint32_t place = scan.exclusive_sum(is_kept ? 1 : 0, kept);
+    if (is_kept) results[found + place] = docid;
+    found += kept;
+  }
+  __syncthreads();
+  return found;
 }
 
 /// Wu et al. (A Batched GPU Algorithm for Set Intersection, ISPAN 2009, section III): the shortest list is intersected
@@ -120,14 +128,14 @@ class BatchedBlock {
     const std::uint32_t* from = shortest.words;
     std::uint32_t count = shortest.df;
     if (batch_.is_window()) {
-      count = keep(
-          from, count, [&](std::uint32_t docid) { return batch_.has(docid); }, results);
+      count = keep_documents(
+          scan_, from, count, [&](std::uint32_t docid) { return batch_.has(docid); }, results);
       from = results;
     }
     for (std::uint32_t t = 1; t < query.terms && count > 0; ++t, from = results) {
       const UnpackedList list(batch_, list_of(batch_, query, t));
-      count = keep(
-          from, count, [&](std::uint32_t docid) { return list.has(docid); }, results);
+      count = keep_documents(
+          scan_, from, count, [&](std::uint32_t docid) { return list.has(docid); }, results);
     }
     if (query.terms == 1)
       for (std::uint32_t i = threadIdx.x; i < count && from != results; i += blockDim.x) results[i] = from[i];
@@ -135,22 +143,6 @@ class BatchedBlock {
   }
 
  private:
-  /// Writes the documents of `from` for which has(docid) is true to `results`, which may be `from` itself: a segment is
-  /// read before it is overwritten. Returns how many there are.
-  template <class Has>
-  __device__ std::uint32_t keep(const std::uint32_t* from, std::uint32_t count, Has&& has,
-                                std::uint32_t* results) const {
-    std::uint32_t found = 0;
-    for (std::uint32_t first = 0; first < count; first += batched_threads) {
-      const std::uint32_t i = first + threadIdx.x;
-      const std::uint32_t docid = i < count ? from[i] : 0;
-      const bool in_list = i < count && has(docid);
-      append(scan_, in_list, docid, results, found);
-    }
-    __syncthreads();
-    return found;
-  }
-
   const IntersectView& batch_;
   Scan scan_;
 };
@@ -165,17 +157,15 @@ class HashSegmentsBlock {
 
   __device__ void run(std::uint32_t number) const {
     const IntersectQuery& query = batch_.queries[number];
-    std::uint32_t* results = batch_.results + query.first_word;
     const UnpackedList shortest(batch_, list_of(batch_, query, 0));
-    std::uint32_t found = 0;
-    for (std::uint32_t first = 0; first < shortest.df; first += plain_threads) {
-      const std::uint32_t i = first + threadIdx.x;
-      const std::uint32_t docid = i < shortest.df ? shortest.words[i] : 0;
-      bool in_all = i < shortest.df && batch_.has(docid);
-      for (std::uint32_t t = 1; in_all && t < query.terms; ++t)
-        in_all = UnpackedList(batch_, list_of(batch_, query, t)).has(docid);
-      append(scan_, in_all, docid, results, found);
-    }
+    const auto in_all = [&](std::uint32_t docid) {
+      bool found = batch_.has(docid);
+      for (std::uint32_t t = 1; found && t < query.terms; ++t)
+        found = UnpackedList(batch_, list_of(batch_, query, t)).has(docid);
+      return found;
+    };
+    const std::uint32_t found =
+        keep_documents(scan_, shortest.words, shortest.df, in_all, batch_.results + query.first_word);
     if (threadIdx.x == 0) batch_.counts[query.first_part] = found;
   }
 

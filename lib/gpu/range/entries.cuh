@@ -171,8 +171,8 @@ __device__ inline void clear_starts(const RangeView& batch) {
 template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     write_entries(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch) {
-  __shared__ std::uint32_t buffers[plain_threads / lanes_per_warp * WarpBuffer<V>::size];
-  EntryWriter<coding, V, quantized> writer(index, batch, buffers + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size);
+  __shared__ WarpBuffers<V> buffers;
+  EntryWriter<coding, V, quantized> writer(index, batch, buffers.own());
   for_own_blocks(
       batch.blocks, batch.num_lists, [&](std::uint32_t list) { return batch.entries_of[list].first_block; },
       [&](std::uint32_t list, std::uint32_t block) { writer.write(list, block); });

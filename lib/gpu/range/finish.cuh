@@ -184,9 +184,8 @@ class CandidateScores {
 template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(scoring_threads)
     score_candidates(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch) {
-  __shared__ std::uint32_t buffers[scoring_warps * WarpBuffer<V>::size];
-  CandidateScores<coding, V, quantized>(index, batch, buffers + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size)
-      .run();
+  __shared__ WarpBuffers<V, scoring_threads> buffers;
+  CandidateScores<coding, V, quantized>(index, batch, buffers.own()).run();
 }
 
 /// The results of one query, by a thread block.
@@ -194,8 +193,8 @@ template <Coding coding, int V, bool quantized>
 class QueryFinish {
  public:
   __device__ QueryFinish(const IndexView& index, const RangeView& batch, Candidate* keys, std::uint32_t& kept,
-                         std::uint32_t* warp_buffers)
-      : batch_(batch), keys_(keys), kept_(kept), scores_(index, batch, warp_buffers + warp() * WarpBuffer<V>::size) {}
+                         std::uint32_t* buffer)
+      : batch_(batch), keys_(keys), kept_(kept), scores_(index, batch, buffer) {}
 
   /// Writes the results of query `number`. With `scored`, its candidates are rank keys already.
   __device__ void run(std::uint32_t number, bool scored) {
@@ -290,8 +289,8 @@ __global__ void __launch_bounds__(finish_threads)
     finish_queries(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch, bool scored) {
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ std::uint32_t kept;
-  __shared__ std::uint32_t warp_buffers[finish_threads / lanes_per_warp * WarpBuffer<V>::size];
-  QueryFinish<coding, V, quantized> finish(index, batch, reinterpret_cast<Candidate*>(shared), kept, warp_buffers);
+  __shared__ WarpBuffers<V, finish_threads> buffers;
+  QueryFinish<coding, V, quantized> finish(index, batch, reinterpret_cast<Candidate*>(shared), kept, buffers.own());
   for (std::uint32_t number = blockIdx.x; number < batch.num_queries; number += gridDim.x) {
     finish.run(number, scored);
     __syncthreads();

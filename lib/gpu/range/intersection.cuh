@@ -129,9 +129,8 @@ class IntersectionWarp {
 template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     run_intersection(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch) {
-  __shared__ std::uint32_t buffers[plain_threads / lanes_per_warp * WarpBuffer<V>::size];
-  IntersectionWarp<coding, V, quantized>(index, batch, buffers + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size)
-      .run();
+  __shared__ WarpBuffers<V> buffers;
+  IntersectionWarp<coding, V, quantized>(index, batch, buffers.own()).run();
 }
 
 // Intersection from entries: a warp takes an item of a query, documents of its shortest list, and looks them up in the

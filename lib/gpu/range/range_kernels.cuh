@@ -16,9 +16,7 @@ template <Coding coding>
 void RangeKernels<coding>::write_entries(const IndexView& index, const RangeView& batch, bool quantized,
                                          cudaStream_t stream) {
   with_variant(index, quantized, [&]<int V, bool is_quantized>() {
-    constexpr auto kernel = gpu::write_entries<coding, V, is_quantized>;
-    kernel<<<resident_blocks(kernel, plain_threads, 0, index.left_free), plain_threads, 0, stream>>>(index, batch);
-    CUDA_CHECK(cudaGetLastError());
+    launch_resident(gpu::write_entries<coding, V, is_quantized>, plain_threads, index.left_free, stream, index, batch);
   });
 }
 
@@ -37,9 +35,7 @@ void RangeKernels<coding>::intersect(const IndexView& index, const RangeView& ba
 template <Coding coding>
 void RangeKernels<coding>::score(const IndexView& index, const RangeView& batch, bool quantized, cudaStream_t stream) {
   with_variant(index, quantized, [&]<int V, bool is_quantized>() {
-    constexpr auto kernel = score_candidates<coding, V, is_quantized>;
-    kernel<<<resident_blocks(kernel, scoring_threads, 0, index.left_free), scoring_threads, 0, stream>>>(index, batch);
-    CUDA_CHECK(cudaGetLastError());
+    launch_resident(score_candidates<coding, V, is_quantized>, scoring_threads, index.left_free, stream, index, batch);
   });
 }
 

@@ -45,6 +45,20 @@ struct BatchView {
   __device__ RankKey limit_of(std::uint32_t query) const { return limits == nullptr ? no_key : limits[query]; }
 };
 
+/// Calls answer(number) for queries of the batch until all have been taken. By a whole thread block; `number` is in its
+/// shared memory.
+template <class Answer>
+__device__ inline void for_each_query(const BatchView& batch, std::uint32_t& number, Answer&& answer) {
+  for (;;) {
+    if (threadIdx.x == 0) number = atomicAdd(batch.next_work, 1u);
+    __syncthreads();
+    const std::uint32_t own = number;
+    if (own >= batch.num_queries) return;
+    answer(own);
+    __syncthreads();
+  }
+}
+
 /// In BatchView::num_results: the query must run again. Its first result then holds the threshold that it reached, in
 /// units, in the upper half.
 inline constexpr std::uint32_t run_again = 0xffffffffu;

@@ -56,19 +56,6 @@ struct MergedWindow {
   bool is_first = false;              ///< there are no results before
 };
 
-/// How many of `count` rising keys are below `key`.
-__device__ inline std::uint32_t keys_below(const RankKey* keys, std::uint32_t count, RankKey key) {
-  std::uint32_t begin = 0;
-  while (begin < count) {
-    const std::uint32_t middle = begin + (count - begin) / 2;
-    if (keys[middle] < key)
-      begin = middle + 1;
-    else
-      count = middle;
-  }
-  return begin;
-}
-
 /// Merges a window's results of a query with those so far, in their place. Keys differ, as windows have no document in
 /// common, so that each key's rank is its place in its own array plus the number of smaller keys in the other. By a
 /// thread block. `keys`: space for twice k keys in shared memory.
@@ -83,7 +70,7 @@ __device__ inline void merge_window(const BatchView& so_far, const MergedWindow&
   for (std::uint32_t i = threadIdx.x; i < before + more; i += blockDim.x) {
     const RankKey key = keys[i];
     const std::uint32_t rank =
-        i < before ? i + keys_below(keys + before, more, key) : i - before + keys_below(keys, before, key);
+        i < before ? i + lower_bound(keys + before, 0, more, key) : i - before + lower_bound(keys, 0, before, key);
     if (rank >= all) continue;
     so_far.results[first + rank] = key;
     // Later documents lose ties, so that the worst result's key is their limit.

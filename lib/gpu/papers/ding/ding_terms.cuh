@@ -85,8 +85,8 @@ template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     add_term(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch,
              const __grid_constant__ Wave wave, std::uint32_t t) {
-  __shared__ std::uint32_t buffers[plain_threads / lanes_per_warp * WarpBuffer<V>::size];
-  TermAdder<coding, V, quantized> adder(index, batch, buffers + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size);
+  __shared__ WarpBuffers<V> buffers;
+  TermAdder<coding, V, quantized> adder(index, batch, buffers.own());
   for_own_tasks(own_tasks(batch, wave, t), [&](std::uint32_t i, std::uint32_t task) {
     const BatchQuery& query = batch.queries[wave.first_query + i];
     adder.add(batch.terms[query.first_term + t], task, wave.leaves + wave.queries[i].first_leaf);
@@ -97,9 +97,8 @@ template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     take_shortest(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch,
                   const __grid_constant__ Wave wave) {
-  __shared__ std::uint32_t buffers[plain_threads / lanes_per_warp * WarpBuffer<V>::size];
-  ScoredDocuments<coding, V, quantized> scored(index, batch,
-                                               buffers + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size);
+  __shared__ WarpBuffers<V> buffers;
+  ScoredDocuments<coding, V, quantized> scored(index, batch, buffers.own());
   for_own_tasks(own_tasks(batch, wave, 0), [&](std::uint32_t i, std::uint32_t task) {
     const BatchTerm& term = batch.terms[batch.queries[wave.first_query + i].first_term];
     const ListView& list = batch.lists[term.list];
@@ -123,9 +122,8 @@ template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     intersect_term(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch,
                    const __grid_constant__ Wave wave, std::uint32_t t) {
-  __shared__ std::uint32_t buffers[plain_threads / lanes_per_warp * WarpBuffer<V>::size];
-  ScoredDocuments<coding, V, quantized> scored(index, batch,
-                                               buffers + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size);
+  __shared__ WarpBuffers<V> buffers;
+  ScoredDocuments<coding, V, quantized> scored(index, batch, buffers.own());
   std::uint32_t leaves = 0;
   if (lane_id() < wave.num_queries && list_of_term(batch, wave.first_query + lane_id(), t) != nullptr)
     leaves = wave.queries[lane_id()].leaves;

@@ -228,18 +228,13 @@ class PartitionBlock {
 
   /// Answers one query after another.
   __device__ void run() {
-    for (;;) {
-      if (threadIdx.x == 0) shared_.number = atomicAdd(batch_.next_work, 1u);
-      __syncthreads();
-      const std::uint32_t number = shared_.number;
-      if (number >= batch_.num_queries) return;
+    for_each_query(batch_, shared_.number, [&](std::uint32_t number) {
       search(number);
       __syncthreads();
       const std::uint32_t found =
           merge_tops(top_, batch_.k, batch_.results + std::uint64_t{number} * batch_.k, shared_.bests);
       if (threadIdx.x == 0) batch_.num_results[number] = found;
-      __syncthreads();
-    }
+    });
   }
 
  private:

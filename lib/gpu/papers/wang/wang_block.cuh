@@ -10,7 +10,7 @@ namespace quern::gpu {
 /// The shared memory of a thread block, besides the best documents.
 template <int V, unsigned threads>
 struct WangShared {
-  std::uint32_t buffers[threads / lanes_per_warp * WarpBuffer<V>::size];
+  WarpBuffers<V, threads> buffers;
   RankKey found[threads];         ///< the round's documents that are better than the worst of the best
   std::uint32_t docids[threads];  ///< of the round's documents that are in all lists so far, rising, and their scores
   float scores[threads];
@@ -32,20 +32,15 @@ class WangBlock {
         shared_(shared),
         best_(best),
         best_size_(sorted_space(batch.k)),
-        scored_(index, batch, shared.buffers + warp() * WarpBuffer<V>::size) {}
+        scored_(index, batch, shared.buffers.own()) {}
 
   /// Answers one query after another.
   __device__ void run() {
-    for (;;) {
-      if (threadIdx.x == 0) shared_.number = atomicAdd(batch_.next_work, 1u);
-      __syncthreads();
-      const std::uint32_t number = shared_.number;
-      if (number >= batch_.num_queries) return;
+    for_each_query(batch_, shared_.number, [&](std::uint32_t number) {
       begin(number);
       if (limit_ != 0) search(batch_.queries[number]);
       write_results(number);
-      __syncthreads();
-    }
+    });
   }
 
  private:

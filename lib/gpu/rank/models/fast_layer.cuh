@@ -17,17 +17,9 @@ struct FastLayer {
     const WidePlace place(layer);
     Sums sums[2];
     for (Sums& each : sums) nvcuda::wmma::fill_fragment(each, 0.0f);
-    WideStep step;
-    step.load(layer, 0, place.document, place.output);
-    step.store(memory[0]);
-    __syncthreads();
-    for (std::uint32_t first = 0, turn = 0; first < layer.size.inputs; first += wide_inputs, turn ^= 1) {
-      const std::uint32_t next = first + wide_inputs;
-      if (next < layer.size.inputs) step.load(layer, next, place.document, place.output);
-      add_products(memory[turn], sums);  // behind the last input are zeros
-      if (next < layer.size.inputs) step.store(memory[turn ^ 1]);
-      __syncthreads();
-    }
+    for_each_step(layer, place, memory, [&](const WideStep::Memory& from, std::uint32_t) {
+      add_products(from, sums);  // zeros follow the last input
+    });
     auto* all = reinterpret_cast<float*>(memory[0].inputs);
     static_assert(sizeof(WideStep::Memory) >= sizeof(float) * wide_outputs * tile_documents);
     for (unsigned j = 0; j < 2; ++j)

@@ -79,6 +79,24 @@ struct WidePlace {
   }
 };
 
+/// Calls add(step's inputs and weights, number of inputs) for all inputs of a wide layer. By a whole thread block;
+/// `memory` is in shared memory.
+template <class Add>
+__device__ inline void for_each_step(const LayerView& layer, const WidePlace& place, WideStep::Memory (&memory)[2],
+                                     const Add& add) {
+  WideStep step;
+  step.load(layer, 0, place.document, place.output);
+  step.store(memory[0]);
+  __syncthreads();
+  for (std::uint32_t first = 0, turn = 0; first < layer.size.inputs; first += wide_inputs, turn ^= 1) {
+    const std::uint32_t next = first + wide_inputs;
+    if (next < layer.size.inputs) step.load(layer, next, place.document, place.output);
+    add(memory[turn], min(layer.size.inputs - first, wide_inputs));
+    if (next < layer.size.inputs) step.store(memory[turn ^ 1]);
+    __syncthreads();
+  }
+}
+
 /// A layer for many documents: a thread has four neurons of four documents.
 struct WideLayer {
   static constexpr unsigned threads = layer_threads;
@@ -96,20 +114,12 @@ struct WideLayer {
 #pragma unroll
       for (unsigned d = 0; d < 4; ++d) sums[j][d] = bias;
     }
-    WideStep step;
-    step.load(layer, 0, place.document, place.output);
-    step.store(memory[0]);
-    __syncthreads();
-    for (std::uint32_t first = 0, turn = 0; first < layer.size.inputs; first += wide_inputs, turn ^= 1) {
-      const std::uint32_t next = first + wide_inputs;
-      if (next < layer.size.inputs) step.load(layer, next, place.document, place.output);
-      if (next <= layer.size.inputs)
-        add_inputs(memory[turn], wide_inputs, sums);
+    for_each_step(layer, place, memory, [&](const WideStep::Memory& from, std::uint32_t inputs) {
+      if (inputs == wide_inputs)
+        add_inputs(from, wide_inputs, sums);
       else
-        add_inputs(memory[turn], layer.size.inputs - first, sums);
-      if (next < layer.size.inputs) step.store(memory[turn ^ 1]);
-      __syncthreads();
-    }
+        add_inputs(from, inputs, sums);
+    });
 #pragma unroll
     for (unsigned j = 0; j < 4; ++j)
 #pragma unroll
