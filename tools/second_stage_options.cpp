@@ -101,7 +101,7 @@ std::unique_ptr<gpu::GpuReranker> make_gpu_reranker(const Reranker& on_cpu, Quer
   gpu::GpuRerankOptions options;
   options.gpu = gpu;
   options.memory_bytes = memory.on_gpu;
-  options.memory_parts = memory.parts;
+  options.memory_divisor = memory.parts;
   options.pinned_bytes = memory.pinned;
   options.threads = memory.threads;
   if (!arguments.ranker_memory.empty()) options.ranker_bytes = parse_size(arguments.ranker_memory);

@@ -127,7 +127,7 @@ class HostIndex {
     return cache;
   }
   /// Fills a part of the arena with nonsense, and then its beginning with a window's words.
-  void fill_arena(std::uint64_t first, std::uint64_t words, std::span<const gpu::WordPart> parts) {
+  void fill_arena(std::uint64_t first, std::uint64_t words, std::span<const gpu::WordCopy> parts) {
     const auto begin = arena_.begin() + static_cast<std::ptrdiff_t>(first);
     std::fill(begin, begin + static_cast<std::ptrdiff_t>(words), 0xabcdef01);
     const std::uint64_t all = parts.empty() ? 0 : parts.back().to + parts.back().from.size();

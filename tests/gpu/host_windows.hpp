@@ -39,11 +39,11 @@ class HostWindows {
     const std::uint64_t first = room_.first + window % 2 * (room_.words / 2);
     windows_->view(window, first, first_entry, lists);
     REQUIRE(lists.words <= room_.words / 2);
-    index.fill_arena(first, room_.words / 2, lists.parts);
+    index.fill_arena(first, room_.words / 2, lists.copies);
   }
 
  private:
-  gpu::ArenaPart room_;
+  gpu::ArenaRoom room_;
   std::optional<gpu::DocumentWindows> windows_;
 };
 

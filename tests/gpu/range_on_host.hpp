@@ -45,11 +45,11 @@ inline HostEntries entries_for(const gpu::QueryBatch& batch) {
 class HostBatch {
  public:
   HostBatch(const HostIndex& index, const gpu::QueryBatch& batch, std::size_t k, bool with_max)
-      : shared_(batch, k), chunks_(gpu::cut_chunks(batch, 5)) {
+      : shared_(batch, k), query_sets_(gpu::cut_query_sets(batch, 5)) {
     const std::size_t queries = batch.queries.size();
     static_cast<gpu::BatchView&>(view) = shared_.view;
-    view.chunks = chunks_.data();
-    view.num_chunks = static_cast<std::uint32_t>(chunks_.size());
+    view.query_sets = query_sets_.data();
+    view.num_query_sets = static_cast<std::uint32_t>(query_sets_.size());
     view.tasks = batch.tasks;
     view.block_size = index.view.block_size;
     view.num_documents = index.view.num_documents;
@@ -140,7 +140,7 @@ class HostBatch {
   }
 
   HostBatchView shared_;
-  std::vector<gpu::BatchChunk> chunks_;
+  std::vector<gpu::QuerySet> query_sets_;
   std::vector<std::uint32_t> steps_, max_docid_, num_candidates_, num_scored_;
   std::vector<std::uint32_t> passing_;
   std::vector<std::uint8_t> range_passes_;

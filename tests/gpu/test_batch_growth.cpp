@@ -144,13 +144,13 @@ TEST_CASE("others' memory is freed only if there is too little, and once", "[gpu
   unsigned attempts = 0, freed = 0, needed = 1;
   const auto take = [&] { return ++attempts >= needed; };
   const auto free_others = [&] { ++freed; };
-  gpu::take_or_free(take, free_others, "no memory is left");
+  gpu::acquire_or_evict(take, free_others, "no memory is left");
   CHECK(freed == 0);
   attempts = 0, needed = 2;
-  gpu::take_or_free(take, free_others, "no memory is left");
+  gpu::acquire_or_evict(take, free_others, "no memory is left");
   CHECK(freed == 1);
   attempts = 0, needed = 3;
-  CHECK_THROWS_AS(gpu::take_or_free(take, free_others, "no memory is left"), GpuOutOfMemory);
+  CHECK_THROWS_AS(gpu::acquire_or_evict(take, free_others, "no memory is left"), GpuOutOfMemory);
   CHECK(attempts == 2);
   CHECK(freed == 2);
 }

@@ -93,7 +93,7 @@ TEST_CASE("threads that search at the same time get the CPU's results", "[gpu][g
   }
 }
 
-TEST_CASE("many queries are answered in portions, at the same time as others", "[gpu][gpu_concurrent][query]") {
+TEST_CASE("many queries are answered in steps, at the same time as others", "[gpu][gpu_concurrent][query]") {
   SKIP_WITHOUT_GPU();
   IndexedCorpus corpus(89, {3000, 150, 9, false});
   const IndexReader index = corpus.index({});

@@ -50,7 +50,7 @@ gpu::ListCache cache_with_fronts(const BatchOfAll& of, bool impacts, RandomBits&
 std::uint32_t word_at(const gpu::WindowLists& lists, std::uint64_t first, std::uint64_t place) {
   const std::uint64_t at = place - first;
   REQUIRE(at < lists.words);
-  for (const gpu::WordPart& part : lists.parts)
+  for (const gpu::WordCopy& part : lists.copies)
     if (part.to <= at && at < part.to + part.from.size()) return part.from[at - part.to];
   FAIL("no part has word " << at);
   return 0;
@@ -211,7 +211,7 @@ TEST_CASE("windows of lists with damaged rows stay within the lists, and leave n
     for (std::size_t i = 0; i < windows.size(); ++i) {
       windows.view(i, 0, 0, lists);
       check_numbers(lists, index.block_size(), 0);
-      for (const gpu::WordPart& part : lists.parts) REQUIRE(part.to + part.from.size() <= lists.words);
+      for (const gpu::WordCopy& part : lists.copies) REQUIRE(part.to + part.from.size() <= lists.words);
       for (const auto& [number, list] : of.batch.coded) {
         const gpu::ListView& view = lists.lists[number];
         REQUIRE(view.begin_block <= next_block[number]);
@@ -227,7 +227,7 @@ TEST_CASE("windows of lists with damaged rows stay within the lists, and leave n
 TEST_CASE("runs have whole words, end with a line of the link, and follow each other", "[gpu_store]") {
   for (std::uintptr_t from = 0; from < 512; ++from) {
     for (const std::size_t bytes : {0u, 4u, 16000u, 16384u, 16388u, 32768u, 100000u}) {
-      const gpu::WordRuns runs(from, bytes);
+      const gpu::MoveItems runs(from, bytes);
       std::size_t next = 0;
       for (std::size_t i = 0; i < runs.size(); ++i) {
         CHECK(runs[i].first == next);
@@ -245,7 +245,7 @@ TEST_CASE("gathered words are those of the parts, from any word on", "[gpu_store
   std::vector<std::uint32_t> all(200000);
   for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i * 2654435761u;
   RandomBits random(97);
-  std::vector<gpu::WordPart> parts;
+  std::vector<gpu::WordCopy> parts;
   for (std::uint64_t at = 0; at < all.size();) {
     const std::uint64_t count =
         std::min<std::uint64_t>(1 + random.below(random.below(2) == 0 ? 5 : 60000), all.size() - at);

@@ -18,9 +18,9 @@ using gpu::Coding;
 
 constexpr unsigned thread_blocks = 2;
 
-/// The memory of a round.
+/// The memory of a pass.
 struct HostLeaves {
-  HostLeaves(const gpu::RoundPlan& plan, bool intersect)
+  HostLeaves(const gpu::PassPlan& plan, bool intersect)
       : leaves(plan.leaves, 7), nodes(plan.nodes, 8), tops(plan.tops, 9), docids(intersect ? plan.leaves : 0, 10) {}
 
   std::vector<std::int32_t> leaves, nodes, tops;
@@ -28,54 +28,54 @@ struct HostLeaves {
 };
 
 template <Coding coding, int V, bool quantized>
-void score_wave(const gpu::IndexView& index, const gpu::BatchView& view, const gpu::Wave& wave, bool intersect) {
+void score_wave(const gpu::IndexView& index, const gpu::BatchView& view, const gpu::DingTile& tile, bool intersect) {
   std::uint32_t terms = 0;
-  for (std::uint32_t i = 0; i < wave.num_queries; ++i)
-    terms = std::max(terms, view.queries[wave.first_query + i].terms);
+  for (std::uint32_t i = 0; i < tile.num_queries; ++i)
+    terms = std::max(terms, view.queries[tile.first_query + i].terms);
   const auto run = [](const std::function<void()>& kernel) {
     emulated::run(thread_blocks, gpu::plain_threads, kernel);
   };
-  if (intersect) run([&] { gpu::take_shortest<coding, V, quantized>(index, view, wave); });
+  if (intersect) run([&] { gpu::take_shortest<coding, V, quantized>(index, view, tile); });
   for (std::uint32_t t = intersect ? 1 : 0; t < terms; ++t) {
     if (intersect)
-      run([&] { gpu::intersect_term<coding, V, quantized>(index, view, wave, t); });
+      run([&] { gpu::intersect_term<coding, V, quantized>(index, view, tile, t); });
     else
-      run([&] { gpu::add_term<coding, V, quantized>(index, view, wave, t); });
+      run([&] { gpu::add_term<coding, V, quantized>(index, view, tile, t); });
   }
-  run([&] { gpu::make_nodes(wave); });
+  run([&] { gpu::make_nodes(tile); });
 }
 
 /// `max_leaves`: at a time.
 void run_view(const HostIndex& index, const gpu::QueryBatch& batch, const gpu::BatchView& view,
               std::span<const gpu::ListView> lists, bool intersect, std::uint64_t max_leaves) {
   const std::uint32_t documents = std::min(view.end_docid, index.view.num_documents) - view.first_docid;
-  const gpu::RoundPlan plan = gpu::plan_rounds(batch, lists, intersect, documents, max_leaves);
+  const gpu::PassPlan plan = gpu::plan_passes(batch, lists, intersect, documents, max_leaves);
   HostLeaves memory(plan, intersect);
-  gpu::Wave all;
+  gpu::DingTile all;
   all.leaves = memory.leaves.data();
   all.docids = intersect ? memory.docids.data() : nullptr;
   all.nodes = memory.nodes.data();
   all.tops = memory.tops.data();
   const auto queries_of = [&](std::uint32_t first, std::uint32_t count) {
-    gpu::Wave wave = all;
-    wave.queries = plan.queries.data() + first;
-    wave.first_query = first;
-    wave.num_queries = count;
-    return wave;
+    gpu::DingTile tile = all;
+    tile.queries = plan.queries.data() + first;
+    tile.first_query = first;
+    tile.num_queries = count;
+    return tile;
   };
-  for (const gpu::RoundPlan::Round& round : plan.rounds) {
-    std::fill_n(memory.leaves.begin(), round.leaves, gpu::no_score);
-    const std::uint32_t end = round.first_query + round.num_queries;
-    for (std::uint32_t first = round.first_query; first < end; first += gpu::wave_queries) {
-      const gpu::Wave wave = queries_of(first, std::min(gpu::wave_queries, end - first));
+  for (const gpu::PassPlan::Pass& pass : plan.passes) {
+    std::fill_n(memory.leaves.begin(), pass.leaves, gpu::no_score);
+    const std::uint32_t end = pass.first_query + pass.num_queries;
+    for (std::uint32_t first = pass.first_query; first < end; first += gpu::max_tile_queries) {
+      const gpu::DingTile tile = queries_of(first, std::min(gpu::max_tile_queries, end - first));
       gpu::with_coding(index.coding(), [&]<Coding coding>() {
         gpu::with_variant(index.view, index.engine().quantizer() != nullptr, [&]<int V, bool quantized>() {
-          score_wave<coding, V, quantized>(index.view, view, wave, intersect);
+          score_wave<coding, V, quantized>(index.view, view, tile, intersect);
         });
       });
     }
-    emulated::run(round.num_queries, gpu::plain_threads,
-                  [&] { gpu::take_results(view, queries_of(round.first_query, round.num_queries)); });
+    emulated::run(pass.num_queries, gpu::plain_threads,
+                  [&] { gpu::take_results(view, queries_of(pass.first_query, pass.num_queries)); });
   }
 }
 
@@ -130,21 +130,21 @@ std::size_t check_windows(const QueryEngine& engine, const QueryWords& queries, 
 
 }  // namespace
 
-TEST_CASE("emulated waves give the CPU's results over every codec", "[gpu_emulated][ding][property]") {
+TEST_CASE("emulated tiles give the CPU's results over every codec", "[gpu_emulated][ding][property]") {
   check_every_codec(check_ding);
 }
 
-TEST_CASE("emulated waves give the CPU's results whatever the order of threads", "[gpu_emulated][ding][property]") {
-  check_thread_orders(40, 2, check_ding);  // more than a wave
+TEST_CASE("emulated tiles give the CPU's results whatever the order of threads", "[gpu_emulated][ding][property]") {
+  check_thread_orders(40, 2, check_ding);  // more than a tile
 }
 
-TEST_CASE("emulated waves give the CPU's results window by window", "[gpu_emulated][gpu_store][ding][property]") {
+TEST_CASE("emulated tiles give the CPU's results window by window", "[gpu_emulated][gpu_store][ding][property]") {
   check_three_ranges(5, [](const QueryEngine& engine, const QueryWords& queries, RandomBits& random) {
     check_windows(engine, queries, 20, random);
   });
 }
 
-TEST_CASE("emulated waves give the CPU's results with PageRank, and end with a window",
+TEST_CASE("emulated tiles give the CPU's results with PageRank, and end with a window",
           "[gpu_emulated][gpu_store][ding]") {
   const auto check = [](const QueryEngine& engine, const QueryWords& queries, RandomBits& random) {
     return check_windows(engine, queries, 1, random);
@@ -152,7 +152,7 @@ TEST_CASE("emulated waves give the CPU's results with PageRank, and end with a w
   CHECK(check_global_scores(5, check) > 0);
 }
 
-TEST_CASE("emulated waves stay within bounds over damaged lists and windows", "[gpu_emulated][gpu_store][ding]") {
+TEST_CASE("emulated tiles stay within bounds over damaged lists and windows", "[gpu_emulated][gpu_store][ding]") {
   check_damaged(3, all_ways, [](const gpu::QueryBatch& batch, const Way& way) -> FindInWindow {
     return [&](const HostIndex& of, const gpu::BatchView& view, std::span<const gpu::ListView> lists) {
       run_view(of, batch, view, lists, way.intersect(), 1 << 20);

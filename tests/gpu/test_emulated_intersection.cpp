@@ -47,7 +47,7 @@ class HostIntersection {
  public:
   HostIntersection(const gpu::IntersectArrays& arrays, const gpu::IndexView& index,
                    std::vector<std::uint32_t>& unpacked)
-      : arrays_(arrays), index_(index), results_(arrays.result_words + 4, 0xdeadbeef), counts_(arrays.parts, 77) {
+      : arrays_(arrays), index_(index), results_(arrays.result_words + 4, 0xdeadbeef), counts_(arrays.items, 77) {
     view.lists = arrays.lists.data();
     view.terms = arrays.terms.data();
     view.queries = arrays.queries.data();
@@ -57,8 +57,8 @@ class HostIntersection {
     view.unpack_blocks = arrays.unpack_blocks;
     view.num_queries = static_cast<std::uint32_t>(arrays.queries.size());
     view.coded_queries = arrays.coded_queries;
-    view.num_parts = arrays.parts;
-    view.coded_parts = arrays.coded_parts;
+    view.num_items = arrays.items;
+    view.coded_items = arrays.coded_items;
     view.num_documents = index.num_documents;
     view.first_docid = arrays.first_docid;
     view.end_docid = std::min(arrays.end_docid, index.num_documents);
@@ -66,7 +66,7 @@ class HostIntersection {
     view.unpacked = first_of(unpacked);
     view.results = first_of(results_);
     view.counts = counts_.data();
-    view.next_part = next_part_;
+    view.next_item = next_part_;
   }
   HostIntersection(const HostIntersection&) = delete;
   HostIntersection& operator=(const HostIntersection&) = delete;
@@ -109,10 +109,10 @@ class HostIntersection {
       if (arrays_.places[i] == gpu::IntersectArrays::not_there) continue;
       const gpu::IntersectQuery& query = arrays_.queries[arrays_.places[i]];
       const std::uint32_t end = arrays_.places[i] + 1 < arrays_.queries.size()
-                                    ? arrays_.queries[arrays_.places[i] + 1].first_part
-                                    : arrays_.parts;
-      for (std::uint32_t part = query.first_part; part < end; ++part)
-        append_part(query, part - query.first_part, counts_[part], documents[i]);
+                                    ? arrays_.queries[arrays_.places[i] + 1].first_item
+                                    : arrays_.items;
+      for (std::uint32_t item = query.first_item; item < end; ++item)
+        append_item(query, item - query.first_item, counts_[item], documents[i]);
     }
   }
 
@@ -141,15 +141,15 @@ class HostIntersection {
             view.unpacked + task.to.first_word, task.postings, task.to.bucket_shift, task.to.first_docid, bucket);
     }
   }
-  void append_part(const gpu::IntersectQuery& query, std::uint32_t place, std::uint32_t count,
+  void append_item(const gpu::IntersectQuery& query, std::uint32_t place, std::uint32_t count,
                    std::vector<docid_t>& documents) const {
-    const std::uint64_t first = std::uint64_t{place} * query.part_size;
+    const std::uint64_t first = std::uint64_t{place} * query.item_size;
     const std::uint32_t* words = view.results + query.first_word + first;
     if (query.bits == 0) {
       documents.insert(documents.end(), words, words + count);
       return;
     }
-    const std::uint64_t end = std::min<std::uint64_t>(first + query.part_size, gpu::bit_words(view.num_documents));
+    const std::uint64_t end = std::min<std::uint64_t>(first + query.item_size, gpu::bit_words(view.num_documents));
     for (std::uint64_t bit = 0; bit < 32 * (end - first); ++bit)
       if (words[bit / 32] >> bit % 32 & 1) documents.push_back(static_cast<docid_t>(32 * first + bit));
   }
@@ -216,7 +216,7 @@ class Subject {
     for (const gpu::WantedList& wanted : batch->coded_lists())
       coded.emplace_back(batch->number_of(*wanted.list), wanted.list);
     gpu::ListCache cache = host.keep_fronts({{}, coded}, random);
-    const gpu::ArenaPart room = cache.take_room().value();
+    const gpu::ArenaRoom room = cache.take_room().value();
     const gpu::WindowedBatch windows = cut(asked, cache, random);
     gpu::IntersectWindow window;
     for (std::size_t i = 0; i < windows.size(); ++i) {
@@ -224,7 +224,7 @@ class Subject {
       windows.make(i, first, window);
       REQUIRE(window.lists.words <= room.words / 2);
       REQUIRE(window.arrays.unpack_words <= unpacked_words);
-      host.fill_arena(first, room.words / 2, window.lists.parts);
+      host.fill_arena(first, room.words / 2, window.lists.copies);
       if (unpacks_all()) std::fill(unpacked_.begin(), unpacked_.end(), 0xdeadbeef);
       run(host, window.arrays, method_.kernels, unpacked_, found);
     }
@@ -268,7 +268,7 @@ class Subject {
 
   const IndexReader& index_;
   const GpuIntersectionMethod& method_;
-  gpu::PartSizes sizes_;
+  gpu::ItemSizes sizes_;
   gpu::UnpackedLists lists_;
   std::vector<std::uint32_t> unpacked_;
 };

@@ -23,28 +23,28 @@ struct Runs {
 
 /// Runs of random lengths at random places of the source; at the target they follow each other with a word between two.
 Runs random_runs(RandomBits& random, std::size_t count, std::uint64_t most_words) {
-  Runs runs;
+  Runs items;
   std::vector<std::pair<std::size_t, std::size_t>> places;
   std::size_t from_words = 0;
-  runs.expected.push_back(0);
+  items.expected.push_back(0);
   for (std::size_t i = 0; i < count; ++i) {
     from_words += random.below(6);
     places.push_back({from_words, 1 + random.below(most_words)});
     from_words += places.back().second;
   }
-  runs.from.resize(from_words / 4 + 1);
-  std::uint32_t* const from = &runs.from.data()->x;
+  items.from.resize(from_words / 4 + 1);
+  std::uint32_t* const from = &items.from.data()->x;
   for (std::size_t i = 0; i < from_words; ++i) from[i] = static_cast<std::uint32_t>(random.below(1u << 31)) + 1;
   std::vector<std::size_t> to;
   for (const auto& [first, words] : places) {
-    to.push_back(runs.expected.size());
-    runs.expected.insert(runs.expected.end(), from + first, from + first + words);
-    runs.expected.push_back(0);
+    to.push_back(items.expected.size());
+    items.expected.insert(items.expected.end(), from + first, from + first + words);
+    items.expected.push_back(0);
   }
-  runs.to.resize(runs.expected.size() / 4 + 1);
+  items.to.resize(items.expected.size() / 4 + 1);
   for (std::size_t i = 0; i < count; ++i)
-    runs.table.push_back({&runs.to.data()->x + to[i], from + places[i].first, places[i].second});
-  return runs;
+    items.table.push_back({&items.to.data()->x + to[i], from + places[i].first, places[i].second});
+  return items;
 }
 
 }  // namespace
@@ -54,13 +54,13 @@ TEST_CASE("an emulated kernel moves each run once, and nothing else", "[gpu_emul
   for (const std::uint64_t most_words : {3u, 40u, 1100u})
     for (const std::size_t count : {1u, 7u, 32u, 33u, 64u, 65u, 96u, 97u, 400u}) {
       const emulated::RandomOrder order(1 + random.below(1000));
-      const Runs runs = random_runs(random, count, most_words);
-      std::uint32_t next_run = 0;
+      const Runs items = random_runs(random, count, most_words);
+      std::uint32_t next_item = 0;
       emulated::run(2, gpu::moving_threads,
-                    [&] { gpu::move_words(runs.table.data(), static_cast<unsigned>(count), &next_run); });
-      INFO(count << " runs of at most " << most_words << " words");
-      const std::uint32_t* const to = &runs.to.data()->x;
-      REQUIRE(std::vector<std::uint32_t>(to, to + runs.expected.size()) == runs.expected);
+                    [&] { gpu::move_words(items.table.data(), static_cast<unsigned>(count), &next_item); });
+      INFO(count << " items of at most " << most_words << " words");
+      const std::uint32_t* const to = &items.to.data()->x;
+      REQUIRE(std::vector<std::uint32_t>(to, to + items.expected.size()) == items.expected);
     }
 }
 

@@ -80,7 +80,7 @@ TEST_CASE("emulated kernels give the scores of plain evaluation, bit by bit", "[
   }
 }
 
-TEST_CASE("emulated kernels give the same scores of any number of documents, in chunks of any size",
+TEST_CASE("emulated kernels give the same scores of any number of documents, in batches of any size",
           "[gpu_emulated][gpu_ranker]") {
   ModelRandom random(42);
   EnsembleShape shape;

@@ -68,8 +68,8 @@ TEST_CASE("if a GPU runs out of memory, batches shrink or go to the CPU, and lat
           "[gpu]") {
   SKIP_WITHOUT_GPU();
   SmallEngine small;
-  // Too few for more than one portion.
-  const std::vector<std::string_view> texts(2 * gpu::first_portion_queries - 1, "often everywhere");
+  // Too few for more than one step.
+  const std::vector<std::string_view> texts(2 * gpu::first_step_queries - 1, "often everywhere");
   const QueryAlgorithm& algorithm = algorithm_named("or");
   Analyzer analyzer = small.engine.make_analyzer();
   const auto expected = small.engine.search(terms_of_text(texts.front(), analyzer), algorithm, 1000);

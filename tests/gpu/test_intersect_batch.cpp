@@ -34,22 +34,22 @@ struct IntersectSubject {
 
 constexpr std::uint64_t much = 1 << 20;
 
-/// Checks that parts of a batch lie in its space for results without overlapping.
+/// Checks that items of a batch lie in its space for results without overlapping.
 void check_parts(const IntersectBatch& batch) {
-  std::uint32_t parts = 0;
+  std::uint32_t items = 0;
   std::uint64_t end = 0;
   for (const IntersectQuery& query : batch.queries) {
-    CHECK(query.first_part == parts);
+    CHECK(query.first_item == items);
     CHECK(query.first_word >= end);
-    REQUIRE(query.part_size > 0);
-    const std::uint32_t next = &query == &batch.queries.back() ? batch.parts : (&query + 1)->first_part;
-    REQUIRE(next > parts);
+    REQUIRE(query.item_size > 0);
+    const std::uint32_t next = &query == &batch.queries.back() ? batch.items : (&query + 1)->first_item;
+    REQUIRE(next > items);
     const std::uint32_t df = batch.lists[batch.terms[query.first_term]].coded.df;
-    if (query.bits == 0) CHECK(std::uint64_t{next - parts} * query.part_size >= df);
-    end = query.first_word + (query.bits == 0 ? df : std::uint64_t{next - parts - 1} * query.part_size);
-    parts = next;
+    if (query.bits == 0) CHECK(std::uint64_t{next - items} * query.item_size >= df);
+    end = query.first_word + (query.bits == 0 ? df : std::uint64_t{next - items - 1} * query.item_size);
+    items = next;
   }
-  CHECK(parts == batch.parts);
+  CHECK(items == batch.items);
   CHECK(end <= batch.result_words);
 }
 
@@ -67,7 +67,7 @@ TEST_CASE("a list is unpacked once, when queries have used it often enough", "[g
     REQUIRE(batch.queries.size() == 1);
     CHECK(batch.queries.front().coded == (asked_before ? 0 : 1));
     CHECK(batch.queries.front().bits == (asked_before ? 1 : 0));
-    CHECK(batch.coded_parts == (asked_before ? 0 : batch.parts));
+    CHECK(batch.coded_items == (asked_before ? 0 : batch.items));
   }
   CHECK(unpacked.state_of(lists.front().number).place.format == ListFormat::bits);
   unpacked.clear();
@@ -106,7 +106,7 @@ TEST_CASE("methods that need all lists unpacked refuse queries that do not fit t
     REQUIRE(fits.add(lists));
     fits.finish();
     check_parts(fits);
-    CHECK(fits.parts == 1);
+    CHECK(fits.items == 1);
     CHECK(fits.coded_queries == 0);
     CHECK(fits.unpack.size() == 2);
     CHECK((fits.unpack_entries > 0) == (unpacking == Unpacking::buckets));

@@ -43,8 +43,8 @@ class Pairs {
   std::vector<std::vector<WeightedList>> lists_;
 };
 
-/// The part of a range that an item has of a query, and of how many.
-using Part = std::pair<std::uint32_t, std::uint32_t>;
+/// An item's place among the items of a query and range, and their number.
+using Place = std::pair<std::uint32_t, std::uint32_t>;
 
 /// The items of so many ranges, after checks that each query has all documents of each range once.
 std::vector<gpu::IntersectionItem> checked_items(const gpu::IntersectionItems& items, std::size_t queries,
@@ -52,20 +52,20 @@ std::vector<gpu::IntersectionItem> checked_items(const gpu::IntersectionItems& i
   gpu::ItemsView view = items.view(ranges);
   view.queries = items.queries().data();
   std::vector<gpu::IntersectionItem> all;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<Part>> parts;  // of a query and range
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<Place>> places;  // of a query and range
   for (std::uint32_t work = 0; work < view.all; ++work) {
     const gpu::IntersectionItem& item = all.emplace_back(gpu::item_of(view, ranges, work));
-    bool sound = item.query < queries && item.part < item.parts && item.ranges <= 32;
-    sound = sound && (item.ranges <= 1 || item.parts == 1);
+    bool sound = item.query < queries && item.place < item.places && item.ranges <= 32;
+    sound = sound && (item.ranges <= 1 || item.places == 1);
     for (std::uint32_t i = 0; i < item.ranges; ++i)
       sound = sound && item.first_range + i < ranges &&
-              parts[{item.query, item.first_range + i}].insert({item.part, item.parts}).second;
+              places[{item.query, item.first_range + i}].insert({item.place, item.places}).second;
     if (!sound) FAIL("item " << work << " is not sound");
   }
-  REQUIRE(parts.size() == queries * ranges);
-  for (const auto& [of, own] : parts)
-    for (const Part& part : own)
-      if (part.second != own.size()) FAIL("query " << of.first << " has not all parts of range " << of.second);
+  REQUIRE(places.size() == queries * ranges);
+  for (const auto& [of, own] : places)
+    for (const Place& place : own)
+      if (place.second != own.size()) FAIL("query " << of.first << " has not all places of range " << of.second);
   return all;
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("items of an intersection have each document of each query once", "[gp
     for (const std::uint32_t ranges : {1, 3, 33}) {
       INFO(documents << " documents, " << ranges << " ranges");
       for (const gpu::IntersectionItem& item : checked_items(items, queries, ranges)) {
-        cuts.insert(item.parts);
+        cuts.insert(item.places);
         spreads.insert(item.ranges);
       }
     }
@@ -104,8 +104,8 @@ TEST_CASE("a range of a dense list is cut into items of about the documents aske
        checked_items(gpu::IntersectionItems(pairs.batch, wanted), pairs.batch.queries.size(), 1)) {
     const gpu::BatchQuery& query = pairs.batch.queries[item.query];
     const std::uint32_t shortest = pairs.batch.lists[pairs.batch.terms[query.first_term].list].df;
-    CHECK(shortest <= wanted * item.parts);
-    CHECK((item.parts == 1 || shortest * 2 > wanted * item.parts));
+    CHECK(shortest <= wanted * item.places);
+    CHECK((item.places == 1 || shortest * 2 > wanted * item.places));
   }
 }
 

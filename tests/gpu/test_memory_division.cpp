@@ -19,7 +19,7 @@ std::uint64_t taken_by(const MemoryDivision& division, const IndexSizes& sizes) 
   const std::uint64_t batches = 2 * division.per_batch;
   if (division.whole_index) return sizes.tables + sizes.rows + sizes.lists + batches;
   return sizes.tables + (division.resident_rows ? sizes.rows : division.rows) + division.lists +
-         gpu::staging_pieces * division.staging + batches;
+         gpu::staging_buffers * division.staging + batches;
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ TEST_CASE("pinned memory is divided so that batches have most of it", "[gpu_stor
     }
     const gpu::PinnedDivision division = gpu::divide_pinned(limit);
     REQUIRE(division.limit == limit);
-    REQUIRE(gpu::staging_pieces * division.staging + 2 * division.upload <= limit / 4);
+    REQUIRE(gpu::staging_buffers * division.staging + 2 * division.upload <= limit / 4);
     REQUIRE(division.staging >= megabyte / 4);
     REQUIRE(division.upload >= megabyte / 4);
   }

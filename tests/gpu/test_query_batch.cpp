@@ -134,10 +134,10 @@ TEST_CASE("a batch contains each list once, and cuts its queries into chunks", "
   CHECK(batch.postings == 100 * (lists[0].list.df + lists[1].list.df));
   for (const std::size_t most : {std::size_t{1}, std::size_t{7}, std::size_t{1000}}) {
     std::uint32_t next = 0;
-    for (const gpu::BatchChunk& chunk : gpu::cut_chunks(batch, most)) {
+    for (const gpu::QuerySet& chunk : gpu::cut_query_sets(batch, most)) {
       CHECK(chunk.first_query == next);
-      CHECK(chunk.queries <= std::min<std::size_t>(most, gpu::chunk_queries));
-      CHECK(chunk.queries * 2 <= gpu::chunk_terms);
+      CHECK(chunk.queries <= std::min<std::size_t>(most, gpu::max_set_queries));
+      CHECK(chunk.queries * 2 <= gpu::max_set_terms);
       next += chunk.queries;
     }
     CHECK(next == 100);

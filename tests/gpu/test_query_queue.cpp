@@ -58,13 +58,13 @@ TEST_CASE("one GPU gets batches of equal size, the most expensive queries first"
   CHECK(take(queue).empty());
 }
 
-TEST_CASE("where batches cost little, a small portion of many queries comes first", "[query_queue]") {
+TEST_CASE("where batches cost little, a small step with few queries comes first", "[query_queue]") {
   using Sizes = std::vector<std::size_t>;
-  const std::size_t first = gpu::first_portion_queries;
-  CHECK(portion_sizes(0) == Sizes{0});
-  CHECK(portion_sizes(2 * first - 1) == Sizes{2 * first - 1});
-  CHECK(portion_sizes(2 * first) == Sizes{first, first});
-  CHECK(portion_sizes(20000) == Sizes{first, 20000 - first});
+  const std::size_t first = gpu::first_step_queries;
+  CHECK(step_sizes(0) == Sizes{0});
+  CHECK(step_sizes(2 * first - 1) == Sizes{2 * first - 1});
+  CHECK(step_sizes(2 * first) == Sizes{first, first});
+  CHECK(step_sizes(20000) == Sizes{first, 20000 - first});
 }
 
 TEST_CASE("several GPUs get batches of similar cost", "[query_queue]") {

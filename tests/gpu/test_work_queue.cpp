@@ -19,22 +19,22 @@ struct Work {
 
 using Queue = gpu::WorkQueue<Work>;
 
-std::vector<Work*> pointers_to(std::vector<Work>& items) {
+std::vector<Work*> pointers_to(std::vector<Work>& queries) {
   std::vector<Work*> pointers;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    items[i].number = i;
-    pointers.push_back(&items[i]);
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    queries[i].number = i;
+    pointers.push_back(&queries[i]);
   }
   return pointers;
 }
 
-std::vector<std::size_t> numbers_of(const std::vector<Work*>& items) {
+std::vector<std::size_t> numbers_of(const std::vector<Work*>& queries) {
   std::vector<std::size_t> numbers;
-  for (const Work* item : items) numbers.push_back(item->number);
+  for (const Work* query : queries) numbers.push_back(query->number);
   return numbers;
 }
 
-/// Stands for a GPU: counts the items that it answers, and fails at one of them.
+/// Stands for a GPU: counts the queries that it answers, and fails at one of them.
 class FakeWorker {
  public:
   enum class Failure { none, at_launch, at_landing, damage };
@@ -45,8 +45,8 @@ class FakeWorker {
   void process(Queue& queue) {
     const std::lock_guard alone(processing_);
     gpu::answer_in_turn(
-        queue, control_, [this](unsigned, std::span<Work* const> items) { return launch(items); },
-        [this](unsigned, std::span<Work* const> items) { land(items); }, [this](unsigned) { abandoned = true; });
+        queue, control_, [this](unsigned, std::span<Work* const> queries) { return launch(queries); },
+        [this](unsigned, std::span<Work* const> queries) { land(queries); }, [this](unsigned) { abandoned = true; });
   }
 
   std::vector<std::size_t> landed;
@@ -54,18 +54,18 @@ class FakeWorker {
   bool abandoned = false;
 
  private:
-  std::size_t launch(std::span<Work* const> items) {
+  std::size_t launch(std::span<Work* const> queries) {
     if (failure_ == Failure::at_launch && left_-- == 0) throw CudaError("launch failed");
     max_in_flight = std::max(max_in_flight, ++in_flight);
-    return std::min(items.size(), max_items_);
+    return std::min(queries.size(), max_items_);
   }
-  void land(std::span<Work* const> items) {
+  void land(std::span<Work* const> queries) {
     if (failure_ == Failure::at_landing && left_-- == 0) throw CudaError("landing failed");
     if (failure_ == Failure::damage && left_-- == 0) throw CorruptFile("damaged");
     --in_flight;
-    for (Work* item : items) {
-      ++item->done;
-      landed.push_back(item->number);
+    for (Work* query : queries) {
+      ++query->done;
+      landed.push_back(query->number);
     }
   }
 
@@ -110,19 +110,19 @@ bool all_threw(const std::vector<std::exception_ptr>& thrown, const std::string&
   });
 }
 
-bool all_done_once(const std::vector<Work>& items) {
-  return std::all_of(items.begin(), items.end(), [](const Work& item) { return item.done == 1; });
+bool all_done_once(const std::vector<Work>& queries) {
+  return std::all_of(queries.begin(), queries.end(), [](const Work& query) { return query.done == 1; });
 }
 
 }  // namespace
 
 TEST_CASE("a GPU has two batches in flight and lands them in order", "[gpu_pipeline]") {
-  std::vector<Work> items(20);
-  Queue queue(pointers_to(items), {7});
+  std::vector<Work> queries(20);
+  Queue queue(pointers_to(queries), {7});
   FakeWorker worker(0);
   worker.process(queue);
   CHECK(queue.empty());
-  CHECK(all_done_once(items));
+  CHECK(all_done_once(queries));
   CHECK(std::is_sorted(worker.landed.begin(), worker.landed.end()));
   CHECK(worker.max_in_flight == 2);
   CHECK(worker.in_flight == 0);
@@ -132,23 +132,23 @@ TEST_CASE("a GPU that fails gives back what it has not finished, in order", "[gp
   using Failure = FakeWorker::Failure;
   for (const Failure failure : {Failure::at_launch, Failure::at_landing})
     for (const int after : {0, 1, 2, 3, 4}) {
-      std::vector<Work> items(20);
-      Queue queue(pointers_to(items), {7});
+      std::vector<Work> queries(20);
+      Queue queue(pointers_to(queries), {7});
       FakeWorker worker(0);
       worker.fail(failure, after);
       CHECK_THROWS_AS(worker.process(queue), CudaError);
       CHECK(worker.abandoned);
       FakeWorker other(1);
       other.process(queue);
-      CHECK(all_done_once(items));
-      CHECK(worker.landed.size() + other.landed.size() == items.size());
+      CHECK(all_done_once(queries));
+      CHECK(worker.landed.size() + other.landed.size() == queries.size());
       CHECK(std::is_sorted(other.landed.begin(), other.landed.end()));
     }
 }
 
 TEST_CASE("other errors stop the queue", "[gpu_pipeline]") {
-  std::vector<Work> items(20);
-  Queue queue(pointers_to(items), {7});
+  std::vector<Work> queries(20);
+  Queue queue(pointers_to(queries), {7});
   FakeWorker worker(0);
   worker.fail(FakeWorker::Failure::damage, 1);
   CHECK_THROWS_AS(worker.process(queue), CorruptFile);
@@ -157,14 +157,14 @@ TEST_CASE("other errors stop the queue", "[gpu_pipeline]") {
 
 TEST_CASE("GPUs that fail are left out, and the others do their work", "[gpu_pipeline]") {
   Workers workers = workers_of(3);
-  std::vector<Work> items(200);
-  Queue queue(pointers_to(items), {5});
+  std::vector<Work> queries(200);
+  Queue queue(pointers_to(queries), {5});
   workers.for_each([](FakeWorker& worker) {
     if (worker.gpu() != 1) worker.fail(FakeWorker::Failure::at_landing, static_cast<int>(worker.gpu()));
   });
   std::vector<std::string> failed;
   for (const std::exception_ptr& error : process(workers, queue, 3, failed)) CHECK(error == nullptr);
-  CHECK(all_done_once(items));
+  CHECK(all_done_once(queries));
   CHECK(workers.size() + failed.size() == 3);
   for (const std::string& text : failed) CHECK(text.find("is no longer used: landing failed") != std::string::npos);
 
@@ -178,8 +178,8 @@ TEST_CASE("GPUs that fail are left out, and the others do their work", "[gpu_pip
 
 TEST_CASE("no more GPUs work than requested", "[gpu_pipeline]") {
   Workers workers = workers_of(4);
-  std::vector<Work> items(40);
-  Queue queue(pointers_to(items), {5});
+  std::vector<Work> queries(40);
+  Queue queue(pointers_to(queries), {5});
   std::vector<std::string> failed;
   process(workers, queue, 2, failed);
   std::size_t worked = 0;
@@ -187,15 +187,15 @@ TEST_CASE("no more GPUs work than requested", "[gpu_pipeline]") {
     CHECK((worker.gpu() < 2 || worker.landed.empty()));
     worked += worker.landed.size();
   });
-  CHECK(worked == items.size());
-  CHECK(all_done_once(items));
+  CHECK(worked == queries.size());
+  CHECK(all_done_once(queries));
 }
 
 TEST_CASE("a queue ends batches by number and by cost", "[gpu_pipeline]") {
-  std::vector<Work> items(10);
-  Queue by_number(pointers_to(items), {4});
+  std::vector<Work> queries(10);
+  Queue by_number(pointers_to(queries), {4});
   CHECK(numbers_of(by_number.take()) == std::vector<std::size_t>{0, 1, 2, 3});
-  Queue by_cost(pointers_to(items), {100, 5, [](const Work& item) { return item.number; }});
+  Queue by_cost(pointers_to(queries), {100, 5, [](const Work& query) { return query.number; }});
   CHECK(numbers_of(by_cost.take()) == std::vector<std::size_t>{0, 1, 2, 3});
   CHECK(numbers_of(by_cost.take()) == std::vector<std::size_t>{4, 5});
   const auto batch = by_cost.take();

@@ -63,18 +63,19 @@ class RiceWarpDecoder {
     std::uint32_t found = 0, at = 0;
     while (at < bits && found < place_.n) {
       const std::uint32_t left = bits - at;
-      const std::uint32_t share = left >= 32 * lanes_per_warp ? 32 : (left + lanes_per_warp - 1) / lanes_per_warp;
-      const std::uint32_t begin = at + lane_id() * share;
+      const std::uint32_t bits_per_lane =
+          left >= 32 * lanes_per_warp ? 32 : (left + lanes_per_warp - 1) / lanes_per_warp;
+      const std::uint32_t begin = at + lane_id() * bits_per_lane;
       std::uint32_t zeros = 0;
       if (begin < bits) {
-        const std::uint32_t own = bits - begin < share ? bits - begin : share;
+        const std::uint32_t own = bits - begin < bits_per_lane ? bits - begin : bits_per_lane;
         zeros = ~value_at(place_.words, first_bit + begin, own) & mask_of(own);
       }
       const std::uint32_t count = __popc(zeros), end = inclusive_sum(count);
       for (std::uint32_t i = found + end - count; zeros != 0; zeros &= zeros - 1, ++i)
         if (i < place_.n) buffer_.values[i] = begin + __ffs(zeros) - 1;
       found += last_lane(end);
-      at += lanes_per_warp * share;
+      at += lanes_per_warp * bits_per_lane;
     }
     __syncwarp();
     return found == place_.n && at >= bits && buffer_.values[place_.n - 1] == bits - 1;

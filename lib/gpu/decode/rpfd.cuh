@@ -72,7 +72,7 @@ class RpfdWarpDecoder {
   /// Whether freq_at() can be called.
   static constexpr bool has_single_freqs = true;
   /// Prepares freq_at(), for which the warp's buffer is kept if there are exceptions. False if these are damaged.
-  __device__ bool open_freqs() const { return lane_value(freqs_.exceptions, 0) == 0 || put_all_parts(freqs_); }
+  __device__ bool open_freqs() const { return lane_value(freqs_.exceptions, 0) == 0 || put_addends(freqs_); }
   /// The frequency of posting i, which may differ from lane to lane, from its slot (Ding et al., section 6.1).
   __device__ std::uint32_t freq_at(std::uint32_t i) const {
     const std::uint32_t first = lane_value(freqs_.slots_bit, 0), width = lane_value(freqs_.width, 0);
@@ -127,13 +127,13 @@ class RpfdWarpDecoder {
       for (int i = 0; i < V; ++i) ++out[i];
       return true;
     }
-    const bool sound = put_all_parts(stream);
+    const bool sound = put_addends(stream);
     buffer_.add_to(out);
     return sound;
   }
 
   /// Puts what all exceptions add, and 1, at their places in the buffer, 1 elsewhere.
-  __device__ bool put_all_parts(const RpfdStream& stream) const {
+  __device__ bool put_addends(const RpfdStream& stream) const {
     bool sound = true;
     for (unsigned array = arrays_ - 1; array > 0; --array) sound &= decode_nested(stream, array);
     buffer_.set_to_one();
@@ -247,7 +247,7 @@ class RpfdOnceWarpDecoder {
   static constexpr bool has_single_freqs = true;
   /// Prepares freq_at(), for which the warp's buffer is kept if there are exceptions. False if these are damaged.
   __device__ bool open_freqs() const {
-    const bool sound = freqs_.exceptions == 0 || put_all_parts(freqs_);
+    const bool sound = freqs_.exceptions == 0 || put_addends(freqs_);
     __syncwarp();
     return sound;
   }
@@ -259,8 +259,8 @@ class RpfdOnceWarpDecoder {
 
  private:
   /// Exceptions that are put at their places at a time, and size of a group's part of the warp's buffer.
-  static constexpr unsigned part_exceptions = 4 * L, part_values = 2 * part_exceptions;
-  static_assert(lanes_per_warp / L * part_values <= WarpBuffer<V>::max_values);
+  static constexpr unsigned tile_exceptions = 4 * L, tile_values = 2 * tile_exceptions;
+  static_assert(lanes_per_warp / L * tile_values <= WarpBuffer<V>::max_values);
   /// Replaces any position gap that leads out of a block, so that sums of gaps stay below 2^32.
   static constexpr std::uint32_t far = 1u << 20;
 
@@ -308,30 +308,30 @@ class RpfdOnceWarpDecoder {
   /// Distances, or frequencies.
   __device__ bool values(const RpfdOnceStream& stream, std::uint32_t (&out)[V]) const {
     const Slots<V, L> slots(place_.words, stream.slots_bit, stream.width, place_.n);
-    const bool sound = put_all_parts(stream);
+    const bool sound = put_addends(stream);
     slots.take(out);
     buffer_.add_to(out);
     return sound;
   }
 
   /// Puts what all exceptions add, and 1, at their places in the buffer, 1 elsewhere.
-  __device__ bool put_all_parts(const RpfdOnceStream& stream) const {
+  __device__ bool put_addends(const RpfdOnceStream& stream) const {
     buffer_.set_to_one();
     bool sound = true;
     std::uint32_t before = 0xffffffffu;
     const unsigned most = max_of_groups<L>(stream.exceptions);
-    for (unsigned first = 0; first < most; first += part_exceptions)
-      sound &= put_part(stream, first, most - first, before);
+    for (unsigned first = 0; first < most; first += tile_exceptions)
+      sound &= put_tile(stream, first, most - first, before);
     return most == 0 || all_of_group<L>(sound);
   }
 
   /// Puts exceptions from number `first` on; the group with the most has `most` left.
-  __device__ bool put_part(const RpfdOnceStream& stream, unsigned first, unsigned most, std::uint32_t& before) const {
-    const unsigned own = first < stream.exceptions ? min(stream.exceptions - first, part_exceptions) : 0;
-    std::uint32_t* gaps = buffer_.stream() + group_of_lane<L>() * part_values;
+  __device__ bool put_tile(const RpfdOnceStream& stream, unsigned first, unsigned most, std::uint32_t& before) const {
+    const unsigned own = first < stream.exceptions ? min(stream.exceptions - first, tile_exceptions) : 0;
+    std::uint32_t* gaps = buffer_.stream() + group_of_lane<L>() * tile_values;
     std::uint32_t* highs = gaps + own;
     __syncwarp();
-    for (unsigned i = lane_of_group<L>(); i - lane_of_group<L>() < min(most, part_exceptions); i += L) {
+    for (unsigned i = lane_of_group<L>(); i - lane_of_group<L>() < min(most, tile_exceptions); i += L) {
       if (i >= own) continue;
       gaps[i] = min(slot(stream.gaps, first + i), far);
       highs[i] = slot(stream.highs, first + i);
@@ -344,10 +344,10 @@ class RpfdOnceWarpDecoder {
     exceptions.width = stream.width;
     exceptions.n = place_.n;
     std::uint32_t* to = buffer_.values + group_of_lane<L>() * V * L;
-    const unsigned count = min(most, part_exceptions);
-    const bool more = most > part_exceptions;
-    if (count <= 2 * L) return put_parts<2, L>(gaps, count, exceptions, to, before, more) && sound;
-    return put_parts<4, L>(gaps, count, exceptions, to, before, more) && sound;
+    const unsigned count = min(most, tile_exceptions);
+    const bool more = most > tile_exceptions;
+    if (count <= 2 * L) return gpu::put_addends<2, L>(gaps, count, exceptions, to, before, more) && sound;
+    return gpu::put_addends<4, L>(gaps, count, exceptions, to, before, more) && sound;
   }
 
   __device__ std::uint32_t slot(const RpfdLeaf& leaf, unsigned i) const {

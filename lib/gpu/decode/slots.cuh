@@ -27,10 +27,10 @@ class Slots {
       : words_(words), first_bit_(first_bit), width_(width), n_(n), widest_(max_of_groups<L>(width)) {
     if (widest_ == 0 || widest_ > 8) return;
 #pragma unroll
-    for (int part = 0; part < parts; ++part) {
-      const std::uint32_t* word = words + (part_bit(part) >> 5);
+    for (int fetch = 0; fetch < fetches; ++fetch) {
+      const std::uint32_t* word = words + (fetch_bit(fetch) >> 5);
 #pragma unroll
-      for (int i = 0; i < (V > 4 ? 3 : 2); ++i) fetched_[part][i] = word[i];
+      for (int i = 0; i < (V > 4 ? 3 : 2); ++i) fetched_[fetch][i] = word[i];
     }
   }
 
@@ -47,26 +47,26 @@ class Slots {
 
  private:
   /// Up to 8 slots of up to 8 bits are fetched as three words.
-  static constexpr int part_values = std::min(V, 8), parts = V / part_values;
+  static constexpr int fetch_values = std::min(V, 8), fetches = V / fetch_values;
 
   /// Lanes that have no values read those of the first.
-  __device__ std::uint32_t part_bit(int part) const {
-    const unsigned first = lane_of_group<L>() * V + part * part_values;
+  __device__ std::uint32_t fetch_bit(int fetch) const {
+    const unsigned first = lane_of_group<L>() * V + fetch * fetch_values;
     return first_bit_ + (first < n_ ? first * width_ : 0);
   }
 
   __device__ void take_fetched(std::uint32_t (&out)[V]) const {
     const std::uint32_t mask = mask_of(width_);
 #pragma unroll
-    for (int part = 0; part < parts; ++part) {
-      const std::uint32_t* fetched = fetched_[part];
-      const std::uint32_t bit = part_bit(part);
+    for (int fetch = 0; fetch < fetches; ++fetch) {
+      const std::uint32_t* fetched = fetched_[fetch];
+      const std::uint32_t bit = fetch_bit(fetch);
       std::uint32_t low = __funnelshift_r(fetched[0], fetched[1], bit), high = 0;
       if (V > 4) high = __funnelshift_rc(low, __funnelshift_r(fetched[1], fetched[2], bit), 4 * width_);
 #pragma unroll
-      for (int i = 0; i < part_values; ++i) {
+      for (int i = 0; i < fetch_values; ++i) {
         std::uint32_t& window = i < 4 ? low : high;
-        out[part * part_values + i] = window & mask;
+        out[fetch * fetch_values + i] = window & mask;
         window >>= width_;
       }
     }
@@ -82,7 +82,7 @@ class Slots {
   std::uint32_t first_bit_;
   unsigned width_, n_;
   unsigned widest_;  ///< of all groups, which take the same branch
-  std::uint32_t fetched_[parts][3] = {};
+  std::uint32_t fetched_[fetches][3] = {};
 };
 
 /// This lane's values of n, at once.
@@ -115,12 +115,12 @@ __device__ inline void read_gaps(const std::uint32_t* values, unsigned own, unsi
 }
 
 /// Puts what exceptions add to their slots, and 1, at their places in `out`. `values` are the position gaps, each below
-/// 2^29, then the high parts. A lane takes K neighbouring ones at a time. `most` is the maximum count of all groups,
+/// 2^29, then the high fetches. A lane takes K neighbouring ones at a time. `most` is the maximum count of all groups,
 /// `before` the previous position, which is updated if there are `more`. False if a position that this lane took is not
 /// below n.
 template <int K, int L>
-__device__ inline bool put_parts(const std::uint32_t* values, unsigned most, const Exceptions& exceptions,
-                                 std::uint32_t* out, std::uint32_t& before, bool more) {
+__device__ inline bool put_addends(const std::uint32_t* values, unsigned most, const Exceptions& exceptions,
+                                   std::uint32_t* out, std::uint32_t& before, bool more) {
   static_assert(K <= 4);
   // (high + 1) << width, and 1.
   const std::uint32_t factor = __funnelshift_lc(0, 1, exceptions.width);

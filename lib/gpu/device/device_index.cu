@@ -16,7 +16,7 @@
 namespace quern::gpu {
 namespace {
 
-/// Zeros after arrays that warps decode: a damaged block may claim to be longer by this.
+/// Zeros after arrays that warps decode, since warps read past the end of a damaged block by at most this much.
 constexpr std::size_t over_read_words = 4096;
 
 Coding coding_of(const IndexReader& index) {
@@ -30,12 +30,12 @@ Coding coding_of(const IndexReader& index) {
                         " can't be decoded on GPUs; build the index with newpfd, rpfd or rice");
 }
 
-/// Copies arrays piece by piece through two pinned buffers: one is filled while the other is copied.
+/// Copies arrays through two pinned buffers: one is filled while the other is copied.
 class Uploader {
  public:
-  Uploader(MemoryAccount& account, MemoryAccount& pinned, std::size_t piece_bytes, Progress& progress)
-      : account_(account), progress_(progress), piece_bytes_(piece_bytes) {
-    for (Piece& piece : pieces_) piece.memory = PinnedArray<std::uint8_t>(pinned, MemoryUse::pinned, piece_bytes);
+  Uploader(MemoryAccount& account, MemoryAccount& pinned, std::size_t buffer_bytes, Progress& progress)
+      : account_(account), progress_(progress), buffer_bytes_(buffer_bytes) {
+    for (Buffer& buffer : buffers_) buffer.memory = PinnedArray<std::uint8_t>(pinned, MemoryUse::pinned, buffer_bytes);
   }
 
   template <class T>
@@ -43,13 +43,13 @@ class Uploader {
     DeviceArray<T> to(account_, use, from.size() + zeros_after);
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(from.data());
     auto* target = reinterpret_cast<std::uint8_t*>(to.data());
-    for (std::size_t at = 0; at < from.size_bytes(); at += piece_bytes_) {
-      const std::size_t size = std::min(piece_bytes_, from.size_bytes() - at);
-      Piece& piece = pieces_[next_++ % 2];
-      piece.done.wait();
-      std::memcpy(piece.memory.data(), bytes + at, size);
-      copy_to_device(target + at, piece.memory.data(), size, stream_);
-      piece.done.record(stream_);
+    for (std::size_t at = 0; at < from.size_bytes(); at += buffer_bytes_) {
+      const std::size_t size = std::min(buffer_bytes_, from.size_bytes() - at);
+      Buffer& buffer = buffers_[next_++ % 2];
+      buffer.done.wait();
+      std::memcpy(buffer.memory.data(), bytes + at, size);
+      copy_to_device(target + at, buffer.memory.data(), size, stream_);
+      buffer.done.record(stream_);
       progress_.add(size);
     }
     fill_zero(to.data() + from.size(), zeros_after, stream_);
@@ -58,15 +58,15 @@ class Uploader {
   void wait() const { stream_.wait(); }
 
  private:
-  struct Piece {
+  struct Buffer {
     PinnedArray<std::uint8_t> memory;
     CudaEvent done;
   };
   MemoryAccount& account_;
   Progress& progress_;
-  std::size_t piece_bytes_;  ///< a copy
+  std::size_t buffer_bytes_;  ///< a copy
   CudaStream stream_;
-  Piece pieces_[2];
+  Buffer buffers_[2];
   std::size_t next_ = 0;
 };
 
@@ -80,7 +80,7 @@ std::vector<float> max_of_ranges(std::span<const float> values) {
   return maxima;
 }
 
-/// What the engine may take: what the user allows, else what is free less what other work on the GPU may need.
+/// The engine's memory limit: the user's, or the free memory without a margin for other work on the GPU.
 std::uint64_t limit_of(const IndexReader& index, const GpuMemoryOptions& memory, unsigned number,
                        const cudaDeviceProp& gpu) {
   const std::uint64_t all_free = free_gpu_memory(number),
@@ -95,7 +95,7 @@ std::uint64_t limit_of(const IndexReader& index, const GpuMemoryOptions& memory,
   return *memory.bytes;
 }
 
-/// Kernels use instructions of compute capability 8.0.
+/// Kernels need compute capability 8.0.
 void check_capability(const cudaDeviceProp& gpu) {
   if (gpu.major < 8)
     throw CudaError(std::string("the ") + gpu.name + " has compute capability " + std::to_string(gpu.major) + "." +
@@ -118,7 +118,7 @@ DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine* scores, un
     : index_(index), gpu_(gpu), device_(std::make_unique<Device>()) {
   const PinnedDivision pinned = divide_pinned(memory.pinned_bytes);
   pinned_->set_limit(pinned.limit);
-  upload_piece_ = pinned.upload;
+  upload_buffer_ = pinned.upload;
   CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu)));
   cudaDeviceProp properties{};
   CUDA_CHECK(cudaGetDeviceProperties(&properties, static_cast<int>(gpu)));
@@ -155,7 +155,7 @@ DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine* scores, un
 
   progress.start("copy to the GPU",
                  sizes.tables + (block_last.size() * 8) + postings.size_bytes() + impacts.size_bytes(), "bytes");
-  Uploader uploader(*account_, *pinned_, upload_piece_, progress);
+  Uploader uploader(*account_, *pinned_, upload_buffer_, progress);
   device.postings = uploader.upload(MemoryUse::lists, postings, postings.empty() ? 0 : over_read_words);
   device.block_last = uploader.upload(MemoryUse::rows, block_last);
   device.block_offset = uploader.upload(MemoryUse::rows, block_offset);
@@ -183,7 +183,7 @@ template <class T>
 auto DeviceIndex::upload_more(MemoryUse use, std::span<const T> from, const char* what, Progress& progress) {
   CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu_)));
   progress.start("copy " + std::string(what) + " to the GPU", from.size_bytes(), "bytes");
-  Uploader uploader(*account_, *pinned_, upload_piece_, progress);
+  Uploader uploader(*account_, *pinned_, upload_buffer_, progress);
   DeviceArray<T> to = uploader.upload(use, from);
   uploader.wait();
   progress.finish();

@@ -62,7 +62,7 @@ class DeviceIndex {
   const IndexReader& index_;
   unsigned gpu_;
   MemoryDivision division_;
-  std::uint64_t upload_piece_ = 0;  ///< see PinnedDivision
+  std::uint64_t upload_buffer_ = 0;  ///< see PinnedDivision
   std::unique_ptr<MemoryAccount> account_ = std::make_unique<MemoryAccount>();
   std::unique_ptr<MemoryAccount> pinned_ = std::make_unique<MemoryAccount>();
   std::unique_ptr<Device> device_;

@@ -94,13 +94,13 @@ struct GpuWorkStatistics {
   gpu::MemoryTable memory{};             ///< the most memory that was taken for one GPU, by its use
   std::vector<std::string> failed_gpus;  ///< a sentence for each GPU that failed while others went on
 
-  void take_most(const gpu::MemoryTable& other) {
+  void note_peak(const gpu::MemoryTable& other) {
     for (std::size_t use = 0; use < memory.size(); ++use) memory[use] = std::max(memory[use], other[use]);
   }
   GpuWorkStatistics& operator+=(const GpuWorkStatistics& other) {
     using T = GpuWorkStatistics;
     failed_gpus.insert(failed_gpus.end(), other.failed_gpus.begin(), other.failed_gpus.end());
-    take_most(other.memory);
+    note_peak(other.memory);
     return gpu::add_members(*this, other, &T::queries, &T::batches, &T::windows, &T::on_cpu, &T::prepare_us, &T::lists,
                             &T::copy_lists_us);
   }

@@ -21,7 +21,7 @@ constexpr std::uint64_t min_batch = 4 << 20, min_lists = 1 << 20, min_staging = 
 constexpr std::uint64_t min_pinned = 8 << 20, max_upload = 32 << 20;
 
 std::uint64_t least_of(const IndexSizes& sizes, std::uint64_t lists) {
-  return sizes.tables + staging_pieces * min_staging + lists + 2 * min_batch;
+  return sizes.tables + staging_buffers * min_staging + lists + 2 * min_batch;
 }
 
 std::uint64_t share_of(std::uint64_t bytes, double share) {
@@ -46,7 +46,7 @@ PinnedDivision divide_pinned(std::optional<std::uint64_t> limit) {
   PinnedDivision division;
   division.limit = limit.value_or(std::numeric_limits<std::uint64_t>::max());
   const std::uint64_t share = division.limit / 8;
-  division.staging = std::clamp(share / staging_pieces, min_staging, max_staging);
+  division.staging = std::clamp(share / staging_buffers, min_staging, max_staging);
   division.upload = std::clamp(share / 2, min_staging, max_upload);
   return division;
 }
@@ -69,7 +69,7 @@ MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, std::
                     option_name<"device">));
   std::uint64_t left = limit - sizes.tables;
   division.staging = std::clamp(left / 64, min_staging, max_staging);
-  left -= staging_pieces * division.staging;
+  left -= staging_buffers * division.staging;
   division.resident_rows = sizes.rows <= left / 2;
   if (division.resident_rows) left -= sizes.rows;
   const std::uint64_t most = left - std::min(left, 2 * min_batch);

@@ -91,7 +91,7 @@ struct MemoryDivision {
   bool resident_rows = true;    ///< all rows are
   std::uint64_t lists = 0;      ///< of the arena for words and impacts, unless all lists are there
   std::uint64_t rows = 0;       ///< of the arena for rows, unless all rows are there
-  std::uint64_t staging = 0;    ///< of each of staging_pieces
+  std::uint64_t staging = 0;    ///< of each of staging_buffers
   std::uint64_t per_batch = 0;  ///< for queries, results and the strategy, of each of two batches
 };
 
@@ -106,12 +106,12 @@ struct ListArenas {
 ListArenas arenas_of(const MemoryDivision& division);
 
 /// Pieces in which lists travel.
-inline constexpr std::uint64_t staging_pieces = 4;
+inline constexpr std::uint64_t staging_buffers = 4;
 
 /// How pinned host memory is divided: what copies of a GPU take at most, in pieces, and the rest for batches.
 struct PinnedDivision {
   std::uint64_t limit = 0;
-  std::uint64_t staging = 0;  ///< of each of staging_pieces
+  std::uint64_t staging = 0;  ///< of each of staging_buffers
   std::uint64_t upload =
       0;  ///< of each of two pieces in which what stays on a GPU travels; they go before batches come
 };

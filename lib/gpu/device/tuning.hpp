@@ -59,7 +59,7 @@ inline constexpr std::uint64_t items_per_intersection = 16384;
 inline constexpr std::size_t batches_per_gpu = 2;
 /// Where a batch more costs little, a GPU begins with so many queries of those that are asked together, while the
 /// others are found.
-inline constexpr std::size_t first_portion_queries = 2048;
+inline constexpr std::size_t first_step_queries = 2048;
 /// Maximum queries of a batch there: larger ones are not faster, and leave less to be done at the same time.
 inline constexpr std::size_t overlapping_batch_queries = 8192;
 /// The fixed cost of a query: a posting per this many documents of the index.

@@ -8,9 +8,8 @@
 #include "quern/gpu/worker/lookup.cuh"
 
 /// Intersection by Parallel Merge Find (Ding et al.: Using Graphics Processors for High Performance IR Query
-/// Processing, WWW 2009, section 8.1). For one list after another: finds the remaining documents among the maximum
-/// docIDs of the list's blocks, decodes the blocks that may contain one, and searches for the documents in them. A
-/// thread block takes a tile of the shortest list.
+/// Processing, WWW 2009, section 8.1). List by list, it finds the remaining documents among the blocks' maximum docIDs,
+/// decodes the blocks that may contain one, and searches these. A thread block takes a tile of the shortest list.
 namespace quern::gpu {
 
 /// A thread block's shared memory.
@@ -22,7 +21,7 @@ struct MergeFindShared {
   std::uint32_t heads[merge_find_tile];  ///< per such block: its first document
   WarpBuffers<V> warp_buffers;
   typename ThreadBlockScan<plain_threads>::TempStorage scan;
-  std::uint32_t part;
+  std::uint32_t item;
 };
 
 template <Coding coding, int V>
@@ -39,18 +38,18 @@ class MergeFindBlock {
   __device__ void run() {
     for (;;) {
       __syncthreads();
-      if (threadIdx.x == 0) shared_.part = atomicAdd(batch_.next_part, 1u);
+      if (threadIdx.x == 0) shared_.item = atomicAdd(batch_.next_item, 1u);
       __syncthreads();
-      const std::uint32_t part = shared_.part;
-      if (part >= batch_.coded_parts) return;
-      const IntersectQuery& query = batch_.queries[query_of_part(batch_.queries, 0, batch_.coded_queries, part)];
-      const std::uint32_t place = part - query.first_part;
-      take_tile(list_of(batch_, query, 0).coded, place, query.part_size);
+      const std::uint32_t item = shared_.item;
+      if (item >= batch_.coded_items) return;
+      const IntersectQuery& query = batch_.queries[query_of_item(batch_.queries, 0, batch_.coded_queries, item)];
+      const std::uint32_t place = item - query.first_item;
+      take_tile(list_of(batch_, query, 0).coded, place, query.item_size);
       if (batch_.is_window()) keep([&](std::uint32_t i) { return batch_.has(shared_.docids[i]); });
       for (std::uint32_t t = 1; t < query.terms && count_ > 0; ++t) intersect_with(list_of(batch_, query, t).coded);
-      std::uint32_t* to = results_of_part(batch_, query, place);
+      std::uint32_t* to = results_of_item(batch_, query, place);
       for (std::uint32_t i = threadIdx.x; i < count_; i += blockDim.x) to[i] = shared_.docids[i];
-      if (threadIdx.x == 0) batch_.counts[part] = count_;
+      if (threadIdx.x == 0) batch_.counts[item] = count_;
     }
   }
 
@@ -95,7 +94,7 @@ class MergeFindBlock {
     keep([&](std::uint32_t i) { return shared_.rows[i] == in_list; });
   }
 
-  /// Finds the block that may contain each document, by Parallel Merge Find.
+  /// Finds the block that may contain each document by Parallel Merge Find.
   __device__ void find_rows(const ListView& list) {
     const std::uint32_t* last = index_.block_last + list.first_row;
     const MergeFindPasses passes(count_, batch_.levels);
@@ -108,7 +107,7 @@ class MergeFindBlock {
     }
   }
 
-  /// Finds the first document of each such block. Returns how many blocks must be decoded.
+  /// Finds the first document of each such block. Returns the number of blocks.
   __device__ std::uint32_t find_heads(const ListView& list) {
     const auto is_head = [&](std::uint32_t i) {
       return i < count_ && shared_.rows[i] < list.rows && (i == 0 || shared_.rows[i] != shared_.rows[i - 1]);
@@ -123,7 +122,7 @@ class MergeFindBlock {
     return heads;
   }
 
-  /// Decodes these blocks and marks the documents that they contain.
+  /// Decodes these blocks, and marks the documents that they contain.
   __device__ void find_in_blocks(const ListView& list, std::uint32_t heads) {
     for (std::uint32_t head = warp(); head < heads; head += MergeFindShared<V>::warps) {
       const std::uint32_t begin = shared_.heads[head], end = head + 1 < heads ? shared_.heads[head + 1] : count_;
@@ -136,7 +135,7 @@ class MergeFindBlock {
       for (int i = 0; i < V; ++i) warp_buffer_.values[lane_id() * V + i] = docids[i];
       __syncwarp();
       for (std::uint32_t i = begin + lane_id(); sound && i < end; i += lanes_per_warp) {
-        if (shared_.rows[i] != row) continue;  // after the list's last block
+        if (shared_.rows[i] != row) continue;  // the document is after the list's last block
         const std::uint32_t at = lower_bound(warp_buffer_.values, 0, place.n, shared_.docids[i]);
         if (at < place.n && warp_buffer_.values[at] == shared_.docids[i]) shared_.rows[i] = in_list;
       }
@@ -145,7 +144,7 @@ class MergeFindBlock {
     __syncthreads();
   }
 
-  /// Keeps the documents i for which is_in(i) is true, compacted.
+  /// Keeps the documents for whose numbers is_in() is true, and compacts them.
   template <class IsIn>
   __device__ void keep(IsIn&& is_in) {
     const std::uint32_t first = threadIdx.x * own_documents;
@@ -179,10 +178,10 @@ __global__ void __launch_bounds__(plain_threads)
   MergeFindBlock<coding, V>(index, batch, shared).run();
 }
 
-// Intersection that decodes only blocks which may contain a document of the shorter lists.
+// Intersection that decodes only blocks that may contain a document of the shorter lists.
 
-/// Block skipping: a warp takes a block of the shortest list and looks its documents up in the other lists: in bits, in
-/// buckets, or in those blocks that may contain one of them.
+/// Block skipping: a warp takes a block of the shortest list and looks up its documents in the other lists: in bits, in
+/// buckets, or in the blocks that may contain one.
 template <Coding coding, int V>
 class SkippingWarp {
  public:
@@ -190,10 +189,10 @@ class SkippingWarp {
       : index_(index), batch_(batch), documents_(index, buffer) {}
 
   __device__ void run() {
-    for_each_part(batch_, PartRange::coded(batch_),
-                  [&](const IntersectQuery& query, std::uint32_t part, std::uint32_t place) {
-                    const std::uint32_t count = find(query, place) ? put(results_of_part(batch_, query, place)) : 0;
-                    if (lane_id() == 0) batch_.counts[part] = count;
+    for_each_item(batch_, ItemRange::coded(batch_),
+                  [&](const IntersectQuery& query, std::uint32_t item, std::uint32_t place) {
+                    const std::uint32_t count = find(query, place) ? put(results_of_item(batch_, query, place)) : 0;
+                    if (lane_id() == 0) batch_.counts[item] = count;
                   });
   }
 
@@ -218,7 +217,7 @@ class SkippingWarp {
     return true;
   }
 
-  /// Writes the remaining documents; returns how many there are.
+  /// Writes the remaining documents, and returns their number.
   __device__ std::uint32_t put(std::uint32_t* to) const {
     const std::uint32_t own = __popc(documents_.alive()), end = inclusive_sum(own);
     std::uint32_t place = end - own;
@@ -240,7 +239,7 @@ __global__ void __launch_bounds__(plain_threads)
   SkippingWarp<coding, V>(index, batch, buffers.own()).run();
 }
 
-// Unpacking of posting lists, whole or a window's blocks of them.
+// Unpacking of posting lists, or of their blocks in a window.
 
 /// Sets the bits of this lane's first `count` documents, whose docIDs rise, one word at a time.
 template <int V>
@@ -259,14 +258,14 @@ __device__ inline void set_bits(std::uint32_t* bits, const std::uint32_t (&docid
   if (mask != 0) atomicOr(bits + word, mask);
 }
 
-/// Unpacks blocks of the batch's tasks to docIDs or bits, in memory that is all zeros.
+/// Unpacks blocks of the batch's tasks to docIDs or bits, in memory filled with zeros.
 template <Coding coding, int V>
 class UnpackingWarp {
  public:
   __device__ UnpackingWarp(const IndexView& index, const IntersectView& batch, std::uint32_t* buffer)
       : index_(index), batch_(batch), decoder_(index, WarpBuffer<V>{buffer}) {}
 
-  /// Unpacks this warp's share of all tasks' blocks.
+  /// Unpacks this warp's blocks of all tasks.
   __device__ void run() {
     for_own_blocks(
         batch_.unpack_blocks, batch_.num_unpack, [&](std::uint32_t i) { return batch_.unpack[i].list.first_block; },
@@ -274,7 +273,7 @@ class UnpackingWarp {
   }
 
  private:
-  /// `block`: counted from the first of the task.
+  /// `block`: its number in the task.
   __device__ void unpack(const UnpackTask& task, std::uint32_t block) {
     const BlockPlace place = place_of(index_, task.list, task.list.begin_block + block);
     std::uint32_t docids[V];

@@ -81,13 +81,13 @@ std::vector<IntersectionQuery*> GpuIntersection::in_order(std::span<const QueryV
 
 void GpuIntersection::process(Queue& queue, std::size_t busy, const IntersectWorker::Take& take,
                               GpuIntersectionStatistics& counted) {
-  std::vector<GpuIntersectionStatistics> of_threads(busy);
+  std::vector<GpuIntersectionStatistics> thread_statistics(busy);
   const auto thrown = gpu::in_threads(busy, [&](std::size_t i) {
-    GpuIntersectionStatistics& own = of_threads[i];
+    GpuIntersectionStatistics& own = thread_statistics[i];
     workers_.use(
         busy, [&](IntersectWorker& worker) { worker.process(queue, take, own); }, own.failed_gpus);
   });
-  for (const GpuIntersectionStatistics& own : of_threads) counted += own;
+  for (const GpuIntersectionStatistics& own : thread_statistics) counted += own;
   for (const std::exception_ptr& error : thrown)
     if (error) std::rethrow_exception(error);
 }

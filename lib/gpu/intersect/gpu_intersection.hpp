@@ -12,7 +12,7 @@ class GpuIntersection {
   using Take = std::function<void(std::size_t query, std::span<const docid_t> documents)>;
 
   /// Copies the index to all GPUs. Throws CudaError if there is no GPU or one has too little memory; InvalidArgument if
-  /// there are fewer GPUs than asked for, or if the options don't suit the method.
+  /// there are fewer GPUs than requested, or the options don't suit the method.
   GpuIntersection(const IndexReader& index, const GpuIntersectionMethod& method, const GpuIntersectionOptions& options,
                   Progress& progress);
 
@@ -24,19 +24,19 @@ class GpuIntersection {
 
   /// Calls take(i, documents) for each query, in this thread; docIDs rise, and the span is valid until take() returns.
   /// The order is that of the queries or, with bucketing(), that of their buckets; it does not depend on the number of
-  /// GPUs. With several GPUs, answers that come early wait in memory. Throws CudaError if no GPU is left, after the
-  /// answers that were found before; CorruptFile if lists don't decode.
+  /// GPUs. With several GPUs, early answers wait in memory. Throws CudaError if no GPU is left, after delivering
+  /// earlier answers; CorruptFile if lists don't decode.
   void run(std::span<const QueryView> queries, const Take& take, GpuIntersectionStatistics* statistics = nullptr);
 
   /// GPUs that have not failed.
   std::size_t gpus() const { return workers_.size(); }
-  /// GPU memory that stays taken, on each GPU: what it has of the index, and the room for more.
+  /// GPU memory that stays allocated on each GPU: its lists and rows, and the room for more lists.
   std::uint64_t device_bytes() const { return workers_.front().device_bytes(); }
 
  private:
   using Queue = gpu::WorkQueue<IntersectionQuery>;
 
-  /// The queries in the order of their answers. Adds the time that this takes to `prepare_us`.
+  /// The queries in the order of their answers. Adds its time to `prepare_us`.
   std::vector<IntersectionQuery*> in_order(std::span<const QueryView> asked, double& prepare_us);
   /// Answers on one GPU, in this thread; take() gets spans of its runner's memory.
   void run_here(Queue& queue, const Take& take, GpuIntersectionStatistics& counted);
@@ -47,7 +47,7 @@ class GpuIntersection {
 
   IntersectionContext context_;
   gpu::WorkerPool<IntersectWorker> workers_;
-  std::vector<IntersectionQuery> queries_;  ///< of a run; later runs reuse their memory
+  std::vector<IntersectionQuery> queries_;  ///< reused by later calls of run()
 };
 
 }  // namespace quern

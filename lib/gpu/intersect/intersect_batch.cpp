@@ -8,7 +8,7 @@
 #include "quern/gpu/device/in_parallel.hpp"
 
 namespace quern::gpu {
-void IntersectBatch::begin(Unpacking unpacking, const PartSizes& sizes, unsigned flight) {
+void IntersectBatch::begin(Unpacking unpacking, const ItemSizes& sizes, unsigned flight) {
   unpacking_ = unpacking;
   sizes_ = sizes;
   flight_ = flight;
@@ -75,7 +75,7 @@ bool IntersectBatch::add(std::span<const PostingList> query_lists) {
   for (std::size_t i = 0; i < query_lists.size(); ++i) {
     const PostingList& list = query_lists[i];
     postings += list.df;
-    // Upper bound of what block skipping would decode: each document of the shortest list may be in a different block.
+    // Block skipping decodes at most one block per document of the shortest list.
     const std::uint64_t blocks = std::min<std::uint64_t>(shortest, list.block_last.size());
     uses_[terms[query.first_term + i]].postings +=
         i == 0 ? list.df : std::min<std::uint64_t>(list.df, blocks * index_.block_size());
@@ -96,7 +96,7 @@ std::vector<WantedList> IntersectBatch::coded_lists() {
   std::vector<std::uint8_t> is_read(lists.size());
   for (std::size_t i = 0; i < lists.size(); ++i)
     is_read[i] = lists[i].unpacked.format == ListFormat::coded || uses_[i].is_unpacked_here;
-  // If one of a query's lists is decoded, its shortest list is, too, even if it is unpacked.
+  // A query that decodes a list also decodes its shortest list, even if that is unpacked.
   for (const IntersectQuery& query : added_)
     if (decodes(query)) is_read[terms[query.first_term]] = true;
   std::vector<WantedList> wanted;
@@ -121,7 +121,7 @@ void IntersectBatch::place_unpacked() {
 void IntersectBatch::unpack_frequent() {
   for (std::uint32_t i = 0; i < lists.size(); ++i) {
     const ListUse& use = uses_[i];
-    // Without memory for it, the list is decoded again.
+    // If memory is short, the list is decoded again.
     if (lists[i].unpacked.format == ListFormat::coded &&
         UnpackedLists::count_use(*use.state, lists[i].coded.df, use.postings))
       unpack_list(i);
@@ -151,7 +151,7 @@ WindowedBatch::WindowedBatch(std::unique_ptr<IntersectBatch> batch, std::span<co
 
 std::uint64_t WindowedBatch::max_entries(std::uint64_t unpacked_words) const {
   if (format_ == ListFormat::coded) return std::numeric_limits<std::uint64_t>::max();
-  // A directory takes at most 3 words per 8 postings, and both are rounded up.
+  // A directory takes at most 3 words per 8 postings; docIDs and directory are rounded up.
   const std::uint64_t rounding = 66 * views_.size();
   return (unpacked_words - std::min(unpacked_words, rounding)) / 11 * 8;
 }
@@ -173,7 +173,7 @@ void WindowedBatch::unpack(IntersectArrays& arrays) const {
     UnpackedPlace place = unpacked_place(format_, postings, documents, arrays.unpack_words);
     place.first_docid = arrays.first_docid;
     arrays.unpack_to(coded.first, place, unpacked_words(format_, postings, documents), documents, block_size);
-    // Kernels that answer queries see the window's postings as the whole list.
+    // To kernels that answer queries, the window's postings are the whole list.
     list.coded = {};
     list.coded.df = postings;
   }
@@ -212,8 +212,8 @@ void WindowedBatch::make(std::size_t window, std::uint64_t first_word, Intersect
 
 namespace {
 
-constexpr std::uint32_t parts_of(std::uint64_t size, std::uint32_t part) {
-  return static_cast<std::uint32_t>((size + part - 1) / part);
+constexpr std::uint32_t items_of(std::uint64_t size, std::uint32_t item) {
+  return static_cast<std::uint32_t>((size + item - 1) / item);
 }
 
 }  // namespace
@@ -225,7 +225,7 @@ void IntersectArrays::clear() {
   places.clear();
   raw_docids.clear();
   unpack.clear();
-  coded_queries = coded_parts = parts = unpack_blocks = unpack_pieces = 0;
+  coded_queries = coded_items = items = unpack_blocks = unpack_tiles = 0;
   unpack_entries = unpack_words = result_words = max_documents = 0;
   first_docid = 0;
   end_docid = std::numeric_limits<std::uint32_t>::max();
@@ -239,41 +239,41 @@ void IntersectArrays::unpack_to(std::uint32_t list, const UnpackedPlace& place, 
   task.to = lists[list].unpacked = place;
   task.postings = task.list.end_posting(block_size) - task.list.first_posting(block_size);
   task.first_entry = unpack_entries;
-  task.first_piece = unpack_pieces;
+  task.first_tile = unpack_tiles;
   unpack_blocks += task.list.rows_end() - task.list.begin_block;
-  unpack_pieces += parts_of(place.words, zeroed_piece);
+  unpack_tiles += items_of(place.words, zeroed_tile);
   unpack_words += words;
   if (place.format == ListFormat::buckets) unpack_entries += bucket_entries(documents, place.bucket_shift);
 }
 
-void IntersectArrays::cut(IntersectQuery& query, const PartSizes& sizes, const IndexReader& index) {
+void IntersectArrays::cut(IntersectQuery& query, const ItemSizes& sizes, const IndexReader& index) {
   const IntersectList& shortest = lists[terms[query.first_term]];
-  // An unpacked list is taken whole, whatever a window has of its blocks.
+  // An unpacked list is read completely, even in a window with few of its blocks.
   const std::uint32_t block_size = index.block_size();
   const std::uint32_t postings =
       query.coded == 0 ? shortest.coded.df
                        : shortest.coded.end_posting(block_size) - shortest.coded.first_posting(block_size);
   std::uint32_t all = postings;
   if (query.coded != 0) {
-    query.part_size = sizes.blocks * block_size;
-    if (shortest.coded.raw != 0) query.part_size = std::max(query.part_size, all);
+    query.item_size = sizes.blocks * block_size;
+    if (shortest.coded.raw != 0) query.item_size = std::max(query.item_size, all);
   } else if (shortest.unpacked.format == ListFormat::bits) {
     query.bits = 1;
-    result_words = (result_words + 3) / 4 * 4;  // four words are written at a time
-    query.part_size = sizes.words_of_bits;
+    result_words = (result_words + 3) / 4 * 4;  // kernels write four words at a time
+    query.item_size = sizes.words_of_bits;
     all = bit_words(static_cast<std::uint32_t>(index.num_documents()));
   } else {
-    query.part_size = sizes.documents == 0 ? all : sizes.documents;
+    query.item_size = sizes.documents == 0 ? all : sizes.documents;
   }
-  query.first_part = parts;
+  query.first_item = items;
   query.first_word = result_words;
-  parts += parts_of(all, query.part_size);
+  items += items_of(all, query.item_size);
   result_words += all;
   max_documents += postings;
 }
 
 void IntersectArrays::cut_all(std::span<const IntersectQuery> added, std::span<const std::uint8_t> left_out,
-                              const PartSizes& sizes, const IndexReader& index) {
+                              const ItemSizes& sizes, const IndexReader& index) {
   places.assign(added.size(), not_there);
   queries.clear();
   result_words = max_documents = 0;
@@ -285,7 +285,7 @@ void IntersectArrays::cut_all(std::span<const IntersectQuery> added, std::span<c
     }
     if (coded == 0) break;
     coded_queries = static_cast<std::uint32_t>(queries.size());
-    coded_parts = parts;
+    coded_items = items;
   }
 }
 

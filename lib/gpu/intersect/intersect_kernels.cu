@@ -8,30 +8,30 @@
 namespace quern::gpu {
 namespace {
 
-// Packing: moves the results of all parts to one array, in the order of queries, with rising docIDs. Counts of parts
-// are summed by tiles.
+// Packing moves the results of all items to one array, by query, with rising docIDs. A tile is a thread block's items,
+// whose counts it sums.
 
-/// Parts per thread, and per thread block: a tile.
-constexpr unsigned parts_per_thread = 16, parts_per_tile = parts_per_thread * plain_threads;
+/// Items per thread and per tile.
+constexpr unsigned items_per_thread = 16, items_per_tile = items_per_thread * plain_threads;
 
-/// Writes each part's offset in its tile, and each tile's sum.
+/// Writes each item's offset in its tile, and each tile's sum of counts.
 __global__ void __launch_bounds__(plain_threads) sum_tiles(const __grid_constant__ IntersectView batch) {
   __shared__ ThreadBlockScan<plain_threads>::TempStorage temp;
-  const std::uint32_t first = blockIdx.x * parts_per_tile + threadIdx.x * parts_per_thread;
-  std::uint32_t counts[parts_per_thread], own = 0, total = 0;
+  const std::uint32_t first = blockIdx.x * items_per_tile + threadIdx.x * items_per_thread;
+  std::uint32_t counts[items_per_thread], own = 0, total = 0;
 #pragma unroll
-  for (unsigned i = 0; i < parts_per_thread; ++i)
-    own += counts[i] = first + i < batch.num_parts ? batch.counts[first + i] : 0;
+  for (unsigned i = 0; i < items_per_thread; ++i)
+    own += counts[i] = first + i < batch.num_items ? batch.counts[first + i] : 0;
   std::uint32_t offset = ThreadBlockScan<plain_threads>(temp).exclusive_sum(own, total);
 #pragma unroll
-  for (unsigned i = 0; i < parts_per_thread; ++i) {
-    if (first + i < batch.num_parts) batch.offsets[first + i] = offset;
+  for (unsigned i = 0; i < items_per_thread; ++i) {
+    if (first + i < batch.num_items) batch.offsets[first + i] = offset;
     offset += counts[i];
   }
   if (threadIdx.x == 0) batch.tile_sums[blockIdx.x] = total;
 }
 
-/// Replaces each tile's sum by that of the tiles before it. By one thread block.
+/// Replaces each tile's sum by the sum of the tiles before it. By one thread block.
 __global__ void __launch_bounds__(plain_threads)
     scan_tiles(const __grid_constant__ IntersectView batch, std::uint32_t tiles) {
   __shared__ ThreadBlockScan<plain_threads>::TempStorage temp;
@@ -47,8 +47,8 @@ __global__ void __launch_bounds__(plain_threads)
   if (threadIdx.x == 0) batch.begins[batch.num_queries] = before;
 }
 
-/// Writes the documents of 32 words of bits, one word per lane; the first bit is that of document `first`. Returns the
-/// end of what was written.
+/// Writes the documents of 32 words of bits, one word per lane, whose first bit is document `first`. Returns the end of
+/// the written docIDs.
 __device__ std::uint32_t* put_bits(std::uint32_t word, std::uint32_t first, std::uint32_t* to) {
   const std::uint32_t own = __popc(word), end = inclusive_sum(own);
   std::uint32_t* own_to = to + end - own;
@@ -56,54 +56,54 @@ __device__ std::uint32_t* put_bits(std::uint32_t word, std::uint32_t first, std:
   return to + last_lane(end);
 }
 
-/// Packs queries with many small parts: a warp per part.
-__global__ void __launch_bounds__(plain_threads) pack_parts(const __grid_constant__ IntersectView batch) {
-  for_each_part(batch, {0, batch.num_queries, 0, batch.num_parts, batch.next_part + 2},
-                [&](const IntersectQuery& query, std::uint32_t part, std::uint32_t place) {
-                  const std::uint32_t offset = batch.tile_sums[part / parts_per_tile] + batch.offsets[part];
-                  const std::uint32_t count = batch.counts[part];
+/// Packs queries of many small items, a warp per item.
+__global__ void __launch_bounds__(plain_threads) pack_items(const __grid_constant__ IntersectView batch) {
+  for_each_item(batch, {0, batch.num_queries, 0, batch.num_items, batch.next_item + 2},
+                [&](const IntersectQuery& query, std::uint32_t item, std::uint32_t place) {
+                  const std::uint32_t offset = batch.tile_sums[item / items_per_tile] + batch.offsets[item];
+                  const std::uint32_t count = batch.counts[item];
                   if (place == 0 && lane_id() == 0) batch.begins[&query - batch.queries] = offset;
-                  const std::uint32_t* from = results_of_part(batch, query, place);
+                  const std::uint32_t* from = results_of_item(batch, query, place);
                   std::uint32_t* to = batch.documents + offset;
                   if (query.bits == 0) {
                     for (std::uint32_t i = lane_id(); i < count; i += lanes_per_warp) to[i] = from[i];
                   } else if (count > 0) {
-                    const std::uint32_t first = place * query.part_size;
-                    const std::uint32_t size = min(query.part_size, bit_words(batch.num_documents) - first);
+                    const std::uint32_t first = place * query.item_size;
+                    const std::uint32_t size = min(query.item_size, bit_words(batch.num_documents) - first);
                     for (std::uint32_t i = 0; i < size; i += lanes_per_warp)
                       to = put_bits(from[i + lane_id()], 32 * (first + i), to);
                   }
                 });
 }
 
-/// Packs queries with a single part: a thread block per query.
+/// Packs queries of a single item, a thread block per query.
 __global__ void __launch_bounds__(plain_threads) pack_queries(const __grid_constant__ IntersectView batch) {
-  const std::uint32_t part = blockIdx.x;
-  const std::uint32_t offset = batch.tile_sums[part / parts_per_tile] + batch.offsets[part];
-  if (threadIdx.x == 0) batch.begins[part] = offset;
-  const std::uint32_t* from = results_of_part(batch, batch.queries[part], 0);
-  for (std::uint32_t i = threadIdx.x; i < batch.counts[part]; i += blockDim.x) batch.documents[offset + i] = from[i];
+  const std::uint32_t item = blockIdx.x;
+  const std::uint32_t offset = batch.tile_sums[item / items_per_tile] + batch.offsets[item];
+  if (threadIdx.x == 0) batch.begins[item] = offset;
+  const std::uint32_t* from = results_of_item(batch, batch.queries[item], 0);
+  for (std::uint32_t i = threadIdx.x; i < batch.counts[item]; i += blockDim.x) batch.documents[offset + i] = from[i];
 }
 
-/// Fills places with zeros: a warp per piece, since places are anywhere and of any size.
+/// Fills unpacked lists with zeros, a warp per tile, since lists have any place and size.
 __global__ void __launch_bounds__(plain_threads) run_clearing(const __grid_constant__ IntersectView batch) {
   constexpr std::uint32_t warps = plain_threads / lanes_per_warp;
   const std::uint32_t warp = blockIdx.x * warps + threadIdx.x / lanes_per_warp;
-  for (std::uint32_t piece = warp; piece < batch.unpack_pieces; piece += gridDim.x * warps) {
+  for (std::uint32_t tile = warp; tile < batch.unpack_tiles; tile += gridDim.x * warps) {
     const UnpackTask& task = batch.unpack[last_not_above(
-        batch.num_unpack, piece, [&](std::uint32_t number) { return batch.unpack[number].first_piece; })];
-    const std::uint64_t first = std::uint64_t{piece - task.first_piece} * zeroed_piece;
-    const std::uint64_t end = min(first + zeroed_piece, task.to.words);
+        batch.num_unpack, tile, [&](std::uint32_t number) { return batch.unpack[number].first_tile; })];
+    const std::uint64_t first = std::uint64_t{tile - task.first_tile} * zeroed_tile;
+    const std::uint64_t end = min(first + zeroed_tile, task.to.words);
     std::uint32_t* words = batch.unpacked + task.to.first_word;
     for (std::uint64_t i = first + lane_id(); i < end; i += lanes_per_warp) words[i] = 0;
   }
 }
 
-/// Writes directories of buckets: a thread per entry.
+/// Writes directories of buckets, a thread per entry.
 __global__ void __launch_bounds__(plain_threads) run_directories(const __grid_constant__ IntersectView batch) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < batch.unpack_entries; i += step) {
-    // The last task whose entries begin here or before. A task without entries begins where the next one does.
+    // The last task whose entries begin at i or before. A task without entries begins where the next one does.
     const UnpackTask& task = batch.unpack[last_not_above(
         batch.num_unpack, i, [&](std::uint32_t number) { return batch.unpack[number].first_entry; })];
     const auto bucket = static_cast<std::uint32_t>(i - task.first_entry);
@@ -150,10 +150,10 @@ void intersect_hash_segments(const IntersectView& batch, cudaStream_t stream) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-std::uint32_t pack_tiles(std::uint32_t parts) { return (parts + parts_per_tile - 1) / parts_per_tile; }
+std::uint32_t pack_tiles(std::uint32_t items) { return (items + items_per_tile - 1) / items_per_tile; }
 
 void pack(const IntersectView& batch, bool by_query, cudaStream_t stream) {
-  const std::uint32_t tiles = pack_tiles(batch.num_parts);
+  const std::uint32_t tiles = pack_tiles(batch.num_items);
   sum_tiles<<<tiles, plain_threads, 0, stream>>>(batch);
   CUDA_CHECK(cudaGetLastError());
   scan_tiles<<<1, plain_threads, 0, stream>>>(batch, tiles);
@@ -161,7 +161,7 @@ void pack(const IntersectView& batch, bool by_query, cudaStream_t stream) {
   if (by_query)
     pack_queries<<<batch.num_queries, plain_threads, 0, stream>>>(batch);
   else
-    launch_resident(pack_parts, plain_threads, 0, stream, batch);
+    launch_resident(pack_items, plain_threads, 0, stream, batch);
   CUDA_CHECK(cudaGetLastError());
 }
 

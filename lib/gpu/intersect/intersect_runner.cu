@@ -43,26 +43,28 @@ struct IntersectRunner::State : RunnerState {
   std::vector<std::uint64_t> first_words;  ///< of each query's space for results
   std::uint64_t result_words = 0;
   IntersectTimes times;
-  WindowedAnswers so_far;                  ///< of the windows before the last one that was started
-  IntersectTimes windows_times;            ///< of these
-  std::vector<std::uint32_t> last_places;  ///< IntersectArrays::places of that one; empty if it has no queries
+  WindowedAnswers so_far;        ///< of all windows before the last started one
+  IntersectTimes windows_times;  ///< of these
+  std::vector<std::uint32_t>
+      last_places;  ///< IntersectArrays::places of the last started window; empty without queries
 
   void upload(const IntersectArrays& batch);
   void reserve_results(const IntersectArrays& batch);
-  /// As IntersectRunner::start(). `lists_copied`: when the batch's lists are there; null if they always are.
+  /// See IntersectRunner::start(). `lists_copied`: follows the copies of the batch's lists; null if lists need no
+  /// copies.
   void start(const IntersectArrays& batch, const UnpackedMemory& memory, const IntersectRunner* after,
              const CudaEvent* lists_copied);
-  /// As IntersectRunner::wait().
+  /// See IntersectRunner::wait().
   std::vector<std::span<const docid_t>> wait();
-  /// Copies a window's words to their half, takes the results of the window before, and starts this one.
+  /// Copies a window's words to their half, takes the previous window's results, and starts this window.
   void run_window(const IntersectWindow& window, DeviceListStore::Device& device, DeviceListStore::Device::Half& half,
                   const UnpackedMemory& memory, const IntersectRunner* after);
-  /// Waits for the window that was started last, if any, and adds what it found.
+  /// Waits for the last started window, if any, and adds its results.
   void take_window();
   void unpack();
   void intersect();
-  /// Where each query's documents begin or, if results are not packed, how many there are; stored after the count of
-  /// damaged blocks.
+  /// Where each query's documents begin or, if results are not packed, their number. Stored after the count of damaged
+  /// blocks.
   const std::uint32_t* found() const { return at<std::uint32_t>(host_out.data(), 0) + 1; }
   std::vector<std::span<const docid_t>> take_packed();
   std::vector<std::span<const docid_t>> take_by_query();
@@ -112,12 +114,12 @@ void IntersectRunner::State::upload(const IntersectArrays& batch) {
   view.unpack = at<UnpackTask>(in.data(), unpack_at);
   view.num_unpack = static_cast<std::uint32_t>(batch.unpack.size());
   view.unpack_blocks = batch.unpack_blocks;
-  view.unpack_pieces = batch.unpack_pieces;
+  view.unpack_tiles = batch.unpack_tiles;
   view.unpack_entries = batch.unpack_entries;
   view.num_queries = static_cast<std::uint32_t>(batch.queries.size());
   view.coded_queries = batch.coded_queries;
-  view.num_parts = batch.parts;
-  view.coded_parts = batch.coded_parts;
+  view.num_items = batch.items;
+  view.coded_items = batch.coded_items;
   view.num_documents = index_view.num_documents;
   view.first_docid = batch.first_docid;
   view.end_docid = std::min(batch.end_docid, index_view.num_documents);
@@ -126,17 +128,17 @@ void IntersectRunner::State::upload(const IntersectArrays& batch) {
 
 void IntersectRunner::State::reserve_results(const IntersectArrays& batch) {
   ArrayLayout layout;
-  const std::size_t next_at = layout.add<std::uint32_t>(3), counts_at = layout.add<std::uint32_t>(batch.parts),
-                    offsets_at = layout.add<std::uint32_t>(batch.parts),
-                    sums_at = layout.add<std::uint32_t>(pack_tiles(batch.parts)),
+  const std::size_t next_at = layout.add<std::uint32_t>(3), counts_at = layout.add<std::uint32_t>(batch.items),
+                    offsets_at = layout.add<std::uint32_t>(batch.items),
+                    sums_at = layout.add<std::uint32_t>(pack_tiles(batch.items)),
                     begins_at = layout.add<std::uint32_t>(batch.queries.size() + 1);
   counters.reserve(layout.bytes());
-  view.next_part = at<std::uint32_t>(counters.data(), next_at);
+  view.next_item = at<std::uint32_t>(counters.data(), next_at);
   view.counts = at<std::uint32_t>(counters.data(), counts_at);
   view.offsets = at<std::uint32_t>(counters.data(), offsets_at);
   view.tile_sums = at<std::uint32_t>(counters.data(), sums_at);
   view.begins = at<std::uint32_t>(counters.data(), begins_at);
-  fill_zero(view.next_part, 3, stream);
+  fill_zero(view.next_item, 3, stream);
   fill_zero(damaged.data(), 1, stream);
   host_out.reserve((batch.queries.size() + 2) * sizeof(std::uint32_t));
 
@@ -167,14 +169,14 @@ void IntersectRunner::State::unpack() {
 void IntersectRunner::State::intersect() {
   if (work.kernels == IntersectKernels::batched) return intersect_batched(view, stream);
   if (work.kernels == IntersectKernels::hash_segments) return intersect_hash_segments(view, stream);
-  if (view.coded_parts > 0)
+  if (view.coded_items > 0)
     with_coding(index.device().coding, [&]<Coding coding>() {
       if (work.kernels == IntersectKernels::merge_find)
         IntersectLaunches<coding>::merge_find(index_view, view, stream);
       else
         IntersectLaunches<coding>::skip(index_view, view, stream);
     });
-  if (view.coded_parts < view.num_parts) probe(view, stream);
+  if (view.coded_items < view.num_items) probe(view, stream);
 }
 
 void IntersectRunner::State::start(const IntersectArrays& batch, const UnpackedMemory& memory,
@@ -182,9 +184,9 @@ void IntersectRunner::State::start(const IntersectArrays& batch, const UnpackedM
   upload(batch);
   reserve_results(batch);
   view.unpacked = memory.device().words.data();
-  // All kernels of batches run in the order in which these were started, so that lists that an earlier batch unpacks
-  // are there. What takes the place of an evicted list overwrites nothing that is read: UnpackedLists evicts a list
-  // only when the host has seen the end of the kernels of all batches that use it.
+  // Batches' kernels run in the order of starting, so lists that an earlier batch unpacks are complete. UnpackedLists
+  // evicts a list only after the kernels of all batches that use it have ended, so no list is overwritten while it is
+  // read.
   if (after) make_wait(after->state_->kernels_ended);
   if (store) index_view.left_free = store->device().moving_blocks();
   if (lists_copied) make_wait(*lists_copied);
@@ -198,7 +200,7 @@ void IntersectRunner::State::start(const IntersectArrays& batch, const UnpackedM
   kernels_ended.record(stream);
   auto* out = at<std::uint32_t>(host_out.data(), 0);
   copy_to_host(out, damaged.data(), 1, stream);
-  // If results are not packed, each query has one part.
+  // If results are not packed, each query has one item.
   copy_to_host(out + 1, packed ? view.begins : view.counts, batch.queries.size() + (packed ? 1 : 0), stream);
   download.record(stream);
   if (work.transfer == ResultTransfer::whole) copy_to_host(host_documents.data(), results.data(), result_words, stream);
@@ -229,10 +231,10 @@ void IntersectRunner::State::take_window() {
 void IntersectRunner::State::run_window(const IntersectWindow& window, DeviceListStore::Device& device,
                                         DeviceListStore::Device::Half& half, const UnpackedMemory& memory,
                                         const IntersectRunner* after) {
-  // Without queries, nothing is copied, and the batch that had the half before may still read it.
+  // Without queries, nothing is copied: the half's previous user may still read it.
   if (window.arrays.queries.empty()) return;
-  device.copy_window(window.lists.parts, window.lists.words, half);
-  take_window();  // meanwhile, the words are copied
+  device.copy_window(window.lists.copies, window.lists.words, half);
+  take_window();  // while the words are copied
   start(window.arrays, memory, after, &half.copied);
   half.done.record(stream);
   last_places = window.arrays.places;
@@ -256,7 +258,7 @@ void IntersectRunner::run_windows(const WindowedBatch& batch, const IntersectWor
       [&](unsigned slot, DeviceListStore::Device::Half& half) {
         state.run_window(made[slot], device, half, unpacked, after);
       });
-  device.make_wait(state.stream);  // so that the copies' times are there when the batch has ended
+  device.make_wait(state.stream);  // so that the copies' times are known when the batch has ended
 }
 
 WindowedAnswers IntersectRunner::wait_for_windows() {
@@ -289,7 +291,7 @@ std::vector<std::span<const docid_t>> IntersectRunner::State::take_by_query() {
   download.record(stream);
   for (std::uint32_t i = 0; i < view.num_queries; ++i) {
     copy_to_host(host_documents.data() + first_words[i], view.results + first_words[i], found()[i], stream);
-    stream.wait();  // one copy at a time: that is what this transfer measures
+    stream.wait();  // this transfer measures one copy at a time
   }
   ended.record(stream);
   ended.wait();

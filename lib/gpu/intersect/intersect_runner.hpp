@@ -8,17 +8,17 @@
 #include "quern/gpu/intersect/intersect_batch.hpp"
 #include "quern/gpu/store/list_store.hpp"
 
-/// Runs batches of intersections on a GPU. Declared without CUDA, as DeviceIndex is.
+/// Runs batches of intersections on a GPU. Declared without CUDA, like DeviceIndex.
 namespace quern::gpu {
 
-/// What a GPU does with a batch.
+/// How to answer a batch.
 struct IntersectWork {
   IntersectKernels kernels = IntersectKernels::warps;
   unsigned levels = 0;  ///< of merge-find
   ResultTransfer transfer = ResultTransfer::packed;
 };
 
-/// Where a batch's time went, in microseconds of the GPU's clock.
+/// A batch's times by the GPU's clock, in microseconds.
 struct IntersectTimes {
   double upload_us = 0;
   double unpack_us = 0;
@@ -35,10 +35,10 @@ struct IntersectTimes {
   }
 };
 
-/// Lists that were unpacked.
+/// Counts of unpacked lists.
 struct UnpackCounts {
   std::uint64_t lists = 0, postings = 0;
-  std::uint64_t bytes = 0;  ///< with directories
+  std::uint64_t bytes = 0;  ///< directories included
 
   void add(const IntersectArrays& batch) {
     lists += batch.unpack.size();
@@ -47,18 +47,18 @@ struct UnpackCounts {
   }
 };
 
-/// What a batch that went by windows of documents found, in all windows together.
+/// The results of all windows of a batch.
 struct WindowedAnswers {
-  std::vector<std::vector<docid_t>> documents;  ///< of each query, in the order in which they were added
-  UnpackCounts unpacked;                        ///< a list in each window
+  std::vector<std::vector<docid_t>> documents;  ///< by query, in the order of adding
+  UnpackCounts unpacked;                        ///< counts a list once per window
 };
 
-/// Memory for unpacked lists on the index's GPU, shared by all runners. Throws CudaError if the GPU has too little.
+/// Memory for unpacked lists on the index's GPU, shared by all runners.
 class UnpackedMemory {
  public:
   struct Device;  ///< only in CUDA sources
 
-  /// May take as much as a batch: DeviceIndex::bytes_per_batch().
+  /// Allocates at most DeviceIndex::bytes_per_batch(). Throws GpuOutOfMemory.
   UnpackedMemory(const DeviceIndex& index, std::uint64_t words);
   UnpackedMemory(UnpackedMemory&&) noexcept;
   UnpackedMemory& operator=(UnpackedMemory&&) noexcept;
@@ -69,39 +69,39 @@ class UnpackedMemory {
   std::unique_ptr<Device> device_;
 };
 
-/// Runs one batch at a time in its own stream. With two runners, one batch is copied while the other is answered.
-/// Throws CudaError if the GPU fails, CorruptFile if blocks don't decode; unpacked lists must not be used after that.
+/// Runs one batch at a time in its own stream, so that with two runners one batch is copied while the other is
+/// answered. Throws CudaError if the GPU fails, CorruptFile if blocks don't decode; unpacked lists are invalid after
+/// that.
 class IntersectRunner {
  public:
-  /// `store`: of the lists, null if the index has them all. May take `max_bytes` of GPU memory.
+  /// `store`: the lists', null if the index holds all. Allocates at most `max_bytes` of GPU memory.
   IntersectRunner(const DeviceIndex& index, const DeviceListStore* store, std::uint64_t max_bytes);
   IntersectRunner(IntersectRunner&&) noexcept;
   ~IntersectRunner();
 
-  /// Enqueues the batch and returns. Its kernels wait for those of `after`, the runner that started the batch before,
-  /// unless that is this one: the lists that it unpacks may be used.
+  /// Enqueues the batch and returns. Its kernels wait for those of `after`, the runner of the previous batch unless it
+  /// is this one, since they may use lists that these unpack.
   void start(const IntersectArrays& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
              const IntersectRunner* after = nullptr);
-  /// Answers a batch window by window: copies the next window's words while one is answered. Returns when the last has
-  /// been started. Takes the place of what the store does for other batches; the flight must have open_windows(). May
-  /// be called by another thread. `after`: as in start(). Throws as start() and wait() do.
+  /// Answers a batch window by window, and copies the next window's words meanwhile. Returns when the last window is
+  /// started. The store may do nothing else meanwhile, and open_windows() must have succeeded for the flight. Any
+  /// thread may call this. `after`: see start(). Throws like start() and wait().
   void run_windows(const WindowedBatch& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
                    DeviceListStore& store, unsigned flight, const IntersectRunner* after);
-  /// Waits until the last window has been answered. Throws as wait() does.
+  /// Waits until the last window is answered. Throws like wait().
   WindowedAnswers wait_for_windows();
-  /// Waits until the batch's kernels have ended: then it reads no lists any more.
+  /// Waits until the batch's kernels have ended, and so no longer read lists.
   void wait_for_kernels();
-  /// Frees what batches have reserved. None may be running.
+  /// Frees the memory of batches. None may be running.
   void free_memory();
-  /// The most GPU memory that batches took, by its use.
+  /// The peak GPU memory of batches, by use.
   const MemoryTable& memory() const;
-  /// Waits until the batch has finished. Returns its queries' documents, in the order of IntersectArrays::queries; they
-  /// are valid until the next start(). Throws GpuOutOfMemory if they do not fit into what may be pinned; the batch's
-  /// kernels have then ended.
+  /// Waits for the batch. Returns its queries' documents in the order of IntersectArrays::queries, valid until the next
+  /// start(). Throws GpuOutOfMemory if they exceed the pinned memory; the batch's kernels have then ended.
   std::vector<std::span<const docid_t>> wait();
-  /// Waits for the current batch and drops its results and errors. If the GPU still works, start() can be called again.
+  /// Waits for the current batch and drops its results and errors. If the GPU still works, start() may be called again.
   void abandon() noexcept;
-  /// Times of the last batch, of all windows if it went by these, after wait() or wait_for_windows().
+  /// Times of the last batch, or of all its windows, after wait() or wait_for_windows().
   const IntersectTimes& times() const;
 
  private:

@@ -11,26 +11,25 @@ struct IntersectView {
   const IntersectQuery* queries = nullptr;
   const std::uint32_t* raw_docids = nullptr;
   const UnpackTask* unpack = nullptr;
-  std::uint32_t num_unpack = 0, unpack_blocks = 0, unpack_pieces = 0;
+  std::uint32_t num_unpack = 0, unpack_blocks = 0, unpack_tiles = 0;
   std::uint64_t unpack_entries = 0;
   std::uint32_t num_queries = 0, coded_queries = 0;
-  std::uint32_t num_parts = 0, coded_parts = 0;
+  std::uint32_t num_items = 0, coded_items = 0;
   std::uint32_t num_documents = 0;               ///< of the collection
-  std::uint32_t first_docid = 0, end_docid = 0;  ///< of the window; else of the collection
+  std::uint32_t first_docid = 0, end_docid = 0;  ///< of the window or collection
   unsigned levels = 0;                           ///< of merge-find
 
   std::uint32_t* unpacked = nullptr;   ///< the memory for unpacked lists
-  std::uint32_t* results = nullptr;    ///< space for each part's results: see IntersectQuery
-  std::uint32_t* counts = nullptr;     ///< documents found, per part
-  std::uint32_t* offsets = nullptr;    ///< per part: documents found by the parts before it in its tile
+  std::uint32_t* results = nullptr;    ///< all items' space for results: see IntersectQuery
+  std::uint32_t* counts = nullptr;     ///< documents found, per item
+  std::uint32_t* offsets = nullptr;    ///< per item: documents found by the items before it in its tile
   std::uint32_t* tile_sums = nullptr;  ///< per tile: documents found by the tiles before it
-  std::uint32_t* begins = nullptr;     ///< per query: where its packed documents begin; then where the last ones end
+  std::uint32_t* begins = nullptr;     ///< per query, where its packed documents begin; then the end of the last
   std::uint32_t* documents = nullptr;  ///< the packed documents of all queries
-  std::uint32_t* next_part =
-      nullptr;  ///< three queues: of parts that decode, of other parts, and of all parts, for packing
+  std::uint32_t* next_item = nullptr;  ///< three queues: items that decode, other items, and all items for packing
 
   __device__ bool is_window() const { return first_docid > 0 || end_docid < num_documents; }
-  /// Whether the document is one of the window's.
+  /// Whether the document is in the window.
   __device__ bool has(std::uint32_t docid) const { return first_docid <= docid && docid < end_docid; }
 };
 
@@ -52,7 +51,7 @@ struct UnpackedList {
         bucket_shift(list.unpacked.bucket_shift),
         first_docid(list.unpacked.first_docid) {}
 
-  /// Whether the list contains a document; `docid` must be one of the window's, and below the number of documents.
+  /// Whether the list contains a document of the window; `docid` must be below the number of documents.
   __device__ bool has(std::uint32_t docid) const {
     if (format == ListFormat::bits) return words[docid >> 5] >> (docid & 31) & 1;
     if (format == ListFormat::buckets) return bucket_has(words, df, starts, bucket_shift, first_docid, docid);
@@ -61,55 +60,56 @@ struct UnpackedList {
   }
 };
 
-/// Parts that a warp takes at a time.
-inline constexpr std::uint32_t parts_at_a_time = 4;
+/// Items that a warp takes from the queue at a time.
+inline constexpr std::uint32_t items_at_a_time = 4;
 
-/// The query in [begin, end) to which a part belongs. By a whole warp.
-__device__ inline std::uint32_t query_of_part(const IntersectQuery* queries, std::uint32_t begin, std::uint32_t end,
-                                              std::uint32_t part) {
-  return last_begun(begin, end, part, [&](std::uint32_t i) { return queries[i].first_part; });
+/// The query in [begin, end) to which an item belongs. By a whole warp.
+__device__ inline std::uint32_t query_of_item(const IntersectQuery* queries, std::uint32_t begin, std::uint32_t end,
+                                              std::uint32_t item) {
+  return last_begun(begin, end, item, [&](std::uint32_t i) { return queries[i].first_item; });
 }
 
-/// The queries and parts that a kernel takes, and their queue.
-struct PartRange {
-  std::uint32_t first_query = 0, end_query = 0, first_part = 0, end_part = 0;
+/// The queries and items of a kernel, and their queue.
+struct ItemRange {
+  std::uint32_t first_query = 0, end_query = 0, first_item = 0, end_item = 0;
   std::uint32_t* next = nullptr;
 
   /// Queries that decode lists.
-  __device__ static PartRange coded(const IntersectView& batch) {
-    return {0, batch.coded_queries, 0, batch.coded_parts, batch.next_part};
+  __device__ static ItemRange coded(const IntersectView& batch) {
+    return {0, batch.coded_queries, 0, batch.coded_items, batch.next_item};
   }
   /// Queries whose lists are all unpacked.
-  __device__ static PartRange unpacked(const IntersectView& batch) {
-    return {batch.coded_queries, batch.num_queries, batch.coded_parts, batch.num_parts, batch.next_part + 1};
+  __device__ static ItemRange unpacked(const IntersectView& batch) {
+    return {batch.coded_queries, batch.num_queries, batch.coded_items, batch.num_items, batch.next_item + 1};
   }
 };
 
-/// Calls take(query, part, place of the part in its query) for parts from the queue until it is empty. By a whole warp.
+/// Calls take(query, item, number of the item in its query) for items from the queue until it is empty. By a whole
+/// warp.
 template <class Take>
-__device__ inline void for_each_part(const IntersectView& batch, const PartRange& range, Take&& take) {
+__device__ inline void for_each_item(const IntersectView& batch, const ItemRange& range, Take&& take) {
   for (;;) {
-    std::uint32_t part = 0;
-    if (lane_id() == 0) part = range.first_part + atomicAdd(range.next, parts_at_a_time);
-    part = __shfl_sync(all_lanes, part, 0);
-    if (part >= range.end_part) return;
-    const std::uint32_t end = min(part + parts_at_a_time, range.end_part);
-    std::uint32_t number = query_of_part(batch.queries, range.first_query, range.end_query, part);
-    for (; part < end; ++part) {
-      while (number + 1 < range.end_query && batch.queries[number + 1].first_part <= part) ++number;
+    std::uint32_t item = 0;
+    if (lane_id() == 0) item = range.first_item + atomicAdd(range.next, items_at_a_time);
+    item = __shfl_sync(all_lanes, item, 0);
+    if (item >= range.end_item) return;
+    const std::uint32_t end = min(item + items_at_a_time, range.end_item);
+    std::uint32_t number = query_of_item(batch.queries, range.first_query, range.end_query, item);
+    for (; item < end; ++item) {
+      while (number + 1 < range.end_query && batch.queries[number + 1].first_item <= item) ++number;
       const IntersectQuery& query = batch.queries[number];
-      take(query, part, part - query.first_part);
+      take(query, item, item - query.first_item);
     }
   }
 }
 
-/// A part's space for results.
-__device__ inline std::uint32_t* results_of_part(const IntersectView& batch, const IntersectQuery& query,
+/// An item's space for results.
+__device__ inline std::uint32_t* results_of_item(const IntersectView& batch, const IntersectQuery& query,
                                                  std::uint32_t place) {
-  return batch.results + query.first_word + std::uint64_t{place} * query.part_size;
+  return batch.results + query.first_word + std::uint64_t{place} * query.item_size;
 }
 
-/// The query's list for its t-th term.
+/// The list of the query's term t.
 __device__ inline const IntersectList& list_of(const IntersectView& batch, const IntersectQuery& query,
                                                std::uint32_t t) {
   return batch.lists[batch.terms[query.first_term + t]];

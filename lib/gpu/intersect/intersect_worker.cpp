@@ -11,10 +11,10 @@
 namespace quern {
 namespace {
 
-/// Maximum words for results: what the kernels' 32-bit counters can count, and what one copy of them all should take.
+/// Maximum words for results: limited by the kernels' 32-bit counters, and by the size of one copy of all space.
 constexpr std::uint64_t max_packed = std::uint64_t{1} << 31, max_whole = std::uint64_t{1} << 28;
 
-/// Of each GPU.
+/// Each GPU's memory options.
 gpu::GpuMemoryOptions memory_of(const GpuIntersectionOptions& options) {
   return options.memory.of_each(gpu::gpu_numbers(options.gpu, options.gpus).size());
 }
@@ -48,7 +48,7 @@ IntersectWorker::IntersectWorker(IntersectionContext& context, unsigned gpu, Pro
       unpacked_memory_(index_, 0),
       unpacked_(context.index.num_documents(), 0),
       batch_(context.index, unpacked_, context.method->unpacking, {}) {
-  // Of what two batches may take, half is for unpacked lists.
+  // Half of two batches' memory is for unpacked lists.
   for (unsigned i = 0; i < num_flights; ++i)
     flights_.emplace_back(gpu::IntersectRunner(index_, store_ ? &*store_ : nullptr, index_.bytes_per_batch() / 2));
   prepare_method(false);
@@ -59,7 +59,7 @@ void IntersectWorker::prepare_method(bool keep_unpacked) {
     const std::uint64_t limit = context_.options.unpacked_bytes;
     const std::uint64_t all = index_.bytes_per_batch() / 512 * 512;
     const std::uint64_t max_bytes = limit > 0 ? std::min(limit, all) : all;
-    // Enough for the docIDs and directories of all lists.
+    // At most enough for the docIDs and directories of all lists.
     unpacked_words_ = std::min(max_bytes / 4, context_.index.manifest().postings / 4 * 6 + 4096);
     unpacked_memory_ = gpu::UnpackedMemory(index_, unpacked_words_);
     unpacked_ = gpu::UnpackedLists(context_.index.num_documents(), unpacked_words_, context_.options.memory.retention);
@@ -68,14 +68,14 @@ void IntersectWorker::prepare_method(bool keep_unpacked) {
 }
 
 std::uint64_t IntersectWorker::max_words() const {
-  // Each runner has space for results and as much for packed documents, and arrays grow by a quarter: 5/8 of the
+  // A runner has space for results and the same for packed documents, and arrays grow by a quarter more: 5/8 of its
   // memory.
   const std::uint64_t words = std::min(index_.bytes_per_batch() / 2 / 4 / 4, max_packed);
   return context_.transfer() == gpu::ResultTransfer::packed ? words : std::min(words, max_whole);
 }
 
-gpu::PartSizes IntersectWorker::part_sizes() const {
-  gpu::PartSizes sizes;
+gpu::ItemSizes IntersectWorker::item_sizes() const {
+  gpu::ItemSizes sizes;
   if (context_.method->any_transfer) sizes.documents = 0;
   if (context_.method->kernels == gpu::IntersectKernels::merge_find)
     sizes.blocks = gpu::merge_find_tile / context_.index.block_size();
@@ -104,25 +104,25 @@ void IntersectWorker::process(gpu::WorkQueue<IntersectionQuery>& queue, const Ta
   const std::lock_guard alone(processing_);
   gpu::answer_in_turn(
       queue, control_,
-      [&](unsigned number, Items queries) {
+      [&](unsigned number, Queries queries) {
         flights_[number].statistics = &statistics;
         return launch_batch(number, queries);
       },
-      [&](unsigned number, Items queries) { finish(number, queries, take); },
+      [&](unsigned number, Queries queries) { finish(number, queries, take); },
       [&](unsigned number) {
         const auto locked = control_.lock();
         forget_lists(number);
       });
-  statistics.take_most(memory());
+  statistics.note_peak(memory());
 }
 
-std::size_t IntersectWorker::launch_batch(unsigned number, Items queries) {
+std::size_t IntersectWorker::launch_batch(unsigned number, Queries queries) {
   flights_[number].begun = WallClock::now();
   context_.find_lists(queries);
   return launch(number, queries);
 }
 
-void IntersectWorker::finish(unsigned number, Items queries, const Take& take) {
+void IntersectWorker::finish(unsigned number, Queries queries, const Take& take) {
   for (std::size_t count = queries.size();;) {
     if (land(number, queries.first(count)) != gpu::Landing::again) {
       take_answers(flights_[number], queries.first(count), take);
@@ -133,7 +133,7 @@ void IntersectWorker::finish(unsigned number, Items queries, const Take& take) {
   }
 }
 
-std::size_t IntersectWorker::fill(unsigned number, Items queries, bool /*for_windows*/) {
+std::size_t IntersectWorker::fill(unsigned number, Queries queries, bool /*for_windows*/) {
   Flight& flight = flights_[number];
   flight.windows.reset();
   flight.answers.clear();
@@ -144,18 +144,18 @@ std::size_t IntersectWorker::fill(unsigned number, Items queries, bool /*for_win
 
 bool IntersectWorker::fits(unsigned) { return batch_end_ != Placement::no_room && store_->fit(batch_.coded_lists()); }
 
-bool IntersectWorker::make_windows(unsigned number, Items queries, std::size_t& count) {
+bool IntersectWorker::make_windows(unsigned number, Queries queries, std::size_t& count) {
   unpacked_.cancel(number);
   const gpu::ListFormat format = format_in_windows();
   const bool unpacks = format != gpu::ListFormat::coded;
   if (unpacks) {
-    // Windows may take all of the memory for unpacked lists.
+    // Windows may use all of the memory for unpacked lists.
     if (unpacked_.in_use()) free_lists_of_others(number);
     unpacked_.clear();
   }
-  // Lists that are unpacked in each window are only coded to the batch as a whole.
+  // For the batch as a whole, lists that each window unpacks are only coded.
   auto batch = std::make_unique<gpu::IntersectBatch>(
-      context_.index, unpacked_, unpacks ? gpu::Unpacking::none : context_.method->unpacking, part_sizes(), number);
+      context_.index, unpacked_, unpacks ? gpu::Unpacking::none : context_.method->unpacking, item_sizes(), number);
   count = add(*batch, queries, batch_end_);
   if (batch->size() == 0) return false;
   batch->finish_for_windows();
@@ -180,7 +180,7 @@ void IntersectWorker::run_windows(unsigned number, const gpu::IntersectRunner* a
   flight.runner.run_windows(*flight.windows, context_.work(), unpacked_memory_, *store_, number, after);
 }
 
-std::size_t IntersectWorker::start_whole(unsigned number, Items queries, std::size_t count) {
+std::size_t IntersectWorker::start_whole(unsigned number, Queries queries, std::size_t count) {
   Flight& flight = flights_[number];
   wait_for_copies();
   if (batch_end_ == Placement::no_room && batch_.size() == 0) {
@@ -244,7 +244,7 @@ IntersectWorker::Placement IntersectWorker::add(gpu::IntersectBatch& batch, cons
   return batch.add(query.lists) ? Placement::added : Placement::no_room;
 }
 
-std::size_t IntersectWorker::add(gpu::IntersectBatch& batch, Items queries, Placement& end) const {
+std::size_t IntersectWorker::add(gpu::IntersectBatch& batch, Queries queries, Placement& end) const {
   end = Placement::added;
   for (std::size_t i = 0; i < queries.size(); ++i) {
     IntersectionQuery& query = *queries[i];
@@ -263,7 +263,7 @@ void IntersectWorker::add_with_all_memory(IntersectionQuery& query, unsigned num
   free_lists_of_others(number);
   for (const bool drop_all : {false, true}) {
     unpacked_.cancel(number);
-    if (drop_all) unpacked_.clear();  // what is free may be in pieces between lists that the query needs
+    if (drop_all) unpacked_.clear();  // lists that the query needs may fragment the free space
     begin_batch(number);
     query.in_batch = batch_.add(query.lists);
     query.on_cpu = !query.in_batch;
@@ -273,7 +273,7 @@ void IntersectWorker::add_with_all_memory(IntersectionQuery& query, unsigned num
   begin_batch(number);
 }
 
-void IntersectWorker::take_answers(Flight& flight, Items queries, const Take& take) {
+void IntersectWorker::take_answers(Flight& flight, Queries queries, const Take& take) {
   std::size_t next = 0;
   for (IntersectionQuery* query : queries) {
     std::span<const docid_t> documents;

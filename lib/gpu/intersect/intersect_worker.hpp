@@ -15,11 +15,11 @@
 
 namespace quern {
 
-/// What GPUs did with intersections, and where the time went. Times of several GPUs are added.
+/// Counts and times of GPUs' intersections. Times of several GPUs are added.
 struct GpuIntersectionStatistics : GpuWorkStatistics {
   std::uint64_t postings = 0;  ///< in the lists of all queries without a missing term
   std::uint64_t unpacked_lists = 0, unpacked_postings = 0;
-  std::uint64_t unpacked_bytes = 0;  ///< of unpacked lists, with directories
+  std::uint64_t unpacked_bytes = 0;  ///< directories included
   double response_us = 0;            ///< from terms to documents, summed over all batches
   double longest_response_us = 0;    ///< maximum of all batches
   gpu::IntersectTimes device;        ///< of all batches
@@ -27,7 +27,7 @@ struct GpuIntersectionStatistics : GpuWorkStatistics {
   GpuIntersectionStatistics& operator+=(const GpuIntersectionStatistics& other);
 };
 
-/// A query on its way to a GPU and back.
+/// A query and its state.
 struct IntersectionQuery {
   std::size_t number = 0;  ///< in the order of the queries
   std::size_t place = 0;   ///< in the order of answers
@@ -35,10 +35,10 @@ struct IntersectionQuery {
   std::vector<PostingList> lists;  ///< if found_lists; empty if no document can match
   bool found_lists = false;
   bool in_batch = false, on_cpu = false;
-  bool is_taken = false;  ///< its documents were: a GPU may fail later, and the query come back with others
+  bool is_taken = false;  ///< its documents were delivered: if the GPU fails later, the query may come back
 };
 
-/// What the workers of all GPUs use together.
+/// The common context of all GPUs' workers.
 struct IntersectionContext {
   IntersectionContext(const IndexReader& reader, const GpuIntersectionMethod& used, const GpuIntersectionOptions& how)
       : index(reader),
@@ -47,7 +47,7 @@ struct IntersectionContext {
         options(how),
         found_terms(reader) {}
 
-  /// Finds the lists of the queries without found_lists, in many threads.
+  /// Finds the lists of the queries without found_lists, in parallel.
   void find_lists(std::span<IntersectionQuery* const> queries);
   gpu::ResultTransfer transfer() const { return options.transfer.value_or(method->transfer); }
   bool bucketing() const { return options.bucketing.value_or(method->bucketing); }
@@ -65,7 +65,7 @@ namespace gpu {
 
 /// A batch of intersections in flight.
 struct IntersectFlight : WorkerFlight {
-  using Item = IntersectionQuery;
+  using Query = IntersectionQuery;
 
   explicit IntersectFlight(IntersectRunner intersect_runner) : runner(std::move(intersect_runner)) {}
 
@@ -73,8 +73,8 @@ struct IntersectFlight : WorkerFlight {
   std::unique_ptr<WindowedBatch> windows;
   GpuIntersectionStatistics* statistics = nullptr;
   std::vector<std::uint32_t> places;                 ///< see IntersectArrays
-  std::vector<std::span<const docid_t>> answers;     ///< of its queries, once it has ended
-  std::vector<std::vector<docid_t>> window_answers;  ///< likewise, if it went by windows
+  std::vector<std::span<const docid_t>> answers;     ///< of its queries, after it has ended
+  std::vector<std::vector<docid_t>> window_answers;  ///< if it went by windows
   WallClock::time_point begun;
 };
 
@@ -86,57 +86,57 @@ class IntersectWorker final : public gpu::GpuWorker<gpu::IntersectFlight> {
   /// Receives a query's documents, a span that is valid until it returns.
   using Take = std::function<void(const IntersectionQuery& query, std::span<const docid_t> documents)>;
 
-  /// Copies the index to the GPU, or what its memory holds. Throws as DeviceIndex and DeviceListStore do.
+  /// Copies the index, or as much as fits, to the GPU. Throws like DeviceIndex and DeviceListStore.
   IntersectWorker(IntersectionContext& context, unsigned gpu, Progress& progress);
 
-  /// GPU memory that stays taken: rows, and lists or the room for them.
+  /// GPU memory that stays allocated: rows, and lists or the room for them.
   std::uint64_t device_bytes() const { return index_.account().taken(); }
   /// Allocates memory for unpacked lists if the context's method needs it. Drops unpacked lists unless `keep_unpacked`.
   void prepare_method(bool keep_unpacked);
-  /// Answers batches until the queue is empty, in its order. Adds to `statistics`. If the GPU fails, gives its
-  /// unfinished queries back to the queue and throws CudaError. If anything else fails, stops the queue and rethrows
-  /// that error. Thread-safe: others wait until the one before is done.
+  /// Answers batches in order until the queue is empty. Adds to `statistics`. If the GPU fails, gives its unfinished
+  /// queries back to the queue and throws CudaError; for other errors, stops the queue and rethrows. Thread-safe: one
+  /// thread at a time proceeds.
   void process(gpu::WorkQueue<IntersectionQuery>& queue, const Take& take, GpuIntersectionStatistics& statistics);
 
  private:
   using Flight = gpu::IntersectFlight;
-  /// Where a query goes.
+  /// The placement of a query.
   enum class Placement : std::uint8_t {
-    no_match,    ///< nowhere: a term is missing
-    added,       ///< into this batch
-    next_batch,  ///< into the next batch: this one has too little memory for results left
-    no_room,     ///< nowhere yet: unpacked lists leave too little memory for it
-    on_cpu,      ///< to the CPU: the query is too large for the GPU's memory
+    no_match,    ///< none, since a term is missing
+    added,       ///< in this batch
+    next_batch,  ///< in the next batch, since this one lacks memory for results
+    no_room,     ///< none yet, since unpacked lists leave too little memory
+    on_cpu,      ///< on the CPU, since the query is too large for the GPU's memory
   };
 
-  std::size_t fill(unsigned number, Items queries, bool for_windows) override;
+  std::size_t fill(unsigned number, Queries queries, bool for_windows) override;
   bool fits(unsigned number) override;
-  bool make_windows(unsigned number, Items queries, std::size_t& count) override;
+  bool make_windows(unsigned number, Queries queries, std::size_t& count) override;
   void prepare_windows(unsigned number) override;
   void run_windows(unsigned number, const gpu::IntersectRunner* after) override;
-  std::size_t start_whole(unsigned number, Items queries, std::size_t count) override;
-  void started(unsigned, Items) override {}
+  std::size_t start_whole(unsigned number, Queries queries, std::size_t count) override;
+  void started(unsigned, Queries) override {}
   void wait_for_results(unsigned number) override;
   void release_decoded(unsigned number, bool ran) noexcept override;
   void clear_decoded() noexcept override { unpacked_.clear(); }
   void leave_to_cpu(IntersectionQuery& query) override;
   gpu::MemoryTable memory() const override;
 
-  std::size_t launch_batch(unsigned number, Items queries);
-  /// Lands a flight, and launches its queries again until all are answered, in order.
-  void finish(unsigned number, Items queries, const Take& take);
-  /// Takes the answers of a batch that has landed.
-  void take_answers(Flight& flight, Items queries, const Take& take);
+  std::size_t launch_batch(unsigned number, Queries queries);
+  /// Lands a flight, and relaunches its queries until all are answered, in order.
+  void finish(unsigned number, Queries queries, const Take& take);
+  /// Takes the answers of a landed batch.
+  void take_answers(Flight& flight, Queries queries, const Take& take);
   void answer_on_cpu(IntersectionQuery& query, const Take& take, GpuIntersectionStatistics& statistics);
-  /// How each window's lists are unpacked; coded if they are not.
+  /// The format to which windows unpack lists; coded if they don't.
   gpu::ListFormat format_in_windows() const;
-  void begin_batch(unsigned number) { batch_.begin(context_.method->unpacking, part_sizes(), number); }
-  gpu::PartSizes part_sizes() const;
-  /// Adds queries to a batch until one is to go into the next batch, or has no room; sets `end` to that. Returns how
-  /// many have a place.
-  std::size_t add(gpu::IntersectBatch& batch, Items queries, Placement& end) const;
+  void begin_batch(unsigned number) { batch_.begin(context_.method->unpacking, item_sizes(), number); }
+  gpu::ItemSizes item_sizes() const;
+  /// Adds queries to a batch until one must wait for the next batch or has no room, and sets `end` to that reason.
+  /// Returns the number of placed queries.
+  std::size_t add(gpu::IntersectBatch& batch, Queries queries, Placement& end) const;
   Placement add(gpu::IntersectBatch& batch, const IntersectionQuery& query) const;
-  /// Adds the query to the empty batch once the memory for unpacked lists is its own, or leaves it to the CPU if its
+  /// Adds the query to the empty batch after all other unpacked lists are released, or leaves it to the CPU if its
   /// lists still don't fit.
   void add_with_all_memory(IntersectionQuery& query, unsigned number);
   static void count_unpacked(const gpu::UnpackCounts& counts, GpuIntersectionStatistics& statistics);
@@ -148,8 +148,8 @@ class IntersectWorker final : public gpu::GpuWorker<gpu::IntersectFlight> {
   std::uint64_t unpacked_words_ = 0;  ///< of the memory for unpacked lists
   gpu::UnpackedMemory unpacked_memory_;
   gpu::UnpackedLists unpacked_;
-  gpu::IntersectBatch batch_;               ///< the batch that is being made
-  Placement batch_end_ = Placement::added;  ///< why it has no more queries
+  gpu::IntersectBatch batch_;               ///< the batch in the making
+  Placement batch_end_ = Placement::added;  ///< the reason why the batch ended
 };
 
 }  // namespace quern

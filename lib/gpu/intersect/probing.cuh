@@ -4,7 +4,7 @@
 #include "quern/gpu/intersect/intersect_view.cuh"
 
 /// Intersection of unpacked lists: a warp looks up docIDs of the shortest list in the others or, if all lists are bits,
-/// combines them by bitwise AND.
+/// computes their bitwise AND.
 namespace quern::gpu {
 
 class ProbingWarp {
@@ -12,29 +12,28 @@ class ProbingWarp {
   __device__ explicit ProbingWarp(const IntersectView& batch) : batch_(batch) {}
 
   __device__ void run() const {
-    for_each_part(batch_, PartRange::unpacked(batch_),
-                  [&](const IntersectQuery& query, std::uint32_t part, std::uint32_t place) {
+    for_each_item(batch_, ItemRange::unpacked(batch_),
+                  [&](const IntersectQuery& query, std::uint32_t item, std::uint32_t place) {
                     const std::uint32_t count = query.bits != 0 ? and_bits(query, place) : look_up(query, place);
-                    if (lane_id() == 0) batch_.counts[part] = count;
+                    if (lane_id() == 0) batch_.counts[item] = count;
                   });
   }
 
  private:
-  /// DocIDs that a lane looks up at the same time, so that as many reads are in flight.
+  /// DocIDs that a lane looks up together, which is the number of reads in flight.
   static constexpr unsigned documents_per_lane = 8;
 
   __device__ std::uint32_t look_up(const IntersectQuery& query, std::uint32_t place) const {
     const UnpackedList shortest(batch_, list_of(batch_, query, 0));
-    const std::uint32_t first = place * query.part_size, end = min(first + query.part_size, shortest.df);
-    std::uint32_t* to = results_of_part(batch_, query, place);
+    const std::uint32_t first = place * query.item_size, end = min(first + query.item_size, shortest.df);
+    std::uint32_t* to = results_of_item(batch_, query, place);
     std::uint32_t found = 0;
     for (std::uint32_t i = first; i < end; i += documents_per_lane * lanes_per_warp)
       found += look_up(query, shortest.words + i, end - i, to + found);
     return found;
   }
 
-  /// Looks up a few documents per lane in all other lists, and writes those that all contain. Returns how many there
-  /// are.
+  /// Looks up a few documents per lane in all other lists, and writes those that all contain. Returns their number.
   __device__ std::uint32_t look_up(const IntersectQuery& query, const std::uint32_t* from, std::uint32_t count,
                                    std::uint32_t* to) const {
     std::uint32_t docids[documents_per_lane];
@@ -48,7 +47,7 @@ class ProbingWarp {
     for (std::uint32_t t = 1; t < query.terms && __any_sync(all_lanes, alive != 0); ++t) {
       const UnpackedList list(batch_, list_of(batch_, query, t));
       if (list.format == ListFormat::bits) {
-        // Without a branch: all reads begin at once.
+        // Without branches, all reads start at once.
         unsigned in_list = 0;
 #pragma unroll
         for (unsigned i = 0; i < documents_per_lane; ++i)
@@ -70,11 +69,11 @@ class ProbingWarp {
     return found;
   }
 
-  /// Writes the bitwise AND of a part of all lists; returns how many bits are set.
+  /// Writes an item's bitwise AND of all lists, and returns the number of set bits.
   __device__ std::uint32_t and_bits(const IntersectQuery& query, std::uint32_t place) const {
-    const std::uint32_t first = place * query.part_size;
-    const std::uint32_t size = min(query.part_size, bit_words(batch_.num_documents) - first);
-    std::uint32_t* to = results_of_part(batch_, query, place);
+    const std::uint32_t first = place * query.item_size;
+    const std::uint32_t size = min(query.item_size, bit_words(batch_.num_documents) - first);
+    std::uint32_t* to = results_of_item(batch_, query, place);
     std::uint32_t found = 0;
     for (std::uint32_t i = 4 * lane_id(); i < size; i += 4 * lanes_per_warp) {
       uint4 common = make_uint4(~0u, ~0u, ~0u, ~0u);
@@ -92,10 +91,10 @@ class ProbingWarp {
   const IntersectView& batch_;
 };
 
-// Intersections of unpacked lists as in two papers, with a thread block per query.
+// Intersections of unpacked lists as in two papers, by a thread block per query.
 
-/// Writes the documents of `from` for which has(docid) is true to `results`, in their order, a segment of one document
-/// per thread at a time. `results` may be `from` itself. Returns how many there are. By a whole thread block.
+/// Writes the documents of `from` for which has(docid) is true to `results`, in order, a segment of one document per
+/// thread at a time. `results` may be `from`. Returns their number. By a whole thread block.
 template <unsigned threads, class Has>
 __device__ inline std::uint32_t keep_documents(const ThreadBlockScan<threads>& scan, const std::uint32_t* from,
                                                std::uint32_t count, Has&& has, std::uint32_t* results) {
@@ -139,7 +138,7 @@ class BatchedBlock {
     }
     if (query.terms == 1)
       for (std::uint32_t i = threadIdx.x; i < count && from != results; i += blockDim.x) results[i] = from[i];
-    if (threadIdx.x == 0) batch_.counts[query.first_part] = count;
+    if (threadIdx.x == 0) batch_.counts[query.first_item] = count;
   }
 
  private:
@@ -166,7 +165,7 @@ class HashSegmentsBlock {
     };
     const std::uint32_t found =
         keep_documents(scan_, shortest.words, shortest.df, in_all, batch_.results + query.first_word);
-    if (threadIdx.x == 0) batch_.counts[query.first_part] = found;
+    if (threadIdx.x == 0) batch_.counts[query.first_item] = found;
   }
 
  private:

@@ -3,7 +3,7 @@
 namespace quern::gpu {
 namespace {
 
-/// Lists are aligned so that a warp reads whole memory sectors.
+/// Alignment of lists, so that a warp reads whole memory sectors.
 constexpr std::uint64_t place_words = 32;
 
 constexpr std::uint64_t rounded_up(std::uint64_t words) {
@@ -48,7 +48,7 @@ std::optional<std::uint64_t> UnpackedLists::take(std::uint64_t words) {
   for (;;) {
     if (const auto place = places_.take(words / place_words)) return *place * place_words;
     ListState* const state = order_.take_first();
-    if (state == nullptr) return std::nullopt;  // what is free is in pieces between lists in use
+    if (state == nullptr) return std::nullopt;  // lists in use fragment the free space
     drop(*state);
   }
 }
@@ -87,7 +87,7 @@ void UnpackedLists::release(unsigned flight) {
 }
 
 void UnpackedLists::cancel(unsigned flight) {
-  // A list that this batch was to unpack has no other users: batches after it have not been made.
+  // No other batch uses a list that this one should have unpacked, since later batches have not been made.
   for (const Use& use : uses_of(flight)) {
     if (!EvictionOrder<ListState>::stop_using(*use.state)) continue;
     used_words_ -= use.state->words;

@@ -10,10 +10,10 @@
 #include "quern/gpu/intersect/intersect_method.hpp"
 #include "quern/gpu/store/extents.hpp"
 
-/// Which posting lists are unpacked in a GPU's memory, where, and in which format. Host code, which copies nothing.
+/// Places and formats of unpacked posting lists in a GPU's memory. Host code, which copies nothing.
 namespace quern::gpu {
 
-/// How a list's documents are stored.
+/// The format of a list's documents.
 enum class ListFormat : std::uint8_t {
   coded,      ///< in blocks, as in the index
   documents,  ///< rising docIDs
@@ -27,7 +27,7 @@ struct UnpackedPlace {
   std::uint8_t bucket_shift = 0;
   std::uint32_t first_docid = 0;   ///< of the first bucket
   std::uint64_t first_word = 0;    ///< of docIDs or bits
-  std::uint64_t words = 0;         ///< of these
+  std::uint64_t words = 0;         ///< of docIDs or bits, directory excluded
   std::uint64_t first_bucket = 0;  ///< of the directory
 };
 
@@ -51,13 +51,13 @@ constexpr std::uint8_t bucket_shift(std::uint32_t num_documents, std::uint32_t d
 constexpr std::uint32_t bucket_entries(std::uint32_t num_documents, std::uint8_t shift) {
   return (num_documents >> shift) + 2;
 }
-/// The directory's entry of a bucket. `first_docid`: of the first one.
+/// The directory's entry of a bucket. `first_docid`: the first bucket's.
 constexpr std::uint32_t bucket_start(const std::uint32_t* docids, std::uint32_t df, std::uint8_t shift,
                                      std::uint32_t first_docid, std::uint32_t bucket) {
   const std::uint64_t first = first_docid + (std::uint64_t{bucket} << shift);
   return first > 0xffffffffu ? df : lower_bound(docids, 0, df, static_cast<std::uint32_t>(first));
 }
-/// Whether the list contains a document, which must be one of those that the directory is for.
+/// Whether the list contains a document, which must be in the directory's range.
 constexpr bool bucket_has(const std::uint32_t* docids, std::uint32_t df, const std::uint32_t* starts,
                           std::uint8_t shift, std::uint32_t first_docid, std::uint32_t docid) {
   const std::uint32_t bucket = (docid - first_docid) >> shift;
@@ -65,47 +65,47 @@ constexpr bool bucket_has(const std::uint32_t* docids, std::uint32_t df, const s
   return place < df && docids[place] == docid;
 }
 
-/// Words that a list of `df` postings among `documents` documents takes, with its directory.
+/// Words of a list of `df` postings among `documents` documents, directory included.
 std::uint64_t unpacked_words(ListFormat format, std::uint32_t df, std::uint32_t documents);
-/// Its place, from a word on.
+/// The place of such a list from a word on.
 UnpackedPlace unpacked_place(ListFormat format, std::uint32_t df, std::uint32_t documents, std::uint64_t first_word);
 
-/// A list is unpacked once queries would have decoded this many times its postings. Whatever the queries are, that
-/// costs at most this factor more than the best choice with all queries known in advance.
+/// A list is unpacked once queries would have decoded its postings this many times. For any queries, that costs at most
+/// this factor more than the best choice with all queries known in advance.
 inline constexpr std::uint64_t decodings_before_unpacking = 2;
-/// Lists with at least one posting per this many documents are unpacked to bits, which then take no more memory than
+/// Lists with at least one posting per this many documents are unpacked to bits, which take no more memory than their
 /// docIDs.
 inline constexpr std::uint64_t documents_per_dense_posting = 32;
 
 /// A list's state.
 struct ListState : Evictable {
   UnpackedPlace place;
-  std::uint64_t words = 0;          ///< that it takes in the memory, with its directory; 0: it is not unpacked
-  std::uint64_t postings_used = 0;  ///< postings that queries would have decoded since it was dropped, if it was
+  std::uint64_t words = 0;          ///< in memory, directory included; 0: not unpacked
+  std::uint64_t postings_used = 0;  ///< postings that queries would have decoded so far, or since it was dropped
 };
 
-/// Gives lists places in the memory. A list that a batch in flight uses stays where it is; of the others, those go
-/// first that ListRetention names, when memory is needed. Dropped lists begin anew: each unpacking is paid for by the
-/// decodings before it, however often a list comes and goes.
+/// Gives lists places in memory. A list that a batch in flight uses stays in its place; others are evicted by
+/// ListRetention when memory is needed. An evicted list's count restarts, so the decodings before each unpacking always
+/// pay for it.
 class UnpackedLists {
  public:
-  /// Lists stay after a batch whatever the retention: it only says which go first.
+  /// Lists stay after a batch with any retention, which only sets the order of eviction.
   UnpackedLists(docid_t num_documents, std::uint64_t words, ListRetention retention = ListRetention::lfu);
 
   /// A list's state; the reference is valid until clear().
   ListState& state_of(term_t number) { return states_[number]; }
-  /// Counts that a batch would decode about `postings` of a list's postings. Returns whether it should be unpacked.
+  /// Counts that a batch would decode about `postings` of a list's postings. Returns whether to unpack the list.
   static bool count_use(ListState& state, std::uint64_t df, std::uint64_t postings) {
     return (state.postings_used += postings) >= decodings_before_unpacking * df;
   }
-  /// Gives a list of `df` postings, which must not have one yet, a place, and keeps it there for the flight's batch,
-  /// which is to unpack it. Returns false if the lists that batches use leave too little memory.
+  /// Gives a list of `df` postings, which must have none yet, a place, and keeps it there for the flight's batch, which
+  /// unpacks it. False if the lists in use leave too little memory.
   bool add(unsigned flight, std::uint32_t df, Unpacking unpacking, ListState& state);
-  /// Keeps an unpacked list where it is for the flight's batch. Called once per list and batch.
+  /// Keeps an unpacked list in its place for the flight's batch. Call it once per list and batch.
   void use(unsigned flight, ListState& state);
-  /// Ends the use of lists by the flight's batch, whose kernels have ended.
+  /// Ends the flight's use of lists, after its batch's kernels have ended.
   void release(unsigned flight);
-  /// As release(), for a batch that was not started: what it was to unpack is dropped.
+  /// Replaces release() for a batch that was not started, and drops the lists that it should have unpacked.
   void cancel(unsigned flight);
   /// Drops all lists. None may be in use.
   void clear();
@@ -117,13 +117,13 @@ class UnpackedLists {
   /// A list in use by a flight.
   struct Use {
     ListState* state = nullptr;
-    bool unpacks = false;  ///< by this flight's batch
+    bool unpacks = false;  ///< this flight's batch unpacks it
   };
 
   std::vector<Use>& uses_of(unsigned flight);
   void use(unsigned flight, ListState& state, bool unpacks);
-  /// The first word of a place for `words` words, for which unused lists are dropped. Nothing, and nothing dropped, if
-  /// the lists in use leave too few.
+  /// The first word of a place for `words` words, for which unused lists are dropped. Empty, without drops, if the
+  /// lists in use leave too few.
   std::optional<std::uint64_t> take(std::uint64_t words);
   void drop(ListState& state);
 

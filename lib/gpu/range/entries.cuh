@@ -6,7 +6,7 @@
 #include "quern/gpu/worker/lookup.cuh"
 #include "quern/gpu/worker/query_batch.hpp"
 
-/// The values of entries where scores are exact: impacts in steps, rounded up to 16 bits.
+/// Values of entries, except for quantized impacts: impacts in 65535 steps, rounded up.
 namespace quern::gpu {
 
 /// The value of a posting with this frequency, of a document with this constant (K_d): an approximate quotient,
@@ -16,13 +16,13 @@ __device__ inline std::uint32_t value_of_freq(float constant, std::uint32_t freq
   return min(__float2uint_ru(__fdividef(number, constant + number) * (value_steps * (1 + 0x1p-18f))), value_steps);
 }
 
-/// The only frequency that has this value; 0 if there are several, as there may be of hundreds of occurrences, or none.
-/// Values rise with the frequency: the quotient's error is a hundredth of a step, and as long as neighbours differ by a
+/// The only frequency with this value; 0 if there is none, or several, as there may be for frequencies in the hundreds.
+/// Values rise with the frequency: the quotient's error is a hundredth of a step, and while neighbours differ by a
 /// step, those after them differ by a third of one.
 __device__ inline std::uint32_t freq_of_value(float constant, std::uint32_t value) {
   if (value == 0 || value >= value_steps) return 0;
   const float steps = __uint2float_rn(value);
-  // The greatest whose impact is not above the value, but for rounding.
+  // The greatest frequency whose impact is not above the value, except for rounding.
   auto freq = static_cast<std::uint32_t>(min(constant * steps / (value_steps - steps), 1e9f));
   if (freq == 0 || value_of_freq(constant, freq) < value) ++freq;
   const bool only = value_of_freq(constant, freq) == value && value_of_freq(constant, freq + 1) > value &&
@@ -30,8 +30,8 @@ __device__ inline std::uint32_t freq_of_value(float constant, std::uint32_t valu
   return only ? freq : 0;
 }
 
-// Decodes the lists of a batch once for all of its queries. Each posting becomes an entry of 32 bits, which holds its
-// docID within its range and its value, so that adding it to a sum takes a few instructions. A warp decodes a block.
+// Decodes each list of a batch once for all queries. A posting becomes an entry of 32 bits, which holds its docID
+// within its range and its value, so adding it to a sum takes a few instructions. A warp decodes a block.
 
 /// Clears a list's maxima, by one of `threads` threads.
 __device__ inline void clear_maxima(const RangeView& batch, const EntryPlace& place, std::uint32_t thread,
@@ -45,7 +45,7 @@ class EntryWriter {
   __device__ EntryWriter(const IndexView& index, const RangeView& batch, std::uint32_t* buffer)
       : index_(index), batch_(batch), decoder_(index, WarpBuffer<V>{buffer}) {}
 
-  /// Writes the entries of block `own` of those that list `number` has in the window.
+  /// Writes the entries of list `number`'s block `own` in the window.
   __device__ void write(std::uint32_t number, std::uint32_t own) {
     const ListView& list = batch_.lists[number];
     const EntryPlace& to_place = batch_.entries_of[number];
@@ -59,7 +59,7 @@ class EntryWriter {
     } else {
       place = place_of(index_, list, block);
       if (!read_postings<quantized, V>(index_, decoder_, list, block, place, docids, values)) {
-        // Entries of value 0 add nothing to any score, and docID 0 is always valid.
+        // Entries of value 0 add nothing to scores, and docID 0 is always valid.
 #pragma unroll
         for (int i = 0; i < V; ++i) docids[i] = values[i] = 0;
       }
@@ -101,13 +101,12 @@ class EntryWriter {
     }
   }
 
-  /// Writes where the window's ranges start in the list: at the first posting whose docID lies in the range or after
-  /// it.
+  /// Writes the starts of the window's ranges: the first posting in the range or after it.
   __device__ void note_starts(std::uint32_t* starts, const ListView& list, const BlockPlace& place,
                               const std::uint32_t (&docids)[V], std::uint32_t first, unsigned count) const {
     std::uint32_t before = __shfl_up_sync(all_lanes, docids[V - 1], 1);
     if (lane_id() == 0) before = place.before;
-    // The next range to start. Ranges count from the window's first; all that follow the window are one.
+    // The next range to start, relative to the window's first. All ranges after the window count as one.
     std::uint32_t next = before + 1 == 0 ? 0 : before / range_documents + 1;
     next = next < batch_.first_range ? 0 : min(next - batch_.first_range, batch_.ranges + 1);
 #pragma unroll
@@ -157,8 +156,8 @@ class EntryWriter {
   typename DecoderOf<coding, V>::Type decoder_;
 };
 
-/// Prepares the starts and maxima of the coded lists that are to be decoded: starts that no block writes lie after the
-/// list. Who writes a raw list writes all of them. By all thread blocks, a list each at a time.
+/// Prepares the starts and maxima of coded lists that must be decoded. Starts that no block writes lie after the list.
+/// The writer of a raw list sets all of its starts. By all thread blocks, a list at a time each.
 __device__ inline void clear_starts(const RangeView& batch) {
   for (std::uint32_t number = blockIdx.x; number < batch.num_lists; number += gridDim.x) {
     const EntryPlace& place = batch.entries_of[number];

@@ -7,8 +7,8 @@
 #include "quern/gpu/worker/lookup.cuh"
 #include "quern/gpu/worker/sort_keys.cuh"
 
-/// Exact scores of documents whose terms' lists are decoded. A document's entry tells its frequency, unless that is in
-/// the hundreds, and in any case which posting it is; so a lane finds what a warp would decode a block for.
+/// Exact scores of documents whose lists are decoded. An entry gives the posting's number and, unless it is in the
+/// hundreds, the frequency, so a lane finds a term score without decoding a block.
 namespace quern::gpu {
 
 template <Coding coding, int V, bool quantized>
@@ -18,7 +18,7 @@ class ExactScores {
   __device__ ExactScores(const IndexView& index, const RangeView& batch, std::uint32_t* buffer)
       : index_(index), batch_(batch), buffer_(buffer) {}
 
-  /// How many lanes share a document of a query with `terms` terms: a power of two, one lane per term where there are
+  /// The number of lanes per document of a query with `terms` terms: a power of two, one lane per term if there are
   /// enough.
   __device__ static unsigned lanes_for(std::uint32_t terms) {
     unsigned lanes = 1;
@@ -26,8 +26,8 @@ class ExactScores {
     return lanes;
   }
 
-  /// The score of the document that each group of lanes_for(query.terms) lanes has: its static score and term scores,
-  /// added in the order of summation. Groups without one pass `wanted` = false. By a whole warp, for one query.
+  /// The score of each group's document, for groups of lanes_for(query.terms) lanes: static score and term scores,
+  /// added in the order of summation. Groups without a document pass `wanted` = false. By a whole warp, for one query.
   __device__ float score(const BatchQuery& query, std::uint32_t docid, bool wanted) {
     const unsigned lanes = lanes_for(query.terms);
     float sum = wanted ? static_score_of(index_, docid) : 0;
@@ -41,14 +41,14 @@ class ExactScores {
   }
 
  private:
-  /// What a lane knows of a posting.
+  /// A posting of a lane's list.
   struct Posting {
     bool there = false;
-    std::uint32_t value = 0;   ///< frequency (quantized: impact); 0: to be read from its block
+    std::uint32_t value = 0;   ///< frequency (quantized: impact); 0: read it from the block
     std::uint32_t number = 0;  ///< in its list
   };
 
-  /// 0 if the list doesn't contain the document: adding it changes no sum.
+  /// 0, which changes no sum, if the list doesn't contain the document.
   __device__ float term_score(std::uint32_t number, std::uint32_t docid, bool wanted) {
     Posting posting;
     if (wanted) posting = posting_of(batch_.terms[number], docid);
@@ -68,26 +68,26 @@ class ExactScores {
   }
 
   __device__ Posting posting_of(const BatchTerm& term, std::uint32_t docid) const {
-    const ListSlice slice = slice_of(batch_, term, docid / range_documents - batch_.first_range);
+    const RangeEntries entries = entries_in_range(batch_, term, docid / range_documents - batch_.first_range);
     const std::uint32_t document = docid % range_documents;
-    const std::uint32_t place = lower_bound(slice.entries, 0, slice.count, document << 16);
-    if (place == slice.count) return {};
-    const std::uint32_t entry = slice.entries[place], value = entry & 0xffff;
+    const std::uint32_t place = lower_bound(entries.data, 0, entries.count, document << 16);
+    if (place == entries.count) return {};
+    const std::uint32_t entry = entries.data[place], value = entry & 0xffff;
     if (entry >> 16 != document) return {};
     const EntryPlace& all = batch_.entries_of[term.list];
     Posting posting;
     posting.there = true;
-    posting.number = all.begin + static_cast<std::uint32_t>(slice.entries + place - batch_.entries - all.first_entry);
+    posting.number = all.begin + static_cast<std::uint32_t>(entries.data + place - batch_.entries - all.first_entry);
     if constexpr (quantized)
-      posting.value = value < 0xffff ? value : 0;  // larger impacts have this value, too
+      posting.value = value < 0xffff ? value : 0;  // also the value of larger impacts
     else
       posting.value = freq_of_value(index_.constants[docid], value);
     return posting;
   }
 
-  // Not inlined, and static: what is seldom called would take registers from the rest.
+  // Not inlined, and static: rare calls must not take registers from the rest.
 
-  /// A posting's frequency or impact, by a lane; 0 if the block is damaged, which was counted when it was decoded.
+  /// A posting's frequency or impact, by one lane; 0 if the block is damaged, which was counted when it was decoded.
   __noinline__ __device__ static std::uint32_t value_by_lane(const IndexView& index, const RangeView& batch,
                                                              std::uint32_t number, std::uint32_t posting) {
     const ListView& list = batch.lists[number];
@@ -101,7 +101,7 @@ class ExactScores {
     }
   }
 
-  /// As above, by a whole warp.
+  /// value_by_lane() by a whole warp.
   __noinline__ __device__ static std::uint32_t value_by_warp(const IndexView& index, const RangeView& batch,
                                                              std::uint32_t* buffer, std::uint32_t number,
                                                              std::uint32_t posting) {
@@ -119,8 +119,8 @@ class ExactScores {
   std::uint32_t* buffer_;
 };
 
-// From candidates to results: candidates above the threshold are scored exactly, by the CPU's operations in the CPU's
-// order, and sorted.
+// From candidates to results: scores candidates above the threshold exactly, by the CPU's operations in the CPU's
+// order, and sorts them.
 
 /// Marks a candidate that the final threshold rules out.
 inline constexpr Candidate no_candidate = no_key;
@@ -128,7 +128,7 @@ inline constexpr Candidate no_candidate = no_key;
 /// Threads that score candidates, and their warps.
 inline constexpr unsigned scoring_threads = plain_threads, scoring_warps = scoring_threads / lanes_per_warp;
 
-/// Turns candidates into rank keys; those below the threshold become no_candidate. By warps.
+/// Turns candidates into rank keys, or into no_candidate below the threshold. By warps.
 template <Coding coding, int V, bool quantized>
 class CandidateScores {
  public:
@@ -136,13 +136,13 @@ class CandidateScores {
   __device__ CandidateScores(const IndexView& index, const RangeView& batch, std::uint32_t* buffer)
       : batch_(batch), scores_(index, batch, buffer) {}
 
-  /// Scores this warp's share, from RangeView::num_scored on. Candidates are shared out evenly among the queries, since
-  /// with a thread block per query most of the GPU would be idle while it answers a few hundred.
+  /// Scores this warp's candidates from RangeView::num_scored on. All warps divide a query's candidates, since a thread
+  /// block per query would leave most of the GPU idle for a few hundred queries.
   __device__ void run() {
     const std::uint32_t own = blockIdx.x * scoring_warps + threadIdx.x / lanes_per_warp;
     const std::uint32_t warps = gridDim.x * scoring_warps;
     for (std::uint32_t number = own % batch_.num_queries; number < batch_.num_queries; number += warps) {
-      // The query's warps, and which of them this is.
+      // The number of warps for this query.
       const std::uint32_t query_warps =
           max(1u, warps / batch_.num_queries + (number < warps % batch_.num_queries ? 1 : 0));
       if (!batch_.has_all_candidates(number)) continue;  // the query runs again
@@ -165,7 +165,7 @@ class CandidateScores {
     return batch_.num_scored == nullptr ? 0 : batch_.num_scored[number];
   }
 
-  /// Scores `count` candidates, at most as many as the warp has groups of lanes.
+  /// Scores `count` candidates, at most one per group of lanes.
   __device__ void score(std::uint32_t number, Candidate* candidates, std::uint32_t count) {
     const BatchQuery& query = batch_.queries[number];
     const unsigned lanes = Scores::lanes_for(query.terms), own = lane_id() / lanes;
@@ -188,7 +188,7 @@ __global__ void __launch_bounds__(scoring_threads)
   CandidateScores<coding, V, quantized>(index, batch, buffers.own()).run();
 }
 
-/// The results of one query, by a thread block.
+/// Writes the results of one query, by a thread block.
 template <Coding coding, int V, bool quantized>
 class QueryFinish {
  public:
@@ -196,13 +196,13 @@ class QueryFinish {
                          std::uint32_t* buffer)
       : batch_(batch), keys_(keys), kept_(kept), scores_(index, batch, buffer) {}
 
-  /// Writes the results of query `number`. With `scored`, its candidates are rank keys already.
+  /// Writes the results of query `number`. `scored`: its candidates are rank keys already.
   __device__ void run(std::uint32_t number, bool scored) {
     if (!batch_.has_all_candidates(number)) return give_up(number);
     const BatchQuery& query = batch_.queries[number];
     const QueryThreshold threshold = load_threshold(batch_, number);
     const std::uint32_t found = batch_.num_candidates[number], own = min(found, batch_.max_candidates);
-    // Sorted so far; there is room for more besides the results among these.
+    // Number of sorted keys; there is room for at_once more.
     std::uint32_t kept = 0;
     const std::uint32_t at_once = batch_.max_candidates - batch_.k;
     const Candidate* candidates = batch_.candidates + std::uint64_t{number} * batch_.max_candidates;
@@ -225,14 +225,14 @@ class QueryFinish {
  private:
   __device__ static unsigned warp() { return threadIdx.x / lanes_per_warp; }
 
-  /// There is no room for all candidates: the query runs again, from the threshold that it has reached.
+  /// Not all candidates were stored: the query must run again, from the threshold that it has reached.
   __device__ void give_up(std::uint32_t number) const {
     if (threadIdx.x > 0) return;
     batch_.num_results[number] = run_again;
     batch_.results[std::uint64_t{number} * batch_.k] = key_of(load_threshold(batch_, number));
   }
 
-  /// Lets keep_more() add candidates to the `kept` sorted keys, and sorts all. Returns how many results are among them.
+  /// Lets keep_more() add candidates to the `kept` sorted keys, sorts all, and returns the number of results.
   template <class KeepMore>
   __device__ std::uint32_t merge(const BatchQuery& query, bool scored, std::uint32_t kept, KeepMore&& keep_more) {
     if (threadIdx.x == 0) kept_ = kept;
@@ -249,7 +249,7 @@ class QueryFinish {
     return min(all, batch_.k);
   }
 
-  /// Copies a candidate to shared memory, as a key if it has one already, unless the threshold rules it out.
+  /// Copies a candidate that reaches the threshold to shared memory, as a rank key if its score is known.
   __device__ void keep(const BatchQuery& query, const QueryThreshold& threshold, Candidate key, bool scored) {
     const auto docid = static_cast<std::uint32_t>(key);
     if (scored) {

@@ -4,14 +4,14 @@
 #include "quern/gpu/range/range_lookup.cuh"
 #include "quern/gpu/worker/scored_documents.cuh"
 
-/// Intersection without entries: a warp takes a block of the shortest list and looks its documents up in the other
-/// lists. Term scores are added in the order of summation, so that scores are exact from the start.
+/// Intersection without entries: a warp looks up the documents of a block of the shortest list in the other lists. Term
+/// scores are added in the order of summation, so scores are exact.
 namespace quern::gpu {
 
 /// Blocks of the shortest list that a warp takes at a time.
 inline constexpr std::uint32_t tasks_at_a_time = 4;
-/// Maximum thread blocks that share a block of the shortest list: if there are more warps than blocks, each warp looks
-/// up a part of a block's documents, down to a single one.
+/// Maximum thread blocks per block of the shortest list. If there are more warps than blocks, an item is some of a
+/// block's documents, down to one.
 inline constexpr std::uint32_t blocks_per_task = 16;
 
 template <Coding coding, int V, bool quantized>
@@ -24,20 +24,20 @@ class IntersectionWarp {
     constexpr std::uint32_t warps_per_block = plain_threads / lanes_per_warp;
     const std::uint32_t warps = gridDim.x * warps_per_block;
     const std::uint32_t own = blockIdx.x * warps_per_block + threadIdx.x / lanes_per_warp;
-    // Blocks are split into parts only if there are too few of them for all warps.
-    unsigned shift = __ffs(block_documents) - 1;  // documents of a part, as a power of 2
+    // Divide blocks into items if there are too few of them for all warps.
+    unsigned shift = __ffs(block_documents) - 1;  // documents of an item: 2^shift
     while (shift > 0 && (std::uint64_t{batch_.tasks} * block_documents >> (shift - 1)) <= warps) --shift;
-    const std::uint32_t parts = block_documents >> shift, all = batch_.tasks * parts;
-    // The first tasks of each warp need no queue.
+    const std::uint32_t items_per_task = block_documents >> shift, all = batch_.tasks * items_per_task;
+    // A warp's first tasks need no queue.
     const std::uint32_t step = all <= warps * tasks_at_a_time ? 1 : tasks_at_a_time;
     for (std::uint32_t work = own * step; work < all; work = warps * step + next_of_queue(step)) {
       const std::uint32_t end = min(work + step, all);
-      std::uint32_t number = last_begun(0, batch_.num_queries, work / parts,
+      std::uint32_t number = last_begun(0, batch_.num_queries, work / items_per_task,
                                         [&](std::uint32_t q) { return batch_.queries[q].first_task; });
       for (std::uint32_t i = work; i < end; ++i) {
-        const std::uint32_t task = i / parts;
+        const std::uint32_t task = i / items_per_task;
         while (number + 1 < batch_.num_queries && batch_.queries[number + 1].first_task <= task) ++number;
-        own_ = own_documents(i % parts, shift);
+        own_ = own_documents(i % items_per_task, shift);
         answer(number, task - batch_.queries[number].first_task);
       }
       if (all <= warps * step) return;
@@ -52,11 +52,11 @@ class IntersectionWarp {
     if (lane_id() == 0) work = atomicAdd(batch_.next_work, step);
     return __shfl_sync(all_lanes, work, 0);
   }
-  /// A bit for each of this lane's documents of a block that lies in the part; parts have 2^shift documents.
-  __device__ static std::uint32_t own_documents(std::uint32_t part, unsigned shift) {
+  /// A bit for each of this lane's documents that is in the block's item `item` of 2^shift documents.
+  __device__ static std::uint32_t own_documents(std::uint32_t item, unsigned shift) {
     std::uint32_t own = 0;
 #pragma unroll
-    for (unsigned i = 0; i < V; ++i) own |= static_cast<std::uint32_t>((lane_id() * V + i) >> shift == part) << i;
+    for (unsigned i = 0; i < V; ++i) own |= static_cast<std::uint32_t>((lane_id() * V + i) >> shift == item) << i;
     return own;
   }
 
@@ -83,7 +83,7 @@ class IntersectionWarp {
       if (scored_.documents.alive(i) && !batch_.passes(scored_.documents.docid(i))) scored_.documents.drop(i);
   }
 
-  /// Whether no document from `docid` on is a result.
+  /// Whether no document from `docid` on can be a result.
   __device__ bool ended(std::uint32_t number, std::uint32_t docid) const {
     if (batch_.range_upper_bounds == nullptr || docid >= index_.num_documents) return false;
     const QueryThreshold threshold = load_threshold(batch_, number);
@@ -123,7 +123,7 @@ class IntersectionWarp {
   const IndexView& index_;
   const RangeView& batch_;
   ScoredDocuments<coding, V, quantized> scored_;
-  std::uint32_t own_ = 0;  ///< a bit per document of this lane: whether it belongs to this warp's part
+  std::uint32_t own_ = 0;  ///< a bit per document of this lane that is in this warp's item
 };
 
 template <Coding coding, int V, bool quantized>
@@ -133,10 +133,11 @@ __global__ void __launch_bounds__(plain_threads)
   IntersectionWarp<coding, V, quantized>(index, batch, buffers.own()).run();
 }
 
-// Intersection from entries: a warp takes an item of a query, documents of its shortest list, and looks them up in the
-// other lists. An item is a part of a range or several neighbouring ranges, so that all have about as many documents.
+// Intersection from entries: a warp takes an item, documents of a query's shortest list, and looks them up in the other
+// lists. An item lies in one range or covers several neighbouring ranges, so that all items have about as many
+// documents.
 
-/// A list as documents are looked up in it. Its entries are numbered from 0, whatever posting is the first of them.
+/// A list to look documents up in. Entries are numbered from 0, even if the first is not posting 0.
 struct EntryList {
   const std::uint32_t* entries = nullptr;
   const std::uint32_t* starts = nullptr;  ///< per range of the window: see RangeView::starts()
@@ -154,7 +155,7 @@ struct EntryList {
     count = place.end - place.begin;
   }
 
-  /// The list of another lane.
+  /// Another lane's list.
   __device__ EntryList from_lane(unsigned lane) const {
     EntryList other;
     other.entries = pointer_of(entries, lane);
@@ -166,7 +167,7 @@ struct EntryList {
     other.max_units = __shfl_sync(all_lanes, max_units, lane);
     return other;
   }
-  /// The first entry in range `range` of the window or after it; `count` if there is none. After damage, any of these.
+  /// The first entry in the window's range `range` or after it; `count` if there is none. Any of these after damage.
   __device__ std::uint32_t start(std::uint32_t range) const {
     const std::uint32_t posting = starts[range];
     return posting > begin ? min(posting - begin, count) : 0;
@@ -180,7 +181,7 @@ struct EntryList {
   }
 };
 
-/// N documents per lane of a warp, which have been in all lists so far.
+/// N documents per lane of a warp, which all lists so far contain.
 template <int N>
 struct ItemDocuments {
   std::uint32_t own[N];    ///< docIDs, counted from the item's first one
@@ -190,7 +191,7 @@ struct ItemDocuments {
   __device__ bool is_alive(int i) const { return alive >> i & 1; }
   __device__ void drop(int i) { alive &= ~(1u << i); }
   __device__ std::uint32_t range(int i) const { return own[i] / range_documents; }  ///< of the item
-  /// The greatest entry that the document may have.
+  /// The greatest possible entry of the document.
   __device__ std::uint32_t greatest_entry(int i) const { return own[i] % range_documents << 16 | 0xffff; }
 };
 
@@ -216,11 +217,11 @@ class ItemIntersection {
     const std::uint32_t first = __shfl_sync(all_lanes, start_, 0),
                         after = driver.start(item_.first_range + item_.ranges);
     if (after <= first) return;
-    // A part of whole tiles.
+    // The item has whole tiles.
     const std::uint32_t tiles = (after - first + lanes_per_warp - 1) / lanes_per_warp;
-    const std::uint32_t own = (tiles + item_.parts - 1) / item_.parts;
-    if (std::uint64_t{item_.part} * own >= tiles) return;
-    std::uint32_t next = first + item_.part * own * lanes_per_warp;
+    const std::uint32_t own = (tiles + item_.places - 1) / item_.places;
+    if (std::uint64_t{item_.place} * own >= tiles) return;
+    std::uint32_t next = first + item_.place * own * lanes_per_warp;
     const std::uint32_t end = min(after - next, own * lanes_per_warp) + next;
     for (; next < end && min_term_units_ <= sum_;) {
       if (end - next > 2 * lanes_per_warp) {
@@ -234,7 +235,7 @@ class ItemIntersection {
   }
 
  private:
-  /// Tiles of 32 documents that are looked up together, so that their reads are under way at the same time.
+  /// Tiles of 32 documents that are looked up together, to have several reads in flight.
   static constexpr int many_tiles = 4;
 
   // The lists: those of the first 32 terms have a lane each.
@@ -249,8 +250,8 @@ class ItemIntersection {
     for (std::uint32_t i = lanes_per_warp + lane_id(); i < terms_; i += lanes_per_warp) own += term(i).max_units;
     return warp_sum(own);
   }
-  /// Orders the lists for lookups: by their entries if there is a single range, else as they are. The first gives the
-  /// documents. Returns false if a list has no entries.
+  /// Orders the lists for lookups: by number of entries in a single range, else by number of postings. The first is the
+  /// driver. False if a list has no entries.
   __device__ bool order_lists() {
     place_ = lane_id();
     if (item_.ranges > 1) return true;
@@ -275,7 +276,7 @@ class ItemIntersection {
     return own_list_.from_lane(__ffs(__ballot_sync(all_lanes, lane_id() < terms_ && place_ == place)) - 1);
   }
 
-  /// Sets what documents need with this threshold: in the range that needs the least.
+  /// Sets the requirement at this threshold: the lowest of the item's ranges.
   __device__ void require(const QueryThreshold& threshold) {
     threshold_ = threshold;
     std::uint32_t own = 0xffffffffu;
@@ -287,12 +288,12 @@ class ItemIntersection {
     min_term_units_ = __reduce_min_sync(all_lanes, own);
   }
 
-  /// Lane i notes where the item's range i starts in the driver.
+  /// Sets start_ in lane i to the driver's first entry in the item's range i.
   __device__ void note_starts(const EntryList& driver) {
     start_ = 0xffffffffu;
     if (lane_id() < item_.ranges) start_ = driver.start(item_.first_range + lane_id());
   }
-  /// The item's range of a posting of the driver.
+  /// The item's range that contains a posting of the driver.
   __device__ std::uint32_t range_of(std::uint32_t posting) const {
     unsigned range = 0;
 #pragma unroll
@@ -327,7 +328,7 @@ class ItemIntersection {
       const std::uint32_t range = item_.ranges == 1 ? 0 : range_of(posting);
       documents.own[i] = range * range_documents + (entry >> 16);
       documents.units[i] = driver.units(entry);
-      // Damage may leave more entries between two starts than ranges have documents, or some in a range of others.
+      // Damaged blocks may leave too many entries between two starts, or entries of other ranges.
       const std::uint32_t docid = begin_ + documents.own[i];
       if (there && range < item_.ranges && docid < batch_.num_documents && batch_.passes(docid))
         documents.alive |= 1u << i;
@@ -341,7 +342,7 @@ class ItemIntersection {
       if (documents.units[i] + rest < min_term_units_) documents.drop(i);
   }
 
-  /// Keeps the documents that a list contains, and adds their units there.
+  /// Keeps the documents that a list contains, and adds the units of their postings.
   template <int N>
   __device__ void find_in(const EntryList& list, ItemDocuments<N>& documents) const {
     std::uint32_t found[N];
@@ -356,9 +357,9 @@ class ItemIntersection {
     }
   }
 
-  /// Sets `found` to the last entry that is not above each document, or to another if there is none. All documents are
-  /// in the same range: the lanes read 32 evenly spaced entries and choose between them by shuffles. False if there are
-  /// no entries.
+  /// Sets `found` to the last entry that is not above each document, or to any if there is none. All documents are in
+  /// the same range: the lanes read 32 evenly spaced entries and choose among them by shuffles. False if there are no
+  /// entries.
   template <int N>
   __device__ bool find_in_range(const EntryList& list, const ItemDocuments<N>& documents,
                                 std::uint32_t (&found)[N]) const {
@@ -382,7 +383,7 @@ class ItemIntersection {
     return true;
   }
 
-  /// As above, for documents of several ranges: each lane searches the entries of its documents' ranges.
+  /// find_in_range() for documents of several ranges: each lane searches the entries of its documents' ranges.
   template <int N>
   __device__ bool find_in_ranges(const EntryList& list, ItemDocuments<N>& documents, std::uint32_t (&found)[N]) const {
     const std::uint32_t* entries = list.entries;
@@ -410,9 +411,8 @@ class ItemIntersection {
     return true;
   }
 
-  /// Goes on from entry at[i] to the last entry that is not above document i, if that is among the `left` entries from
-  /// there on, and not after last[i]. All lanes take as many steps, so that the reads of a lane's documents are under
-  /// way at the same time.
+  /// Moves at[i] to the last entry that is not above document i, among the next `left` entries and not after last[i].
+  /// All lanes take the same number of steps, so a lane's reads are in flight together.
   template <int N>
   __device__ static void search(const std::uint32_t* entries, const ItemDocuments<N>& documents, std::uint32_t left,
                                 std::uint32_t (&at)[N], const std::uint32_t (&last)[N], std::uint32_t (&found)[N]) {
@@ -428,7 +428,7 @@ class ItemIntersection {
     }
   }
 
-  /// Makes candidates of the documents that reach the threshold.
+  /// Makes the documents that reach the threshold candidates.
   template <int N>
   __device__ void add_found(ItemDocuments<N>& documents) {
 #pragma unroll
@@ -461,7 +461,7 @@ class ItemIntersection {
   std::uint32_t start_ = 0;    ///< see note_starts()
   std::uint32_t sum_ = 0;      ///< upper bound of a document's units
   QueryThreshold threshold_{};
-  std::uint32_t min_term_units_ = 0;  ///< what documents need of their terms
+  std::uint32_t min_term_units_ = 0;  ///< minimum units of a document's terms
 };
 
 /// The items of all queries of a batch.
@@ -472,10 +472,10 @@ class RangeIntersection {
   __device__ void run() {
     const std::uint32_t warps_per_block = blockDim.x / lanes_per_warp, warps = gridDim.x * warps_per_block;
     const std::uint32_t all = batch_.items.all;
-    // The first item of each warp needs no queue.
+    // A warp's first item needs no queue.
     std::uint32_t work = blockIdx.x * warps_per_block + threadIdx.x / lanes_per_warp;
     while (work < all) {
-      // The next one's number comes while this one is answered.
+      // The number of the next item arrives while this one is answered.
       std::uint32_t next = 0;
       if (all > warps && lane_id() == 0) next = atomicAdd(batch_.next_work, 1u);
       const IntersectionItem item = item_of(batch_.items, batch_.ranges, work);

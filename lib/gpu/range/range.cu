@@ -33,14 +33,15 @@ template <unsigned threads, unsigned blocks_each>
 void unite(const RangeView& batch, Pruning pruning, unsigned left_free, const CudaStream& stream) {
   constexpr auto kernel = run_union<threads, blocks_each>;
   const unsigned blocks = resident_blocks(kernel, threads, sizeof(UnionShared), left_free);
-  kernel<<<std::min(blocks, batch.ranges * batch.num_chunks), threads, sizeof(UnionShared), stream>>>(batch, pruning);
+  kernel<<<std::min(blocks, batch.ranges * batch.num_query_sets), threads, sizeof(UnionShared), stream>>>(batch,
+                                                                                                          pruning);
   CUDA_CHECK(cudaGetLastError());
 }
 
-/// As above; if there are fewer thread blocks than multiprocessors, each has many threads.
+/// The union with many threads per thread block if there are fewer thread blocks than multiprocessors.
 void unite(const RangeView& batch, Pruning pruning, unsigned left_free, const CudaStream& stream) {
   constexpr auto large = run_union<union_threads_of_few, 1>;
-  if (std::uint64_t{batch.ranges} * batch.num_chunks <=
+  if (std::uint64_t{batch.ranges} * batch.num_query_sets <=
       resident_blocks(large, union_threads_of_few, sizeof(UnionShared), left_free))
     unite<union_threads_of_few, 1>(batch, pruning, left_free, stream);
   else
@@ -56,7 +57,7 @@ void intersect_ranges(const RangeView& batch, unsigned left_free, const CudaStre
   CUDA_CHECK(cudaGetLastError());
 }
 
-/// Decodes the batch's lists that no batch before has decoded. `coded`: some of these are not raw.
+/// Decodes the batch's lists that are not decoded yet. `coded`: some of these are not raw.
 template <Coding coding>
 void decode_missing(const IndexView& index, const RangeView& batch, bool coded, bool quantized,
                     const CudaStream& stream) {
@@ -69,9 +70,8 @@ void decode_missing(const IndexView& index, const RangeView& batch, bool coded, 
   RangeKernels<coding>::write_entries(index, batch, quantized, stream);
 }
 
-/// Decodes lists to entries, once for all queries, finds candidates in them range by range, and scores candidates
-/// exactly. A batch of intersections that looks few documents
-/// up reads the lists directly instead.
+/// Decodes lists to entries once for all queries, finds candidates in them range by range, and scores these exactly. A
+/// batch of intersections that looks up few documents reads the lists directly instead.
 class RangeRun final : public StrategyRun {
  public:
   RangeRun(const DeviceIndex& index, MemoryAccount& account)
@@ -80,10 +80,10 @@ class RangeRun final : public StrategyRun {
   OwnBytes plan(const QueryBatch& batch, const BatchWork& work) override {
     decodes_ = !batch.entries_of.lists.empty();
     count(batch, work);
-    chunks_.clear();
+    query_sets_.clear();
     items_ = {};
     if (!work.intersect)
-      chunks_ = cut_chunks_for_gpu(batch);
+      query_sets_ = cut_query_sets_for_gpu(batch);
     else
       items_ = IntersectionItems(batch);
     primed_.clear();
@@ -92,7 +92,7 @@ class RangeRun final : public StrategyRun {
     range_passes_ = ranges_that_pass(work.passing);
     const std::size_t queries = batch.queries.size();
     ArrayLayout filled, zeroed;
-    chunks_at_ = filled.add<BatchChunk>(chunks_.size());
+    query_sets_at_ = filled.add<QuerySet>(query_sets_.size());
     items_at_ = filled.add<std::uint32_t>(items_.queries().size());
     thresholds_at_ = filled.add<ThresholdKey>(queries);
     range_passes_at_ = filled.add<std::uint8_t>(range_passes_.size());
@@ -104,7 +104,7 @@ class RangeRun final : public StrategyRun {
   }
 
   void fill(std::uint8_t* memory) const override {
-    put(memory, chunks_at_, chunks_);
+    put(memory, query_sets_at_, query_sets_);
     put(memory, items_at_, items_.queries());
     put(memory, thresholds_at_, primed_);
     put(memory, range_passes_at_, range_passes_);
@@ -135,7 +135,7 @@ class RangeRun final : public StrategyRun {
       decode_missing<coding>(index, view_, true, device_.quantized, stream);
       find_candidates(work, index.left_free, stream);
       if (!scores_windows_) return;
-      // While the window's blocks are there.
+      // Score now, while the window's blocks are in memory.
       RangeKernels<coding>::score(index, view_, device_.quantized, stream);
       CUDA_CHECK(cudaMemcpyAsync(view_.num_scored, view_.num_candidates,
                                  (std::size_t{view_.num_queries} + 1) * sizeof(std::uint32_t), cudaMemcpyDeviceToDevice,
@@ -185,8 +185,8 @@ class RangeRun final : public StrategyRun {
  private:
   void prepare_queries(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work) {
     view_ = {};
-    view_.chunks = at<BatchChunk>(arrays.filled, chunks_at_);
-    view_.num_chunks = static_cast<std::uint32_t>(chunks_.size());
+    view_.query_sets = at<QuerySet>(arrays.filled, query_sets_at_);
+    view_.num_query_sets = static_cast<std::uint32_t>(query_sets_.size());
     view_.thresholds = at<ThresholdKey>(arrays.filled, thresholds_at_);
     if (!range_passes_.empty()) view_.range_passes = at<std::uint8_t>(arrays.filled, range_passes_at_);
     view_.steps = at<std::uint32_t>(arrays.zeroed, steps_at_);
@@ -208,7 +208,7 @@ class RangeRun final : public StrategyRun {
     view_.spare = spare_.data();
   }
 
-  /// Sets the items of the view's ranges.
+  /// Sets the view's items.
   void set_items() {
     view_.items = items_.view(view_.ranges);
     view_.items.queries = item_queries_;
@@ -241,16 +241,16 @@ class RangeRun final : public StrategyRun {
 
   const DeviceIndex::Device& device_;
   bool decodes_ = false;         ///< lists to entries
-  bool decodes_coded_ = false;   ///< some that are not raw and not there already
-  bool scores_windows_ = false;  ///< candidates are scored window by window
+  bool decodes_coded_ = false;   ///< whether any of them is coded and not decoded yet
+  bool scores_windows_ = false;  ///< whether it scores candidates window by window
   BatchCounts counts_;
-  std::vector<BatchChunk> chunks_;    ///< of unions
+  std::vector<QuerySet> query_sets_;  ///< of unions
   IntersectionItems items_;           ///< of intersections from entries
   std::vector<ThresholdKey> primed_;  ///< initial thresholds
   std::vector<std::uint8_t> range_passes_;
   const std::uint32_t* item_queries_ = nullptr;
-  std::size_t chunks_at_ = 0, items_at_ = 0, thresholds_at_ = 0, range_passes_at_ = 0, steps_at_ = 0, max_docid_at_ = 0,
-              num_candidates_at_ = 0, num_scored_at_ = 0;
+  std::size_t query_sets_at_ = 0, items_at_ = 0, thresholds_at_ = 0, range_passes_at_ = 0, steps_at_ = 0,
+              max_docid_at_ = 0, num_candidates_at_ = 0, num_scored_at_ = 0;
   RangeView view_;
   DeviceArray<Candidate> candidates_;
   DeviceArray<SpareCandidate> spare_;

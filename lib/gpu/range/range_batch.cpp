@@ -13,8 +13,7 @@
 namespace quern::gpu {
 namespace {
 
-/// Documents of the queries' shortest lists that may have to be looked up in each of the others. Those of a list alone
-/// are read.
+/// Upper bound of lookups: each document of a query's shortest list in each other list. A single list is read once.
 std::uint64_t lookups(const QueryBatch& batch) {
   std::uint64_t sum = 0;
   for (const BatchQuery& query : batch.queries) {
@@ -30,24 +29,24 @@ std::uint64_t lookups(const QueryBatch& batch) {
 
 }  // namespace
 
-std::vector<BatchChunk> cut_chunks(const QueryBatch& batch, std::size_t max_queries) {
-  std::vector<BatchChunk> chunks;
+std::vector<QuerySet> cut_query_sets(const QueryBatch& batch, std::size_t max_queries) {
+  std::vector<QuerySet> query_sets;
   std::uint32_t terms = 0;
   for (std::uint32_t i = 0; i < batch.queries.size(); ++i) {
-    if (chunks.empty() || chunks.back().queries == std::min<std::size_t>(chunk_queries, max_queries) ||
-        terms + batch.queries[i].terms > chunk_terms) {
-      chunks.push_back({i, 0});
+    if (query_sets.empty() || query_sets.back().queries == std::min<std::size_t>(max_set_queries, max_queries) ||
+        terms + batch.queries[i].terms > max_set_terms) {
+      query_sets.push_back({i, 0});
       terms = 0;
     }
-    ++chunks.back().queries;
+    ++query_sets.back().queries;
     terms += batch.queries[i].terms;
   }
-  return chunks;
+  return query_sets;
 }
 
-std::vector<BatchChunk> cut_chunks_for_gpu(const QueryBatch& batch) {
-  const std::size_t pieces = batch.queries.size() * num_ranges(batch.engine().index().num_documents());
-  return cut_chunks(batch, std::max<std::size_t>(1, pieces / many_blocks));
+std::vector<QuerySet> cut_query_sets_for_gpu(const QueryBatch& batch) {
+  const std::size_t items = batch.queries.size() * num_ranges(batch.engine().index().num_documents());
+  return cut_query_sets(batch, std::max<std::size_t>(1, items / many_blocks));
 }
 
 std::vector<std::uint8_t> ranges_that_pass(const DocumentSet* passing) {
@@ -70,7 +69,7 @@ bool range_decodes_lists(const QueryBatch& batch, const BatchWork& work, const S
 }
 
 std::uint64_t range_batch_bytes(const QueryBatch& batch, std::size_t k) {
-  // The lists' views and places: of the batch, and of two windows.
+  // Three copies of views and places: the batch's and two windows'.
   return batch.queries.size() *
              (sizeof(std::uint64_t) * (max_candidates(k) + k) + sizeof(std::uint32_t) * (threshold_steps + 16)) +
          sizeof(SpareCandidate) * max_spare(batch.queries.size()) +
@@ -79,7 +78,7 @@ std::uint64_t range_batch_bytes(const QueryBatch& batch, std::size_t k) {
 }
 
 std::optional<WindowLimits> range_window_limits(const QueryBatch& batch, const BatchWork&, std::uint64_t words) {
-  // A quarter is for the ranges' starts and maxima.
+  // A quarter of the words is for the ranges' starts and maxima.
   const std::uint64_t per_range = std::max<std::uint64_t>(2 * batch.lists.size(), 1);
   const std::uint64_t others = start_words(0) * batch.lists.size();
   if (words / 4 < others + per_range) return std::nullopt;
@@ -92,7 +91,7 @@ std::optional<WindowLimits> range_window_limits(const QueryBatch& batch, const B
 
 namespace {
 
-/// Items of a batch are counted in 32 bits, beside warps that look for more.
+/// Items of a batch are counted in 32 bits, and each warp adds one at the end.
 constexpr std::uint64_t max_items = std::uint64_t{1} << 30;
 
 /// Postings in each query's shortest list.
@@ -108,16 +107,16 @@ std::uint64_t sum_of(const std::vector<std::uint32_t>& lengths) {
   return std::accumulate(lengths.begin(), lengths.end(), std::uint64_t{0});
 }
 
-/// How many documents of a query's shortest list an item has, so that there are enough items for a large GPU.
+/// Documents of the shortest list per item, so that there are enough items for a large GPU.
 std::uint64_t documents_for_gpu(const std::vector<std::uint32_t>& lengths) {
   return std::clamp<std::uint64_t>(sum_of(lengths) / items_per_intersection, min_item_documents, max_item_documents);
 }
 
-/// The class of queries whose shortest list has `postings` postings in all ranges: 0 is that of the shortest lists, and
-/// in each class lists are twice as dense as in the one before.
+/// The class of queries whose shortest list has `postings` postings in all ranges. Lists are twice as dense in each
+/// class as in the one before.
 unsigned class_of(std::uint64_t postings, std::uint64_t ranges, std::uint64_t documents) {
   unsigned number = 0;
-  // Postings of an item, times `ranges`; lists have less than 2^32 postings.
+  // Postings per item, times `ranges`. Lists have fewer than 2^32 postings.
   for (std::uint64_t item_postings = postings << max_spread;
        item_postings > documents * ranges && number + 1 < max_item_classes; item_postings /= 2)
     ++number;
@@ -135,7 +134,7 @@ IntersectionItems::IntersectionItems(const QueryBatch& batch, std::uint64_t docu
 IntersectionItems::IntersectionItems(const QueryBatch& batch, const std::vector<std::uint32_t>& lengths,
                                      std::optional<std::uint64_t> documents) {
   const std::uint32_t ranges = std::max(1u, num_ranges(batch.engine().index().num_documents()));
-  // No more items than can be counted.
+  // Items must not exceed their counter.
   const std::uint64_t least = std::max<std::uint64_t>(1, sum_of(lengths) / (max_items / 8));
   const std::uint64_t wanted = std::max(least, documents ? *documents : documents_for_gpu(lengths));
   std::array<std::vector<std::uint32_t>, max_item_classes> queries;
@@ -155,16 +154,16 @@ IntersectionItems::IntersectionItems(const QueryBatch& batch, const std::vector<
 ItemsView IntersectionItems::view(std::uint32_t ranges) const {
   ItemsView view;
   if (classes_.empty() || ranges == 0) return view;
-  // No item spreads over more ranges than there are, but for those that the last stretch lacks.
-  view.stretch = std::min<std::uint32_t>(classes_.front().spread, std::bit_width(ranges - 1));
+  // No item covers more ranges than a window has, except at its end.
+  view.span_shift = std::min<std::uint32_t>(classes_.front().spread, std::bit_width(ranges - 1));
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     ItemClass& item_class = view.classes[i] = classes_[i];
-    item_class.spread = std::min(item_class.spread, static_cast<std::uint8_t>(view.stretch));
-    view.per_stretch += item_class.queries << item_class.cut << (view.stretch - item_class.spread);
-    item_class.end = view.per_stretch;
+    item_class.spread = std::min(item_class.spread, static_cast<std::uint8_t>(view.span_shift));
+    view.items_per_span += item_class.queries << item_class.cut << (view.span_shift - item_class.spread);
+    item_class.end = view.items_per_span;
   }
-  view.all =
-      view.per_stretch * static_cast<std::uint32_t>((std::uint64_t{ranges} + (1u << view.stretch) - 1) >> view.stretch);
+  view.all = view.items_per_span *
+             static_cast<std::uint32_t>((std::uint64_t{ranges} + (1u << view.span_shift) - 1) >> view.span_shift);
   return view;
 }
 

@@ -9,12 +9,12 @@ namespace quern::gpu {
 
 template <Coding coding>
 struct RangeKernels {
-  /// Decodes the lists of a batch to entries. Writes where ranges start and, if RangeView::range_max is set, the
+  /// Decodes the lists of a batch to entries. Writes the starts of ranges and, if RangeView::writes_max is set, the
   /// maximum value in each range.
   static void write_entries(const IndexView& index, const RangeView& batch, bool quantized, cudaStream_t stream);
   /// Finds and scores the documents with all terms of each query, without entries.
   static void intersect(const IndexView& index, const RangeView& batch, bool quantized, cudaStream_t stream);
-  /// Scores the candidates of a few queries; finish() then takes them with `scored`.
+  /// Scores the candidates of a few queries, by all warps. Call finish() with `scored` then.
   static void score(const IndexView& index, const RangeView& batch, bool quantized, cudaStream_t stream);
   /// Writes the results of each query, from its candidates.
   static void finish(const IndexView& index, const RangeView& batch, bool quantized, bool scored, cudaStream_t stream);

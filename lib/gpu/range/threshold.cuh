@@ -32,9 +32,9 @@ __device__ inline std::uint32_t upper_units(const BatchQuery& query, float score
   return query.exact_units ? static_cast<std::uint32_t>(units) : __float2uint_ru(units * (1 + 0x1p-12f)) + 1;
 }
 
-/// Counts a document that may be a result, so that raise_threshold() can raise the threshold. Each document is counted
-/// once, and stored afterwards unless the threshold has risen above it: so there are few candidates, however many
-/// documents reach the first threshold.
+/// Counts a document that may be a result, by which raise_threshold() raises the threshold. Each document is counted
+/// once, and stored afterwards if it still reaches the threshold, so there are few candidates even if many documents
+/// reach the first threshold.
 __device__ inline void count_document(const RangeView& batch, const BatchQuery& query, std::uint32_t number,
                                       std::uint32_t docid, std::uint32_t units) {
   std::uint32_t lower_units = units;  // lower bound of the score in units
@@ -50,27 +50,25 @@ __device__ inline void count_document(const RangeView& batch, const BatchQuery& 
   atomicAdd(batch.steps + std::uint64_t{number} * threshold_steps + step, 1u);
 }
 
-/// Stores a counted document that may be a result: among its query's own candidates or, if these have no room, among
-/// the spare ones.
+/// Stores a counted document: among its query's candidates or, if these are full, among the spare ones.
 __device__ inline void store_candidate(const RangeView& batch, std::uint32_t number, Candidate candidate) {
   const std::uint32_t place = atomicAdd(batch.num_candidates + number, 1u);
   if (place < batch.max_candidates) {
     batch.candidates[std::uint64_t{number} * batch.max_candidates + place] = candidate;
     return;
   }
-  // So that the counter can't start again from 0.
+  // Keeps the counter from overflowing.
   if (__ldcg(batch.num_spare()) > batch.max_spare) return;
   const std::uint32_t spare = atomicAdd(batch.num_spare(), 1u);
   if (spare < batch.max_spare) batch.spare[spare] = {candidate, number};
 }
 
-/// Raises the threshold to the highest step that k documents have reached, and returns what it is then. By a whole
-/// warp.
+/// Raises the threshold to the highest step that k documents have reached, and returns it. By a whole warp.
 __device__ inline QueryThreshold raise_threshold(const RangeView& batch, const BatchQuery& query,
                                                  std::uint32_t number) {
   constexpr unsigned own_steps = threshold_steps / lanes_per_warp;
   const std::uint32_t* steps = batch.steps + std::uint64_t{number} * threshold_steps;
-  // The highest steps first: lane 0 reads the last ones.
+  // Highest steps first: lane 0 reads the last ones.
   const unsigned first = threshold_steps - 1 - lane_id() * own_steps;
   std::uint32_t counts[own_steps], sum = 0;
 #pragma unroll
@@ -103,15 +101,14 @@ __device__ inline QueryThreshold raise_threshold(const RangeView& batch, const B
   return threshold_of(__shfl_sync(all_lanes, key, lane));
 }
 
-/// raise_threshold() after this warp's count_document(). Not inlined: it follows few lookups, and would take registers
-/// from them.
+/// raise_threshold() after this warp's count_document(). Not inlined, to leave registers to the many lookups before it.
 __noinline__ __device__ inline QueryThreshold raise_counted(const RangeView& batch, std::uint32_t number) {
   __threadfence();
   return raise_threshold(batch, batch.queries[number], number);
 }
 
-/// Counts a document of each lane that has one, raises the threshold, stores those that still may be results, and
-/// returns the threshold. By a whole warp. Not inlined, like raise_counted().
+/// Counts at most one document per lane, raises the threshold, stores documents that still reach it, and returns it. By
+/// a whole warp. Not inlined, like raise_counted().
 __noinline__ __device__ inline QueryThreshold take_documents(const RangeView& batch, std::uint32_t number,
                                                              bool has_document, std::uint32_t docid,
                                                              std::uint32_t units) {
@@ -128,16 +125,16 @@ __device__ inline std::uint32_t static_score_units(const RangeView& batch, const
   return batch.static_scores == nullptr ? 0 : units_of_score(query.scale, batch.static_scores[docid]);
 }
 
-/// What a document of a range needs to be a result of a query.
+/// The requirements for a document of a range to be a result of a query.
 struct RangeRequirement {
   QueryThreshold threshold;
   std::uint32_t min_term_units = 1;  ///< minimum sum of its term scores, in units
   bool none = false;                 ///< no document in this range is a result
 };
 
-/// The requirement in the range that begins with docID `begin`. If documents are ordered by global score, a query ends
-/// with the first range whose upper bound is below the threshold, as it ends with a round in Wang et al. (Efficient
-/// GPU-based Query Processing with Pruned List Caching in Search Engines, ICPADS 2017, section 3.2).
+/// The requirement in the range that begins with docID `begin`. If documents are ordered by global score, the first
+/// range whose upper bound is below the threshold ends the query, as a round does in Wang et al. (Efficient GPU-based
+/// Query Processing with Pruned List Caching in Search Engines, ICPADS 2017, section 3.2).
 __device__ inline RangeRequirement requirement_of(const RangeView& batch, std::uint32_t number, std::uint32_t begin,
                                                   const QueryThreshold& threshold) {
   RangeRequirement required{threshold};
@@ -153,7 +150,7 @@ __device__ inline RangeRequirement requirement_of(const RangeView& batch, std::u
   return required;
 }
 
-/// As above, by the current threshold.
+/// The requirement at the current threshold.
 __device__ inline RangeRequirement requirement_of(const RangeView& batch, std::uint32_t number, std::uint32_t begin) {
   return requirement_of(batch, number, begin, load_threshold(batch, number));
 }

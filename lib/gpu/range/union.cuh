@@ -2,26 +2,25 @@
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/range/range_lookup.cuh"
 
-/// The union of lists, one range of docIDs after another. A thread block keeps the sums of a range's documents in
-/// shared memory and answers one query after another. Entries are added in any order, in units, so that no list waits
-/// for another.
+/// The union of lists, range by range. A thread block keeps the sums of a range's documents in shared memory and
+/// answers one query after another. Units of entries are added in any order, so no list waits for another.
 namespace quern::gpu {
 
 /// Entries that a warp adds at a time: four per lane.
 inline constexpr std::uint32_t tile_entries = 4 * lanes_per_warp;
 
-/// A ListSlice in shared memory, aligned to whole tiles.
-struct Piece {
+/// A list's entries in the range, aligned to whole tiles; in shared memory.
+struct RangeList {
   const uint4* entries = nullptr;  ///< the start of its first tile
   std::uint32_t unit_weight = 0;
-  std::uint32_t tiles_end = 0;  ///< tiles of this piece and of the query's pieces before it
+  std::uint32_t tiles_end = 0;  ///< tiles of this list and of the query's earlier lists
   std::uint32_t max_units = 0;  ///< upper bound of a posting's units
   std::uint16_t end = 0;        ///< after the range's last entry, counted from `entries`
   std::uint8_t skip : 4 = 0;    ///< entries of the first tile that belong to the previous range
-  std::uint8_t driver : 4 = 0;  ///< 1: its documents are looked up in the query's other lists
+  std::uint8_t driver : 4 = 0;  ///< 1: its documents are looked up in the other lists
   std::uint8_t unit_offset = 0;
 
-  __device__ ListSlice slice() const {
+  __device__ RangeEntries range_entries() const {
     return {reinterpret_cast<const std::uint32_t*>(entries) + skip, std::uint32_t{end} - skip, unit_weight, unit_offset,
             max_units};
   }
@@ -34,7 +33,7 @@ struct Piece {
 /// A query that may have results in a range.
 struct RangeQuery {
   std::uint32_t number = 0;
-  std::uint16_t first_piece = 0, pieces = 0;
+  std::uint16_t first_list = 0, lists = 0;
   std::uint32_t min_term_units = 0;  ///< see RangeRequirement; not used for lookups
   std::uint32_t tasks = 0;           ///< for lookups: tiles_per_lookup_task tiles each
 };
@@ -42,14 +41,14 @@ struct RangeQuery {
 /// A thread block's shared memory.
 struct UnionShared {
   alignas(16) std::uint32_t sums[range_documents / 2];  ///< two documents per word: see SumPlace
-  Piece pieces[chunk_terms];
-  RangeQuery queries[chunk_queries];  ///< those answered by sums; from the end backwards, those answered by lookups
+  RangeList lists[max_set_terms];
+  RangeQuery queries[max_set_queries];         ///< from the front, those answered by sums; from the end, by lookups
   std::uint16_t candidates[range_candidates];  ///< docIDs within the range whose sums reach the threshold
-  std::uint32_t num_queries, num_lookups, num_pieces, num_candidates, next_query, next_lookup_task, work;
+  std::uint32_t num_queries, num_lookups, num_lists, num_candidates, next_query, next_lookup_task, work;
 };
 
-/// Where the sum of a document is among a thread block's sums: a word has a document of the range's lower half and one
-/// of its upper half.
+/// The place of a document's sum. A word holds the sums of a document of the range's lower half and of one of its upper
+/// half.
 struct SumPlace {
   static constexpr std::uint32_t words = range_documents / 2;
 
@@ -59,10 +58,10 @@ struct SumPlace {
   __device__ static std::uint32_t sum_in(std::uint32_t word, std::uint32_t shift) { return word >> shift & 0xffff; }
 };
 
-/// A warp's share of a query's tiles: consecutive ones, the first of them fetched already.
-struct TileRun {
-  const Piece* piece = nullptr;
-  std::uint32_t tile = 0;  ///< number within the piece
+/// The consecutive tiles of a query that a warp adds, of which the current one is already fetched.
+struct OwnTiles {
+  const RangeList* list = nullptr;
+  std::uint32_t tile = 0;  ///< number within the list
   std::uint32_t left = 0;  ///< tiles left, including this one
   uint4 entries{};
 
@@ -70,8 +69,8 @@ struct TileRun {
   __device__ void next() {
     --left;
     ++tile;
-    if (tile * tile_entries >= piece->end) ++piece, tile = 0;
-    if (left > 0) entries = piece->fetch(tile);
+    if (tile * tile_entries >= list->end) ++list, tile = 0;
+    if (left > 0) entries = list->fetch(tile);
   }
 };
 
@@ -84,20 +83,20 @@ class UnionBlock {
 
   __device__ void run() {
     clear_sums();
-    const std::uint32_t all = batch_.ranges * batch_.num_chunks;
+    const std::uint32_t all = batch_.ranges * batch_.num_query_sets;
     for (;;) {
       __syncthreads();
       if (threadIdx.x == 0) {
         shared_.work = atomicAdd(batch_.next_work, 1u);
-        shared_.num_queries = shared_.num_lookups = shared_.num_pieces = shared_.num_candidates = 0;
+        shared_.num_queries = shared_.num_lookups = shared_.num_lists = shared_.num_candidates = 0;
         shared_.next_query = shared_.next_lookup_task = 0;
       }
       __syncthreads();
       const std::uint32_t work = shared_.work;
       if (work >= all) return;
-      range_ = work / batch_.num_chunks;
+      range_ = work / batch_.num_query_sets;
       begin_ = (batch_.first_range + range_) * range_documents;
-      choose_queries(batch_.chunks[work % batch_.num_chunks]);
+      choose_queries(batch_.query_sets[work % batch_.num_query_sets]);
       __syncthreads();
       look_up();
       answer_queries();
@@ -118,16 +117,15 @@ class UnionBlock {
     return SumPlace::sum_in(shared_.sums[place.word], place.shift);
   }
 
-  // Chooses the queries of a chunk that may have results in the range, and whether by sums or lookups: a warp per
-  // query.
+  // Chooses the queries of a set that may have results in the range, and answers by sums or lookups: a warp per query.
 
-  __device__ void choose_queries(const BatchChunk& chunk) {
+  __device__ void choose_queries(const QuerySet& set) {
     for (;;) {
       std::uint32_t i = 0;
       if (lane_id() == 0) i = atomicAdd(&shared_.next_query, 1u);
       i = __shfl_sync(all_lanes, i, 0);
-      if (i >= chunk.queries) return;
-      const std::uint32_t number = chunk.first_query + i;
+      if (i >= set.queries) return;
+      const std::uint32_t number = set.first_query + i;
       const BatchQuery& query = batch_.queries[number];
       if (query.terms <= lanes_per_warp)
         choose(number, query);
@@ -136,101 +134,103 @@ class UnionBlock {
     }
   }
 
-  /// The aligned piece of a slice.
-  __device__ static Piece piece_of(const ListSlice& slice) {
-    Piece piece;
-    piece.max_units = slice.max_units;
-    piece.unit_weight = slice.unit_weight;
-    piece.unit_offset = static_cast<std::uint8_t>(slice.unit_offset);
-    // Reads are of four entries, aligned.
-    piece.skip = static_cast<std::uint8_t>(reinterpret_cast<std::uintptr_t>(slice.entries) / sizeof(std::uint32_t) % 4);
-    piece.entries = reinterpret_cast<const uint4*>(slice.entries - piece.skip);
-    piece.end = static_cast<std::uint16_t>(slice.count + piece.skip);
-    return piece;
+  /// Aligns entries to whole tiles.
+  __device__ static RangeList range_list_of(const RangeEntries& entries) {
+    RangeList list;
+    list.max_units = entries.max_units;
+    list.unit_weight = entries.unit_weight;
+    list.unit_offset = static_cast<std::uint8_t>(entries.unit_offset);
+    // Reads are aligned to four entries.
+    list.skip = static_cast<std::uint8_t>(reinterpret_cast<std::uintptr_t>(entries.data) / sizeof(std::uint32_t) % 4);
+    list.entries = reinterpret_cast<const uint4*>(entries.data - list.skip);
+    list.end = static_cast<std::uint16_t>(entries.count + list.skip);
+    return list;
   }
-  __device__ static std::uint32_t tiles_of(const ListSlice& slice) {
-    if (slice.count == 0) return 0;
-    return (piece_of(slice).end + tile_entries - 1) / tile_entries;
+  __device__ static std::uint32_t tiles_of(const RangeEntries& entries) {
+    if (entries.count == 0) return 0;
+    return (range_list_of(entries).end + tile_entries - 1) / tile_entries;
   }
 
   __device__ void choose(std::uint32_t number, const BatchQuery& query) {
-    ListSlice slice;
-    if (lane_id() < query.terms) slice = slice_of(batch_, batch_.terms[query.first_term + lane_id()], range_);
-    const unsigned there = __ballot_sync(all_lanes, slice.count > 0);
+    RangeEntries entries;
+    if (lane_id() < query.terms) entries = entries_in_range(batch_, batch_.terms[query.first_term + lane_id()], range_);
+    const unsigned there = __ballot_sync(all_lanes, entries.count > 0);
     if (there == 0) return;
     const RangeRequirement required = requirement_of(batch_, number, begin_);
     if (required.none) return;
-    if (pruning_ == Pruning::none) return put_query(number, slice, there, required.min_term_units);
-    if (warp_sum(slice.max_units) < required.min_term_units) return;
-    // A list is essential unless it and those with lower upper bounds can't lift a document to the threshold together.
-    std::uint32_t bounds_sum = slice.max_units;
+    if (pruning_ == Pruning::none) return put_query(number, entries, there, required.min_term_units);
+    if (warp_sum(entries.max_units) < required.min_term_units) return;
+    // A list is essential unless it and all lists with lower upper bounds together can't lift a document to the
+    // threshold.
+    std::uint32_t bounds_sum = entries.max_units;
     for (unsigned left = there; left != 0; left &= left - 1) {
       const unsigned lane = __ffs(left) - 1;
-      const std::uint32_t other = __shfl_sync(all_lanes, slice.max_units, lane);
-      if (other < slice.max_units || (other == slice.max_units && lane < lane_id())) bounds_sum += other;
+      const std::uint32_t other = __shfl_sync(all_lanes, entries.max_units, lane);
+      if (other < entries.max_units || (other == entries.max_units && lane < lane_id())) bounds_sum += other;
     }
-    const bool essential = slice.count > 0 && bounds_sum >= required.min_term_units;
-    // Lookups pay off if there are few documents.
-    const std::uint32_t first = warp_sum(essential ? slice.count : 0), all = warp_sum(slice.count);
+    const bool essential = entries.count > 0 && bounds_sum >= required.min_term_units;
+    // Lookups pay off for few documents.
+    const std::uint32_t first = warp_sum(essential ? entries.count : 0), all = warp_sum(entries.count);
     if (first * (1 + (__popc(there) - 1) * lookup_cost) <= all + adding_cost)
-      put_lookup(number, slice, there, essential);
+      put_lookup(number, entries, there, essential);
     else
-      put_query(number, slice, there, required.min_term_units);
+      put_query(number, entries, there, required.min_term_units);
   }
 
-  /// Adds a query that is answered by sums.
-  __device__ void put_query(std::uint32_t number, const ListSlice& slice, unsigned there,
+  /// Adds a query to answer by sums.
+  __device__ void put_query(std::uint32_t number, const RangeEntries& entries, unsigned there,
                             std::uint32_t min_term_units) {
-    const std::uint32_t count = __popc(there), first = pieces_for(count);
+    const std::uint32_t count = __popc(there), first = reserve_lists(count);
     if (lane_id() == 0) put_query(number, first, count, min_term_units);
-    put(slice, first, 0);
+    put(entries, first, 0);
   }
-  __device__ void put_query(std::uint32_t number, std::uint32_t first, std::uint32_t pieces,
+  __device__ void put_query(std::uint32_t number, std::uint32_t first, std::uint32_t lists,
                             std::uint32_t min_term_units) {
     shared_.queries[atomicAdd(&shared_.num_queries, 1u)] = {number, static_cast<std::uint16_t>(first),
-                                                            static_cast<std::uint16_t>(pieces), min_term_units};
+                                                            static_cast<std::uint16_t>(lists), min_term_units};
   }
-  /// Adds a query that is answered by lookups of its drivers' documents.
-  __device__ void put_lookup(std::uint32_t number, const ListSlice& slice, unsigned there, bool driver) {
-    const std::uint32_t count = __popc(there), first = pieces_for(count);
-    const std::uint32_t tiles = warp_sum(driver ? lookup_tiles_of(slice) : 0);
+  /// Adds a query to answer by looking up its drivers' documents.
+  __device__ void put_lookup(std::uint32_t number, const RangeEntries& entries, unsigned there, bool driver) {
+    const std::uint32_t count = __popc(there), first = reserve_lists(count);
+    const std::uint32_t tiles = warp_sum(driver ? lookup_tiles_of(entries) : 0);
     if (lane_id() == 0)
       lookup(atomicAdd(&shared_.num_lookups, 1u)) = {number, static_cast<std::uint16_t>(first),
                                                      static_cast<std::uint16_t>(count), 0,
                                                      (tiles + tiles_per_lookup_task - 1) / tiles_per_lookup_task};
-    put(slice, first, 0, driver);
+    put(entries, first, 0, driver);
   }
-  /// Reserves places for a query's pieces; returns the first.
-  __device__ std::uint32_t pieces_for(std::uint32_t count) {
+  /// Reserves places for a query's lists; returns the first.
+  __device__ std::uint32_t reserve_lists(std::uint32_t count) {
     std::uint32_t first = 0;
-    if (lane_id() == 0) first = atomicAdd(&shared_.num_pieces, count);
+    if (lane_id() == 0) first = atomicAdd(&shared_.num_lists, count);
     return __shfl_sync(all_lanes, first, 0);
   }
 
-  /// Stores the lanes' pieces from place `first` on. The query has `end` tiles so far; returns how many it has then.
-  __device__ std::uint32_t put(const ListSlice& slice, std::uint32_t first, std::uint32_t end, bool driver = false) {
-    const std::uint32_t tiles = tiles_of(slice);
-    Piece piece = piece_of(slice);
-    piece.driver = driver;
-    piece.tiles_end = end + inclusive_sum(tiles);
+  /// Stores the lanes' lists from place `first` on. The query has `end` tiles so far; returns the new number.
+  __device__ std::uint32_t put(const RangeEntries& entries, std::uint32_t first, std::uint32_t end,
+                               bool driver = false) {
+    const std::uint32_t tiles = tiles_of(entries);
+    RangeList list = range_list_of(entries);
+    list.driver = driver;
+    list.tiles_end = end + inclusive_sum(tiles);
     const unsigned before = __ballot_sync(all_lanes, tiles > 0) & ((1u << lane_id()) - 1);
-    if (tiles > 0) shared_.pieces[first + __popc(before)] = piece;
-    return last_lane(piece.tiles_end);
+    if (tiles > 0) shared_.lists[first + __popc(before)] = list;
+    return last_lane(list.tiles_end);
   }
 
-  /// choose() for queries with more terms than a warp has lanes; these are answered by sums.
+  /// choose() for queries with more terms than a warp has lanes, which are answered by sums.
   __device__ void choose_all(std::uint32_t number, const BatchQuery& query) {
     const RangeRequirement required = requirement_of(batch_, number, begin_);
     if (required.none) return;
-    const std::uint32_t first = pieces_for(query.terms);
+    const std::uint32_t first = reserve_lists(query.terms);
     std::uint32_t count = 0, end = 0, sum = 0;
     for (unsigned base = 0; base < query.terms; base += lanes_per_warp) {
-      ListSlice slice;
+      RangeEntries entries;
       if (base + lane_id() < query.terms)
-        slice = slice_of(batch_, batch_.terms[query.first_term + base + lane_id()], range_);
-      end = put(slice, first + count, end);
-      count += __popc(__ballot_sync(all_lanes, slice.count > 0));
-      sum += warp_sum(slice.max_units);
+        entries = entries_in_range(batch_, batch_.terms[query.first_term + base + lane_id()], range_);
+      end = put(entries, first + count, end);
+      count += __popc(__ballot_sync(all_lanes, entries.count > 0));
+      sum += warp_sum(entries.max_units);
     }
     if (count > 0 && lane_id() == 0 && (pruning_ == Pruning::none || sum >= required.min_term_units))
       put_query(number, first, count, required.min_term_units);
@@ -238,7 +238,7 @@ class UnionBlock {
 
   // Lookups, by any warp that is free.
 
-  __device__ RangeQuery& lookup(std::uint32_t i) { return shared_.queries[chunk_queries - 1 - i]; }
+  __device__ RangeQuery& lookup(std::uint32_t i) { return shared_.queries[max_set_queries - 1 - i]; }
 
   __device__ void look_up() {
     const std::uint32_t lookups = shared_.num_lookups;
@@ -256,16 +256,16 @@ class UnionBlock {
     }
   }
 
-  // Not inlined: otherwise the additions would lack registers.
+  // Not inlined, to leave registers to the additions.
   __noinline__ __device__ void look_up_tiles(const RangeQuery& query, std::uint32_t task) {
-    ListSlice slice;
+    RangeEntries entries;
     bool driver = false;
-    if (lane_id() < query.pieces) {
-      const Piece& piece = shared_.pieces[query.first_piece + lane_id()];
-      slice = piece.slice();
-      driver = piece.driver;
+    if (lane_id() < query.lists) {
+      const RangeList& list = shared_.lists[query.first_list + lane_id()];
+      entries = list.range_entries();
+      driver = list.driver;
     }
-    RangeLookup lookup(batch_, query.number, range_, slice, all_lanes >> (lanes_per_warp - query.pieces));
+    RangeLookup lookup(batch_, query.number, range_, entries, all_lanes >> (lanes_per_warp - query.lists));
     lookup.unite(__ballot_sync(all_lanes, driver), task * tiles_per_lookup_task, tiles_per_lookup_task);
   }
 
@@ -273,18 +273,18 @@ class UnionBlock {
 
   __device__ void answer_queries() {
     if (shared_.num_queries == 0) return;
-    TileRun run = own_run(shared_.queries[0]);
+    OwnTiles own = own_tiles(shared_.queries[0]);
     for (std::uint32_t i = 0; i < shared_.num_queries; ++i) {
       const RangeQuery& query = shared_.queries[i];
-      for (; run.left > 0;) {
-        const Piece& piece = *run.piece;
-        const std::uint32_t tile = run.tile;
-        const uint4 entries = run.entries;
-        run.next();
-        add_tile(piece, tile, entries, query.min_term_units);
+      for (; own.left > 0;) {
+        const RangeList& list = *own.list;
+        const std::uint32_t tile = own.tile;
+        const uint4 entries = own.entries;
+        own.next();
+        add_tile(list, tile, entries, query.min_term_units);
       }
-      // The next query's first tiles are fetched while this query's sums are read and cleared.
-      if (i + 1 < shared_.num_queries) run = own_run(shared_.queries[i + 1]);
+      // Fetch the next query's first tiles while this query's sums are read and cleared.
+      if (i + 1 < shared_.num_queries) own = own_tiles(shared_.queries[i + 1]);
       __syncthreads();
       const std::uint32_t found = shared_.num_candidates;
       if (found > 0) {
@@ -296,34 +296,35 @@ class UnionBlock {
     }
   }
 
-  __device__ TileRun own_run(const RangeQuery& query) const {
-    const Piece* pieces = shared_.pieces + query.first_piece;
-    const std::uint32_t all = pieces[query.pieces - 1].tiles_end;
+  __device__ OwnTiles own_tiles(const RangeQuery& query) const {
+    const RangeList* lists = shared_.lists + query.first_list;
+    const std::uint32_t all = lists[query.lists - 1].tiles_end;
     const std::uint32_t begin = all * warp() / warps;
-    TileRun run;
-    run.left = all * (warp() + 1) / warps - begin;
-    if (run.left == 0) return run;
+    OwnTiles own;
+    own.left = all * (warp() + 1) / warps - begin;
+    if (own.left == 0) return own;
     unsigned number = 0;
-    for (unsigned base = 0; base < query.pieces; base += lanes_per_warp)
+    for (unsigned base = 0; base < query.lists; base += lanes_per_warp)
       number += __popc(
-          __ballot_sync(all_lanes, base + lane_id() < query.pieces && pieces[base + lane_id()].tiles_end <= begin));
-    run.piece = pieces + number;
-    run.tile = begin - (number == 0 ? 0 : pieces[number - 1].tiles_end);
-    run.entries = run.piece->fetch(run.tile);
-    return run;
+          __ballot_sync(all_lanes, base + lane_id() < query.lists && lists[base + lane_id()].tiles_end <= begin));
+    own.list = lists + number;
+    own.tile = begin - (number == 0 ? 0 : lists[number - 1].tiles_end);
+    own.entries = own.list->fetch(own.tile);
+    return own;
   }
 
   /// Adds the entries of a tile to the sums, and notes documents whose sums reach `min_term_units`.
-  __device__ void add_tile(const Piece& piece, std::uint32_t tile, const uint4& entries, std::uint32_t min_term_units) {
-    const std::uint32_t first = tile * tile_entries + lane_id() * 4, end = piece.end;
-    const std::uint32_t weight = piece.unit_weight, offset = piece.unit_offset;
+  __device__ void add_tile(const RangeList& list, std::uint32_t tile, const uint4& entries,
+                           std::uint32_t min_term_units) {
+    const std::uint32_t first = tile * tile_entries + lane_id() * 4, end = list.end;
+    const std::uint32_t weight = list.unit_weight, offset = list.unit_offset;
     if (first >= 4 && first + 4 <= end) {
       add(entries.x, weight, offset, min_term_units);
       add(entries.y, weight, offset, min_term_units);
       add(entries.z, weight, offset, min_term_units);
       add(entries.w, weight, offset, min_term_units);
     } else {
-      const std::uint32_t skip = piece.skip;
+      const std::uint32_t skip = list.skip;
       if (first >= skip && first < end) add(entries.x, weight, offset, min_term_units);
       if (first + 1 >= skip && first + 1 < end) add(entries.y, weight, offset, min_term_units);
       if (first + 2 >= skip && first + 2 < end) add(entries.z, weight, offset, min_term_units);
@@ -347,7 +348,7 @@ class UnionBlock {
 
   // Collecting, by all warps: documents whose sums reach the threshold become candidates.
 
-  /// Counts the noted documents, raises the threshold, and makes candidates of those that are still above it. Few
+  /// Counts the noted documents, raises the threshold, and makes those that still reach it candidates. Few documents
   /// become candidates at once, so that no thread waits for the threshold.
   __device__ void collect(const RangeQuery& query, std::uint32_t noted) {
     const BatchQuery& batch_query = batch_.queries[query.number];
@@ -368,7 +369,8 @@ class UnionBlock {
     __syncthreads();
   }
 
-  /// Calls visit(docID, units) for the noted documents that reach the threshold. A thread has the same ones each time.
+  /// Calls visit(docID, units) for the noted documents that reach the threshold. A thread visits the same ones in every
+  /// call.
   template <class Visit>
   __device__ void for_noted(const BatchQuery& batch_query, const RangeQuery& query, std::uint32_t noted,
                             Visit&& visit) const {

@@ -26,7 +26,7 @@ constexpr std::size_t fewest_with_features = 64;
 std::uint64_t memory_of(const GpuRerankOptions& options) {
   const std::uint64_t free_bytes = free_gpu_memory(options.gpu);
   const std::uint64_t most = free_bytes - std::min<std::uint64_t>(free_bytes / 16, std::uint64_t{512} << 20);
-  return std::min(options.memory_bytes.value_or(most), most) / options.memory_parts;
+  return std::min(options.memory_bytes.value_or(most), most) / options.memory_divisor;
 }
 
 /// A batch's documents are in host memory twice while it travels, and arrays grow by steps.
@@ -86,15 +86,15 @@ class GpuReranker::Pass {
     FeatureBatch& batch = flight_->batch();
     scores_[job].resize(documents.size());
     batch.begin_query(query);
-    parts_.push_back({job, 0, 0});
+    ranges_.push_back({job, 0, 0});
     for (std::size_t i = 0; i < documents.size(); ++i) {
       if (batch.is_full()) {
         if (!finish()) return false;
         batch.begin_query(query);
-        parts_.push_back({job, i, 0});
+        ranges_.push_back({job, i, 0});
       }
       batch.add({documents[i].docid, documents[i].score});
-      ++parts_.back().count;
+      ++ranges_.back().count;
     }
     return true;
   }
@@ -108,12 +108,12 @@ class GpuReranker::Pass {
       ++owner_.batches_;
     }
     auto next = batch_scores_.begin();
-    for (const Part& part : parts_) {
-      const auto end = next + static_cast<std::ptrdiff_t>(part.count);
-      std::copy(next, end, scores_[part.job].begin() + static_cast<std::ptrdiff_t>(part.from));
+    for (const JobRange& range : ranges_) {
+      const auto end = next + static_cast<std::ptrdiff_t>(range.count);
+      std::copy(next, end, scores_[range.job].begin() + static_cast<std::ptrdiff_t>(range.from));
       next = end;
     }
-    parts_.clear();
+    ranges_.clear();
     batch.clear();
     return true;
   }
@@ -135,7 +135,7 @@ class GpuReranker::Pass {
   const GpuReranker& owner_;
   const DeviceRanker& ranker_;
   SparePool<RerankFlight>::Borrowed flight_;
-  std::vector<Part> parts_;  ///< of the batch
+  std::vector<JobRange> ranges_;  ///< of the batch
   std::vector<double> batch_scores_;
   std::vector<std::vector<double>> scores_;  ///< by job
 };

@@ -29,7 +29,7 @@ struct RerankJob {
 struct GpuRerankOptions {
   unsigned gpu = 0;
   std::optional<std::uint64_t> memory_bytes;  ///< of the GPU's memory, all; default: what is free less a margin
-  std::uint64_t memory_parts = 1;             ///< take one such part of it, since others need the rest
+  std::uint64_t memory_divisor = 1;           ///< take one such nth of it, since others need the rest
   std::optional<std::uint64_t> ranker_bytes;  ///< of these, for models; default: an eighth
   /// Of host memory, what copies may pin; default: whatever they need.
   std::optional<std::uint64_t> pinned_bytes;
@@ -76,7 +76,7 @@ class GpuReranker {
 
  private:
   /// Documents of a job that a batch has.
-  struct Part {
+  struct JobRange {
     std::size_t job = 0, from = 0, count = 0;
   };
   class Pass;

@@ -46,7 +46,7 @@ ListCacheCounts DocumentWindows::counts(const ListCache& cache) const {
   counts.lists = coded_.size();
   for (const Coded& coded : coded_) counts.bytes += cache.bytes_of(*coded.list);
   counts.copied_bytes = sizeof(std::uint32_t) * copied_words_;
-  counts.bytes = std::max(counts.bytes, counts.copied_bytes);  // blocks at the border of two windows are copied twice
+  counts.bytes = std::max(counts.bytes, counts.copied_bytes);  // a block at the border of two windows is copied twice
   return counts;
 }
 
@@ -57,8 +57,8 @@ void DocumentWindows::cut(const WindowLimits& limits) {
   for (std::size_t i = 0; i < coded_.size(); ++i) ends[i] = rows_of(*coded_[i].list);
   const Size all = size_of(*begins, ends);
   places_.push_back(begins);
-  // Windows of the same number of ranges first, as many as would be enough if all were equal; what is too large is
-  // halved.
+  // Start with windows of equally many ranges, as few as would do if all were equally large; halve those that are too
+  // large.
   std::uint64_t count = std::max(quotient_up(all.words, limits.words), quotient_up(all.entries, limits.entries));
   count = std::max(count + count / 8, quotient_up(ranges, limits.ranges));
   count = std::clamp<std::uint64_t>(count, 1, ranges);
@@ -106,7 +106,7 @@ WindowBlocks DocumentWindows::blocks_of(const Coded& coded, std::uint32_t begin,
   const std::uint32_t rows = rows_of(list);
   WindowBlocks blocks;
   blocks.begin = begin;
-  // The first block that reaches beyond the window may begin in it.
+  // The first block that ends after the window may begin in it.
   blocks.end = next < rows ? next + 1 : rows;
   blocks.copied = static_cast<std::uint32_t>(std::max<std::uint64_t>(begin, coded.front.blocks));
   if (begin >= blocks.end) return blocks;
@@ -119,7 +119,7 @@ WindowBlocks DocumentWindows::blocks_of(const Coded& coded, std::uint32_t begin,
   const std::uint64_t first_impact = per_block * blocks.copied, last_impact = blocks.end < rows ? per_block * blocks.end
                                                                               : with_impacts_   ? list.impacts.size()
                                                                                                 : 0;
-  // Numbers that contradict each other bring nothing: then kernels find no words, and count damage.
+  // If the numbers contradict each other, copy nothing; kernels then find no words and count damage.
   if (first > last || last > list.words.size() || first_impact > last_impact || last_impact > list.impacts.size())
     return blocks;
   blocks.first_word = static_cast<std::uint32_t>(first);
@@ -172,7 +172,7 @@ void DocumentWindows::view(std::size_t window, std::uint64_t first_word, std::ui
                            WindowLists& out) const {
   out.window = windows_.at(window);
   measure(window, out);
-  // Other threads have written them, so that this one waits for what it reads: a few words of each list.
+  // Other threads wrote the sizes, so each read is a cache miss; they are a few words per list.
   WindowSize all{0, first_entry, 0};
   for (WindowSize& size : out.sizes) {
     const WindowSize own = std::exchange(size, all);
@@ -182,7 +182,7 @@ void DocumentWindows::view(std::size_t window, std::uint64_t first_word, std::ui
   out.entries_of.blocks = all.blocks;
   out.lists.resize(lists_.views.size());
   out.entries_of.lists.resize(lists_.views.size());
-  out.parts.resize(parts_per_list * coded_.size());
+  out.copies.resize(copies_per_list * coded_.size());
   const auto place_entries = [&](std::uint32_t number) {
     EntryPlace& place = out.entries_of.lists[number] = entry_place(out.lists[number], out.sizes[number].entries);
     place.first_block = out.sizes[number].blocks;
@@ -193,9 +193,9 @@ void DocumentWindows::view(std::size_t window, std::uint64_t first_word, std::ui
     std::uint64_t place = out.sizes[number].words;
     ListView& view = out.lists[number] = lists_.views[number];
     set_view(coded_[i], blocks, first_word + place, view);
-    WordPart* part = &out.parts[parts_per_list * i];
+    WordCopy* copy = &out.copies[copies_per_list * i];
     for (const WordView words : {blocks.header, blocks.words, blocks.impacts})
-      *part++ = {words, std::exchange(place, place + words.size())};
+      *copy++ = {words, std::exchange(place, place + words.size())};
     place_entries(number);
   });
   for (const std::uint32_t number : others_) {
@@ -215,7 +215,7 @@ EntryPlace DocumentWindows::entry_place(const ListView& view, std::uint64_t firs
     place.end =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(view.df, std::uint64_t{view.end_block} * block_size_));
   }
-  // Nobody writes where ranges start in a list without blocks: it has no postings then.
+  // A list without blocks has no postings, and no kernel writes where ranges start in it.
   if (place.blocks == 0) place.begin = place.end = 0;
   place.first_start = first_entry + entry_words(place.end - std::min(place.begin, place.end));
   return place;
@@ -236,7 +236,7 @@ void DocumentWindows::set_view(const Coded& coded, const WindowBlocks& blocks, s
   view.tail_word = place + blocks.header.size();
   view.tail_impact_word = view.tail_word + blocks.words.size();
   view.tail_begin = blocks.first_word;
-  // Where the last block ends, if it is not in the front.
+  // The end of the last block, unless it is in the front.
   if (blocks.copied < blocks.end) view.words = blocks.first_word + static_cast<std::uint32_t>(blocks.words.size());
 }
 

@@ -31,7 +31,7 @@ bool EntryCache::acquire(unsigned flight, const BatchLists& lists, EntryPlaces& 
   Flight& own = flights_.at(flight);
   if (!try_acquire(own, lists, places)) {
     if (has_batches()) return false;
-    // What is free may be in pieces between lists that the batch needs itself.
+    // Lists that the batch needs may fragment the free space.
     clear();
     if (!try_acquire(own, lists, places)) return false;
   }
@@ -57,8 +57,8 @@ bool EntryCache::try_acquire(Flight& flight, const BatchLists& lists, EntryPlace
   return true;
 }
 
-/// So that it is not evicted for what is missing. In many threads, since each list is sought in memory that other
-/// threads have written; a batch has no list twice.
+/// Marks lists as used, so that they are not evicted for missing ones. In parallel, since each lookup is a cache miss;
+/// a batch has no list twice.
 void EntryCache::use_what_is_there(const Flight& flight, const BatchLists& lists, EntryPlaces& places) {
   in_parallel(lists.coded.size(), [&](std::size_t i) {
     const auto& [number, list] = lists.coded[i];
@@ -69,7 +69,8 @@ void EntryCache::use_what_is_there(const Flight& flight, const BatchLists& lists
   });
 }
 
-/// The lists that stay: of others with the same number, another part is there.
+/// Places the lists that stay. A list of which the cache holds only a front, or only the whole, gets a place for this
+/// batch alone.
 bool EntryCache::place_missing(Flight& flight, const BatchLists& lists, EntryPlaces& places, Unused& unused) {
   for (const auto& [number, list] : lists.coded) {
     const ListView& view = lists.views[number];
@@ -88,7 +89,7 @@ bool EntryCache::place_missing(Flight& flight, const BatchLists& lists, EntryPla
   return true;
 }
 
-/// The others, all together.
+/// Places the other lists, which do not stay, next to each other.
 bool EntryCache::place_own(Flight& flight, const BatchLists& lists, EntryPlaces& places, Unused& unused) {
   std::uint64_t words = 0;
   for (std::size_t i = 0; i < places.lists.size(); ++i)
@@ -110,7 +111,7 @@ bool EntryCache::take_room(unsigned flight, std::uint64_t words, std::uint64_t& 
   Flight& own = flights_.at(flight);
   Unused unused;
   words = (words + 3) / 4 * 4;
-  // Lists here and there would leave no room for the other flight's windows.
+  // Scattered lists would leave no room for the other flight's windows.
   find_unused(unused);
   for (const auto& [last_use, term] : unused.lists) drop(term);
   unused.lists.clear();

@@ -17,32 +17,32 @@ class IndexReader;
 struct PostingList;
 }  // namespace quern
 
-/// Which decoded lists are in a GPU's memory, and where. Host code, which decodes nothing.
+/// Places of decoded lists in a GPU's memory. Host code, which decodes nothing.
 namespace quern::gpu {
 
-/// What an index's decoded lists take at most, in bytes, with some room for lists that do not stay.
+/// Upper bound of the bytes of an index's decoded lists, with some room for lists that do not stay.
 std::uint64_t all_entry_bytes(const IndexReader& index);
 
-/// Gives the lists of a batch places in an arena of 32-bit words. Entries depend on index and scorer, not on queries:
-/// the lists stay when the batch has ended, as long as there is room, and later batches need not decode them. Those
-/// that were used least recently go first; lists of batches in flight never do. Raw lists have their places for one
-/// batch, and so do lists of which another part is there: a batch may have a front of a list as a list of its own.
+/// Gives the lists of a batch places in an arena of 32-bit words. Entries depend on index and scorer, not on queries,
+/// so lists stay for later batches as long as there is room. The least recently used are evicted first, but none that a
+/// batch in flight uses. Raw lists get a place for one batch only, and so do lists of which the cache holds other
+/// postings: a batch may read only the front of a list.
 class EntryCache {
  public:
-  /// `words`: of the arena. `ranges`: of documents, in the whole index.
+  /// `words`: size of the arena. `ranges`: number of document ranges of the index.
   EntryCache(std::uint64_t words, std::uint32_t ranges);
 
-  /// Sets the places of all lists of a batch, whose kernels run after those of batches before. False, and nothing is
-  /// taken, if there is no room beside other flights' batches. The flight must have released its last batch.
+  /// Sets the places of all lists of a batch, whose kernels run after those of earlier batches. False, without effect,
+  /// if other flights' batches leave too little room. The flight must have released its last batch.
   bool acquire(unsigned flight, const BatchLists& lists, EntryPlaces& places);
-  /// Takes `words` words for a batch that goes through windows of documents; sets `first` to the place of the first.
-  /// Drops all lists that no other flight uses.
+  /// Takes `words` contiguous words for a batch that goes by windows, and sets `first` to the place of the first. Drops
+  /// all lists that no other flight uses.
   bool take_room(unsigned flight, std::uint64_t words, std::uint64_t& first);
   /// Whether a batch of another flight decodes lists that later batches use.
   bool others_decode(unsigned flight) const;
-  /// Ends the use of what the flight's batch has. If it did not run, its lists are not there.
+  /// Ends the flight's use of its lists. If its batch did not run, drops the lists that it should have decoded.
   void release(unsigned flight, bool ran = true);
-  /// Forgets all lists. No flight has a batch.
+  /// Forgets all lists. No flight may have a batch.
   void clear();
 
   std::uint64_t words() const { return words_; }
@@ -50,7 +50,7 @@ class EntryCache {
   std::uint64_t words_per_batch() const { return has_all_lists_ ? words_ : words_ / 2; }
   bool has_all_lists() const { return has_all_lists_; }
   void set_has_all_lists() { has_all_lists_ = true; }
-  /// Words that a list of `postings` postings takes.
+  /// Words of a list of `postings` postings.
   std::uint64_t words_of(std::uint64_t postings) const { return entry_words(postings) + start_words(ranges_); }
   EntryCounts take_counts() { return std::exchange(counts_, {}); }
 
@@ -58,26 +58,26 @@ class EntryCache {
   struct Entry {
     std::uint64_t first = 0, words = 0;  ///< in the arena
     std::uint64_t postings = 0;          ///< of the list, or of its front
-    std::uint64_t last_use = 0;          ///< the batch, by number
+    std::uint64_t last_use = 0;          ///< number of the batch
   };
   struct Flight {
     std::uint64_t batch = 0;             ///< its number; 0: none
-    std::uint64_t first = 0, words = 0;  ///< what it has for itself
-    std::vector<term_t> decoded;         ///< lists that it decodes, and that stay
+    std::uint64_t first = 0, words = 0;  ///< its own words, for lists that do not stay
+    std::vector<term_t> decoded;         ///< lists that it decodes and that stay
   };
 
-  /// The lists that no flight uses, in the order in which they are evicted; found once they are needed.
+  /// The lists that no flight uses, in the order of eviction. Found when first needed.
   struct Unused {
     bool known = false;
     std::vector<std::pair<std::uint64_t, term_t>> lists;  ///< last use, and which
-    std::size_t next = 0;                                 ///< of those that are still there
+    std::size_t next = 0;                                 ///< the next to evict
   };
 
   bool try_acquire(Flight& flight, const BatchLists& lists, EntryPlaces& places);
   void use_what_is_there(const Flight& flight, const BatchLists& lists, EntryPlaces& places);
   bool place_missing(Flight& flight, const BatchLists& lists, EntryPlaces& places, Unused& unused);
   bool place_own(Flight& flight, const BatchLists& lists, EntryPlaces& places, Unused& unused);
-  /// Takes room, and evicts lists for it if necessary.
+  /// Takes `words` words, and evicts lists for them if necessary.
   bool take(std::uint64_t words, std::uint64_t& first, Unused& unused);
   void find_unused(Unused& unused) const;
   void drop(term_t term);

@@ -11,32 +11,32 @@
 
 namespace quern::gpu {
 
-/// Which parts of an arena are free. Counts elements; knows nothing of memory.
+/// The free extents of an arena, in elements. Host code, which allocates nothing.
 class Extents {
  public:
   explicit Extents(std::uint64_t size) { add_free(0, size); }
 
-  /// Takes `count` elements that follow each other, at least one, from the smallest free part that has them; returns
-  /// the first one's place. Nothing if no part does.
+  /// Takes `count` contiguous elements, at least one, from the smallest free extent that holds them, and returns the
+  /// first one's place. Empty if no extent is large enough.
   std::optional<std::uint64_t> take(std::uint64_t count);
   /// Gives back what was taken.
   void give_back(std::uint64_t first, std::uint64_t count);
   std::uint64_t free() const { return free_; }
-  /// Elements of the largest free part.
+  /// Elements of the largest free extent.
   std::uint64_t largest() const { return by_size_.empty() ? 0 : by_size_.rbegin()->first; }
 
  private:
   void add_free(std::uint64_t first, std::uint64_t count);
   void remove_free(std::uint64_t first, std::uint64_t count);
 
-  std::map<std::uint64_t, std::uint64_t> by_place_;            ///< place and size of each free part
+  std::map<std::uint64_t, std::uint64_t> by_place_;            ///< place and size of each free extent
   std::set<std::pair<std::uint64_t, std::uint64_t>> by_size_;  ///< size and place of each
   std::uint64_t free_ = 0;
 };
 
-/// How batches use what a GPU's memory holds: a base of what an EvictionOrder orders.
+/// Base of the entries of an EvictionOrder: how batches use an entry.
 struct Evictable {
-  /// Smaller ones go first. The second number tells equal ones apart.
+  /// The smallest is evicted first. The second number breaks ties.
   using Priority = std::pair<std::uint64_t, std::uint64_t>;
 
   std::uint64_t users = 0;         ///< batches in flight
@@ -44,26 +44,26 @@ struct Evictable {
   std::optional<Priority> unused;  ///< its place in the order, if it may be evicted
 };
 
-/// In which order lists that no batch uses make room for others: see ListRetention. Knows nothing of memory. Entries
-/// must stay where they are as long as they may be evicted.
+/// The order in which unused lists are evicted: see ListRetention. An entry must not move in memory while it may be
+/// evicted.
 template <class Entry>
 class EvictionOrder {
  public:
   explicit EvictionOrder(ListRetention retention) : retention_(retention) {}
 
-  /// A batch uses the entry from now on: it is not evicted.
+  /// Begins a batch's use of the entry, which is then not evicted.
   void use(Entry& entry) {
     if (entry.users++ == 0) remove(entry);
     ++entry.uses;
   }
   /// Ends a batch's use. Returns whether no other batch uses the entry.
   static bool stop_using(Entry& entry) { return --entry.users == 0; }
-  /// The entry, which no batch uses, may be evicted from now on.
+  /// Lets the entry, which no batch uses, be evicted.
   void add(Entry& entry) {
     entry.unused = priority_of(entry);
     unused_.emplace(*entry.unused, &entry);
   }
-  /// Removes the entry that is to be evicted first, and returns it; null if none may be.
+  /// Removes the entry to evict first, and returns it; null if none may be evicted.
   Entry* take_first() {
     if (unused_.empty()) return nullptr;
     Entry& entry = *unused_.begin()->second;
@@ -81,8 +81,8 @@ class EvictionOrder {
   Evictable::Priority priority_of(const Entry& entry) {
     ++clock_;
     if (retention_ == ListRetention::lru) return {clock_, clock_};
-    // LFU with dynamic aging (Arlitt et al., Evaluating Content Management Techniques for Web Proxy Caches, 2000): a
-    // list is worth its uses more than the one that was evicted last.
+    // LFU with dynamic aging (Arlitt et al., Evaluating Content Management Techniques for Web Proxy Caches, 2000): the
+    // priority is the last evicted list's plus the number of uses.
     return {last_evicted_ + entry.uses, clock_};
   }
 
@@ -92,41 +92,41 @@ class EvictionOrder {
   std::uint64_t clock_ = 0;                       ///< counts what became unused
 };
 
-/// Words that are copied to a place behind those of the part before.
-struct WordPart {
+/// Words to be copied, and their place: a number of words after the destination's first.
+struct WordCopy {
   std::span<const std::uint32_t> from;
-  std::uint64_t to = 0;  ///< counted from the first part's place
+  std::uint64_t to = 0;
 };
 
-/// Bytes from an address on, a part of what is moved from there.
-struct WordRun {
+/// Bytes that lanes move together, counted from an address.
+struct MoveItem {
   std::size_t first = 0, bytes = 0;
 };
 
-/// What begins at an address is moved in runs: whole words, after which a line begins, which is what a link brings at a
-/// time, if words begin at the address. Rows of 2 bytes may begin between two words of the host's.
-class WordRuns {
+/// Cuts bytes into items that end where a memory line begins, since a link transfers whole lines. If the address isn't
+/// aligned to words, as rows of 2 bytes may not be, items end within a word of the lines.
+class MoveItems {
  public:
-  constexpr WordRuns(std::uintptr_t from, std::size_t bytes)
-      : bytes_(bytes), first_(run_bytes - from % line_bytes / sizeof(std::uint32_t) * sizeof(std::uint32_t)) {}
+  constexpr MoveItems(std::uintptr_t from, std::size_t bytes)
+      : bytes_(bytes), first_(item_bytes - from % line_bytes / sizeof(std::uint32_t) * sizeof(std::uint32_t)) {}
 
   constexpr std::size_t size() const {
     if (bytes_ <= first_) return bytes_ > 0;
-    return 1 + (bytes_ - first_ + run_bytes - 1) / run_bytes;
+    return 1 + (bytes_ - first_ + item_bytes - 1) / item_bytes;
   }
-  constexpr WordRun operator[](std::size_t run) const {
-    const std::size_t begin = run == 0 ? 0 : first_ + (run - 1) * run_bytes, end = first_ + run * run_bytes;
+  constexpr MoveItem operator[](std::size_t item) const {
+    const std::size_t begin = item == 0 ? 0 : first_ + (item - 1) * item_bytes, end = first_ + item * item_bytes;
     return {begin, (end < bytes_ ? end : bytes_) - begin};
   }
 
  private:
-  static constexpr std::size_t run_bytes = 4096, line_bytes = 128;
+  static constexpr std::size_t item_bytes = 4096, line_bytes = 128;
 
   std::size_t bytes_, first_;
 };
 
-/// Writes `words` words of the parts, some of which may be empty, from number `from` of their words on, to `to`. In
-/// many threads.
-void gather_words(std::span<const WordPart> parts, std::uint64_t from, std::uint64_t words, std::uint32_t* to);
+/// Writes words [from, from + words) of the copies' destination to `to`, in parallel. The copies fill it without gaps;
+/// some may be empty.
+void gather_words(std::span<const WordCopy> copies, std::uint64_t from, std::uint64_t words, std::uint32_t* to);
 
 }  // namespace quern::gpu

@@ -25,24 +25,24 @@ std::uint64_t ListCache::rows_behind_front(const PostingList& list) const {
   return entry_with_front(list.number) ? 0 : rows_of(list);
 }
 
-ListCache::Part ListCache::rest_of(const PostingList& list, const Part& front) const {
+ListCache::StoredWords ListCache::rest_of(const PostingList& list, const StoredWords& front) const {
   const std::uint64_t impacts = words_of(list) - list.words.size();
   return {{list.words.size() - front.coded, impacts - front.impacts}, 0};
 }
 
-void ListCache::add_copies(const PostingList& list, const Part& part, std::uint64_t first_coded,
+void ListCache::add_copies(const PostingList& list, const StoredWords& stored, std::uint64_t first_coded,
                            std::uint64_t first_impact, ListCopies& copies) const {
-  if (part.coded > 0) copies.words.push_back({list.words.subspan(first_coded, part.coded), part.first});
-  if (part.impacts > 0)
-    copies.words.push_back({list.impacts.subspan(first_impact, part.impacts), part.first + part.coded});
+  if (stored.coded > 0) copies.words.push_back({list.words.subspan(first_coded, stored.coded), stored.first});
+  if (stored.impacts > 0)
+    copies.words.push_back({list.impacts.subspan(first_impact, stored.impacts), stored.first + stored.coded});
 }
 
 bool ListCache::keep_front(const PostingList& list, std::uint64_t blocks, ListCopies& copies) {
-  Part front = {front_of(list, blocks, options_.block_size, options_.with_impacts), 0};
+  StoredWords front = {front_of(list, blocks, options_.block_size, options_.with_impacts), 0};
   const std::uint64_t rows = rows_of(list);
   const ListArenas room = options_.for_fronts();
   if (kept_words_ + front.size() > room.words || kept_rows_ + rows > room.rows) return false;
-  // Fronts follow each other, so that there is a place for each.
+  // Fronts are contiguous, so nothing fragments the arena yet.
   front.first = words_.take(front.size()).value();
   std::uint64_t first_row = 0;
   if (rows > 0) {
@@ -70,8 +70,7 @@ bool ListCache::evict_one() {
   return true;
 }
 
-/// Gives back what is not kept for good, rows of a list without a front included. The entry is gone afterwards if that
-/// is all of it.
+/// Frees all but the front: the rest and, without a front, the rows. Erases an entry without a front.
 void ListCache::drop_rest(Entry& entry) {
   entry.complete = false;
   if (entry.rest.size() > 0) words_.give_back(entry.rest.first, entry.rest.size());
@@ -93,7 +92,7 @@ bool ListCache::take(Extents& arena, std::uint64_t count, std::uint64_t& first) 
 }
 
 bool ListCache::complete(Entry& entry, const PostingList& list, ListCopies& copies) {
-  Part rest = rest_of(list, entry.front);
+  StoredWords rest = rest_of(list, entry.front);
   if (!take(words_, rest.size(), rest.first)) return false;
   if (entry.front.size() == 0) {
     const std::uint64_t rows = rows_of(list);
@@ -114,12 +113,12 @@ void ListCache::stop_using(Entry& entry) {
   if (!EvictionOrder<Entry>::stop_using(entry)) return;
   const bool has_rest = entry.rest.size() > 0;
   if (!entry.complete || (has_rest && options_.retention == ListRetention::none)) return drop_rest(entry);
-  if (!has_rest) return;  // all of it is kept
+  if (!has_rest) return;  // its front is the whole list
   order_.add(entry);
 }
 
 void ListCache::set_view(const Entry& entry, ListView& view) {
-  const Part& front = entry.front.size() > 0 ? entry.front : entry.rest;
+  const StoredWords& front = entry.front.size() > 0 ? entry.front : entry.rest;
   view.first_word = front.first;
   view.first_impact_word = front.first + front.coded;
   view.front_words = view.tail_begin = static_cast<std::uint32_t>(front.coded);
@@ -137,7 +136,7 @@ bool ListCache::acquire(unsigned flight, std::span<const WantedList> lists, List
   const bool is_used =
       std::any_of(acquired_.begin(), acquired_.end(), [](const auto& acquired) { return !acquired.empty(); });
   if (is_used) return false;
-  // What is free may be in pieces between lists that the batch needs itself.
+  // Lists that the batch needs may fragment the free space.
   while (evict_one()) continue;
   return try_acquire(flight, lists, copies);
 }
@@ -147,7 +146,7 @@ bool ListCache::try_acquire(unsigned flight, std::span<const WantedList> lists, 
   const std::size_t first = acquired.size(), words_before = copies.words.size(), rows_before = copies.rows.size();
   ListCacheCounts counted;
   std::vector<Entry*> completed;
-  // What is there already is used before anything is evicted.
+  // Mark resident lists as used before any list is evicted.
   for (const WantedList& wanted : lists) {
     Entry& entry = entries_[wanted.list->number];
     entry.term = wanted.list->number;
@@ -165,7 +164,7 @@ bool ListCache::try_acquire(unsigned flight, std::span<const WantedList> lists, 
       completed.push_back(&entry);
       counted.copied_bytes += bytes_of(list) - 4 * entry.front.size();
     } else {
-      // Their words will not come.
+      // Their words will not be copied.
       for (Entry* without_words : completed) without_words->complete = false;
       copies.words.resize(words_before);
       copies.rows.resize(rows_before);
@@ -183,12 +182,12 @@ void ListCache::release_from(std::vector<Entry*>& acquired, std::size_t first) {
   acquired.resize(first);
 }
 
-std::optional<ArenaPart> ListCache::take_room() {
+std::optional<ArenaRoom> ListCache::take_room() {
   const bool is_used =
       std::any_of(acquired_.begin(), acquired_.end(), [](const auto& acquired) { return !acquired.empty(); });
   if (is_used) return std::nullopt;
   while (evict_one()) continue;
-  ArenaPart room{0, words_.largest()};
+  ArenaRoom room{0, words_.largest()};
   if (room.words == 0) return std::nullopt;
   room.first = *words_.take(room.words);
   return room;
@@ -212,7 +211,7 @@ bool ListCache::has(const PostingList& list) const {
 
 std::optional<PostingList> ListCache::front_only(const PostingList& list) const {
   const Entry* entry = entry_with_front(list.number);
-  // A front whose words are all of the list is complete, also if the list's numbers contradict each other.
+  // A front with all words of the list is complete, even if the list's numbers contradict each other.
   if (!entry || entry->complete || entry->front.coded >= list.words.size()) return std::nullopt;
   return list_of_front(list, entry->front_blocks, options_.block_size, options_.with_impacts);
 }

@@ -14,35 +14,28 @@
 #include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/store/extents.hpp"
 
-/// Which posting lists are in a GPU's memory if it is smaller than the index, and where. Host code, which copies
-/// nothing.
+/// Places of posting lists in a GPU's memory that is smaller than the index. Host code, which copies nothing.
 namespace quern::gpu {
 
-/// Words that follow each other in the arena.
-struct ArenaPart {
+/// Contiguous words of the arena.
+struct ArenaRoom {
   std::uint64_t first = 0, words = 0;
 };
 
-/// A front that a plan keeps: blocks, and where their coded words and impacts are.
+/// A front that a plan keeps: its blocks, and the places of their coded words and impacts.
 struct KeptFront {
   std::uint64_t blocks = 0;
   std::uint64_t first_word = 0, words = 0, first_impact_word = 0;
 };
 
-/// A coded list that a batch reads, and its view in the batch, in which its place is to be set.
+/// A coded list that a batch reads, and the batch's view of it, in which its place is set.
 struct WantedList {
   const PostingList* list = nullptr;
   ListView* view = nullptr;
-  std::uint64_t blocks = std::numeric_limits<std::uint64_t>::max();  ///< that the batch reads at most, all together
+  std::uint64_t blocks = std::numeric_limits<std::uint64_t>::max();  ///< maximum that the batch's queries read
 };
 
-/// Words that must be copied to a place in the arena of words.
-struct WordCopy {
-  std::span<const std::uint32_t> from;
-  std::uint64_t to = 0;
-};
-
-/// A list whose block rows must be copied to a place in the arena of rows.
+/// A list whose block rows must be copied, and their place in the arena of rows.
 struct RowCopy {
   const PostingList* list = nullptr;
   std::uint64_t to = 0;
@@ -59,47 +52,47 @@ struct ListCacheOptions : ListArenas {
   unsigned block_size = 0;  ///< of the index
 };
 
-/// Whole lists, and fronts of lists that a plan keeps (Wang et al. 2017, section 3.3). A list that a batch needs is
-/// made complete, and stays while a batch uses it. If there is too little memory, lists that no batch uses go, as
-/// ListRetention says; the plan's fronts never do. For lists with block rows; others come with their
-/// batch.
+/// Caches whole lists, and the fronts that a plan keeps (Wang et al. 2017, section 3.3). A list that a batch needs
+/// becomes complete, and stays while a batch uses it. Unused lists are evicted by ListRetention to make room; the
+/// plan's fronts never are. For lists with block rows; others are sent with their batch.
 class ListCache {
  public:
   explicit ListCache(const ListCacheOptions& options);
 
-  /// Keeps the first `blocks` blocks of a list from now on. False, and nothing done, if fronts would then take more
-  /// than ListArenas::for_fronts(). To be called before lists are acquired.
+  /// Keeps the first `blocks` blocks of a list. False, without effect, if fronts would then exceed
+  /// ListArenas::for_fronts(). Call it before any list is acquired.
   bool keep_front(const PostingList& list, std::uint64_t blocks, ListCopies& copies);
-  /// Makes lists complete for a batch and sets the places in their views. What has to be copied is appended to `copies`
-  /// and must be there before the batch runs; its targets are used by no other batch. Each list occurs once. False, and
-  /// nothing is acquired or to be copied, if the lists do not fit beside those that other batches use.
+  /// Makes lists complete for a batch and sets the places in their views. Appends the copies to make before the batch
+  /// runs; no other batch uses their destinations. Each list occurs once. False, without effect, if the lists do not
+  /// fit beside those that other batches use.
   bool acquire(unsigned flight, std::span<const WantedList> lists, ListCopies& copies);
-  /// Whether all of the list is there.
+  /// Whether the whole list is in memory.
   bool has(const PostingList& list) const;
-  /// The list as its front, for a batch that reads no more of it: if a front is kept and what follows it is not there.
+  /// The list cut to its front, for a batch that reads only that. Empty if no front is kept, or the rest is in memory
+  /// too.
   std::optional<PostingList> front_only(const PostingList& list) const;
-  /// Sets the places in the view of a list that front_only() returned. Fronts stay, so that it is not to be released.
+  /// Sets the places in the view of a list from front_only(). It needs no release, since fronts stay.
   void use_front(const PostingList& front, ListView& view);
-  /// Ends the use of what the flight's batch acquired.
+  /// Ends the flight's use of the lists that it acquired.
   void release(unsigned flight);
 
-  /// Drops all but the fronts, and takes the largest part of the arena that is free then, for windows of documents.
-  /// Nothing if a batch uses lists. No lists can be acquired until give_back_room().
-  std::optional<ArenaPart> take_room();
-  void give_back_room(const ArenaPart& room) { words_.give_back(room.first, room.words); }
-  /// The list's front; without blocks if none is kept.
+  /// Drops all but the fronts, and takes the largest free extent of the arena for windows of documents. Empty if a
+  /// batch uses lists. No list can be acquired until give_back_room().
+  std::optional<ArenaRoom> take_room();
+  void give_back_room(const ArenaRoom& room) { words_.give_back(room.first, room.words); }
+  /// The list's front, without blocks if none is kept.
   KeptFront kept_front(term_t term) const;
-  /// Counts what windows of documents brought.
+  /// Adds the copies of windows to the counts.
   void count(const ListCacheCounts& more) { counts_ += more; }
 
   bool keeps_impacts() const { return options_.with_impacts; }
-  /// Words that fronts take for good.
+  /// Words of all fronts.
   std::uint64_t kept_words() const { return kept_words_; }
   std::uint64_t kept_lists() const { return kept_lists_; }
-  /// What batches can have, if no other batch uses anything.
+  /// Words for lists if no batch uses any.
   std::uint64_t free_words() const { return options_.words - kept_words_; }
   std::uint64_t bytes_of(const PostingList& list) const;
-  /// What a list takes, and what acquiring it takes besides its front, of which nothing is there then.
+  /// The words and rows of a list, and without those that its front already holds.
   std::uint64_t words_of(const PostingList& list) const;
   std::uint64_t rows_of(const PostingList& list) const { return options_.rows > 0 ? rows_kept(list) : 0; }
   std::uint64_t words_behind_front(const PostingList& list) const;
@@ -110,27 +103,27 @@ class ListCache {
   ListCacheCounts take_counts() { return std::exchange(counts_, {}); }
 
  private:
-  /// A part of a list in the arena, from the word `first` on: coded words, then their impacts.
-  struct Part : ListWords {
+  /// Coded words of a list in the arena, then their impacts.
+  struct StoredWords : ListWords {
     std::uint64_t first = 0;
   };
   struct Entry : Evictable {
     term_t term = 0;
-    Part front;                      ///< kept for good; empty: none
+    StoredWords front;               ///< never evicted; empty: none
     std::uint64_t front_blocks = 0;  ///< of the front
-    Part rest;                       ///< what follows the front, or the whole list
+    StoredWords rest;                ///< the words after the front, or the whole list
     std::uint64_t first_row = 0, rows = 0;
     bool complete = false;  ///< with its rest and rows
   };
 
-  /// The list's entry if it has a front; else null.
+  /// The list's entry if it has a front, else null.
   const Entry* entry_with_front(term_t term) const;
-  Part rest_of(const PostingList& list, const Part& front) const;
+  StoredWords rest_of(const PostingList& list, const StoredWords& front) const;
   bool try_acquire(unsigned flight, std::span<const WantedList> lists, ListCopies& copies);
   void stop_using(Entry& entry);
   bool complete(Entry& entry, const PostingList& list, ListCopies& copies);
-  void add_copies(const PostingList& list, const Part& part, std::uint64_t first_coded, std::uint64_t first_impact,
-                  ListCopies& copies) const;
+  void add_copies(const PostingList& list, const StoredWords& stored, std::uint64_t first_coded,
+                  std::uint64_t first_impact, ListCopies& copies) const;
   bool take(Extents& arena, std::uint64_t count, std::uint64_t& first);
   bool evict_one();
   void drop_rest(Entry& entry);
@@ -146,17 +139,16 @@ class ListCache {
   ListCacheCounts counts_;
 };
 
-// The room for a plan's lists in a GPU's memory, found on any machine. Host code.
+// The room for a plan's lists in a GPU's memory. Host code, which needs no GPU.
 
 struct PlanRoom {
   std::uint64_t bytes = 0;            ///< for fronts of lists
-  std::optional<std::uint64_t> rows;  ///< for the block rows of these lists; none: the rows of all lists are there
+  std::optional<std::uint64_t> rows;  ///< for the block rows of these lists; empty if the GPU holds all rows
   bool whole_index = false;           ///< all lists fit, so that queries need no plan
 };
 
-/// What of `memory` the engine leaves to a plan for ranked queries, once it has taken tables, rows, staging and the
-/// memory of batches. A share of the lists is taken of a GPU that has room for all else. Throws GpuOutOfMemory if too
-/// little is left for one batch.
+/// The room that the engine leaves to a plan for ranked queries beside tables, rows, staging and batches. If `memory`
+/// limits only lists, assumes a GPU with room for all else. Throws GpuOutOfMemory if too little is left for one batch.
 PlanRoom plan_room(const QueryEngine& engine, const GpuMemoryOptions& memory);
 
 }  // namespace quern::gpu

@@ -13,7 +13,7 @@
 namespace quern::gpu {
 namespace {
 
-/// Zeros behind the arena: a damaged block may claim to be longer than it is by this.
+/// Zeros after the arena, since kernels read past the end of a damaged block by at most this much.
 constexpr std::size_t over_read_words = 4096;
 
 ListCacheOptions cache_options(const DeviceIndex& index, const GpuMemoryOptions& memory) {
@@ -41,7 +41,7 @@ DeviceListStore::DeviceListStore(const DeviceIndex& index, const GpuMemoryOption
   MemoryAccount& account = index.account();
   const ListCacheOptions options = cache_options(index, memory);
   device.words = DeviceArray<std::uint32_t>(account, MemoryUse::lists, options.words + over_read_words);
-  // Not only behind the arena: what follows a block in it is read, too, if only to be dropped.
+  // The arena too: kernels read words after a block, although they drop them.
   const CudaStream filling;
   fill_zero(device.words.data(), options.words + over_read_words, filling);
   filling.wait();
@@ -54,7 +54,7 @@ DeviceListStore::DeviceListStore(const DeviceIndex& index, const GpuMemoryOption
   if (transfers_ == ListTransfers::direct) pin_lists();
   if (memory.plan != nullptr) keep_plan(*memory.plan, progress);
   device.mover->stream().wait();
-  device.mover->take_direct_bytes();  // the plan's, which are no batch's
+  device.mover->take_direct_bytes();  // drops the plan's, which belong to no batch
 }
 
 DeviceListStore::DeviceListStore(DeviceListStore&&) noexcept = default;
@@ -67,7 +67,7 @@ void DeviceListStore::keep_plan(const CachePlan& plan, Progress& progress) {
   std::uint64_t left_out = 0;
   constexpr std::size_t lists_at_once = 4096;
   for (std::size_t from = 0; from < plan.lists.size(); from += lists_at_once) {
-    std::vector<PostingList> lists;  // as long as their rows are to be copied
+    std::vector<PostingList> lists;  // keep their rows until these are copied
     lists.reserve(lists_at_once);
     ListCopies copies;
     for (std::size_t i = from; i < std::min(from + lists_at_once, plan.lists.size()); ++i) {
@@ -95,7 +95,7 @@ void DeviceListStore::Device::set(IndexView& view) const {
 }
 
 void DeviceListStore::Device::make_wait(const CudaStream& waiting) const {
-  // A list that is there already may still be on its way for another batch.
+  // A resident list may still be in transfer for another batch.
   CUDA_CHECK(cudaStreamWaitEvent(waiting, all_copied.handle()));
 }
 
@@ -112,8 +112,8 @@ void DeviceListStore::Device::copy(const ListCopies& copies) {
   mover->send();
 }
 
-void DeviceListStore::Device::copy_window(std::span<const WordPart> parts, std::uint64_t count, const Half& half) {
-  mover->move_parts(parts, count, words.data() + half.first_word, half.done);
+void DeviceListStore::Device::copy_window(std::span<const WordCopy> parts, std::uint64_t count, const Half& half) {
+  mover->move_copies(parts, count, words.data() + half.first_word, half.done);
   half.copied.record(mover->stream());
 }
 
@@ -143,7 +143,7 @@ void DeviceListStore::pin_lists() {
   if (cache_.keeps_impacts()) sections.push_back(index.container().array<std::uint32_t>("impacts"));
   std::uint64_t bytes = 0;
   for (const auto& section : sections) bytes += section.size_bytes();
-  // Batches and their results need pinned memory, too.
+  // Batches and their results need pinned memory too.
   if (const std::uint64_t most = index_.pinned().left() / 4 * 3; bytes > most)
     throw OutOfMemory(index.name() + ": direct transfers would pin " + size_text(bytes) + " of host memory, but only " +
                       size_text(most) + " is allowed; raise " + option_name<"memory"> + ", or use staged transfers");
@@ -167,7 +167,7 @@ void DeviceListStore::choose_transfers() {
   try {
     pin_lists();
     transfers_ = ListTransfers::direct;
-  } catch (const OutOfMemory&) {  // they stay staged
+  } catch (const OutOfMemory&) {  // transfers stay staged
   } catch (const CudaError&) {
   }
 }
@@ -252,7 +252,7 @@ bool DeviceListStore::acquire(unsigned flight, std::span<const WantedList> lists
     cache_.give_back_room(*room_);
     room_.reset();
   }
-  // Another GPU may be the thread's current one.
+  // The thread's current GPU may be another.
   CUDA_CHECK(cudaSetDevice(static_cast<int>(index_.gpu())));
   ListCopies copies;
   const ListCacheCounts in_place_before = in_place_;
@@ -279,7 +279,7 @@ double DeviceListStore::copy_us(unsigned flight) const { return device_->copying
 
 namespace {
 
-/// Less than this is of no use to any batch.
+/// No batch could use less.
 constexpr std::uint64_t min_bytes = 1 << 20;
 
 }  // namespace
@@ -298,7 +298,7 @@ EntryStore::EntryStore(const DeviceIndex& index, std::uint64_t bytes) : device_(
       if (bytes / 2 < min_bytes) throw;
     }
   }
-  // Entries are read four at a time, beyond the last of a list.
+  // Entries are read four at a time, past the end of a list.
   CUDA_CHECK(cudaMemset(device_->words.data(), 0, device_->words.size_bytes()));
   const IndexReader& reader = index.index();
   cache_ = std::make_unique<EntryCache>(device_->words.size(), num_ranges(reader.num_documents()));

@@ -11,48 +11,44 @@
 #include "quern/gpu/store/entry_cache.hpp"
 #include "quern/gpu/store/list_cache.hpp"
 
-/// The lists that are in a GPU's memory, if it is smaller than the index. Declared without CUDA, as DeviceIndex is.
+/// The lists in a GPU's memory that is smaller than the index. Declared without CUDA, like DeviceIndex.
 namespace quern::gpu {
 
-/// Keeps a ListCache's lists in device memory and copies what is missing, in a stream of its own, beside the kernels of
-/// the batch before: a kernel moves it to its places from pinned memory, in which threads of the host gather it, or
-/// from where the index's file is mapped (ListTransfers). Used by one thread.
+/// Keeps a ListCache's lists in device memory. Copies missing lists in its own stream, concurrently with the previous
+/// batch's kernels: a kernel moves their words from pinned memory, where host threads gather them, or from the mapped
+/// index file (ListTransfers). For one thread at a time.
 class DeviceListStore {
  public:
-  /// Allocates what the index's MemoryDivision says. Keeps the plan's fronts as far as they take no more than three
-  /// quarters, and warns of those that do not fit. Throws GpuOutOfMemory; CorruptFile for a plan of lists that the
-  /// index does not have; OutOfMemory or CudaError if transfers are to be direct, but can't be.
+  /// Allocates the arenas of the index's MemoryDivision. Keeps the plan's fronts that fit three quarters of them, and
+  /// warns of the others. Throws GpuOutOfMemory; CorruptFile if the plan has lists that the index lacks; OutOfMemory or
+  /// CudaError if direct transfers were requested but are impossible.
   DeviceListStore(const DeviceIndex& index, const GpuMemoryOptions& memory, Progress& progress);
   DeviceListStore(DeviceListStore&&) noexcept;
   ~DeviceListStore();
 
-  /// Makes lists whole for a batch, and sets their places in their views. Returns before they have been copied. False,
-  /// and nothing acquired, if they do not fit beside those of other batches. If transfers are direct, lists of which
-  /// the batch reads few blocks, and what does not fit, are not copied but read in place, where the index's file is
-  /// mapped.
+  /// Makes lists whole for a batch, and sets the places in their views. Returns before they are copied. False, without
+  /// effect, if they do not fit beside those of other batches. With direct transfers, lists of which the batch reads
+  /// few blocks, and lists that do not fit, are not copied: kernels read them in place in the mapped index file.
   bool acquire(unsigned flight, std::span<const WantedList> lists);
-  /// Whether lists, but for those that acquire() would read in place since few of their blocks are read, take no more
-  /// than a batch may plan for: half of what all batches can have.
+  /// Whether the lists that acquire() would copy fit half of the memory for lists, so that two batches fit.
   bool fit(std::span<const WantedList> lists) const;
-  /// Lets those be read in place, if transfers are direct, of which a batch reads few blocks. Returns the others.
+  /// With direct transfers, lets lists be read in place of which a batch reads few blocks. Returns the others.
   std::vector<WantedList> without_rarely_read(std::span<const WantedList> lists);
-  /// See ListCache. Thread: the one that acquires.
+  /// See ListCache. For the thread that acquires.
   void use_front(const PostingList& front, ListView& view) { cache_.use_front(front, view); }
-  /// To be called once the batch's kernels have ended.
+  /// Releases the flight's lists, once its batch's kernels have ended.
   void release(unsigned flight);
-  /// Gives all of the arena but the plan's fronts to windows of documents, of which each has half of it. To be called
-  /// for each batch with windows. False if another flight's batch uses lists. Lists can be acquired again once no
-  /// flight has windows.
+  /// Gives the arena, except for the plan's fronts, to windows of documents, half of it to each. Call it for each batch
+  /// with windows. False if another flight's batch uses lists. Lists can be acquired again when no flight has windows.
   bool open_windows(unsigned flight);
   bool has_room_for_windows() const { return room_.has_value(); }
-  /// Words that a window may have, if the room is open.
+  /// Maximum words of a window, once windows are open.
   std::uint64_t words_per_window() const { return room_->words / 2; }
-  /// Adds what windows brought to the counts.
+  /// Adds the copies of windows to the counts.
   void count(const ListCacheCounts& more) { cache_.count(more); }
   const ListCache& cache() const { return cache_; }
   ListCacheCounts take_counts();
-  /// Microseconds of the GPU's clock that copies of what the flight's last batch lacked took, without what they waited
-  /// for, once the batch has ended.
+  /// GPU time of the copies for the flight's last batch, which has ended, in microseconds and without waits.
   double copy_us(unsigned flight) const;
 
   struct Device;  ///< for CUDA sources only
@@ -60,15 +56,15 @@ class DeviceListStore {
   Device& device() { return *device_; }
 
  private:
-  /// Pins the index's lists, if that is allowed and pays by now. No other thread may be copying.
+  /// Pins the index's lists if that is allowed and pays off by now. No other thread may be copying.
   void choose_transfers();
-  /// Pins them. Throws OutOfMemory if too little host memory may be pinned, CudaError if the GPU can't read them.
+  /// Pins the lists. Throws OutOfMemory if too little host memory may be pinned, CudaError if the GPU can't read them.
   void pin_lists();
-  /// Lets a list be read in place. False if it can't be.
+  /// Lets a list be read in place; false if that is impossible.
   bool read_in_place(const WantedList& wanted);
   /// Whether a list could be read in place.
   bool can_be_in_place(const WantedList& wanted) const;
-  /// Lets the largest be read in place, so that the others fit beside as much for another batch.
+  /// Lets the largest lists be read in place, so that the others fit half of the memory for lists.
   void read_largest_in_place(std::vector<WantedList>& lists);
   void keep_plan(const CachePlan& plan, Progress& progress);
 
@@ -76,18 +72,18 @@ class DeviceListStore {
   ListCache cache_;
   ListTransfers transfers_;
   ListCacheCounts in_place_;
-  std::optional<ArenaPart> room_;                      ///< of windows
+  std::optional<ArenaRoom> room_;                      ///< of windows
   std::array<bool, batches_in_flight> has_windows_{};  ///< by flight
   std::unique_ptr<Device> device_;
 };
 
-// The decoded lists in a GPU's memory. Declared without CUDA, as DeviceIndex is.
+// The decoded lists in a GPU's memory. Declared without CUDA, like DeviceIndex.
 
-/// An EntryCache with its arena, which both flights' batches share. Used by one thread.
+/// An EntryCache with its arena, which both flights share. For one thread at a time.
 class EntryStore {
  public:
-  /// Allocates the arena: `bytes`, or as large a part of that as the GPU has. Throws GpuOutOfMemory if that is hardly
-  /// any.
+  /// Allocates the arena: `bytes` bytes, or the largest half, quarter and so on that the GPU has. Throws GpuOutOfMemory
+  /// below 1 MiB.
   EntryStore(const DeviceIndex& index, std::uint64_t bytes);
   ~EntryStore();
 

@@ -15,7 +15,7 @@
 namespace quern::gpu {
 
 struct DeviceListStore::Device {
-  /// Half of the room for windows, which every other window gets.
+  /// Half of the room for windows; windows use the two halves in turn.
   struct Half {
     CudaEvent copied, done;
     std::uint64_t first_word = 0;  ///< in the arena
@@ -24,34 +24,34 @@ struct DeviceListStore::Device {
   DeviceArray<std::uint32_t> words, block_last, block_offset;
   DeviceArray<std::uint16_t> block_max;
   std::optional<WordMover> mover;
-  CudaEvent all_copied;                              ///< the last copy so far; all are in one stream
-  std::array<StepClock, batches_in_flight> copying;  ///< what a flight lacked, by flight
+  CudaEvent all_copied;                              ///< after the last copy so far, all in one stream
+  std::array<StepClock, batches_in_flight> copying;  ///< of missing lists, by flight
   std::array<Half, 2> halves;
   std::size_t next_half = 0;
 
-  /// Points a view of the index to the arenas.
+  /// Sets the view's pointers to the arenas.
   void set(IndexView& view) const;
-  /// What is enqueued in `waiting` later waits for all copies so far.
+  /// Makes later work in `waiting` wait for all copies so far.
   void make_wait(const CudaStream& waiting) const;
   void copy(const ListCopies& copies);
-  /// The half for the next window. Its words may be copied there at once, and used from `copied` on until `done`, which
-  /// the window's last kernel is to be followed by.
+  /// The half for the next window. Words may be copied to it at once, and read from `copied` until `done`, which must
+  /// be recorded after the window's last kernel.
   Half& take_half() { return halves[next_half++ % halves.size()]; }
-  void copy_window(std::span<const WordPart> parts, std::uint64_t count, const Half& half);
-  /// Thread blocks whose place copies need beside other kernels.
+  void copy_window(std::span<const WordCopy> copies, std::uint64_t count, const Half& half);
+  /// Thread blocks that other kernels must leave free for copies.
   unsigned moving_blocks() const { return mover->reads_directly() ? blocks_of_movers : 0; }
-  /// Where words of the host's memory are, counted from the arena's first word; nothing if kernels can't read them.
+  /// The place of words in host memory, relative to the arena's first word; empty if kernels can't read them.
   std::optional<std::uint64_t> place_of(WordView host_words) const;
-  /// Enclose the copies of what a flight lacks.
+  /// Enclose the copies of a flight's missing lists.
   void begin_copies(unsigned flight);
   void end_copies();
 };
 
-// What ranked queries and intersections share of going through windows of documents. For CUDA sources only.
+// The loop over windows, for ranked queries and intersections. For CUDA sources only.
 
-/// Runs `count` windows, at least one, whose words go to the halves of the store's room in turn. What a window needs is
-/// made in another thread while the one before is copied and enqueued: make(window, slot, first word of its half), then
-/// run(slot, half) in this thread, for slots 0 and 1 in turn. Throws what these throw.
+/// Runs `count` windows, at least one, whose words go to the two halves of the store's room in turn. Calls make(window,
+/// slot, first word of its half) in another thread while the previous window is copied and enqueued, then run(slot,
+/// half) in this thread, for slots 0 and 1 in turn. Throws what these throw.
 template <class Make, class Run>
 void run_in_turn(DeviceListStore::Device& device, unsigned flight, std::size_t count, const Make& make,
                  const Run& run) {

@@ -14,31 +14,31 @@
 namespace quern::gpu {
 namespace {
 
-/// Thread blocks that move staged words, for which no kernel waits long.
+/// Thread blocks that move staged words. They end soon, so that other kernels hardly wait for them.
 constexpr std::size_t staged_blocks = 512;
 
 __global__ void __launch_bounds__(moving_threads)
-    run_moves(const MovedWords* runs, unsigned count, unsigned* next_run) {
-  move_words(runs, count, next_run);
+    run_moves(const MovedWords* items, unsigned count, unsigned* next_item) {
+  move_words(items, count, next_item);
 }
 
 }  // namespace
 
-WordMover::WordMover(MemoryAccount& account, MemoryAccount& pinned, std::uint64_t piece_bytes) {
+WordMover::WordMover(MemoryAccount& account, MemoryAccount& pinned, std::uint64_t buffer_bytes) {
   // Threads load words by fours.
-  const std::size_t words = piece_bytes / sizeof(std::uint32_t) / words_per_load * words_per_load;
-  // A quarter of the piece; what follows is aligned for loads.
-  max_runs_ = std::max<std::size_t>(piece_bytes / sizeof(MovedWords) / 4 / 2, 1) * 2 - 1;
-  for (Piece& piece : pieces_) {
-    piece.host = PinnedArray<std::uint32_t>(pinned, MemoryUse::pinned, words);
-    piece.device = DeviceArray<std::uint32_t>(account, MemoryUse::staging, words);
+  const std::size_t words = buffer_bytes / sizeof(std::uint32_t) / words_per_load * words_per_load;
+  // The table takes a quarter of the buffer. An odd number of items aligns the words after it for loads.
+  max_items_ = std::max<std::size_t>(buffer_bytes / sizeof(MovedWords) / 4 / 2, 1) * 2 - 1;
+  for (Buffer& buffer : buffers_) {
+    buffer.host = PinnedArray<std::uint32_t>(pinned, MemoryUse::pinned, words);
+    buffer.device = DeviceArray<std::uint32_t>(account, MemoryUse::staging, words);
   }
 }
 
-WordMover::Piece& WordMover::next_piece() {
-  Piece& piece = pieces_[next_++ % pieces_.size()];
-  piece.done.wait();
-  return piece;
+WordMover::Buffer& WordMover::next_buffer() {
+  Buffer& buffer = buffers_[next_++ % buffers_.size()];
+  buffer.done.wait();
+  return buffer;
 }
 
 bool WordMover::is_pinned(const void* from, std::size_t bytes) const {
@@ -49,22 +49,22 @@ void WordMover::add(const void* from, std::size_t bytes, std::uint32_t* to, cons
   if (places_free != places_free_) send();
   places_free_ = places_free;
   while (bytes > 0) {
-    if (filled_ && (runs_ == max_runs_ || end_ == words_in_piece())) send();
+    if (filled_ && (num_items_ == max_items_ || end_ == words_in_buffer())) send();
     if (!filled_) {
-      filled_ = &next_piece();
+      filled_ = &next_buffer();
       end_ = first_word();
     }
-    std::size_t taken = WordRuns(reinterpret_cast<std::uintptr_t>(from), bytes)[0].bytes;
-    MovedWords run{to, static_cast<const std::uint32_t*>(from), 0};
+    std::size_t taken = MoveItems(reinterpret_cast<std::uintptr_t>(from), bytes)[0].bytes;
+    MovedWords item{to, static_cast<const std::uint32_t*>(from), 0};
     const bool direct = is_pinned(from, taken);
     if (!direct) {
-      taken = std::min(taken, (words_in_piece() - end_) * sizeof(std::uint32_t));
-      run.from = filled_->device.data() + end_;
+      taken = std::min(taken, (words_in_buffer() - end_) * sizeof(std::uint32_t));
+      item.from = filled_->device.data() + end_;
       staged_.push_back({from, taken, end_});
     }
-    run.words = (taken + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t);
-    (direct ? direct_words_ : end_) += run.words;
-    table_of(filled_->host)[runs_++] = run;
+    item.words = (taken + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t);
+    (direct ? direct_words_ : end_) += item.words;
+    table_of(filled_->host)[num_items_++] = item;
     from = static_cast<const std::uint8_t*>(from) + taken;
     to += taken / sizeof(std::uint32_t);
     bytes -= taken;
@@ -73,103 +73,103 @@ void WordMover::add(const void* from, std::size_t bytes, std::uint32_t* to, cons
 
 void WordMover::send() {
   if (!filled_) return;
-  Piece& piece = *filled_;
-  std::uint32_t* const host = piece.host.data();
+  Buffer& buffer = *filled_;
+  std::uint32_t* const host = buffer.host.data();
   in_parallel(staged_.size(),
               [&](std::size_t i) { std::memcpy(host + staged_[i].to, staged_[i].from, staged_[i].bytes); });
   const std::size_t end = (end_ + words_per_load - 1) / words_per_load * words_per_load;
   if (end > first_word())
     timed(
-        [&] { copy_to_device(piece.device.data() + first_word(), host + first_word(), end - first_word(), stream_); });
+        [&] { copy_to_device(buffer.device.data() + first_word(), host + first_word(), end - first_word(), stream_); });
   if (places_free_) CUDA_CHECK(cudaStreamWaitEvent(stream_, places_free_->handle()));
-  move(piece, runs_, direct_words_ > 0 ? blocks_of_movers : staged_blocks);
+  move(buffer, num_items_, direct_words_ > 0 ? blocks_of_movers : staged_blocks);
   staged_bytes_ += sizeof(std::uint32_t) * (end_ - first_word());
   direct_bytes_ += sizeof(std::uint32_t) * direct_words_;
   filled_ = nullptr;
-  runs_ = 0;
+  num_items_ = 0;
   direct_words_ = 0;
   staged_.clear();
 }
 
-void WordMover::move(Piece& piece, std::size_t runs, std::size_t blocks) {
-  std::uint32_t* const next_run = piece.device.data();
-  *piece.host.data() = 0;
-  copy_to_device(next_run, piece.host.data(), (1 + runs) * words_per_run, tables_);
-  piece.table_copied.record(tables_);
-  CUDA_CHECK(cudaStreamWaitEvent(stream_, piece.table_copied.handle()));
+void WordMover::move(Buffer& buffer, std::size_t items, std::size_t blocks) {
+  std::uint32_t* const next_item = buffer.device.data();
+  *buffer.host.data() = 0;
+  copy_to_device(next_item, buffer.host.data(), (1 + items) * record_words, tables_);
+  buffer.table_copied.record(tables_);
+  CUDA_CHECK(cudaStreamWaitEvent(stream_, buffer.table_copied.handle()));
   timed([&] {
-    run_moves<<<static_cast<unsigned>(std::min(runs, blocks)), moving_threads, 0, stream_>>>(
-        table_of(piece.device), static_cast<unsigned>(runs), next_run);
+    run_moves<<<static_cast<unsigned>(std::min(items, blocks)), moving_threads, 0, stream_>>>(
+        table_of(buffer.device), static_cast<unsigned>(items), next_item);
   });
   CUDA_CHECK(cudaGetLastError());
-  piece.done.record(stream_);
+  buffer.done.record(stream_);
 }
 
-void WordMover::write_table(std::span<const WordPart> parts, std::size_t begin, std::size_t end, std::uint32_t* to,
+void WordMover::write_table(std::span<const WordCopy> copies, std::size_t begin, std::size_t end, std::uint32_t* to,
                             MovedWords* table) const {
-  const auto first = std::upper_bound(first_run_.begin(), first_run_.end(), begin) - 1,
-             last = std::lower_bound(first_run_.begin(), first_run_.end(), end);
-  const auto first_part = static_cast<std::size_t>(first - first_run_.begin());
+  const auto first = std::upper_bound(first_item_.begin(), first_item_.end(), begin) - 1,
+             last = std::lower_bound(first_item_.begin(), first_item_.end(), end);
+  const auto first_copy = static_cast<std::size_t>(first - first_item_.begin());
   in_parallel(static_cast<std::size_t>(last - first), [&](std::size_t i) {
-    const WordPart& part = parts[first_part + i];
-    const WordRuns runs(reinterpret_cast<std::uintptr_t>(part.from.data()), part.from.size_bytes());
-    const std::size_t own = first_run_[first_part + i];
-    for (std::size_t run = std::max(own, begin); run < std::min(first_run_[first_part + i + 1], end); ++run) {
-      const std::size_t skipped = runs[run - own].first / sizeof(std::uint32_t);
-      table[run - begin] = {to + part.to + skipped, part.from.data() + skipped,
-                            runs[run - own].bytes / sizeof(std::uint32_t)};
+    const WordCopy& copy = copies[first_copy + i];
+    const MoveItems items(reinterpret_cast<std::uintptr_t>(copy.from.data()), copy.from.size_bytes());
+    const std::size_t own = first_item_[first_copy + i];
+    for (std::size_t item = std::max(own, begin); item < std::min(first_item_[first_copy + i + 1], end); ++item) {
+      const std::size_t skipped = items[item - own].first / sizeof(std::uint32_t);
+      table[item - begin] = {to + copy.to + skipped, copy.from.data() + skipped,
+                             items[item - own].bytes / sizeof(std::uint32_t)};
     }
   });
 }
 
-void WordMover::move_pinned(std::span<const WordPart> parts, std::uint64_t words, std::uint32_t* to,
+void WordMover::move_pinned(std::span<const WordCopy> copies, std::uint64_t words, std::uint32_t* to,
                             const CudaEvent& places_free) {
-  first_run_.assign(parts.size() + 1, 0);
-  in_parallel(parts.size(), [&](std::size_t i) {
-    const auto& from = parts[i].from;
-    if (is_pinned(parts[i]))
-      first_run_[i + 1] = WordRuns(reinterpret_cast<std::uintptr_t>(from.data()), from.size_bytes()).size();
+  first_item_.assign(copies.size() + 1, 0);
+  in_parallel(copies.size(), [&](std::size_t i) {
+    const auto& from = copies[i].from;
+    if (is_pinned(copies[i]))
+      first_item_[i + 1] = MoveItems(reinterpret_cast<std::uintptr_t>(from.data()), from.size_bytes()).size();
   });
-  std::partial_sum(first_run_.begin(), first_run_.end(), first_run_.begin());
-  const std::size_t runs = first_run_.back();
+  std::partial_sum(first_item_.begin(), first_item_.end(), first_item_.begin());
+  const std::size_t items = first_item_.back();
   CUDA_CHECK(cudaStreamWaitEvent(stream_, places_free.handle()));
-  for (std::size_t begin = 0; begin < runs; begin += runs_in_piece()) {
-    const std::size_t end = std::min(runs, begin + runs_in_piece());
-    Piece& piece = next_piece();
-    write_table(parts, begin, end, to, table_of(piece.host));
-    move(piece, end - begin, blocks_of_movers);
+  for (std::size_t begin = 0; begin < items; begin += items_in_buffer()) {
+    const std::size_t end = std::min(items, begin + items_in_buffer());
+    Buffer& buffer = next_buffer();
+    write_table(copies, begin, end, to, table_of(buffer.host));
+    move(buffer, end - begin, blocks_of_movers);
   }
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto& from = parts[i].from;
-    if (from.empty() || first_run_[i + 1] > first_run_[i]) continue;
-    add(from.data(), from.size_bytes(), to + parts[i].to, &places_free);
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    const auto& from = copies[i].from;
+    if (from.empty() || first_item_[i + 1] > first_item_[i]) continue;
+    add(from.data(), from.size_bytes(), to + copies[i].to, &places_free);
     words -= from.size();
   }
   direct_bytes_ += sizeof(std::uint32_t) * words;
   send();
 }
 
-void WordMover::move_parts(std::span<const WordPart> parts, std::uint64_t words, std::uint32_t* to,
-                           const CudaEvent& places_free) {
-  if (reads_directly()) return move_pinned(parts, words, to, places_free);
+void WordMover::move_copies(std::span<const WordCopy> copies, std::uint64_t words, std::uint32_t* to,
+                            const CudaEvent& places_free) {
+  if (reads_directly()) return move_pinned(copies, words, to, places_free);
   CUDA_CHECK(cudaStreamWaitEvent(stream_, places_free.handle()));
-  for (std::uint64_t from = 0; from < words; from += words_in_piece()) {
-    const std::uint64_t size = std::min<std::uint64_t>(words_in_piece(), words - from);
-    Piece& piece = next_piece();
-    gather_words(parts, from, size, piece.host.data());
-    timed([&] { copy_to_device(to + from, piece.host.data(), size, stream_); });
-    piece.done.record(stream_);
+  for (std::uint64_t from = 0; from < words; from += words_in_buffer()) {
+    const std::uint64_t size = std::min<std::uint64_t>(words_in_buffer(), words - from);
+    Buffer& buffer = next_buffer();
+    gather_words(copies, from, size, buffer.host.data());
+    timed([&] { copy_to_device(to + from, buffer.host.data(), size, stream_); });
+    buffer.done.record(stream_);
   }
   staged_bytes_ += sizeof(std::uint32_t) * words;
 }
 
 namespace {
 
-/// What one call pins. Other threads' calls wait meanwhile.
+/// Bytes pinned per call, for which other threads' calls wait.
 constexpr std::size_t bytes_at_once = 64 << 20;
 constexpr unsigned how_registered = cudaHostRegisterPortable | cudaHostRegisterMapped | cudaHostRegisterReadOnly;
 
-/// The whole pages within the words.
+/// The pages that lie completely within the words.
 std::span<const std::byte> pages_of(std::span<const std::uint32_t> words) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<std::uintptr_t>(words.data());
@@ -212,7 +212,7 @@ bool PinnedWords::register_pages() {
   while (registered_ < pages_.size()) {
     const std::size_t bytes = std::min(bytes_at_once, pages_.size() - registered_);
     if (cudaHostRegister(const_cast<std::byte*>(pages_.data()) + registered_, bytes, how_registered) != cudaSuccess) {
-      cudaGetLastError();  // clears the error, which the next call would report again
+      cudaGetLastError();  // otherwise the next call would report the error again
       return false;
     }
     registered_ += bytes;

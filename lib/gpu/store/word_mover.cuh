@@ -12,15 +12,15 @@
 #include "quern/gpu/store/extents.hpp"
 #include "quern/gpu/store/move_words.cuh"
 
-/// Parts of a mapped file that GPUs read where they are. For CUDA sources only.
+/// Words of a mapped file that GPUs read in place. For CUDA sources only.
 namespace quern::gpu {
 
-/// Words of a mapped file, pinned: kernels on all GPUs may read them by the addresses that they have on the host. Only
-/// whole pages are pinned, so that what is next to the words can be, too.
+/// Pinned words of a mapped file, which kernels on all GPUs may read by their host addresses. Only whole pages are
+/// pinned, so that neighbouring words can be pinned separately.
 class PinnedWords {
  public:
-  /// Pins them, or shares them with others who have. That loads them from the file, if they are not in memory. Null if
-  /// the current GPU can't read a mapped file, or the system does not let so much be pinned.
+  /// Pins the words, which loads them from the file, or shares an existing pin. Null if the current GPU can't read
+  /// mapped files or the system refuses to pin the memory.
   static std::shared_ptr<const PinnedWords> pin(std::span<const std::uint32_t> mapped);
   PinnedWords(const PinnedWords&) = delete;
   PinnedWords& operator=(const PinnedWords&) = delete;
@@ -41,68 +41,68 @@ class PinnedWords {
   std::size_t registered_ = 0;  ///< bytes, from the first on
 };
 
-// How words of the host's memory come to their places on a GPU. For CUDA sources only.
+// Moves words from the host's memory to a GPU. For CUDA sources only.
 
-/// Moves words in a stream of its own, beside kernels of other streams. They travel in pieces of pinned memory, in
-/// which threads of the host gather them; words of pinned files are read where they are instead. A kernel moves both to
-/// their places, since a copy of each part would take longer than its bytes. Used by one thread at a time.
+/// Moves words in its own stream, concurrently with kernels of other streams. Host threads gather words in pinned
+/// staging buffers; words of pinned files are read in place. A kernel then moves both to their places, since a separate
+/// copy for each list would take longer than its bytes. For one thread at a time.
 class WordMover {
  public:
   WordMover() = default;
-  /// Each of staging_pieces takes `piece_bytes` on the host and on the GPU. Throws GpuOutOfMemory.
-  WordMover(MemoryAccount& account, MemoryAccount& pinned, std::uint64_t piece_bytes);
+  /// Each of staging_buffers takes `buffer_bytes` on the host and on the GPU. Throws GpuOutOfMemory.
+  WordMover(MemoryAccount& account, MemoryAccount& pinned, std::uint64_t buffer_bytes);
 
-  /// Reads these words directly from now on.
+  /// From now on, reads these words in place.
   void read_directly(std::vector<std::shared_ptr<const PinnedWords>> pinned) { pinned_ = std::move(pinned); }
   bool reads_directly() const { return !pinned_.empty(); }
-  /// Whether kernels may read these bytes where they are.
+  /// Whether kernels may read these bytes in place.
   bool is_pinned(const void* from, std::size_t bytes) const;
 
-  /// Adds bytes that are to be moved to a place, which is aligned to words. The place is free once `places_free` has
-  /// been reached; null: now.
+  /// Adds bytes to be moved to `to`, which is aligned to words, and free after the event `places_free`; null: free now.
+  /// They move when buffers are full, or with send().
   void add(const void* from, std::size_t bytes, std::uint32_t* to, const CudaEvent* places_free = nullptr);
-  /// Moves all that was added, at the latest.
+  /// Moves all bytes that were added.
   void send();
-  /// Copies the words of all parts to places that follow each other.
-  void move_parts(std::span<const WordPart> parts, std::uint64_t words, std::uint32_t* to,
-                  const CudaEvent& places_free);
+  /// Makes copies to `to`, which they fill without gaps: `words` words in all. `places_free` as in add().
+  void move_copies(std::span<const WordCopy> copies, std::uint64_t words, std::uint32_t* to,
+                   const CudaEvent& places_free);
 
-  /// Copies are steps of this clock from now on; null: of none.
+  /// From now on, copies are steps of this clock; null: of no clock.
   void time_with(StepClock* clock) { clock_ = clock; }
   const CudaStream& stream() const { return stream_; }
-  /// What was staged so far. Thread-safe.
+  /// Bytes staged so far. Thread-safe.
   std::uint64_t staged_bytes() const { return staged_bytes_; }
-  /// What was read directly since the last call. Thread-safe.
+  /// Bytes read in place since the last call. Thread-safe.
   std::uint64_t take_direct_bytes() { return direct_bytes_.exchange(0); }
 
  private:
-  static constexpr std::size_t words_per_run = sizeof(MovedWords) / sizeof(std::uint32_t);
+  static constexpr std::size_t record_words = sizeof(MovedWords) / sizeof(std::uint32_t);
 
-  /// A piece of staging memory, in pinned memory and on the GPU: the number of the next run that is to be moved, in as
-  /// many words as a run takes in the table; the table of what is in the piece; then the words.
-  struct Piece {
+  /// A staging buffer in pinned memory and on the GPU: the number of the next item to move, padded to the size of a
+  /// table record; the table of items; then their words.
+  struct Buffer {
     PinnedArray<std::uint32_t> host;
     DeviceArray<std::uint32_t> device;
     CudaEvent table_copied, done;
   };
-  /// Bytes that are to be gathered in the piece, from its `to`-th word on.
+  /// Bytes to be gathered in the buffer from its word `to` on.
   struct Staged {
     const void* from = nullptr;
     std::size_t bytes = 0, to = 0;
   };
 
-  std::size_t words_in_piece() const { return pieces_[0].host.size(); }
+  std::size_t words_in_buffer() const { return buffers_[0].host.size(); }
   template <class Array>
-  static MovedWords* table_of(const Array& piece) {
-    return reinterpret_cast<MovedWords*>(piece.data() + words_per_run);
+  static MovedWords* table_of(const Array& buffer) {
+    return reinterpret_cast<MovedWords*>(buffer.data() + record_words);
   }
-  /// The first word behind a piece's table.
-  std::size_t first_word() const { return (1 + max_runs_) * words_per_run; }
-  /// Runs that fit into a piece which has nothing but its table.
-  std::size_t runs_in_piece() const { return words_in_piece() / words_per_run - 1; }
-  /// The next piece, once nothing is on its way in it.
-  Piece& next_piece();
-  bool is_pinned(const WordPart& part) const { return is_pinned(part.from.data(), part.from.size_bytes()); }
+  /// The first word after a buffer's table.
+  std::size_t first_word() const { return (1 + max_items_) * record_words; }
+  /// Items that fit a buffer without staged words.
+  std::size_t items_in_buffer() const { return words_in_buffer() / record_words - 1; }
+  /// The next buffer, after waiting for its last transfer.
+  Buffer& next_buffer();
+  bool is_pinned(const WordCopy& copy) const { return is_pinned(copy.from.data(), copy.from.size_bytes()); }
   /// Enqueues copies, as a step of the clock.
   template <class Enqueue>
   void timed(const Enqueue& enqueue) {
@@ -110,27 +110,27 @@ class WordMover {
     enqueue();
     if (clock_ != nullptr) clock_->end(stream_);
   }
-  /// Moves what the piece's table says.
-  void move(Piece& piece, std::size_t runs, std::size_t blocks);
-  /// As move_parts(), of which nearly all are pinned.
-  void move_pinned(std::span<const WordPart> parts, std::uint64_t words, std::uint32_t* to,
+  /// Moves the items of the buffer's table.
+  void move(Buffer& buffer, std::size_t items, std::size_t blocks);
+  /// move_copies() where nearly all words are pinned.
+  void move_pinned(std::span<const WordCopy> copies, std::uint64_t words, std::uint32_t* to,
                    const CudaEvent& places_free);
-  /// Writes the runs of pinned parts, from number `begin` up to `end`, to a table, in many threads.
-  void write_table(std::span<const WordPart> parts, std::size_t begin, std::size_t end, std::uint32_t* to,
+  /// Writes items [begin, end) of pinned copies to a table, in parallel.
+  void write_table(std::span<const WordCopy> copies, std::size_t begin, std::size_t end, std::uint32_t* to,
                    MovedWords* table) const;
 
-  std::array<Piece, staging_pieces> pieces_;
-  std::size_t max_runs_ = 0;  ///< of a piece's table
-  std::size_t next_ = 0;      ///< piece
-  Piece* filled_ = nullptr;   ///< the piece that is being filled
-  std::size_t runs_ = 0;      ///< in its table
-  std::size_t end_ = 0;       ///< behind its last word
+  std::array<Buffer, staging_buffers> buffers_;
+  std::size_t max_items_ = 0;  ///< of a buffer's table
+  std::size_t next_ = 0;       ///< buffer
+  Buffer* filled_ = nullptr;   ///< the buffer that is being filled
+  std::size_t num_items_ = 0;  ///< in its table
+  std::size_t end_ = 0;        ///< after its last word
   std::uint64_t direct_words_ = 0;
   const CudaEvent* places_free_ = nullptr;
   std::vector<Staged> staged_;
-  std::vector<std::size_t> first_run_;  ///< of each part that is moved, and the end
+  std::vector<std::size_t> first_item_;  ///< per copy, the number of its first item; then the end
   std::vector<std::shared_ptr<const PinnedWords>> pinned_;
-  CudaStream tables_{CudaStream::Priority::high};  ///< whose copies go beside the moving of other pieces
+  CudaStream tables_{CudaStream::Priority::high};  ///< copies tables while another buffer's items are moved
   std::atomic<std::uint64_t> staged_bytes_ = 0, direct_bytes_ = 0;
   StepClock* clock_ = nullptr;
   CudaStream stream_{CudaStream::Priority::high};

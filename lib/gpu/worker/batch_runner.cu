@@ -16,7 +16,7 @@
 namespace quern::gpu {
 namespace {
 
-/// As put(), for what many threads have written: one alone would wait for it.
+/// put() in parallel, for elements that many threads wrote: a single thread would wait for their cache lines.
 template <class T>
 void put_in_parallel(std::uint8_t* memory, std::size_t offset, const std::vector<T>& elements) {
   constexpr std::size_t at_once = 1024;
@@ -32,14 +32,14 @@ struct BatchRunner::State : RunnerState {
       : RunnerState(device_index, list_store, device_index.bytes_per_batch()) {}
 
   const EntryStore* entries = nullptr;
-  CudaStream uploading;                     ///< of windows' views, beside kernels of the window before
-  const CudaEvent* first_kernel = nullptr;  ///< when the batch's kernels could start: kernels_started or uploaded
-  CudaEvent kernel_ends[2];                 ///< of this batch and the one before, whose time others may still read
-  unsigned turn = 0;                        ///< of the current one
-  const CudaEvent* beside = nullptr;        ///< the end of the batch that this one may overlap with
+  CudaStream uploading;                     ///< of windows' views, concurrently with the previous window's kernels
+  const CudaEvent* first_kernel = nullptr;  ///< the start of the batch's kernels: kernels_started or uploaded
+  CudaEvent kernel_ends[2];                 ///< of this batch and the previous one, which other runners may still read
+  unsigned turn = 0;                        ///< of the current batch in kernel_ends
+  const CudaEvent* beside = nullptr;        ///< the end of the batch that this one overlaps with; null: none
   DeviceArray<std::uint8_t> out{account, MemoryUse::batch};
   DeviceArray<std::uint32_t> passing{account, MemoryUse::working};  ///< see BatchView::passing
-  std::uint64_t passing_number = 0;                                 ///< of the set that is there; 0: none
+  std::uint64_t passing_number = 0;                                 ///< of the set on the GPU; 0: none
   BatchView view;
   /// A window's view of the lists; two alternate.
   struct WindowViews {
@@ -50,28 +50,28 @@ struct BatchRunner::State : RunnerState {
     CudaEvent copied;
   };
   WindowViews window_views[2] = {{account, index.pinned()}, {account, index.pinned()}};
-  WindowLists window_lists[2];  ///< kept, as their memory is slow to come by
+  WindowLists window_lists[2];  ///< kept, since allocating memory is slow
   std::unique_ptr<StrategyRun> strategy;
-  bool by_windows = false;   ///< whether the batch is
-  StepClock window_kernels;  ///< of all its windows
+  bool by_windows = false;   ///< whether the batch goes by windows
+  StepClock window_kernels;  ///< of all windows
   std::size_t num_results_at = 0, results_at = 0, damaged_at = 0;
   bool direct = false;  ///< see max_direct_queries
   std::uint64_t bytes_for_batches = 0;
   BatchTimes times;
 
   void reserve_results(std::size_t queries);
-  /// Sets the view's passing documents, and copies them if the set is not there.
+  /// Sets the view's passing documents. Copies them unless the GPU has the set.
   void send_passing(const BatchWork& work);
   StrategyRun::OwnArrays upload(const QueryBatch& batch, const BatchWork& work);
-  /// What start() and begin_windows() share: the batch's own arrays on the GPU.
+  /// The common steps of start() and begin_windows(). Returns the strategy's arrays on the GPU.
   StrategyRun::OwnArrays begin(const QueryBatch& batch, const BatchWork& work);
   const CudaEvent& kernels_ended() const { return kernel_ends[turn]; }
-  /// The results of a direct batch are there when its kernels have ended.
+  /// A direct batch's results are complete when its kernels have ended.
   const CudaEvent& all_ended() const { return direct ? kernels_ended() : ended; }
-  /// Notes when kernels can start. An event takes as long as a small step of a direct batch, so that there is none if
-  /// they need not wait after the upload.
+  /// Notes the start of kernels. An event takes as long as a small step of a direct batch, so none is recorded if
+  /// kernels need not wait after the upload.
   void note_start(bool waits);
-  /// Leaves out of the batch's times what the one beside it took at the same time.
+  /// Removes the time of overlap with the previous batch from this batch's times.
   void count_once();
   void upload_views(const WindowLists& lists, WindowViews& views, const CudaEvent& free);
   void run_window(const BatchWork& work, const WindowLists& lists, DeviceListStore::Device& device,
@@ -91,8 +91,8 @@ BatchRunner::~BatchRunner() = default;
 const BatchTimes& BatchRunner::times() const { return state_->times; }
 void BatchRunner::use_entries(const EntryStore& entries) {
   state_->entries = &entries;
-  const std::uint64_t share = std::min(entries.bytes() / batches_in_flight, state_->account.left());
-  state_->account.set_limit(state_->account.limit() - share);
+  const std::uint64_t entry_bytes = std::min(entries.bytes() / batches_in_flight, state_->account.left());
+  state_->account.set_limit(state_->account.limit() - entry_bytes);
   state_->bytes_for_batches = state_->account.left();
 }
 std::uint64_t BatchRunner::bytes_for_batches() const { return state_->bytes_for_batches; }
@@ -104,7 +104,7 @@ void BatchRunner::State::send_passing(const BatchWork& work) {
   if (work.passing == nullptr) return;
   if (passing_number != work.passing_number) {
     passing_number = 0;
-    // Ranges are whole numbers of words, of 64 bits on the host.
+    // Ranges are whole words, of 64 bits on the host.
     const std::size_t words = std::size_t{num_ranges(work.passing->num_documents())} * (range_documents / 32);
     passing.reserve(words);
     const std::span<const std::uint64_t> documents = work.passing->words();
@@ -138,7 +138,7 @@ StrategyRun::OwnArrays BatchRunner::State::upload(const QueryBatch& batch, const
                     docids_at = layout.add<std::uint32_t>(batch.raw_docids.size()),
                     values_at = layout.add<std::uint32_t>(batch.raw_values.size()),
                     filled_at = layout.add<std::uint8_t>(own.filled);
-  // The rest is zeros.
+  // The remaining arrays are zeros.
   const std::size_t work_at = layout.add<std::uint32_t>(1), damage_at = layout.add<std::uint32_t>(1),
                     zeroed_at = layout.add<std::uint8_t>(own.zeroed);
   const std::size_t copied = direct ? layout.bytes() : work_at;
@@ -167,14 +167,15 @@ StrategyRun::OwnArrays BatchRunner::State::upload(const QueryBatch& batch, const
   view.raw_values = at<std::uint32_t>(in.data(), values_at);
   view.next_work = at<std::uint32_t>(in.data(), work_at);
   view.num_lists = static_cast<std::uint32_t>(batch.lists.size());
-  // In a direct batch, kernels count damaged blocks in host memory.
+  // Kernels of a direct batch count damaged blocks in host memory.
   index_view.damaged =
       direct ? at<std::uint32_t>(host_out.data(), damaged_at) : at<std::uint32_t>(in.data(), damage_at);
   return {in.data() + filled_at, in.data() + zeroed_at};
 }
 
 void BatchRunner::State::download() {
-  // Others may still read the end of the batch before. One that was not started, for want of memory, has none.
+  // Other runners may still read the end of the previous batch. Switch here, since a batch that lacks memory never gets
+  // here.
   turn = 1 - turn;
   if (!direct) {
     CUDA_CHECK(cudaMemcpyAsync(out.data() + damaged_at, index_view.damaged, sizeof(std::uint32_t),
@@ -221,7 +222,7 @@ void BatchRunner::begin_windows(const QueryBatch& batch, const BatchWork& work) 
   state.strategy->prepare_windows(own, batch, work, state.stream);
 }
 
-/// Window views are free once the window before the last has ended, which `free` says.
+/// Window views are free after `free`, the end of the window before the last.
 void BatchRunner::State::upload_views(const WindowLists& lists, WindowViews& views, const CudaEvent& free) {
   views.copied.wait();
   ArrayLayout layout;
@@ -241,7 +242,7 @@ void BatchRunner::State::upload_views(const WindowLists& lists, WindowViews& vie
 
 void BatchRunner::State::run_window(const BatchWork& work, const WindowLists& lists, DeviceListStore::Device& device,
                                     DeviceListStore::Device::Half& half, WindowViews& views) {
-  device.copy_window(lists.parts, lists.words, half);
+  device.copy_window(lists.copies, lists.words, half);
   upload_views(lists, views, half.done);
   make_wait(half.copied);
   window_kernels.begin(stream);
@@ -265,7 +266,7 @@ void BatchRunner::run_windows(const BatchWork& work, const DocumentWindows& wind
       [&](unsigned slot, DeviceListStore::Device::Half& half) {
         state.run_window(work, state.window_lists[slot], device, half, state.window_views[slot]);
       });
-  device.make_wait(state.stream);  // so that the copies' times are there when the batch has ended
+  device.make_wait(state.stream);  // so that the copies' times are known when the batch has ended
   state.window_kernels.begin(state.stream);
   state.strategy->finish_windows(state.index_view, state.view, state.stream);
   state.window_kernels.end(state.stream);
@@ -291,8 +292,8 @@ void BatchRunner::State::count_once() {
   const double all_us = times.kernels_us();
   if (beside == nullptr || all_us <= 0) return;
   beside->wait();
-  const double share = std::clamp(kernels_ended().us_since(*beside), 0.0, all_us) / all_us;
-  for (const auto step : {&BatchTimes::decode_us, &BatchTimes::unite_us, &BatchTimes::finish_us}) times.*step *= share;
+  const double left = std::clamp(kernels_ended().us_since(*beside), 0.0, all_us) / all_us;
+  for (const auto step : {&BatchTimes::decode_us, &BatchTimes::unite_us, &BatchTimes::finish_us}) times.*step *= left;
 }
 
 void BatchRunner::abandon() noexcept {

@@ -10,7 +10,7 @@
 #include "quern/gpu/worker/query_batch.hpp"
 #include "quern/gpu/worker/strategy.hpp"
 
-/// Runs batches of queries on a GPU. Declared without CUDA, as DeviceIndex is.
+/// Runs batches of queries on a GPU. Declared without CUDA, like DeviceIndex.
 namespace quern::gpu {
 
 /// Maximum results per query.
@@ -20,50 +20,49 @@ inline constexpr std::size_t max_results = 2048;
 struct BatchAnswer {
   std::vector<ScoredDocument> documents;
   bool complete = true;         ///< false: the query had more candidates than the GPU stores
-  std::uint32_t min_units = 0;  ///< if not complete: the threshold that was reached, with which to run the query again
+  std::uint32_t min_units = 0;  ///< if not complete, the threshold reached, with which to run the query again
 };
 
-/// Runs one batch at a time in its own stream. With two runners, one batch is copied while the other is answered.
-/// Throws CudaError if the GPU fails, CorruptFile if blocks don't decode.
+/// Runs one batch at a time in its own stream, so that with two runners one batch is copied while the other is
+/// answered. Throws CudaError if the GPU fails, CorruptFile if blocks don't decode.
 class BatchRunner {
  public:
-  /// `store`: of the lists, null if the index has them all. Both must outlive the runner. Throws GpuOutOfMemory if the
+  /// `store`: the lists', null if the index holds all. Both must outlive the runner. Throws GpuOutOfMemory if the
   /// strategy's working memory doesn't fit.
   BatchRunner(const DeviceIndex& index, const DeviceListStore* store,
               const Strategy& strategy = all_strategies().front(), const StrategyOptions& options = {});
   BatchRunner(BatchRunner&&) noexcept;
   ~BatchRunner();
 
-  /// Where lists are decoded to, for strategies that do. It must outlive the runner; half of its memory counts as the
-  /// runner's.
+  /// Sets the memory for decoded lists, which must outlive the runner. Half of it counts as the runner's.
   void use_entries(const EntryStore& entries);
-  /// Enqueues the batch and returns. Its kernels wait for the lists that the store copies for it, and for the kernels
-  /// of `after`, the batch that was started last, if given: they may need what these decode, and two large batches that
-  /// share the GPU would both finish later. With `overlaps` they don't wait for them; what both take at the same time
-  /// is then in the times of one of them. Throws GpuOutOfMemory if the batch needs more than
-  /// DeviceIndex::bytes_per_batch(); the runner must then be abandoned, and can run a smaller one.
+  /// Enqueues the batch and returns. Its kernels wait for the store's copies and for the kernels of `after`, the last
+  /// started batch: they may need lists that these decode, and two large batches that share the GPU would both finish
+  /// later. With `overlaps` they don't wait for `after`; the time of overlap counts for one batch only. Throws
+  /// GpuOutOfMemory if the batch needs more than DeviceIndex::bytes_per_batch(); abandon() the runner then before a
+  /// smaller batch.
   void start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after = nullptr, bool overlaps = false);
-  /// Starts a batch whose lists come by windows of documents: copies the queries and reserves all memory that it needs.
-  /// Throws as start() does.
+  /// Begins a batch that goes by windows of documents: copies the queries and reserves memory. Throws like start().
   void begin_windows(const QueryBatch& batch, const BatchWork& work);
-  /// Then copies one window after another and enqueues its kernels, and returns after the last. Takes the place of what
-  /// the store does for other batches; the flight must have open_windows(). May be called by another thread.
-  /// `first_entry`: where there is room for decoded lists. `after`: as in start().
+  /// Then copies each window and enqueues its kernels; returns after the last. The store may do nothing else meanwhile,
+  /// and open_windows() must have succeeded for the flight. Any thread may call this. `first_entry`: begin of the room
+  /// for decoded lists. `after`: see start().
   void run_windows(const BatchWork& work, const DocumentWindows& windows, DeviceListStore& store, unsigned flight,
                    std::uint64_t first_entry, const BatchRunner* after);
-  /// Waits until the batch's kernels have ended: then it reads no lists any more.
+  /// Waits until the batch's kernels have ended, and so no longer read lists.
   void wait_for_kernels();
-  /// Waits until the batch has finished, and the kernels of one that it overlaps with.
+  /// Waits for the batch, and for the kernels of the batch that it overlaps with.
   void wait();
-  /// The answer to the query at this place in the batch, after wait(). Thread-safe.
+  /// The answer to the batch's query number `place`, after wait(). Thread-safe.
   BatchAnswer answer(std::uint32_t place) const;
-  /// Waits for the current batch and drops its errors. If the GPU still works, start() can be called again.
+  /// Waits for the current batch and drops its errors. If the GPU still works, start() may be called again.
   void abandon() noexcept;
-  /// Frees what batches have reserved, except for what the strategy allocated once. No batch may be running.
+  /// Frees the memory of batches, but not the strategy's permanent memory. No batch may be running.
   void free_memory();
-  /// What a batch may take: DeviceIndex::bytes_per_batch() less what the runner, its strategy and decoded lists keep.
+  /// Maximum memory of a batch: DeviceIndex::bytes_per_batch() without the permanent memory of runner, strategy and
+  /// decoded lists.
   std::uint64_t bytes_for_batches() const;
-  /// The most GPU memory that batches took, by its use.
+  /// The peak GPU memory of batches, by use.
   const MemoryTable& memory() const;
   /// Times of the last batch, after wait().
   const BatchTimes& times() const;

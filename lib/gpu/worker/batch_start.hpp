@@ -10,7 +10,7 @@
 
 namespace quern::gpu {
 
-/// How long a thread of the host works on something, without what it waits for in between. Used by one thread.
+/// Measures a host thread's work without its waits. For one thread.
 class WorkClock {
  public:
   void start() {
@@ -19,7 +19,7 @@ class WorkClock {
   }
   /// Microseconds of work since start().
   double us() const { return us_since(begun_) - waited_us_; }
-  /// Calls wait(), whose time does not count. Throws what it throws.
+  /// Calls wait() without counting its time. Throws what it throws.
   template <class Wait>
   void wait_for(const Wait& wait) {
     const Waiting waiting(waited_us_);
@@ -44,20 +44,20 @@ class WorkClock {
   double waited_us_ = 0;
 };
 
-/// The thread that copies the windows of a batch while the next batch is made. Others may wait while one thread
-/// finishes, but not while it starts or forgets.
+/// The thread that copies a batch's windows while the next batch is made. Several threads may call wait() and finish(),
+/// but not while another calls start() or forget().
 class WindowCopies {
  public:
-  /// Runs `copy` in a thread. The one before must have ended.
+  /// Runs `copy` in a new thread. The previous one must have ended.
   template <class Copy>
   void start(Copy copy) {
     copying_ = std::async(std::launch::async, std::move(copy)).share();
   }
-  /// Waits for the thread, if there is one, whatever becomes of it.
+  /// Waits for the thread, if any, and ignores its outcome.
   void wait() const {
     if (copying_.valid()) copying_.wait();
   }
-  /// Waits for the thread, if there is one. False if it found too little memory. Throws what else the thread threw.
+  /// Waits for the thread, if any. False if it threw GpuOutOfMemory. Rethrows other exceptions.
   bool finish() const {
     if (!copying_.valid()) return true;
     try {
@@ -67,7 +67,7 @@ class WindowCopies {
       return false;
     }
   }
-  /// Waits for the thread, if there is one; from now on there is none.
+  /// Waits for the thread, if any, and drops it.
   void forget() noexcept {
     if (copying_.valid()) copying_.wait();
     copying_ = {};
@@ -77,7 +77,8 @@ class WindowCopies {
   std::shared_future<void> copying_;
 };
 
-/// Waits for the windows of all flights, since the store works for one at a time. The time is not the clock's.
+/// Waits for the windows of all flights, since the store serves one flight at a time. The clock does not count the
+/// time.
 template <class Flights>
 void wait_for_all_copies(const Flights& flights, WorkClock& clock) {
   clock.wait_for([&] {
@@ -85,38 +86,39 @@ void wait_for_all_copies(const Flights& flights, WorkClock& clock) {
   });
 }
 
-/// Calls `take()`, which takes memory and returns whether there was enough. If not, calls `free_others()`, which waits
-/// for other batches and takes theirs, and tries once more. Throws GpuOutOfMemory with the message if that fails.
+/// Calls `take()`, which allocates memory and returns whether there was enough. If not, calls `free_others()`, which
+/// waits for other batches and frees their memory, and tries once more. Throws GpuOutOfMemory with the message if that
+/// fails too.
 template <class Take, class FreeOthers>
-void take_or_free(const Take& take, const FreeOthers& free_others, const char* message) {
+void acquire_or_evict(const Take& take, const FreeOthers& free_others, const char* message) {
   if (take()) return;
   free_others();
   if (!take()) throw GpuOutOfMemory(message);
 }
 
-/// How many queries a batch may have with the memory that there is. Host code, for one thread.
+/// Adapts the maximum size of batches to the available memory. Host code, for one thread.
 class BatchGrowth {
  public:
   /// Maximum queries of the next batch.
   std::size_t max_queries() const { return max_queries_; }
-  /// A batch with this many queries was started.
+  /// Notes that a batch of `queries` queries was started.
   void started(std::size_t queries) {
-    // Perhaps more fit by now.
+    // More may fit by now.
     if (queries == max_queries_) max_queries_ *= 2;
   }
-  /// There was too little memory for a batch of `queries`, two or more.
+  /// Notes that memory was too small for a batch of `queries` queries, at least two.
   void too_many(std::size_t queries) { max_queries_ = queries / 2; }
-  /// A batch can't go by windows of documents; this many of its queries fit without.
+  /// Notes that a batch can't go by windows, and that `queries` of its queries fit without.
   void fitted(std::size_t queries) {
     // Don't retry with every waiting query.
     max_queries_ = std::max<std::size_t>(queries, 1) * 2;
   }
 
-  /// Starts a batch of the first of `waiting` queries; returns how many are in it, or 0 if memory is too small for the
-  /// first one alone. `start_batch(queries)` returns how many of these it took, at least one, or throws
-  /// GpuOutOfMemory; then `clean_up()` undoes what it did and frees what the next attempt may need, and, if that was
-  /// not enough, `take_less(queries)` makes the next attempt need less, by too_many() or otherwise. Throws
-  /// what they throw, but for GpuOutOfMemory of `start_batch`.
+  /// Starts a batch of the first of `waiting` queries; returns their number, or 0 if memory is too small for the first
+  /// one alone. `start_batch(queries)` returns the number of queries that it took, at least one, or throws
+  /// GpuOutOfMemory; then `clean_up()` undoes the attempt and frees memory, and after a second failure
+  /// `take_less(queries)` makes the next attempt need less, by too_many() or otherwise. Throws what these throw, except
+  /// GpuOutOfMemory of `start_batch`.
   template <class StartBatch, class CleanUp, class TakeLess>
   std::size_t start(std::size_t waiting, const StartBatch& start_batch, const CleanUp& clean_up,
                     const TakeLess& take_less) {
@@ -127,10 +129,10 @@ class BatchGrowth {
         started(count);
         return count;
       } catch (const GpuOutOfMemory&) {
-        // Less is tried below.
+        // Try again below.
       }
       clean_up();
-      // The first time, it may be enough that memory was freed.
+      // After the first failure, freeing memory may be enough.
       if (!freed) continue;
       if (waiting == 1) return 0;
       take_less(waiting);

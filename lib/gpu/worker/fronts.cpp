@@ -37,7 +37,7 @@ QueryEnd end_of_query(const QueryBatch& batch, std::size_t place, std::span<cons
     const docid_t last = list.block_last[view.rows - 1];
     const IndexReader& index = batch.engine().index();
     if (last >= index.num_documents())
-      BlockReader(index, list).fail(view.rows - 1, "its row's docID is not one of the documents");
+      BlockReader(index, list).fail(view.rows - 1, "the docID in the block's row is not below the number of documents");
     end_of_fronts = std::min(end_of_fronts, last);
   }
   QueryEnd end;
@@ -61,14 +61,14 @@ ResumePool::~ResumePool() {
     group_.cancel();
     arena_.execute([this] { group_.wait(); });
   } catch (...) {
-    // Somebody else's error is on its way already.
+    // Another error is already being thrown.
   }
 }
 
 void ResumePool::resume(std::span<const UnfinishedQuery> queries) {
   if (queries.empty()) return;
   used_ = true;
-  // Some at a time, since handing a task over takes as long as a short query.
+  // Several queries per task, since handing over a task takes as long as a short query.
   const auto tasks = 8 * static_cast<std::size_t>(arena_.max_concurrency());
   const std::size_t at_once = std::clamp<std::size_t>(queries.size() / tasks, 1, 16);
   for (; !queries.empty(); queries = queries.subspan(std::min(at_once, queries.size()))) {

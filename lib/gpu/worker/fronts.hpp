@@ -15,14 +15,14 @@
 #include "quern/gpu/store/list_cache.hpp"
 #include "quern/search/query_engine.hpp"
 
-/// Batches of `and` that read no more of some lists than the fronts that a plan keeps (Wang et al.: Efficient GPU-based
-/// Query Processing with Pruned List Caching in Search Engines, ICPADS 2017, section 3.3). Where the first of a query's
-/// fronts ends, the CPU goes on. Host code.
+/// Batches of `and` that read only the fronts of some lists, which a plan keeps (Wang et al.: Efficient GPU-based Query
+/// Processing with Pruned List Caching in Search Engines, ICPADS 2017, section 3.3). The CPU resumes a query where its
+/// first front ends. Host code.
 namespace quern::gpu {
 
 class QueryBatch;
 
-/// Whether queries for documents with all terms end on fronts.
+/// Whether queries for documents with all terms may end on fronts.
 bool ends_on_fronts(const GpuMemoryOptions& memory, const QueryEngine& engine);
 
 /// The fronts that a batch reads instead of whole lists.
@@ -31,13 +31,13 @@ class BatchFronts {
   /// `cache` must outlive the object.
   explicit BatchFronts(const ListCache& cache) : cache_(cache) {}
 
-  /// The list as the batch reads it: its front, which lives as long as this object, if one is kept and what follows it
-  /// is not there; else the list itself. To be called once for each list.
+  /// The list as the batch reads it: its front, valid as long as this object, if the rest is not in memory; else the
+  /// list itself. Call it once per list.
   const PostingList& list_to_read(const PostingList& list);
-  /// Whether the batch reads no more of the list than its front.
+  /// Whether the batch reads only the list's front.
   bool is_cut(const PostingList& list) const { return terms_.contains(list.number); }
   const ListCache& cache() const { return cache_; }
-  /// The lists of which fronts are read, and the bytes that follow these.
+  /// Counts the lists cut to fronts, and the bytes after these.
   const ListCacheCounts& counts() const { return counts_; }
 
  private:
@@ -47,45 +47,45 @@ class BatchFronts {
   ListCacheCounts counts_;
 };
 
-/// How far a batch looks for a query's documents.
+/// The docID up to which a batch answers a query.
 struct QueryEnd {
-  bool on_front = false;         ///< it reads no more of some list than its front
-  docid_t from_cpu = end_docid;  ///< the first document that is left to the CPU; end_docid: none can have all terms
+  bool on_front = false;         ///< whether it reads only the front of some list
+  docid_t from_cpu = end_docid;  ///< the first document left to the CPU; end_docid: none can have all terms
 };
 
-/// Of the query at this place in a batch of `and`, which has these lists. Throws CorruptFile if a front ends with a
-/// document that the index does not have.
+/// The end of the query with these lists at this place in a batch of `and`. Throws CorruptFile if a front's last docID
+/// is not below the number of documents.
 QueryEnd end_of_query(const QueryBatch& batch, std::size_t place, std::span<const WeightedList> lists);
 
-/// Whether the GPU's results, best first, are the query's: no document from `end.from_cpu` on is one.
+/// Whether the GPU's results, best first, are complete: no document from `end.from_cpu` on can be a result.
 bool is_complete(const QueryEngine& engine, const QueryEnd& end, std::span<const ScoredDocument> results,
                  std::size_t k);
 
-// Queries that a GPU answered up to some document, and that the CPU goes on with. Host code.
+// Queries that a GPU answered up to some document, and the CPU resumes. Host code.
 
-/// A query, and its results so far, which its final ones replace. What is referred to must outlive the work.
+/// A query, and its results so far, which the final ones replace. Lists and results must outlive the work.
 struct UnfinishedQuery {
   std::span<const WeightedList> lists;
-  docid_t first = 0;  ///< the first document that was not looked at
+  docid_t first = 0;  ///< the first document yet to search
   std::vector<ScoredDocument>* results = nullptr;
 };
 
-/// Threads of the CPU that go on with queries while GPUs answer others: see QueryEngine::resume(). They take part in no
-/// other parallel work, so that a thread that waits for such work never takes one of these queries.
+/// CPU threads that resume queries while GPUs answer others: see QueryEngine::resume(). They do no other parallel work,
+/// so a thread that waits for such work never takes one of these queries.
 class ResumePool {
  public:
-  /// As many threads as parallel calls have where this is called. `k`: results per query. `passing`: as in
-  /// QueryEngine::search(); it must outlive the object.
+  /// Uses as many threads as the caller's parallel calls. `k`: results per query. `passing`: see QueryEngine::search();
+  /// it must outlive the object.
   ResumePool(const QueryEngine& engine, std::size_t k, const DocumentSet* passing = nullptr);
-  /// Waits for what has been begun; drops the rest, and errors.
+  /// Waits for begun tasks, and drops other tasks and errors.
   ~ResumePool();
   ResumePool(const ResumePool&) = delete;
   ResumePool& operator=(const ResumePool&) = delete;
 
   /// Hands queries over and returns. Thread-safe.
   void resume(std::span<const UnfinishedQuery> queries);
-  /// Waits for all queries; this thread takes some of them. Rethrows the first error, after which the others' results
-  /// are not to be used. No more queries may be handed over.
+  /// Waits for all queries, of which this thread answers some. Rethrows the first error; other results are then
+  /// invalid. No query may be handed over afterwards.
   void wait();
 
   /// After wait().
@@ -101,8 +101,8 @@ class ResumePool {
   const DocumentSet* passing_;
   tbb::task_arena arena_;
   tbb::task_group group_;
-  std::atomic<bool> used_ = false;  ///< else nothing is to be waited for
-  std::mutex mutex_;                ///< of what follows
+  std::atomic<bool> used_ = false;  ///< otherwise there is nothing to wait for
+  std::mutex mutex_;                ///< guards the next two
   std::uint64_t queries_ = 0;
   double time_us_ = 0;
 };

@@ -22,11 +22,11 @@ namespace quern {
 namespace {
 
 /// A query runs again if it has too many candidates. Each run raises its threshold, so that a few runs are enough.
-constexpr unsigned max_runs = 4;
-/// Whose lists a thread finds at a time: some 20 microseconds, so that threads that wake late have less to do.
+constexpr unsigned max_attempts = 4;
+/// Queries whose lists a thread finds at a time: about 20 microseconds of work, so that threads that wake late do less.
 constexpr std::size_t queries_at_once = 16;
-/// Queries that are best asked for at a time where a batch more costs little, by who has several searches under way:
-/// with more, GPUs begin later, and the results of the last are handed over while they have nothing to do.
+/// Best number of queries per concurrent search where an additional batch costs little: with more, GPUs begin later,
+/// and idle while the results of the last queries are handed over.
 constexpr std::size_t queries_per_small_search = 1024;
 
 gpu::Pruning pruning_of(const QueryAlgorithm& algorithm, const QueryEngine& engine) {
@@ -34,8 +34,8 @@ gpu::Pruning pruning_of(const QueryAlgorithm& algorithm, const QueryEngine& engi
   return algorithm.name == "wand" ? gpu::Pruning::lists : gpu::Pruning::blocks;
 }
 
-/// The first query of a portion of a search, and their number.
-using Portion = std::pair<std::size_t, std::size_t>;
+/// A search's step: the number of its first query, and how many there are.
+using Step = std::pair<std::size_t, std::size_t>;
 
 const GpuOptions& checked(const GpuOptions& options) {
   check_gpu_options(options);
@@ -52,11 +52,11 @@ void check_partitions(const gpu::StrategyOptions& options) {
 
 }  // namespace
 
-/// Queries that are searched for together, in portions. Thread-safe functions.
+/// Queries of one search, answered in steps. Thread-safe functions.
 struct GpuEngine::Search {
-  Search(std::span<const QueryView> asked, const QueryAlgorithm& by, std::size_t most, const DocumentSet* among,
+  Search(std::span<const QueryView> asked, const QueryAlgorithm& by, std::size_t max_results, const DocumentSet* among,
          std::uint64_t number)
-      : queries(asked), algorithm(by), k(most), passing(among), passing_number(number), results(asked.size()) {
+      : queries(asked), algorithm(by), k(max_results), passing(among), passing_number(number), results(asked.size()) {
     counted.queries = asked.size();
   }
 
@@ -66,25 +66,25 @@ struct GpuEngine::Search {
   const DocumentSet* const passing;
   const std::uint64_t passing_number;
   std::vector<std::vector<ScoredDocument>> results;
-  std::vector<std::size_t> portion_sizes;
-  std::size_t next_portion = 0, next_query = 0;
+  std::vector<std::size_t> step_sizes;
+  std::size_t next_step = 0, next_query = 0;
   GpuStatistics counted;
   std::mutex mutex;
 
-  /// What GPUs do for it.
+  /// The work of GPUs.
   gpu::BatchWork work(bool intersect, gpu::Pruning pruning) const {
     return {intersect, pruning, k, passing, passing_number};
   }
-  /// The next portion; none: all are begun.
-  std::optional<Portion> next() {
+  /// The next step; empty if all have begun.
+  std::optional<Step> next() {
     const std::lock_guard lock(mutex);
-    if (next_portion == portion_sizes.size()) return std::nullopt;
-    const std::size_t size = portion_sizes[next_portion++];
-    return Portion{std::exchange(next_query, next_query + size), size};
+    if (next_step == step_sizes.size()) return std::nullopt;
+    const std::size_t size = step_sizes[next_step++];
+    return Step{std::exchange(next_query, next_query + size), size};
   }
   void stop() {
     const std::lock_guard lock(mutex);
-    next_portion = portion_sizes.size();
+    next_step = step_sizes.size();
   }
   void count(const GpuStatistics& more) {
     const std::lock_guard lock(mutex);
@@ -142,14 +142,14 @@ void GpuEngine::find_lists(std::span<GpuQuery> queries, std::span<const QueryVie
 }
 
 std::vector<GpuQuery> GpuEngine::prepare(std::span<const QueryView> asked, const QueryAlgorithm& algorithm,
-                                         std::size_t k, QueryLists& parts) const {
+                                         std::size_t k, QueryLists& lists) const {
   std::vector<GpuQuery> queries(asked.size());
   const std::size_t count = (asked.size() + queries_at_once - 1) / queries_at_once;
-  if (parts.size() < count) parts.resize(count);
-  tbb::parallel_for(std::size_t{0}, count, [&](std::size_t part) {
-    const std::size_t first = part * queries_at_once, some = std::min(queries_at_once, asked.size() - first);
+  if (lists.size() < count) lists.resize(count);
+  tbb::parallel_for(std::size_t{0}, count, [&](std::size_t block) {
+    const std::size_t first = block * queries_at_once, some = std::min(queries_at_once, asked.size() - first);
     const auto own = std::span(queries).subspan(first, some);
-    find_lists(own, asked.subspan(first, some), parts[part]);
+    find_lists(own, asked.subspan(first, some), lists[block]);
     for (std::size_t i = 0; i < some; ++i) {
       GpuQuery& query = own[i];
       query.number = first + i;
@@ -173,12 +173,12 @@ std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const Query
   gpu::check_answers(*options_.strategy, algorithms);
   return with_own_errors([&] {
     Search search(queries, algorithm, k, passing, passing == nullptr ? 0 : ++filtered_searches_);
-    search.portion_sizes = keeps_all_ ? portion_sizes(queries.size()) : std::vector<std::size_t>{queries.size()};
-    const auto answer_portions = [&] {
-      for (auto portion = search.next(); portion; portion = search.next()) {
+    search.step_sizes = keeps_all_ ? step_sizes(queries.size()) : std::vector<std::size_t>{queries.size()};
+    const auto answer_steps = [&] {
+      for (auto step = search.next(); step; step = search.next()) {
         GpuStatistics counted;
         try {
-          answer_portion(search, portion->first, portion->second, counted);
+          answer_step(search, step->first, step->second, counted);
         } catch (...) {
           search.stop();
           throw;
@@ -186,10 +186,10 @@ std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const Query
         search.count(counted);
       }
     };
-    // One finds lists while GPUs work for the other.
-    gpu::HelperThreads helpers(search.portion_sizes.size() - 1, answer_portions);
+    // One thread finds lists while GPUs work for another.
+    gpu::HelperThreads helpers(search.step_sizes.size() - 1, answer_steps);
     helpers.start();
-    answer_portions();
+    answer_steps();
     helpers.join();
     if (statistics) *statistics = std::move(search.counted);
     return std::move(search.results);
@@ -203,17 +203,17 @@ std::size_t GpuEngine::queries_per_search() const {
 std::uint64_t GpuEngine::missing_bytes(std::span<const WeightedList> lists) {
   if (keeps_all_) return 0;
   std::uint64_t bytes = 0;
-  std::vector<std::string> failed;  // nothing here calls a GPU
+  std::vector<std::string> failed;  // stays empty, since nothing here calls a GPU
   try {
     workers_.use(
         used_, [&](RankingWorker& worker) { bytes = worker.missing_bytes(lists); }, failed);
   } catch (const CudaError&) {
-    // None is left.
+    // No GPU is left.
   }
   return bytes;
 }
 
-void GpuEngine::answer_portion(Search& search, std::size_t first, std::size_t count, GpuStatistics& statistics) {
+void GpuEngine::answer_step(Search& search, std::size_t first, std::size_t count, GpuStatistics& statistics) {
   const auto asked = search.queries.subspan(first, count);
   const QueryAlgorithm& algorithm = search.algorithm;
   const std::size_t k = search.k;
@@ -259,10 +259,10 @@ void GpuEngine::answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuS
       keeps_all_ ? std::min(options_.batch_queries, gpu::overlapping_batch_queries) : options_.batch_queries;
   const std::uint64_t fixed_cost = engine_.index().num_documents() / gpu::documents_per_posting;
   gpu::ResumePool cpu(engine_, work.k, work.passing);
-  for (unsigned run = 0; run < max_runs && !queries.empty(); ++run) {
+  for (unsigned attempt = 0; attempt < max_attempts && !queries.empty(); ++attempt) {
     QueryQueue queue(std::move(queries), max_batch, gpus, fixed_cost);
     queries = process(queue, {work, &cpu}, statistics);
-    if (run == 0) statistics.run_again += queries.size();
+    if (attempt == 0) statistics.run_again += queries.size();
   }
   for (GpuQuery* query : queries) query->on_cpu = true;
   cpu.wait();
@@ -272,12 +272,12 @@ void GpuEngine::answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuS
 
 std::vector<GpuQuery*> GpuEngine::process(QueryQueue& queue, const RankingWork& work, GpuStatistics& statistics) {
   RankingOutcome all;
-  std::mutex of_all;
-  // One makes a batch while others wait for theirs.
+  std::mutex outcome_mutex;
+  // One thread makes a batch while others wait for theirs.
   gpu::HelperThreads helpers(flights(), [&] {
     RankingOutcome outcome;
     answer_batches(queue, work, outcome, [] {});
-    const std::lock_guard lock(of_all);
+    const std::lock_guard lock(outcome_mutex);
     all.statistics += outcome.statistics;
     all.again.insert(all.again.end(), outcome.again.begin(), outcome.again.end());
   });
@@ -296,7 +296,7 @@ void GpuEngine::answer_batches(QueryQueue& queue, const RankingWork& work, Ranki
     std::span<GpuQuery* const> left = taken;
     bool settled = false;
     const auto launched = [&](std::size_t count) {
-      // A batch that is made anew keeps its queries.
+      // A relaunched batch keeps its queries.
       if (std::exchange(settled, true)) return;
       queue.settle(left.subspan(count));
       left = left.first(count);

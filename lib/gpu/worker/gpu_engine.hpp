@@ -16,7 +16,7 @@
 
 namespace quern {
 
-/// Which GPUs answer queries, and how.
+/// The GPUs that answer queries, and their options.
 struct GpuOptions {
   unsigned gpu = 0;
   std::size_t batch_queries = 16384;  ///< maximum queries per batch
@@ -26,68 +26,64 @@ struct GpuOptions {
   gpu::GpuMemoryOptions memory = {};  ///< of each GPU
 };
 
-/// Throws InvalidArgument if a number is out of its range.
+/// Throws InvalidArgument if a number is out of range.
 void check_gpu_options(const GpuOptions& options);
 
-/// Answers queries on one or several GPUs, with the same results as QueryEngine, bit for bit. Each GPU has the whole
-/// index, or what its memory holds of it, and works on several batches at a time: of several threads that search, or of
-/// one. A GPU that fails is not used again, and the others answer its queries; if it was the last one, search() throws
-/// its error. Any number of threads may search, and ask for missing bytes; nothing else may be
-/// called at the same time.
+/// Answers queries on one or several GPUs, with the same results as QueryEngine, bit for bit. Each GPU holds the whole
+/// index, or as much as fits, and works on several batches at a time, of one or several searching threads. A GPU that
+/// fails is not used again, and the others answer its queries; if it was the last one, search() throws its error. Any
+/// number of threads may call search() and missing_bytes(), but no other function meanwhile.
 class GpuEngine {
  public:
   /// Copies the index to all GPUs at the same time. Throws CudaError if there is no GPU; GpuOutOfMemory if one has too
-  /// little memory even for one batch;
-  /// InvalidArgument if there are fewer GPUs than asked for, if an option is out of its range, or if GPUs can't decode
-  /// the index's codec.
+  /// little memory even for one batch; InvalidArgument if there are fewer GPUs than requested, an option is out of
+  /// range, or GPUs can't decode the index's codec.
   GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progress& progress);
 
   /// The k best documents of each query, best first, of those in `passing` or, if that is null, of all. Throws
   /// CudaError if no GPU is left, CorruptFile if lists don't decode, InvalidArgument if k is 0, if the strategy does
-  /// not answer queries by this algorithm or knows no filters, or if `passing` is a set of another number of documents
-  /// than the index's.
+  /// not support the algorithm or filters, or if `passing` belongs to another number of documents.
   std::vector<std::vector<ScoredDocument>> search(std::span<const QueryView> queries, const QueryAlgorithm& algorithm,
                                                   std::size_t k, GpuStatistics* statistics = nullptr,
                                                   const DocumentSet* passing = nullptr);
-  /// Bytes of a query's lists that are not in the memory of the GPU that has least to do. 0 if no GPU is left.
+  /// Bytes of a query's lists that are missing on the least busy GPU. 0 if no GPU is left.
   std::uint64_t missing_bytes(std::span<const WeightedList> lists);
   /// Sets the maximum queries per batch.
   void set_batch_queries(std::size_t queries);
-  /// Sets the strategy of later batches. Throws CudaError if its working memory doesn't fit; another strategy must then
-  /// be set.
+  /// Sets the strategy of later batches. Throws CudaError if its working memory doesn't fit; set another strategy then.
   void set_strategy(const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress);
   /// Uses only the first `gpus` GPUs from now on.
   void use_gpus(std::size_t gpus) { used_ = gpus; }
-  /// Whether all lists stay in the memory of each GPU: no batch brings any.
+  /// Whether all lists stay in the memory of each GPU, so that no batch copies any.
   bool keeps_all() const { return keeps_all_; }
-  /// How many queries are best asked for at a time where several searches are under way: where a batch more costs
-  /// little, as many as a batch is best cut to; else as many as a batch may have, since each brings lists.
+  /// Preferred number of queries per concurrent search: fewer than a batch may have where an additional batch costs
+  /// little; else the maximum, since each batch copies lists.
   std::size_t queries_per_search() const;
   /// GPUs that have not failed.
   std::size_t gpus() const { return workers_.size(); }
-  /// GPU memory that stays taken, on each GPU: what it has of the index, and the room for more.
+  /// GPU memory that stays allocated on each GPU: its lists and tables, and the room for more lists.
   std::uint64_t device_bytes() const { return workers_.front().device_bytes(); }
 
  private:
-  /// The lists of queries, of some in each. Kept, so that later queries allocate little.
+  /// The lists of queries, in blocks of queries_at_once. Kept, so that later searches allocate little.
   using QueryLists = std::vector<std::vector<WeightedList>>;
   struct Search;
 
-  /// Answers some of a search's queries, from the finding of their lists to their results. Adds to `statistics`.
-  void answer_portion(Search& search, std::size_t first, std::size_t count, GpuStatistics& statistics);
-  /// The queries' lists are in `parts`.
+  /// Answers one step of a search, from finding lists to results. Adds to `statistics`.
+  void answer_step(Search& search, std::size_t first, std::size_t count, GpuStatistics& statistics);
+  /// Finds the lists of a step's queries, which refer to `lists`.
   std::vector<GpuQuery> prepare(std::span<const QueryView> asked, const QueryAlgorithm& algorithm, std::size_t k,
-                                QueryLists& parts) const;
-  /// Finds the lists of some of the queries, and puts them into `lists`.
+                                QueryLists& lists) const;
+  /// Finds the lists of some queries, and stores them in `lists`.
   void find_lists(std::span<GpuQuery> queries, std::span<const QueryView> asked,
                   std::vector<WeightedList>& lists) const;
   void answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuStatistics& statistics);
   /// Answers the queries in the queue on all GPUs. Returns the queries that must run again.
   std::vector<GpuQuery*> process(QueryQueue& queue, const RankingWork& work, GpuStatistics& statistics);
-  /// Answers batches of the queue until none is left. Calls `more` when others may take some, too.
+  /// Answers batches of the queue until none is left. Calls `more` when other threads may take some too.
   void answer_batches(QueryQueue& queue, const RankingWork& work, RankingOutcome& outcome,
                       const std::function<void()>& more);
-  /// Batches that all GPUs work on at a time.
+  /// Batches in flight on all GPUs.
   std::size_t flights() const { return gpu::batches_in_flight * gpus_in_use(); }
   std::size_t gpus_in_use() const { return std::max<std::size_t>(1, std::min(used_, workers_.size())); }
   void answer_on_cpu(const Search& search, std::span<const QueryView> asked, std::span<GpuQuery> queries) const;
@@ -95,10 +91,10 @@ class GpuEngine {
   const QueryEngine& engine_;
   GpuOptions options_;
   SparePool<QueryLists> lists_;
-  bool keeps_all_ = false;  ///< no batch brings lists: batches more cost little
+  bool keeps_all_ = false;  ///< no batch copies lists, so additional batches cost little
   gpu::WorkerPool<RankingWorker> workers_;
   std::atomic<std::uint64_t> filtered_searches_ = 0;  ///< so far
-  std::size_t used_ = 0;                              ///< how many of the shares are used, from the first on
+  std::size_t used_ = 0;                              ///< number of workers in use, from the first on
 };
 
 }  // namespace quern

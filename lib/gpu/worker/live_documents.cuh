@@ -1,8 +1,7 @@
 #pragma once
 #include "quern/gpu/worker/lookup.cuh"
 
-/// Documents of a query's shortest list that all lists looked up so far contain: at most V per lane of a warp, in any
-/// order.
+/// Documents of a query's shortest list that all lists so far contain: at most V per lane of a warp, in any order.
 namespace quern::gpu {
 
 template <Coding coding, int V>
@@ -21,7 +20,7 @@ class LiveDocuments {
     docids_[i] = docid;
     alive_ |= 1u << i;
   }
-  /// Keeps those of this lane's documents whose bits are set.
+  /// Keeps only this lane's documents with set bits.
   __device__ void keep(unsigned bits) { alive_ &= bits; }
   /// A bit per document of this lane.
   __device__ unsigned alive() const { return alive_; }
@@ -34,7 +33,7 @@ class LiveDocuments {
     alive_ = 0;
     if (!decode_docids<V>(index_, decoder_, place, docids_)) return false;
 #pragma unroll
-    for (int i = 0; i < V; ++i)  // a damaged row may hold anything
+    for (int i = 0; i < V; ++i)  // a damaged row may hold any docID
       if (lane_id() * V + i < place.n && docids_[i] < index_.num_documents) alive_ |= 1u << i;
     return true;
   }
@@ -49,7 +48,7 @@ class LiveDocuments {
     }
   }
 
-  /// Keeps documents for which has(docid) is true; each lane calls has() for its own documents.
+  /// Keeps only documents for which has(docid) is true; each lane calls has() for its own documents.
   template <class Has>
   __device__ void keep_if(Has&& has) {
 #pragma unroll
@@ -76,7 +75,7 @@ class LiveDocuments {
     }
   }
 
-  /// Keeps the documents that one block of a list contains, and calls found() as look_up() does.
+  /// Keeps the documents that one block of a list contains, and calls found() like look_up().
   template <class Found>
   __device__ void look_up_block(const ListView& list, std::uint32_t row, Found&& found) {
     std::uint32_t rows[V];
@@ -86,7 +85,7 @@ class LiveDocuments {
   }
 
  private:
-  /// Finds the block that may contain each document, by the blocks' maximum docIDs.
+  /// Finds the block that may contain each document by the blocks' maximum docIDs.
   __device__ void find_rows(const ListView& list, std::uint32_t (&rows)[V]) {
     const std::uint32_t* last = index_.block_last + list.first_row;
     std::uint32_t lowest = 0xffffffffu, highest = 0;
@@ -99,7 +98,7 @@ class LiveDocuments {
     lowest = __reduce_min_sync(all_lanes, lowest);
     highest = warp_max(highest);
     const std::uint32_t begin = first_not_below(last, list.rows, lowest);
-    // One search is enough for a single document.
+    // A single document needs one search.
     const std::uint32_t end =
         lowest == highest ? begin : begin + first_not_below(last + begin, list.rows - begin, highest);
 #pragma unroll

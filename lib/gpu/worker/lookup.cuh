@@ -6,8 +6,7 @@
 /// Searches in lists by a warp, and exact term scores.
 namespace quern::gpu {
 
-/// The index of the first of `count` rising docIDs that is not below `docid`, with 32 probes at a time; `count` if
-/// there is none. By a whole warp.
+/// lower_bound() in [0, count) with 32 probes at a time. By a whole warp.
 __device__ inline std::uint32_t first_not_below(const std::uint32_t* docids, std::uint32_t count, std::uint32_t docid) {
   std::uint32_t begin = 0, end = count;
   while (begin < end) {
@@ -32,7 +31,7 @@ __device__ inline const std::uint32_t* impact_words_of(const IndexView& index, c
   return index.impacts + list.tail_impact_word + std::uint64_t{block - first} * words;
 }
 
-/// A document's static score, which its score begins with.
+/// A document's static score, the start of its score.
 __device__ inline float static_score_of(const IndexView& index, std::uint32_t docid) {
   return index.static_scores == nullptr ? 0 : index.static_scores[docid];
 }

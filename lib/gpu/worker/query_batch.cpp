@@ -11,7 +11,7 @@
 namespace quern::gpu {
 namespace {
 
-/// Covers all rounding errors of float32 from a posting to its value, and in a score's sum of max_terms term scores.
+/// Covers the rounding errors of float32 from a posting to its value, and in a sum of max_terms term scores.
 constexpr double rounding_slack = 0x1p-15;
 
 /// Upper bound of a list's term scores.
@@ -21,7 +21,7 @@ float max_term_score(const QueryEngine& engine, const WeightedList& list, const 
   return scorer.list_bound(reader);
 }
 
-/// Upper bound of a list's values. `max_score`: that of its term scores.
+/// Upper bound of a list's values. `max_score`: upper bound of its term scores.
 double max_value(const QueryEngine& engine, const WeightedList& list, const ListScorer& scorer, float max_score) {
   const ImpactQuantizer* quantizer = engine.quantizer();
   if (quantizer) return static_cast<double>(max_score) / list.count;
@@ -114,7 +114,7 @@ std::size_t QueryBatch::add(std::span<const UnbatchedQuery> waiting, const Batch
   const auto add_one = [&](std::size_t i) { add(waiting[i], i); };
   std::size_t taken = 0;
   if (queries.empty()) {
-    // Most batches fit: to look at them once saves time.
+    // Most batches fit, so checking once at the end saves time.
     for (; taken < waiting.size(); ++taken) add_one(taken);
     if (!fits()) {
       clear(fronts_ ? &fronts_->cache() : nullptr);
@@ -157,7 +157,7 @@ BatchQuery QueryBatch::make_query(const UnbatchedQuery& waiting, const BatchWork
   query.exact_units = quantizer != nullptr && sum <= max_units;
   double scale = 1;
   if (!query.exact_units) {
-    // The largest possible sum must fit, and the units of each term score are rounded up.
+    // The largest possible sum must fit, with each term score's units rounded up.
     double max_sum = max_static_score_;
     for (std::size_t i = 0; i < weighted.size(); ++i) max_sum += max_values[i] * per_value(weighted[i]);
     if (max_sum > 0)

@@ -15,7 +15,7 @@
 
 /// A batch of ranked queries, as kernels take it. Scoring has two steps. First, each document gets an upper bound of
 /// its score in *units*: small integers, which can be added in any order and whose sums fit 16 bits. Then the few
-/// documents whose sum reaches the query's threshold are scored exactly. A query's *scale* is the number of units of a
+/// documents whose sums reach the query's threshold are scored exactly. A query's *scale* is the number of units of a
 /// score of 1.
 namespace quern {
 class DocumentSet;
@@ -23,20 +23,20 @@ class DocumentSet;
 
 namespace quern::gpu {
 
-/// Which postings a union may skip.
+/// The postings that a union may skip.
 enum class Pruning : std::uint8_t {
   none,    ///< none
-  lists,   ///< those that upper bounds of whole lists rule out (WAND)
-  blocks,  ///< those that upper bounds of ranges or blocks rule out (block-max WAND)
+  lists,   ///< postings ruled out by upper bounds of whole lists (WAND)
+  blocks,  ///< postings ruled out by upper bounds of ranges or blocks (block-max WAND)
 };
 
-/// What a GPU does with a batch.
+/// How to answer a batch.
 struct BatchWork {
-  bool intersect = false;           ///< find documents with all terms, not with any
+  bool intersect = false;           ///< find documents with all terms instead of any
   Pruning pruning = Pruning::none;  ///< of unions
   std::size_t k = 10;
   const DocumentSet* passing = nullptr;  ///< documents that may be results; null: all
-  std::uint64_t passing_number = 0;      ///< of that set, not 0: a GPU that was sent it needs no other copy
+  std::uint64_t passing_number = 0;      ///< of that set, not 0, by which a GPU knows that it has the set
 };
 
 /// A posting's value has 16 bits: its impact in steps of 1 / 65535, rounded up, or its quantized impact.
@@ -45,7 +45,7 @@ inline constexpr std::uint32_t value_steps = 65535;
 inline constexpr std::uint32_t max_units = 65535;
 /// Maximum terms of a query; the CPU answers queries with more.
 inline constexpr std::size_t max_terms = 64;
-/// The number of steps in which a query's threshold rises.
+/// Number of steps in which a query's threshold rises.
 inline constexpr std::uint32_t threshold_steps = 256;
 
 /// Units of an entry, whose lower 16 bits are the value: `weight` and `offset` are BatchTerm::unit_weight and
@@ -62,7 +62,7 @@ constexpr std::uint32_t units_of_score(float scale, float score) {
 }
 
 struct BatchTerm {
-  std::uint32_t list = 0;         ///< its number in the batch; until it has one, the term
+  std::uint32_t list = 0;         ///< its number in the batch; before, the term
   float weight = 0;               ///< w_t, or n_t for quantized scores
   std::uint32_t unit_weight = 0;  ///< units per value, times 2^16: see units_of()
   std::uint32_t unit_offset = 0;  ///< 1 if units are rounded up, else 0
@@ -79,7 +79,7 @@ struct BatchQuery {
   float lower_factor = 1;        ///< the score of a sum of u units is at least u * lower_factor - lower_margin units
   std::uint32_t lower_margin = 0;
   std::uint32_t exact_units = 0;  ///< 1 if sums of units are the scores, else 0
-  std::uint32_t first_task = 0;   ///< for intersections: blocks in the shortest lists of the previous queries
+  std::uint32_t first_task = 0;   ///< for intersections: blocks of the previous queries' shortest lists
 };
 
 // Batches of ranked queries in host memory. Host code.
@@ -90,8 +90,8 @@ struct UnbatchedQuery {
   std::uint32_t min_units = 0;          ///< minimum units of a result, if known from an earlier run
 };
 
-/// Numbers terms in the order of their first occurrence. An open-addressing hash table, which is faster than
-/// std::unordered_map: one thread numbers the terms of all queries of a batch.
+/// Numbers terms in the order of first occurrence. An open-addressing hash table, faster than std::unordered_map, since
+/// one thread numbers all terms of a batch.
 class TermNumbers {
  public:
   /// The term's number, and whether it is new.
@@ -99,12 +99,12 @@ class TermNumbers {
     if (2 * count_ >= slots_.size()) grow();
     Slot& slot = slot_of(term);
     if (is_used(slot)) return {slot.number, false};
-    slot = {term, count_, round_};
+    slot = {term, count_, generation_};
     return {count_++, true};
   }
-  /// Forgets all terms, but keeps the memory, in no time.
+  /// Forgets all terms in constant time, but keeps the memory.
   void clear() {
-    ++round_;
+    ++generation_;
     count_ = 0;
   }
 
@@ -112,10 +112,10 @@ class TermNumbers {
   struct Slot {
     term_t term = 0;
     std::uint32_t number = 0;
-    std::uint64_t round = 0;  ///< in which it was used last
+    std::uint64_t generation = 0;  ///< in which the slot was last used
   };
 
-  bool is_used(const Slot& slot) const { return slot.round == round_; }
+  bool is_used(const Slot& slot) const { return slot.generation == generation_; }
   /// The term's slot, or the empty slot where it belongs.
   Slot& slot_of(term_t term) {
     const std::size_t mask = slots_.size() - 1;
@@ -132,40 +132,40 @@ class TermNumbers {
 
   std::vector<Slot> slots_;  ///< a power of two, or empty
   std::uint32_t count_ = 0;
-  std::uint64_t round_ = 1;  ///< clear() begins a new one
+  std::uint64_t generation_ = 1;  ///< clear() starts a new one
 };
 
 /// A batch in host memory.
 class QueryBatch {
  public:
   explicit QueryBatch(const QueryEngine& engine);
-  /// The batch reads no more of lists than the fronts that the cache keeps, where the rest is not there. Only for
-  /// documents with all terms.
+  /// A batch that reads only the front of a list that the cache keeps, if the rest is not in memory. Only for documents
+  /// with all terms.
   QueryBatch(const QueryEngine& engine, const ListCache& cache) : QueryBatch(engine) { fronts_.emplace(cache); }
 
-  /// Removes all queries, but keeps the memory. With `cache`, as the constructor.
+  /// Removes all queries, but keeps the memory. `cache`: see the constructor.
   void clear(const ListCache* cache = nullptr);
-  /// Adds queries, in order, until `fits` returns false; returns how many were added. Thresholds are primed for the
-  /// work's k, unless a filter leaves open how many of a list's best documents pass. What depends on no other query is
-  /// computed in many threads. `fits` may look at the batch with all queries first, and then at smaller ones.
+  /// Adds queries, in order, until `fits` returns false, and returns their number. Primes thresholds for the work's k,
+  /// unless a filter leaves open how many of a list's best documents pass. Prepares queries in parallel. `fits` may see
+  /// the batch with all queries first, and then smaller ones.
   std::size_t add(
       std::span<const UnbatchedQuery> waiting, const BatchWork& work,
       const std::function<bool()>& fits = [] { return true; });
   const QueryEngine& engine() const { return engine_; }
-  /// How many blocks of each list its queries read at most, for documents with all terms: no more than their shortest
-  /// list has documents, and all of that one.
+  /// Upper bound of the blocks of each list that queries for documents with all terms read: all of a query's shortest
+  /// list, and of others as many as that has documents.
   std::vector<std::uint64_t> blocks_for_intersections() const;
-  /// Null if it reads all lists whole.
+  /// Null if the batch reads whole lists.
   const BatchFronts* fronts() const { return fronts_ ? &*fronts_ : nullptr; }
-  /// What brings or decodes lists takes of it.
+  /// The lists to copy or decode.
   BatchLists batch_lists() const { return {lists, coded}; }
   /// Upper bound of documents' static scores.
   float max_static_score() const { return max_static_score_; }
 
   std::vector<ListView> lists;
   std::vector<std::pair<std::uint32_t, const PostingList*>>
-      coded;               ///< lists in blocks: numbers in `lists`, and what they are, as far as the batch reads them
-  EntryPlaces entries_of;  ///< if lists are decoded as a whole, where to; set by the batch's owner
+      coded;               ///< lists in blocks: numbers in `lists`, and the lists as the batch reads them
+  EntryPlaces entries_of;  ///< places of lists decoded as a whole; set by the batch's owner
   std::vector<BatchTerm> terms;
   std::vector<BatchQuery> queries;
   std::vector<std::uint32_t> raw_docids, raw_values;  ///< postings of raw lists: docIDs; frequencies or impacts
@@ -174,11 +174,11 @@ class QueryBatch {
   std::uint64_t postings = 0;                         ///< in the lists of all queries
 
  private:
-  /// Queries that are not in the batch yet, and their terms and these terms' lists one after another: what one thread
-  /// then reads of them lies close together, where many threads have written it.
+  /// Prepared queries that are not in the batch yet, with their terms and lists. Contiguous, since many threads write
+  /// them and one thread reads them.
   struct Made {
     std::vector<BatchQuery> queries;
-    std::vector<std::size_t> first_terms;  ///< and, last, the number of terms
+    std::vector<std::size_t> first_terms;  ///< then the number of terms
     std::vector<BatchTerm> terms;
     std::vector<ListView> views;
 
@@ -195,9 +195,9 @@ class QueryBatch {
   void make_queries(std::span<const UnbatchedQuery> waiting, const BatchWork& work);
   /// Computes a query and its terms, except for places in the batch and numbers of lists.
   BatchQuery make_query(const UnbatchedQuery& waiting, const BatchWork& work, std::span<BatchTerm> own_terms) const;
-  /// Adds a query, of which all else was made before as number `own`.
+  /// Adds a query, which make_queries() prepared as number `own`.
   void add(const UnbatchedQuery& waiting, std::size_t own);
-  /// The view of a list as a whole; a raw one has no place yet.
+  /// The view of a whole list; a raw one has no place yet.
   ListView view_of(const PostingList& list) const;
   void add_list(const PostingList& list, ListView view);
   /// Decodes a list to the raw arrays, at its view's first_word.
@@ -208,8 +208,7 @@ class QueryBatch {
   Made made_;
   TermNumbers numbers_;
   std::optional<BatchFronts> fronts_;
-  std::vector<std::pair<const PostingList*, std::uint32_t>>
-      new_raw_;  ///< raw lists yet to be decoded, and their numbers
+  std::vector<std::pair<const PostingList*, std::uint32_t>> new_raw_;  ///< raw lists yet to decode, and their numbers
   std::size_t raw_postings_ = 0;
 };
 

@@ -11,8 +11,8 @@
 namespace quern {
 namespace {
 
-/// The most expensive first. Sorts copies of what it compares, since the queries are in memory that other threads have
-/// written.
+/// Sorts the most expensive queries first. Sorts copies of the keys, since comparing queries that other threads wrote
+/// costs cache misses.
 void sort_by_cost(std::vector<GpuQuery*>& queries) {
   struct Key {
     std::uint64_t postings;
@@ -40,10 +40,10 @@ QueryQueue::QueryQueue(std::vector<GpuQuery*> queries, std::size_t max_queries, 
   gpu::BatchLimits<GpuQuery> limits;
   batches_ = divided_up(count, max_queries);
   if (gpus <= 1) {
-    limits.items = divided_up(count, batches_);
+    limits.queries = divided_up(count, batches_);
   } else {
     batches_ = std::min(count, std::max(batches_, gpus * gpu::batches_per_gpu));
-    limits.items = max_queries;
+    limits.queries = max_queries;
     limits.cost_of = [fixed_cost](const GpuQuery& query) { return query.postings + fixed_cost; };
     std::uint64_t cost = 0;
     for (const GpuQuery* query : queries) cost += limits.cost_of(*query);
@@ -73,9 +73,9 @@ void QueryQueue::stop() {
   settled_.notify_all();
 }
 
-std::vector<std::size_t> portion_sizes(std::size_t queries) {
-  if (queries < 2 * gpu::first_portion_queries) return {queries};
-  return {gpu::first_portion_queries, queries - gpu::first_portion_queries};
+std::vector<std::size_t> step_sizes(std::size_t queries) {
+  if (queries < 2 * gpu::first_step_queries) return {queries};
+  return {gpu::first_step_queries, queries - gpu::first_step_queries};
 }
 
 }  // namespace quern

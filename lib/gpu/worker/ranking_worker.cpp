@@ -13,7 +13,7 @@
 namespace quern {
 namespace {
 
-/// Adds the first of these queries to a batch, as many as fit; returns how many.
+/// Adds the first of these queries that fit to a batch, and returns their number.
 std::size_t add_queries(gpu::QueryBatch& batch, std::span<GpuQuery* const> queries, const gpu::BatchWork& work,
                         const std::function<bool()>& fits) {
   std::vector<gpu::UnbatchedQuery> waiting;
@@ -49,7 +49,7 @@ void RankingWorker::set_strategy(const gpu::Strategy& strategy, const gpu::Strat
 
 void RankingWorker::make_entries() {
   std::uint64_t left = gpu::all_entry_bytes(index_.index());
-  // A quarter is for queries, their candidates and results.
+  // A quarter stays for queries, candidates and results.
   for (const Flight& flight : flights_) left = std::min(left, flight.runner.bytes_for_batches() / 4 * 3 * num_flights);
   entries_ = std::make_unique<gpu::EntryStore>(index_, left);
   for (Flight& flight : flights_) flight.runner.use_entries(*entries_);
@@ -71,7 +71,7 @@ std::uint64_t RankingWorker::missing_bytes(std::span<const WeightedList> lists) 
   return words * sizeof(std::uint32_t);
 }
 
-std::size_t RankingWorker::answer(Items queries, const RankingWork& work, RankingOutcome& outcome,
+std::size_t RankingWorker::answer(Queries queries, const RankingWork& work, RankingOutcome& outcome,
                                   const std::function<void(std::size_t queries)>& launched) {
   const auto started = WallClock::now();
   MadeBatch made = make_ahead(queries, work.batch);
@@ -84,7 +84,7 @@ std::size_t RankingWorker::answer(Items queries, const RankingWork& work, Rankin
   flight.queries_made_ahead = made.queries;
   gpu::Landing landing = gpu::Landing::again;
   while (landing == gpu::Landing::again) {
-    // Once it is launched, others may have the queries that are left.
+    // After the launch, other threads may take the remaining queries.
     queries = queries.first(launch(own.number(), queries));
     try {
       launched(queries.size());
@@ -101,7 +101,7 @@ std::size_t RankingWorker::answer(Items queries, const RankingWork& work, Rankin
   return queries.size();
 }
 
-RankingWorker::MadeBatch RankingWorker::make_ahead(Items queries, const gpu::BatchWork& work) {
+RankingWorker::MadeBatch RankingWorker::make_ahead(Queries queries, const gpu::BatchWork& work) {
   MadeBatch made;
   if (store_) return made;
   {
@@ -120,7 +120,7 @@ gpu::QueryBatchPool::Borrowed RankingWorker::new_batch(const gpu::BatchWork& wor
   return batch;
 }
 
-void RankingWorker::note_ends(const gpu::QueryBatch& batch, Items queries) {
+void RankingWorker::note_ends(const gpu::QueryBatch& batch, Queries queries) {
   if (!batch.fronts()) {
     for (GpuQuery* query : queries) query->end = {};
     return;
@@ -132,13 +132,13 @@ void RankingWorker::note_ends(const gpu::QueryBatch& batch, Items queries) {
 bool RankingWorker::has_list_room(const gpu::QueryBatch& batch) {
   if (!store_) return true;
   const gpu::ListCache& cache = store_->cache();
-  if (list_sums_.lists > batch.coded.size()) list_sums_ = {};  // queries were taken out again
+  if (list_sums_.lists > batch.coded.size()) list_sums_ = {};  // queries were removed again
   for (; list_sums_.lists < batch.coded.size(); ++list_sums_.lists) {
     const PostingList& list = *batch.coded[list_sums_.lists].second;
     list_sums_.words += cache.words_behind_front(list);
     list_sums_.rows += cache.rows_behind_front(list);
   }
-  // The other flight's batch needs as much.
+  // The other flight's batch needs the same.
   return list_sums_.words <= cache.free_words() / num_flights && list_sums_.rows <= cache.free_rows() / num_flights;
 }
 
@@ -149,7 +149,7 @@ bool RankingWorker::has_work_room(const gpu::QueryBatch& batch, std::size_t k) c
   return batch.entries + batch.lists.size() * cache.words_of(0) <= cache.words_per_batch();
 }
 
-std::size_t RankingWorker::fill(unsigned number, Items queries, bool for_windows) {
+std::size_t RankingWorker::fill(unsigned number, Queries queries, bool for_windows) {
   Flight& flight = flights_[number];
   if (const std::size_t made = std::exchange(flight.queries_made_ahead, 0); made > 0 && made <= queries.size())
     return made;
@@ -162,13 +162,13 @@ std::size_t RankingWorker::fill(unsigned number, Items queries, bool for_windows
   });
 }
 
-bool RankingWorker::make_windows(unsigned number, Items, std::size_t&) {
+bool RankingWorker::make_windows(unsigned number, Queries, std::size_t&) {
   Flight& flight = flights_[number];
   if (has_list_room(*flight.batch)) return false;
   const std::uint64_t entry_words = entries_ ? entries_->cache().words() : 0;
   const auto limits = strategy_->window_limits(
       *flight.batch, flight.work.batch,
-      static_cast<std::uint64_t>(window_share_ * static_cast<double>(entry_words)) / num_flights);
+      static_cast<std::uint64_t>(window_factor_ * static_cast<double>(entry_words)) / num_flights);
   return limits && cut(number, [&](std::uint64_t words) {
            gpu::WindowLimits all = *limits;
            all.words = words;
@@ -180,7 +180,7 @@ bool RankingWorker::make_windows(unsigned number, Items, std::size_t&) {
 void RankingWorker::prepare_windows(unsigned number) {
   Flight& flight = flights_[number];
   if (entries_)
-    gpu::take_or_free(
+    gpu::acquire_or_evict(
         [&] { return entries_->cache().take_room(number, flight.windows->entry_room(), flight.first_entry); },
         [&] { free_lists_of_others(number); }, "not enough memory for the decoded lists of a batch");
   flight.runner.begin_windows(*flight.batch, flight.work.batch);
@@ -191,7 +191,7 @@ void RankingWorker::run_windows(unsigned number, const gpu::BatchRunner* after) 
   flight.runner.run_windows(flight.work.batch, *flight.windows, *store_, number, flight.first_entry, after);
 }
 
-std::size_t RankingWorker::start_whole(unsigned number, Items, std::size_t count) {
+std::size_t RankingWorker::start_whole(unsigned number, Queries, std::size_t count) {
   Flight& flight = flights_[number];
   wait_for_copies();
   bring_lists_of_batch(number);
@@ -210,7 +210,7 @@ void RankingWorker::bring_lists_of_batch(unsigned number) {
   if (!store_) return;
   const Flight& flight = flights_[number];
   gpu::QueryBatch& batch = *flight.batch;
-  // Where blocks are read one by one, few may be enough.
+  // Batches that read single blocks may need only a few of a list.
   const bool skips_blocks = flight.work.batch.intersect && strategy_->decodes_lists != nullptr && !decodes(flight);
   std::vector<std::uint64_t> blocks;
   if (skips_blocks) blocks = batch.blocks_for_intersections();
@@ -233,25 +233,25 @@ void RankingWorker::place_entries(unsigned number) {
   flight.batch->entries_of = {};
   if (!entries_ || !decodes(flight)) return;
   const gpu::BatchLists lists = flight.batch->batch_lists();
-  gpu::take_or_free([&] { return entries_->cache().acquire(number, lists, flight.batch->entries_of); },
-                    [&] { free_lists_of_others(number); },
-                    "the decoded lists of a batch do not fit into the GPU's memory");
+  gpu::acquire_or_evict([&] { return entries_->cache().acquire(number, lists, flight.batch->entries_of); },
+                        [&] { free_lists_of_others(number); },
+                        "the decoded lists of a batch do not fit into the GPU's memory");
 }
 
 bool RankingWorker::may_overlap(unsigned number) const {
-  // The batch before is the only other one.
+  // The previous batch is the only other one.
   static_assert(num_flights == 2);
-  // More keep the GPU busy alone.
+  // A larger batch keeps the GPU busy alone.
   constexpr std::size_t max_queries = 256;
   return flights_[number].batch->queries.size() <= max_queries && keeps_all() &&
          !(entries_ && entries_->cache().others_decode(number));
 }
 
-void RankingWorker::started(unsigned number, Items queries) {
+void RankingWorker::started(unsigned number, Queries queries) {
   Flight& flight = flights_[number];
   if (store_) note_ends(*flight.batch, queries);
   if (flight.batch->fronts()) store_->count(flight.batch->fronts()->counts());
-  if (!tried_windows_) flight.batch.reset();
+  if (!by_windows_) flight.batch.reset();
 }
 
 void RankingWorker::release_decoded(unsigned number, bool ran) noexcept {
@@ -270,14 +270,14 @@ void RankingWorker::count(unsigned number) {
 }
 
 void RankingWorker::take_less(std::size_t queries) {
-  constexpr double min_window_share = 0.1;
-  if (tried_windows_ && window_share_ > min_window_share)
-    window_share_ /= 2;
+  constexpr double min_window_factor = 0.1;
+  if (by_windows_ && window_factor_ > min_window_factor)
+    window_factor_ /= 2;
   else
     GpuWorker::take_less(queries);
 }
 
-void RankingWorker::take_answers(const Flight& flight, Items queries, RankingOutcome& outcome) {
+void RankingWorker::take_answers(const Flight& flight, Queries queries, RankingOutcome& outcome) {
   gpu::in_parallel(queries.size(), [&](std::size_t i) {
     GpuQuery& query = *queries[i];
     gpu::BatchAnswer answer = flight.runner.answer(static_cast<std::uint32_t>(i));
@@ -290,7 +290,7 @@ void RankingWorker::take_answers(const Flight& flight, Items queries, RankingOut
   resume_on_cpu(flight, queries);
 }
 
-void RankingWorker::resume_on_cpu(const Flight& flight, Items queries) {
+void RankingWorker::resume_on_cpu(const Flight& flight, Queries queries) {
   std::vector<gpu::UnfinishedQuery> unfinished;
   for (GpuQuery* query : queries) {
     if (!query->answered || !query->end.on_front) continue;

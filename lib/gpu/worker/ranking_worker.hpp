@@ -12,26 +12,26 @@
 
 namespace quern {
 
-/// What batches compute, and the threads that go on with queries that end on fronts.
+/// The work on batches, and the threads that resume queries that end on fronts.
 struct RankingWork {
   gpu::BatchWork batch;
   gpu::ResumePool* cpu = nullptr;
 };
 
-/// What became of batches, apart from documents.
+/// The outcome of batches, apart from documents.
 struct RankingOutcome {
   GpuStatistics statistics;
-  std::vector<GpuQuery*> again;  ///< queries with more candidates than a GPU stores, which must run again
+  std::vector<GpuQuery*> again;  ///< queries that must run again, since they had more candidates than a GPU stores
 };
 
 namespace gpu {
 
-/// Batches are kept, since new memory is slow to come by.
+/// Keeps batches, since allocating memory is slow.
 using QueryBatchPool = SparePool<QueryBatch>;
 
 /// A batch of ranked queries in flight.
 struct RankingFlight : WorkerFlight {
-  using Item = GpuQuery;
+  using Query = GpuQuery;
 
   explicit RankingFlight(BatchRunner batch_runner) : runner(std::move(batch_runner)) {}
 
@@ -39,50 +39,49 @@ struct RankingFlight : WorkerFlight {
   std::unique_ptr<DocumentWindows> windows;
   GpuStatistics* statistics = nullptr;
   RankingWork work;
-  QueryBatchPool::Borrowed batch;      ///< until it is on the GPU, or its last window is
-  std::size_t queries_made_ahead = 0;  ///< of the batch, if it was made before its turn came; else 0
-  std::uint64_t first_entry = 0;       ///< where windows decode lists to
+  QueryBatchPool::Borrowed batch;      ///< until the batch, or its last window, is on the GPU
+  std::size_t queries_made_ahead = 0;  ///< queries of a batch made ahead; 0 if it was not
+  std::uint64_t first_entry = 0;       ///< where windows' decoded lists begin
 };
 
 }  // namespace gpu
 
-/// One GPU's batches of ranked queries. Any number of threads may call answer(), missing_bytes() and keeps_all();
-/// nothing else at the same time.
+/// One GPU's batches of ranked queries. Any number of threads may call answer(), missing_bytes() and keeps_all(), but
+/// no other function meanwhile.
 class RankingWorker final : public gpu::GpuWorker<gpu::RankingFlight> {
  public:
-  /// Throws as DeviceIndex and DeviceListStore do.
+  /// Throws like DeviceIndex and DeviceListStore.
   RankingWorker(const QueryEngine& engine, unsigned gpu, const gpu::GpuMemoryOptions& memory,
                 const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress);
 
-  /// GPU memory that stays taken: tables, rows, and lists, coded and decoded, or the room for them.
+  /// GPU memory that stays allocated: tables, rows, and coded and decoded lists, or the room for these.
   std::uint64_t device_bytes() const { return index_.account().taken() + (entries_ ? entries_->bytes() : 0); }
-  /// Whether all lists stay in the GPU's memory, decoded if the strategy decodes them: no batch brings any.
+  /// Whether all lists stay in the GPU's memory, decoded if the strategy decodes lists, so that no batch copies any.
   bool keeps_all() const { return !store_ && (!entries_ || entries_->cache().has_all_lists()); }
-  /// Bytes of these lists that are not in the GPU's memory now.
+  /// Bytes of these lists that are missing in the GPU's memory.
   std::uint64_t missing_bytes(std::span<const WeightedList> lists);
-  /// Answers the first of these queries, at least one, as a batch, and returns how many. Waits until a flight is free,
-  /// and then makes its batch while another thread's runs. `launched` is called when the batch runs, with the number of
-  /// its queries; again, with fewer at most, if the batch must be made anew. Adds to `outcome`. Throws CudaError if the
+  /// Answers the first of these queries, at least one, as a batch, and returns their number. Waits for a free flight,
+  /// then makes the batch while another thread's batch runs. Calls `launched` with the number of queries when the batch
+  /// runs, and again with at most as many if the batch must be relaunched. Adds to `outcome`. Throws CudaError if the
   /// GPU fails, CorruptFile if lists don't decode; no query is then answered.
   std::size_t answer(std::span<GpuQuery* const> queries, const RankingWork& work, RankingOutcome& outcome,
                      const std::function<void(std::size_t queries)>& launched);
-  /// Sets the strategy of later batches. Throws CudaError if its working memory doesn't fit; another strategy must then
-  /// be set.
+  /// Sets the strategy of later batches. Throws CudaError if its working memory doesn't fit; set another strategy then.
   void set_strategy(const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress);
 
  private:
   using Flight = gpu::RankingFlight;
 
-  std::size_t fill(unsigned number, Items queries, bool for_windows) override;
+  std::size_t fill(unsigned number, Queries queries, bool for_windows) override;
   bool fits(unsigned number) override {
     const Flight& flight = flights_[number];
     return has_work_room(*flight.batch, flight.work.batch.k) && has_list_room(*flight.batch);
   }
-  bool make_windows(unsigned number, Items queries, std::size_t& count) override;
+  bool make_windows(unsigned number, Queries queries, std::size_t& count) override;
   void prepare_windows(unsigned number) override;
   void run_windows(unsigned number, const gpu::BatchRunner* after) override;
-  std::size_t start_whole(unsigned number, Items queries, std::size_t count) override;
-  void started(unsigned number, Items queries) override;
+  std::size_t start_whole(unsigned number, Queries queries, std::size_t count) override;
+  void started(unsigned number, Queries queries) override;
   void wait_for_results(unsigned number) override { flights_[number].runner.wait(); }
   void release_decoded(unsigned number, bool ran) noexcept override;
   void clear_decoded() noexcept override;
@@ -92,52 +91,52 @@ class RankingWorker final : public gpu::GpuWorker<gpu::RankingFlight> {
   void count(unsigned number) override;
   bool can_use_windows() const override { return strategy_->window_limits != nullptr; }
 
-  /// A batch that was made before its turn came; null: it is made then.
+  /// A batch made ahead of its launch; null if it is made at launch.
   struct MadeBatch {
     gpu::QueryBatchPool::Borrowed batch;
     std::size_t queries = 0;
   };
-  /// Makes a batch of the first of these queries, if that does not depend on lists that come and go. Without the lock.
-  MadeBatch make_ahead(Items queries, const gpu::BatchWork& work);
-  /// A batch without queries, of whole lists or of those parts that are there.
+  /// Makes a batch of the first of these queries, unless that depends on lists that may be evicted. Without the lock.
+  MadeBatch make_ahead(Queries queries, const gpu::BatchWork& work);
+  /// An empty batch, which reads whole lists or only the fronts in memory.
   gpu::QueryBatchPool::Borrowed new_batch(const gpu::BatchWork& work);
-  /// Notes how far a batch looks for the documents of its queries.
-  static void note_ends(const gpu::QueryBatch& batch, Items queries);
-  /// Takes the answers of a batch that has landed.
-  void take_answers(const Flight& flight, Items queries, RankingOutcome& outcome);
-  /// Hands queries over to the CPU that have ended on fronts, unless they are complete.
-  void resume_on_cpu(const Flight& flight, Items queries);
-  /// Whether the batch may run beside the one before: it is small, all lists stay on the GPU, and none is being
+  /// Notes up to which document a batch answers its queries.
+  static void note_ends(const gpu::QueryBatch& batch, Queries queries);
+  /// Takes the answers of a landed batch.
+  void take_answers(const Flight& flight, Queries queries, RankingOutcome& outcome);
+  /// Hands queries that ended on fronts over to the CPU, unless they are complete.
+  void resume_on_cpu(const Flight& flight, Queries queries);
+  /// Whether the batch may overlap with the previous one: it is small, all lists stay on the GPU, and none is being
   /// decoded.
   bool may_overlap(unsigned number) const;
-  /// What a batch is planned to take: arrays grow by a quarter.
+  /// Planned memory of a batch. Arrays grow by up to a quarter more.
   std::uint64_t bytes_for_batch() const { return flights_.front().runner.bytes_for_batches() / 5 * 4; }
-  /// Of the lists of the batch that is being made.
+  /// Sums over the lists of the batch in the making.
   struct ListSums {
-    std::size_t lists = 0;  ///< that are counted
+    std::size_t lists = 0;  ///< counted so far
     std::uint64_t words = 0, rows = 0;
   };
-  /// Whether the lists so far of the batch that is being made leave room for more. Brings list_sums_ up to date.
+  /// Whether the lists of the batch in the making leave room for more. Updates list_sums_.
   bool has_list_room(const gpu::QueryBatch& batch);
-  /// Whether a batch's decoded lists, its working memory and that of `k` results per query leave room for more.
+  /// Whether a batch's decoded lists, its working memory and `k` results per query leave room for more queries.
   bool has_work_room(const gpu::QueryBatch& batch, std::size_t k) const;
-  /// Makes the memory for decoded lists, if the strategy decodes any.
+  /// Allocates the memory for decoded lists.
   void make_entries();
-  /// Brings the batch's lists to the GPU. Throws GpuOutOfMemory.
+  /// Copies the batch's missing lists to the GPU. Throws GpuOutOfMemory.
   void bring_lists_of_batch(unsigned number);
-  /// Of a strategy that may: whether it decodes the batch's lists as a whole.
+  /// Whether the strategy, which may decode lists, decodes the batch's as a whole.
   bool decodes(const Flight& flight) const;
-  /// Gives the batch's lists places where they are decoded to. Throws GpuOutOfMemory.
+  /// Gives the batch's decoded lists places. Throws GpuOutOfMemory.
   void place_entries(unsigned number);
 
   const QueryEngine& engine_;
-  std::unique_ptr<gpu::EntryStore> entries_;  ///< null: the strategy decodes no whole lists
+  std::unique_ptr<gpu::EntryStore> entries_;  ///< null if the strategy decodes no whole lists
   const gpu::Strategy* strategy_ = nullptr;
   gpu::StrategyOptions strategy_options_;
-  bool ends_on_fronts_ = false;  ///< queries for documents with all terms do
+  bool ends_on_fronts_ = false;  ///< whether queries for documents with all terms end on fronts
   gpu::QueryBatchPool batches_;
   ListSums list_sums_;
-  double window_share_ = 1;  ///< of what windows could take, as far as memory goes
+  double window_factor_ = 1;  ///< part of the arena of decoded lists that windows use
 };
 
 }  // namespace quern

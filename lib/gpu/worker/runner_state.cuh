@@ -6,9 +6,9 @@
 
 namespace quern::gpu {
 
-/// What the runners of all kinds of batches have on their GPU. For CUDA sources only.
+/// The common state of all kinds of runners. For CUDA sources only.
 struct RunnerState {
-  /// May take `max_bytes` of GPU memory. `list_store`: of the lists, null if the index has them all.
+  /// Allocates at most `max_bytes` of GPU memory. `list_store`: the lists', null if the index holds all.
   RunnerState(const DeviceIndex& device_index, const DeviceListStore* list_store, std::uint64_t max_bytes)
       : index(device_index),
         store(list_store),
@@ -21,7 +21,7 @@ struct RunnerState {
 
   const DeviceIndex& index;
   const DeviceListStore* store;
-  MemoryAccount account;  ///< of all that follows
+  MemoryAccount account;  ///< of all GPU memory below
   CudaStream stream;
   CudaEvent started, uploaded, kernels_started, ended;
   PinnedArray<std::uint8_t> host_in{index.pinned(), MemoryUse::pinned}, host_out{index.pinned(), MemoryUse::pinned};
@@ -31,9 +31,9 @@ struct RunnerState {
 
   /// Makes the index's GPU the thread's current one.
   void use_gpu() const { CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu()))); }
-  /// What is enqueued later waits for an event of another stream.
+  /// Makes later work wait for an event of another stream.
   void make_wait(const CudaEvent& event) const { CUDA_CHECK(cudaStreamWaitEvent(stream, event.handle())); }
-  /// Frees what batches have reserved of this.
+  /// Frees the memory of batches.
   void free_memory() {
     in.release();
     host_in.release();
@@ -42,7 +42,7 @@ struct RunnerState {
   /// Waits for the current batch and drops its errors.
   void abandon() noexcept {
     cudaStreamSynchronize(stream);
-    cudaGetLastError();  // clears the error, which the next call would report again
+    cudaGetLastError();  // otherwise the next call would report the error again
   }
   /// Throws CorruptFile unless `damaged`, the number of blocks that did not decode, is 0.
   void check_damage(std::uint32_t damaged) const {

@@ -4,7 +4,7 @@
 #include "quern/gpu/worker/live_documents.cuh"
 
 /// Documents that a warp scores while it looks them up in one list after another. Term scores are added in the order of
-/// summation, so that scores are exact from the start.
+/// summation, so scores are exact.
 namespace quern::gpu {
 
 template <Coding coding, int V, bool quantized>
@@ -13,7 +13,7 @@ class ScoredDocuments {
   __device__ ScoredDocuments(const IndexView& index, const BatchView& batch, std::uint32_t* buffer)
       : documents(index, buffer), index_(index), batch_(batch), buffer_{buffer} {}
 
-  /// Starts with the documents of a block, or with 32 postings of a raw list, one per lane, and adds their first term
+  /// Starts with the documents of a block, or with 32 postings of a raw list, one per lane, and their first term
   /// scores. If the block is damaged, counts that and returns false.
   __device__ bool take(const BatchTerm& term, std::uint32_t block) {
     const ListView& list = batch_.lists[term.list];
@@ -36,7 +36,7 @@ class ScoredDocuments {
     return true;
   }
 
-  /// After take(): the place in the list of this lane's document 0; the others follow it.
+  /// After take(): the posting of this lane's document 0; the others follow it.
   __device__ std::uint32_t first_place(const BatchTerm& term, std::uint32_t block) const {
     return batch_.lists[term.list].raw ? block * lanes_per_warp + lane_id() : block * index_.block_size + lane_id() * V;
   }

@@ -10,7 +10,7 @@
 namespace quern::gpu {
 
 /// A strategy with its working memory on the device. It runs one batch at a time: BatchRunner calls plan(), fill(),
-/// prepare() and run() in this order and, once the GPU has finished, add_times(), unless it went through windows.
+/// prepare(), run() and, after the GPU has finished, add_times().
 class StrategyRun {
  public:
   /// Sizes of the strategy's own arrays that are copied to the GPU with the batch, in bytes.
@@ -18,7 +18,7 @@ class StrategyRun {
     std::size_t filled = 0;  ///< written by fill()
     std::size_t zeroed = 0;  ///< all zeros
   };
-  /// Where these arrays are on the device.
+  /// These arrays on the device.
   struct OwnArrays {
     std::uint8_t* filled = nullptr;
     std::uint8_t* zeroed = nullptr;
@@ -29,9 +29,9 @@ class StrategyRun {
   StrategyRun& operator=(const StrategyRun&) = delete;
   virtual ~StrategyRun() = default;
 
-  /// Decides how the batch is answered. Returns the sizes of the strategy's own arrays.
+  /// Decides how to answer the batch. Returns the sizes of the strategy's own arrays.
   virtual OwnBytes plan(const QueryBatch& /*batch*/, const BatchWork& /*work*/) { return {}; }
-  /// Writes the first of these arrays to host memory.
+  /// Writes the filled arrays to host memory.
   virtual void fill(std::uint8_t* /*memory*/) const {}
   /// Reserves and clears working memory. Kernels of another batch may still run.
   virtual void prepare(const OwnArrays& /*arrays*/, const QueryBatch& /*batch*/, const BatchWork& /*work*/,
@@ -40,27 +40,27 @@ class StrategyRun {
   /// on the device.
   virtual void run(const IndexView& index, const BatchView& view, const QueryBatch& batch, const BatchWork& work,
                    const CudaStream& stream) = 0;
-  /// For a batch that goes through windows of documents, instead of prepare() and run(): reserves working memory; then
-  /// run_window() for one window after another, with its view of the lists in BatchView::lists; and finish_windows(),
-  /// which writes the results.
+  /// For a batch that goes by windows, BatchRunner calls prepare_windows(), which reserves working memory, run_window()
+  /// for each window, with its view of the lists in BatchView::lists, and finish_windows(), which writes the results,
+  /// instead of prepare(), run() and add_times().
   virtual void prepare_windows(const OwnArrays& /*arrays*/, const QueryBatch& /*batch*/, const BatchWork& /*work*/,
                                const CudaStream& /*stream*/) {}
   virtual void run_window(const IndexView& /*index*/, const BatchView& /*view*/, const WindowLists& /*lists*/,
                           const BatchWork& /*work*/, const CudaStream& /*stream*/) {}
   virtual void finish_windows(const IndexView& /*index*/, const BatchView& /*view*/, const CudaStream& /*stream*/) {}
-  /// Frees what batches have reserved. None is running.
+  /// Frees the memory of batches. None may be running.
   virtual void free_memory() {}
-  /// Sets the times of the kernels' steps; the kernels ran between these two events.
+  /// Sets the times of the kernels' steps, which ran between these two events.
   virtual void add_times(const CudaEvent& started, const CudaEvent& ended, BatchTimes& times) const {
     times.unite_us = ended.us_since(started);
   }
-  /// What the last batch moved through GPU memory, if it decoded its lists.
+  /// The last batch's traffic in GPU memory, if it decoded lists.
   virtual BatchCounts counts() const { return {}; }
 };
 
-/// A strategy that answers a window of documents as it answers all of them: it finds the k best documents of the window
-/// (BatchView::first_docid to end_docid) for each query, and these are merged with those of the windows before. Only
-/// what cannot be among the k best of all may be left out (BatchView::limits).
+/// A strategy that answers a window like the whole collection: it finds the k best documents of the window
+/// (BatchView::first_docid to end_docid) for each query, which are merged with those of earlier windows. It may skip
+/// documents that can't be among the k best of all (BatchView::limits).
 class WindowedRun : public StrategyRun {
  public:
   WindowedRun(const DeviceIndex& index, MemoryAccount& account)
@@ -82,14 +82,14 @@ class WindowedRun : public StrategyRun {
  protected:
   const DeviceIndex::Device& device() const { return device_; }
   /// Enqueues the kernels that write the results of the view's window. `lists`: BatchView::lists, in host memory.
-  /// Called once for all documents, or for one window after another; prepare() has reserved what does not depend on
+  /// Called once for all documents, or for each window; prepare() has reserved all memory that does not depend on
   /// windows.
   virtual void find(const IndexView& index, const BatchView& view, const QueryBatch& batch,
                     std::span<const ListView> lists, const BatchWork& work, const CudaStream& stream) = 0;
 
  private:
   const DeviceIndex::Device& device_;
-  const QueryBatch* batch_ = nullptr;  ///< that goes through windows
+  const QueryBatch* batch_ = nullptr;  ///< the batch that goes by windows
   DeviceArray<RankKey> results_, limits_;
   DeviceArray<std::uint32_t> num_results_;
   bool is_first_ = true;  ///< no window has been answered yet

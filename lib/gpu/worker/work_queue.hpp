@@ -13,46 +13,46 @@
 #include "quern/core/error.hpp"
 #include "quern/gpu/worker/worker_pool.hpp"
 
-/// What several GPUs take their work from, and what they give results to. Host code.
+/// Queues of work and results for several GPUs. Host code.
 namespace quern::gpu {
 
 /// The size of batches: a batch ends when it reaches either limit.
-template <class Item>
+template <class Query>
 struct BatchLimits {
-  std::size_t items = std::numeric_limits<std::size_t>::max();  ///< maximum items
+  std::size_t queries = std::numeric_limits<std::size_t>::max();  ///< maximum queries
   std::uint64_t cost = std::numeric_limits<std::uint64_t>::max();
-  std::function<std::uint64_t(const Item&)> cost_of = nullptr;  ///< null: items cost nothing
+  std::function<std::uint64_t(const Query&)> cost_of = nullptr;  ///< null: queries cost nothing
 };
 
-/// Items that wait for a GPU, in order. An item goes to one GPU, which owns it until it gives it back. Thread-safe.
-template <class Item>
+/// Queries that wait for a GPU, in order. A query belongs to the GPU that took it until it is given back. Thread-safe.
+template <class Query>
 class WorkQueue {
  public:
   WorkQueue() = default;
-  WorkQueue(std::vector<Item*> items, BatchLimits<Item> limits) { start(std::move(items), std::move(limits)); }
+  WorkQueue(std::vector<Query*> queries, BatchLimits<Query> limits) { start(std::move(queries), std::move(limits)); }
 
-  /// Takes the place of all that waits. Before others use the queue.
-  void start(std::vector<Item*> items, BatchLimits<Item> limits) {
+  /// Replaces all waiting queries. Call it before other threads use the queue.
+  void start(std::vector<Query*> queries, BatchLimits<Query> limits) {
     limits_ = std::move(limits);
-    waiting_.assign(items.rbegin(), items.rend());
+    waiting_.assign(queries.rbegin(), queries.rend());
   }
-  /// Takes the next batch; empty if no item waits.
-  std::vector<Item*> take() {
+  /// Takes the next batch; empty if no query waits.
+  std::vector<Query*> take() {
     const std::lock_guard lock(mutex_);
-    std::vector<Item*> batch;
-    for (std::uint64_t cost = 0; !waiting_.empty() && batch.size() < limits_.items && cost < limits_.cost;) {
+    std::vector<Query*> batch;
+    for (std::uint64_t cost = 0; !waiting_.empty() && batch.size() < limits_.queries && cost < limits_.cost;) {
       batch.push_back(waiting_.back());
       waiting_.pop_back();
       if (limits_.cost_of) cost += limits_.cost_of(*batch.back());
     }
     return batch;
   }
-  /// Puts items that a GPU took but did not process before all others, in the given order.
-  void give_back(std::span<Item* const> items) {
+  /// Puts queries that a GPU took but did not answer before all others, in the given order.
+  void give_back(std::span<Query* const> queries) {
     const std::lock_guard lock(mutex_);
-    waiting_.insert(waiting_.end(), items.rbegin(), items.rend());
+    waiting_.insert(waiting_.end(), queries.rbegin(), queries.rend());
   }
-  /// Drops all waiting items.
+  /// Drops all waiting queries.
   void stop() {
     const std::lock_guard lock(mutex_);
     waiting_.clear();
@@ -63,28 +63,28 @@ class WorkQueue {
   }
 
  private:
-  BatchLimits<Item> limits_;
+  BatchLimits<Query> limits_;
   mutable std::mutex mutex_;
-  std::vector<Item*> waiting_;  ///< the next one last
+  std::vector<Query*> waiting_;  ///< the next one last
 };
 
-/// Answers the batches of a queue until it is empty, in its order, with flights of one GPU that this thread uses in
-/// turn. `launch(flight, items)` starts a batch of the first of these items, at least one, and returns how many;
-/// `finish(flight, items)` answers them; `abandon(flight)` drops a batch that was launched or is being launched. If a
-/// call throws CudaError, gives the unfinished items back to the queue and rethrows that error; if one throws anything
-/// else, stops the queue and rethrows that error. Only one thread at a time may do this with `control`.
-template <class Item, class Launch, class Finish, class Abandon>
-void answer_in_turn(WorkQueue<Item>& queue, FlightControl& control, const Launch& launch, const Finish& finish,
+/// Answers the batches of a queue in order until it is empty, with one GPU's flights in turn. `launch(flight, queries)`
+/// starts a batch of the first of these queries, at least one, and returns its size; `finish(flight, queries)` answers
+/// them; `abandon(flight)` drops a launched or failed batch. If a call throws CudaError, gives the unfinished queries
+/// back to the queue and rethrows; for other exceptions, stops the queue and rethrows. Only one thread at a time may
+/// use `control`.
+template <class Query, class Launch, class Finish, class Abandon>
+void answer_in_turn(WorkQueue<Query>& queue, FlightControl& control, const Launch& launch, const Finish& finish,
                     const Abandon& abandon) {
   struct Batch {
     explicit Batch(FlightControl& flights) : flight(flights) {}
     FlightControl::Flight flight;
-    std::vector<Item*> items;
+    std::vector<Query*> queries;
   };
   std::deque<Batch> batches;
-  std::vector<Item*> taken;
+  std::vector<Query*> taken;
   const auto finish_oldest = [&] {
-    finish(batches.front().flight.number(), batches.front().items);
+    finish(batches.front().flight.number(), batches.front().queries);
     batches.pop_front();
   };
   const auto abandon_all = [&] {
@@ -96,15 +96,15 @@ void answer_in_turn(WorkQueue<Item>& queue, FlightControl& control, const Launch
         if (batches.size() == control.flights()) finish_oldest();
         Batch& batch = batches.emplace_back(control);
         const auto end = taken.begin() + static_cast<std::ptrdiff_t>(launch(batch.flight.number(), taken));
-        batch.items.assign(taken.begin(), end);
+        batch.queries.assign(taken.begin(), end);
         taken.erase(taken.begin(), end);
       }
     }
     while (!batches.empty()) finish_oldest();
   } catch (const CudaError&) {
     abandon_all();
-    std::vector<Item*> unfinished;
-    for (const Batch& batch : batches) unfinished.insert(unfinished.end(), batch.items.begin(), batch.items.end());
+    std::vector<Query*> unfinished;
+    for (const Batch& batch : batches) unfinished.insert(unfinished.end(), batch.queries.begin(), batch.queries.end());
     unfinished.insert(unfinished.end(), taken.begin(), taken.end());
     queue.give_back(unfinished);
     throw;
@@ -115,7 +115,7 @@ void answer_in_turn(WorkQueue<Item>& queue, FlightControl& control, const Launch
   }
 }
 
-/// Takes results from several threads in any order, and delivers them in order in one thread.
+/// Takes results from several threads in any order, and delivers them in order to one thread.
 template <class Result>
 class ResultsInOrder {
  public:
@@ -128,14 +128,14 @@ class ResultsInOrder {
     present_[place] = true;
     changed_.notify_one();
   }
-  /// Declares that no more results will come.
+  /// Declares that no more results follow.
   void end() {
     const std::lock_guard lock(mutex_);
     ended_ = true;
     changed_.notify_one();
   }
-  /// Calls take(place, result) for each place in order, in this thread. Returns when all have been taken, or when the
-  /// next one is missing after end().
+  /// Calls take(place, result) for each place in order, in this thread. Returns after the last, or when the next one is
+  /// missing after end().
   template <class Take>
   void deliver(Take&& take) {
     for (std::size_t place = 0; place < results_.size(); ++place) {

@@ -62,15 +62,15 @@ void SharedProgress::warn(const std::string& message) {
 
 namespace {
 
-/// Threads that parallel calls have here.
+/// The number of threads of parallel calls here.
 std::size_t threads_here() { return static_cast<std::size_t>(tbb::this_task_arena::max_concurrency()); }
 
 }  // namespace
 
-HelperThreads::HelperThreads(std::size_t most, std::function<void()> work)
-    : max_threads_(std::min(most, std::max<std::size_t>(threads_here(), 2) - 1)),
+HelperThreads::HelperThreads(std::size_t max_helpers, std::function<void()> work)
+    : max_threads_(std::min(max_helpers, std::max<std::size_t>(threads_here(), 2) - 1)),
       work_(std::move(work)),
-      // Each has its place, so that none waits for another to leave.
+      // A slot per thread, so that none waits for another to leave.
       arena_(static_cast<int>(threads_here()), static_cast<unsigned>(std::max<std::size_t>(max_threads_, 1))) {}
 
 HelperThreads::~HelperThreads() = default;
@@ -80,7 +80,7 @@ void HelperThreads::start() {
   try {
     for (std::size_t i = 0; i < max_threads_; ++i) threads_.emplace_back([this] { run(); });
   } catch (const std::system_error&) {
-    // Those that are there do all the work.
+    // The existing threads do all the work.
   }
 }
 
@@ -111,7 +111,7 @@ unsigned FlightControl::take() {
   *free = {};
   free->taken = true;
   free->thread = std::this_thread::get_id();
-  changed_.notify_all();  // another flight may be free for the next one
+  changed_.notify_all();  // another flight may be free for the next thread
   return static_cast<unsigned>(free - flights_.begin());
 }
 

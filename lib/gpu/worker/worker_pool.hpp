@@ -21,20 +21,19 @@
 
 namespace quern::gpu {
 
-/// Threads that do the same work as the one that started them, if there is enough of it. The parallel work of all of
-/// them is done by as many threads as parallel calls have where the object is made.
+/// Threads that share the work of the thread that starts them. Their parallel calls together use as many threads as the
+/// creator's parallel calls.
 class HelperThreads {
  public:
-  /// At most `most` helpers: with the one that makes the object, no more than the threads of parallel calls, but at
-  /// least one. `work` is called once in each. If it
-  /// throws, it must see to it that the others end.
-  HelperThreads(std::size_t most, std::function<void()> work);
-  /// Waits for all. Their errors are dropped unless join() was called.
+  /// At most `max_helpers` helpers, at least one, and with the creating thread no more than the threads of parallel
+  /// calls. Each calls `work` once. If it throws, it must make the others end.
+  HelperThreads(std::size_t max_helpers, std::function<void()> work);
+  /// Waits for all. Drops their errors unless join() was called.
   ~HelperThreads();
   HelperThreads(const HelperThreads&) = delete;
   HelperThreads& operator=(const HelperThreads&) = delete;
 
-  /// Starts the helpers, unless it did before; fewer if the system has no threads left. For one thread.
+  /// Starts the helpers on the first call; fewer if the system has no threads left. For one thread.
   void start();
   /// Waits for all, and rethrows the first error.
   void join();
@@ -50,17 +49,17 @@ class HelperThreads {
   std::vector<std::jthread> threads_;
 };
 
-// The workers of several GPUs, and the threads that make and use them. Host code.
+// The workers of several GPUs, and their threads. Host code.
 
 /// The numbers of `count` GPUs from `first` on, or of all from `first` on if `count` is 0. Throws CudaError if the
 /// machine has no GPU or the build has no CUDA; InvalidArgument, with the number of GPUs, if there are fewer.
 std::vector<unsigned> gpu_numbers(unsigned first, unsigned count);
 
-/// Calls work(i) for 0 <= i < count, each in its own thread (work(0) in this one), and waits for all. Returns what each
-/// call threw, or null.
+/// Calls work(i) for 0 <= i < count, each in its own thread (work(0) in this one), and waits for all. Returns each
+/// call's exception, or null.
 std::vector<std::exception_ptr> in_threads(std::size_t count, const std::function<void(std::size_t)>& work);
 
-/// Reports the same stage of several threads as one: the first thread starts it, and the last one finishes it.
+/// Reports a stage that several threads run as one: the first thread starts it, the last one finishes it.
 class SharedProgress : public Progress {
  public:
   SharedProgress(Progress& all, std::size_t threads) : all_(all), threads_(threads) {}
@@ -76,7 +75,7 @@ class SharedProgress : public Progress {
   std::size_t started_ = 0, finished_ = 0;
 };
 
-/// Makes the workers of several GPUs at the same time, which copies an index to each. Rethrows the first error.
+/// Makes the workers of several GPUs concurrently, which copies an index to each. Rethrows the first error.
 template <class Worker>
 std::vector<std::unique_ptr<Worker>> make_workers(
     std::span<const unsigned> gpus, Progress& progress,
@@ -89,9 +88,9 @@ std::vector<std::unique_ptr<Worker>> make_workers(
   return workers;
 }
 
-/// The workers of several GPUs, for any number of threads: each works with the one that is used by the fewest. A GPU
-/// that fails is not used again. Thread-safe, but for for_each() and front(), during which no worker may be in use.
-/// Host code.
+/// The workers of several GPUs, for any number of threads: each uses the worker with the fewest users. A GPU that fails
+/// is not used again. Thread-safe, except for for_each() and front(), which require that no worker is in use. Host
+/// code.
 template <class Worker>
 class WorkerPool {
  public:
@@ -109,13 +108,12 @@ class WorkerPool {
     for (const Member& member : members_) visit(*member.worker);
   }
 
-  /// Calls use(worker) with one of the first `most` workers. If that throws CudaError, the worker is left out, a
-  /// sentence is added to `failed`, and another one is used; if it was the last, or none was left, throws CudaError.
-  /// Throws what else `use` throws.
+  /// Calls use(worker) with one of the first `max_workers` workers. If that throws CudaError, drops the worker, adds a
+  /// sentence to `failed`, and uses another one; throws CudaError if none is left. Rethrows other exceptions of `use`.
   template <class Use>
-  void use(std::size_t most, const Use& use, std::vector<std::string>& failed) {
+  void use(std::size_t max_workers, const Use& use, std::vector<std::string>& failed) {
     for (;;) {
-      std::shared_ptr<Worker> worker = take(most);
+      std::shared_ptr<Worker> worker = take(max_workers);
       try {
         use(*worker);
         return give_back(std::move(worker));
@@ -138,12 +136,13 @@ class WorkerPool {
     std::size_t users = 0;
   };
 
-  std::shared_ptr<Worker> take(std::size_t most) {
+  std::shared_ptr<Worker> take(std::size_t max_workers) {
     const std::lock_guard lock(mutex_);
     if (members_.empty())
       throw CudaError(std::string("all GPUs have failed; use ") + option_name<"device"> +
                       " cpu (last error: " + last_failure_ + ")");
-    const auto end = members_.begin() + static_cast<std::ptrdiff_t>(std::clamp<std::size_t>(most, 1, members_.size()));
+    const auto end =
+        members_.begin() + static_cast<std::ptrdiff_t>(std::clamp<std::size_t>(max_workers, 1, members_.size()));
     const auto least =
         std::min_element(members_.begin(), end, [](const Member& a, const Member& b) { return a.users < b.users; });
     ++least->users;
@@ -157,10 +156,10 @@ class WorkerPool {
         return;
       }
     }
-    // In a separate thread: freeing its resources fails too, and CUDA would report that to this thread's next call.
+    // In a separate thread: freeing the resources fails too, and CUDA would report that to this thread's next call.
     std::thread([last = std::move(worker)]() mutable { last.reset(); }).join();
   }
-  /// False if another thread did it before.
+  /// False if another thread did so before.
   bool leave_out(const Worker& worker, const std::string& failure) {
     const std::lock_guard lock(mutex_);
     const auto member = member_of(worker);
@@ -176,19 +175,19 @@ class WorkerPool {
 
   mutable std::mutex mutex_;
   std::vector<Member> members_;
-  std::string last_failure_;  ///< which others may report while a search still runs
+  std::string last_failure_;  ///< reported by threads that find no worker
 };
 
-/// Lets several threads use one GPU's flights: each has one from the making of a batch to the taking of its results.
-/// Batches are launched one at a time, and checked in the order in which they were launched, since each may use lists
-/// that those before it have decoded. Thread-safe. Host code, which knows nothing of GPUs.
+/// Lets several threads use one GPU's flights: each has one from making a batch to taking its results. Batches are
+/// launched one at a time, and checked in the order of launching, since each may use lists that earlier ones have
+/// decoded. Thread-safe. Host code without GPU calls.
 class FlightControl {
  public:
   explicit FlightControl(unsigned flights) : flights_(flights) {}
 
   std::size_t flights() const { return flights_.size(); }
 
-  /// A flight, for as long as the object lives. Waits for one: first come, first served.
+  /// Holds a flight as long as it lives. Waits for a free one: first come, first served.
   class Flight {
    public:
     explicit Flight(FlightControl& control) : control_(control), number_(control.take()) {}
@@ -202,23 +201,23 @@ class FlightControl {
     const unsigned number_;
   };
 
-  /// Keeps others from launching, and from all else that this class does.
+  /// Keeps other threads from launching and from all other functions.
   std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
-  /// With the lock: the flight's batch was launched. It must be checked.
+  /// Notes, with the lock, that the flight's batch was launched. It must be checked.
   void launched(unsigned flight);
-  /// Waits until the batches that were launched before this flight's have been checked, but for those of flights that
-  /// the same thread has taken: it would wait for itself.
+  /// Waits until all batches launched before this flight's are checked, except for those of the same thread's flights.
   void wait_for_earlier(unsigned flight);
-  /// With the lock: the flight's batch has ended. If it is not sound, those that were launched after it are spoiled.
+  /// Notes, with the lock, that the flight's batch has ended. If it is not sound, all batches launched after it are
+  /// spoiled.
   void checked(unsigned flight, bool sound);
-  /// With the lock: whether the flight's batch must be launched again.
+  /// Whether the flight's batch must be relaunched. With the lock.
   bool is_spoiled(unsigned flight) const { return flights_[flight].spoiled; }
 
  private:
   struct State {
     bool taken = false, spoiled = false;
-    std::thread::id thread;    ///< that has taken it
-    std::uint64_t launch = 0;  ///< its number, the first is 1; 0: none, or checked
+    std::thread::id thread;    ///< the owner
+    std::uint64_t launch = 0;  ///< number of its launch, from 1; 0: none, or checked
   };
 
   unsigned take();
@@ -228,7 +227,7 @@ class FlightControl {
   std::condition_variable changed_;
   std::vector<State> flights_;
   std::uint64_t launches_ = 0;
-  std::uint64_t next_ticket_ = 0, served_ = 0;  ///< of threads that wait for a flight
+  std::uint64_t next_ticket_ = 0, served_ = 0;  ///< of waiting threads
 };
 
 }  // namespace quern::gpu

@@ -78,8 +78,8 @@ TransferTime TransferBench::measure(std::uint64_t bytes, unsigned repeats) {
   return time;
 }
 
-std::vector<std::vector<gpu::WordPart>> TransferBench::windows_of(std::uint64_t words) const {
-  std::vector<std::vector<gpu::WordPart>> windows;
+std::vector<std::vector<gpu::WordCopy>> TransferBench::windows_of(std::uint64_t words) const {
+  std::vector<std::vector<gpu::WordCopy>> windows;
   const std::uint64_t window_words = store_.words_per_window();
   std::uint64_t in_window = window_words, left = words;
   for (const PostingList* list : lists_) {
@@ -102,10 +102,10 @@ std::vector<std::vector<gpu::WordPart>> TransferBench::windows_of(std::uint64_t 
 
 TransferTime TransferBench::measure_windows(std::uint64_t bytes, unsigned repeats) {
   if (!store_.open_windows(0)) throw GpuOutOfMemory("the windows to copy do not fit in the GPU's memory");
-  const std::vector<std::vector<gpu::WordPart>> windows = windows_of(bytes / sizeof(std::uint32_t));
+  const std::vector<std::vector<gpu::WordCopy>> windows = windows_of(bytes / sizeof(std::uint32_t));
   TransferTime time;
   for (const auto& window : windows)
-    for (const gpu::WordPart& part : window) time.bytes += part.from.size_bytes();
+    for (const gpu::WordCopy& part : window) time.bytes += part.from.size_bytes();
   std::vector<double> us;
   for (unsigned repeat = 0; repeat <= repeats; ++repeat) {
     const auto begun = WallClock::now();

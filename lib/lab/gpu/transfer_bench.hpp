@@ -23,7 +23,7 @@ namespace gpu {
 /// Waits for all copies to the store's lists. Throws CudaError.
 void wait_for_copies(DeviceListStore& store);
 /// Copies words to the two halves of the memory for windows in turn.
-void copy_windows(DeviceListStore& store, std::span<const std::vector<WordPart>> windows);
+void copy_windows(DeviceListStore& store, std::span<const std::vector<WordCopy>> windows);
 }  // namespace gpu
 
 /// Copies lists like the engine does for a batch, whole or by windows of documents, while nothing else runs.
@@ -46,7 +46,7 @@ class TransferBench {
  private:
   std::vector<const PostingList*> lists_of(std::uint64_t words) const;
   /// Cuts the words of all lists, at most `words`, into windows of maximum size.
-  std::vector<std::vector<gpu::WordPart>> windows_of(std::uint64_t words) const;
+  std::vector<std::vector<gpu::WordCopy>> windows_of(std::uint64_t words) const;
 
   gpu::DeviceIndex index_;
   gpu::DeviceListStore store_;

@@ -31,9 +31,9 @@ namespace gpu {
 
 void wait_for_copies(DeviceListStore& store) { store.device().mover->stream().wait(); }
 
-void copy_windows(DeviceListStore& store, std::span<const std::vector<WordPart>> windows) {
+void copy_windows(DeviceListStore& store, std::span<const std::vector<WordCopy>> windows) {
   DeviceListStore::Device& device = store.device();
-  for (const std::vector<WordPart>& window : windows)
+  for (const std::vector<WordCopy>& window : windows)
     device.copy_window(window, window.back().to + window.back().from.size(), device.take_half());
 }
 

@@ -24,7 +24,7 @@ std::vector<MergeFindFigures> measure_merge_find(std::span<const MergeFindFigure
   fail();
 }
 void wait_for_copies(DeviceListStore&) { fail(); }
-void copy_windows(DeviceListStore&, std::span<const std::vector<WordPart>>) { fail(); }
+void copy_windows(DeviceListStore&, std::span<const std::vector<WordCopy>>) { fail(); }
 
 }  // namespace gpu
 

@@ -9,9 +9,9 @@
 namespace quern::gpu {
 namespace {
 
-/// The strategy of Ding et al. It processes one wave of queries after another: a union clears the accumulators and adds
+/// The strategy of Ding et al. It processes one tile of queries after another: a union clears the accumulators and adds
 /// each term; an intersection starts with the shortest list. A single warp takes a query's results, so that the results
-/// of all waves of a round are taken together.
+/// of all tiles of a pass are taken together.
 class DingRun final : public WindowedRun {
  public:
   DingRun(const DeviceIndex& index, MemoryAccount& account)
@@ -49,28 +49,29 @@ class DingRun final : public WindowedRun {
             const BatchWork& work, const CudaStream& stream) override {
     const std::uint32_t documents = std::min(view.end_docid, index.num_documents) - view.first_docid;
     const std::uint64_t leaf_bytes = sizeof(std::int32_t) + (work.intersect ? sizeof(std::uint32_t) : 0);
-    const RoundPlan plan = plan_rounds(batch, lists, work.intersect, documents, max_bytes_ / leaf_bytes);
-    const Wave all = reserve(plan, work.intersect, stream);
-    for (const RoundPlan::Round& round : plan.rounds) {
-      const std::uint32_t end = round.first_query + round.num_queries;
-      for (std::uint32_t first = round.first_query; first < end; first += wave_queries) {
-        const Wave wave = queries_of(all, first, std::min(wave_queries, end - first));
-        const WaveQuery &front = plan.queries[first], &back = plan.queries[first + wave.num_queries - 1];
+    const PassPlan plan = plan_passes(batch, lists, work.intersect, documents, max_bytes_ / leaf_bytes);
+    const DingTile all = reserve(plan, work.intersect, stream);
+    for (const PassPlan::Pass& pass : plan.passes) {
+      const std::uint32_t end = pass.first_query + pass.num_queries;
+      for (std::uint32_t first = pass.first_query; first < end; first += max_tile_queries) {
+        const DingTile tile = queries_of(all, first, std::min(max_tile_queries, end - first));
+        const DingQuery &first_query = plan.queries[first], &last_query = plan.queries[first + tile.num_queries - 1];
         static_assert(no_score == -1, "memset writes equal bytes");
         CUDA_CHECK(cudaMemsetAsync(
-            all.leaves + front.first_leaf, 0xff,
-            (back.first_leaf + padded_leaves(back.leaves) - front.first_leaf) * sizeof(std::int32_t), stream));
-        score(index, view, wave, batch, work.intersect, stream);
-        make_nodes<<<node_blocks_, plain_threads, 0, stream>>>(wave);
+            all.leaves + first_query.first_leaf, 0xff,
+            (last_query.first_leaf + padded_leaves(last_query.leaves) - first_query.first_leaf) * sizeof(std::int32_t),
+            stream));
+        score(index, view, tile, batch, work.intersect, stream);
+        make_nodes<<<node_blocks_, plain_threads, 0, stream>>>(tile);
         CUDA_CHECK(cudaGetLastError());
       }
-      take_results<<<round.num_queries, plain_threads, 0, stream>>>(
-          view, queries_of(all, round.first_query, round.num_queries));
+      take_results<<<pass.num_queries, plain_threads, 0, stream>>>(view,
+                                                                   queries_of(all, pass.first_query, pass.num_queries));
       CUDA_CHECK(cudaGetLastError());
     }
   }
 
-  Wave reserve(const RoundPlan& plan, bool intersect, const CudaStream& stream) {
+  DingTile reserve(const PassPlan& plan, bool intersect, const CudaStream& stream) {
     queries_copied_.wait();  // those of the window before
     std::copy(plan.queries.begin(), plan.queries.end(), host_queries_.data());
     copy_to_device(queries_.data(), host_queries_.data(), plan.queries.size(), stream);
@@ -79,45 +80,45 @@ class DingRun final : public WindowedRun {
     nodes_.reserve(plan.nodes);
     tops_.reserve(plan.tops);
     if (intersect) docids_.reserve(plan.leaves);
-    Wave wave;
-    wave.queries = queries_.data();
-    wave.leaves = leaves_.data();
-    wave.docids = intersect ? docids_.data() : nullptr;
-    wave.nodes = nodes_.data();
-    wave.tops = tops_.data();
-    return wave;
+    DingTile tile;
+    tile.queries = queries_.data();
+    tile.leaves = leaves_.data();
+    tile.docids = intersect ? docids_.data() : nullptr;
+    tile.nodes = nodes_.data();
+    tile.tops = tops_.data();
+    return tile;
   }
 
-  static Wave queries_of(Wave wave, std::uint32_t first, std::uint32_t count) {
-    wave.queries += first;
-    wave.first_query = first;
-    wave.num_queries = count;
-    return wave;
+  static DingTile queries_of(DingTile tile, std::uint32_t first, std::uint32_t count) {
+    tile.queries += first;
+    tile.first_query = first;
+    tile.num_queries = count;
+    return tile;
   }
 
-  /// Computes the leaves of a wave.
-  void score(const IndexView& index, const BatchView& view, const Wave& wave, const QueryBatch& batch, bool intersect,
-             const CudaStream& stream) const {
+  /// Computes the leaves of a tile.
+  void score(const IndexView& index, const BatchView& view, const DingTile& tile, const QueryBatch& batch,
+             bool intersect, const CudaStream& stream) const {
     std::uint32_t terms = 0;
-    for (std::uint32_t i = 0; i < wave.num_queries; ++i)
-      terms = std::max(terms, batch.queries[wave.first_query + i].terms);
+    for (std::uint32_t i = 0; i < tile.num_queries; ++i)
+      terms = std::max(terms, batch.queries[tile.first_query + i].terms);
     const bool quantized = device().quantized;
     with_coding(device().coding, [&]<Coding coding>() {
-      if (intersect) DingKernels<coding>::take_shortest(index, view, wave, quantized, stream);
+      if (intersect) DingKernels<coding>::take_shortest(index, view, tile, quantized, stream);
       for (std::uint32_t t = intersect ? 1 : 0; t < terms; ++t) {
         if (intersect)
-          DingKernels<coding>::intersect_term(index, view, wave, t, quantized, stream);
+          DingKernels<coding>::intersect_term(index, view, tile, t, quantized, stream);
         else
-          DingKernels<coding>::add_term(index, view, wave, t, quantized, stream);
+          DingKernels<coding>::add_term(index, view, tile, t, quantized, stream);
       }
     });
   }
 
   std::uint64_t max_bytes_;  ///< of leaves
   unsigned node_blocks_;
-  PinnedArray<WaveQuery> host_queries_;
+  PinnedArray<DingQuery> host_queries_;
   CudaEvent queries_copied_;  ///< from there
-  DeviceArray<WaveQuery> queries_;
+  DeviceArray<DingQuery> queries_;
   DeviceArray<std::int32_t> leaves_, nodes_, tops_;
   DeviceArray<std::uint32_t> docids_;
 };

@@ -5,8 +5,8 @@
 namespace quern::gpu {
 namespace {
 
-/// Maximum queries per round: as many as a large GPU can take results of at the same time.
-constexpr std::uint32_t round_queries = 1024;
+/// Maximum queries per pass: as many as a large GPU can take results of at the same time.
+constexpr std::uint32_t max_pass_queries = 1024;
 
 /// The leaves of an intersection with this shortest list.
 std::uint32_t leaves_of(const ListView& list, std::uint32_t block_size) {
@@ -18,28 +18,28 @@ std::uint32_t leaves_of(const ListView& list, std::uint32_t block_size) {
 
 }  // namespace
 
-RoundPlan plan_rounds(const QueryBatch& batch, std::span<const ListView> lists, bool intersect, std::uint32_t documents,
-                      std::uint64_t max_leaves) {
+PassPlan plan_passes(const QueryBatch& batch, std::span<const ListView> lists, bool intersect, std::uint32_t documents,
+                     std::uint64_t max_leaves) {
   const std::uint32_t block_size = batch.engine().index().block_size();
-  RoundPlan plan;
+  PassPlan plan;
   std::uint64_t nodes = 0, tops = 0;
   for (std::uint32_t i = 0; i < batch.queries.size(); ++i) {
     const BatchQuery& query = batch.queries[i];
     const std::uint32_t leaves =
         intersect ? leaves_of(lists[batch.terms[query.first_term].list], block_size) : documents;
     const std::uint64_t padded = padded_leaves(leaves);
-    if (plan.rounds.empty() || plan.rounds.back().num_queries == round_queries ||
-        plan.rounds.back().leaves + padded > max_leaves) {
-      plan.rounds.push_back({i, 0, 0});
+    if (plan.passes.empty() || plan.passes.back().num_queries == max_pass_queries ||
+        plan.passes.back().leaves + padded > max_leaves) {
+      plan.passes.push_back({i, 0, 0});
       nodes = tops = 0;
     }
-    RoundPlan::Round& round = plan.rounds.back();
-    plan.queries.push_back({round.leaves, nodes, leaves, static_cast<std::uint32_t>(tops)});
-    ++round.num_queries;
-    round.leaves += padded;
+    PassPlan::Pass& pass = plan.passes.back();
+    plan.queries.push_back({pass.leaves, nodes, leaves, static_cast<std::uint32_t>(tops)});
+    ++pass.num_queries;
+    pass.leaves += padded;
     nodes += padded / tree_degree;
     tops += padded_leaves(padded / tree_degree) / tree_degree;
-    plan.leaves = std::max(plan.leaves, round.leaves);
+    plan.leaves = std::max(plan.leaves, pass.leaves);
     plan.nodes = std::max(plan.nodes, nodes);
     plan.tops = std::max(plan.tops, tops);
   }

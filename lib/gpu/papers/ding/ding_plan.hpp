@@ -12,11 +12,11 @@ namespace quern::gpu {
 inline constexpr std::uint32_t tree_degree = 512;
 
 /// A query's leaves, and what is above them: see ding_view.cuh.
-struct WaveQuery {
-  std::uint64_t first_leaf = 0;  ///< in Wave::leaves; a multiple of tree_degree
-  std::uint64_t first_node = 0;  ///< in Wave::nodes, the maxima of leaves
+struct DingQuery {
+  std::uint64_t first_leaf = 0;  ///< in DingTile::leaves; a multiple of tree_degree
+  std::uint64_t first_node = 0;  ///< in DingTile::nodes, the maxima of leaves
   std::uint32_t leaves = 0;      ///< at least one
-  std::uint32_t first_top = 0;   ///< in Wave::tops, the maxima of nodes
+  std::uint32_t first_top = 0;   ///< in DingTile::tops, the maxima of nodes
 
   constexpr std::uint32_t nodes() const { return (leaves - 1) / tree_degree + 1; }
   constexpr std::uint32_t tops() const { return (nodes() - 1) / tree_degree + 1; }
@@ -27,15 +27,15 @@ constexpr std::uint64_t padded_leaves(std::uint64_t leaves) {
   return (leaves + tree_degree - 1) / tree_degree * tree_degree;
 }
 
-/// A batch divided into rounds: queries whose leaves are in memory at the same time.
-struct RoundPlan {
-  struct Round {
+/// A batch divided into passes: queries whose leaves are in memory at the same time.
+struct PassPlan {
+  struct Pass {
     std::uint32_t first_query = 0, num_queries = 0;
     std::uint64_t leaves = 0;
   };
-  std::vector<WaveQuery> queries;
-  std::vector<Round> rounds;
-  std::uint64_t leaves = 0, nodes = 0, tops = 0;  ///< of the largest round
+  std::vector<DingQuery> queries;
+  std::vector<Pass> passes;
+  std::uint64_t leaves = 0, nodes = 0, tops = 0;  ///< of the largest pass
 };
 
 /// The place in a list of the first posting that has a leaf. Those before it are not in the window.
@@ -43,9 +43,9 @@ constexpr std::uint32_t first_leaf_of(const ListView& list, std::uint32_t block_
   return list.raw != 0 ? 0 : list.begin_block * block_size;
 }
 
-/// Plans rounds of at most `max_leaves` leaves each, or of a single query. `lists`: the batch's, of a window of
+/// Plans passes of at most `max_leaves` leaves each, or of a single query. `lists`: the batch's, of a window of
 /// `documents` documents, or of all.
-RoundPlan plan_rounds(const QueryBatch& batch, std::span<const ListView> lists, bool intersect, std::uint32_t documents,
-                      std::uint64_t max_leaves);
+PassPlan plan_passes(const QueryBatch& batch, std::span<const ListView> lists, bool intersect, std::uint32_t documents,
+                     std::uint64_t max_leaves);
 
 }  // namespace quern::gpu

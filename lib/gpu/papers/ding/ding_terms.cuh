@@ -3,7 +3,7 @@
 #include "quern/gpu/papers/ding/ding_view.cuh"
 #include "quern/gpu/worker/scored_documents.cuh"
 
-/// What the strategy `ding` does with one term of each query of a wave (Ding et al.: Using Graphics Processors for High
+/// What the strategy `ding` does with one term of each query of a tile (Ding et al.: Using Graphics Processors for High
 /// Performance IR Query Processing, WWW 2009, sections 7 and 8). Terms are added one after another in the order of
 /// summation, so that sums have the same bits as on the CPU; the docIDs of a list differ, so that no two threads add to
 /// the same score.
@@ -25,10 +25,10 @@ __device__ inline std::uint32_t block_of(const ListView& list, std::uint32_t tas
   return list.raw ? task : list.begin_block + task;
 }
 
-/// The number of tasks for the list of term t of the wave's query with this lane's number.
-__device__ inline std::uint32_t own_tasks(const BatchView& batch, const Wave& wave, std::uint32_t t) {
-  if (lane_id() >= wave.num_queries || batch.limit_of(wave.first_query + lane_id()) == 0) return 0;
-  const ListView* list = list_of_term(batch, wave.first_query + lane_id(), t);
+/// The number of tasks for the list of term t of the tile's query with this lane's number.
+__device__ inline std::uint32_t own_tasks(const BatchView& batch, const DingTile& tile, std::uint32_t t) {
+  if (lane_id() >= tile.num_queries || batch.limit_of(tile.first_query + lane_id()) == 0) return 0;
+  const ListView* list = list_of_term(batch, tile.first_query + lane_id(), t);
   return list == nullptr ? 0 : tasks_of(*list);
 }
 
@@ -84,33 +84,33 @@ class TermAdder {
 template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     add_term(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch,
-             const __grid_constant__ Wave wave, std::uint32_t t) {
+             const __grid_constant__ DingTile tile, std::uint32_t t) {
   __shared__ WarpBuffers<V> buffers;
   TermAdder<coding, V, quantized> adder(index, batch, buffers.own());
-  for_own_tasks(own_tasks(batch, wave, t), [&](std::uint32_t i, std::uint32_t task) {
-    const BatchQuery& query = batch.queries[wave.first_query + i];
-    adder.add(batch.terms[query.first_term + t], task, wave.leaves + wave.queries[i].first_leaf);
+  for_own_tasks(own_tasks(batch, tile, t), [&](std::uint32_t i, std::uint32_t task) {
+    const BatchQuery& query = batch.queries[tile.first_query + i];
+    adder.add(batch.terms[query.first_term + t], task, tile.leaves + tile.queries[i].first_leaf);
   });
 }
 
 template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     take_shortest(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch,
-                  const __grid_constant__ Wave wave) {
+                  const __grid_constant__ DingTile tile) {
   __shared__ WarpBuffers<V> buffers;
   ScoredDocuments<coding, V, quantized> scored(index, batch, buffers.own());
-  for_own_tasks(own_tasks(batch, wave, 0), [&](std::uint32_t i, std::uint32_t task) {
-    const BatchTerm& term = batch.terms[batch.queries[wave.first_query + i].first_term];
+  for_own_tasks(own_tasks(batch, tile, 0), [&](std::uint32_t i, std::uint32_t task) {
+    const BatchTerm& term = batch.terms[batch.queries[tile.first_query + i].first_term];
     const ListView& list = batch.lists[term.list];
     const std::uint32_t block = block_of(list, task);
     if (!scored.take(term, block)) return;
     const std::uint64_t first =
-        wave.queries[i].first_leaf + (scored.first_place(term, block) - first_leaf_of(list, index.block_size));
+        tile.queries[i].first_leaf + (scored.first_place(term, block) - first_leaf_of(list, index.block_size));
 #pragma unroll
     for (int j = 0; j < V; ++j) {
       if (!scored.documents.alive(j) || !batch.has(scored.documents.docid(j))) continue;
-      wave.docids[first + j] = scored.documents.docid(j);
-      wave.leaves[first + j] = __float_as_int(scored.scores[j]);
+      tile.docids[first + j] = scored.documents.docid(j);
+      tile.leaves[first + j] = __float_as_int(scored.scores[j]);
     }
   });
 }
@@ -121,20 +121,20 @@ __global__ void __launch_bounds__(plain_threads)
 template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     intersect_term(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch,
-                   const __grid_constant__ Wave wave, std::uint32_t t) {
+                   const __grid_constant__ DingTile tile, std::uint32_t t) {
   __shared__ WarpBuffers<V> buffers;
   ScoredDocuments<coding, V, quantized> scored(index, batch, buffers.own());
   std::uint32_t leaves = 0;
-  if (lane_id() < wave.num_queries && list_of_term(batch, wave.first_query + lane_id(), t) != nullptr)
-    leaves = wave.queries[lane_id()].leaves;
+  if (lane_id() < tile.num_queries && list_of_term(batch, tile.first_query + lane_id(), t) != nullptr)
+    leaves = tile.queries[lane_id()].leaves;
   // Large tasks share blocks; small ones give all warps something to do.
   const std::uint32_t warps = gridDim.x * (plain_threads / lanes_per_warp);
   const std::uint32_t per_lane = min(max(warp_sum(leaves / lanes_per_warp) / warps, 1u), std::uint32_t{V});
   for_own_tasks((leaves + per_lane * lanes_per_warp - 1) / (per_lane * lanes_per_warp),
                 [&](std::uint32_t i, std::uint32_t task) {
-                  const WaveQuery& query = wave.queries[i];
+                  const DingQuery& query = tile.queries[i];
                   const std::uint32_t first = task * per_lane * lanes_per_warp + lane_id();
-                  std::int32_t* own_leaves = wave.leaves + query.first_leaf;
+                  std::int32_t* own_leaves = tile.leaves + query.first_leaf;
                   scored.documents.clear();
 #pragma unroll
                   for (int j = 0; j < V; ++j) {
@@ -143,11 +143,11 @@ __global__ void __launch_bounds__(plain_threads)
                     const std::int32_t score = own_leaves[leaf];
                     if (score < 0) continue;
                     scored.scores[j] = __int_as_float(score);
-                    scored.documents.put(j, wave.docids[query.first_leaf + leaf]);
+                    scored.documents.put(j, tile.docids[query.first_leaf + leaf]);
                   }
                   const unsigned before = scored.documents.alive();
                   if (!scored.documents.any()) return;
-                  scored.look_up(batch.terms[batch.queries[wave.first_query + i].first_term + t]);
+                  scored.look_up(batch.terms[batch.queries[tile.first_query + i].first_term + t]);
 #pragma unroll
                   for (int j = 0; j < V; ++j)
                     if (before >> j & 1)

@@ -4,27 +4,27 @@
 #include "quern/gpu/papers/ding/ding_plan.hpp"
 #include "quern/gpu/worker/batch_view.cuh"
 
-/// Queries that are processed together: a wave, or a round of waves. Each query has *leaves*, which are scores as the
+/// Queries that are processed together: a tile, or a pass of tiles. Each query has *leaves*, which are scores as the
 /// bits of a float, negative if there is no document. A union has a leaf per document of the window or of the index,
 /// its accumulator; an intersection has a leaf per posting of its shortest list, or of its blocks in the window. Above
 /// the leaves are two levels of a tree of maxima (Ding et al.: Using Graphics Processors for High Performance IR Query
 /// Processing, WWW 2009, section 8.2).
 namespace quern::gpu {
 
-/// Maximum queries per wave: one per lane.
-inline constexpr std::uint32_t wave_queries = lanes_per_warp;
+/// Maximum queries per tile: one per lane.
+inline constexpr std::uint32_t max_tile_queries = lanes_per_warp;
 /// A leaf without a document: all of its bytes are the same, and it is below the bits of any score.
 inline constexpr std::int32_t no_score = -1;
 
-struct Wave {
-  const WaveQuery* queries = nullptr;
+struct DingTile {
+  const DingQuery* queries = nullptr;
   std::uint32_t first_query = 0, num_queries = 0;  ///< in the batch
   std::int32_t* leaves = nullptr;
   std::uint32_t* docids = nullptr;  ///< of the leaves; null: a query's leaf i is the window's document i
   std::int32_t *nodes = nullptr, *tops = nullptr;
 };
 
-/// Divides the tasks of a wave's queries evenly among all warps, and calls visit(query, task) for each of this warp's
+/// Divides the tasks of a tile's queries evenly among all warps, and calls visit(query, task) for each of this warp's
 /// tasks, which are consecutive. `own`: the number of tasks of the query with this lane's number; fewer than 2^32 in
 /// total.
 template <class Visit>
@@ -81,28 +81,28 @@ class Siblings {
   std::int32_t numbers_[per_lane];
 };
 
-/// Computes the maxima of the leaves of a wave's queries.
+/// Computes the maxima of the leaves of a tile's queries.
 /// Static, as the next: tests that run the kernels in an emulated GPU have them too.
-static __global__ void __launch_bounds__(plain_threads) make_nodes(const __grid_constant__ Wave wave) {
+static __global__ void __launch_bounds__(plain_threads) make_nodes(const __grid_constant__ DingTile tile) {
   for_own_tasks(
-      lane_id() < wave.num_queries ? wave.queries[lane_id()].nodes() : 0, [&](std::uint32_t i, std::uint32_t node) {
-        const WaveQuery& query = wave.queries[i];
+      lane_id() < tile.num_queries ? tile.queries[lane_id()].nodes() : 0, [&](std::uint32_t i, std::uint32_t node) {
+        const DingQuery& query = tile.queries[i];
         // All leaves of a node exist: leaves are padded to a multiple of tree_degree.
-        const Siblings leaves(wave.leaves + query.first_leaf + std::uint64_t{node} * tree_degree, tree_degree);
+        const Siblings leaves(tile.leaves + query.first_leaf + std::uint64_t{node} * tree_degree, tree_degree);
         const std::int32_t maximum = leaves.maximum();
-        if (lane_id() == 0) wave.nodes[query.first_node + node] = maximum;
+        if (lane_id() == 0) tile.nodes[query.first_node + node] = maximum;
       });
 }
 
 /// Takes results of one query from its tree, by a warp.
 class TreeTop {
  public:
-  __device__ TreeTop(const Wave& wave, const WaveQuery& query)
+  __device__ TreeTop(const DingTile& tile, const DingQuery& query)
       : query_(query),
-        leaves_(wave.leaves + query.first_leaf),
-        nodes_(wave.nodes + query.first_node),
-        tops_(wave.tops + query.first_top),
-        docids_(wave.docids == nullptr ? nullptr : wave.docids + query.first_leaf) {}
+        leaves_(tile.leaves + query.first_leaf),
+        nodes_(tile.nodes + query.first_node),
+        tops_(tile.tops + query.first_top),
+        docids_(tile.docids == nullptr ? nullptr : tile.docids + query.first_leaf) {}
 
   /// Takes the best document that is left; false if there is none. `first_docid`: of a union's first leaf.
   __device__ bool take(std::uint32_t first_docid, RankKey& key) {
@@ -133,24 +133,24 @@ class TreeTop {
   }
 
  private:
-  const WaveQuery& query_;
+  const DingQuery& query_;
   std::int32_t *leaves_, *nodes_, *tops_;
   const std::uint32_t* docids_;
 };
 
-/// Writes the results of a round's queries: a thread block per query.
+/// Writes the results of a pass's queries: a thread block per query.
 static __global__ void __launch_bounds__(plain_threads)
-    take_results(const __grid_constant__ BatchView batch, const __grid_constant__ Wave wave) {
-  const WaveQuery& query = wave.queries[blockIdx.x];
-  const std::uint64_t number = wave.first_query + blockIdx.x;
+    take_results(const __grid_constant__ BatchView batch, const __grid_constant__ DingTile tile) {
+  const DingQuery& query = tile.queries[blockIdx.x];
+  const std::uint64_t number = tile.first_query + blockIdx.x;
   for (std::uint32_t top = threadIdx.x / lanes_per_warp; top < query.tops(); top += plain_threads / lanes_per_warp) {
     const std::uint32_t first = top * tree_degree;
-    const std::int32_t maximum = Siblings(wave.nodes + query.first_node + first, query.nodes() - first).maximum();
-    if (lane_id() == 0) wave.tops[query.first_top + top] = maximum;
+    const std::int32_t maximum = Siblings(tile.nodes + query.first_node + first, query.nodes() - first).maximum();
+    if (lane_id() == 0) tile.tops[query.first_top + top] = maximum;
   }
   __syncthreads();
   if (threadIdx.x >= lanes_per_warp) return;
-  TreeTop tree(wave, query);
+  TreeTop tree(tile, query);
   std::uint32_t taken = 0;
   for (RankKey key = 0; taken < batch.k && tree.take(batch.first_docid, key); ++taken)
     if (lane_id() == 0) batch.results[number * batch.k + taken] = key;

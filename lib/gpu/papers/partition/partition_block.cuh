@@ -220,10 +220,10 @@ class PartitionBlock {
         cursors_(index, batch, work.layout, buffer()),
         top_(reinterpret_cast<RankKey*>(buffer() + work.layout.heaps_word), batch.k) {
     const std::uint32_t first_docid = batch.first_docid, end_docid = min(batch.end_docid, index.num_documents);
-    const std::uint32_t share = (end_docid - first_docid - 1) / blockDim.x + 1;
-    const std::uint64_t first = first_docid + std::uint64_t{share} * threadIdx.x;
+    const std::uint32_t size = (end_docid - first_docid - 1) / blockDim.x + 1;
+    const std::uint64_t first = first_docid + std::uint64_t{size} * threadIdx.x;
     begin_ = static_cast<std::uint32_t>(min(first, std::uint64_t{end_docid}));
-    end_ = static_cast<std::uint32_t>(min(first + share, std::uint64_t{end_docid}));
+    end_ = static_cast<std::uint32_t>(min(first + size, std::uint64_t{end_docid}));
   }
 
   /// Answers one query after another.

@@ -15,7 +15,7 @@ struct WangShared {
   std::uint32_t docids[threads];  ///< of the round's documents that are in all lists so far, rising, and their scores
   float scores[threads];
   std::uint32_t rows[threads];          ///< the row of the block that may contain each document, or in_list
-  std::uint32_t runs[threads];          ///< where neighbours begin that look at the same block
+  std::uint32_t heads[threads];         ///< where neighbours begin that look at the same block
   std::uint32_t first_rows[max_terms];  ///< per term: no earlier row has documents of this or later rounds
   typename ThreadBlockScan<threads>::TempStorage scan;
   std::uint32_t number;  ///< of the query
@@ -119,9 +119,9 @@ class WangBlock {
     if (list.raw) {
       look_up_raw(list, term.weight);
     } else {
-      const std::uint32_t runs = find_runs(list, first_row);
-      for (std::uint32_t run = warp(); run < runs; run += warps)
-        look_up_run(term, shared_.runs[run], run + 1 < runs ? shared_.runs[run + 1] : count_);
+      const std::uint32_t heads = find_heads(list, first_row);
+      for (std::uint32_t head = warp(); head < heads; head += warps)
+        look_up_in_block(term, shared_.heads[head], head + 1 < heads ? shared_.heads[head + 1] : count_);
     }
     keep_found(count_);
   }
@@ -137,9 +137,9 @@ class WangBlock {
     score = __fadd_rn(score, term_score<quantized>(index_, weight, docid, value));
   }
 
-  /// Finds the block that may contain each document, and cuts the documents into runs that share a block. Returns the
-  /// number of runs.
-  __device__ std::uint32_t find_runs(const ListView& list, std::uint32_t& first_row) {
+  /// Finds the block that may contain each document, and cuts the documents into heads that share a block. Returns the
+  /// number of heads.
+  __device__ std::uint32_t find_heads(const ListView& list, std::uint32_t& first_row) {
     const bool own = threadIdx.x < count_;
     std::uint32_t row = list.rows;
     if (own) {
@@ -148,17 +148,17 @@ class WangBlock {
     }
     __syncthreads();
     const bool begins = row < list.rows && (threadIdx.x == 0 || shared_.rows[threadIdx.x - 1] != row);
-    std::uint32_t runs = 0;
-    const std::uint32_t run = ThreadBlockScan<threads>(shared_.scan).exclusive_sum(begins, runs);
-    if (begins) shared_.runs[run] = threadIdx.x;
+    std::uint32_t heads = 0;
+    const std::uint32_t place = ThreadBlockScan<threads>(shared_.scan).exclusive_sum(begins, heads);
+    if (begins) shared_.heads[place] = threadIdx.x;
     if (threadIdx.x == count_ - 1) first_row = row;
     __syncthreads();
-    return runs;
+    return heads;
   }
 
   /// Looks up documents [begin, end) in the block that may contain them. It is decoded once for at most V * 32 of them:
   /// there are hardly ever more, since the shortest list rarely has more documents between two of another list's.
-  __device__ void look_up_run(const BatchTerm& term, std::uint32_t begin, std::uint32_t end) {
+  __device__ void look_up_in_block(const BatchTerm& term, std::uint32_t begin, std::uint32_t end) {
     const std::uint32_t row = shared_.rows[begin];
     __syncwarp();  // all lanes have read it
     for (; begin < end; begin += V * lanes_per_warp) {

@@ -9,7 +9,7 @@ namespace quern::gpu {
 namespace {
 
 /// Bytes that travel in one copy, while the next are put together: of what may be pinned, a part.
-std::uint64_t piece_bytes_of(const MemoryAccount& pinned) {
+std::uint64_t buffer_bytes_of(const MemoryAccount& pinned) {
   return std::clamp<std::uint64_t>(pinned.left() / 4, std::uint64_t{64} << 10, std::uint64_t{8} << 20);
 }
 
@@ -33,24 +33,24 @@ DocumentWords::DocumentWords(const FeatureExtractor& extractor, unsigned gpu, Me
       DeviceArray<std::uint32_t>(on_gpu, MemoryUse::documents, bytes_needed(forward) / sizeof(std::uint32_t));
   auto* const to = reinterpret_cast<std::uint8_t*>(device_->words.data());
   const CudaStream stream;
-  const std::uint64_t piece_bytes = piece_bytes_of(pinned);
-  struct Piece {
+  const std::uint64_t buffer_bytes = buffer_bytes_of(pinned);
+  struct Buffer {
     PinnedArray<std::uint8_t> bytes;
     CudaEvent copied;
   };
-  std::array<Piece, 2> pieces;
-  for (Piece& piece : pieces) piece.bytes = PinnedArray<std::uint8_t>(pinned, MemoryUse::pinned, piece_bytes);
+  std::array<Buffer, 2> buffers;
+  for (Buffer& buffer : buffers) buffer.bytes = PinnedArray<std::uint8_t>(pinned, MemoryUse::pinned, buffer_bytes);
   const StreamEnd end(stream);
   progress.start("copy documents to the GPU", forward.section_bytes(), "bytes");
   std::size_t next = 0;
   for (std::uint64_t from = 0; from < forward.section_bytes();) {
-    const ForwardReader::Range range = {from, std::min(from + piece_bytes, forward.section_bytes())};
-    Piece& piece = pieces[next++ % pieces.size()];
-    piece.copied.wait();
+    const ForwardReader::Range range = {from, std::min(from + buffer_bytes, forward.section_bytes())};
+    Buffer& buffer = buffers[next++ % buffers.size()];
+    buffer.copied.wait();
     const ByteView bytes = forward.section_part(range);
-    std::memcpy(piece.bytes.data(), bytes.data(), bytes.size());
-    copy_to_device(to + from, piece.bytes.data(), bytes.size(), stream);
-    piece.copied.record(stream);
+    std::memcpy(buffer.bytes.data(), bytes.data(), bytes.size());
+    copy_to_device(to + from, buffer.bytes.data(), bytes.size(), stream);
+    buffer.copied.record(stream);
     extractor.memory().note_read(bytes.size());
     progress.add(bytes.size());
     from = range.to;

@@ -14,7 +14,7 @@
 namespace quern::gpu {
 
 /// Working memory by rows of `stride` documents, a multiple of tile_documents.
-struct ChunkView {
+struct ScoringView {
   FeatureColumns features;
   std::size_t stride = 0;
   float* inputs = nullptr;         ///< of networks: RankerView::rows rows
@@ -27,11 +27,11 @@ struct ChunkView {
 
 /// Where the leaves of a model's trees go: float32 for networks, whose inputs they are, else double.
 template <class Leaf>
-__device__ inline Leaf* leaf_row(const RankerView& ranker, const ChunkView& chunk, std::uint32_t tree) {
+__device__ inline Leaf* leaf_row(const RankerView& ranker, const ScoringView& batch, std::uint32_t tree) {
   if constexpr (sizeof(Leaf) == sizeof(float))
-    return chunk.inputs + (std::size_t{ranker.num_steps} + tree) * chunk.stride;
+    return batch.inputs + (std::size_t{ranker.num_steps} + tree) * batch.stride;
   else
-    return chunk.leaves + std::size_t{tree} * chunk.stride;
+    return batch.leaves + std::size_t{tree} * batch.stride;
 }
 
 /// The warp's number among those of all thread blocks, and how many there are.
@@ -100,24 +100,24 @@ struct MakeInputs {
   static constexpr unsigned threads = input_threads;
 
   RankerView ranker;
-  ChunkView chunk;
+  ScoringView batch;
 
   std::uint64_t tasks() const {
-    return (std::uint64_t{ranker.num_steps} + ranker.num_words) * static_cast<std::uint64_t>(chunk.tiles());
+    return (std::uint64_t{ranker.num_steps} + ranker.num_words) * static_cast<std::uint64_t>(batch.tiles());
   }
 
   __device__ void operator()(std::uint32_t*) const {
-    const std::uint64_t tiles = chunk.tiles(), end = (std::uint64_t{ranker.num_steps} + ranker.num_words) * tiles;
+    const std::uint64_t tiles = batch.tiles(), end = (std::uint64_t{ranker.num_steps} + ranker.num_words) * tiles;
     for (std::uint64_t task = own_warp<threads>(); task < end; task += all_warps<threads>()) {
       const auto what = static_cast<std::uint32_t>(task / tiles);
       const std::size_t document = task % tiles * tile_documents + lane_id();
       if (what < ranker.num_steps) {
         const InputStep step = ranker.steps[what];
-        chunk.inputs[step.row * chunk.stride + document] =
-            transformed(step, chunk.features.column(step.feature)[document]);
+        batch.inputs[step.row * batch.stride + document] =
+            transformed(step, batch.features.column(step.feature)[document]);
       } else {
         const std::uint32_t word = what - ranker.num_steps;
-        chunk.ranks[word * chunk.stride + document] = rank_word(ranker, word, chunk.features, document);
+        batch.ranks[word * batch.stride + document] = rank_word(ranker, word, batch.features, document);
       }
     }
   }
@@ -165,7 +165,7 @@ struct SumLeaves {
   static constexpr unsigned threads = sum_threads, warps = threads / lanes_per_warp;
 
   RankerView ranker;
-  ChunkView chunk;
+  ScoringView batch;
 
   __device__ void operator()(std::uint32_t*) const {
     __shared__ double leaves[2][trees_per_sum * tile_documents];
@@ -183,7 +183,7 @@ struct SumLeaves {
 #pragma unroll 8
       for (std::uint32_t i = 0; i < some; ++i) sum.add(leaves[turn][i * tile_documents + lane_id()]);
     }
-    if (warp == 0 && document < chunk.features.documents) chunk.scores[document] = sum.score();
+    if (warp == 0 && document < batch.features.documents) batch.scores[document] = sum.score();
   }
 
  private:
@@ -192,7 +192,7 @@ struct SumLeaves {
 #pragma unroll 4
     for (std::uint32_t i = warp; i < trees_per_sum; i += step)
       if (first + i < ranker.trees)
-        to[i * tile_documents + lane_id()] = chunk.leaves[(std::size_t{first} + i) * chunk.stride + document];
+        to[i * tile_documents + lane_id()] = batch.leaves[(std::size_t{first} + i) * batch.stride + document];
   }
 };
 
@@ -201,18 +201,18 @@ struct SumTerms {
   static constexpr unsigned threads = term_threads;
 
   RankerView ranker;
-  ChunkView chunk;
+  ScoringView batch;
 
   __device__ void operator()(std::uint32_t*) const {
     const std::size_t document = std::size_t{blockIdx.x} * threads + threadIdx.x;
-    if (document >= chunk.features.documents) return;
+    if (document >= batch.features.documents) return;
     double sum = ranker.base;
 #pragma unroll 8
     for (std::uint32_t i = 0; i < ranker.num_terms; ++i) {
       const LinearModel::Term& term = ranker.terms[i];
-      sum += term.weight * linear_input(chunk.features.column(term.feature)[document]);
+      sum += term.weight * linear_input(batch.features.column(term.feature)[document]);
     }
-    chunk.scores[document] = settled(sum);
+    batch.scores[document] = settled(sum);
   }
 };
 

@@ -73,9 +73,9 @@ struct WidePlace {
   std::uint32_t output = 0;
 
   __device__ explicit WidePlace(const LayerView& layer) {
-    const std::uint32_t parts = (layer.size.outputs + wide_outputs - 1) / wide_outputs;
-    document = std::size_t{blockIdx.x / parts} * tile_documents;
-    output = blockIdx.x % parts * wide_outputs;
+    const std::uint32_t blocks_per_tile = (layer.size.outputs + wide_outputs - 1) / wide_outputs;
+    document = std::size_t{blockIdx.x / blocks_per_tile} * tile_documents;
+    output = blockIdx.x % blocks_per_tile * wide_outputs;
   }
 };
 
@@ -155,9 +155,9 @@ struct NarrowLayer {
 
   __device__ void operator()(std::uint32_t*) const {
     __shared__ Memory memory[2];
-    const std::uint32_t parts = (layer.size.outputs + narrow_outputs - 1) / narrow_outputs;
-    const std::size_t document = std::size_t{blockIdx.x / parts} * tile_documents;
-    const std::uint32_t first_output = blockIdx.x % parts * narrow_outputs;
+    const std::uint32_t blocks_per_tile = (layer.size.outputs + narrow_outputs - 1) / narrow_outputs;
+    const std::size_t document = std::size_t{blockIdx.x / blocks_per_tile} * tile_documents;
+    const std::uint32_t first_output = blockIdx.x % blocks_per_tile * narrow_outputs;
     const unsigned warp = threadIdx.x / lanes_per_warp;
     const bool has_output = first_output + warp < layer.size.outputs;
     float sum = has_output ? layer.bias[first_output + warp] : 0.0f;

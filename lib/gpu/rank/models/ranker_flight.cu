@@ -68,21 +68,21 @@ void RankerFlight::State::copy_in(const FeatureColumns& from, std::size_t num_fe
     return;
   }
   host_features.reserve(num_features * stride);
-  const std::size_t rows = std::max<std::size_t>(staged_piece_bytes / row_bytes, 1);
-  const auto copy_rows = [&](std::size_t piece) {
+  const std::size_t rows = std::max<std::size_t>(staged_item_bytes / row_bytes, 1);
+  const auto copy_rows = [&](std::size_t item) {
     CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu)));
-    const std::size_t first = piece * rows, end = std::min(num_features, first + rows);
+    const std::size_t first = item * rows, end = std::min(num_features, first + rows);
     gather_rows(from, first, end, stride, host_features.data());
     copy_to_device(features.data() + first * stride, host_features.data() + first * stride, (end - first) * stride,
                    stream);
   };
-  const std::size_t pieces = (num_features + rows - 1) / rows;
-  if (pieces == 1) {
+  const std::size_t items = (num_features + rows - 1) / rows;
+  if (items == 1) {
     copy_rows(0);
   } else {
     // This thread may not take other work meanwhile, which could want the same flight's memory.
     tbb::this_task_arena::isolate(
-        [&] { tbb::parallel_for(std::size_t{0}, pieces, copy_rows, tbb::simple_partitioner()); });
+        [&] { tbb::parallel_for(std::size_t{0}, items, copy_rows, tbb::simple_partitioner()); });
   }
 }
 

@@ -40,7 +40,7 @@ inline constexpr std::uint32_t blocks_per_multiprocessor = 8;
 inline constexpr std::uint64_t scoring_bytes = std::uint64_t{64} << 20;
 /// Features that a thread gathers in pinned memory and copies. Fewer are gathered by one thread, since waking others
 /// would take longer.
-inline constexpr std::size_t staged_piece_bytes = std::size_t{256} << 10;
+inline constexpr std::size_t staged_item_bytes = std::size_t{256} << 10;
 /// Shorter rows are gathered even if they are pinned: the GPU would take as long for each as for a longer one.
 inline constexpr std::size_t least_direct_row_bytes = 2048;
 /// Scores of so few documents are written to the host's memory by kernels: a copy would take longer.

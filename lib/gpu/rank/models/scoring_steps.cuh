@@ -24,7 +24,7 @@ struct LoadedRanker {
   bool fast_math = false;
 };
 
-/// Rows of a chunk's working memory, in bytes for each document.
+/// Rows of a batch's working memory, in bytes for each document.
 struct ScoringRows {
   explicit ScoringRows(const LoadedRanker& ranker)
       : inputs(ranker.view.rows * sizeof(float)),
@@ -36,7 +36,7 @@ struct ScoringRows {
   std::size_t inputs, leaves, ranks, neurons = 0;  ///< neurons of a layer: there are two such arrays
 
   std::size_t bytes() const { return inputs + leaves + ranks + 2 * neurons; }
-  /// Documents of a chunk: whole tiles of `all`, within `max_bytes` unless one tile takes more.
+  /// Documents of a batch: whole tiles of `all`, within `max_bytes` unless one tile takes more.
   std::size_t documents(std::size_t all, std::uint64_t max_bytes) const {
     const std::size_t tiles = (all + tile_documents - 1) / tile_documents;
     const std::size_t fitting = max_bytes / (tile_documents * std::max<std::size_t>(bytes(), 1));
@@ -44,45 +44,45 @@ struct ScoringRows {
   }
 };
 
-/// Scores the documents of one chunk. `Launcher` has launch(kernel, thread blocks, bytes of shared memory), which
+/// Scores the documents of one batch. `Launcher` has launch(kernel, thread blocks, bytes of shared memory), which
 /// starts a kernel once the ones before have ended; multiprocessors(); and begin() and end() of a stage.
 template <class Launcher>
-class ChunkScoring {
+class BatchScoring {
  public:
-  /// `memory` is for the rows of `documents` documents, the chunk's capacity.
-  ChunkScoring(const LoadedRanker& ranker, std::uint8_t* memory, std::size_t documents, Launcher& launcher)
+  /// `memory` is for the rows of `documents` documents, the batch's capacity.
+  BatchScoring(const LoadedRanker& ranker, std::uint8_t* memory, std::size_t documents, Launcher& launcher)
       : ranker_(ranker), launcher_(launcher) {
     const ScoringRows rows(ranker);
-    chunk_.stride = documents;
+    batch_.stride = documents;
     const auto take = [&](std::size_t bytes_per_document) {
       std::uint8_t* const from = memory;
       memory += bytes_per_document * documents;
       return from;
     };
-    chunk_.leaves = reinterpret_cast<double*>(take(rows.leaves));
-    chunk_.inputs = reinterpret_cast<float*>(take(rows.inputs));
-    chunk_.ranks = reinterpret_cast<std::uint32_t*>(take(rows.ranks));
+    batch_.leaves = reinterpret_cast<double*>(take(rows.leaves));
+    batch_.inputs = reinterpret_cast<float*>(take(rows.inputs));
+    batch_.ranks = reinterpret_cast<std::uint32_t*>(take(rows.ranks));
     for (float*& neurons : neurons_) neurons = reinterpret_cast<float*>(take(rows.neurons));
   }
 
-  /// Enqueues the kernels for documents that are at most the chunk's.
+  /// Enqueues the kernels for documents that are at most the batch's.
   void score(const FeatureColumns& features, double* scores) {
-    chunk_.features = features;
-    chunk_.scores = scores;
+    batch_.features = features;
+    batch_.scores = scores;
     if (features.documents == 0) return;
     if (ranker_.view.kind == RankerKind::linear)
       return in_stage(ScoringStage::layers, [&] {
-        launch(SumTerms{ranker_.view, chunk_}, (features.documents + term_threads - 1) / term_threads);
+        launch(SumTerms{ranker_.view, batch_}, (features.documents + term_threads - 1) / term_threads);
       });
     if (ranker_.view.num_steps + ranker_.view.num_words > 0)
       in_stage(ScoringStage::inputs, [&] {
-        const MakeInputs kernel{ranker_.view, chunk_};
+        const MakeInputs kernel{ranker_.view, batch_};
         launch_tasks(kernel, kernel.tasks());
       });
     if (ranker_.view.kind == RankerKind::trees) {
       in_stage(ScoringStage::trees, [&] {
         walk_trees<double>();
-        launch(SumLeaves{ranker_.view, chunk_}, chunk_.tiles());
+        launch(SumLeaves{ranker_.view, batch_}, batch_.tiles());
       });
     } else {
       if (ranker_.view.trees > 0) in_stage(ScoringStage::trees, [&] { walk_trees<float>(); });
@@ -121,7 +121,7 @@ class ChunkScoring {
         walk_groups<Leaf, false>(0);
     }
     if (ranker_.view.num_large > 0) {
-      const WalkLargeTrees<Leaf> kernel{ranker_.view, chunk_};
+      const WalkLargeTrees<Leaf> kernel{ranker_.view, batch_};
       launch_tasks(kernel, kernel.tasks());
     }
   }
@@ -129,17 +129,17 @@ class ChunkScoring {
   /// A thread block loads a group once for all tiles that it takes, and there are as many as keep the GPU busy.
   template <class Leaf, bool ranks_shared>
   void walk_groups(std::size_t rank_bytes) {
-    const std::size_t groups = ranker_.view.num_groups, tiles = chunk_.tiles();
+    const std::size_t groups = ranker_.view.num_groups, tiles = batch_.tiles();
     const std::size_t fitting = rank_bytes == 0 ? max_tiles_at_once : shared_rank_bytes / rank_bytes;
     const std::size_t at_once = std::min({fitting, max_tiles_at_once, tiles});
     const std::size_t wanted = std::size_t{launcher_.multiprocessors()} * blocks_per_multiprocessor;
-    const std::size_t parts = std::clamp<std::size_t>(wanted / groups, 1, (tiles + at_once - 1) / at_once);
-    const WalkGroups<Leaf, ranks_shared> kernel{ranker_.view, chunk_, static_cast<std::uint32_t>(at_once)};
-    launch(kernel, groups * parts, group_bytes + at_once * rank_bytes);
+    const std::size_t blocks_per_group = std::clamp<std::size_t>(wanted / groups, 1, (tiles + at_once - 1) / at_once);
+    const WalkGroups<Leaf, ranks_shared> kernel{ranker_.view, batch_, static_cast<std::uint32_t>(at_once)};
+    launch(kernel, groups * blocks_per_group, group_bytes + at_once * rank_bytes);
   }
 
   void launch_layers() {
-    const float* in = chunk_.inputs;
+    const float* in = batch_.inputs;
     for (std::size_t i = 0; i < ranker_.layers.size(); ++i) {
       LayerView layer;
       layer.size = ranker_.layers[i];
@@ -147,9 +147,9 @@ class ChunkScoring {
       layer.bias = ranker_.view.bias + layer.size.bias;
       layer.in = in;
       layer.out = neurons_[i % 2];
-      layer.stride = chunk_.stride;
-      layer.documents = chunk_.features.documents;
-      if (i + 1 == ranker_.layers.size()) layer.scores = chunk_.scores;
+      layer.stride = batch_.stride;
+      layer.documents = batch_.features.documents;
+      if (i + 1 == ranker_.layers.size()) layer.scores = batch_.scores;
       launch_layer(layer);
       in = layer.out;
     }
@@ -157,7 +157,7 @@ class ChunkScoring {
 
   void launch_layer(const LayerView& layer) {
     const auto blocks = [&](std::size_t outputs) {
-      return chunk_.tiles() * ((layer.size.outputs + outputs - 1) / outputs);
+      return batch_.tiles() * ((layer.size.outputs + outputs - 1) / outputs);
     };
     if (layer.size.outputs == 0) return;
     // Few of the thread blocks that take more outputs each would leave the GPU idle, tensor cores or not.
@@ -174,11 +174,11 @@ class ChunkScoring {
 
   const LoadedRanker& ranker_;
   Launcher& launcher_;
-  ChunkView chunk_;
+  ScoringView batch_;
   float* neurons_[2] = {nullptr, nullptr};
 };
 
-/// Scores all documents of `features`, in chunks whose working memory is `max_bytes`
+/// Scores all documents of `features`, in batches whose working memory is `max_bytes`
 /// at most. `memory` is asked once for so many bytes, aligned to 256.
 template <class Launcher, class Memory>
 void score_documents(const LoadedRanker& ranker, const FeatureColumns& features, double* scores, const Memory& memory,
@@ -186,9 +186,9 @@ void score_documents(const LoadedRanker& ranker, const FeatureColumns& features,
   if (features.documents == 0) return;
   const ScoringRows rows(ranker);
   const std::size_t step = rows.documents(features.documents, max_bytes);
-  ChunkScoring<Launcher> chunk(ranker, memory(rows.bytes() * step), step, launcher);
+  BatchScoring<Launcher> batch(ranker, memory(rows.bytes() * step), step, launcher);
   for (std::size_t first = 0; first < features.documents; first += step)
-    chunk.score({features.values + first, std::min(step, features.documents - first), features.stride}, scores + first);
+    batch.score({features.values + first, std::min(step, features.documents - first), features.stride}, scores + first);
 }
 
 }  // namespace quern::gpu

@@ -13,7 +13,7 @@ struct WalkGroups {
   static constexpr unsigned threads = tree_threads, warps = threads / lanes_per_warp, least_blocks = tree_blocks;
 
   RankerView ranker;
-  ChunkView chunk;
+  ScoringView batch;
   /// Tiles that a thread block takes at a time.
   std::uint32_t tiles_at_once = 1;
 
@@ -22,9 +22,9 @@ struct WalkGroups {
     const TreeGroup group = ranker.groups[blockIdx.x % ranker.num_groups];
     const std::size_t step = std::size_t{gridDim.x / ranker.num_groups} * tiles_at_once;
     load_group(group, shared);
-    for (std::size_t first = std::size_t{blockIdx.x / ranker.num_groups} * tiles_at_once; first < chunk.tiles();
+    for (std::size_t first = std::size_t{blockIdx.x / ranker.num_groups} * tiles_at_once; first < batch.tiles();
          first += step) {
-      const auto tiles = static_cast<std::uint32_t>(min(std::size_t{tiles_at_once}, chunk.tiles() - first));
+      const auto tiles = static_cast<std::uint32_t>(min(std::size_t{tiles_at_once}, batch.tiles() - first));
       __syncthreads();  // the ranks before are no longer read
       if (ranks_shared) load_ranks(first, tiles, shared + group_bytes / sizeof(std::uint32_t));
       __syncthreads();
@@ -51,7 +51,7 @@ struct WalkGroups {
     for (std::uint32_t i = threadIdx.x / lanes_per_warp; i < words * tiles; i += warps) {
       const std::uint32_t tile = i / words, word = i % words;
       to[std::size_t{i} * tile_documents + lane_id()] =
-          chunk.ranks[word * chunk.stride + (first + tile) * tile_documents + lane_id()];
+          batch.ranks[word * batch.stride + (first + tile) * tile_documents + lane_id()];
     }
   }
 
@@ -60,13 +60,13 @@ struct WalkGroups {
     if (ranks_shared)
       return reinterpret_cast<const std::uint8_t*>(shared + group_bytes / sizeof(std::uint32_t) +
                                                    std::size_t{tile} * ranker.num_words * tile_documents + lane_id());
-    return reinterpret_cast<const std::uint8_t*>(chunk.ranks + (tiles.first + tile) * tile_documents + lane_id());
+    return reinterpret_cast<const std::uint8_t*>(batch.ranks + (tiles.first + tile) * tile_documents + lane_id());
   }
 
   /// Walks number `walk` and those that are `warps` apart, walks_per_thread together.
   __device__ void walk_some(const TreeGroup& group, const std::uint32_t* shared, const Tiles& tiles,
                             std::uint32_t walk) const {
-    const std::size_t word_step = sizeof(std::uint32_t) * (ranks_shared ? tile_documents : chunk.stride);
+    const std::size_t word_step = sizeof(std::uint32_t) * (ranks_shared ? tile_documents : batch.stride);
     const std::uint32_t walks = group.trees * tiles.count;
     const std::uint8_t* ranks[walks_per_thread];
     std::uint32_t at[walks_per_thread], leaf[walks_per_thread];
@@ -106,7 +106,7 @@ struct WalkGroups {
       const std::uint32_t own = walk + k * warps;
       if (own >= walks) continue;
       const std::size_t document = (tiles.first + own % tiles.count) * tile_documents + lane_id();
-      leaf_row<Leaf>(ranker, chunk, shared[own / tiles.count * 2])[document] = leaves[leaf[k]];
+      leaf_row<Leaf>(ranker, batch, shared[own / tiles.count * 2])[document] = leaves[leaf[k]];
     }
   }
 };
@@ -117,16 +117,16 @@ struct WalkLargeTrees {
   static constexpr unsigned threads = large_tree_threads;
 
   RankerView ranker;
-  ChunkView chunk;
+  ScoringView batch;
 
-  std::uint64_t tasks() const { return std::uint64_t{ranker.num_large} * chunk.tiles(); }
+  std::uint64_t tasks() const { return std::uint64_t{ranker.num_large} * batch.tiles(); }
 
   __device__ void operator()(std::uint32_t*) const {
-    const std::uint64_t tiles = chunk.tiles(), end = ranker.num_large * tiles;
+    const std::uint64_t tiles = batch.tiles(), end = ranker.num_large * tiles;
     for (std::uint64_t task = own_warp<threads>(); task < end; task += all_warps<threads>()) {
       const LargeTree tree = ranker.large_trees[task / tiles];
       const std::size_t document = task % tiles * tile_documents + lane_id();
-      leaf_row<Leaf>(ranker, chunk, tree.tree)[document] = static_cast<Leaf>(leaf_of(tree, document));
+      leaf_row<Leaf>(ranker, batch, tree.tree)[document] = static_cast<Leaf>(leaf_of(tree, document));
     }
   }
 
@@ -139,7 +139,7 @@ struct WalkLargeTrees {
     while (at >= 0) {
       const WalkNode node = nodes[at];
       const TreeInputView input = ranker.inputs[node.input_and_side / 2];
-      const float value = value_of(ranker, input, chunk.features.column(input.feature)[document]);
+      const float value = value_of(ranker, input, batch.features.column(input.feature)[document]);
       at = goes_left(value, node.threshold, node.input_and_side % 2 == 1) ? node.left : node.right;
     }
     return leaves[-(at + 1)];
