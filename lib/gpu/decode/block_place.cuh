@@ -5,21 +5,21 @@
 
 namespace quern::gpu {
 
-/// Keeps the compiler from recomputing the address wherever it is used.
+/// Keeps the compiler from recomputing the address at each use.
 __device__ inline const std::uint32_t* as_it_is(const std::uint32_t* address) {
   asm("" : "+l"(address));
   __builtin_assume(__isGlobal(address));
   return address;
 }
 
-/// Prefetches the line at the address into the L2 cache.
+/// Prefetches the line at `address` into the L2 cache.
 __device__ inline void prefetch([[maybe_unused]] const std::uint32_t* address) {
 #ifdef __CUDACC__
   asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
 #endif
 }
 
-/// Rows of at most 32 neighbouring blocks of a list with rows, one per lane, so that whole lines are read.
+/// The rows of at most 32 neighbouring blocks of a list with rows, one per lane, so that reads cover whole lines.
 class BlockRows {
  public:
   /// Rows [first, end) of the list; not empty.
@@ -45,7 +45,8 @@ class BlockRows {
 
   __device__ std::uint32_t blocks() const { return blocks_; }
 
-  /// The place of block first + i, i below 32; i may differ from lane to lane. No postings if there is no such block.
+  /// The place of block first + i, for i below 32, which may differ between lanes. Without postings if there is no such
+  /// block.
   __device__ BlockPlace place(std::uint32_t i) const {
     BlockPlace place;
     place.list = list_;
@@ -61,7 +62,7 @@ class BlockRows {
  private:
   const std::uint32_t *list_, *tail_;  ///< see ListView
   std::uint32_t first_, front_blocks_, blocks_;
-  std::uint32_t begin_;  ///< in its part of the list; this and all that follow are of the lane's block
+  std::uint32_t begin_;  ///< in its front or tail; this and all that follow are of the lane's block
   std::uint32_t size_, before_, last_, n_;
 };
 
@@ -77,12 +78,12 @@ __device__ inline void sum_up(std::uint32_t before, std::uint32_t (&values)[V]) 
   for (int i = 0; i < V; ++i) values[i] += others;
 }
 
-/// A warp's buffer in shared memory, aligned within `size` words for reads of four words: a number for each posting of
-/// its block or blocks, and the values of a stream of exceptions.
+/// A warp's buffer in shared memory of `size` words, aligned for reads of four words: a number per posting of its
+/// blocks, and the values of a stream of exceptions.
 template <int V>
 struct WarpBuffer {
   static constexpr unsigned postings = V * lanes_per_warp;
-  /// Values of a stream that may be written at a time.
+  /// Maximum values of a stream at a time.
   static constexpr unsigned max_values = 256;
   static constexpr unsigned size = postings + max_values + 4;
   std::uint32_t* values;
@@ -92,7 +93,7 @@ struct WarpBuffer {
 
   __device__ std::uint32_t* stream() const { return values + postings; }
 
-  /// Sets the numbers of all postings to 1, which distances and frequencies have more than their slots.
+  /// Sets the numbers of all postings to 1, since distances and frequencies are stored minus 1.
   __device__ void set_to_one() const {
     __syncwarp();
 #pragma unroll
@@ -123,7 +124,7 @@ struct WarpBuffers {
   __device__ std::uint32_t* own() { return words + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size; }
 };
 
-/// Writes a warp's values by whole lines of memory: stores of half a line take more than twice as long.
+/// Writes a warp's values by whole memory lines, since stores of half a line take more than twice as long.
 template <int V>
 class LineWriter {
  public:
@@ -151,8 +152,8 @@ class LineWriter {
   }
 
  private:
-  /// Where four values are stored, so that neither writes of a lane's own values nor reads of neighbouring ones
-  /// conflict in a bank.
+  /// The place of four values, chosen so that neither a lane's writes nor reads of neighbouring values conflict in a
+  /// bank.
   __device__ static unsigned place(unsigned four) { return V == 4 ? four : four ^ (four / 8 % (V / 4)); }
 
   uint4* fours_;

@@ -2,10 +2,10 @@
 #include "quern/codec/rice.hpp"
 #include "quern/gpu/device/index_view.hpp"
 
-/// Where blocks are stored, and where their postings go. What is constexpr runs on host and device.
+/// Places of blocks and of their decoded postings. Constexpr functions run on host and device.
 namespace quern::gpu {
 
-/// A block of a list, according to its row.
+/// A block of a list, located by its row.
 struct BlockPlace {
   const std::uint32_t* words = nullptr;
   const std::uint32_t* list = nullptr;  ///< the list's first word: its header
@@ -16,8 +16,8 @@ struct BlockPlace {
   bool has_row = false;
 };
 
-/// The part of a list that has a block: its words, which are those from `low` to `high` of the list. Empty if the block
-/// is not there.
+/// The front or tail of a list that contains a block: its words are [low, high) of the list. Empty if the block is not
+/// in memory.
 struct ListPart {
   const std::uint32_t* words = nullptr;
   std::uint32_t low = 0, high = 0;
@@ -29,7 +29,7 @@ constexpr ListPart part_of(const IndexView& index, const ListView& list, std::ui
   return {index.postings + list.tail_word, list.tail_begin, list.words};
 }
 
-/// A block's place. Rows are not trusted: a block is within its part of the list, or has size 0.
+/// A block's place. Rows are not trusted: a block lies within its front or tail, or has size 0.
 constexpr BlockPlace place_of(const IndexView& index, const ListView& list, std::uint32_t block) {
   BlockPlace place;
   place.list = index.postings + list.first_word;
@@ -54,29 +54,29 @@ constexpr BlockPlace place_of(const IndexView& index, const ListView& list, std:
   return place;
 }
 
-/// What an exception adds to the value in its slot.
+/// The number that an exception adds to the value in its slot.
 constexpr std::uint32_t exception_addend(std::uint32_t high, unsigned width) {
   return width < 32 ? (high + 1) << width : 0;
 }
 
-/// Where decoded postings go: list after list.
+/// The destination of decoded postings.
 struct DecodeOutput {
   std::uint32_t* docids = nullptr;
   std::uint32_t* freqs = nullptr;                ///< null: docIDs only
   const std::uint64_t* first_posting = nullptr;  ///< per list, its place in the output
-  const std::uint64_t* first_block = nullptr;    ///< per list, its place among all blocks; then the end of the last
+  const std::uint64_t* first_block = nullptr;    ///< per list, number of its first block; then the end of the last
   std::uint64_t end_block = 0;                   ///< after the last block to decode
   std::uint64_t begin_block = 0;                 ///< the first list's first block
-  bool distances = false;                        ///< of documents from those before them, instead of docIDs
+  bool distances = false;                        ///< whether to write distances between documents instead of docIDs
 };
 
-/// Where the parts of a Rice-coded block are, for both decoders.
+/// The places of the parts of a Rice-coded block, for both decoders.
 struct RiceParts {
   std::uint32_t docid_width = 0, freq_width = 0;
   std::uint32_t docid_unary = 0, freq_unary = 0;  ///< lengths, in bits
   std::uint32_t remainders_bit = 0, docid_unary_bit = 0;
 
-  /// Reads them. False if they are not within the block.
+  /// Reads the places. False if they are not within the block.
   constexpr bool open(const BlockPlace& place) {
     if (place.size == 0) return false;
     const rice::Widths widths = rice::Widths::from_word(place.list[0]);
@@ -93,7 +93,7 @@ struct RiceParts {
     const std::uint64_t unary = remainders + std::uint64_t{place.n} * (docid_width + freq_width);
     remainders_bit = static_cast<std::uint32_t>(remainders);
     docid_unary_bit = static_cast<std::uint32_t>(unary);
-    // Bits are counted in 32 bits here: no writer makes blocks of half a gigabyte.
+    // Bits are counted in 32 bits, since no writer makes blocks of half a gigabyte.
     const std::uint64_t end = unary + docid_unary + freq_unary;
     return end <= std::uint64_t{32} * place.size && end < 0xffffffffu;
   }

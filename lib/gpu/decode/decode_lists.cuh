@@ -5,15 +5,15 @@
 
 namespace quern::gpu {
 
-/// Decodes lists to memory by a warp, a block per L lanes. `contiguous`: blocks have V * L postings, so that the
-/// postings of neighbouring groups are contiguous. `sums`: distances are summed up to docIDs.
+/// Decodes lists to memory by a warp, a block per L lanes. `contiguous`: blocks have V * L postings, so the postings of
+/// neighbouring groups are contiguous. `sums`: sums distances up to docIDs.
 template <Coding coding, int V, int L, bool contiguous, bool sums>
 class ListDecode {
  public:
   __device__ ListDecode(const IndexView& index, const DecodeOutput& out, std::uint32_t* buffer)
       : index_(index), out_(out), buffer_{buffer}, lines_(buffer_), decoder_(index, buffer_) {}
 
-  /// Decodes blocks [block, end) of a list whose postings go to `first_posting` and on.
+  /// Decodes blocks [block, end) of a list whose first posting goes to `first_posting`.
   __device__ void decode(const ListView& list, std::uint32_t block, std::uint32_t end, std::uint64_t first_posting) {
     for (; block < end; block += lanes_per_warp) {
       const BlockRows rows(index_, list, block, end);
@@ -26,13 +26,13 @@ class ListDecode {
  private:
   static constexpr unsigned groups = lanes_per_warp / L;
 
-  /// Decodes a block per group.
+  /// Decodes one block per group.
   __device__ void decode(const BlockPlace& place, std::uint64_t to) {
     std::uint32_t values[V];
     const bool opened = decoder_.open(place);
     const unsigned last = place.n - 1;
     const bool has_last = lane_of_group<L>() == last / V;
-    // All groups continue, even those with a damaged block.
+    // All groups must continue, even with a damaged block.
     if (groups == 1 && !opened) return report(has_last);
     if constexpr (sums) {
       const bool sound = decoder_.docids(values) && opened;
@@ -76,13 +76,13 @@ class ListDecode {
   typename DecoderOf<coding, V, L>::Type decoder_;
 };
 
-/// Minimum number of thread blocks per multiprocessor, which limits registers.
+/// Minimum thread blocks per multiprocessor, which limits registers.
 template <Coding coding>
 inline constexpr unsigned decode_blocks = coding == Coding::newpfd      ? 5
                                           : coding == Coding::rpfd_once ? 4
                                                                         : 1;
 
-/// Decodes the warp's share of all blocks, a run of neighbours.
+/// Decodes this warp's consecutive blocks of all lists.
 template <Coding coding, int V, int L, bool contiguous, bool sums>
 __device__ inline void decode_own_blocks(const IndexView& index, const ListView* lists, std::uint32_t num_lists,
                                          const DecodeOutput& out, std::uint32_t* buffer) {

@@ -42,7 +42,7 @@ __device__ inline std::uint32_t value_of_lane(const std::uint32_t (&values)[V], 
   return value;
 }
 
-/// Decodes a block's docIDs and checks them as far as it costs nothing: false, and counted, where they are damaged.
+/// Decodes a block's docIDs, with checks that cost nothing. If it is damaged, counts that and returns false.
 template <int V, class Decoder>
 __device__ inline bool decode_docids(const IndexView& index, Decoder& decoder, const BlockPlace& place,
                                      std::uint32_t (&docids)[V]) {
@@ -55,7 +55,7 @@ __device__ inline bool decode_docids(const IndexView& index, Decoder& decoder, c
   return sound;
 }
 
-/// Calls with.operator()<V>() for the fewest values a lane that hold blocks of that size.
+/// Calls with.operator()<V>() with the fewest values per lane that hold a block of this size.
 template <class With>
 void with_values_per_lane(unsigned block_size, With&& with) {
   if (block_size <= 4 * lanes_per_warp) return with.template operator()<4>();
@@ -63,8 +63,7 @@ void with_values_per_lane(unsigned block_size, With&& with) {
   with.template operator()<16>();
 }
 
-/// As above, with the lanes that decode a block, for kernels whose warps can decode several blocks at a time:
-/// with.operator()<V, L>().
+/// Calls with.operator()<V, L>(), with L lanes per block, for kernels whose warps can decode several blocks at a time.
 template <Coding coding, class With>
 void with_lanes_per_block(unsigned block_size, With&& with) {
   if constexpr (coding == Coding::rpfd || coding == Coding::rice) {

@@ -6,21 +6,20 @@
 /// NewPFD blocks, each decoded by a group of L lanes with V postings per lane; formats/codec/newpfd.md describes them.
 namespace quern::gpu {
 
-/// The high parts of one stream, as a lane sees them: of each array those that belong to its own postings, which come
-/// one after another.
+/// The high parts of one stream that belong to a lane's postings, which are consecutive in each array.
 struct HighPartsOfLane {
   static constexpr unsigned arrays = newpfd::HighPlaces::arrays;
-  std::uint32_t masks[arrays] = {};  ///< which of the lane's values above have one; the first's in the lowest bit
-  std::uint32_t slots[arrays] = {};  ///< the bit of the lane's first
+  std::uint32_t masks[arrays] = {};  ///< a bit per value of the array above that has one, the first in the lowest bit
+  std::uint32_t slots[arrays] = {};  ///< bit of the lane's first slot
 };
 
-/// If its groups decode different blocks, all lanes of a warp call together.
+/// All lanes of a warp must call together, even if its groups decode different blocks.
 template <int V, int L = lanes_per_warp>
 class NewPfdWarpDecoder {
  public:
   __device__ NewPfdWarpDecoder(const IndexView&, const WarpBuffer<V>& buffer) : buffer_(buffer) {}
 
-  /// Opens a block. False if its parts are not within it: then it decodes as if it had none.
+  /// Opens a block. False if its arrays are not within it; it then decodes like an empty one.
   __device__ bool open(const BlockPlace& place) {
     place_ = place;
     header_ = newpfd::Header();
@@ -44,7 +43,7 @@ class NewPfdWarpDecoder {
     sum_up<V, L>(place_.before, out);
     return sound;
   }
-  /// Of this lane's documents from those before them.
+  /// The distances of this lane's documents from their predecessors.
   __device__ bool distances(std::uint32_t (&out)[V]) const {
     values(header_.docids, header_.docid_slots_bit(place_.n), docid_highs_, out);
     return true;
@@ -58,7 +57,7 @@ class NewPfdWarpDecoder {
 
   /// Whether freq_at() can be called.
   static constexpr bool has_single_freqs = true;
-  /// Prepares freq_at(), for which the warp's buffer is kept if there are exceptions. False if these are damaged.
+  /// Prepares freq_at(), which uses the warp's buffer if there are exceptions. False if these are damaged.
   __device__ bool open_freqs() const {
     if (max_of_groups<L>(header_.freqs.count) == 1) return true;
     std::uint32_t own[V];
@@ -78,14 +77,14 @@ class NewPfdWarpDecoder {
  private:
   static_assert(V <= 32, "a lane's mask is a word");
 
-  /// A lane's values of an array: the number of the first, and how many.
+  /// A lane's values in an array.
   struct Own {
     std::uint32_t first, count;
   };
 
   __device__ std::uint32_t freq_slots_bit() const { return header_.freq_slots_bit(place_.n); }
 
-  /// The lane's part of the mask at `bit`; 0, and `sound` false, if the mask is not within the block.
+  /// The lane's bits of the mask at `bit`; 0, and `sound` false, if the mask is not within the block.
   __device__ std::uint32_t own_mask(bool there, std::uint32_t bit, std::uint32_t all, const Own& own,
                                     bool& sound) const {
     if (!there) return 0;
@@ -93,8 +92,8 @@ class NewPfdWarpDecoder {
     return sound && own.count > 0 ? value_at(place_.words, bit + own.first, own.count) : 0;
   }
 
-  /// Finds the arrays of both streams' high parts; false if they are not within the block. Prefix sums go over both
-  /// streams at once: of docIDs in the low half of a word, of frequencies in the high half.
+  /// Finds the arrays of both streams' high parts; false if they are not within the block. One prefix sum serves both
+  /// streams: docIDs in the low half of a word, frequencies in the high half.
   __device__ bool find_highs() {
     const std::uint32_t first = min(lane_of_group<L>() * V, place_.n);
     Own docids{first, min(static_cast<std::uint32_t>(V), place_.n - first)}, freqs = docids;
@@ -125,7 +124,7 @@ class NewPfdWarpDecoder {
     place_slots(header_.freqs, freq_sizes, freq_highs_, bit);
     return all_of_group<L>(sound && bit <= 32 * std::uint64_t{place_.size});
   }
-  /// Makes the places of a stream's slots, counted from their array's first, count from the block's first bit.
+  /// Adds the begin of each array to the places of a stream's slots.
   __device__ static void place_slots(const newpfd::Arrays& stream, const std::uint32_t* sizes, HighPartsOfLane& highs,
                                      std::uint32_t& bit) {
 #pragma unroll
@@ -135,7 +134,7 @@ class NewPfdWarpDecoder {
     }
   }
 
-  /// Distances, or frequencies.
+  /// Reads distances or frequencies.
   __device__ void values(const newpfd::Arrays& stream, std::uint32_t slots_bit, const HighPartsOfLane& highs,
                          std::uint32_t (&out)[V]) const {
     const Slots<V, L> slots(place_.words, slots_bit, stream.widths[0], place_.n);
@@ -147,7 +146,7 @@ class NewPfdWarpDecoder {
       if ((next.masks[0] >> i & 1) != 0) out[i] += patch<0>(stream, next, stream.widths[0]);
     }
   }
-  /// What the next high part of an array adds to its value, which is shifted by `shift` bits.
+  /// The number that an array's next high part, shifted by `shift` bits, adds to its value.
   template <unsigned array>
   __device__ std::uint32_t patch(const newpfd::Arrays& stream, HighPartsOfLane& next, unsigned shift) const {
     const unsigned width = stream.widths[array + 1];

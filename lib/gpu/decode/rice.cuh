@@ -28,7 +28,7 @@ class RiceWarpDecoder {
     return sound;
   }
 
-  /// Of this lane's documents from those before them.
+  /// The distances of this lane's documents from their predecessors.
   __device__ bool distances(std::uint32_t (&out)[V]) const {
     return values(parts_.remainders_bit, parts_.docid_width, parts_.docid_unary_bit, parts_.docid_unary, out);
   }
@@ -38,11 +38,11 @@ class RiceWarpDecoder {
                   parts_.docid_unary_bit + parts_.docid_unary, parts_.freq_unary, out);
   }
 
-  /// The unary part of a frequency is found only through those before it.
+  /// A frequency's unary code can only be found by reading its predecessors.
   static constexpr bool has_single_freqs = false;
 
  private:
-  /// This lane's values of a stream, plus 1.
+  /// Reads this lane's values of a stream, plus 1.
   __device__ bool values(std::uint32_t remainders_bit, std::uint32_t width, std::uint32_t unary_bit,
                          std::uint32_t unary, std::uint32_t (&out)[V]) const {
     const bool sound = find_terminators(unary_bit, unary);

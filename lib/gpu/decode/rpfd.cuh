@@ -14,7 +14,7 @@ constexpr std::uint32_t rpfd_scratch_words(unsigned recursion, unsigned block_si
   return rpfd::arrays_of(recursion) * block_size;
 }
 
-/// One stream of a block; lane i has the numbers of array i.
+/// One stream of a block; lane i holds the numbers of array i.
 struct RpfdStream {
   std::uint32_t width = 0;
   std::uint32_t values = 0, exceptions = 0;
@@ -141,7 +141,7 @@ class RpfdWarpDecoder {
     return __all_sync(all_lanes, sound);
   }
 
-  /// Decodes all values of an array to its part of the scratch buffer; those of its children are there already.
+  /// Decodes all values of an array to the scratch buffer, which already holds those of its children.
   __device__ bool decode_nested(const RpfdStream& stream, unsigned array) const {
     const std::uint32_t values = lane_value(stream.values, array), width = lane_value(stream.width, array);
     const std::uint32_t bit = lane_value(stream.slots_bit, array);
@@ -188,14 +188,14 @@ class RpfdWarpDecoder {
 };
 
 // PForDelta blocks of recursion 1, the default, each decoded by a group of L lanes with V postings per lane;
-// formats/codec/rpfd.md describes them. Exceptions are put at their places 4 * L at a time, whatever their number.
+// formats/codec/rpfd.md describes them. Exceptions are put at their places in tiles of 4 * L.
 
 /// The high parts of a stream's exceptions, or their position gaps: an array whose own exceptions are whole words.
 struct RpfdLeaf {
   unsigned width = 0;
   std::uint32_t slots_bit = 0;
   std::uint32_t exceptions = 0;
-  std::uint32_t raw_word = 0;  ///< of as many high parts, then as many position gaps
+  std::uint32_t raw_word = 0;  ///< of its high parts, then their position gaps
 };
 
 /// One stream of a block.
@@ -206,7 +206,7 @@ struct RpfdOnceStream {
   RpfdLeaf highs, gaps;
 };
 
-/// If its groups decode different blocks, all lanes of a warp call together.
+/// All lanes of a warp must call together, even if its groups decode different blocks.
 template <int V, int L = lanes_per_warp>
 class RpfdOnceWarpDecoder {
  public:
@@ -258,10 +258,10 @@ class RpfdOnceWarpDecoder {
   }
 
  private:
-  /// Exceptions that are put at their places at a time, and size of a group's part of the warp's buffer.
+  /// Exceptions per tile, and a group's values in the warp's buffer.
   static constexpr unsigned tile_exceptions = 4 * L, tile_values = 2 * tile_exceptions;
   static_assert(lanes_per_warp / L * tile_values <= WarpBuffer<V>::max_values);
-  /// Replaces any position gap that leads out of a block, so that sums of gaps stay below 2^32.
+  /// Limit of position gaps, beyond any block, so that sums of gaps stay below 2^32.
   static constexpr std::uint32_t far = 1u << 20;
 
   __device__ static unsigned width_of(std::uint32_t codes, unsigned i) {
@@ -290,7 +290,7 @@ class RpfdOnceWarpDecoder {
     return max(stream.highs.exceptions, stream.gaps.exceptions) <= stream.exceptions;
   }
 
-  /// Computes where all parts are, after the counts; returns the words of the block.
+  /// Computes the places of all arrays after the counts; returns the words of the block.
   __device__ std::uint32_t place_parts(std::uint32_t bit) {
     docids_.slots_bit = bit;
     freqs_.slots_bit = docids_.slots_bit + place_.n * docids_.width;
@@ -325,7 +325,7 @@ class RpfdOnceWarpDecoder {
     return most == 0 || all_of_group<L>(sound);
   }
 
-  /// Puts exceptions from number `first` on; the group with the most has `most` left.
+  /// Puts a tile of exceptions from number `first` on. `most`: the most remaining exceptions of any group.
   __device__ bool put_tile(const RpfdOnceStream& stream, unsigned first, unsigned most, std::uint32_t& before) const {
     const unsigned own = first < stream.exceptions ? min(stream.exceptions - first, tile_exceptions) : 0;
     std::uint32_t* gaps = buffer_.stream() + group_of_lane<L>() * tile_values;
@@ -354,8 +354,8 @@ class RpfdOnceWarpDecoder {
     return value_at(place_.words, leaf.slots_bit + i * leaf.width, leaf.width);
   }
 
-  /// Adds an array's exceptions to its `own` values in the buffer, from number `first` on, of `size`. Results are
-  /// limited to `most`.
+  /// Adds an array's exceptions to its `own` values from number `first` on, of `size`, in the buffer. Limits results to
+  /// `most`.
   __device__ bool patch(const RpfdLeaf& leaf, std::uint32_t size, unsigned first, unsigned own, std::uint32_t* values,
                         std::uint32_t most) const {
     const std::uint32_t exceptions = max_of_groups<L>(leaf.exceptions);

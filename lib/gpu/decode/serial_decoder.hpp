@@ -7,12 +7,11 @@
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/gpu/decode/block_place.hpp"
 
-/// What the serial decoders share. A serial decoder decodes a block by one thread, to memory. All of it is constexpr,
-/// so that host and device run the same code. Blocks are not trusted: decoders return false for a damaged one, and read
-/// at most 4,096 words after it.
+/// Serial decoders, which decode a block to memory by one thread. They are constexpr, so host and device run the same
+/// code. Blocks are not trusted: decoders return false for a damaged one, and read at most 4,096 words after it.
 namespace quern::gpu {
 
-/// Tables, which have other addresses on host and device, and a buffer.
+/// Tables, which have different addresses on host and device, and a buffer.
 struct SerialContext {
   const rpfd::Shape* shape = nullptr;  ///< of rpfd, for the index's recursion
   std::uint32_t* nested = nullptr;     ///< of rpfd: shape->size * block_size numbers
@@ -55,12 +54,12 @@ class RisingDocids {
   }
 
  private:
-  std::uint32_t next_;  ///< the lowest docID that may follow
+  std::uint32_t next_;  ///< the lowest possible next docID
   std::uint32_t num_documents_;
 };
 
-/// What an array's exceptions add to its values, in the order of the values. Gaps(gap) and Highs(high) read the next
-/// value of their streams; false if there is none.
+/// The addends of an array's exceptions, in the order of values. Gaps(gap) and Highs(high) read the next value of their
+/// streams; false if there is none.
 template <class Gaps, class Highs>
 class SerialPatches {
  public:
@@ -69,7 +68,7 @@ class SerialPatches {
     find_next(0);
   }
 
-  /// What the exceptions add to value i.
+  /// The number that exceptions add to value i.
   constexpr std::uint32_t at(std::uint32_t i) {
     if (i != place_) return 0;
     std::uint32_t high = 0;
@@ -78,7 +77,7 @@ class SerialPatches {
     find_next(i + 1);
     return exception_addend(high, width_);
   }
-  /// Whether all exceptions were at values that at() was called for, and their streams were long enough.
+  /// Whether at() was called for the values of all exceptions, and their streams were long enough.
   constexpr bool sound() const { return sound_ && left_ == 0; }
 
  private:
@@ -178,7 +177,7 @@ class SerialNewPfd {
   }
 
  private:
-  /// How many of the n bits at `bit` are ones.
+  /// The number of ones among the n bits at `bit`.
   constexpr std::uint32_t ones(std::uint32_t bit, std::uint32_t n) const {
     std::uint32_t ones = 0;
     for (std::uint32_t i = 0; i < n; i += 32)
@@ -220,13 +219,13 @@ class SerialRice {
                   });
   }
 
-  /// The unary part of a frequency is found only through those before it.
+  /// A frequency's unary code can only be found by reading its predecessors.
   constexpr bool has_separate_freqs() const { return false; }
   constexpr std::uint32_t separate_freq(std::uint32_t) const { return 0; }
 
  private:
-  /// Calls take(i, value) for the values of a stream until it returns false. False unless the unary part has exactly as
-  /// many terminators, the last one at its end.
+  /// Calls take(i, value) for the values of a stream until it returns false. False unless the unary codes have exactly
+  /// n terminators, the last at their end.
   template <class Take>
   constexpr bool values(std::uint64_t bit, unsigned width, std::uint64_t unary_bit, std::uint32_t unary,
                         Take&& take) const {
@@ -320,8 +319,8 @@ class SerialRpfd {
     return static_cast<std::uint8_t>(rpfd::width_of_code(serial_value(list, rpfd::code_bits * array, rpfd::code_bits)));
   }
 
-  /// Calls take(i, value) for the values of a stream until that returns false. Nested arrays come first, the deepest
-  /// before those that need them.
+  /// Calls take(i, value) for the values of a stream until it returns false. Decodes nested arrays first, each before
+  /// its parent.
   template <class Take>
   constexpr bool values(const rpfd::Stream& stream, const rpfd::Widths& widths, Take&& take) const {
     if (stream.exceptions[0] > 0)

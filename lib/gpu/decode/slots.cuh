@@ -17,9 +17,8 @@ __device__ inline std::uint32_t value_at(const std::uint32_t* words, std::uint32
   return __funnelshift_r(word[0], word[1], bit) & mask_of(width);
 }
 
-/// This lane's values of n, fetched first and unpacked later, so that other work can be done in between. The caller has
-/// checked that n values are there; at most two words after the last value of the group are read. Values from number n
-/// on are undefined.
+/// This lane's values of n, fetched first and unpacked later, so that other work can overlap. The caller has checked
+/// that n values exist; reads at most two words after the group's last value. Values from number n on are undefined.
 template <int V, int L = lanes_per_warp>
 class Slots {
  public:
@@ -49,7 +48,7 @@ class Slots {
   /// Up to 8 slots of up to 8 bits are fetched as three words.
   static constexpr int fetch_values = std::min(V, 8), fetches = V / fetch_values;
 
-  /// Lanes that have no values read those of the first.
+  /// Lanes without values read the first lane's.
   __device__ std::uint32_t fetch_bit(int fetch) const {
     const unsigned first = lane_of_group<L>() * V + fetch * fetch_values;
     return first_bit_ + (first < n_ ? first * width_ : 0);
@@ -81,18 +80,18 @@ class Slots {
   const std::uint32_t* words_;
   std::uint32_t first_bit_;
   unsigned width_, n_;
-  unsigned widest_;  ///< of all groups, which take the same branch
+  unsigned widest_;  ///< maximum of all groups, which must take the same branch
   std::uint32_t fetched_[fetches][3] = {};
 };
 
-/// This lane's values of n, at once.
+/// Reads this lane's values of n at once.
 template <int V>
 __device__ inline void read_slots(const std::uint32_t* words, std::uint32_t first_bit, unsigned width, unsigned n,
                                   std::uint32_t (&out)[V]) {
   Slots<V>(words, first_bit, width, n).take(out);
 }
 
-// Exceptions that have position gaps, put at their places by a group of L lanes per block.
+// Exceptions with position gaps, put at their places by a group of L lanes per block.
 
 /// A block's exceptions of one stream.
 struct Exceptions {
@@ -101,8 +100,8 @@ struct Exceptions {
   unsigned n = 0;      ///< postings of the block
 };
 
-/// K neighbouring position gaps from number `own` on; undefined after the last. Four are read at once: `values` is
-/// aligned to 16 bytes then.
+/// Reads K neighbouring position gaps from number `own` on; undefined after the last. For K = 4, `values` must be
+/// aligned to 16 bytes.
 template <int K>
 __device__ inline void read_gaps(const std::uint32_t* values, unsigned own, unsigned count, std::uint32_t (&gaps)[K]) {
   if constexpr (K == 4) {
@@ -114,10 +113,9 @@ __device__ inline void read_gaps(const std::uint32_t* values, unsigned own, unsi
   }
 }
 
-/// Puts what exceptions add to their slots, and 1, at their places in `out`. `values` are the position gaps, each below
-/// 2^29, then the high fetches. A lane takes K neighbouring ones at a time. `most` is the maximum count of all groups,
-/// `before` the previous position, which is updated if there are `more`. False if a position that this lane took is not
-/// below n.
+/// Writes the exceptions' addends plus 1 to their places in `out`. `values`: the position gaps, each below 2^29, then
+/// the high parts. A lane takes K neighbouring ones at a time. `most`: the maximum count of all groups. `before`: the
+/// previous position, updated if there are `more`. False if a position of this lane is not below n.
 template <int K, int L>
 __device__ inline bool put_addends(const std::uint32_t* values, unsigned most, const Exceptions& exceptions,
                                    std::uint32_t* out, std::uint32_t& before, bool more) {

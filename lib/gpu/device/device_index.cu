@@ -70,7 +70,7 @@ class Uploader {
   std::size_t next_ = 0;
 };
 
-/// The maximum of each range of documents; empty if `values` is.
+/// The maximum of each range of documents; empty for empty `values`.
 std::vector<float> max_of_ranges(std::span<const float> values) {
   std::vector<float> maxima;
   for (std::size_t begin = 0; begin < values.size(); begin += range_documents) {
@@ -192,7 +192,7 @@ auto DeviceIndex::upload_more(MemoryUse use, std::span<const T> from, const char
 
 void DeviceIndex::upload_block_maxima(Progress& progress) {
   Device& device = *device_;
-  if (!division_.resident_rows) return;  // they travel with the other rows
+  if (!division_.resident_rows) return;  // they are copied with the other rows
   const auto block_max = index_.container().array<std::uint16_t>("block_max");
   if (device.block_max.size() > 0 || block_max.empty()) return;
   device.block_max = upload_more(MemoryUse::rows, block_max, "block maxima", progress);
@@ -215,7 +215,7 @@ bool built_with_cuda() { return true; }
 
 std::vector<GpuInfo> list_gpus() {
   int count = 0;
-  // Not errors: most machines have no GPU, and the driver may be missing or older than the runtime.
+  // These are no failures: most machines have no GPU, and the driver may be missing or older than the runtime.
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver) return {};
   CUDA_CHECK(status);

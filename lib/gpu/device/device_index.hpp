@@ -10,40 +10,39 @@
 /// An index in a GPU's memory. Declared without CUDA: in a build without CUDA, constructors throw CudaError.
 namespace quern::gpu {
 
-/// Batches that a GPU works on at a time: one is made and copied while the other runs.
+/// Batches in flight per GPU: one is made and copied while the other runs.
 inline constexpr unsigned batches_in_flight = 2;
 
-/// What kernels need of an index: numbers per document and, as far as memory goes, block rows and lists. Where memory
-/// is too small for all lists, DeviceListStore brings those that batches need.
+/// The data of an index that kernels need: numbers per document and, if they fit, block rows and lists. If memory is
+/// too small for all lists, DeviceListStore copies those that batches need.
 class DeviceIndex {
  public:
   struct Device;  ///< device memory and views; for CUDA sources only
 
-  /// Copies what decoding needs to the GPU with this number: postings and block rows, as they are in the file. Throws
-  /// GpuOutOfMemory if the GPU has too little free memory, CudaError if it can't be used.
+  /// Copies postings and block rows, as stored in the file, to GPU `gpu`. Throws GpuOutOfMemory if it has too little
+  /// free memory, CudaError if it is unusable.
   DeviceIndex(const IndexReader& index, unsigned gpu, const GpuMemoryOptions& memory, Progress& progress);
-  /// Also copies what scores need: impacts or a constant per document, and static scores.
+  /// Also copies impacts or a constant per document, and static scores, for scoring.
   DeviceIndex(const QueryEngine& engine, unsigned gpu, const GpuMemoryOptions& memory, Progress& progress);
   DeviceIndex(DeviceIndex&&) noexcept;
   ~DeviceIndex();
 
-  /// Copies the index's block maxima to the GPU as well, unless they are there already.
+  /// Copies the index's block maxima too, unless the GPU has them.
   void upload_block_maxima(Progress& progress);
-  /// Copies the documents' upper bounds (ScoringContext::upper_bounds) to the GPU as well, unless they are there
-  /// already or there are none.
+  /// Copies the documents' upper bounds (ScoringContext::upper_bounds) too, if there are any, unless the GPU has them.
   void upload_upper_bounds(const QueryEngine& engine, Progress& progress);
 
   const IndexReader& index() const { return index_; }
   unsigned gpu() const { return gpu_; }
-  /// How the memory is divided.
+  /// The division of the memory.
   const MemoryDivision& division() const { return division_; }
-  /// What may be taken for a batch and the strategy's work on it, of each of batches_in_flight.
+  /// Maximum memory of each of batches_in_flight batches, with the strategy's working memory.
   std::uint64_t bytes_per_batch() const { return division_.per_batch; }
-  /// Counts what stays in GPU memory.
+  /// Counts GPU memory that stays allocated.
   MemoryAccount& account() const { return *account_; }
-  /// Counts the host memory that is pinned for this GPU.
+  /// Counts host memory pinned for this GPU.
   MemoryAccount& pinned() const { return *pinned_; }
-  /// The most that both counted, by its use.
+  /// The peaks of both accounts, by use.
   MemoryTable memory() const {
     MemoryTable all = account_->peak();
     all[static_cast<std::size_t>(MemoryUse::pinned)] = pinned_->peak()[static_cast<std::size_t>(MemoryUse::pinned)];
@@ -52,7 +51,7 @@ class DeviceIndex {
   const Device& device() const { return *device_; }
 
  private:
-  /// Copies one more array, which `what` names; empty if `from` is.
+  /// Copies an additional array, named `what`; empty if `from` is.
   template <class T>
   auto upload_more(MemoryUse use, std::span<const T> from, const char* what, Progress& progress);
 

@@ -19,11 +19,10 @@
 /// pointers.
 namespace quern {
 
-/// Throws CudaError "CALL failed at FILE:LINE: reason" unless `status` is success; GpuOutOfMemory if that is the
-/// reason.
+/// Throws CudaError "CALL failed at FILE:LINE: reason" unless `status` is success; GpuOutOfMemory if memory is short.
 inline void check_cuda(cudaError_t status, const char* call, const char* file, int line) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // clears the error, which the next call would report again
+  cudaGetLastError();  // otherwise the next call would report the error again
   const std::string text = std::string(call) + " failed at " + file + ":" + std::to_string(line) + ": " +
                            cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")";
   if (status == cudaErrorMemoryAllocation) throw GpuOutOfMemory(text);
@@ -36,14 +35,14 @@ inline void check_cuda(cudaError_t status, const char* call, const char* file, i
 
 namespace quern::gpu {
 
-/// Owns uninitialised memory for `size` elements, which `Allocation` allocates and frees, and an account counts. Throws
-/// GpuOutOfMemory if there is too little.
+/// Owns uninitialised memory for `size` elements, which `Allocation` allocates and an account counts. Throws
+/// GpuOutOfMemory.
 template <class T, class Allocation>
 class OwnedArray {
  public:
   OwnedArray() = default;
   explicit OwnedArray(std::size_t size) { allocate(size); }
-  /// Empty. `account` counts what it reserves, and must outlive it.
+  /// Makes an empty array. `account` counts its memory, and must outlive it.
   OwnedArray(MemoryAccount& account, MemoryUse use) : account_(&account), use_(use) {}
   OwnedArray(MemoryAccount& account, MemoryUse use, std::size_t size) : OwnedArray(account, use) { allocate(size); }
   OwnedArray(OwnedArray&& other) noexcept { *this = std::move(other); }
@@ -59,7 +58,7 @@ class OwnedArray {
   T* data() const { return data_; }
   std::size_t size() const { return size_; }
   std::size_t size_bytes() const { return size_ * sizeof(T); }
-  /// Grows to at least `size` elements, and by a quarter more where there is memory; growing loses the contents.
+  /// Grows to at least `size` elements, and a quarter more if there is memory. Growing loses the contents.
   void reserve(std::size_t size) {
     if (size <= size_) return;
     release();
@@ -117,7 +116,7 @@ struct PinnedAllocation {
 /// Memory of the current device.
 template <class T>
 using DeviceArray = OwnedArray<T, DeviceAllocation>;
-/// Page-locked host memory, from and to which copies are asynchronous.
+/// Page-locked host memory, for asynchronous copies.
 template <class T>
 using PinnedArray = OwnedArray<T, PinnedAllocation>;
 
@@ -126,7 +125,7 @@ class CudaStream {
  public:
   enum class Priority : std::uint8_t { normal, high };
 
-  /// Thread blocks of a stream of high priority start before those that wait in others.
+  /// Thread blocks of a high-priority stream start before waiting ones of other streams.
   explicit CudaStream(Priority priority = Priority::normal) {
     int least = 0, greatest = 0;
     CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
@@ -143,7 +142,7 @@ class CudaStream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// Waits for a stream whatever is thrown: what is under way reads and writes the memory of others.
+/// Waits for a stream at the end of a scope, even after an exception, since its work uses memory that others own.
 class StreamEnd {
  public:
   explicit StreamEnd(const CudaStream& stream) : stream_(stream) {}
@@ -155,7 +154,7 @@ class StreamEnd {
   const CudaStream& stream_;
 };
 
-/// A CUDA event: a mark in a stream, to wait for or to measure times with.
+/// A CUDA event: a point in a stream, to wait for or to measure times from.
 class CudaEvent {
  public:
   CudaEvent() { CUDA_CHECK(cudaEventCreate(&event_)); }
@@ -165,7 +164,7 @@ class CudaEvent {
   void record(const CudaStream& stream) const { CUDA_CHECK(cudaEventRecord(event_, stream)); }
   void wait() const { CUDA_CHECK(cudaEventSynchronize(event_)); }
   cudaEvent_t handle() const { return event_; }
-  /// Microseconds from `begin` to this event; both must have been reached.
+  /// Microseconds from `begin` to this event, both of which must have completed.
   double us_since(const CudaEvent& begin) const {
     float ms = 0;
     CUDA_CHECK(cudaEventElapsedTime(&ms, begin.event_, event_));
@@ -176,7 +175,7 @@ class CudaEvent {
   cudaEvent_t event_ = nullptr;
 };
 
-/// Copies asynchronously, but reads pageable host memory before it returns.
+/// Copies asynchronously, but reads pageable host memory before returning.
 template <class T>
 void copy_to_device(T* to, const T* from, std::size_t count, const CudaStream& stream) {
   if (count > 0) CUDA_CHECK(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyHostToDevice, stream));
@@ -190,7 +189,7 @@ void fill_zero(T* to, std::size_t count, const CudaStream& stream) {
   if (count > 0) CUDA_CHECK(cudaMemsetAsync(to, 0, count * sizeof(T), stream));
 }
 
-/// Offsets of several arrays in one piece of memory, so that a single copy moves them all.
+/// Offsets of several arrays in one allocation, so that a single copy moves them all.
 class ArrayLayout {
  public:
   /// Appends an array of `count` elements; returns its offset in bytes.
@@ -218,20 +217,20 @@ T* at(std::uint8_t* memory, std::size_t offset) {
   return reinterpret_cast<T*>(memory + offset);
 }
 
-// How long a stream works on one thing, without what it waits for in between. For CUDA sources only.
+// Measures a stream's work without its waits. For CUDA sources only.
 
-/// Adds up the times of steps, each of which is enclosed by begin() and end() in the same stream. A stream waits for
-/// others outside of steps. Used by one thread at a time.
+/// Adds up the times of steps between begin() and end(). The stream must wait for others outside of steps. For one
+/// thread at a time.
 class StepClock {
  public:
-  /// Forgets all steps. None may be under way.
+  /// Forgets all steps, which must have ended.
   void clear() { steps_ = 0; }
   void begin(const CudaStream& stream) {
     if (steps_ == events_.size()) events_.emplace_back();
     events_[steps_].begun.record(stream);
   }
   void end(const CudaStream& stream) { events_[steps_++].ended.record(stream); }
-  /// Microseconds of the GPU's clock in all steps since clear(), which must have ended.
+  /// GPU time of all steps since clear(), which must have ended, in microseconds.
   double us() const {
     double sum = 0;
     for (std::size_t i = 0; i < steps_; ++i) sum += events_[i].ended.us_since(events_[i].begun);
@@ -243,7 +242,7 @@ class StepClock {
     CudaEvent begun, ended;
   };
 
-  std::deque<Step> events_;  ///< of this and earlier times, as events take time to make
+  std::deque<Step> events_;  ///< kept after clear(), since making events takes time
   std::size_t steps_ = 0;
 };
 

@@ -15,15 +15,15 @@ T& add_members(T& to, const T& from, Members T::*... members) {
   return to;
 }
 
-/// What batches asked for, and what had to be copied. Bytes are of words, impacts and block rows. Lists that are read
-/// in place are counted apart.
+/// Counts of lists that batches needed and copied. Bytes are of words, impacts and block rows. Lists read in place
+/// count separately.
 struct ListCacheCounts {
   std::uint64_t lists = 0, resident_lists = 0;
   std::uint64_t bytes = 0, copied_bytes = 0;
-  std::uint64_t direct_bytes = 0;  ///< of those copied: read by the GPU where the index's file is mapped
-  std::uint64_t in_place_lists = 0, in_place_bytes = 0;  ///< of which kernels read blocks where the file is mapped
+  std::uint64_t direct_bytes = 0;  ///< part of copied_bytes: read by the GPU from the mapped index file
+  std::uint64_t in_place_lists = 0, in_place_bytes = 0;  ///< lists whose blocks kernels read in the mapped file
   std::uint64_t evicted_lists = 0;
-  std::uint64_t cut_lists = 0, cut_bytes = 0;  ///< lists of which a batch read the front only, and what follows it
+  std::uint64_t cut_lists = 0, cut_bytes = 0;  ///< lists of which a batch read only the front, and the bytes after it
 
   ListCacheCounts& operator+=(const ListCacheCounts& other) {
     using T = ListCacheCounts;
@@ -32,10 +32,10 @@ struct ListCacheCounts {
   }
 };
 
-/// Lists that batches needed decoded, each once per batch.
+/// Decoded lists that batches needed, each once per batch.
 struct EntryCounts {
   std::uint64_t lists = 0;
-  std::uint64_t kept_lists = 0;  ///< of these, the lists that a batch before had decoded
+  std::uint64_t kept_lists = 0;  ///< part of these: decoded by an earlier batch
 
   EntryCounts& operator+=(const EntryCounts& other) {
     return add_members(*this, other, &EntryCounts::lists, &EntryCounts::kept_lists);
@@ -47,12 +47,12 @@ struct EntryCounts {
 namespace quern {
 namespace gpu {
 
-/// Where a batch's time went, in microseconds of the GPU's clock.
+/// A batch's times by the GPU's clock, in microseconds.
 struct BatchTimes {
   double upload_us = 0;
   double decode_us = 0;  ///< lists to entries; 0 for small batches of intersections, which read the lists directly
-  /// Entries or lists to candidates; all kernels of strategies without these steps, and of windows, without their waits
-  /// for copies.
+  /// Entries or lists to candidates; all kernels for strategies without these steps, and for windows, without waits for
+  /// copies.
   double unite_us = 0;
   double finish_us = 0;  ///< candidates to results
   double download_us = 0;
@@ -66,11 +66,11 @@ struct BatchTimes {
   }
 };
 
-/// What a batch moves through GPU memory if it uses decoded lists; otherwise 0.
+/// A batch's traffic in GPU memory if it uses decoded lists; otherwise 0.
 struct BatchCounts {
-  /// Of the lists that it decodes: postings, block rows, and impacts or document constants.
+  /// Bytes of the lists that it decodes: postings, block rows, and impacts or document constants.
   std::uint64_t list_bytes = 0;
-  std::uint64_t decoded = 0;  ///< postings of these
+  std::uint64_t decoded = 0;  ///< postings of the decoded lists
   std::uint64_t entries = 0;  ///< postings of all its lists, each list once
   std::uint64_t added = 0;    ///< entries that unions without pruning add up
 
@@ -82,16 +82,16 @@ struct BatchCounts {
 
 }  // namespace gpu
 
-/// What GPUs did with batches, and where the time went. Times of several GPUs are added.
+/// Counts and times of batches. Times of several GPUs are added.
 struct GpuWorkStatistics {
   std::uint64_t queries = 0, batches = 0;
-  std::uint64_t windows = 0;  ///< of documents, in batches whose lists did not fit the GPU's memory together
-  /// Queries with too many terms or results for a GPU, or too large for its memory, which the CPU answered.
+  std::uint64_t windows = 0;  ///< of documents, in batches whose lists exceeded the GPU's memory
+  /// Queries that the CPU answered: with too many terms or results for a GPU, or too large for its memory.
   std::uint64_t on_cpu = 0;
   double prepare_us = 0;                 ///< CPU time to find terms and lists and to make batches
-  gpu::ListCacheCounts lists;            ///< if the GPU has not all lists: what batches needed, and what was copied
-  double copy_lists_us = 0;              ///< of the GPU's clock, to copy lists, beside kernels, without waits
-  gpu::MemoryTable memory{};             ///< the most memory that was taken for one GPU, by its use
+  gpu::ListCacheCounts lists;            ///< of batches' lists, unless the GPU holds all
+  double copy_lists_us = 0;              ///< GPU time of copying lists, concurrent with kernels, without waits
+  gpu::MemoryTable memory{};             ///< peak memory of a GPU, by use
   std::vector<std::string> failed_gpus;  ///< a sentence for each GPU that failed while others went on
 
   void note_peak(const gpu::MemoryTable& other) {
@@ -106,15 +106,15 @@ struct GpuWorkStatistics {
   }
 };
 
-/// What GPUs did with ranked queries.
+/// Counts and times of ranked queries.
 struct GpuStatistics : GpuWorkStatistics {
-  std::uint64_t run_again = 0;       ///< queries whose first run had more candidates than a GPU stores
-  std::uint64_t ended_on_front = 0;  ///< queries that a GPU answered though it had only the front of some list
-  std::uint64_t resumed = 0;         ///< queries that the CPU went on with where such a front ends
+  std::uint64_t run_again = 0;       ///< queries that had more candidates than a GPU stores
+  std::uint64_t ended_on_front = 0;  ///< queries that a GPU answered with only the front of some list
+  std::uint64_t resumed = 0;         ///< queries that the CPU resumed where such a front ends
   double resume_us = 0;              ///< CPU time for these, of all threads
   gpu::BatchTimes device;            ///< of all batches
   gpu::BatchCounts counts;           ///< of all batches
-  gpu::EntryCounts entries;          ///< lists that batches needed decoded
+  gpu::EntryCounts entries;          ///< decoded lists that batches needed
 
   GpuStatistics& operator+=(const GpuStatistics& other) {
     using T = GpuStatistics;

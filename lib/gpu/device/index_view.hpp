@@ -8,7 +8,7 @@
 #include "quern/gpu/device/coding.hpp"
 #include "quern/gpu/device/tuning.hpp"
 
-/// Views of an index for kernels: its sections, copied unchanged, and where a list is stored in them.
+/// Views of an index for kernels: its sections, copied unchanged, and the places of lists in them.
 namespace quern {
 
 class IndexReader;
@@ -24,7 +24,7 @@ struct IndexView {
   const std::uint32_t* impacts = nullptr;
   const float* constants = nullptr;      ///< the constant K of BM25, per document
   const float* static_scores = nullptr;  ///< per document, added before term scores; null: 0
-  const float* upper_bounds = nullptr;   ///< per document, for the scores from there on; null: unknown or not needed
+  const float* upper_bounds = nullptr;   ///< per document, of the scores from it on; null: unknown or not needed
   std::uint32_t num_documents = 0;
   std::uint32_t block_size = 0;
   std::uint32_t recursion = 0;       ///< of rpfd
@@ -33,16 +33,16 @@ struct IndexView {
   unsigned left_free = 0;            ///< for launches: see resident_blocks()
 };
 
-/// Where a list is stored. The postings of a `raw` list, a short one from the lexicon, come with the batch: first_word
-/// is then its place in the batch's raw arrays.
+/// The place of a list. The postings of a `raw` list, a short one from the lexicon, are in the batch: first_word is its
+/// place in the batch's raw arrays.
 ///
-/// A coded list may be in two parts, each of whole blocks: a front, and a tail elsewhere. In a window of documents, the
-/// tail is only the window's blocks that are not in the front.
+/// A coded list may be stored as a front and a tail, each of whole blocks. In a window of documents, the tail has only
+/// the window's blocks that are not in the front.
 struct ListView {
   std::uint64_t first_word = 0, first_row = 0, first_impact_word = 0;
-  std::uint64_t tail_word = 0, tail_impact_word = 0;  ///< where the tail begins
+  std::uint64_t tail_word = 0, tail_impact_word = 0;  ///< begin of the tail
   std::uint32_t words = 0, df = 0;                    ///< words up to the end of the list, or of the window
-  std::uint32_t first_block = 0;             ///< of intersections: number of its first block among those of all lists
+  std::uint32_t first_block = 0;             ///< in intersections: number of its first block among those of all lists
   std::uint32_t rows = 0;                    ///< block rows; 0 if the list is a single block
   std::uint32_t front_blocks = 0xffffffffu;  ///< the tail's first block; above `rows` if there is no tail
   std::uint32_t front_words = 0;             ///< words of the front; those of the list if there is no tail
@@ -52,10 +52,9 @@ struct ListView {
   std::uint8_t impact_width = 0;
   std::uint8_t raw = 0;
 
-  /// After the last block of a coded list that has a row, or after the window's last one.
+  /// The end of a coded list's blocks with rows, or of the window's.
   constexpr std::uint32_t rows_end() const { return end_block < rows ? end_block : rows; }
-  /// The first posting of a list's, or of the window's, blocks, and where their last one ends; 0 and 0 if the window
-  /// has none.
+  /// The first posting of the list's or window's blocks, and the end; 0 and 0 without blocks.
   constexpr std::uint32_t first_posting(std::uint32_t block_size) const {
     return has_blocks() ? begin_block * block_size : 0;
   }
@@ -64,7 +63,7 @@ struct ListView {
     const std::uint64_t end = std::uint64_t{end_block} * block_size;
     return end < df ? static_cast<std::uint32_t>(end) : df;
   }
-  /// Whether the window, if the view is one's, has blocks of the list.
+  /// Whether the list has blocks in the window.
   constexpr bool has_blocks() const { return begin_block < end_block; }
 };
 
@@ -82,28 +81,28 @@ constexpr std::uint32_t num_ranges(docid_t num_documents) {
   return static_cast<std::uint32_t>((std::uint64_t{num_documents} + range_documents - 1) / range_documents);
 }
 
-/// Where a decoded list is in the arena of the strategy `range`: an entry per posting, where ranges of documents start
-/// in the list, and the greatest value in each range.
+/// The place of a decoded list in the arena of the strategy `range`: an entry per posting, the starts of ranges in the
+/// list, and the maximum value in each range.
 struct EntryPlace {
-  std::uint64_t first_entry = 0;     ///< of posting `begin`; a multiple of 4, since four entries are read at once
-  std::uint64_t first_start = 0;     ///< of ranges + 1 starts, which as many maxima as there are ranges follow
-  std::uint32_t begin = 0, end = 0;  ///< postings that have entries: all, or those of the window's blocks
+  std::uint64_t first_entry =
+      0;  ///< entry of posting `begin`; a multiple of 4, since kernels read four entries at once
+  std::uint64_t first_start = 0;     ///< of ranges + 1 starts, followed by a maximum per range
+  std::uint32_t begin = 0, end = 0;  ///< postings with entries: all, or those of the window's blocks
   std::uint32_t first_block = 0;     ///< number of its first block among those that the batch decodes
-  std::uint32_t blocks = 0;          ///< that the batch decodes; 0: the entries are there already
+  std::uint32_t blocks = 0;          ///< that the batch decodes; 0: the entries exist
 };
 
 /// The places of all lists of a batch or window.
 struct EntryPlaces {
   std::vector<EntryPlace> lists;  ///< as in QueryBatch::lists
-  std::uint32_t blocks = 0;       ///< that are decoded, of all lists; a raw list counts as one block
+  std::uint32_t blocks = 0;       ///< to decode in all lists; a raw list counts as one block
 };
 
-/// Words that a list of `postings` postings takes there.
+/// Words of the entries of a list of `postings` postings, and of the starts and maxima of `ranges` ranges.
 constexpr std::uint64_t entry_words(std::uint64_t postings) { return (postings + 3) / 4 * 4; }
 constexpr std::uint64_t start_words(std::uint32_t ranges) { return (2 * std::uint64_t{ranges} + 1 + 3) / 4 * 4; }
 
-/// The lists of a batch: their views, and for each coded one that is to be brought its number among them and the list
-/// itself.
+/// The lists of a batch: the views of all, and the numbers and lists of the coded ones to copy or decode.
 struct BatchLists {
   std::span<const ListView> views;
   std::span<const std::pair<std::uint32_t, const PostingList*>> coded;

@@ -15,9 +15,9 @@
 namespace quern::gpu {
 namespace {
 
-/// The least that is of use: for a batch, for the lists of a query, and for a piece of staging.
+/// Minimum useful sizes: of a batch, of a query's lists, and of a staging buffer.
 constexpr std::uint64_t min_batch = 4 << 20, min_lists = 1 << 20, min_staging = 256 << 10, max_staging = 4 << 20;
-/// Of pinned memory, the least that is of use; what stays on a GPU travels in larger pieces where there is more.
+/// Minimum useful pinned memory, and the largest buffer for uploads.
 constexpr std::uint64_t min_pinned = 8 << 20, max_upload = 32 << 20;
 
 std::uint64_t least_of(const IndexSizes& sizes, std::uint64_t lists) {
@@ -75,7 +75,7 @@ MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, std::
   const std::uint64_t most = left - std::min(left, 2 * min_batch);
   division.lists = std::min(list_share ? lists : std::min(left / 2, sizes.lists), most);
   if (!division.resident_rows) {
-    // As many as the lists that fit have, and half as many again, since lists differ.
+    // One and a half times the average rows of the lists that fit, since lists differ.
     const double rows_per_byte =
         1.5 * static_cast<double>(sizes.rows) / static_cast<double>(std::max<std::uint64_t>(sizes.lists, 1));
     if (!list_share) division.lists = std::min(division.lists, share_of(most / 2, 1 / (1 + rows_per_byte)));
@@ -88,10 +88,10 @@ MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, std::
 
 namespace {
 
-/// What sizes are rounded up by, for all tables together.
+/// The rounding of all tables' sizes together.
 constexpr std::uint64_t rounding_bytes = 64 << 10;
 
-/// A number per document, and one per range of documents.
+/// Bytes of a number per document, and one per range of documents.
 std::uint64_t bytes_with_ranges(std::span<const float> values) {
   const std::uint64_t ranges = (values.size() + range_documents - 1) / range_documents;
   return values.size_bytes() + ranges * sizeof(float);

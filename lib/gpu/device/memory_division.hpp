@@ -10,10 +10,10 @@
 #include "quern/formats/plan_file.hpp"
 #include "quern/search/query_engine.hpp"
 
-/// How a GPU's memory is divided among what the engine keeps there. Host code.
+/// The division of a GPU's memory. Host code.
 namespace quern::gpu {
 
-/// Which lists stay on a GPU when no batch uses them, besides a plan's, and which of these go first.
+/// Which lists besides a plan's stay on a GPU when no batch uses them, and the order of eviction.
 enum class ListRetention : std::uint8_t {
   none,  ///< none
   lru,   ///< those that were used least recently go first
@@ -26,11 +26,11 @@ inline constexpr NamedValue<ListRetention> list_retentions[] = {
     {"none", ListRetention::none, "only the plan's lists stay"},
 };
 
-/// What happens to a list of which a GPU has only the front that a plan keeps, in a query for documents with all terms.
+/// The treatment of a list of which a GPU holds only a plan's front, in a query for documents with all terms.
 enum class ListTails : std::uint8_t {
   automatic,  ///< cpu if queries can end early, else copy
   copy,       ///< the rest of the list is copied to the GPU
-  cpu,        ///< the GPU answers the query as far as all fronts go, and the CPU goes on from there
+  cpu,        ///< the GPU answers the query up to the end of the first front, and the CPU resumes it
 };
 
 inline constexpr NamedValue<ListTails> list_tails[] = {
@@ -39,11 +39,11 @@ inline constexpr NamedValue<ListTails> list_tails[] = {
     {"cpu", ListTails::cpu, "the GPU answers as far as its parts of the lists go, and the CPU continues from there"},
 };
 
-/// How lists come to a GPU that does not keep them.
+/// The transfer of lists to a GPU.
 enum class ListTransfers : std::uint8_t {
-  automatic,  ///< staged, until they have been copied so often that direct would have taken less time
-  staged,     ///< threads of the host gather them in pinned memory, from where they are copied
-  direct,     ///< the GPU reads them where the index's file is mapped, for which they are pinned there
+  automatic,  ///< staged, until so much was copied that direct transfers would have taken less time
+  staged,     ///< host threads gather lists in pinned memory, from which they are copied
+  direct,     ///< the GPU reads lists in the mapped index file, where they are pinned
 };
 
 inline constexpr NamedValue<ListTransfers> list_transfers[] = {
@@ -53,25 +53,25 @@ inline constexpr NamedValue<ListTransfers> list_transfers[] = {
     {"direct", ListTransfers::direct, "the GPU reads them from the index's file, whose lists are pinned in memory"},
 };
 
-/// How much of a GPU's memory the engine may take, and what it keeps there if that is less than the index needs.
+/// Limits of a GPU's memory, and its use if the index does not fit.
 struct GpuMemoryOptions {
-  std::optional<std::uint64_t> bytes;  ///< of all that it allocates; default: what is free, less a margin
-  /// Of one GPU's free memory, what other work may take.
+  std::optional<std::uint64_t> bytes;  ///< limit of all allocations; default: the free memory without a margin
+  /// Free memory of one GPU that is reserved for other work.
   struct Reserved {
     unsigned gpu = 0;
     std::uint64_t bytes = 0;
   };
   Reserved reserved = {};
-  /// Of the coded lists with impacts, the share that may be in the memory; what else is needed comes on top.
+  /// Fraction of the coded lists, impacts included, that may be in memory; other data comes on top.
   std::optional<double> list_share;
   const CachePlan* plan = nullptr;  ///< fronts of lists that stay; must belong to the index
   ListRetention retention = ListRetention::lfu;
   ListTails tails = ListTails::automatic;  ///< only with a plan
   ListTransfers transfers = ListTransfers::automatic;
-  /// Of host memory, what copies to and from all GPUs may pin; default: whatever they need.
+  /// Host memory that copies to and from all GPUs may pin; default: no limit.
   std::optional<std::uint64_t> pinned_bytes;
 
-  /// These options for each of several GPUs.
+  /// The options for each of several GPUs.
   GpuMemoryOptions of_each(std::size_t gpus) const {
     GpuMemoryOptions options = *this;
     if (pinned_bytes) options.pinned_bytes = *pinned_bytes / gpus;
@@ -79,7 +79,7 @@ struct GpuMemoryOptions {
   }
 };
 
-/// Sizes in bytes, as an index would take them on a GPU.
+/// The sizes of an index on a GPU, in bytes.
 struct IndexSizes {
   std::uint64_t tables = 0;  ///< numbers per document
   std::uint64_t rows = 0;    ///< block rows
@@ -87,52 +87,51 @@ struct IndexSizes {
 };
 
 struct MemoryDivision {
-  bool whole_index = true;      ///< all lists and rows are there from the start
+  bool whole_index = true;      ///< all lists and rows stay in memory
   bool resident_rows = true;    ///< all rows are
-  std::uint64_t lists = 0;      ///< of the arena for words and impacts, unless all lists are there
-  std::uint64_t rows = 0;       ///< of the arena for rows, unless all rows are there
+  std::uint64_t lists = 0;      ///< arena for words and impacts, unless all lists stay in memory
+  std::uint64_t rows = 0;       ///< arena for rows, unless all rows stay in memory
   std::uint64_t staging = 0;    ///< of each of staging_buffers
   std::uint64_t per_batch = 0;  ///< for queries, results and the strategy, of each of two batches
 };
 
-/// The arenas that hold lists if the whole index is not there.
+/// The arenas for lists if the index does not fit.
 struct ListArenas {
   std::uint64_t words = 0;  ///< of 32 bits, for coded words and impacts
   std::uint64_t rows = 0;   ///< block rows; 0: all rows of the index are elsewhere on the GPU
 
-  /// What the fronts of a plan may take: three quarters. The rest is for lists that batches need.
+  /// The part for a plan's fronts: three quarters. The rest is for lists that batches need.
   ListArenas for_fronts() const { return {words / 4 * 3, rows / 4 * 3}; }
 };
 ListArenas arenas_of(const MemoryDivision& division);
 
-/// Pieces in which lists travel.
+/// Staging buffers for lists in transfer.
 inline constexpr std::uint64_t staging_buffers = 4;
 
-/// How pinned host memory is divided: what copies of a GPU take at most, in pieces, and the rest for batches.
+/// The division of pinned host memory: buffers for copies, and the rest for batches.
 struct PinnedDivision {
   std::uint64_t limit = 0;
   std::uint64_t staging = 0;  ///< of each of staging_buffers
-  std::uint64_t upload =
-      0;  ///< of each of two pieces in which what stays on a GPU travels; they go before batches come
+  std::uint64_t upload = 0;   ///< of each of two upload buffers, which are freed before batches begin
 };
 
-/// Divides what may be pinned for a GPU: an eighth for lists on their way, as much for what stays, the rest for
-/// batches. Throws OutOfMemory, with what would do, if that is too little.
+/// Divides the pinned memory of a GPU: an eighth for lists in transfer, an eighth for uploads before batches begin, the
+/// rest for batches. Throws OutOfMemory, with the minimum, if that is too little.
 PinnedDivision divide_pinned(std::optional<std::uint64_t> limit);
 
-/// Divides `limit` bytes. The whole index is there if that leaves a fifth; else rows are, if they take at most half of
-/// what the tables leave, and lists get half of what is left then, or `list_share` of all. Throws GpuOutOfMemory, with
-/// what would do, if too little is left for one batch. `name`: the index's, for messages.
+/// Divides `limit` bytes. The whole index stays in memory if that leaves a fifth. Otherwise rows stay if they take at
+/// most half of the memory without tables, and lists get half of the rest, or the fraction `list_share` of all lists.
+/// Throws GpuOutOfMemory, with the minimum, if too little is left for one batch. `name`: the index's, for messages.
 MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, std::optional<double> list_share,
                              const std::string& name);
 
-// What an index takes of a GPU's memory. Host code.
+// The sizes of an index on a GPU. Host code.
 
-/// What decoding needs, and what scores need if `scores` is not null: numbers per document and, for quantized scores,
+/// The sizes for decoding and, if `scores` is not null, for scoring: numbers per document and, for quantized scores,
 /// impacts.
 IndexSizes sizes_of(const IndexReader& index, const QueryEngine* scores);
 
-// What a GPU's memory, and the host memory that copies pin, is used for, and how much may be. Host code.
+// Accounts of GPU memory and pinned host memory, by use. Host code.
 
 enum class MemoryUse : std::uint8_t {
   tables,
@@ -160,27 +159,27 @@ inline constexpr std::array<NamedValue<MemoryUse>, 10> memory_uses = {{
     {"pinned", MemoryUse::pinned, "host memory for copies to and from GPUs"},
 }};
 
-/// Bytes by what they are used for.
+/// Bytes by use.
 using MemoryTable = std::array<std::uint64_t, memory_uses.size()>;
 
-/// The GPU's memory in a table: all but what is pinned on the host.
+/// A table's sum without pinned host memory.
 std::uint64_t on_gpu(const MemoryTable& table);
 
-/// Counts allocations, all of a GPU's memory or all of pinned memory, and refuses those beyond a limit. Several threads
-/// may allocate: one that brings windows of documents needs pinned memory while results of another batch are taken.
+/// Counts allocations of a GPU's memory or of pinned memory, and refuses those beyond a limit. Several threads may
+/// allocate: the one that copies windows needs pinned memory while another takes results.
 class MemoryAccount {
  public:
   explicit MemoryAccount(std::uint64_t limit = std::numeric_limits<std::uint64_t>::max()) : limit_(limit) {}
   MemoryAccount(const MemoryAccount&) = delete;
   MemoryAccount& operator=(const MemoryAccount&) = delete;
 
-  /// The bytes that an allocation of `bytes` takes.
+  /// The bytes that an allocation of `bytes` bytes occupies.
   static constexpr std::uint64_t rounded(std::uint64_t bytes) {
     constexpr std::uint64_t granularity = 512;
     return (bytes + granularity - 1) / granularity * granularity;
   }
 
-  /// To be called before other threads allocate.
+  /// Call it before other threads allocate.
   void set_limit(std::uint64_t limit) { limit_ = limit; }
   std::uint64_t limit() const { return limit_; }
   std::uint64_t taken() const {
@@ -188,10 +187,10 @@ class MemoryAccount {
     return taken_;
   }
   std::uint64_t left() const { return limit_ - taken(); }
-  /// To be read when no other thread allocates.
+  /// Read it when no other thread allocates.
   const MemoryTable& peak() const { return peak_; }
 
-  /// Counts an allocation. Throws GpuOutOfMemory if the limit does not allow it.
+  /// Counts an allocation. Throws GpuOutOfMemory beyond the limit.
   void take(MemoryUse use, std::uint64_t bytes);
   void give_back(MemoryUse use, std::uint64_t bytes) noexcept;
 

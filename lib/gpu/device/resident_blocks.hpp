@@ -8,10 +8,10 @@
 
 #include "quern/gpu/device/device_memory.cuh"
 
-/// How many thread blocks a launch needs. For CUDA sources only.
+/// The number of thread blocks of a launch. For CUDA sources only.
 namespace quern::gpu {
 
-/// Caches the results of resident_blocks(), since asking the driver takes longer than a launch.
+/// Caches the results of resident_blocks(), since the driver's query takes longer than a launch.
 class ResidencyCache {
  public:
   /// Resident thread blocks of a kernel on the current device, given its threads and dynamic shared memory.
@@ -50,9 +50,8 @@ inline unsigned ResidencyCache::blocks_of(const void* kernel, unsigned threads, 
   return blocks_[launch] = static_cast<unsigned>(multiprocessors * std::max(blocks, 1));
 }
 
-/// How many thread blocks of a kernel run at the same time; a launch whose thread blocks take work from a queue, or
-/// split it evenly, needs no more. `left_free`: as many fewer, on different multiprocessors, whose place other kernels
-/// can take meanwhile. Thread-safe.
+/// The number of a kernel's thread blocks that run at the same time, which is enough for launches that take work from a
+/// queue or divide it evenly. `left_free`: number of thread blocks left to other kernels. Thread-safe.
 template <class Kernel>
 unsigned resident_blocks(Kernel kernel, unsigned threads, std::size_t shared_bytes, unsigned left_free = 0) {
   const unsigned all =

@@ -21,7 +21,8 @@ constexpr std::uint32_t lower_bound(const T* values, std::uint32_t begin, std::u
   return begin;
 }
 
-/// The first row from `from` on whose docID is not below `target`, or `rows`. Steps double, since it is usually near.
+/// The first row from `from` on whose docID is not below `target`, or `rows`. Steps double, since the row is usually
+/// near.
 constexpr std::uint32_t next_row(const std::uint32_t* last, std::uint32_t from, std::uint32_t rows,
                                  std::uint32_t target) {
   std::uint32_t step = 1;
@@ -33,7 +34,7 @@ constexpr std::uint32_t next_row(const std::uint32_t* last, std::uint32_t from, 
 }
 
 /// The last i below `count` with first(i) <= number, for non-decreasing first(i); 0 if there is none. Finds the list of
-/// a block by the block's number among those of all lists of a batch.
+/// a block by its number in a batch.
 template <class Number, class First>
 constexpr std::uint32_t last_not_above(std::uint32_t count, Number number, First&& first) {
   std::uint32_t found = 0;

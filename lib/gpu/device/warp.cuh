@@ -23,8 +23,8 @@ __device__ inline unsigned group_of_lane() {
   return L == lanes_per_warp ? 0 : lane_id() / L;
 }
 
-/// Returns `value`, which is the same in all lanes. The compiler then knows that it is, so that branches on it do not
-/// diverge.
+/// Returns `value`, which must be the same in all lanes. It tells the compiler so, which then makes branches on it
+/// uniform.
 __device__ inline std::uint32_t uniform(std::uint32_t value) { return __shfl_sync(all_lanes, value, 0); }
 
 /// The sum of the values of this lane and of the lanes before it in its group of L lanes.
@@ -33,7 +33,7 @@ __device__ inline std::uint32_t inclusive_sum(std::uint32_t value) {
 #pragma unroll
   for (unsigned distance = 1; distance < L; distance *= 2) {
 #ifdef __CUDACC__
-    // Unlike the intrinsic, the instruction also returns whether the other lane is in the group.
+    // Unlike the intrinsic, the instruction also tells whether the other lane is in the group.
     asm volatile(
         "{ .reg .u32 other; .reg .pred there;"
         "  shfl.sync.up.b32 other|there, %0, %1, %2, 0xffffffff;"
@@ -53,7 +53,7 @@ template <int L = lanes_per_warp>
 __device__ inline std::uint32_t last_lane(std::uint32_t value) {
   return __shfl_sync(all_lanes, value, L - 1, L);
 }
-/// Whether it holds for all lanes of the group.
+/// Whether `holds` is true in all lanes of the group.
 template <int L = lanes_per_warp>
 __device__ inline bool all_of_group(bool holds) {
   if constexpr (L == lanes_per_warp) return __all_sync(all_lanes, holds);
@@ -80,14 +80,14 @@ __device__ inline std::uint32_t last_begun(std::uint32_t begin, std::uint32_t en
   return begin;
 }
 
-/// The maximum of all groups' values, each of which is the same in all lanes of its group.
+/// The maximum of all groups' values, which must be equal in all lanes of a group.
 template <int L>
 __device__ inline std::uint32_t max_of_groups(std::uint32_t value) {
   return L == lanes_per_warp ? value : warp_max(value);
 }
 
-/// Divides the `blocks` blocks of all lists of a batch evenly among all warps, and calls visit(list, block of the list)
-/// for each of this warp's blocks. The blocks of list i are numbered from first_block(i) on.
+/// Divides the `blocks` blocks of a batch's lists evenly among all warps, and calls visit(list, block of the list) for
+/// this warp's blocks. List i's blocks are numbered from first_block(i) on.
 template <class FirstBlock, class Visit>
 __device__ inline void for_own_blocks(std::uint64_t blocks, std::uint32_t num_lists, FirstBlock&& first_block,
                                       Visit&& visit) {
@@ -108,7 +108,7 @@ template <unsigned threads>
 class ThreadBlockScan {
  public:
   static constexpr unsigned warps = threads / lanes_per_warp;
-  /// The shared memory that it needs.
+  /// Its shared memory.
   struct TempStorage {
     std::uint32_t sums[warps];
   };
@@ -119,7 +119,7 @@ class ThreadBlockScan {
   __device__ std::uint32_t exclusive_sum(std::uint32_t value, std::uint32_t& total) const {
     const unsigned warp = threadIdx.x / lanes_per_warp;
     const std::uint32_t end = inclusive_sum(value);
-    __syncthreads();  // all threads have read the sums of the previous call
+    __syncthreads();  // all threads must have read the sums of the previous call
     if (lane_id() == lanes_per_warp - 1) temp_.sums[warp] = end;
     __syncthreads();
     std::uint32_t before = 0;

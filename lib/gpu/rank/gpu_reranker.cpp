@@ -19,17 +19,17 @@
 namespace quern::gpu {
 namespace {
 
-/// With features, a GPU is ahead of a core from this many documents on, whatever the model (tests/bench/reranking.md).
+/// With features, a GPU is faster than a core from this many documents on, for any model (tests/bench/reranking.md).
 constexpr std::size_t fewest_with_features = 64;
 
-/// What the second stage may take of the GPU's memory: at most what is free less a margin.
+/// The second stage's GPU memory, within the free memory without a margin.
 std::uint64_t memory_of(const GpuRerankOptions& options) {
   const std::uint64_t free_bytes = free_gpu_memory(options.gpu);
   const std::uint64_t most = free_bytes - std::min<std::uint64_t>(free_bytes / 16, std::uint64_t{512} << 20);
   return std::min(options.memory_bytes.value_or(most), most) / options.memory_divisor;
 }
 
-/// A batch's documents are in host memory twice while it travels, and arrays grow by steps.
+/// A batch's documents are in host memory twice while it is copied, and arrays grow in steps.
 FeatureBatchLimits limits_of(const GpuRerankOptions& options) {
   FeatureBatchLimits limits;
   limits.documents = options.batch_documents;
@@ -69,7 +69,7 @@ GpuReranker::GpuReranker(const Reranker& on_cpu, const GpuRerankOptions& options
   try {
     documents_ = std::make_unique<DocumentWords>(on_cpu.extractor(), options.gpu, on_gpu_, pinned_, progress);
   } catch (const GpuOutOfMemory&) {
-    // Others may have taken the memory: then documents travel.
+    // Others may have used the memory; batches then carry their documents.
   }
 }
 
@@ -99,7 +99,7 @@ class GpuReranker::Pass {
     return true;
   }
 
-  /// Scores what is not scored yet.
+  /// Scores the remaining documents.
   bool finish() {
     FeatureBatch& batch = flight_->batch();
     batch_scores_.resize(batch.documents.size());
@@ -118,7 +118,7 @@ class GpuReranker::Pass {
     return true;
   }
 
-  /// Of a job's documents, once all are scored.
+  /// The scores of a job's documents, after finish().
   std::span<const double> scores(std::size_t job) const { return scores_[job]; }
 
  private:
@@ -126,7 +126,7 @@ class GpuReranker::Pass {
     try {
       return flight_->score(ranker_, batch_scores_);
     } catch (...) {
-      // With all its memory, which others may lack.
+      // Free its memory, which others may need.
       delete flight_.release();
       throw;
     }
@@ -135,7 +135,7 @@ class GpuReranker::Pass {
   const GpuReranker& owner_;
   const DeviceRanker& ranker_;
   SparePool<RerankFlight>::Borrowed flight_;
-  std::vector<JobRange> ranges_;  ///< of the batch
+  std::vector<JobRange> ranges_;  ///< of jobs in the batch
   std::vector<double> batch_scores_;
   std::vector<std::vector<double>> scores_;  ///< by job
 };
@@ -162,7 +162,7 @@ void GpuReranker::rerank_on_cpu(const RerankJob& job, std::size_t k, Reranker::S
   on_cpu_.rerank(job.query, *job.documents, k, space);
 }
 
-/// False, with all jobs as they were, if the CPU must do them.
+/// False, with all jobs unchanged, if the CPU must do them.
 bool GpuReranker::try_gpu(std::span<const RerankJob> jobs, std::size_t k, Reranker::Space& space) const try {
   const std::shared_ptr<const DeviceRanker> ranker = rankers_.find(on_cpu_.model());
   if (ranker == nullptr) throw GpuOutOfMemory("the model does not fit in the GPU's memory");
@@ -193,13 +193,13 @@ GpuRerankCounts GpuReranker::counts() const { return {documents_on_gpu_, documen
 
 namespace {
 
-/// Documents of topics that a thread takes together, unless a topic has more: less work would not fill a GPU.
+/// Documents per group of topics, unless a topic has more: less work would not fill a GPU.
 constexpr std::size_t min_together = 1024, max_together = 8192;
 
 /// Neighbouring topics.
 using TopicGroup = std::span<TopicResults>;
 
-/// Groups of at least some documents, several a thread if there are enough.
+/// Divides topics into groups large enough for a GPU, several per thread if possible.
 std::vector<TopicGroup> groups_of(std::span<TopicResults> topics, std::uint64_t documents, unsigned threads) {
   const std::uint64_t wanted = std::clamp<std::uint64_t>(documents / (4 * threads), min_together, max_together);
   std::vector<TopicGroup> groups;
@@ -214,7 +214,7 @@ std::vector<TopicGroup> groups_of(std::span<TopicResults> topics, std::uint64_t 
 
 RerankReport rerank_topics(const GpuReranker& reranker, std::span<TopicResults> topics, std::size_t k,
                            const Resources& resources) {
-  // Which divides large topics among threads.
+  // The CPU's version divides large topics among threads.
   if (reranker.has_failed()) return quern::rerank_topics(reranker.on_cpu(), topics, k, resources);
   return run_stage(resources, [&] {
     RerankReport figures;

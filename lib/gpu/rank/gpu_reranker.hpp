@@ -20,7 +20,7 @@
 
 namespace quern::gpu {
 
-/// Results of a query, which are to be reranked.
+/// A query, and its results to rerank.
 struct RerankJob {
   std::string_view query;
   std::vector<ScoredDocument>* documents = nullptr;
@@ -28,54 +28,54 @@ struct RerankJob {
 
 struct GpuRerankOptions {
   unsigned gpu = 0;
-  std::optional<std::uint64_t> memory_bytes;  ///< of the GPU's memory, all; default: what is free less a margin
-  std::uint64_t memory_divisor = 1;           ///< take one such nth of it, since others need the rest
-  std::optional<std::uint64_t> ranker_bytes;  ///< of these, for models; default: an eighth
-  /// Of host memory, what copies may pin; default: whatever they need.
+  std::optional<std::uint64_t> memory_bytes;  ///< limit of GPU memory; default: the free memory without a margin
+  std::uint64_t memory_divisor = 1;           ///< divides that limit, since others need the rest
+  std::optional<std::uint64_t> ranker_bytes;  ///< part of it for models; default: an eighth
+  /// Host memory that copies may pin; default: no limit.
   std::optional<std::uint64_t> pinned_bytes;
-  unsigned threads = 1;  ///< that rerank at the same time, and share what may be pinned
-  std::size_t batch_documents = FeatureBatchLimits().documents;  ///< most documents of a batch
-  /// Calls with fewer documents go to the CPU; default: where the GPU is expected to take less time.
+  unsigned threads = 1;  ///< threads that rerank at the same time and share the pinned memory
+  std::size_t batch_documents = FeatureBatchLimits().documents;  ///< maximum documents of a batch
+  /// Calls with fewer documents go to the CPU; default: the number from which the GPU should be faster.
   std::optional<std::size_t> fewest_documents;
-  bool keeps_documents = true;  ///< whether the forward file's documents stay on the GPU, if there is room
+  bool keeps_documents = true;  ///< whether the forward file's documents stay on the GPU if they fit
   bool fast_math = false;       ///< see DeviceRankerOptions
-  /// Whether the CPU goes on if the GPU fails, after a sentence for the user; else the failure is thrown.
+  /// Whether the CPU continues after a GPU failure, with a notice; otherwise the failure is thrown.
   bool cpu_goes_on = true;
   std::function<void(const std::string& text)> notice = [](const std::string&) {};
 };
 
-/// Where documents were scored.
+/// Numbers of scored documents.
 struct GpuRerankCounts {
   std::uint64_t documents_on_gpu = 0, documents_on_cpu = 0;
   std::uint64_t batches = 0;       ///< of the GPU
-  std::uint64_t without_room = 0;  ///< of the documents on the CPU: model or batch had no room on the GPU
+  std::uint64_t without_room = 0;  ///< documents on the CPU because the model or batch did not fit the GPU
 };
 
-/// The second stage on a GPU: features, transformations and model, with the CPU's bits. Few documents, queries of very
-/// many terms, models and batches without room, damaged documents, and everything once the GPU has failed go to the
-/// CPU (Tadros 2015, section 4). Many threads may use it at once, each with its own Space.
+/// The second stage on a GPU: features, transformations and model, with the CPU's bits. Small calls, queries of very
+/// many terms, models and batches that do not fit, damaged documents, and everything after a GPU failure go to the CPU
+/// (Tadros 2015, section 4). Many threads may call it at once, each with its own Space.
 class GpuReranker {
  public:
-  /// `on_cpu` must outlive it. Copies the forward file's documents to the GPU if that leaves half of the memory; else
-  /// they travel with each batch. Throws CudaError, CorruptFile.
+  /// `on_cpu` must outlive the object. Copies the forward file's documents to the GPU if that leaves half of the
+  /// memory; otherwise each batch carries its documents. Throws CudaError, CorruptFile.
   GpuReranker(const Reranker& on_cpu, const GpuRerankOptions& options, Progress& progress);
 
-  /// As Reranker::rerank(), for some queries together. Throws as that does, and CudaError if the GPU fails and the CPU
-  /// is not to go on.
+  /// Reranker::rerank() for several queries together. Throws like that, and CudaError if the GPU fails and the CPU may
+  /// not continue.
   void rerank(std::span<const RerankJob> jobs, std::size_t k, Reranker::Space& space) const;
 
   const Reranker& on_cpu() const { return on_cpu_; }
-  /// Whether the GPU has the documents.
+  /// Whether the GPU holds the documents.
   bool keeps_documents() const { return documents_ != nullptr; }
-  /// What it may still take of the GPU's memory.
+  /// Remaining GPU memory within the limit.
   std::uint64_t bytes_left() const { return on_gpu_.left() + ranker_bytes_; }
   std::size_t fewest_documents() const { return fewest_documents_; }
-  /// Whether the GPU has failed, so that the CPU does all.
+  /// Whether the GPU has failed, so the CPU does all work.
   bool has_failed() const { return failed_; }
   GpuRerankCounts counts() const;
 
  private:
-  /// Documents of a job that a batch has.
+  /// A job's documents in a batch.
   struct JobRange {
     std::size_t job = 0, from = 0, count = 0;
   };
@@ -89,15 +89,15 @@ class GpuReranker {
   const std::size_t fewest_documents_;
   const FeatureBatchLimits limits_;
   mutable MemoryAccount on_gpu_, pinned_;
-  const std::uint64_t ranker_bytes_;                ///< of models
-  std::unique_ptr<const DocumentWords> documents_;  ///< null: they travel
+  const std::uint64_t ranker_bytes_;                ///< for models
+  std::unique_ptr<const DocumentWords> documents_;  ///< null: batches carry them
   mutable RankerCache rankers_;
   mutable SparePool<RerankFlight> flights_;
   mutable std::atomic<bool> failed_ = false;
   mutable std::atomic<std::uint64_t> documents_on_gpu_ = 0, documents_on_cpu_ = 0, batches_ = 0, without_room_ = 0;
 };
 
-/// As quern::rerank_topics(), by a GPU where that is worth it: threads make batches of topics for it.
+/// quern::rerank_topics() with a GPU, for which threads make batches of topics.
 RerankReport rerank_topics(const GpuReranker& reranker, std::span<TopicResults> topics, std::size_t k,
                            const Resources& resources);
 

@@ -18,10 +18,10 @@ struct RerankFlight::State {
         host_scores(pinned, MemoryUse::pinned),
         host_columns(pinned, MemoryUse::pinned) {}
 
-  /// To be called before memory is allocated: other threads may use other GPUs.
+  /// Call it before allocating memory, since other threads may use other GPUs.
   void choose_gpu() const { CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu))); }
 
-  /// Enqueues features of a batch and what `use` does with them, and waits; once more where hits needed more room.
+  /// Enqueues a batch's features and the work of `use` on them, and waits. Repeats if hits needed more memory.
   template <class Use>
   bool compute(const FeatureBatch& batch, const Use& use) {
     const StreamEnd end(stream);

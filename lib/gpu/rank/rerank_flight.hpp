@@ -13,15 +13,15 @@ namespace quern::gpu {
 /// memory, which only grows.
 class RerankFlight {
  public:
-  /// `documents`: the forward file on the GPU; null: documents travel with their batch. All of it must stay, the
-  /// accounts, too. Throws CudaError.
+  /// `documents`: the forward file on the GPU; null: batches carry their documents. All arguments must outlive the
+  /// flight. Throws CudaError.
   RerankFlight(unsigned gpu, const FeatureExtractor& extractor, const DocumentWords* documents,
                const FeatureBatchLimits& limits, MemoryAccount& on_gpu, MemoryAccount& pinned);
   RerankFlight(const RerankFlight&) = delete;
   RerankFlight& operator=(const RerankFlight&) = delete;
   ~RerankFlight();
 
-  /// The documents that the next calls are about.
+  /// The documents for the next calls.
   FeatureBatch& batch() { return batch_; }
   /// Fills the model's scores of the batch's documents, with the bits of Ranker::score(), and returns true; false if a
   /// document is damaged. The model reads the extractor's columns, and is on this GPU. Throws GpuOutOfMemory,

@@ -48,9 +48,9 @@ struct WindowSize {
 /// A window's view of the lists of a batch.
 struct WindowLists {
   DocumentWindow window;
-  std::vector<ListView> lists;  ///< as in BatchLists::views
-  EntryPlaces entries_of;       ///< where these are decoded to
-  std::uint64_t words = 0;      ///< that are copied
+  std::vector<ListView> lists;   ///< as in BatchLists::views
+  EntryPlaces entries_of;        ///< where these are decoded to
+  std::uint64_t words = 0;       ///< that are copied
   std::vector<WordCopy> copies;  ///< contiguous in the window; some are empty
 
   // Working memory of view(), kept because allocating it for thousands of lists takes long.

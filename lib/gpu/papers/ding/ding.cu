@@ -9,9 +9,9 @@
 namespace quern::gpu {
 namespace {
 
-/// The strategy of Ding et al. It processes one tile of queries after another: a union clears the accumulators and adds
-/// each term; an intersection starts with the shortest list. A single warp takes a query's results, so that the results
-/// of all tiles of a pass are taken together.
+/// The strategy of Ding et al. It answers queries tile by tile: a union clears the accumulators and adds each term; an
+/// intersection starts with the shortest list. A single warp takes a query's results, so one launch takes the results
+/// of all tiles of a pass.
 class DingRun final : public WindowedRun {
  public:
   DingRun(const DeviceIndex& index, MemoryAccount& account)
@@ -72,7 +72,7 @@ class DingRun final : public WindowedRun {
   }
 
   DingTile reserve(const PassPlan& plan, bool intersect, const CudaStream& stream) {
-    queries_copied_.wait();  // those of the window before
+    queries_copied_.wait();  // the previous window's copies
     std::copy(plan.queries.begin(), plan.queries.end(), host_queries_.data());
     copy_to_device(queries_.data(), host_queries_.data(), plan.queries.size(), stream);
     queries_copied_.record(stream);
@@ -117,7 +117,7 @@ class DingRun final : public WindowedRun {
   std::uint64_t max_bytes_;  ///< of leaves
   unsigned node_blocks_;
   PinnedArray<DingQuery> host_queries_;
-  CudaEvent queries_copied_;  ///< from there
+  CudaEvent queries_copied_;  ///< from host_queries_
   DeviceArray<DingQuery> queries_;
   DeviceArray<std::int32_t> leaves_, nodes_, tops_;
   DeviceArray<std::uint32_t> docids_;

@@ -5,15 +5,15 @@
 namespace quern::gpu {
 namespace {
 
-/// Maximum queries per pass: as many as a large GPU can take results of at the same time.
+/// Maximum queries per pass: a large GPU takes the results of this many at the same time.
 constexpr std::uint32_t max_pass_queries = 1024;
 
-/// The leaves of an intersection with this shortest list.
+/// Number of leaves of an intersection with this shortest list.
 std::uint32_t leaves_of(const ListView& list, std::uint32_t block_size) {
   if (list.raw != 0) return list.df;
   const std::uint64_t end = std::min<std::uint64_t>(std::uint64_t{list.rows_end()} * block_size, list.df);
   const std::uint64_t first = std::uint64_t{list.begin_block} * block_size;
-  return end > first ? static_cast<std::uint32_t>(end - first) : 1;  // none is in the window
+  return end > first ? static_cast<std::uint32_t>(end - first) : 1;  // no posting is in the window
 }
 
 }  // namespace

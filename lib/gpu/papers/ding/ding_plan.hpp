@@ -5,13 +5,13 @@
 
 #include "quern/gpu/worker/query_batch.hpp"
 
-/// How the strategy `ding` divides a batch. Computed on the host.
+/// Division of a batch by the strategy `ding`. Host code.
 namespace quern::gpu {
 
-/// Children of a node of the tree of maxima, whose maximum it is.
+/// Children of a node in the tree of maxima.
 inline constexpr std::uint32_t tree_degree = 512;
 
-/// A query's leaves, and what is above them: see ding_view.cuh.
+/// A query's leaves, and the nodes above them: see ding_view.cuh.
 struct DingQuery {
   std::uint64_t first_leaf = 0;  ///< in DingTile::leaves; a multiple of tree_degree
   std::uint64_t first_node = 0;  ///< in DingTile::nodes, the maxima of leaves
@@ -22,12 +22,12 @@ struct DingQuery {
   constexpr std::uint32_t tops() const { return (nodes() - 1) / tree_degree + 1; }
 };
 
-/// A multiple of tree_degree.
+/// The number of leaves rounded up to a multiple of tree_degree.
 constexpr std::uint64_t padded_leaves(std::uint64_t leaves) {
   return (leaves + tree_degree - 1) / tree_degree * tree_degree;
 }
 
-/// A batch divided into passes: queries whose leaves are in memory at the same time.
+/// A batch divided into passes over queries whose leaves fit the memory together.
 struct PassPlan {
   struct Pass {
     std::uint32_t first_query = 0, num_queries = 0;
@@ -38,13 +38,13 @@ struct PassPlan {
   std::uint64_t leaves = 0, nodes = 0, tops = 0;  ///< of the largest pass
 };
 
-/// The place in a list of the first posting that has a leaf. Those before it are not in the window.
+/// The number of the first posting that has a leaf. Earlier ones are not in the window.
 constexpr std::uint32_t first_leaf_of(const ListView& list, std::uint32_t block_size) {
   return list.raw != 0 ? 0 : list.begin_block * block_size;
 }
 
-/// Plans passes of at most `max_leaves` leaves each, or of a single query. `lists`: the batch's, of a window of
-/// `documents` documents, or of all.
+/// Plans passes of at most `max_leaves` leaves each, or of a single query. `lists`: the batch's views in a window of
+/// `documents` documents, or in all.
 PassPlan plan_passes(const QueryBatch& batch, std::span<const ListView> lists, bool intersect, std::uint32_t documents,
                      std::uint64_t max_leaves);
 

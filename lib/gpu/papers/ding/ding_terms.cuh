@@ -3,10 +3,9 @@
 #include "quern/gpu/papers/ding/ding_view.cuh"
 #include "quern/gpu/worker/scored_documents.cuh"
 
-/// What the strategy `ding` does with one term of each query of a tile (Ding et al.: Using Graphics Processors for High
-/// Performance IR Query Processing, WWW 2009, sections 7 and 8). Terms are added one after another in the order of
-/// summation, so that sums have the same bits as on the CPU; the docIDs of a list differ, so that no two threads add to
-/// the same score.
+/// The strategy `ding`: one term of each query of a tile (Ding et al.: Using Graphics Processors for High Performance
+/// IR Query Processing, WWW 2009, sections 7 and 8). Terms are added in the order of summation, so sums have the same
+/// bits as on the CPU; the docIDs of a list differ, so no two threads add to the same score.
 namespace quern::gpu {
 
 /// The list of a query's term t; null if the query has fewer terms.
@@ -15,17 +14,17 @@ __device__ inline const ListView* list_of_term(const BatchView& batch, std::uint
   return t < batch_query.terms ? batch.lists + batch.terms[batch_query.first_term + t].list : nullptr;
 }
 
-/// The number of tasks for a list, a warp each: its blocks in the window, or runs of 32 postings of a raw list.
+/// The number of a list's tasks, one per warp: its blocks in the window, or every 32 postings of a raw list.
 __device__ inline std::uint32_t tasks_of(const ListView& list) {
   if (list.raw) return (list.df + lanes_per_warp - 1) / lanes_per_warp;
   return list.rows_end() - min(list.begin_block, list.rows_end());
 }
-/// The block of a task, or the run of 32 postings.
+/// The block of a task, or the number of its 32 raw postings.
 __device__ inline std::uint32_t block_of(const ListView& list, std::uint32_t task) {
   return list.raw ? task : list.begin_block + task;
 }
 
-/// The number of tasks for the list of term t of the tile's query with this lane's number.
+/// The number of tasks for term t of the tile's query with this lane's number.
 __device__ inline std::uint32_t own_tasks(const BatchView& batch, const DingTile& tile, std::uint32_t t) {
   if (lane_id() >= tile.num_queries || batch.limit_of(tile.first_query + lane_id()) == 0) return 0;
   const ListView* list = list_of_term(batch, tile.first_query + lane_id(), t);
@@ -57,7 +56,7 @@ class TermAdder {
     std::int32_t before[V];
 #pragma unroll
     for (int i = 0; i < V; ++i) {
-      // A damaged row may hold anything, and blocks at the border of two windows have documents of both.
+      // A damaged row may hold any docID, and blocks at the border of two windows contain documents of both.
       if (lane_id() * V + i >= place.n || docids[i] >= index_.num_documents || !batch_.has(docids[i]))
         docids[i] = no_docid;
       before[i] = docids[i] == no_docid ? no_score : accumulators[docids[i] - batch_.first_docid];
@@ -115,9 +114,9 @@ __global__ void __launch_bounds__(plain_threads)
   });
 }
 
-/// Leaves are taken in their order, so that the first and the last of a task bound the rows in which the others are
-/// searched: Parallel Merge Find with one level of splitters, on the blocks' maximum docIDs (sections 7.2 and 8.1).
-/// Leaves whose documents drop out keep their places: skipping them costs less than compacting the rest.
+/// A task takes consecutive leaves, of which the first and the last bound the rows to search for the others: Parallel
+/// Merge Find with one level of splitters, on the blocks' maximum docIDs (sections 7.2 and 8.1). Leaves of dropped
+/// documents keep their places, since skipping them costs less than compacting the rest.
 template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     intersect_term(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch,
@@ -127,7 +126,7 @@ __global__ void __launch_bounds__(plain_threads)
   std::uint32_t leaves = 0;
   if (lane_id() < tile.num_queries && list_of_term(batch, tile.first_query + lane_id(), t) != nullptr)
     leaves = tile.queries[lane_id()].leaves;
-  // Large tasks share blocks; small ones give all warps something to do.
+  // Large tasks decode fewer blocks; small ones keep all warps busy.
   const std::uint32_t warps = gridDim.x * (plain_threads / lanes_per_warp);
   const std::uint32_t per_lane = min(max(warp_sum(leaves / lanes_per_warp) / warps, 1u), std::uint32_t{V});
   for_own_tasks((leaves + per_lane * lanes_per_warp - 1) / (per_lane * lanes_per_warp),

@@ -4,29 +4,28 @@
 #include "quern/gpu/papers/ding/ding_plan.hpp"
 #include "quern/gpu/worker/batch_view.cuh"
 
-/// Queries that are processed together: a tile, or a pass of tiles. Each query has *leaves*, which are scores as the
-/// bits of a float, negative if there is no document. A union has a leaf per document of the window or of the index,
-/// its accumulator; an intersection has a leaf per posting of its shortest list, or of its blocks in the window. Above
-/// the leaves are two levels of a tree of maxima (Ding et al.: Using Graphics Processors for High Performance IR Query
-/// Processing, WWW 2009, section 8.2).
+/// Queries that are answered together: a tile, or the tiles of a pass. Each query has *leaves*, scores as the bits of a
+/// float, negative without a document. A union has a leaf per document of the window or of the index, its accumulator;
+/// an intersection has a leaf per posting of its shortest list, or of its blocks in the window. Above the leaves are
+/// two levels of a tree of maxima (Ding et al.: Using Graphics Processors for High Performance IR Query Processing, WWW
+/// 2009, section 8.2).
 namespace quern::gpu {
 
 /// Maximum queries per tile: one per lane.
 inline constexpr std::uint32_t max_tile_queries = lanes_per_warp;
-/// A leaf without a document: all of its bytes are the same, and it is below the bits of any score.
+/// A leaf without a document, below any score. All of its bytes are equal.
 inline constexpr std::int32_t no_score = -1;
 
 struct DingTile {
   const DingQuery* queries = nullptr;
   std::uint32_t first_query = 0, num_queries = 0;  ///< in the batch
   std::int32_t* leaves = nullptr;
-  std::uint32_t* docids = nullptr;  ///< of the leaves; null: a query's leaf i is the window's document i
+  std::uint32_t* docids = nullptr;  ///< the leaves' documents; null: a query's leaf i is the window's document i
   std::int32_t *nodes = nullptr, *tops = nullptr;
 };
 
-/// Divides the tasks of a tile's queries evenly among all warps, and calls visit(query, task) for each of this warp's
-/// tasks, which are consecutive. `own`: the number of tasks of the query with this lane's number; fewer than 2^32 in
-/// total.
+/// Divides the tasks of a tile's queries evenly among all warps, and calls visit(query, task) for this warp's
+/// consecutive tasks. `own`: the number of tasks of the query with this lane's number, fewer than 2^32 in total.
 template <class Visit>
 __device__ inline void for_own_tasks(std::uint32_t own, Visit&& visit) {
   const std::uint32_t end = inclusive_sum(own), all = last_lane(end);
@@ -41,13 +40,13 @@ __device__ inline void for_own_tasks(std::uint32_t own, Visit&& visit) {
   }
 }
 
-// The k best documents by a tree of maxima of high degree, whose maximum leaf is taken again and again (Ding et al.,
-// section 8.2). Of equal leaves the leftmost comes first, which has the lowest docID.
+// The k best documents by a tree of maxima of high degree, from which the maximum leaf is taken repeatedly (Ding et
+// al., section 8.2). Of equal leaves, the leftmost is taken first, which has the lowest docID.
 
 /// The children of a node, at most tree_degree numbers, in the registers of a warp.
 class Siblings {
  public:
-  /// Reads the first `count` of them, at least one; the others become no_score.
+  /// Reads the first `count` children, at least one; the others become no_score.
   __device__ Siblings(const std::int32_t* numbers, std::uint32_t count) {
 #pragma unroll
     for (unsigned i = 0; i < per_lane; ++i) {
@@ -55,14 +54,14 @@ class Siblings {
       numbers_[i] = place < count ? numbers[place] : no_score;
     }
   }
-  /// The maximum of them.
+  /// The maximum child.
   __device__ std::int32_t maximum() const {
     std::int32_t own = numbers_[0];
 #pragma unroll
     for (unsigned i = 1; i < per_lane; ++i) own = max(own, numbers_[i]);
     return __reduce_max_sync(all_lanes, own);
   }
-  /// The index of the first that equals `number`, which is one of them.
+  /// The index of the first child that equals `number`; there must be one.
   __device__ std::uint32_t place_of(std::int32_t number) const {
     std::uint32_t place = tree_degree;
 #pragma unroll
@@ -81,8 +80,8 @@ class Siblings {
   std::int32_t numbers_[per_lane];
 };
 
-/// Computes the maxima of the leaves of a tile's queries.
-/// Static, as the next: tests that run the kernels in an emulated GPU have them too.
+/// Computes the maxima of the leaves of a tile's queries. Static, like take_results(), since tests include these
+/// kernels too.
 static __global__ void __launch_bounds__(plain_threads) make_nodes(const __grid_constant__ DingTile tile) {
   for_own_tasks(
       lane_id() < tile.num_queries ? tile.queries[lane_id()].nodes() : 0, [&](std::uint32_t i, std::uint32_t node) {
@@ -104,7 +103,7 @@ class TreeTop {
         tops_(tile.tops + query.first_top),
         docids_(tile.docids == nullptr ? nullptr : tile.docids + query.first_leaf) {}
 
-  /// Takes the best document that is left; false if there is none. `first_docid`: of a union's first leaf.
+  /// Takes the best remaining document; false if there is none. `first_docid`: a union's first leaf.
   __device__ bool take(std::uint32_t first_docid, RankKey& key) {
     std::int32_t maximum = no_score;
     std::uint32_t first_top = 0;
@@ -138,7 +137,7 @@ class TreeTop {
   const std::uint32_t* docids_;
 };
 
-/// Writes the results of a pass's queries: a thread block per query.
+/// Writes the results of a pass's queries, a thread block per query.
 static __global__ void __launch_bounds__(plain_threads)
     take_results(const __grid_constant__ BatchView batch, const __grid_constant__ DingTile tile) {
   const DingQuery& query = tile.queries[blockIdx.x];

@@ -14,8 +14,8 @@ PartitionMethod method_of(const BatchWork& work) {
   return work.pruning == Pruning::lists ? PartitionMethod::wand : PartitionMethod::block_max_wand;
 }
 
-/// The strategy of Huang et al. There are as many thread blocks as can run at the same time and have working memory;
-/// each takes one query after another.
+/// The strategy of Huang et al. It launches as many thread blocks as can run at the same time and have working memory,
+/// which take queries from a queue.
 class PartitionRun final : public WindowedRun {
  public:
   PartitionRun(const DeviceIndex& index, MemoryAccount& account, const StrategyOptions& options)
@@ -65,7 +65,7 @@ class PartitionRun final : public WindowedRun {
   }
 
   Coding coding_;
-  unsigned threads_, resident_ = 0;  ///< thread blocks that run at the same time
+  unsigned threads_, resident_ = 0;  ///< resident thread blocks
   std::uint64_t max_bytes_;
   unsigned blocks_ = 0;  ///< of the batch
   PartitionWork work_;

@@ -2,7 +2,7 @@
 #include "quern/gpu/papers/partition/partition_cursors.cuh"
 #include "quern/gpu/worker/strategy.hpp"
 
-/// Document-at-a-time algorithms by one thread, over the documents in [begin, end), without skipping.
+/// Document-at-a-time algorithms by one thread, over documents [begin, end).
 namespace quern::gpu {
 
 /// Documents with any of the terms.
@@ -44,7 +44,7 @@ __device__ inline void intersect_partition(const IndexView& index, PartitionCurs
       if (found != docid) break;
     }
     if (found != docid) {
-      if (found >= end) return;  // a window may have no block for it
+      if (found >= end) return;  // the window may lack the block
       cursors.next_geq(0, found);
       continue;
     }
@@ -55,9 +55,9 @@ __device__ inline void intersect_partition(const IndexView& index, PartitionCurs
   }
 }
 
-/// WAND and, with block maxima, block-max WAND by one thread, over the documents in [begin, end). Follows
-/// lib/search/wand.cpp, with upper bounds of whole lists. A list is *skipped to* a docID when none of its postings
-/// before it matters any more; its cursor follows only when a term score is needed.
+/// WAND and, with block maxima, block-max WAND by one thread, over documents [begin, end). Like lib/search/wand.cpp,
+/// with upper bounds of whole lists. A list is *skipped to* a docID when its earlier postings no longer matter; its
+/// cursor moves only when a term score is needed.
 template <Coding coding, bool quantized>
 class PartitionWand {
  public:
@@ -88,12 +88,11 @@ class PartitionWand {
  private:
   __device__ std::uint32_t& skipped_to(std::uint32_t t) const { return cursors_.field(CursorField::skipped_to, t); }
   __device__ std::uint32_t& order(std::uint32_t i) const { return cursors_.field(CursorField::order, i); }
-  /// Documents come in docID order, so a tie with the threshold loses. An upper bound is summed in double, in any
-  /// order.
+  /// Documents come in docID order, so ties with the threshold lose. Upper bounds are summed in double, in any order.
   __device__ bool can_pass(double bound) const { return bound * slack_ > static_cast<double>(top_.threshold()); }
 
-  /// Finds the first document at which the upper bounds of its lists pass together, and how many lists are skipped to
-  /// it or before it.
+  /// Finds the first document whose lists' upper bounds together pass, and the number of lists skipped to it or before
+  /// it.
   __device__ bool find_pivot(std::uint32_t end) {
     double bound = static_score_;
     std::uint32_t i = 0;
@@ -145,13 +144,13 @@ class PartitionWand {
     bound = __float_as_uint(found);
     return found;
   }
-  /// The upper bound of term scores of postings whose impact is not above this one.
+  /// The upper bound of term scores of impacts up to `impact`.
   __device__ static float term_score_bound(const BatchTerm& term, float impact) {
     if constexpr (!quantized) return __fmul_rn(term.weight, impact);
     return __fmul_rn(term.weight, fmaxf(1, floorf(__fadd_ru(__fmul_ru(term.impact_steps, impact), 0.5f))));
   }
 
-  /// Scores the pivot's document in the order of summation, until the remaining terms can't lift it above the
+  /// Scores the pivot's document in the order of summation. Stops when the remaining terms can't lift it above the
   /// threshold.
   __device__ void score_pivot() {
     double rest = 0;
@@ -181,7 +180,7 @@ class PartitionWand {
                               : cursors_.term(t).max_term_score;
   }
 
-  /// Insertion sort: lists are few, and most are in order already.
+  /// Insertion sort, since there are few lists, mostly in order.
   __device__ void sort() {
     for (std::uint32_t i = 1; i < terms_; ++i) {
       const std::uint32_t moved = order(i), docid = skipped_to(moved);
@@ -226,7 +225,7 @@ class PartitionBlock {
     end_ = static_cast<std::uint32_t>(min(first + size, std::uint64_t{end_docid}));
   }
 
-  /// Answers one query after another.
+  /// Answers queries until none is left.
   __device__ void run() {
     for_each_query(batch_, shared_.number, [&](std::uint32_t number) {
       search(number);

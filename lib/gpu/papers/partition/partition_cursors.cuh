@@ -7,7 +7,7 @@
 namespace quern::gpu {
 
 /// The k best documents of one thread: a heap of rank keys, the worst on top. Keys of neighbouring threads are
-/// interleaved in memory. Documents are added with rising docIDs.
+/// interleaved in memory. Documents must be added with rising docIDs.
 class LocalTop {
  public:
   /// Below any score.
@@ -21,7 +21,7 @@ class LocalTop {
     size_ = 0;
     threshold_ = threshold;
   }
-  /// The score that further documents must exceed.
+  /// The score that later documents must exceed.
   __device__ float threshold() const { return threshold_; }
   __device__ void add(std::uint32_t docid, float score) {
     if (!(score > threshold_)) return;
@@ -32,7 +32,7 @@ class LocalTop {
       sift_down(key, size_);
     if (size_ == k_) threshold_ = score_of_key(at(0));
   }
-  /// Sorts the keys, the best first. No document can be added afterwards.
+  /// Sorts the keys, best first. No document may be added afterwards.
   __device__ void sort() {
     for (std::uint32_t end = size_; end > 1; --end) {
       const RankKey worst = at(0), last = at(end - 1);
@@ -75,8 +75,8 @@ class LocalTop {
   float threshold_ = no_threshold;
 };
 
-/// Writes the k best of all threads' keys to `results`, and returns how many there are. `bests`: two keys per warp. By
-/// the whole thread block.
+/// Writes the k best of all threads' keys to `results`, and returns their number. `bests`: two keys per warp. By the
+/// whole thread block.
 __device__ inline std::uint32_t merge_tops(LocalTop& top, std::uint32_t k, RankKey* results, RankKey* bests) {
   constexpr RankKey none = ~RankKey{0};
   const unsigned warps = blockDim.x / lanes_per_warp;
@@ -103,12 +103,12 @@ __device__ inline std::uint32_t merge_tops(LocalTop& top, std::uint32_t k, RankK
 
 inline constexpr std::uint32_t no_more_docids = 0xffffffffu;
 
-/// The cursors of one thread, one per list of its query. The thread decodes blocks by itself, to its own buffers. A
-/// damaged block is counted, and its list ends there.
+/// The cursors of one thread, one per list of its query. The thread decodes blocks serially, to its own buffers. A
+/// damaged block is counted, and ends its list.
 template <Coding coding, bool quantized>
 class PartitionCursors {
  public:
-  /// `buffer` is the thread block's working memory.
+  /// `buffer`: the thread block's working memory.
   __device__ PartitionCursors(const IndexView& index, const BatchView& batch, const PartitionLayout& layout,
                               std::uint32_t* buffer)
       : index_(index),
@@ -123,8 +123,8 @@ class PartitionCursors {
     context_.num_documents = index.num_documents;
   }
 
-  /// Begins a query. Its cursors are before their lists until next_geq(). With `all_freqs`, the frequencies of a block
-  /// are decoded together, otherwise one by one if possible.
+  /// Begins a query. Cursors are before their lists until next_geq(). With `all_freqs`, decodes all frequencies of a
+  /// block at once, otherwise single ones if possible.
   __device__ void take(const BatchQuery& query, bool all_freqs) {
     terms_ = batch_.terms + query.first_term;
     num_terms_ = query.terms;
@@ -153,7 +153,7 @@ class PartitionCursors {
     else
       enter(t, view, view.raw ? 1 : field(CursorField::block, t) + 1);
   }
-  /// Moves to the first posting with a docID of at least `target`; does not move if it is there already.
+  /// Moves to the first posting from the current one on with a docID of at least `target`.
   __device__ void next_geq(std::uint32_t t, std::uint32_t target) {
     std::uint32_t count = field(CursorField::count, t);
     if (count > 0 && docid(t) >= target) return;

@@ -9,7 +9,7 @@ namespace quern::gpu {
 
 template <Coding coding>
 struct PartitionKernels {
-  /// How many thread blocks of `threads` threads run at the same time.
+  /// The number of resident thread blocks of `threads` threads.
   static unsigned resident(unsigned threads, bool quantized);
   /// Answers all queries of a batch with `blocks` thread blocks.
   static void run(const IndexView& index, const BatchView& batch, const PartitionWork& work, unsigned blocks,

@@ -5,23 +5,23 @@
 /// Working memory of the strategy `partition`.
 namespace quern::gpu {
 
-/// What a thread stores per term of its query, besides decoded blocks. Fields are interleaved: the same field of
-/// neighbouring threads is contiguous in memory.
+/// A thread's fields per term of its query, except for decoded blocks. A field of neighbouring threads is contiguous in
+/// memory.
 enum class CursorField : std::uint32_t {
-  docid,        ///< where the cursor is; no_more_docids after the last posting
+  docid,        ///< the cursor's; no_more_docids after the last posting
   block,        ///< the decoded block
   place,        ///< the cursor's place in the block
   count,        ///< postings of the block; 0 before the first block
   freqs_block,  ///< the block whose frequencies are decoded, plus 1
-  skipped_to,   ///< WAND: no posting before this docID matters any more
-  order,        ///< WAND: place i holds the term with the i-th lowest `skipped_to`
-  bound_row,    ///< block-max WAND: the row that was found last
-  bound_end,    ///< block-max WAND: `bound` holds for docIDs below
+  skipped_to,   ///< WAND: postings before this docID no longer matter
+  order,        ///< WAND: the term with the i-th lowest `skipped_to`
+  bound_row,    ///< block-max WAND: the last row found
+  bound_end,    ///< block-max WAND: `bound` is valid for lower docIDs
   bound,        ///< block-max WAND: upper bound of the term score, as the bits of a float
 };
 enum class PartitionMethod : std::uint8_t { intersect, unite, wand, block_max_wand };
 
-/// The number of TermFields that a method needs: the first of them.
+/// The number of cursor fields that a method uses, from the first on.
 constexpr std::uint32_t term_fields(PartitionMethod method) {
   if (method == PartitionMethod::wand) return 7;
   return method == PartitionMethod::block_max_wand ? 10 : 5;

@@ -4,8 +4,7 @@
 namespace quern::gpu {
 namespace {
 
-/// The strategy of Wang et al., for batches of intersections. One launch answers a batch, or its window, without
-/// working memory.
+/// The strategy of Wang et al., for intersections. One launch answers a batch or window, without working memory.
 class WangRun final : public WindowedRun {
  public:
   using WindowedRun::WindowedRun;

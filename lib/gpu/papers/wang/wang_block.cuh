@@ -4,19 +4,19 @@
 
 /// A thread block answers a query, in rounds over its shortest list (Wang et al.: Efficient GPU-based Query Processing
 /// with Pruned List Caching in Search Engines, ICPADS 2017, Algorithm 1). In a round, each thread has one document of
-/// that list. Term scores are added in the order of summation, so that scores are exact from the start.
+/// that list. Term scores are added in the order of summation, so scores are exact.
 namespace quern::gpu {
 
-/// The shared memory of a thread block, besides the best documents.
+/// The shared memory of a thread block, except for the best documents.
 template <int V, unsigned threads>
 struct WangShared {
   WarpBuffers<V, threads> buffers;
-  RankKey found[threads];         ///< the round's documents that are better than the worst of the best
-  std::uint32_t docids[threads];  ///< of the round's documents that are in all lists so far, rising, and their scores
+  RankKey found[threads];         ///< the round's documents that are better than the worst result so far
+  std::uint32_t docids[threads];  ///< the round's documents in all lists so far, rising, and their scores
   float scores[threads];
   std::uint32_t rows[threads];          ///< the row of the block that may contain each document, or in_list
-  std::uint32_t heads[threads];         ///< where neighbours begin that look at the same block
-  std::uint32_t first_rows[max_terms];  ///< per term: no earlier row has documents of this or later rounds
+  std::uint32_t heads[threads];         ///< the first of neighbours that share a block
+  std::uint32_t first_rows[max_terms];  ///< per term, the first row that may contain documents of this or later rounds
   typename ThreadBlockScan<threads>::TempStorage scan;
   std::uint32_t number;  ///< of the query
 };
@@ -34,7 +34,7 @@ class WangBlock {
         best_size_(sorted_space(batch.k)),
         scored_(index, batch, shared.buffers.own()) {}
 
-  /// Answers one query after another.
+  /// Answers queries until none is left.
   __device__ void run() {
     for_each_query(batch_, shared_.number, [&](std::uint32_t number) {
       begin(number);
@@ -72,7 +72,7 @@ class WangBlock {
     }
   }
 
-  /// The first posting of a list that may be of the window, and the end of those: all postings without windows.
+  /// The first posting of a list that may be in the window; sets `end` to the end of these.
   __device__ std::uint32_t window_of(const ListView& list, std::uint32_t& end) const {
     if (list.raw) {
       const std::uint32_t* docids = batch_.raw_docids + list.first_word;
@@ -86,7 +86,7 @@ class WangBlock {
     return first_of(list.begin_block);
   }
 
-  /// Begins a round: its postings of the shortest list, from `first` on, become the documents, with their first scores.
+  /// Begins a round: the postings of the shortest list from `first` on become the documents, with their first scores.
   __device__ void take_round(const BatchTerm& term, std::uint32_t first, std::uint32_t end) {
     const ListView& list = batch_.lists[term.list];
     const std::uint32_t count = min(end - first, threads);
@@ -95,17 +95,17 @@ class WangBlock {
     __syncthreads();
     for (std::uint32_t task = first / per_task + warp(); task <= (first + count - 1) / per_task; task += warps) {
       if (!scored_.take(term, task)) continue;
-      // A block may begin before the round, or end after it; places before it wrap around.
+      // A block may begin before or end after the round; places before it wrap around.
       put_documents(scored_.first_place(term, task) - first, count);
     }
     keep_found(threads);
   }
 
-  /// Puts the warp's documents, the lane's first at `place`, among the `count` of the round, and marks them as found.
+  /// Stores the warp's documents, the lane's first at `place`, among the `count` of the round, and marks them as found.
   __device__ void put_documents(std::uint32_t place, std::uint32_t count) {
 #pragma unroll
     for (int i = 0; i < V; ++i) {
-      // Blocks at the border of two windows have documents of both.
+      // Blocks at the border of two windows contain documents of both.
       if (!scored_.documents.alive(i) || place + i >= count || !batch_.has(scored_.documents.docid(i))) continue;
       shared_.docids[place + i] = scored_.documents.docid(i);
       shared_.scores[place + i] = scored_.scores[i];
@@ -137,8 +137,8 @@ class WangBlock {
     score = __fadd_rn(score, term_score<quantized>(index_, weight, docid, value));
   }
 
-  /// Finds the block that may contain each document, and cuts the documents into heads that share a block. Returns the
-  /// number of heads.
+  /// Finds the block that may contain each document, and the first document of each block. Returns the number of
+  /// blocks.
   __device__ std::uint32_t find_heads(const ListView& list, std::uint32_t& first_row) {
     const bool own = threadIdx.x < count_;
     std::uint32_t row = list.rows;
@@ -156,8 +156,8 @@ class WangBlock {
     return heads;
   }
 
-  /// Looks up documents [begin, end) in the block that may contain them. It is decoded once for at most V * 32 of them:
-  /// there are hardly ever more, since the shortest list rarely has more documents between two of another list's.
+  /// Looks up documents [begin, end) in the block that may contain them, which is decoded once per V * 32 documents.
+  /// There are hardly ever more, since the list is not shorter than the shortest one.
   __device__ void look_up_in_block(const BatchTerm& term, std::uint32_t begin, std::uint32_t end) {
     const std::uint32_t row = shared_.rows[begin];
     __syncwarp();  // all lanes have read it
@@ -174,7 +174,7 @@ class WangBlock {
     }
   }
 
-  /// Keeps those of the first `count` documents that were found, in their order.
+  /// Keeps the found ones of the first `count` documents, in order.
   __device__ void keep_found(std::uint32_t count) {
     __syncthreads();
     const bool found = threadIdx.x < count && shared_.rows[threadIdx.x] == in_list;
@@ -188,15 +188,14 @@ class WangBlock {
     __syncthreads();
   }
 
-  /// Whether no document from the round's first on is a result: there are k that score at least as much as any of them,
-  /// and later documents lose ties.
+  /// Whether no document from the round's first on can be a result: there are k that score at least as high, and later
+  /// documents lose ties.
   __device__ bool ended() const {
     if (index_.upper_bounds == nullptr || worst() == no_key || count_ == 0) return false;
     return index_.upper_bounds[shared_.docids[0]] <= score_of_key(worst());
   }
 
-  /// Results have smaller keys: that of the worst of the k best, with those of the windows before; no_key if there are
-  /// fewer.
+  /// The worst key of the k best, earlier windows included; no_key if there are fewer. Results have smaller keys.
   __device__ RankKey worst() const { return min(best_[batch_.k - 1], limit_); }
 
   /// Merges the round's documents with the best.
@@ -226,9 +225,9 @@ class WangBlock {
   std::uint32_t best_size_;
   ScoredDocuments<coding, V, quantized> scored_;
   // Equal in all threads.
-  RankKey limit_ = no_key;      ///< of the query: see BatchView::limits
+  RankKey limit_ = no_key;      ///< the query's: see BatchView::limits
   std::uint32_t num_best_ = 0;  ///< at most k
-  std::uint32_t count_ = 0;     ///< documents of the round that are left
+  std::uint32_t count_ = 0;     ///< remaining documents of the round
 };
 
 }  // namespace quern::gpu

@@ -3,15 +3,15 @@
 
 #include "quern/formats/forward_segment.hpp"
 
-/// Reading of the forward file's segments without exceptions, for host and device, so that host tests run what kernels
-/// run. It stays within a document whatever its bytes are.
+/// Reads the forward file's segments without exceptions, on host and device, so host tests run the kernels' code. Reads
+/// stay within a document for any bytes.
 namespace quern::gpu {
 
-/// Bits of words that go on for one word after the last bit that is read; low bits come first.
+/// Bits of words, low bits first. One more word must follow the last bit read.
 struct BitWords {
   const std::uint32_t* words = nullptr;
 
-  /// `count` bits, 32 at most.
+  /// The `count` bits at `bit`, at most 32.
   constexpr std::uint32_t at(std::uint64_t bit, unsigned count) const {
     const std::uint64_t word = bit / 32;
     const std::uint64_t both = words[word] | std::uint64_t{words[word + 1]} << 32;
@@ -20,7 +20,7 @@ struct BitWords {
   constexpr std::uint8_t byte(std::uint64_t at_byte) const { return static_cast<std::uint8_t>(at(at_byte * 8, 8)); }
 };
 
-/// Reads bytes [at, end) from the front, until one is not as it should be.
+/// Reads bytes [at, end), until one is wrong.
 struct SegmentCursor {
   BitWords words;
   std::uint64_t at = 0, end = 0;
@@ -43,7 +43,7 @@ struct SegmentCursor {
     const std::uint64_t value = varint();
     return static_cast<std::uint32_t>(value > 0xffffffffu ? fail() : value);
   }
-  /// Where the next `size` bytes begin.
+  /// Skips `size` bytes, and returns where they begin.
   constexpr std::uint64_t take(std::uint64_t size) {
     if (size > end - at) return fail();
     at += size;
@@ -51,17 +51,17 @@ struct SegmentCursor {
   }
 };
 
-/// Where a segment's fields are.
+/// The places of a segment's fields.
 struct DeviceSegment {
   std::uint32_t stream_places[num_document_streams] = {};
   std::uint32_t num_terms = 0, num_literals = 0;
   unsigned low_bits = 0, id_bits = 0;
   std::uint64_t high_bits = 0;
-  std::uint64_t lows = 0, highs = 0, ids = 0;    ///< bits of the words
+  std::uint64_t lows = 0, highs = 0, ids = 0;    ///< in bits
   std::uint64_t literals = 0, literals_end = 0;  ///< bytes
 };
 
-/// The segment at the cursor, as ForwardSegment reads it. Whether it is sound is the cursor's to say.
+/// The segment at the cursor, like ForwardSegment. Check the cursor's `sound` afterwards.
 constexpr DeviceSegment read_segment(SegmentCursor& cursor, std::uint64_t index_terms) {
   DeviceSegment segment;
   std::uint64_t places = 0;
@@ -83,7 +83,7 @@ constexpr DeviceSegment read_segment(SegmentCursor& cursor, std::uint64_t index_
   return segment;
 }
 
-/// How many ones a word has; and where the n-th of them is, from 0. Not by <bit>, which kernels can't rely on.
+/// The number of ones in a word, and the place of the n-th of them, from 0. Without <bit>, which kernels can't use.
 constexpr unsigned ones_of(std::uint32_t word) {
   word -= word >> 1 & 0x55555555u;
   word = (word & 0x33333333u) + (word >> 2 & 0x33333333u);
@@ -94,7 +94,7 @@ constexpr unsigned place_of_one(std::uint32_t word, unsigned n) {
   return ones_of((word & (~word + 1)) - 1);
 }
 
-/// The id of a term of the index; 0 if the segment doesn't have it.
+/// The id of a term of the index; 0 if the segment doesn't contain it.
 constexpr std::uint32_t id_of_term(const BitWords& words, const DeviceSegment& segment, std::uint32_t number) {
   // The ones of a high part follow the zero that ends the high part before.
   std::uint64_t zeros_left = number >> segment.low_bits, bit = 0, ones = 0;
@@ -124,7 +124,7 @@ constexpr std::uint32_t id_of_term(const BitWords& words, const DeviceSegment& s
   return 0;
 }
 
-/// The id of a term that the index has no list of, `size` bytes at `text`; 0 if the segment doesn't have it.
+/// The id of a term without a list in the index, `size` bytes at `text`; 0 if the segment doesn't contain it.
 constexpr std::uint32_t id_of_literal(const BitWords& words, const DeviceSegment& segment, const std::uint8_t* text,
                                       std::uint32_t size) {
   SegmentCursor cursor{words, segment.literals, segment.literals_end};

@@ -8,7 +8,7 @@
 namespace quern::gpu {
 namespace {
 
-/// Bytes that travel in one copy, while the next are put together: of what may be pinned, a part.
+/// Bytes per copy: a quarter of the pinned memory, since two buffers are in use.
 std::uint64_t buffer_bytes_of(const MemoryAccount& pinned) {
   return std::clamp<std::uint64_t>(pinned.left() / 4, std::uint64_t{64} << 10, std::uint64_t{8} << 20);
 }
@@ -20,7 +20,7 @@ struct DocumentWords::Device {
 };
 
 std::uint64_t DocumentWords::bytes_needed(const ForwardReader& forward) {
-  // The section ends with bytes that may be read behind a document.
+  // The section ends with bytes that may be read after a document.
   return MemoryAccount::rounded(forward.section_bytes() + sizeof(std::uint32_t));
 }
 

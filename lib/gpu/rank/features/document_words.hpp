@@ -11,17 +11,17 @@ namespace quern::gpu {
 /// The forward file's documents in a GPU's memory.
 class DocumentWords {
  public:
-  /// GPU memory that it takes.
+  /// The GPU memory needed.
   static std::uint64_t bytes_needed(const ForwardReader& forward);
-  /// Copies those that the extractor reads; the accounts must outlive the object. Throws GpuOutOfMemory if there is no
-  /// room, CorruptFile if the file is damaged.
+  /// Copies the extractor's documents. The accounts must outlive the object. Throws GpuOutOfMemory, or CorruptFile if
+  /// the file is damaged.
   DocumentWords(const FeatureExtractor& extractor, unsigned gpu, MemoryAccount& on_gpu, MemoryAccount& pinned,
                 Progress& progress);
   DocumentWords(const DocumentWords&) = delete;
   DocumentWords& operator=(const DocumentWords&) = delete;
   ~DocumentWords();
 
-  /// In the GPU's memory: the section of documents from its first byte on.
+  /// The section of documents in GPU memory.
   const std::uint32_t* words() const;
 
  private:

@@ -11,9 +11,9 @@
 namespace quern::gpu {
 namespace {
 
-/// Of a document: kernels add its hits up in 32 bits, and a hit takes at least one bit.
+/// Limit of a document: kernels count its hits in 32 bits, and a hit takes at least one bit.
 constexpr std::uint64_t max_document_bytes = 0x1fffffff;
-/// What is touched where a document is looked up that the GPU has.
+/// Bytes that looking up a document touches if the GPU holds it.
 constexpr std::uint64_t lookup_bytes = 64;
 
 }  // namespace
@@ -89,7 +89,7 @@ void FeatureBatch::add(const FeatureCandidate& candidate) {
   document.first_stage_score = candidate.first_stage_score;
 }
 
-/// Appends bytes of the forward file; returns where they begin.
+/// Appends bytes of the forward file, and returns where they begin.
 std::uint64_t FeatureBatch::gather(ForwardReader::Range range) {
   const ByteView bytes = extractor_.forward().section_part(range);
   const std::uint64_t begin = gathered_;

@@ -10,11 +10,11 @@ namespace quern::gpu {
 namespace {
 
 constexpr unsigned publish_threads = 128;
-/// Hits of a document for which there is room at first.
+/// Initial space for hits per document.
 constexpr std::size_t hits_per_document = 64;
-/// Hits have numbers of 32 bits.
+/// Hits are numbered in 32 bits.
 constexpr std::uint64_t max_hits = 0xffffffffu;
-/// Room for more hits is given back: few documents have more.
+/// Space for more hits is freed after use, since few batches need it.
 constexpr std::size_t max_kept_room = std::size_t{1} << 23;
 
 __global__ void __launch_bounds__(find_threads) run_find_hits(const __grid_constant__ FeatureBatchView batch) {
@@ -93,7 +93,7 @@ void FeatureRun::reserve(const FeatureBatch& batch) {
   streams_.reserve(num_document_streams * std::size_t{view_.stride});
   heads_.reserve(view_.stride);
   tf_.reserve(std::max<std::size_t>(1, batch.num_tf));
-  // Not where the same batch comes again, since it needs more.
+  // Unless the same batch runs again, which needs the space.
   if (!again_ && hits_.size() > max_kept_room) hits_.release();
   again_ = false;
   hits_.reserve(hits_per_document * view_.stride);

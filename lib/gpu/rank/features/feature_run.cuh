@@ -9,20 +9,20 @@
 /// For CUDA sources only.
 namespace quern::gpu {
 
-/// Working memory for features of one batch at a time, which is used again for the next.
+/// Working memory for features of one batch at a time.
 class FeatureRun {
  public:
   FeatureRun(MemoryAccount& on_gpu, MemoryAccount& pinned);
 
-  /// Copies a batch and computes its features in a stream, which must be done with the batch before. `documents`: the
-  /// forward file's words on the GPU; null if the batch gathers its own.
+  /// Copies a batch and computes its features in a stream, which must have finished the previous batch. `documents`:
+  /// the forward file's words on the GPU; null if the batch gathers its own.
   void enqueue(const FeatureBatch& batch, const std::uint32_t* documents, const CudaStream& stream);
-  /// The features on the GPU, once the stream is done.
+  /// The features on the GPU, after the stream has finished.
   FeatureColumns columns() const { return {columns_.data(), view_.num_documents, view_.stride}; }
-  /// What the batch came to, to be called once the stream is done.
+  /// The outcome of the batch.
   enum class Outcome : std::uint8_t {
     done,
-    again,    ///< there was no room for all hits, but there is now: to be enqueued again
+    again,    ///< there was too little space for all hits; enqueue the batch again, with more
     damaged,  ///< a document is damaged
   };
   Outcome outcome();
@@ -41,7 +41,7 @@ class FeatureRun {
   DeviceArray<float> columns_;
   FeatureBatchView view_;
   std::size_t counters_at_ = 0;  ///< in in_
-  bool again_ = false;           ///< the current batch lacked room
+  bool again_ = false;           ///< the current batch lacked space for hits
 };
 
 }  // namespace quern::gpu

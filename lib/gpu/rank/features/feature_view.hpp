@@ -4,21 +4,21 @@
 #include "quern/formats/forward_segment.hpp"
 #include "quern/rank/features/document_view.hpp"
 
-/// What kernels see of documents whose features are computed together: plain arrays. Documents are in groups of 32, the
-/// lanes of a warp; an array by stream and document has `stride` elements a stream, a multiple of 32.
+/// A batch of documents whose features are computed together, as plain arrays for kernels. Documents are in groups of
+/// 32, the lanes of a warp; an array by stream and document has `stride` elements per stream, a multiple of 32.
 namespace quern::gpu {
 
-/// Distinct terms that a query may have on a GPU: one a lane.
+/// Maximum distinct terms of a query on a GPU: one per lane.
 inline constexpr std::uint32_t max_device_terms = 32;
 
 struct FeatureBatchQuery {
   std::uint32_t first_term = 0, num_terms = 0;  ///< in the arrays by term
   std::uint32_t first_place = 0, length = 0;    ///< in `sequence`
-  std::uint32_t first_bound = 0;                ///< in `first_follower`: one number more than terms
+  std::uint32_t first_bound = 0;                ///< in `first_follower`, which has one number more than terms
   std::uint32_t first_follower = 0;             ///< in `followers`
 };
 
-/// A term of a query as the forward file has it: by its number, or by its text if the index has no list of it.
+/// A term of a query as stored in the forward file: by number, or by text if the index has no list of it.
 struct SoughtTerm {
   static constexpr std::uint32_t no_number = 0xffffffffu;
 
@@ -35,7 +35,7 @@ struct FeatureBatchDocument {
   float pagerank = 0, first_stage_score = 0;
 };
 
-/// What find_hits() found out about a stream of a document.
+/// The results of find_hits() for a stream of a document.
 struct StreamHitsView {
   std::uint32_t length = 0, phrases = 0;
   std::uint32_t first_hit = 0, num_hits = 0;  ///< in `hits`
@@ -46,22 +46,22 @@ struct PageHead {
   std::uint64_t url_bytes = 0, url_depth = 0, links = 0;
 };
 
-/// A family whose features are wanted: its number among the families of streams, or behind them among those of
-/// documents; its stream; and its first feature in `column_of`.
+/// A family whose features are computed: its number among the families of streams, followed by those of documents; its
+/// stream; and its first feature in `column_of`.
 struct FeatureSlot {
   std::uint8_t family = 0, stream = 0;
   std::uint16_t first_feature = 0;
 };
 
-/// Numbers that are added up over all documents of a batch.
+/// Sums over all documents of a batch.
 struct FeatureCounters {
-  unsigned long long hits = 0;  ///< that `hits` must have room for
+  unsigned long long hits = 0;  ///< required size of `hits`
   unsigned int damaged = 0;     ///< documents
 };
 
 struct FeatureBatchView {
   // The forward file and the index.
-  const std::uint32_t* words = nullptr;  ///< documents' bytes; two words more may be read
+  const std::uint32_t* words = nullptr;  ///< documents' bytes; kernels may read two words more
   std::uint64_t index_terms = 0;
   double average_lengths[num_document_streams] = {};
   double k1 = 0, b = 0;
@@ -75,17 +75,17 @@ struct FeatureBatchView {
   const std::uint32_t* followers = nullptr;
   const FeatureBatchDocument* documents = nullptr;
   std::uint32_t num_documents = 0, stride = 0;
-  // What find_hits() writes.
+  // Written by find_hits().
   StreamHitsView* streams = nullptr;  ///< by stream and document
   PageHead* heads = nullptr;          ///< by document
   std::uint32_t* tf = nullptr;
   WordHit* hits = nullptr;
   std::uint64_t hits_room = 0;
   FeatureCounters* counters = nullptr;  ///< 0 at first
-  // What publish_features() writes.
+  // Written by publish_features().
   const FeatureSlot* slots = nullptr;
   std::uint32_t num_slots = 0;
-  const std::int32_t* column_of = nullptr;  ///< of each feature; -1: not wanted
+  const std::int32_t* column_of = nullptr;  ///< per feature; -1: not computed
   float* columns = nullptr;                 ///< by column and document
 };
 

@@ -8,10 +8,10 @@
 
 namespace quern::gpu {
 
-/// What a warp has read of a stream so far; lane s has that of stream s.
+/// Totals of a stream so far; lane s holds those of stream s.
 struct StreamState {
   std::uint32_t length = 0, phrases = 0, hits = 0;
-  std::uint32_t in_phrase = 0;  ///< 1 if a token came since the last end of a phrase
+  std::uint32_t in_phrase = 0;  ///< 1 if a token follows the last end of a phrase
 
   __device__ StreamState from_lane(unsigned lane) const {
     return {__shfl_sync(all_lanes, length, lane), __shfl_sync(all_lanes, phrases, lane),
@@ -19,7 +19,7 @@ struct StreamState {
   }
 };
 
-/// Hits of a document that a warp keeps until it is known where they go. Of more, the document is read again.
+/// Hits of a document that a warp keeps until their destination is known. With more, the document is read again.
 inline constexpr std::uint32_t max_kept_hits = 96;
 
 /// A hit with its number in its stream.
@@ -28,17 +28,17 @@ struct KeptHit {
   std::uint32_t stream, place;
 };
 
-/// Groups of 32 places whose ids are loaded together: their loads don't wait for each other.
+/// Groups of 32 places whose ids are loaded together, since their loads are independent.
 inline constexpr unsigned groups_per_load = 4;
 
-/// Reads a document by a whole warp, 32 places at a time, as DocumentHits does. A lane looks for one term of the query.
+/// Reads a document by a whole warp, 32 places at a time, like DocumentHits. Each lane looks for one term of the query.
 class DocumentScan {
  public:
   __device__ DocumentScan(const FeatureBatchView& batch, const FeatureBatchDocument& document)
       : batch_(batch), document_(document), query_(batch.queries[document.query]) {}
 
   /// Calls found(number of the hit in the document, KeptHit) in the lanes of hits, and count(stream, hits of the lane's
-  /// term) in the lanes of terms, as often as a segment has places of the stream. False if the document is damaged.
+  /// term) in all lanes for each segment with places in the stream. False if the document is damaged.
   template <class Found, class Count>
   __device__ bool read(Found&& found, Count&& count) {
     state_ = StreamState();
@@ -54,7 +54,7 @@ class DocumentScan {
     state_.phrases += state_.in_phrase;
     return cursor.sound;
   }
-  /// After read(): of the stream of this lane's number, and of the document.
+  /// After read(): the totals of the stream with this lane's number, and the document's head.
   __device__ const StreamState& state() const { return state_; }
   __device__ const PageHead& head() const { return head_; }
 
@@ -99,19 +99,19 @@ class DocumentScan {
     }
   }
 
-  /// The terms that a segment has: this lane's id, and the lanes that have one.
+  /// The terms of a segment: this lane's id, and the lanes that have an id.
   struct Sought {
     std::uint32_t id;
     unsigned lanes;
   };
 
-  /// The next `some` places; lane i has the id of the i-th. Returns how many of them are this lane's term.
+  /// Reads the next `some` places, of which lane i has the i-th id. Returns the number of this lane's term.
   template <class Found>
   __device__ std::uint32_t read_places(std::uint32_t id, std::uint32_t some, const Sought& sought, unsigned stream,
                                        StreamState& state, Found&& found) {
     const unsigned valid = all_lanes >> (lanes_per_warp - some), ends = __ballot_sync(all_lanes, id == 0) & valid,
                    tokens = valid & ~ends;
-    // An end that follows a token ends a phrase; one that follows another end, or begins the stream, does not.
+    // An end after a token ends a phrase; an end after another end, or at the begin of the stream, does not.
     const unsigned phrase_ends = ends & (tokens << 1 | state.in_phrase);
     unsigned hits = 0;
     std::uint32_t word = 0, tf = 0;
@@ -143,8 +143,7 @@ class DocumentScan {
   std::uint32_t all_hits_ = 0;
 };
 
-/// Finds the hits of a document, by a whole warp: first how many there are, then, where there is room, where they are.
-/// `kept`: memory for max_kept_hits.
+/// Counts a document's hits, and writes them if there is space, by a whole warp. `kept`: memory for max_kept_hits hits.
 __device__ inline void find_hits_of(const FeatureBatchView& batch, std::uint32_t number, KeptHit* kept) {
   const FeatureBatchDocument& document = batch.documents[number];
   const std::uint32_t num_terms = batch.queries[document.query].num_terms;
@@ -161,7 +160,7 @@ __device__ inline void find_hits_of(const FeatureBatchView& batch, std::uint32_t
       });
   StreamState state = scan.state();
   if (!sound) state = StreamState();
-  // Lanes behind those of streams have no hits.
+  // Lanes after the streams have no hits.
   const std::uint32_t up_to = inclusive_sum(state.hits), all = last_lane(up_to);
   unsigned long long first = 0;
   if (lane_id() == 0) {
@@ -176,7 +175,7 @@ __device__ inline void find_hits_of(const FeatureBatchView& batch, std::uint32_t
     batch.streams[lane_id() * batch.stride + number] = {state.length, state.phrases, first_hit,
                                                         has_room ? state.hits : 0};
   if (!has_room || all == 0) return;
-  __syncwarp();  // lanes read what others have written
+  __syncwarp();  // lanes read hits that others wrote
   const auto put = [&](std::uint32_t, const KeptHit& hit) {
     batch.hits[batch.streams[hit.stream * batch.stride + number].first_hit + hit.place] = hit.hit;
   };
@@ -185,13 +184,13 @@ __device__ inline void find_hits_of(const FeatureBatchView& batch, std::uint32_t
   } else {
     scan.read(put, [](unsigned, std::uint32_t) {});
   }
-  __syncwarp();  // what is kept is read before the next document's comes
+  __syncwarp();  // kept hits must be read before the next document overwrites them
 }
 
 /// Threads of a thread block.
 inline constexpr unsigned find_threads = 128;
 
-/// The kernel: a warp a document. Adds up counters; hits are written only as far as there is room.
+/// The kernel: a warp per document. Hits are counted even if there is no space for them.
 __device__ inline void find_hits(const FeatureBatchView& batch) {
   __shared__ KeptHit kept[find_threads / lanes_per_warp][max_kept_hits];
   constexpr unsigned warps = find_threads / lanes_per_warp;

@@ -10,7 +10,7 @@
 
 namespace quern::gpu {
 
-/// The family of a number, as FeatureSlot has it.
+/// The family with a number of FeatureSlot.
 template <std::size_t number>
 struct NumberedFamily {
   using Type = std::tuple_element_t<number - num_stream_families, DocumentFamilies>;
@@ -20,7 +20,7 @@ requires(number < num_stream_families) struct NumberedFamily<number> {
   using Type = std::tuple_element_t<number, StreamFamilies>;
 };
 
-/// A stream of a document as families see it. `scratch` has space for max_device_terms numbers.
+/// A document's stream as families take it. `scratch`: space for max_device_terms numbers.
 __device__ inline StreamView stream_view(const FeatureBatchView& batch, std::uint32_t number, unsigned stream,
                                          std::uint32_t* scratch) {
   const FeatureBatchDocument& document = batch.documents[number];
@@ -85,8 +85,8 @@ __device__ inline void publish_slot(const FeatureBatchView& batch, const Feature
   (publish_numbered<families>(batch, slot, number), ...);
 }
 
-/// The kernel: a warp a family and a stream, 32 documents together, so that all lanes do the same (Tadros 2015, section
-/// 3.2: a warp a feature). Features of documents beyond the last one, up to the stride, are 0.
+/// The kernel: a warp per family and stream, for 32 documents, so that all lanes do the same (Tadros 2015, section 3.2:
+/// a warp per feature). Features after the last document, up to the stride, are 0.
 __device__ inline void publish_features(const FeatureBatchView& batch) {
   const FeatureSlot slot = batch.slots[blockIdx.x % batch.num_slots];
   const std::uint32_t number = blockIdx.x / batch.num_slots * blockDim.x + threadIdx.x;

@@ -12,26 +12,26 @@ namespace quern::gpu {
 struct RankerArrays;
 
 struct DeviceRankerOptions {
-  /// Layers of at least 16 neurons by tensor cores, where documents are many: their scores differ from the CPU's.
+  /// Whether tensor cores compute layers of at least 16 neurons for many documents. Scores then differ from the CPU's.
   bool fast_math = false;
 };
 
-/// A model in one GPU's memory. It does not change: many flights may use it at once.
+/// A model in one GPU's memory. It is immutable, so many flights may use it at once.
 class DeviceRanker {
  public:
-  /// Copies a model that check_model() passes; throws InvalidArgument if that fails, GpuOutOfMemory if the account or
-  /// the GPU has no room, CudaError. The account must outlive it.
+  /// Copies a model. The account must outlive the object. Throws InvalidArgument if check_model() does, GpuOutOfMemory,
+  /// CudaError.
   DeviceRanker(const RankerModel& model, unsigned gpu, MemoryAccount& account, const DeviceRankerOptions& options = {});
   DeviceRanker(const RankerArrays& arrays, unsigned gpu, MemoryAccount& account, const DeviceRankerOptions& options);
   DeviceRanker(const DeviceRanker&) = delete;
   DeviceRanker& operator=(const DeviceRanker&) = delete;
   ~DeviceRanker();
 
-  /// How many feature columns the model reads.
+  /// The number of feature columns that the model reads.
   std::uint32_t features() const;
-  /// Of the GPU's memory.
+  /// Bytes of GPU memory.
   std::uint64_t bytes() const;
-  /// What such a model takes. Makes it ready as for copying, which is most of the work.
+  /// The GPU memory of a model. Prepares the model as for copying, which is most of the work.
   static std::uint64_t bytes_needed(const RankerModel& model);
 
   struct Device;
@@ -41,10 +41,10 @@ class DeviceRanker {
   std::unique_ptr<Device> device_;
 };
 
-/// A copy of features in pinned memory of the host, from where a RankerFlight copies them without gathering.
+/// A copy of features in pinned host memory, from which a RankerFlight copies without gathering.
 class PinnedFeatures {
  public:
-  /// `pinned` must outlive it. Throws GpuOutOfMemory, CudaError.
+  /// `pinned` must outlive the object. Throws GpuOutOfMemory, CudaError.
   PinnedFeatures(const FeatureColumns& features, std::size_t num_features, MemoryAccount& pinned);
   PinnedFeatures(const PinnedFeatures&) = delete;
   PinnedFeatures& operator=(const PinnedFeatures&) = delete;

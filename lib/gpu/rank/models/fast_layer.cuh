@@ -5,8 +5,8 @@
 
 namespace quern::gpu {
 
-/// A wide layer by tensor cores: products of numbers with 10 bits of fraction (TF32), added up in their order. Not the
-/// CPU's bits. Each warp has 16 documents and half of the neurons.
+/// A wide layer by tensor cores, with products of TF32 numbers (10 bits of fraction) summed in the tensor cores' order,
+/// so scores differ from the CPU's. Each warp has 16 documents and half of the neurons.
 struct FastLayer {
   static constexpr unsigned threads = layer_threads;
 

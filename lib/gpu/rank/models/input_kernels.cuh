@@ -8,24 +8,24 @@
 #include "quern/gpu/rank/models/ranker_view.hpp"
 #include "quern/rank/models/tree_evaluator.hpp"
 
-/// Documents that are scored together, and their working memory. A kernel is a struct: CUDA calls it once a thread,
-/// with the thread block's dynamic shared memory; so does an emulated GPU. All go on to whole tiles, of which only
-/// scores are cut.
+/// Documents that are scored together, and their working memory. A kernel is a struct, called once per thread with the
+/// thread block's dynamic shared memory, on a GPU or an emulated one. Kernels compute whole tiles, but write scores of
+/// real documents only.
 namespace quern::gpu {
 
 /// Working memory by rows of `stride` documents, a multiple of tile_documents.
 struct ScoringView {
   FeatureColumns features;
   std::size_t stride = 0;
-  float* inputs = nullptr;         ///< of networks: RankerView::rows rows
-  double* leaves = nullptr;        ///< of other models: a row for each tree
+  float* inputs = nullptr;         ///< for networks: RankerView::rows rows
+  double* leaves = nullptr;        ///< for other models: a row per tree
   std::uint32_t* ranks = nullptr;  ///< RankerView::num_words rows
   double* scores = nullptr;        ///< FeatureColumns::documents
 
   constexpr std::size_t tiles() const { return (features.documents + tile_documents - 1) / tile_documents; }
 };
 
-/// Where the leaves of a model's trees go: float32 for networks, whose inputs they are, else double.
+/// The row for the leaves of a tree: float32 for networks, whose inputs they are, else double.
 template <class Leaf>
 __device__ inline Leaf* leaf_row(const RankerView& ranker, const ScoringView& batch, std::uint32_t tree) {
   if constexpr (sizeof(Leaf) == sizeof(float))
@@ -34,7 +34,7 @@ __device__ inline Leaf* leaf_row(const RankerView& ranker, const ScoringView& ba
     return batch.leaves + std::size_t{tree} * batch.stride;
 }
 
-/// The warp's number among those of all thread blocks, and how many there are.
+/// The warp's number among those of all thread blocks, and the number of all warps.
 template <unsigned threads>
 __device__ inline std::uint64_t own_warp() {
   return std::uint64_t{blockIdx.x} * (threads / lanes_per_warp) + threadIdx.x / lanes_per_warp;
@@ -44,7 +44,7 @@ __device__ inline std::uint64_t all_warps() {
   return std::uint64_t{gridDim.x} * (threads / lanes_per_warp);
 }
 
-// What networks and trees read, made of features.
+// The inputs of networks and trees, from features.
 
 __device__ inline float transformed(const InputStep& step, float x) {
   switch (step.kind) {
@@ -64,7 +64,8 @@ __device__ inline float value_of(const RankerView& ranker, const TreeInputView& 
   return input_value(input.kind, ranker.categories + input.first_category, input.categories, x);
 }
 
-/// The ranks of a document in the columns of a word. The searches go on together, as their loads depend on one another.
+/// The ranks of a document in the columns of a word. The searches proceed together, since each search's loads depend on
+/// each other.
 __device__ inline std::uint32_t rank_word(const RankerView& ranker, std::uint32_t word, const FeatureColumns& features,
                                           std::size_t document) {
   float values[columns_per_word];
@@ -94,7 +95,7 @@ __device__ inline std::uint32_t rank_word(const RankerView& ranker, std::uint32_
   return ranks;
 }
 
-/// Fills the inputs that are made of one feature, and the words of ranks: a warp takes one of them for a tile at a
+/// Fills the inputs that depend on one feature, and the words of ranks: a warp computes one of them for a tile at a
 /// time.
 struct MakeInputs {
   static constexpr unsigned threads = input_threads;
@@ -146,7 +147,7 @@ class LeafSum {
   }
 
  private:
-  /// The mean of all groups' sums is the score.
+  /// The score is the mean of all groups' sums.
   __device__ void end_group() {
     total_ += sum_;
     sum_ = ranker_.base;
@@ -157,10 +158,10 @@ class LeafSum {
   const RankerView& ranker_;
   double sum_, total_ = 0;
   std::uint32_t next_ = 0, group_ = 0;
-  std::uint32_t end_;  ///< tree behind the group's last
+  std::uint32_t end_;  ///< the tree after the group's last
 };
 
-/// Adds up the leaves of trees: a thread block for each tile. One warp adds while the others bring leaves.
+/// Adds up the leaves of trees: a thread block per tile. One warp adds while the others load leaves.
 struct SumLeaves {
   static constexpr unsigned threads = sum_threads, warps = threads / lanes_per_warp;
 
@@ -187,7 +188,7 @@ struct SumLeaves {
   }
 
  private:
-  /// Brings the leaves of trees from `first` on; of this warp every `step`-th one.
+  /// Loads the leaves of trees from `first` on; this warp loads every `step`-th one.
   __device__ void load(std::uint32_t first, std::size_t document, double* to, unsigned warp, unsigned step) const {
 #pragma unroll 4
     for (std::uint32_t i = warp; i < trees_per_sum; i += step)
@@ -196,7 +197,7 @@ struct SumLeaves {
   }
 };
 
-/// Adds up the terms of a linear model: a thread for each document.
+/// Adds up the terms of a linear model: a thread per document.
 struct SumTerms {
   static constexpr unsigned threads = term_threads;
 

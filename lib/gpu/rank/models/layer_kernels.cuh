@@ -2,11 +2,11 @@
 #include "quern/gpu/rank/models/input_kernels.cuh"
 #include "quern/rank/models/tree_evaluator.hpp"
 
-/// Layers of networks: each neuron's sum begins with its bias, and products are added one by one in the order of the
-/// inputs, so that it has the CPU's bits.
+/// Layers of networks. A neuron's sum begins with its bias, and products are added one by one in the order of inputs,
+/// so it has the CPU's bits.
 namespace quern::gpu {
 
-/// A layer, its inputs by rows of `stride` documents, and where its outputs go: to rows again, or they are the scores.
+/// A layer, its inputs in rows of `stride` documents, and the destination of its outputs: rows, or scores.
 struct LayerView {
   const float* weights = nullptr;
   const float* bias = nullptr;
@@ -14,9 +14,9 @@ struct LayerView {
   const float* in = nullptr;
   float* out = nullptr;
   std::size_t stride = 0, documents = 0;
-  double* scores = nullptr;  ///< of the last layer alone
+  double* scores = nullptr;  ///< only for the last layer
 
-  /// Ends a neuron's sum of a document.
+  /// Finishes a neuron's sum for a document.
   __device__ void put(std::uint32_t output, std::size_t document, float sum) const {
     const float value = activate(size.activation, sum);
     if (scores == nullptr)
@@ -33,8 +33,8 @@ __device__ inline float4 four_of(const float* from, std::size_t stride, std::uin
   return *reinterpret_cast<const float4*>(from + row * stride + column);
 }
 
-/// The inputs and weights of `wide_outputs` neurons and a tile, wide_inputs inputs at a time: while a step's are used,
-/// the next step's are on their way in registers.
+/// The inputs and weights of `wide_outputs` neurons and a tile, wide_inputs inputs at a time. While one step is used,
+/// the next is loaded to registers.
 struct WideStep {
   static constexpr unsigned input_fours = wide_inputs * tile_documents / 4 / layer_threads,
                             weight_fours = wide_inputs * wide_outputs / 4 / layer_threads,
@@ -67,7 +67,7 @@ struct WideStep {
   }
 };
 
-/// Where a thread block of a wide layer is: a tile, and wide_outputs neurons.
+/// A thread block's place in a wide layer: a tile, and wide_outputs neurons.
 struct WidePlace {
   std::size_t document = 0;
   std::uint32_t output = 0;
@@ -147,7 +147,8 @@ struct WideLayer {
   }
 };
 
-/// A layer for few documents, or of few neurons: a thread has one neuron of one document, and a warp those of a tile.
+/// A layer for few documents or of few neurons: a thread has one neuron of one document, and a warp one neuron of a
+/// tile.
 struct NarrowLayer {
   static constexpr unsigned threads = layer_threads;
 
@@ -183,7 +184,7 @@ struct NarrowLayer {
     float4 weights[narrow_outputs][narrow_inputs / 4];
   };
 
-  /// What is next, in registers: some inputs, and the four weights of an input.
+  /// The next inputs and the four weights of an input, in registers.
   struct Step {
     static constexpr unsigned input_fours = narrow_inputs * tile_documents / 4 / layer_threads;
 

@@ -9,19 +9,18 @@
 
 namespace quern::gpu {
 
-/// How often models were looked for, and what came of it.
+/// Counts of searches for models.
 struct RankerCacheCounts {
   std::uint64_t hits = 0, loads = 0, evictions = 0;
-  std::uint64_t refusals = 0;  ///< there was no room beside the models in use
+  std::uint64_t refusals = 0;  ///< the models in use left too little memory
 };
 
-/// Which models are in a part of a GPU's memory: those that were used last. One that somebody holds stays. Host code;
-/// one thread at a time.
+/// Decides which models stay in limited memory: those used last, and those that are held. Host code, for one thread at
+/// a time.
 template <class Loaded>
 class ModelPlaces {
  public:
-  /// A model that is ready to be loaded: its size, and what loads it. load() returns null if there is no room after
-  /// all.
+  /// A model to load: its size, and a function that loads it, which returns null if it does not fit after all.
   struct Wanted {
     std::uint64_t bytes = 0;
     std::function<std::shared_ptr<const Loaded>()> load;
@@ -29,8 +28,8 @@ class ModelPlaces {
 
   explicit ModelPlaces(std::uint64_t bytes) : left_(bytes) {}
 
-  /// The model with this key, loaded if it is not there: prepare() is then called, but not again for one that was once
-  /// refused and still has no room. Null if it has no room beside those that are in use.
+  /// The model with this key, which prepare() prepares for loading if necessary, but not again for a refused one that
+  /// still does not fit. Null if models in use leave too little memory.
   template <class Prepare>
   std::shared_ptr<const Loaded> find(const void* key, const Prepare& prepare) {
     if (const auto found = places_.find(key); found != places_.end()) {
@@ -67,7 +66,7 @@ class ModelPlaces {
     std::shared_ptr<const Loaded> loaded;
     if (has_room(wanted.bytes)) {
       while (wanted.bytes > left_) evict_one();
-      // The GPU may have less memory than this part: then others make room, too.
+      // The GPU may have less free memory than the limit; evict others then too.
       while ((loaded = wanted.load()) == nullptr && evict_one()) {
       }
     }
@@ -84,7 +83,7 @@ class ModelPlaces {
     return loaded;
   }
 
-  /// Of the models that are not in use, the one that was used least recently; false if there is none.
+  /// Evicts the least recently used model that is not in use; false if there is none.
   bool evict_one() {
     const auto last =
         std::find_if(models_.rbegin(), models_.rend(), [](const Model& model) { return !model.in_use(); });

@@ -16,7 +16,7 @@
 namespace quern::gpu {
 namespace {
 
-/// A number as kernels count.
+/// Converts a number to the kernels' 32 bits.
 std::uint32_t counted(std::uint64_t number, const char* what) {
   if (number > std::numeric_limits<std::uint32_t>::max())
     throw InvalidArgument(
@@ -99,7 +99,7 @@ class ArraysMaker {
       made_.columns.push_back({made_.inputs[column.input], counted(column.table, "thresholds"),
                                static_cast<std::uint8_t>(column.levels),
                                static_cast<std::uint8_t>(int{column.missing} + rank_bias)});
-    // Nobody reads the last word's other ranks.
+    // The last word's other ranks are never read.
     while (made_.columns.size() % columns_per_word != 0) made_.columns.push_back(made_.columns.back());
     made_.view.num_words = counted(made_.columns.size() / columns_per_word, "columns");
     made_.tables = program.tables;
@@ -176,7 +176,7 @@ class PackedTree {
  private:
   bool is_leaf(std::uint16_t child) const { return child == tree_.steps; }
 
-  /// Steps have their children behind them.
+  /// Children follow their steps.
   void count_leaves() {
     leaves_.assign(tree_.steps + std::size_t{1}, 1);
     for (std::size_t i = tree_.steps; i-- > 0;)
@@ -222,7 +222,7 @@ class GroupMaker {
   }
 
  private:
-  /// With what aligns leaves, and the group's end.
+  /// Padding of leaves and of the group's end.
   static constexpr std::size_t alignment_bytes = 32;
 
   std::size_t bytes_of(const StepTree& tree) const {

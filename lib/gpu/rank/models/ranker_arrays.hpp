@@ -8,7 +8,7 @@
 
 namespace quern::gpu {
 
-/// A model as kernels read it, in the host's memory.
+/// A model as kernels read it, in host memory.
 struct RankerArrays {
   std::vector<InputStep> steps;
   std::vector<ColumnView> columns;
@@ -27,7 +27,7 @@ struct RankerArrays {
   RankerView view;  ///< without pointers
   std::vector<LayerPlace> layers;
 
-  /// Of the arrays, each of which begins at a multiple of 256.
+  /// The bytes of all arrays, each aligned to 256 bytes.
   std::uint64_t bytes() const;
 };
 
@@ -50,11 +50,11 @@ void visit_arrays(const RankerArrays& arrays, RankerView& view, Visit&& visit) {
   visit(arrays.bias, view.bias);
 }
 
-/// The bytes of an array in memory where each array begins at a multiple of 256.
+/// The bytes of an array, rounded up to a multiple of 256.
 constexpr std::uint64_t bytes_in_row(std::uint64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-/// Makes a model ready for kernels. Throws InvalidArgument if check_model() does, or it has more than 2^32 trees or
-/// numbers of one kind.
+/// Prepares a model for kernels. Throws InvalidArgument if check_model() does, or if the model has more than 2^32 trees
+/// or numbers of one kind.
 RankerArrays make_ranker_arrays(const RankerModel& model);
 
 /// Trees in groups that fit shared memory.
@@ -63,7 +63,7 @@ struct TreeGroups {
   std::vector<std::uint32_t> words;
 };
 
-/// Puts the trees of a program in groups, but for those that it walks. It has node_column_limit columns at most.
+/// Puts the trees of a program, except for walked ones, in groups. The program has at most node_column_limit columns.
 /// `to_float`: leaves become float32.
 TreeGroups make_tree_groups(const TreeProgram& program, bool to_float);
 

@@ -11,12 +11,12 @@
 namespace quern::gpu {
 namespace {
 
-/// What a document costs, in nanoseconds.
+/// The cost of a document, in nanoseconds.
 struct DocumentCost {
   double core = 0, gpu = 0;
 
   void add_trees(const TreeEnsemble& trees) {
-    // On a core the time grows somewhat less than the leaves: large trees are walked in part.
+    // On a core, time grows more slowly than leaves, since only parts of large trees are walked.
     const auto count = static_cast<double>(trees.trees());
     const double leaves = count == 0 ? 0 : static_cast<double>(trees.leaves.size()) / count;
     core +=

@@ -11,16 +11,16 @@
 
 namespace quern::gpu {
 
-/// Models in a part of one GPU's memory that is given to them (Tadros 2015, section 4): loaded with their first use,
-/// the least recently used one makes room. Thread-safe.
+/// Models in one GPU's memory, within a limit (Tadros 2015, section 4). A model is loaded at its first use, and the
+/// least recently used ones are evicted. Thread-safe.
 class RankerCache {
  public:
-  /// At most `bytes` of the GPU's memory. Nothing is reserved before a model comes.
+  /// Uses at most `bytes` of GPU memory, which are allocated only with models.
   RankerCache(unsigned gpu, std::uint64_t bytes, DeviceRankerOptions options = {});
 
-  /// The model on the GPU, which stays there as long as the pointer does; it must not be given up before the GPU is
-  /// done with it. Null if the model is larger than the room that models in use leave. `model` is known by its address,
-  /// and must outlive the cache. Throws InvalidArgument if check_model() does; CudaError.
+  /// The model on the GPU, where it stays as long as the pointer, which must be kept until the GPU has finished with
+  /// it. Null if the models in use leave too little memory. `model` is identified by its address, and must outlive the
+  /// cache. Throws InvalidArgument if check_model() does; CudaError.
   std::shared_ptr<const DeviceRanker> find(const RankerModel& model);
 
   unsigned gpu() const { return gpu_; }
@@ -30,12 +30,12 @@ class RankerCache {
   const unsigned gpu_;
   const DeviceRankerOptions options_;
   mutable std::mutex mutex_;
-  MemoryAccount account_;  ///< outlives the models
+  MemoryAccount account_;  ///< must outlive the models
   ModelPlaces<DeviceRanker> places_;
 };
 
-/// From how many documents on a call of the GPU is expected to take less time than a core, by what the model has to do;
-/// the greatest number if never.
+/// The number of documents from which a GPU call should be faster than a core, given the model's work; the largest
+/// number if never.
 std::size_t fewest_gpu_documents(const RankerModel& model);
 
 }  // namespace quern::gpu

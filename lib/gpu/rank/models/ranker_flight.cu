@@ -10,7 +10,7 @@
 namespace quern::gpu {
 namespace {
 
-/// Copies rows of features to rows of `stride`, with zeros behind the last document.
+/// Copies rows of features to rows of `stride`, with zeros after the last document.
 void gather_rows(const FeatureColumns& features, std::size_t begin, std::size_t end, std::size_t stride, float* to) {
   for (std::size_t row = begin; row < end; ++row) {
     float* const own = to + row * stride;
@@ -19,7 +19,7 @@ void gather_rows(const FeatureColumns& features, std::size_t begin, std::size_t 
   }
 }
 
-/// Whether copies from there need no other memory.
+/// Whether `values` are in pinned memory, from which copies are direct.
 bool is_pinned(const float* values) {
   cudaPointerAttributes attributes{};
   CUDA_CHECK(cudaPointerGetAttributes(&attributes, values));
@@ -56,8 +56,8 @@ struct RankerFlight::State {
   RankerTimes times;
 };
 
-/// Copies the features to rows of `stride`: as they are if they are pinned. Others are gathered in pinned memory, by
-/// several threads if they are many; each thread copies its own.
+/// Copies the features to rows of `stride`, directly if they are pinned. Otherwise gathers them in pinned memory, with
+/// several threads if there are many, each of which copies its own.
 void RankerFlight::State::copy_in(const FeatureColumns& from, std::size_t num_features, std::size_t stride) {
   features.reserve(num_features * stride);
   if (num_features == 0) return;
@@ -80,7 +80,7 @@ void RankerFlight::State::copy_in(const FeatureColumns& from, std::size_t num_fe
   if (items == 1) {
     copy_rows(0);
   } else {
-    // This thread may not take other work meanwhile, which could want the same flight's memory.
+    // This thread must not take other work meanwhile, which could use the same flight's memory.
     tbb::this_task_arena::isolate(
         [&] { tbb::parallel_for(std::size_t{0}, items, copy_rows, tbb::simple_partitioner()); });
   }

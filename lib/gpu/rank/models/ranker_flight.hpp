@@ -8,31 +8,30 @@
 
 namespace quern::gpu {
 
-/// Times of a call, by the GPU's clock, in microseconds.
+/// Times of a call by the GPU's clock, in microseconds.
 struct RankerTimes {
-  double copy_in_us = 0;  ///< until all features are on the GPU, waiting for threads that gather them included
+  double copy_in_us = 0;  ///< until all features are on the GPU, including waits for threads that gather them
   double inputs_us = 0, trees_us = 0, layers_us = 0;
-  double copy_out_us = 0;  ///< 0 where kernels write scores to the host's memory
+  double copy_out_us = 0;  ///< 0 if kernels write scores to host memory
 };
 
-/// What one thread needs to score documents whose features are on the host: a stream, pinned memory and working memory,
-/// which only grow.
+/// One thread's stream and memory for scoring documents whose features are on the host. Memory only grows.
 class RankerFlight {
  public:
-  /// The accounts must outlive it. Throws CudaError.
+  /// The accounts must outlive the flight. Throws CudaError.
   RankerFlight(unsigned gpu, MemoryAccount& on_gpu, MemoryAccount& pinned);
   RankerFlight(const RankerFlight&) = delete;
   RankerFlight& operator=(const RankerFlight&) = delete;
   ~RankerFlight();
 
-  /// Copies the features, scores, and copies the scores back; returns when that is done. The scores have the bits of
-  /// Ranker::score(), but for DeviceRankerOptions::fast_math. `ranker` is on this flight's GPU. Throws GpuOutOfMemory,
-  /// CudaError.
+  /// Copies the features, scores, and copies the scores back; waits for all. The scores have the bits of
+  /// Ranker::score(), except with DeviceRankerOptions::fast_math. `ranker` must be on this flight's GPU. Throws
+  /// GpuOutOfMemory, CudaError.
   void score(const DeviceRanker& ranker, const FeatureColumns& features, std::span<double> scores);
 
-  /// Whether times() are measured from now on.
+  /// Sets whether later calls measure times().
   void measure_times(bool wanted);
-  /// Of the last score().
+  /// The times of the last score().
   const RankerTimes& times() const;
 
  private:

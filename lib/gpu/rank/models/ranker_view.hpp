@@ -9,15 +9,15 @@
 /// A model as kernels read it: plain pointers and numbers.
 namespace quern::gpu {
 
-/// A transformation of a feature, and the row of inputs that it fills.
+/// A transformation of a feature, and its row of inputs.
 struct InputStep {
   TransformationKind kind = TransformationKind::linear;
-  FreeFunction function = FreeFunction::square;  ///< of free-form ones
+  FreeFunction function = FreeFunction::square;  ///< for free-form transformations
   std::uint32_t feature = 0, row = 0;
   Parameters parameters;
 };
 
-/// A tree's input, whose categories are [first_category, first_category + categories) of RankerView::categories.
+/// A tree's input. Its categories are [first_category, first_category + categories) of RankerView::categories.
 struct TreeInputView {
   std::uint32_t feature = 0;
   TreeInputKind kind = TreeInputKind::value;
@@ -31,29 +31,29 @@ struct ColumnView {
   std::uint8_t levels = 0, missing = 0;
 };
 
-/// Columns whose ranks are a word: lanes that read different columns of their own documents use different banks.
+/// Columns per word of ranks, so that lanes that read different columns of their own documents use different banks.
 inline constexpr std::uint32_t columns_per_word = 4;
 
-/// An inner node in 32 bits. Nodes of a tree are in preorder: that of a document which goes left is the next one. Going
-/// right skips as many nodes as the left subtree has leaves, and as many leaves.
+/// An inner node in 32 bits. Nodes are in preorder: the left child is the next node. Going right skips as many nodes
+/// and leaves as the left subtree has leaves.
 ///
 ///     bits   0-7 threshold: ranks above it go right      8-18 column      19-29 leaves of the left subtree
 ///            30 the left child is a leaf                 31 the right one is
 inline constexpr unsigned node_column_shift = 8, node_jump_shift = 19, node_left_leaf = 30, node_right_leaf = 31;
 inline constexpr std::uint32_t node_column_limit = 2048, node_jump_mask = 2047;
 
-/// Trees that thread blocks walk in shared memory: words [first_word, first_word + words) of RankerView::group_words,
-/// a multiple of four of them. They begin with a GroupTree for each tree, then come nodes, and leaves from the word
-/// `leaves` on, which are of float for networks, else of double.
+/// Trees that thread blocks walk in shared memory: words [first_word, first_word + words) of RankerView::group_words, a
+/// multiple of four. A GroupTree per tree comes first, then nodes, then leaves from the word `leaves` on: float for
+/// networks, else double.
 struct TreeGroup {
   std::uint64_t first_word = 0;
   std::uint32_t words = 0, leaves = 0, trees = 0;
 };
 struct GroupTree {
-  static constexpr std::uint16_t no_node = 0xffff;  ///< of a tree that is one leaf
+  static constexpr std::uint16_t no_node = 0xffff;  ///< the tree is a single leaf
 
   std::uint32_t tree = 0;                        ///< its number in the model
-  std::uint16_t first_node = 0, first_leaf = 0;  ///< a word of the group; a leaf of the group
+  std::uint16_t first_node = 0, first_leaf = 0;  ///< a word of the group; a number in the group's leaves
 };
 
 /// A tree that is walked in global memory, and its first nodes and leaves there.
@@ -62,8 +62,8 @@ struct LargeTree {
   std::uint64_t first_node = 0, first_leaf = 0;
 };
 
-/// A layer's places in RankerView::weights and RankerView::bias. The weights of an input follow each other, those of
-/// `row` outputs, a multiple of four; behind the layer's own there are zeros.
+/// A layer's places in RankerView::weights and RankerView::bias. An input's weights are contiguous, for `row` outputs,
+/// a multiple of four; zeros follow those of the layer's outputs.
 struct LayerPlace {
   std::uint64_t weights = 0, bias = 0;
   std::uint32_t inputs = 0, outputs = 0, row = 0;
@@ -75,7 +75,7 @@ enum class RankerKind : std::uint8_t { trees, linear, network };
 /// A model in memory that kernels read. Arrays that its kind lacks are empty.
 struct RankerView {
   RankerKind kind = RankerKind::trees;
-  std::uint32_t features = 0;  ///< columns that it reads
+  std::uint32_t features = 0;  ///< number of columns that the model reads
   std::uint32_t trees = 0;
   std::uint32_t rows = 0;  ///< inputs of the first layer
 

@@ -3,7 +3,7 @@
 namespace quern::gpu {
 namespace {
 
-/// Thread blocks on a multiprocessor, which registers must be enough for.
+/// Minimum thread blocks per multiprocessor, which limits registers.
 template <class Kernel>
 constexpr unsigned least_blocks() {
   if constexpr (requires { Kernel::least_blocks; }) return Kernel::least_blocks;

@@ -9,7 +9,7 @@
 
 namespace quern::gpu {
 
-/// What a DeviceRanker has on its GPU. For CUDA sources only.
+/// The GPU memory of a DeviceRanker. For CUDA sources only.
 struct DeviceRanker::Device {
   Device(const RankerArrays& arrays, unsigned on_gpu, MemoryAccount& account, const DeviceRankerOptions& options);
 
@@ -21,13 +21,13 @@ struct DeviceRanker::Device {
 
 // Scoring on a GPU. For CUDA sources only.
 
-/// Working memory of one flight, which only grows. Used by one thread at a time, and in one stream.
+/// Working memory of one flight, which only grows. For one thread at a time, and one stream.
 class ScoringMemory {
  public:
-  /// `account` must outlive it.
+  /// `account` must outlive the object.
   explicit ScoringMemory(MemoryAccount& account) : memory_(account, MemoryUse::working) {}
 
-  /// At least `bytes` bytes, whose contents are lost when they grow. Throws GpuOutOfMemory.
+  /// At least `bytes` bytes; growing loses the contents. Throws GpuOutOfMemory.
   std::uint8_t* get(std::size_t bytes) {
     memory_.reserve(bytes);
     return memory_.data();
@@ -37,14 +37,14 @@ class ScoringMemory {
   DeviceArray<std::uint8_t> memory_;
 };
 
-/// What is measured of scoring, with the GPU's clock.
+/// GPU times of scoring, by stage.
 struct ScoringClocks {
   StepClock inputs, trees, layers;
 };
 
-/// Enqueues the scoring of documents, whose features kernels can read: their stride is a multiple of 32, and values up
-/// to there may be read. Writes FeatureColumns::documents scores, to the GPU's memory or to pinned memory. The model is
-/// on the current GPU, and stays until all is done; so does `memory`. Throws GpuOutOfMemory, CudaError.
+/// Enqueues the scoring of documents. Kernels must be able to read the features, up to the stride, a multiple of 32.
+/// Writes FeatureColumns::documents scores to GPU memory or pinned memory. The model must be on the current GPU; it and
+/// `memory` must stay until the stream has finished. Throws GpuOutOfMemory, CudaError.
 void enqueue_scoring(const DeviceRanker& ranker, const FeatureColumns& features, double* scores, ScoringMemory& memory,
                      const CudaStream& stream, ScoringClocks* clocks = nullptr);
 

@@ -11,20 +11,20 @@
 #include "quern/gpu/rank/models/fast_layer.cuh"
 #endif
 
-/// The kernels that score documents, in order: the same for a GPU and for an emulated one.
+/// The kernels that score documents, in order, for a GPU and for an emulated one.
 namespace quern::gpu {
 
-/// What the time of scoring goes to.
+/// The stages of scoring.
 enum class ScoringStage : std::uint8_t { inputs, trees, layers };
 
-/// A model where kernels can read it.
+/// A model in memory that kernels can read.
 struct LoadedRanker {
   RankerView view;
   std::span<const LayerPlace> layers;
   bool fast_math = false;
 };
 
-/// Rows of a batch's working memory, in bytes for each document.
+/// Rows of a batch's working memory, in bytes per document.
 struct ScoringRows {
   explicit ScoringRows(const LoadedRanker& ranker)
       : inputs(ranker.view.rows * sizeof(float)),
@@ -33,10 +33,10 @@ struct ScoringRows {
     for (const LayerPlace& layer : ranker.layers) neurons = std::max(neurons, layer.outputs * sizeof(float));
   }
 
-  std::size_t inputs, leaves, ranks, neurons = 0;  ///< neurons of a layer: there are two such arrays
+  std::size_t inputs, leaves, ranks, neurons = 0;  ///< neurons of a layer, of which there are two arrays
 
   std::size_t bytes() const { return inputs + leaves + ranks + 2 * neurons; }
-  /// Documents of a batch: whole tiles of `all`, within `max_bytes` unless one tile takes more.
+  /// Documents of a batch: whole tiles of `all`, within `max_bytes` unless one tile needs more.
   std::size_t documents(std::size_t all, std::uint64_t max_bytes) const {
     const std::size_t tiles = (all + tile_documents - 1) / tile_documents;
     const std::size_t fitting = max_bytes / (tile_documents * std::max<std::size_t>(bytes(), 1));
@@ -45,11 +45,11 @@ struct ScoringRows {
 };
 
 /// Scores the documents of one batch. `Launcher` has launch(kernel, thread blocks, bytes of shared memory), which
-/// starts a kernel once the ones before have ended; multiprocessors(); and begin() and end() of a stage.
+/// starts a kernel after the previous ones; multiprocessors(); and begin() and end() of a stage.
 template <class Launcher>
 class BatchScoring {
  public:
-  /// `memory` is for the rows of `documents` documents, the batch's capacity.
+  /// `memory`: for rows of `documents` documents, the batch's capacity.
   BatchScoring(const LoadedRanker& ranker, std::uint8_t* memory, std::size_t documents, Launcher& launcher)
       : ranker_(ranker), launcher_(launcher) {
     const ScoringRows rows(ranker);
@@ -65,7 +65,7 @@ class BatchScoring {
     for (float*& neurons : neurons_) neurons = reinterpret_cast<float*>(take(rows.neurons));
   }
 
-  /// Enqueues the kernels for documents that are at most the batch's.
+  /// Enqueues the kernels for at most the batch's number of documents.
   void score(const FeatureColumns& features, double* scores) {
     batch_.features = features;
     batch_.scores = scores;
@@ -103,7 +103,7 @@ class BatchScoring {
     launcher_.launch(kernel, static_cast<unsigned>(blocks), shared_bytes);
   }
 
-  /// For kernels whose warps take tasks in turn.
+  /// Launches a kernel whose warps loop over tasks.
   template <class Kernel>
   void launch_tasks(const Kernel& kernel, std::uint64_t tasks) {
     constexpr std::uint64_t warps = Kernel::threads / tile_documents;
@@ -126,7 +126,7 @@ class BatchScoring {
     }
   }
 
-  /// A thread block loads a group once for all tiles that it takes, and there are as many as keep the GPU busy.
+  /// A thread block loads a group once for all of its tiles; there are enough thread blocks to keep the GPU busy.
   template <class Leaf, bool ranks_shared>
   void walk_groups(std::size_t rank_bytes) {
     const std::size_t groups = ranker_.view.num_groups, tiles = batch_.tiles();
@@ -160,7 +160,7 @@ class BatchScoring {
       return batch_.tiles() * ((layer.size.outputs + outputs - 1) / outputs);
     };
     if (layer.size.outputs == 0) return;
-    // Few of the thread blocks that take more outputs each would leave the GPU idle, tensor cores or not.
+    // Too few wide thread blocks would leave the GPU idle, with tensor cores or without.
     const bool is_filled = blocks(wide_outputs) >= launcher_.multiprocessors() / 2;
 #ifdef __CUDACC__
     if (ranker_.fast_math && is_filled && layer.size.outputs >= least_fast_outputs)
@@ -178,8 +178,8 @@ class BatchScoring {
   float* neurons_[2] = {nullptr, nullptr};
 };
 
-/// Scores all documents of `features`, in batches whose working memory is `max_bytes`
-/// at most. `memory` is asked once for so many bytes, aligned to 256.
+/// Scores all documents of `features`, in batches of at most `max_bytes` of working memory. Calls `memory` once with
+/// the number of bytes, which it must align to 256.
 template <class Launcher, class Memory>
 void score_documents(const LoadedRanker& ranker, const FeatureColumns& features, double* scores, const Memory& memory,
                      Launcher& launcher, std::uint64_t max_bytes = scoring_bytes) {

@@ -3,11 +3,11 @@
 
 #include "quern/gpu/rank/models/input_kernels.cuh"
 
-/// The leaves that documents reach.
+/// Finds the leaves that documents reach.
 namespace quern::gpu {
 
-/// Walks the trees of groups. A thread block has a group in shared memory, and takes some tiles at a time: a warp walks
-/// some trees for the 32 documents of a tile each, until the last document is at its leaf.
+/// Walks the trees of groups. A thread block keeps a group in shared memory, and takes a few tiles at a time: a warp
+/// walks a few trees for a tile each, until all documents reach leaves.
 template <class Leaf, bool ranks_shared>
 struct WalkGroups {
   static constexpr unsigned threads = tree_threads, warps = threads / lanes_per_warp, least_blocks = tree_blocks;
@@ -25,7 +25,7 @@ struct WalkGroups {
     for (std::size_t first = std::size_t{blockIdx.x / ranker.num_groups} * tiles_at_once; first < batch.tiles();
          first += step) {
       const auto tiles = static_cast<std::uint32_t>(min(std::size_t{tiles_at_once}, batch.tiles() - first));
-      __syncthreads();  // the ranks before are no longer read
+      __syncthreads();  // all threads must have read the previous ranks
       if (ranks_shared) load_ranks(first, tiles, shared + group_bytes / sizeof(std::uint32_t));
       __syncthreads();
       const std::uint32_t walks = group.trees * tiles;
@@ -55,7 +55,7 @@ struct WalkGroups {
     }
   }
 
-  /// Where the lane's document of a tile has its first word of ranks, as bytes.
+  /// The first word of ranks of the lane's document in a tile, as bytes.
   __device__ const std::uint8_t* ranks_of(const std::uint32_t* shared, const Tiles& tiles, std::uint32_t tile) const {
     if (ranks_shared)
       return reinterpret_cast<const std::uint8_t*>(shared + group_bytes / sizeof(std::uint32_t) +
@@ -63,7 +63,7 @@ struct WalkGroups {
     return reinterpret_cast<const std::uint8_t*>(batch.ranks + (tiles.first + tile) * tile_documents + lane_id());
   }
 
-  /// Walks number `walk` and those that are `warps` apart, walks_per_thread together.
+  /// Does walk number `walk` and every `warps`-th one after it, walks_per_thread together.
   __device__ void walk_some(const TreeGroup& group, const std::uint32_t* shared, const Tiles& tiles,
                             std::uint32_t walk) const {
     const std::size_t word_step = sizeof(std::uint32_t) * (ranks_shared ? tile_documents : batch.stride);
@@ -111,7 +111,7 @@ struct WalkGroups {
   }
 };
 
-/// Walks trees that are too large for shared memory, or read too many columns: a warp takes one for a tile at a time.
+/// Walks trees that are too large for shared memory or read too many columns: a warp takes a tree and a tile at a time.
 template <class Leaf>
 struct WalkLargeTrees {
   static constexpr unsigned threads = large_tree_threads;
