@@ -126,12 +126,12 @@ class HostIndex {
     view.impacts = impacts_.empty() ? nullptr : arena_.data();
     return cache;
   }
-  /// Fills a part of the arena with nonsense, and then its beginning with a window's words.
-  void fill_arena(std::uint64_t first, std::uint64_t words, std::span<const gpu::WordCopy> parts) {
+  /// Fills a range of the arena with nonsense, and then its beginning with a window's words.
+  void fill_arena(std::uint64_t first, std::uint64_t words, std::span<const gpu::WordCopy> copies) {
     const auto begin = arena_.begin() + static_cast<std::ptrdiff_t>(first);
     std::fill(begin, begin + static_cast<std::ptrdiff_t>(words), 0xabcdef01);
-    const std::uint64_t all = parts.empty() ? 0 : parts.back().to + parts.back().from.size();
-    gpu::gather_words(parts, 0, all, arena_.data() + first);
+    const std::uint64_t all = copies.empty() ? 0 : copies.back().to + copies.back().from.size();
+    gpu::gather_words(copies, 0, all, arena_.data() + first);
   }
 
   gpu::Coding coding() const {

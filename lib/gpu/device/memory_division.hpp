@@ -88,7 +88,7 @@ struct IndexSizes {
 
 struct MemoryDivision {
   bool whole_index = true;      ///< all lists and rows stay in memory
-  bool resident_rows = true;    ///< all rows are
+  bool resident_rows = true;    ///< all rows stay in memory
   std::uint64_t lists = 0;      ///< arena for words and impacts, unless all lists stay in memory
   std::uint64_t rows = 0;       ///< arena for rows, unless all rows stay in memory
   std::uint64_t staging = 0;    ///< of each of staging_buffers

@@ -9,8 +9,8 @@
 
 namespace quern::gpu {
 
-/// What one thread needs to compute features and scores of documents on a GPU, where both stay: a batch, a stream and
-/// memory, which only grows.
+/// One thread's batch, stream and memory to compute features and scores of documents on a GPU, where both stay. The
+/// memory only grows.
 class RerankFlight {
  public:
   /// `documents`: the forward file on the GPU; null: batches carry their documents. All arguments must outlive the

@@ -112,8 +112,8 @@ void DeviceListStore::Device::copy(const ListCopies& copies) {
   mover->send();
 }
 
-void DeviceListStore::Device::copy_window(std::span<const WordCopy> parts, std::uint64_t count, const Half& half) {
-  mover->move_copies(parts, count, words.data() + half.first_word, half.done);
+void DeviceListStore::Device::copy_window(std::span<const WordCopy> copies, std::uint64_t count, const Half& half) {
+  mover->move_copies(copies, count, words.data() + half.first_word, half.done);
   half.copied.record(mover->stream());
 }
 

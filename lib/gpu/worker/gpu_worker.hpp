@@ -228,7 +228,7 @@ class GpuWorker {
   std::vector<Flight> flights_;
   BatchGrowth growth_;
   bool by_windows_ = false;              ///< whether the batch in the making, or the last one, goes by windows
-  WorkClock making_;                     ///< of a batch
+  WorkClock making_;                     ///< measures the preparation of batches
   const Runner* last_runner_ = nullptr;  ///< of the last started batch
 
  private:

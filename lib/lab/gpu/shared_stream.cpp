@@ -58,7 +58,7 @@ class StreamWork {
   }
 
   void set_clock(const QueryDispatcher& dispatcher) { dispatcher_ = &dispatcher; }
-  /// By which what is predicted for the CPU is to be multiplied, as HybridBackend does.
+  /// The factor for predictions of the CPU's time, as HybridBackend uses it.
   double cpu_factor() const { return cpu_correction_.factor(); }
   std::size_t place(std::uint64_t number) const { return number % log_.queries.size(); }
   std::uint64_t wrong() const { return wrong_; }

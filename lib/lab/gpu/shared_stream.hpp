@@ -32,7 +32,7 @@ struct SharedStreamFigures {
   std::vector<std::string> failures;  ///< errors of processors
 };
 
-/// The queries of a log, their right answers, and what is known of each before it runs.
+/// The queries of a log, their right answers, and the predictions for each.
 struct StreamLog {
   std::vector<QueryView> queries;
   std::vector<std::vector<ScoredDocument>> answers;
