@@ -15,8 +15,6 @@
 
 namespace quern {
 
-struct JsonParser;
-
 /// Buffers, parsers and counters that are reused from record to record. One per thread.
 struct RecordScratch {
   /// Folder for work files.
@@ -31,9 +29,8 @@ struct RecordScratch {
   std::uint64_t repaired_utf8 = 0;
 
   HtmlExtractor html;
-  std::string text;                  ///< repaired text
-  std::string converted;             ///< text converted to UTF-8
-  std::shared_ptr<JsonParser> json;  ///< created by the JSONL format on first use
+  std::string text;       ///< repaired text
+  std::string converted;  ///< text converted to UTF-8
 };
 
 /// The result of parsing a record.

@@ -192,21 +192,9 @@ void extract_html(PieceSource& html, std::string_view http_content_type, RecordS
   with_repaired(page, charset, scratch, [&](PieceSource& text) { scratch.html.extract(text, out.url, out); });
 }
 
-void extract_html(std::string_view html, std::string_view http_content_type, RecordScratch& scratch,
-                  DocumentText& out) {
-  ViewPieces pieces(html);
-  extract_html(pieces, http_content_type, scratch, out);
-}
-
 void extract_plain_page(PieceSource& page, std::string_view http_content_type, RecordScratch& scratch,
                         DocumentText& out) {
   append_plain_text(page, html_charset(http_content_type, {}), scratch, out.body);
-}
-
-void extract_plain_page(std::string_view page, std::string_view http_content_type, RecordScratch& scratch,
-                        DocumentText& out) {
-  ViewPieces pieces(page);
-  extract_plain_page(pieces, http_content_type, scratch, out);
 }
 
 namespace {

@@ -49,12 +49,9 @@ void end_phrase(SpooledText& stream);
 /// Extracts title, text and links from a page. The charset is the one that the page or the HTTP header Content-Type
 /// names; `html` must not lie in scratch.text or scratch.converted.
 void extract_html(PieceSource& html, std::string_view http_content_type, RecordScratch& scratch, DocumentText& out);
-void extract_html(std::string_view html, std::string_view http_content_type, RecordScratch& scratch, DocumentText& out);
 
 /// Appends a page without markup (text/plain) to the body.
 void extract_plain_page(PieceSource& page, std::string_view http_content_type, RecordScratch& scratch,
-                        DocumentText& out);
-void extract_plain_page(std::string_view page, std::string_view http_content_type, RecordScratch& scratch,
                         DocumentText& out);
 
 /// An error in a document's weights.

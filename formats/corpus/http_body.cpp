@@ -6,7 +6,6 @@
 #include <charconv>
 #include <limits>
 #include <new>
-#include <optional>
 #include <utility>
 
 #include "quern/core/bytes.hpp"
@@ -16,13 +15,6 @@
 
 namespace quern {
 namespace {
-
-std::optional<unsigned> hex_digit(char c) {
-  if (is_ascii_digit(c)) return static_cast<unsigned>(c - '0');
-  const char letter = ascii_lower(c);
-  if (letter >= 'a' && letter <= 'f') return static_cast<unsigned>(letter - 'a' + 10);
-  return std::nullopt;
-}
 
 void read_to_end(PieceSource& pieces) {
   while (!pieces.next().empty()) {
@@ -91,9 +83,9 @@ class ChunkedPieces final : public PieceSource {
         ended = has_digit;
         continue;
       }
-      const std::optional<unsigned> digit = hex_digit(c);
-      if (!digit || ended || size_ > std::numeric_limits<std::uint64_t>::max() >> 4) return false;
-      size_ = size_ << 4 | *digit;
+      const int digit = hex_value(c);
+      if (digit < 0 || ended || size_ > std::numeric_limits<std::uint64_t>::max() >> 4) return false;
+      size_ = size_ << 4 | static_cast<unsigned>(digit);
       has_digit = true;
     }
   }
@@ -240,8 +232,8 @@ DecodedBody::DecodedBody(OpenPieces body, std::string_view encoding, std::uint64
   for (int i = 0; i < max_encodings && !encoding.empty(); ++i) {
     // The encoding named last was applied last.
     const std::size_t comma = encoding.rfind(',');
-    std::string one = ascii_lowered(trim(comma == std::string_view::npos ? encoding : encoding.substr(comma + 1)));
-    encoding = comma == std::string_view::npos ? std::string_view() : encoding.substr(0, comma);
+    std::string one = ascii_lowered(trim(encoding.substr(comma + 1)));  // npos + 1 is 0
+    encoding = encoding.substr(0, comma == encoding.npos ? 0 : comma);
     if (one == "x-gzip") one = "gzip";
     if (one.empty() || one == "identity" || one == "none") continue;
     if (one != "gzip" && one != "deflate") {
@@ -312,9 +304,7 @@ int status_of(std::string_view line) {
 }  // namespace
 
 std::string_view take_line(std::string_view& rest) {
-  const std::size_t end = rest.find('\n');
-  std::string_view line = rest.substr(0, end);
-  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  std::string_view line = take_until(rest, '\n');
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   return line;
 }

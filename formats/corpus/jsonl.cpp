@@ -1,137 +1,346 @@
 #include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "quern/core/bytes.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
 #include "quern/formats/corpus/json_fields.hpp"
-#include "quern/formats/corpus/json_parser.hpp"
-#include "quern/formats/corpus/json_reader.hpp"
 #include "quern/formats/corpus/record_finder.hpp"
 #include "quern/text/field_value.hpp"
+#include "quern/text/json_reader.hpp"
+#include "quern/text/tokenizer.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {
 namespace {
 
-using Element = simdjson::dom::element;
-using Object = simdjson::dom::object;
+/// A text in pieces that end on character boundaries.
+class CharacterPieces {
+ public:
+  explicit CharacterPieces(std::unique_ptr<PieceSource> text) : text_(std::move(text)) {}
 
-/// Finds a field's value: that of its first key whose value isn't null.
-bool find_value(const Object& object, const JsonKeys& keys, JsonField field, Element& value) {
-  for (const JsonKey& key : keys.all()) {
-    if (key.field == field && object.at_key(key.name).get(value) == simdjson::SUCCESS && !value.is_null()) return true;
+  /// The next piece; empty only at the end. The last piece may be an incomplete character.
+  std::string_view next() {
+    do {
+      piece_.erase(0, whole_);
+      const std::string_view more = text_->next();
+      piece_ += more;
+      whole_ = piece_.size() - (more.empty() ? 0 : partial_character_bytes(piece_));
+    } while (whole_ == 0 && !piece_.empty());
+    return std::string_view(piece_).substr(0, whole_);
+  }
+
+ private:
+  std::unique_ptr<PieceSource> text_;
+  std::string piece_;
+  std::size_t whole_ = 0;  ///< bytes of complete characters in the piece
+};
+
+bool is_utf8(const RecordText& record) {
+  if (record.is_whole()) return is_valid_utf8(record.head());
+  CharacterPieces pieces(record.pieces());
+  for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next()) {
+    if (!is_valid_utf8(piece)) return false;
+  }
+  return true;
+}
+
+/// Whether a string contains a control character. JSON forbids them, but repairing turns them into spaces.
+bool has_control_in_string(const RecordText& record) {
+  bool in_string = false, is_escaped = false;
+  const std::unique_ptr<PieceSource> pieces = record.pieces();
+  for (std::string_view piece = pieces->next(); !piece.empty(); piece = pieces->next()) {
+    for (const char c : piece) {
+      if (in_string && static_cast<unsigned char>(c) < 0x20) return true;
+      if (c == '"' && !is_escaped) in_string = !in_string;
+      is_escaped = c == '\\' && !is_escaped;
+    }
   }
   return false;
 }
 
-/// Appends a string, or an array's strings as phrases; false for other values.
-bool append_strings(const Element& value, RecordScratch& scratch, SpooledText& out) {
-  std::string_view text;
-  if (value.get_string().get(text) == simdjson::SUCCESS) {
-    append_plain_text(text, scratch, out);
+/// A text whose invalid UTF-8 repair_utf8() replaced.
+class RepairedPieces final : public PieceSource {
+ public:
+  RepairedPieces(std::unique_ptr<PieceSource> text, std::uint64_t& repaired)
+      : text_(std::move(text)), repaired_(&repaired) {}
+
+  std::string_view next() override {
+    std::string_view piece = text_.next();
+    // This is a byte order mark only at the start of the text, where an object has another byte.
+    constexpr std::string_view mark = "\xEF\xBB\xBF";
+    whole_.clear();
+    for (; piece.substr(0, mark.size()) == mark; piece.remove_prefix(mark.size())) whole_ += mark;
+    *repaired_ += repair_utf8(piece, part_);
+    return whole_ += part_;
+  }
+
+ private:
+  CharacterPieces text_;
+  std::uint64_t* repaired_;
+  std::string whole_, part_;
+};
+
+ParsedRecord damaged(const std::string& why) { return bad_record("it is not a JSON object: " + why); }
+
+ParsedRecord without_docno(const JsonKeys& keys) {
+  const std::string names = keys.names_of(JsonField::docno, ", ");
+  return bad_record(std::string("it has no docno: ") +
+                    (names.find(',') == std::string::npos ? "no key " : "none of the keys ") + names);
+}
+
+WeightsProblem without_weights(const JsonKeys& keys) {
+  return {"it has no object with term weights under the key " + keys.names_of(JsonField::weights, ", ")};
+}
+
+/// The result for a record with weights: bad if `problem` is set.
+ParsedRecord with_weights(const WeightsProblem& problem, const DocumentText& out) {
+  if (problem.why.empty()) return {};
+  ParsedRecord record = bad_record("document " + out.docno + ": " + problem.why);
+  record.needs_options = problem.needs_options;
+  return record;
+}
+
+/// A trimmed short string; bytes beyond the field limit are only counted.
+struct TrimmedString {
+  std::string text;
+  std::uint64_t size = 0;
+};
+
+TrimmedString take_trimmed(JsonReader& json) {
+  TrimmedString string;
+  std::uint64_t taken = 0;
+  JsonStringPieces pieces(json);
+  for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next()) {
+    if (taken == 0) {
+      while (!piece.empty() && is_ascii_space(piece.front())) piece.remove_prefix(1);
+    }
+    string.text += piece.substr(0, max_field_bytes + 1 - string.text.size());
+    std::size_t end = piece.size();
+    while (end > 0 && is_ascii_space(piece[end - 1])) --end;
+    if (end > 0) string.size = taken + end;
+    taken += piece.size();
+  }
+  string.text.resize(std::min<std::uint64_t>(string.size, string.text.size()));
+  return string;
+}
+
+/// Reads one object. A key of lower rank that follows one of higher rank replaces its value.
+class JsonDocument {
+ public:
+  JsonDocument(PieceSource& record, RecordScratch& scratch, DocumentText& out)
+      : json_(record), scratch_(scratch), out_(out), seen_(keys().size()), kept_(scratch.json_keys.kept().size()) {}
+
+  ParsedRecord read() {
+    if (json_.begin('{')) {
+      do {
+        read_member();
+      } while (json_.next_member('{'));
+    }
+    if (json_.peek() != JsonReader::end) throw JsonDamage("there is extra data after the object");
+    return result();
+  }
+
+ private:
+  static constexpr unsigned no_rank = std::numeric_limits<unsigned>::max();
+
+  const std::vector<JsonKey>& keys() const { return scratch_.json_keys.all(); }
+
+  void read_member() {
+    std::uint64_t name_bytes = 0;
+    const std::size_t max_bytes = std::max(UnreadKeys::max_name_bytes + 4, scratch_.json_keys.longest_name());
+    const std::string name = json_.take_string(max_bytes, name_bytes);
+    json_.take(':');
+    const bool is_null = json_.peek() == 'n';  // or damaged: skip_value() checks
+    if (name_bytes == name.size()) {
+      const auto& kept_names = scratch_.json_keys.kept();
+      const auto kept_name = std::find(kept_names.begin(), kept_names.end(), name);
+      if (kept_name != kept_names.end()) return read_kept(static_cast<std::size_t>(kept_name - kept_names.begin()));
+      if (const auto key = scratch_.json_keys.find(name)) return read_key(*key, is_null);
+    }
+    if (!is_null) unread_.add(name);
+    json_.skip_value();
+  }
+
+  void read_key(std::size_t key, bool is_null) {
+    // The first of several keys of one name counts.
+    const bool is_first = !seen_[key];
+    seen_[key] = true;
+    const JsonField field = keys()[key].field;
+    unsigned& rank = ranks_[static_cast<std::size_t>(field)];
+    if (!is_first || is_null || keys()[key].rank > rank) {
+      json_.skip_value();
+      return;
+    }
+    rank = keys()[key].rank;
+    read_field(field);
+  }
+
+  void read_field(JsonField field) {
+    switch (field) {
+      case JsonField::docno:
+        docno_ = read_docno();
+        break;
+      case JsonField::url:
+        if (json_.peek() == '"') {
+          url_ = take_trimmed(json_);
+        } else {
+          json_.skip_value();
+        }
+        break;
+      case JsonField::title:
+        is_title_text_ = read_text(out_.title);
+        break;
+      case JsonField::text:
+        is_body_text_ = read_text(out_.body);
+        break;
+      case JsonField::weights:
+        weights_problem_ = read_weights();
+        break;
+    }
+  }
+
+  /// Returns the error in the weights, if any.
+  WeightsProblem read_weights() {
+    if (json_.peek() != '{') {
+      json_.skip_value();
+      return without_weights(scratch_.json_keys);
+    }
+    DocumentWeights weights(scratch_, out_);
+    if (!json_.begin('{')) return weights.finish();
+    do {
+      std::uint64_t term_bytes = 0;
+      const std::string term = json_.take_string(max_term_bytes, term_bytes);
+      json_.take(':');
+      if (json_.is_at_number()) {
+        weights.add(term, term_bytes, json_.take_number());
+      } else {
+        json_.skip_value();
+        weights.add_without_weight(term);
+      }
+    } while (json_.next_member('{'));
+    return weights.finish();
+  }
+
+  /// The first of several keys of one name counts.
+  void read_kept(std::size_t field) {
+    Kept& kept = kept_[field];
+    const int first = json_.peek();
+    if (std::exchange(kept.is_read, true)) {
+      json_.skip_value();
+    } else if (first == '"') {
+      kept.value.kind = FieldValue::Kind::text;
+      kept.text = json_.take_string(max_kept_text_bytes, kept.size);
+    } else if (json_.is_at_number()) {
+      kept.value.kind = FieldValue::Kind::number;
+      kept.value.number = json_.take_number();
+    } else {
+      kept.is_nested = first == '[' || first == '{';
+      if (first == 't') kept.value.kind = FieldValue::Kind::yes;
+      if (first == 'f') kept.value.kind = FieldValue::Kind::no;
+      json_.skip_value();
+    }
+  }
+
+  /// False, with `problem` set, if a value can't be kept.
+  bool keep_fields(ParsedRecord& problem) {
+    for (std::size_t field = 0; field < kept_.size(); ++field) {
+      const std::string& name = scratch_.json_keys.kept()[field];
+      const Kept& kept = kept_[field];
+      if (kept.is_nested) {
+        problem = not_a_kept_value(name);
+        return false;
+      }
+      if (kept.value.kind != FieldValue::Kind::text) {
+        put_field_value(out_.kept, kept.value);
+      } else if (!keep_text(name, kept.text, kept.size, out_, problem)) {
+        return false;
+      }
+    }
     return true;
   }
-  simdjson::dom::array texts;
-  if (value.get_array().get(texts) != simdjson::SUCCESS) return false;
-  for (const Element& one : texts) {
-    if (one.get_string().get(text) != simdjson::SUCCESS) return false;
-    end_phrase(out);
-    append_plain_text(text, scratch, out);
-  }
-  return true;
-}
 
-/// Adds the weights of an object's terms.
-void add_weights(const Object& terms, DocumentWeights& weights) {
-  for (const simdjson::dom::key_value_pair member : terms) {
-    double weight = 0;
-    if (member.value.get_double().get(weight) == simdjson::SUCCESS) {
-      weights.add(member.key, member.key.size(), weight);
-    } else {
-      weights.add_without_weight(member.key);
+  TrimmedString read_docno() {
+    if (json_.peek() == '"') return take_trimmed(json_);
+    if (json_.is_at_number()) {
+      const std::string number = json_.take_number_text();
+      return {number, number.size()};
     }
+    json_.skip_value();
+    return {};
   }
-}
 
-/// Reads a document's weights and returns their error, if any.
-WeightsProblem read_weights(const Object& object, RecordScratch& scratch, DocumentText& out) {
-  Element value;
-  Object terms;
-  if (!find_value(object, scratch.json_keys, JsonField::weights, value) || value.get_object().get(terms))
-    return json_without_weights(scratch.json_keys);
-  DocumentWeights weights(scratch, out);
-  add_weights(terms, weights);
-  return weights.finish();
-}
-
-/// Appends the kept fields' values. Returns false and sets `problem` if one can't be kept.
-bool keep_fields(const Object& object, const JsonKeys& keys, DocumentText& out, ParsedRecord& problem) {
-  for (const std::string& name : keys.kept()) {
-    Element value;
-    std::string_view text;
-    double number = 0;
-    bool boolean = false;
-    if (object.at_key(name).get(value) != simdjson::SUCCESS || value.is_null()) {
-      put_field_value(out.kept, {});
-    } else if (value.get_string().get(text) == simdjson::SUCCESS) {
-      if (!keep_text(name, text, text.size(), out, problem)) return false;
-    } else if (value.get_double().get(number) == simdjson::SUCCESS) {
-      put_field_value(out.kept, {FieldValue::Kind::number, number, {}});
-    } else if (value.get_bool().get(boolean) == simdjson::SUCCESS) {
-      put_field_value(out.kept, {boolean ? FieldValue::Kind::yes : FieldValue::Kind::no, 0, {}});
-    } else {
-      problem = not_a_kept_value(name);
+  /// A string, or an array of strings, which are phrases; false if the value is something else.
+  bool read_text(SpooledText& out) {
+    out.clear();
+    if (json_.peek() == '"') {
+      append_string(out);
+      return true;
+    }
+    if (json_.peek() != '[') {
+      json_.skip_value();
       return false;
     }
+    bool are_strings = true;
+    if (!json_.begin('[')) return true;
+    do {
+      if (json_.peek() == '"') {
+        end_phrase(out);
+        append_string(out);
+      } else {
+        are_strings = false;
+        json_.skip_value();
+      }
+    } while (json_.next_member('['));
+    return are_strings;
   }
-  return true;
-}
 
-std::string remark_on_unread(const Object& object, const JsonKeys& keys) {
-  UnreadKeys unread;
-  const auto& kept = keys.kept();
-  for (const simdjson::dom::key_value_pair member : object) {
-    if (std::find(kept.begin(), kept.end(), member.key) != kept.end()) continue;
-    if (!keys.find(member.key) && !member.value.is_null()) unread.add(member.key);
+  void append_string(SpooledText& out) {
+    JsonStringPieces text(json_);
+    append_plain_text(text, scratch_, out);
   }
-  return unread.remark(keys);
-}
 
-ParsedRecord read_fields(const Object& object, RecordScratch& scratch, DocumentText& out) {
-  ParsedRecord result;
-  const JsonKeys& keys = scratch.json_keys;
-  Element value;
-  if (!find_value(object, keys, JsonField::docno, value)) return json_without_docno(keys);
-  std::string_view text;
-  const bool is_string = value.get_string().get(text) == simdjson::SUCCESS;
-  const std::string number = is_string ? std::string() : number_text(value);
-  if (!set_docno(is_string ? text : number, scratch, out, result)) return result;
+  bool has(JsonField field) const { return ranks_[static_cast<std::size_t>(field)] != no_rank; }
 
-  if (find_value(object, keys, JsonField::url, value) && value.get_string().get(text) == simdjson::SUCCESS) {
-    set_url(text, scratch, out);
+  ParsedRecord result() {
+    ParsedRecord result;
+    if (!has(JsonField::docno)) return without_docno(scratch_.json_keys);
+    if (docno_.size > max_field_bytes) return docno_too_long(docno_.size);
+    if (!set_docno(docno_.text, scratch_, out_, result)) return result;
+    set_url(url_.text, scratch_, out_);
+    if (!is_title_text_) return bad_record("its title is not a string");
+    if (!keep_fields(result)) return result;
+    if (!is_body_text_) return bad_record("its text is not a string");
+    if (scratch_.impacts)
+      return with_weights(has(JsonField::weights) ? weights_problem_ : without_weights(scratch_.json_keys), out_);
+    if (!has(JsonField::text)) result.remark = unread_.remark(scratch_.json_keys);
+    return result;
   }
-  if (find_value(object, keys, JsonField::title, value) && !append_strings(value, scratch, out.title)) {
-    return bad_record("its title is not a string");
-  }
-  if (!keep_fields(object, keys, out, result)) return result;
-  const bool has_text = find_value(object, keys, JsonField::text, value);
-  if (has_text && !append_strings(value, scratch, out.body)) return bad_record("its text is not a string");
-  if (scratch.impacts) return json_with_weights(read_weights(object, scratch, out), out);
-  if (!has_text) result.remark = remark_on_unread(object, keys);
-  return result;
-}
 
-/// Parses an object in memory.
-ParsedRecord parse_whole(std::string_view record, RecordScratch& scratch, DocumentText& out) {
-  Object object;
-  simdjson::error_code error = scratch.json->parse(record).get_object().get(object);
-  if (error == simdjson::UTF8_ERROR) {
-    scratch.repaired_utf8 += repair_utf8(record, scratch.converted);
-    error = scratch.json->parse(scratch.converted).get_object().get(object);
-  }
-  if (error != simdjson::SUCCESS) return json_is_damaged(simdjson::error_message(error));
-  return read_fields(object, scratch, out);
-}
+  /// The value of a kept field.
+  struct Kept {
+    FieldValue value;
+    std::string text;        ///< the first bytes of a text
+    std::uint64_t size = 0;  ///< of the whole text
+    bool is_read = false, is_nested = false;
+  };
+
+  JsonReader json_;
+  RecordScratch& scratch_;
+  DocumentText& out_;
+  std::vector<bool> seen_;  ///< by key
+  std::vector<Kept> kept_;
+  std::array<unsigned, json_fields> ranks_ = {no_rank, no_rank, no_rank, no_rank, no_rank};
+  TrimmedString docno_, url_;
+  bool is_title_text_ = true, is_body_text_ = true;
+  WeightsProblem weights_problem_;
+  UnreadKeys unread_;
+};
 
 class JsonlFormat : public CorpusFormat {
  public:
@@ -154,9 +363,14 @@ class JsonlFormat : public CorpusFormat {
 
   ParsedRecord parse(const RecordText& record, RecordScratch& scratch, DocumentText& out) const override {
     out.clear();
-    if (!scratch.json) scratch.json = std::make_shared<JsonParser>();
-    // simdjson is fast, but needs several times the record's size.
-    return record.is_whole() ? parse_whole(record.head(), scratch, out) : parse_json_in_pieces(record, scratch, out);
+    try {
+      if (is_utf8(record)) return JsonDocument(*record.pieces(), scratch, out).read();
+      if (has_control_in_string(record)) throw JsonDamage("a string contains a control character");
+      RepairedPieces repaired(record.pieces(), scratch.repaired_utf8);
+      return JsonDocument(repaired, scratch, out).read();
+    } catch (const JsonDamage& damage) {
+      return damaged(damage.what());
+    }
   }
 };
 

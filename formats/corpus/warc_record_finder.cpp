@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <string>
 
 #include "quern/core/bytes.hpp"
@@ -98,8 +97,7 @@ class WarcRecordFinder : public RecordFinder {
   void note_length(std::string_view line) {
     std::string_view name, value;
     if (!split_header(line, name, value) || !equals_ignoring_case(name, "content-length")) return;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), promised_bytes_);
-    has_length_ = error == std::errc() && end == value.data() + value.size();
+    has_length_ = parse_number(value, promised_bytes_);
   }
 
   Step enter_block(std::string_view window, std::size_t at, bool last) {

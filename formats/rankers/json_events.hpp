@@ -44,14 +44,14 @@ class JsonEvents {
   virtual void null() {}
 };
 
-/// Limit of nesting. Trees in dumps can be very deep.
-inline constexpr std::size_t max_json_depth = 4'000'000;
+/// Limit of nesting in JSON. Trees in dumps can be very deep.
+inline constexpr unsigned max_json_depth = 4'000'000;
 
 /// Calls `events` for each value of a JSON text. Also accepts NaN and Infinity, which some programs write. Throws
 /// CorruptFile, with `name` and the offset, for invalid JSON; and what `events` throws.
 void read_json(std::string_view text, const std::string& name, JsonEvents& events);
 
-/// Reads UBJSON in the same way.
+/// Reads UBJSON in the same way, at most 100 levels deep. Refuses arrays and objects whose values have no bytes.
 void read_ubjson(std::string_view bytes, const std::string& name, JsonEvents& events);
 
 }  // namespace quern

@@ -203,14 +203,7 @@ class LightgbmJsonReader : public JsonEvents {
 };
 
 /// Whether `head` begins an object with "name": "tree" first.
-bool is_lightgbm_json(std::string_view head) {
-  for (const std::string_view token : {"{", "\"name\"", ":", "\"tree\""}) {
-    head = trim(head);
-    if (head.substr(0, token.size()) != token) return false;
-    head.remove_prefix(token.size());
-  }
-  return true;
-}
+bool is_lightgbm_json(std::string_view head) { return begins_with_tokens(head, {"{", "\"name\"", ":", "\"tree\""}); }
 
 RankerModel read_lightgbm_json(const ModelFile& file) {
   LightgbmJsonReader reader(file);

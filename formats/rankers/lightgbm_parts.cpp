@@ -46,18 +46,10 @@ template <class Number>
 void read_numbers(std::string_view text, std::vector<Number>& numbers, const TreeCollector& trees,
                   std::string_view name) {
   numbers.clear();
-  for (std::size_t at = 0; at < text.size();) {
-    if (is_ascii_space(text[at])) {
-      ++at;
-      continue;
-    }
-    std::size_t end = at;
-    while (end < text.size() && !is_ascii_space(text[end])) ++end;
+  for (std::string_view word = next_word(text); !word.empty(); word = next_word(text)) {
     Number number = 0;
-    if (!read_number(text.substr(at, end - at), number))
-      trees.fail(fmt::format("{} has '{:.40}', which is not a valid number", name, text.substr(at, end - at)));
+    if (!read_number(word, number)) trees.fail(fmt::format("{} has '{:.40}', which is not a valid number", name, word));
     numbers.push_back(number);
-    at = end;
   }
 }
 
@@ -71,16 +63,6 @@ struct LightgbmTree {
   std::vector<std::uint64_t> boundaries;
   std::vector<std::uint32_t> category_bits;
   bool is_linear = false;
-
-  void clear() {
-    leaves = categorical_splits = 0;
-    for (auto* numbers : {&features, &boundaries}) numbers->clear();
-    for (auto* numbers : {&thresholds, &leaf_values}) numbers->clear();
-    for (auto* numbers : {&left, &right}) numbers->clear();
-    decisions.clear();
-    category_bits.clear();
-    is_linear = false;
-  }
 };
 
 class LightgbmReader {
@@ -88,10 +70,10 @@ class LightgbmReader {
   explicit LightgbmReader(const ModelFile& file) : file_(file), trees_(file.name) {}
 
   RankerModel read() {
-    for (std::string_view line; next_line(line);) {
-      const std::size_t equals = line.find('=');
-      const std::string_view key = line.substr(0, equals);
-      const std::string_view value = equals == line.npos ? std::string_view() : line.substr(equals + 1);
+    for (std::string_view text = file_.bytes; !text.empty();) {
+      std::string_view value = take_until(text, '\n');
+      if (value.ends_with('\r')) value.remove_suffix(1);
+      const std::string_view key = take_until(value, '=');
       if (key == "end of trees") {
         ended_ = true;
         break;
@@ -113,16 +95,6 @@ class LightgbmReader {
   }
 
  private:
-  bool next_line(std::string_view& line) {
-    const std::string_view text = file_.bytes;
-    if (at_ >= text.size()) return false;
-    const std::size_t end = std::min(text.find('\n', at_), text.size());
-    line = text.substr(at_, end - at_);
-    at_ = end + 1;
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    return true;
-  }
-
   std::uint64_t head_number(std::string_view key, std::string_view value) const {
     std::uint64_t number = 0;
     if (!read_number(trim(value), number))
@@ -141,11 +113,8 @@ class LightgbmReader {
       head_.has_features = head_.features != 0;
     }
     if (key == "feature_names") {
-      for (std::size_t at = 0; at < value.size();) {
-        const std::size_t end = std::min(value.find(' ', at), value.size());
-        if (end > at) head_.names.emplace_back(value.substr(at, end - at));
-        at = end + 1;
-      }
+      while (!value.empty())
+        if (const std::string_view name = take_until(value, ' '); !name.empty()) head_.names.emplace_back(name);
     }
   }
 
@@ -155,7 +124,7 @@ class LightgbmReader {
     else
       check_lightgbm_head(head_, file_.name);
     in_tree_ = true;
-    tree_.clear();
+    tree_ = {};
   }
 
   void read_tree_line(std::string_view key, std::string_view value) {
@@ -247,7 +216,6 @@ class LightgbmReader {
   }
 
   const ModelFile& file_;
-  std::size_t at_ = 0;
   LightgbmHead head_;
   bool in_tree_ = false, ended_ = false;
   LightgbmTree tree_;

@@ -38,7 +38,7 @@ inline void set_categories(LooseTree::Node& node, TreeCollector& trees, std::uin
   node.missing_left = false;
 }
 
-/// A model's head and feature names.
+/// A model's header and feature names.
 struct LightgbmHead {
   std::string version, objective;
   std::uint64_t classes = 1, trees_per_iteration = 1;

@@ -33,10 +33,6 @@ const std::vector<const ModelFormat*>& all_model_formats() {
   return formats;
 }
 
-const ModelFormat& model_format_named(std::string_view name) {
-  return find_named(all_model_formats(), name, "model format");
-}
-
 const ModelFormat* find_model_format(std::string_view head) {
   for (const ModelFormat* format : all_model_formats())
     if (format->detect(head)) return format;

@@ -51,9 +51,6 @@ const ModelFormat& ranker_description_format();
 /// All formats, in the order that detection tries them. Add new ones here only.
 const std::vector<const ModelFormat*>& all_model_formats();
 
-/// Throws InvalidArgument, with all names, if no format has that name.
-const ModelFormat& model_format_named(std::string_view name);
-
 /// The format of a file that begins with `head`; null if none fits.
 const ModelFormat* find_model_format(std::string_view head);
 

@@ -2,11 +2,14 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <type_traits>
+
+#include "quern/core/bytes.hpp"
 
 /// Numbers in text models.
 namespace quern {
@@ -27,6 +30,16 @@ bool read_number(std::string_view text, Number& value) {
     }
   }
   return error == std::errc();
+}
+
+/// Whether `head` begins with these tokens, with any white space around them.
+inline bool begins_with_tokens(std::string_view head, std::initializer_list<std::string_view> tokens) {
+  for (const std::string_view token : tokens) {
+    head = trim(head);
+    if (!head.starts_with(token)) return false;
+    head.remove_prefix(token.size());
+  }
+  return true;
 }
 
 /// The greatest float32 up to `value`: x <= value exactly if x <= it, for each float32 x.

@@ -33,15 +33,7 @@ struct DescriptionEntry {
 
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
-  for (std::size_t at = 0; at < text.size();) {
-    if (is_ascii_space(text[at])) {
-      ++at;
-      continue;
-    }
-    const std::size_t begin = at;
-    while (at < text.size() && !is_ascii_space(text[at])) ++at;
-    words.emplace_back(text.substr(begin, at - begin));
-  }
+  for (std::string_view word = next_word(text); !word.empty(); word = next_word(text)) words.emplace_back(word);
   return words;
 }
 
@@ -53,11 +45,9 @@ std::vector<DescriptionEntry> read_entries(const ModelFile& file) {
     throw InvalidArgument(file.name + ": is larger than 16 MiB; put the weights into .npy or .safetensors files");
   std::vector<std::size_t> lines;  // of entries
   std::size_t number = 0;
-  for (std::size_t at = 0; at < file.bytes.size();) {
-    const std::size_t end = std::min(file.bytes.find('\n', at), file.bytes.size());
-    const std::string_view line = without_comment(file.bytes.substr(at, end - at));
+  for (std::string_view rest = file.bytes; !rest.empty();) {
+    const std::string_view line = without_comment(take_until(rest, '\n'));
     ++number;
-    at = end + 1;
     if (line.empty()) continue;
     const bool is_section = line.front() == '[' && line.back() == ']';
     // Boost accepts all of these; an empty section has undefined results.
@@ -256,7 +246,7 @@ class DescriptionReader {
   }
 
   void add_layers(std::size_t inputs, NetworkModel& network) {
-    constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
+    constexpr std::size_t max_inputs = std::numeric_limits<std::uint32_t>::max();
     if (layers_.empty()) fail("has no layers: add at least [layer.1]; the last layer has one output");
     for (const LayerLines& lines : layers_) {
       line_ = lines.weights_line;
@@ -264,7 +254,7 @@ class DescriptionReader {
       DenseLayer layer;
       WeightArray weights = read_weights(lines.weights);
       const bool has_rows = weights.shape.size() == 2;
-      if (weights.values.empty() || inputs > most || weights.values.size() % inputs != 0 ||
+      if (weights.values.empty() || inputs > max_inputs || weights.values.size() % inputs != 0 ||
           (has_rows && weights.shape[1] != inputs))
         fail(fmt::format("{} weights for {} inputs; the number of weights must be outputs × inputs",
                          weights.values.size(), inputs));
@@ -296,11 +286,9 @@ class DescriptionReader {
 };
 
 bool is_description(std::string_view head) {
-  for (std::size_t at = 0; at < head.size();) {
-    const std::size_t end = std::min(head.find('\n', at), head.size());
-    const std::string_view line = without_comment(head.substr(at, end - at));
+  while (!head.empty()) {
+    const std::string_view line = without_comment(take_until(head, '\n'));
     if (!line.empty()) return line == "[ranker]";
-    at = end + 1;
   }
   return false;
 }

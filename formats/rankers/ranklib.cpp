@@ -61,11 +61,9 @@ RankerModel read_ranklib(const ModelFile& file) {
 
 /// The first line that is neither empty nor a comment, trimmed; empty if there is none.
 std::string_view line_of_weights(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line = trim(text.substr(at, end - at));
+  while (!text.empty()) {
+    const std::string_view line = trim(take_until(text, '\n'));
     if (!line.empty() && line.substr(0, 2) != "##") return line.substr(0, line.rfind('#'));
-    at = end + 1;
   }
   return {};
 }

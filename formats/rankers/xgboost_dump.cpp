@@ -78,12 +78,9 @@ class XgboostTextDumpReader {
   explicit XgboostTextDumpReader(const ModelFile& file) : file_(file), dump_(file.name) {}
 
   RankerModel read() {
-    const std::string_view text = file_.bytes;
-    for (std::size_t at = 0; at < text.size();) {
-      const std::size_t end = std::min(text.find('\n', at), text.size());
+    for (std::string_view text = file_.bytes; !text.empty();) {
       ++line_;
-      add_line(trim(text.substr(at, end - at)));
-      at = end + 1;
+      add_line(trim(take_until(text, '\n')));
     }
     end_tree();
     return dump_.finish(xgboost_text_dump_format().name);
@@ -132,33 +129,25 @@ class XgboostTextDumpReader {
       read_categories(split.substr(list + 2, split.size() - list - 3), node);
     }
     line.remove_prefix(end + 2);
-    for (std::size_t at = 0; at < line.size();) {
-      const std::size_t stop = std::min(line.find(',', at), line.size());
-      read_setting(line.substr(at, stop - at), node);
-      at = stop + 1;
-    }
+    while (!line.empty()) read_setting(take_until(line, ','), node);
   }
 
   void read_categories(std::string_view list, XgboostDumpNode& node) const {
-    for (std::size_t at = 0; at < list.size();) {
-      const std::size_t stop = std::min(list.find(',', at), list.size());
+    while (!list.empty()) {
       std::uint32_t category = 0;
-      if (!read_number(list.substr(at, stop - at), category) || category >= 1 << 24)
+      if (!read_number(take_until(list, ','), category) || category >= 1 << 24)
         fail("a category is not a valid number");
       node.categories.push_back(category);
-      at = stop + 1;
     }
   }
 
   void read_setting(std::string_view setting, XgboostDumpNode& node) const {
-    const std::size_t equals = std::min(setting.find('='), setting.size());
-    const std::string_view key = setting.substr(0, equals);
+    const std::string_view key = take_until(setting, '=');
     std::int64_t* const to = key == "yes"       ? &node.yes
                              : key == "no"      ? &node.no
                              : key == "missing" ? &node.missing
                                                 : nullptr;
-    if (to && (equals == setting.size() || !read_number(setting.substr(equals + 1), *to)))
-      fail(fmt::format("{} is not a node number", key));
+    if (to && !read_number(setting, *to)) fail(fmt::format("{} is not a node number", key));
   }
 
   const ModelFile& file_;
@@ -271,14 +260,7 @@ class XgboostJsonDumpReader : public JsonEvents {
   std::string key_;
 };
 
-bool is_xgboost_json_dump(std::string_view head) {
-  for (const std::string_view token : {"[", "{", "\"nodeid\""}) {
-    head = trim(head);
-    if (head.substr(0, token.size()) != token) return false;
-    head.remove_prefix(token.size());
-  }
-  return true;
-}
+bool is_xgboost_json_dump(std::string_view head) { return begins_with_tokens(head, {"[", "{", "\"nodeid\""}); }
 
 RankerModel read_xgboost_json_dump(const ModelFile& file) {
   XgboostJsonDumpReader reader(file.name);

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -26,23 +25,19 @@ struct XgboostTree {
   std::string values_per_leaf;
 
   std::vector<std::int64_t>* integers(std::string_view key) {
-    if (key == "left_children") return &left;
-    if (key == "right_children") return &right;
-    if (key == "split_indices") return &features;
-    if (key == "default_left") return &default_left;
-    if (key == "split_type") return &split_types;
-    if (key == "categories") return &categories;
-    if (key == "categories_nodes") return &category_nodes;
-    if (key == "categories_segments") return &category_segments;
-    if (key == "categories_sizes") return &category_sizes;
+    using Member = std::vector<std::int64_t> XgboostTree::*;
+    constexpr std::pair<std::string_view, Member> members[] = {{"left_children", &XgboostTree::left},
+                                                               {"right_children", &XgboostTree::right},
+                                                               {"split_indices", &XgboostTree::features},
+                                                               {"default_left", &XgboostTree::default_left},
+                                                               {"split_type", &XgboostTree::split_types},
+                                                               {"categories", &XgboostTree::categories},
+                                                               {"categories_nodes", &XgboostTree::category_nodes},
+                                                               {"categories_segments", &XgboostTree::category_segments},
+                                                               {"categories_sizes", &XgboostTree::category_sizes}};
+    for (const auto& [name, member] : members)
+      if (name == key) return &(this->*member);
     return nullptr;
-  }
-  void clear() {
-    for (auto* numbers : {&left, &right, &features, &default_left, &split_types, &categories, &category_nodes,
-                          &category_segments, &category_sizes})
-      numbers->clear();
-    conditions.clear();
-    values_per_leaf.clear();
   }
 };
 
@@ -66,7 +61,7 @@ class XgboostReader : public JsonEvents {
     if (path_.size() > max_depth) fail("has values nested deeper than XGBoost writes");
     path_.push_back(std::move(key_));
     key_.clear();
-    if (is_tree_list(path_.size() - 1)) tree_.clear();
+    if (is_tree_list(path_.size() - 1)) tree_ = {};
   }
   void end_object() override {
     path_.pop_back();
@@ -114,9 +109,7 @@ class XgboostReader : public JsonEvents {
     if (head_.booster == "dart") weigh_trees();
     name_features();
     std::uint64_t columns = 0;
-    const char* const end = head_.features.data() + head_.features.size();
-    if (const auto read = std::from_chars(head_.features.data(), end, columns);
-        read.ec != std::errc() || read.ptr != end)
+    if (!parse_number(std::string_view(head_.features), columns))
       fail(fmt::format("has the num_feature '{:.40}', which is not a number", head_.features));
     return trees_.finish(format_, columns);
   }
@@ -332,39 +325,19 @@ RankerModel read_xgboost_model(const ModelFile& file, std::string_view format,
 
 namespace {
 
-/// Whether an object's first key is that of a model.
-bool begins_model(std::string_view key) { return key.substr(0, 8) == "learner\"" || key.substr(0, 8) == "version\""; }
-
 bool is_xgboost_json(std::string_view head) {
-  head = trim(head);
-  if (head.empty() || head.front() != '{') return false;
-  head = trim(head.substr(1));
-  return !head.empty() && head.front() == '"' && begins_model(head.substr(1));
+  return begins_with_tokens(head, {"{", "\"learner\""}) || begins_with_tokens(head, {"{", "\"version\""});
 }
 
 /// Whether `head` begins an object with the key "learner" or "version", whose length 7 has one of five types.
 bool is_xgboost_ubjson(std::string_view head) {
   if (head.size() < 10 || head[0] != '{') return false;
-  std::size_t bytes = 0;
-  switch (head[1]) {
-    case 'i':
-    case 'U':
-      bytes = 1;
-      break;
-    case 'I':
-      bytes = 2;
-      break;
-    case 'l':
-      bytes = 4;
-      break;
-    case 'L':
-      bytes = 8;
-      break;
-    default:
-      return false;
+  constexpr std::pair<char, std::size_t> length_bytes[] = {{'i', 1}, {'U', 1}, {'I', 2}, {'l', 4}, {'L', 8}};
+  for (const auto& [type, bytes] : length_bytes) {
+    const std::string_view key = head.substr(std::min(head.size(), 2 + bytes), 7);
+    if (head[1] == type) return key == "learner" || key == "version";
   }
-  const std::string_view key = head.substr(std::min(head.size(), 2 + bytes), 7);
-  return key == "learner" || key == "version";
+  return false;
 }
 
 RankerModel read_xgboost_json(const ModelFile& file) {

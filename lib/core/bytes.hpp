@@ -1,5 +1,6 @@
 #pragma once
 #include <bit>
+#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -139,6 +140,45 @@ inline std::string_view trim(std::string_view text) {
   while (!text.empty() && is_ascii_space(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_ascii_space(text.back())) text.remove_suffix(1);
   return text;
+}
+
+/// Removes the first word from `rest` and returns it; empty if there is none.
+inline std::string_view next_word(std::string_view& rest) {
+  while (!rest.empty() && is_ascii_space(rest.front())) rest.remove_prefix(1);
+  std::size_t size = 0;
+  while (size < rest.size() && !is_ascii_space(rest[size])) ++size;
+  const std::string_view word = rest.substr(0, size);
+  rest.remove_prefix(size);
+  return word;
+}
+
+/// Removes the text up to the first `separator`, and this, from `rest`, and returns the text.
+inline std::string_view take_until(std::string_view& rest, char separator) {
+  const std::size_t size = rest.find(separator);
+  const std::string_view text = rest.substr(0, size);
+  rest.remove_prefix(size == rest.npos ? rest.size() : size + 1);
+  return text;
+}
+
+/// Reads all of `text` as a number; false, with `value` unspecified, if it isn't one or is out of range.
+template <class Number>
+bool parse_number(std::string_view text, Number& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+/// A number in its shortest form.
+template <class Number>
+std::string number_text(Number number) {
+  char digits[32];
+  return {digits, std::to_chars(digits, digits + sizeof digits, number).ptr};
+}
+
+/// The value of a hexadecimal digit; -1 for other characters.
+constexpr int hex_value(char c) {
+  if (is_ascii_digit(c)) return c - '0';
+  const char letter = ascii_lower(c);
+  return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
 }
 
 /// Whether `text` equals `lower_case`, ignoring the case of ASCII letters.

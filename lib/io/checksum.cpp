@@ -13,7 +13,6 @@ std::uint64_t xxh3(ByteView bytes) { return XXH3_64bits(bytes.data(), bytes.size
 struct StreamHash::State {
   State() {
     if (state == nullptr) throw std::bad_alloc();
-    XXH3_64bits_reset(state);
   }
   ~State() { XXH3_freeState(state); }
   State(const State&) = delete;
@@ -22,9 +21,11 @@ struct StreamHash::State {
   XXH3_state_t* state = XXH3_createState();
 };
 
-StreamHash::StreamHash() : state_(std::make_unique<State>()) {}
+StreamHash::StreamHash() : state_(std::make_unique<State>()) { restart(); }
 
 StreamHash::~StreamHash() = default;
+
+void StreamHash::restart() { XXH3_64bits_reset(state_->state); }
 
 void StreamHash::add(ByteView bytes) { XXH3_64bits_update(state_->state, bytes.data(), bytes.size()); }
 

@@ -20,8 +20,9 @@ class StreamHash {
   StreamHash(const StreamHash&) = delete;
   StreamHash& operator=(const StreamHash&) = delete;
 
+  void restart();
   void add(ByteView bytes);
-  /// xxh3() of all bytes so far.
+  /// xxh3() of all bytes since the last restart.
   std::uint64_t value() const;
 
  private:

@@ -79,9 +79,9 @@ class GzipMembers final : public DamageSkippingSource {
   void inflate_some() {
     const ByteView input = stored_->peek();
     if (input.empty()) return skip_damage("a truncated gzip member");
-    constexpr std::size_t most = std::numeric_limits<uInt>::max();
+    constexpr std::size_t max_bytes = std::numeric_limits<uInt>::max();
     stream_.next_in = const_cast<Bytef*>(input.data());
-    stream_.avail_in = static_cast<uInt>(std::min(input.size(), most));
+    stream_.avail_in = static_cast<uInt>(std::min(input.size(), max_bytes));
     stream_.next_out = buffer_.data();
     stream_.avail_out = static_cast<uInt>(buffer_.size());
     const uInt offered_in = stream_.avail_in;

@@ -12,7 +12,7 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/named.hpp"
-#include "quern/io/file.hpp"
+#include "quern/io/byte_source.hpp"
 #include "quern/io/zstd_frame.hpp"
 #include "quern/text/utf8.hpp"
 
@@ -63,13 +63,11 @@ std::vector<std::string> parse_stopwords(std::string_view text) {
   std::string line;
   std::vector<std::string> words;
   TokenBuffer buffer;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view whole = text.substr(at, end - at);
+  while (!text.empty()) {
+    const std::string_view whole = take_until(text, '\n');
     repair_utf8(whole.substr(0, whole.find('#')), line);
     tokenize(
         line, buffer, [&](std::string_view token) { words.emplace_back(token); }, [] {});
-    at = end + 1;
   }
   std::sort(words.begin(), words.end());
   words.erase(std::unique(words.begin(), words.end()), words.end());
@@ -77,17 +75,8 @@ std::vector<std::string> parse_stopwords(std::string_view text) {
 }
 
 std::vector<std::string> read_stopwords(const std::string& path) {
-  const File file = File::open_for_reading(path);
-  Bytes bytes;
-  constexpr std::size_t step_bytes = 64 << 10;
-  for (std::size_t size = 0;;) {
-    bytes.resize(size + step_bytes);
-    const std::size_t read = file.read_some(size, std::span(bytes).subspan(size));
-    size += read;
-    if (read == 0) {
-      return parse_stopwords({reinterpret_cast<const char*>(bytes.data()), size});
-    }
-  }
+  constexpr std::uint64_t max_bytes = std::uint64_t{64} << 20;
+  return parse_stopwords(read_whole(path, max_bytes));
 }
 
 const std::vector<std::string>& stemmer_names() {
@@ -184,26 +173,14 @@ Analyzer::Analyzer(const AnalyzerOptions& options)
       plain_(stopwords_.empty() && stemmer_.changes_nothing()),
       keeps_words_(options.keeps_words) {}
 
-namespace {
-
-std::vector<std::string> words_of(std::string_view text) {
-  std::vector<std::string> words;
-  while (!(text = trim(text)).empty()) {
-    const auto* const end = std::find_if(text.begin(), text.end(), is_ascii_space);
-    const auto size = static_cast<std::size_t>(end - text.begin());
-    words.emplace_back(text.substr(0, size));
-    text.remove_prefix(size);
-  }
-  return words;
-}
-
-}  // namespace
-
 std::vector<std::string> Analyzer::terms(std::string_view text) {
-  if (keeps_words_) return words_of(text);
+  std::vector<std::string> all;
+  if (keeps_words_) {
+    for (std::string_view word = next_word(text); !word.empty(); word = next_word(text)) all.emplace_back(word);
+    return all;
+  }
   std::string repaired;
   repair_utf8(text, repaired);
-  std::vector<std::string> all;
   analyze(
       repaired, [&](std::string_view term) { all.emplace_back(term); }, [] {});
   return all;

@@ -78,13 +78,12 @@ AnalyzerOptions analyzer_from_json(std::string_view json, std::string_view what)
 inline constexpr unsigned analyzer_version = 2;
 
 /// Versions of the code that makes terms and files, since other versions may make other ones (formats/analyzer.md).
-/// Zero or empty means unknown, as in files of older programs, or unused.
+/// Zero or empty means unknown or unused.
 struct TextLibraries {
   unsigned analyzer = 0;   ///< analyzer_version
   std::string unicode;     ///< version of the standard that utf8proc implements, as in "15.0.0"
   std::string utf8proc;    ///< version at run time
   std::string libstemmer;  ///< version at build time (the library reports none); empty without a stemmer
-  std::string libxml2;     ///< only in files of earlier programs, which parsed HTML with it
   std::string zstd;        ///< version at run time; compresses the file's texts
   bool operator==(const TextLibraries&) const = default;
 };

@@ -18,7 +18,7 @@ constexpr std::size_t max_charset_name = 40;
 
 bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
 
-/// Turns a charset's name as pages write it into the name that to_utf8() takes.
+/// Turns a charset's name as pages write it into the one that CharsetConverter uses.
 std::string canonical(std::string_view written) {
   struct Alias {
     std::string_view written, meant;
@@ -106,16 +106,6 @@ std::string html_charset(std::string_view http_content_type, std::string_view ht
   if (auto charset = charset_of_mark(html)) return *charset;
   if (auto charset = charset_in(ascii_lowered(http_content_type))) return *charset;
   return charset_of_meta(html).value_or("utf-8");
-}
-
-bool to_utf8(std::string_view in, std::string_view charset, std::string& out) {
-  out.clear();
-  CharsetConverter converter(charset);
-  if (!converter.converts()) return false;
-  out.reserve(in.size() + in.size() / 8);
-  converter.append(in, out);
-  converter.finish(out);
-  return true;
 }
 
 /// An iconv descriptor for conversion to UTF-8.

@@ -14,12 +14,8 @@ inline constexpr std::size_t charset_prescan_bytes = 1024;
 /// Encoding), "iso-8859-1" and "us-ascii" mean "windows-1252", and a <meta> that names UTF-16 means "utf-8".
 std::string html_charset(std::string_view http_content_type, std::string_view html);
 
-/// Replaces `out` by `in` converted from `charset` to UTF-8; invalid bytes become U+FFFD. Returns false, with `out`
-/// empty, if `charset` is UTF-8 or unknown to the system; treat the text as UTF-8 then. In both cases the text needs
-/// repair_utf8() next, which also counts its repairs.
-bool to_utf8(std::string_view in, std::string_view charset, std::string& out);
-
-/// to_utf8() for a text in pieces, which may end anywhere.
+/// Converts a text, in pieces that may end anywhere, from `charset` to UTF-8; invalid bytes become U+FFFD. The result
+/// needs repair_utf8() next, which also counts its repairs.
 class CharsetConverter {
  public:
   explicit CharsetConverter(std::string_view charset);
@@ -27,7 +23,7 @@ class CharsetConverter {
   CharsetConverter(const CharsetConverter&) = delete;
   CharsetConverter& operator=(const CharsetConverter&) = delete;
 
-  /// False if `charset` is UTF-8 or unknown; don't call the other functions then.
+  /// False if `charset` is UTF-8 or unknown to the system: treat the text as UTF-8 then, without the other functions.
   bool converts() const { return descriptor_ != nullptr; }
   /// Appends the next piece, converted, to `out`; an incomplete character waits for the next piece.
   void append(std::string_view piece, std::string& out);

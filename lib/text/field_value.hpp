@@ -1,6 +1,5 @@
 #pragma once
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
@@ -74,10 +73,8 @@ inline std::string plain_text(const FieldValue& value) {
       return "false";
     case FieldValue::Kind::yes:
       return "true";
-    case FieldValue::Kind::number: {
-      char digits[32];
-      return {digits, std::to_chars(digits, digits + sizeof digits, value.number).ptr};
-    }
+    case FieldValue::Kind::number:
+      return number_text(value.number);
     case FieldValue::Kind::text:
       break;
   }

@@ -64,7 +64,6 @@ class HtmlExtractor::Page final : public HtmlEvents {
  public:
   Page() : scanner_(*this) {}
   void extract(PieceSource& html, std::string_view url, DocumentText& out);
-  std::uint64_t dropped_links() const { return dropped_links_; }
 
   void text(std::string_view text, bool plain) override;
   void space() override { add_text(" "); }
@@ -83,7 +82,6 @@ class HtmlExtractor::Page final : public HtmlEvents {
   void move_body();
   bool add_link(std::string_view href);
 
-  std::uint64_t dropped_links_ = 0;
   HtmlScanner scanner_;
   std::string href_;  ///< buffer for one attribute value
 
@@ -196,10 +194,7 @@ void HtmlExtractor::Page::end_link() {
 bool HtmlExtractor::Page::add_link(std::string_view href) {
   const std::string_view url = urls_.resolve(attribute_text(href, href_));
   if (url.empty()) return false;
-  if (out_->links.count() >= max_links || link_bytes_ + url.size() > max_link_bytes) {
-    ++dropped_links_;
-    return false;
-  }
+  if (out_->links.count() >= max_links || link_bytes_ + url.size() > max_link_bytes) return false;
   link_bytes_ += url.size();
   out_->links.append(url);
   return true;
@@ -224,8 +219,6 @@ void HtmlExtractor::extract(std::string_view html, std::string_view url, Documen
   SlicedPieces pieces(whole);
   extract(pieces, url, out);
 }
-
-std::uint64_t HtmlExtractor::dropped_links() const { return page_->dropped_links(); }
 
 namespace {
 

@@ -21,7 +21,7 @@ namespace quern {
 /// <a> does not nest: a new one ends the previous one.
 class HtmlExtractor {
  public:
-  /// Further links of a page, or links beyond a total of max_link_bytes of URLs, are dropped and counted.
+  /// Further links of a page, or links beyond a total of max_link_bytes of URLs, are dropped.
   static constexpr std::size_t max_links = std::size_t{1} << 17;
   static constexpr std::size_t max_link_bytes = std::size_t{16} << 20;
   /// A link's text is cut after max_anchor_bytes, and all texts of a page's links together after max_link_bytes.
@@ -36,9 +36,6 @@ class HtmlExtractor {
   /// the page declares is ignored. `url` is the page's own address, or empty.
   void extract(PieceSource& html, std::string_view url, DocumentText& out);
   void extract(std::string_view html, std::string_view url, DocumentText& out);
-
-  /// Links dropped so far because their page had too many.
-  std::uint64_t dropped_links() const;
 
  private:
   class Page;

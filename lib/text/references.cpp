@@ -1,7 +1,5 @@
 #include "quern/text/references.hpp"
 
-#include <utf8proc.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -27,16 +25,6 @@ bool is_xml_character(std::uint32_t point) {
 
 bool is_name_byte(char c) { return is_ascii_letter(c) || is_ascii_digit(c); }
 
-unsigned hex_value(char c) { return static_cast<unsigned>(is_ascii_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10); }
-
-bool is_hex_digit(char c) { return is_ascii_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f'); }
-
-void append_utf8(std::uint32_t point, std::string& out) {
-  utf8proc_uint8_t bytes[4];
-  const utf8proc_ssize_t size = utf8proc_encode_char(static_cast<utf8proc_int32_t>(point), bytes);
-  out.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
-}
-
 /// A reference in a page's text; `bytes` is 0 if there is none.
 struct Reference {
   std::size_t bytes = 0;    ///< after the &, including its semicolon, if any
@@ -49,9 +37,9 @@ Reference read_number(std::string_view text, std::size_t& digits) {
   const std::size_t begin = hexadecimal ? 2 : 1;
   Reference found{begin, 0};
   for (; found.bytes < text.size(); ++found.bytes) {
-    const char c = text[found.bytes];
-    if (!(hexadecimal ? is_hex_digit(c) : is_ascii_digit(c))) break;
-    found.point = std::min(found.point * (hexadecimal ? 16 : 10) + hex_value(c), end_of_unicode);
+    const int digit = hex_value(text[found.bytes]), base = hexadecimal ? 16 : 10;
+    if (digit < 0 || digit >= base) break;
+    found.point = std::min(found.point * static_cast<unsigned>(base) + static_cast<unsigned>(digit), end_of_unicode);
   }
   digits = found.bytes - begin;
   if (found.bytes < text.size() && text[found.bytes] == ';') ++found.bytes;

@@ -81,12 +81,12 @@ void TokenBuffer::fold(std::string_view run) {
 }
 
 void OpenRun::take_front(std::string_view& piece, std::string& joint) {
-  constexpr std::size_t most = 1 << 10;
+  constexpr std::size_t max_bytes = 1 << 10;
   const auto ends_runs = [](char c) {
     return tokenizing::classes[static_cast<unsigned char>(c)] < tokenizing::beyond_ascii;
   };
   std::size_t size = 0;
-  while (size < std::min(most, piece.size())) {
+  while (size < std::min(max_bytes, piece.size())) {
     if (ends_runs(piece[size++])) break;
   }
   joint.append(piece, 0, size);

@@ -1,5 +1,7 @@
 #include "quern/text/utf8.hpp"
 
+#include <utf8proc.h>
+
 #include <algorithm>
 
 #include "quern/text/text_block.hpp"
@@ -179,8 +181,8 @@ std::string_view Utf8Repair::repaired(std::string_view piece, std::string& buffe
 }
 
 std::size_t partial_character_bytes(std::string_view text) {
-  constexpr std::size_t most = 3;
-  for (std::size_t bytes = 1; bytes <= std::min(most, text.size()); ++bytes) {
+  constexpr std::size_t max_bytes = 3;
+  for (std::size_t bytes = 1; bytes <= std::min(max_bytes, text.size()); ++bytes) {
     const std::size_t at = text.size() - bytes;
     const unsigned following = lead_of(static_cast<unsigned char>(text[at])).following;
     if (following > 0) return following >= bytes && sequence_at(text, at).bytes == bytes ? bytes : 0;
@@ -191,6 +193,12 @@ std::size_t partial_character_bytes(std::string_view text) {
 DecodedPoint decode_utf8(std::string_view text) {
   const Sequence sequence = sequence_at(text, 0);
   return {sequence.point, sequence.bytes};
+}
+
+void append_utf8(char32_t point, std::string& out) {
+  utf8proc_uint8_t bytes[4];
+  const utf8proc_ssize_t size = utf8proc_encode_char(static_cast<utf8proc_int32_t>(point), bytes);
+  out.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
 }
 
 }  // namespace quern

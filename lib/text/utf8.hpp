@@ -58,6 +58,9 @@ struct DecodedPoint {
 /// 1.
 DecodedPoint decode_utf8(std::string_view text);
 
+/// Appends a code point, which must be valid.
+void append_utf8(char32_t point, std::string& out);
+
 /// A text quoted for a message, on one line: its first characters, at most `max_bytes` bytes, in quotation marks, with
 /// dots if it is longer. Control characters become question marks.
 inline std::string quoted_start(std::string_view text, std::size_t max_bytes = 40) {

@@ -1,8 +1,11 @@
+#include <simdjson.h>
+
 #include <string>
 #include <vector>
 
 #include "quern/core/random.hpp"
 #include "quern/formats/corpus/corpus_format.hpp"
+#include "quern/text/utf8.hpp"
 
 #include "../corpus/record_cutting.hpp"
 #include "catch.hpp"
@@ -128,8 +131,23 @@ class RandomJson {
   RandomBits random_;
 };
 
+/// Whether another reader of JSON accepts the record, with its UTF-8 repaired.
+bool is_object(const std::string& record) {
+  simdjson::dom::parser parser;
+  simdjson::error_code error = parser.parse(record).get_object().error();
+  std::string repaired;
+  if (error == simdjson::UTF8_ERROR) {
+    repair_utf8(record, repaired);
+    error = parser.parse(repaired).get_object().error();
+  }
+  return error == simdjson::SUCCESS;
+}
+
+bool is_damaged(const Parsed& parsed) { return parsed.result.reason.starts_with("it is not a JSON object"); }
+
 void check_same(const std::string& record, std::optional<ImpactSettings> impacts = {}) {
   const Parsed whole = parse_record(json, record, 1 << 20, impacts);
+  if (is_damaged(whole) == is_object(record)) FAIL(record << ": " << whole.result.reason);
   for (const std::size_t piece_bytes : {1, 2, 3, 5, 7, 64, 100000}) {
     const Parsed in_pieces = parse_in_pieces(json, record, piece_bytes, 1 << 20, impacts);
     if (same_record(whole, in_pieces)) continue;
@@ -181,6 +199,7 @@ TEST_CASE("In pieces as whole, so many levels and no more can be read", "[format
         record += innermost.empty() && !arrays ? "0" : innermost;
         for (int i = 0; i < levels; ++i) record += arrays ? "]" : "}";
         INFO(levels << " levels around '" << innermost << "'");
+        CHECK(is_damaged(parse_record(json, record + "}")) != is_object(record + "}"));
         CHECK(same_record(parse_record(json, record + "}"), parse_in_pieces(json, record + "}", 100)));
       }
     }
@@ -212,13 +231,13 @@ TEST_CASE("A document without text names the fields that nothing reads", "[forma
     return parse_record(json, record).result.remark;
   };
   CHECK(remark(R"({"id": 1, "vector": {"a": 1.5}, "foo": "bar", "none": null})") ==
-        "it has no text under contents, text, content or body, and 'vector', 'foo' are not read");
+        "it has no text under contents, text, content or body; the keys 'vector', 'foo' are ignored");
   CHECK(remark(R"({"id": 1, "title": "t", "abstract\n": "b"})") ==
         "it has no text under contents, text, content or body; the key 'abstract?' is ignored");
   CHECK(remark(R"({"id": 1, "vector": [1], "text": "t"})") == "");
   CHECK(remark(R"({"id": 1, "docid": 2, "title": "t", "text": null})") == "");
   const std::string long_name = std::string(39, 'x') + "\xc3\xa9";
   CHECK(remark("{\"id\": 1, \"" + long_name + "\": 1, \"b\": 1, \"c\": 1, \"d\": 1, \"e\": 1, \"f\": 1}") ==
-        "it has no text under contents, text, content or body, and '" + std::string(39, 'x') +
-            "...', 'b', 'c', 'd' and 2 more are not read");
+        "it has no text under contents, text, content or body; the keys '" + std::string(39, 'x') +
+            "...', 'b', 'c', 'd' and 2 more are ignored");
 }

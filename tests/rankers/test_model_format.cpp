@@ -64,8 +64,6 @@ TEST_CASE("what is no model is refused with the names of formats", "[rankers]") 
   CHECK_THROWS_WITH(parse_ranker({"x", ""}), Catch::Contains("unknown model format"));
   CHECK_THROWS_WITH(parse_ranker({"x", "binf\x01\x02"}), Catch::Contains("save_model"));
   CHECK_THROWS_AS(read_ranker("/nothing/there"), IoError);
-  CHECK(model_format_named("ranklib").name == "ranklib");
-  CHECK_THROWS_AS(model_format_named("svm"), InvalidArgument);
 }
 
 TEST_CASE("features have the numbers that their names say", "[rankers]") {

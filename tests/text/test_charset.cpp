@@ -4,8 +4,10 @@
 #include "quern/text/utf8.hpp"
 
 #include "catch.hpp"
+#include "converted.hpp"
 
 using namespace quern;
+using quern::testing::converted;
 
 TEST_CASE("A byte order mark outweighs the header, the header a meta tag", "[text]") {
   const std::string meta = "<html><head><meta charset=koi8-r>";
@@ -32,38 +34,25 @@ TEST_CASE("A meta tag names its charset in several forms", "[text]") {
 TEST_CASE("Latin-1 and ASCII mean windows-1252", "[text]") {
   CHECK(html_charset("text/html; charset=ISO-8859-1", "") == "windows-1252");
   CHECK(html_charset("text/html; charset=us-ascii", "") == "windows-1252");
-  std::string out;
-  REQUIRE(to_utf8("caf\xE9 \x93quoted\x94", "iso-8859-1", out));
-  CHECK(out == "caf\xC3\xA9 \xE2\x80\x9Cquoted\xE2\x80\x9D");
+  CHECK(converted("caf\xE9 \x93quoted\x94", "iso-8859-1") == "caf\xC3\xA9 \xE2\x80\x9Cquoted\xE2\x80\x9D");
 }
 
 TEST_CASE("Text is converted to UTF-8", "[text]") {
-  std::string out;
-  REQUIRE(to_utf8("\xCF\xF0\xE8\xE2\xE5\xF2", "Windows-1251", out));
-  CHECK(out == "\xD0\x9F\xD1\x80\xD0\xB8\xD0\xB2\xD0\xB5\xD1\x82");
-  REQUIRE(to_utf8("\x93\xFA\x96\x7B", "shift_jis", out));
-  CHECK(out == "\xE6\x97\xA5\xE6\x9C\xAC");
-  REQUIRE(to_utf8(std::string_view("\xFF\xFEH\0i\0", 6), "utf-16le", out));
-  CHECK(out == "Hi");
-  REQUIRE(to_utf8(std::string(100000, '\xE9'), "iso-8859-2", out));
-  CHECK(out.size() == 200000);
+  CHECK(converted("\xCF\xF0\xE8\xE2\xE5\xF2", "Windows-1251") == "\xD0\x9F\xD1\x80\xD0\xB8\xD0\xB2\xD0\xB5\xD1\x82");
+  CHECK(converted("\x93\xFA\x96\x7B", "shift_jis") == "\xE6\x97\xA5\xE6\x9C\xAC");
+  CHECK(converted(std::string_view("\xFF\xFEH\0i\0", 6), "utf-16le") == "Hi");
+  CHECK(converted(std::string(100000, '\xE9'), "iso-8859-2").value().size() == 200000);
 }
 
 TEST_CASE("Invalid bytes become replacement characters", "[text]") {
-  std::string out;
-  REQUIRE(to_utf8("a\xFFz", "euc-jp", out));
-  CHECK(out == "a" + std::string(replacement_character) + "z");
-  REQUIRE(to_utf8("ab\x93", "shift_jis", out));
-  CHECK(out == "ab" + std::string(replacement_character));
-  REQUIRE(to_utf8(std::string_view("\x00\xD8z\0", 4), "utf-16le", out));
+  CHECK(converted("a\xFFz", "euc-jp") == "a" + std::string(replacement_character) + "z");
+  CHECK(converted("ab\x93", "shift_jis") == "ab" + std::string(replacement_character));
+  const std::string out = converted(std::string_view("\x00\xD8z\0", 4), "utf-16le").value();
   CHECK(is_valid_utf8(out));
   CHECK(out.substr(out.size() - 1) == "z");
 }
 
 TEST_CASE("Unknown charsets, UTF-8 itself and converter instructions convert nothing", "[text]") {
-  for (const char* charset : {"klingon", "", "utf-8", "UTF8", "ascii//translit", "latin2//IGNORE"}) {
-    std::string out = "left over";
-    CHECK_FALSE(to_utf8("text", charset, out));
-    CHECK(out.empty());
-  }
+  for (const char* charset : {"klingon", "", "utf-8", "UTF8", "ascii//translit", "latin2//IGNORE"})
+    CHECK_FALSE(converted("text", charset));
 }

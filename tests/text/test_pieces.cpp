@@ -10,6 +10,7 @@
 
 #include "../corpus/temporary_folder.hpp"
 #include "catch.hpp"
+#include "converted.hpp"
 #include "pieces.hpp"
 #include "plain_document.hpp"
 
@@ -61,8 +62,7 @@ TEST_CASE("Text in pieces is converted as the whole", "[text][pieces][property]"
   for (const std::string charset : {"windows-1252", "utf-16le", "utf-16be", "utf-16", "utf-32", "shift_jis", "gb18030",
                                     "big5", "euc-jp", "iso-2022-jp", "utf-7"}) {
     for_random_texts(300, [&](const std::string& text, std::size_t size, std::uint64_t seed) {
-      std::string whole;
-      REQUIRE(to_utf8(text, charset, whole));
+      const std::string whole = converted(text, charset).value();
       CharsetConverter converter(charset);
       if (changed_in_pieces(text, converter, size, seed) != whole) FAIL(charset << " in pieces of " << size);
     });

@@ -1,31 +1,34 @@
 #pragma once
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
-#include "quern/formats/corpus/corpus_format.hpp"
 #include "quern/io/piece_source.hpp"
 
 namespace quern {
 
-struct JsonParser;
-
-/// Thrown by JsonReader for text that isn't JSON (RFC 8259).
+/// Thrown by JsonReader for text that isn't JSON.
 class JsonDamage : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Reads one JSON text of any size, piece by piece. Accepts what simdjson accepts: at most 1,023 levels of nested
-/// non-empty values, no integer beyond 64 bits, no lone surrogate. The text must be valid UTF-8.
+/// Reads one JSON text (RFC 8259) of any size, piece by piece. Refuses integers beyond 64 bits, numbers beyond a
+/// double's range and lone surrogates. Doesn't check that strings are UTF-8.
 class JsonReader {
  public:
   /// Limit of a number's or literal's bytes.
   static constexpr std::size_t max_scalar_bytes = 64 << 10;
+  static constexpr unsigned default_max_levels = 1023;
   static constexpr int end = -1;
 
-  JsonReader(PieceSource& text, JsonParser& numbers) : text_(&text), numbers_(&numbers) {}
+  /// `max_levels` limits the nesting of non-empty arrays and objects.
+  explicit JsonReader(PieceSource& text, unsigned max_levels = default_max_levels)
+      : text_(&text), max_levels_(max_levels) {}
 
+  /// Bytes taken so far.
+  std::uint64_t offset() const { return fetched_ - piece_.size(); }
   /// Returns the next byte that isn't white space without taking it; `end` if there is none.
   int peek();
   /// Takes the next byte that isn't white space; throws JsonDamage unless it is `expected`.
@@ -40,28 +43,37 @@ class JsonReader {
   std::string_view string_piece();
   /// Takes a whole string. Returns its first max_bytes and sets `size` to its length.
   std::string take_string(std::size_t max_bytes, std::uint64_t& size);
+  /// Whether a number comes next.
+  bool is_at_number();
+  double take_number();
   /// Takes a number and returns its shortest form.
-  std::string take_number();
+  std::string take_number_text();
+  /// Takes a number or literal as written, valid or not; empty if another value comes next. The view is valid until the
+  /// next call.
+  std::string_view take_scalar();
   /// Takes a value of any kind.
   void skip_value();
 
  private:
   bool has_bytes() {
-    if (piece_.empty()) piece_ = text_->next();
+    if (piece_.empty()) {
+      piece_ = text_->next();
+      fetched_ += piece_.size();
+    }
     return !piece_.empty();
   }
   int take_byte();
   unsigned take_hex();
   void take_escape();
-  void put_point(char32_t point);
-  std::string take_scalar();
-  void skip_key();
+  void skip_string();
   void skip_scalar();
 
   PieceSource* text_;
-  JsonParser* numbers_;
+  unsigned max_levels_;
   std::string_view piece_;  ///< rest of the current piece
-  std::string unescaped_;   ///< string_piece()'s result
+  std::uint64_t fetched_ = 0;
+  std::string unescaped_;  ///< string_piece()'s result
+  std::string scalar_;     ///< a scalar that two pieces hold
   bool in_string_ = false;
   unsigned depth_ = 0;  ///< open arrays and objects
 };
@@ -75,8 +87,5 @@ class JsonStringPieces final : public PieceSource {
  private:
   JsonReader* reader_;
 };
-
-/// Parses a JSON object of any size in constant memory. The document or error is the same as for an object in memory.
-ParsedRecord parse_json_in_pieces(const RecordText& record, RecordScratch& scratch, DocumentText& out);
 
 }  // namespace quern
