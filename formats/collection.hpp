@@ -46,22 +46,24 @@ struct CollectionManifest {
   static CollectionManifest from_json(const std::string& text, const std::string& what);
 };
 
-/// The pieces of a chunk (documents parsed together), in file order.
-enum class ChunkPiece { documents, forward, links };
-inline constexpr int num_chunk_pieces = 3;
+/// The pieces of a chunk (documents parsed together), each a zstd frame, in file order. The last two are there only if
+/// texts or fields are kept.
+enum class ChunkPiece { documents, forward, links, texts, fields };
+inline constexpr std::size_t num_chunk_pieces = 5;
+/// Pieces of every chunk, whose sizes are in its row of the section "chunks".
+inline constexpr std::size_t num_fixed_pieces = 3;
 
-/// Location and counts of a chunk: a row of the section "chunks", and one of "text_rows" if texts are kept.
+/// Location and counts of a chunk: a row of the section "chunks", and of "text_rows" and "field_rows" if these are
+/// kept.
 struct ChunkRow {
   std::uint32_t documents = 0;  ///< that end in the chunk
   std::uint32_t terms = 0;      ///< distinct terms, numbered from 0 by first occurrence
-  std::uint64_t offset = 0;     ///< of its zstd frames in "chunk_data": the pieces, then the texts
+  std::uint64_t offset = 0;     ///< of its pieces in "chunk_data"
   std::uint32_t sizes[num_chunk_pieces] = {};
   std::uint32_t raw_sizes[num_chunk_pieces] = {};
   std::uint64_t terms_offset = 0;  ///< of its terms' zstd frame in "chunk_terms"
   std::uint32_t terms_size = 0;
-  bool unfinished = false;                             ///< another document follows, which ends in a later chunk
-  std::uint32_t text_size = 0, text_raw_size = 0;      ///< of the texts' frame; 0 without one
-  std::uint32_t fields_size = 0, fields_raw_size = 0;  ///< of the kept fields' frame, after the texts; 0 without one
+  bool unfinished = false;  ///< another document follows, which ends in a later chunk
 };
 
 /// A chunk ready to be written.
@@ -73,10 +75,6 @@ struct PackedChunk {
 
 /// Compresses a piece of a chunk and appends it to `packed`. Pieces must come in order.
 void pack_piece(ChunkPiece piece, ByteView raw, ZstdCompressor& zstd, PackedChunk& packed);
-/// Compresses and appends the texts, which follow the pieces.
-void pack_texts(ByteView raw, ZstdCompressor& zstd, PackedChunk& packed);
-/// Compresses and appends the kept fields, which follow the texts.
-void pack_fields(ByteView raw, ZstdCompressor& zstd, PackedChunk& packed);
 
 /// A document of a chunk, as views of the chunk's buffers.
 struct DocumentRow {
@@ -198,8 +196,8 @@ class CollectionWriter {
 
  private:
   void write_rows();
-  /// Writes a section with two numbers per row.
-  void write_sizes(std::string_view section, std::uint32_t ChunkRow::*size, std::uint32_t ChunkRow::*raw_size);
+  /// Writes a section with the sizes of a piece per row.
+  void write_sizes(std::string_view section, ChunkPiece piece);
 
   ContainerWriter out_;
   bool with_texts_, with_fields_;
@@ -358,23 +356,19 @@ class CollectionReader {
   };
   void add_part(std::shared_ptr<const File> file);
   void read_rows(const Part& part);
-  /// Reads two numbers per row of the last part: the sizes of a frame that comes after the chunk's pieces.
-  void read_sizes(const Part& part, std::string_view section, std::uint32_t ChunkRow::*size,
-                  std::uint32_t ChunkRow::*raw_size);
+  /// Reads the sizes of a piece for each row of the last part.
+  void read_sizes(const Part& part, std::string_view section, ChunkPiece piece);
   std::size_t part_number(std::size_t chunk) const;
   const Part& part_of(std::size_t chunk) const { return parts_[part_number(chunk)]; }
   std::string place(std::size_t chunk, std::string_view what) const;
-  /// Reads a frame at an offset in the section "chunk_data" of the chunk's file.
-  void load_frame(std::size_t chunk, std::uint64_t offset, std::uint32_t size, std::uint32_t raw_size,
-                  std::string_view what, ChunkBuffers& buffers) const;
-  void load_piece(std::size_t chunk, ChunkPiece piece, ChunkBuffers& buffers) const;
-  void load_texts(std::size_t chunk, ChunkBuffers& buffers) const;
-  void load_fields(std::size_t chunk, ChunkBuffers& buffers) const;
+  /// Calls read(ByteReader&) for a piece, which must read all of it. Messages call it `name`.
+  template <class Read>
+  void read_piece(std::size_t chunk, ChunkPiece piece, std::string_view name, ChunkBuffers& buffers, Read&& read) const;
   void load_terms(std::size_t chunk, ChunkBuffers& buffers) const;
   /// Tokens of title and body, or the sum of their weights.
   std::uint64_t count_tokens(std::size_t chunk, const ForwardRow& row) const;
   std::uint64_t sum_weights(std::size_t chunk, ByteView body) const;
-  /// Returns the bytes of text in the chunk.
+  /// Verifies the chunk's texts; returns their size in bytes.
   std::uint64_t verify_texts(std::size_t chunk, ChunkBuffers& buffers) const;
   /// Returns the chunk's part of the manifest's counts.
   CollectionCounts verify_chunk(std::size_t chunk, ChunkBuffers& buffers) const;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 
 #include "quern/core/error.hpp"
@@ -21,8 +22,8 @@ ChunkRow get_row(ByteReader& reader) {
   row.documents = reader.le<std::uint32_t>();
   row.terms = reader.le<std::uint32_t>();
   row.offset = reader.le<std::uint64_t>();
-  for (std::uint32_t& size : row.sizes) size = reader.le<std::uint32_t>();
-  for (std::uint32_t& size : row.raw_sizes) size = reader.le<std::uint32_t>();
+  for (auto* sizes : {&row.sizes, &row.raw_sizes})
+    for (std::size_t i = 0; i < num_fixed_pieces; ++i) (*sizes)[i] = reader.le<std::uint32_t>();
   row.terms_offset = reader.le<std::uint64_t>();
   row.terms_size = reader.le<std::uint32_t>();
   const auto flags = reader.le<std::uint32_t>();
@@ -36,7 +37,10 @@ struct ForwardSizes {
   std::uint32_t title, body, url;
 };
 
-std::uint64_t pieces_size(const ChunkRow& row) { return std::uint64_t{row.sizes[0]} + row.sizes[1] + row.sizes[2]; }
+/// Bytes of the first `count` pieces.
+std::uint64_t pieces_size(const ChunkRow& row, std::size_t count = num_chunk_pieces) {
+  return std::accumulate(row.sizes, row.sizes + count, std::uint64_t{0});
+}
 
 bool fits(std::uint64_t offset, std::uint64_t size, std::uint64_t whole) {
   return offset <= whole && size <= whole - offset;
@@ -138,8 +142,8 @@ void CollectionReader::add_part(std::shared_ptr<const File> file) {
   parts_.push_back({std::move(container), std::move(manifest), rows_.size(), first_document, true});
   const Part& part = parts_.back();
   read_rows(part);
-  if (has_texts()) read_sizes(part, "text_rows", &ChunkRow::text_size, &ChunkRow::text_raw_size);
-  if (has_fields()) read_sizes(part, "field_rows", &ChunkRow::fields_size, &ChunkRow::fields_raw_size);
+  if (has_texts()) read_sizes(part, "text_rows", ChunkPiece::texts);
+  if (has_fields()) read_sizes(part, "field_rows", ChunkPiece::fields);
 }
 
 void CollectionReader::join_lexicons(const std::string& tmp_folder, std::uint64_t memory_bytes,
@@ -213,8 +217,7 @@ void CollectionReader::read_rows(const Part& part) {
     container.fail("chunks", "the last document is not terminated");
 }
 
-void CollectionReader::read_sizes(const Part& part, std::string_view section, std::uint32_t ChunkRow::*size,
-                                  std::uint32_t ChunkRow::*raw_size) {
+void CollectionReader::read_sizes(const Part& part, std::string_view section, ChunkPiece piece) {
   const ContainerReader& container = part.container;
   const SectionInfo& info = container.find(section);
   const std::span<ChunkRow> rows = std::span(rows_).subspan(part.first_chunk);
@@ -224,9 +227,9 @@ void CollectionReader::read_sizes(const Part& part, std::string_view section, st
   container.file().read_at(info.offset, bytes);
   ByteReader reader(bytes, container.name());
   for (ChunkRow& row : rows) {
-    row.*size = reader.le<std::uint32_t>();
-    row.*raw_size = reader.le<std::uint32_t>();
-    if (!fits(row.offset + pieces_size(row), std::uint64_t{row.text_size} + row.fields_size, data_size))
+    row.sizes[static_cast<std::size_t>(piece)] = reader.le<std::uint32_t>();
+    row.raw_sizes[static_cast<std::size_t>(piece)] = reader.le<std::uint32_t>();
+    if (!fits(row.offset, pieces_size(row), data_size))
       container.fail(section, "a frame of a chunk reaches past section 'chunk_data'");
   }
 }
@@ -256,33 +259,6 @@ std::string CollectionReader::place(std::size_t chunk, std::string_view what) co
   return fmt::format("{}: section 'chunk_data': {} of chunk {}", part.container.name(), what, chunk - part.first_chunk);
 }
 
-void CollectionReader::load_frame(std::size_t chunk, std::uint64_t offset, std::uint32_t size, std::uint32_t raw_size,
-                                  std::string_view what, ChunkBuffers& buffers) const {
-  const ContainerReader& container = part_of(chunk).container;
-  buffers.frame.resize(size);
-  container.file().read_at(container.find("chunk_data").offset + offset, buffers.frame);
-  buffers.zstd.decompress(buffers.frame, raw_size, buffers.raw, place(chunk, what));
-}
-
-void CollectionReader::load_piece(std::size_t chunk, ChunkPiece piece, ChunkBuffers& buffers) const {
-  const ChunkRow& row = rows_[chunk];
-  const auto i = static_cast<std::size_t>(piece);
-  std::uint64_t offset = row.offset;
-  for (std::size_t before = 0; before < i; ++before) offset += row.sizes[before];
-  load_frame(chunk, offset, row.sizes[i], row.raw_sizes[i], "a piece", buffers);
-}
-
-void CollectionReader::load_texts(std::size_t chunk, ChunkBuffers& buffers) const {
-  const ChunkRow& row = rows_[chunk];
-  load_frame(chunk, row.offset + pieces_size(row), row.text_size, row.text_raw_size, "the texts", buffers);
-}
-
-void CollectionReader::load_fields(std::size_t chunk, ChunkBuffers& buffers) const {
-  const ChunkRow& row = rows_[chunk];
-  load_frame(chunk, row.offset + pieces_size(row) + row.text_size, row.fields_size, row.fields_raw_size,
-             "the kept fields", buffers);
-}
-
 void CollectionReader::load_terms(std::size_t chunk, ChunkBuffers& buffers) const {
   const ChunkRow& row = rows_[chunk];
   const std::size_t number = part_number(chunk);
@@ -304,12 +280,26 @@ void CollectionReader::load_terms(std::size_t chunk, ChunkBuffers& buffers) cons
   for (term_t& term : buffers.terms) term = buffers.joined_terms->numbers[term];
 }
 
-std::span<const DocumentRow> CollectionReader::documents(std::size_t chunk, ChunkBuffers& buffers) const {
-  return with_own_errors([&]() -> std::span<const DocumentRow> {
-    load_piece(chunk, ChunkPiece::documents, buffers);
-    const std::string what = place(chunk, "the documents");
+template <class Read>
+void CollectionReader::read_piece(std::size_t chunk, ChunkPiece piece, std::string_view name, ChunkBuffers& buffers,
+                                  Read&& read) const {
+  with_own_errors([&] {
+    const ContainerReader& container = part_of(chunk).container;
+    const ChunkRow& row = rows_[chunk];
+    const auto i = static_cast<std::size_t>(piece);
+    const std::string what = place(chunk, name);
+    buffers.frame.resize(row.sizes[i]);
+    container.file().read_at(container.find("chunk_data").offset + row.offset + pieces_size(row, i), buffers.frame);
+    buffers.zstd.decompress(buffers.frame, row.raw_sizes[i], buffers.raw, what);
     ByteReader reader(buffers.raw, what);
-    buffers.documents.clear();
+    read(reader);
+    if (!reader.done()) reader.fail("has trailing bytes");
+  });
+}
+
+std::span<const DocumentRow> CollectionReader::documents(std::size_t chunk, ChunkBuffers& buffers) const {
+  buffers.documents.clear();
+  read_piece(chunk, ChunkPiece::documents, "the documents", buffers, [&](ByteReader& reader) {
     for (std::uint32_t i = 0; i < rows_[chunk].documents; ++i) {
       DocumentRow row;
       row.docno = reader.string();
@@ -318,21 +308,17 @@ std::span<const DocumentRow> CollectionReader::documents(std::size_t chunk, Chun
       row.tokens = reader.varint32();
       buffers.documents.push_back(row);
     }
-    if (!reader.done()) reader.fail("has trailing bytes");
-    return buffers.documents;
   });
+  return buffers.documents;
 }
 
 std::span<const ForwardRow> CollectionReader::forward(std::size_t chunk, ChunkBuffers& buffers) const {
-  return with_own_errors([&]() -> std::span<const ForwardRow> {
-    load_terms(chunk, buffers);
-    load_piece(chunk, ChunkPiece::forward, buffers);
-    const std::string what = place(chunk, "the forward lists");
-    ByteReader reader(buffers.raw, what);
+  with_own_errors([&] { load_terms(chunk, buffers); });
+  buffers.forward.clear();
+  read_piece(chunk, ChunkPiece::forward, "the forward lists", buffers, [&](ByteReader& reader) {
     std::vector<ForwardSizes> sizes(std::min<std::uint64_t>(num_rows(chunk), reader.left() / 3 + 1));
     if (sizes.size() != num_rows(chunk)) reader.fail("ends too early");
     for (ForwardSizes& size : sizes) size = {reader.varint32(), reader.varint32(), reader.varint32()};
-    buffers.forward.clear();
     for (const ForwardSizes& size : sizes) {
       ForwardRow row;
       row.title = reader.take(size.title);
@@ -340,60 +326,51 @@ std::span<const ForwardRow> CollectionReader::forward(std::size_t chunk, ChunkBu
       row.url = reader.take(size.url);
       buffers.forward.push_back(row);
     }
-    if (!reader.done()) reader.fail("has trailing bytes");
-    return buffers.forward;
   });
+  return buffers.forward;
 }
 
 std::span<const std::string_view> CollectionReader::texts(std::size_t chunk, ChunkBuffers& buffers) const {
-  return with_own_errors([&]() -> std::span<const std::string_view> {
+  with_own_errors([&] {
     if (!has_texts())
       throw InvalidArgument(name() + ": keeps no texts; parse the corpus with " + option_name<"store-text">);
-    load_texts(chunk, buffers);
-    const std::string what = place(chunk, "the texts");
-    ByteReader reader(buffers.raw, what);
+  });
+  buffers.texts.clear();
+  read_piece(chunk, ChunkPiece::texts, "the texts", buffers, [&](ByteReader& reader) {
     if (num_rows(chunk) > reader.left()) reader.fail("ends too early");
     std::vector<std::uint32_t> sizes(num_rows(chunk));
     for (std::uint32_t& size : sizes) size = reader.varint32();
-    buffers.texts.clear();
     for (const std::uint32_t size : sizes) buffers.texts.push_back(as_text(reader.take(size)));
-    if (!reader.done()) reader.fail("has trailing bytes");
-    return buffers.texts;
   });
+  return buffers.texts;
 }
 
 std::span<const ByteView> CollectionReader::fields(std::size_t chunk, ChunkBuffers& buffers) const {
-  return with_own_errors([&]() -> std::span<const ByteView> {
+  with_own_errors([&] {
     if (!has_fields())
       throw InvalidArgument(name() + ": keeps no fields; parse the corpus with " + option_name<"keep-fields">);
-    load_fields(chunk, buffers);
-    const std::string what = place(chunk, "the kept fields");
-    ByteReader reader(buffers.raw, what);
-    buffers.fields.clear();
+  });
+  buffers.fields.clear();
+  read_piece(chunk, ChunkPiece::fields, "the kept fields", buffers, [&](ByteReader& reader) {
     for (std::uint32_t i = 0; i < rows_[chunk].documents; ++i) {
       const std::uint8_t* const begin = reader.position();
       for (std::size_t field = 0; field < manifest_.field_names.kept.size(); ++field) read_field_value(reader);
       buffers.fields.emplace_back(begin, reader.position());
     }
-    if (!reader.done()) reader.fail("has trailing bytes");
-    return buffers.fields;
   });
+  return buffers.fields;
 }
 
 void CollectionReader::links(
     std::size_t chunk, ChunkBuffers& buffers,
     const std::function<void(std::uint32_t, std::string_view, std::string_view)>& visit) const {
-  with_own_errors([&] {
-    load_piece(chunk, ChunkPiece::links, buffers);
-    const std::string what = place(chunk, "the links");
-    ByteReader reader(buffers.raw, what);
+  read_piece(chunk, ChunkPiece::links, "the links", buffers, [&](ByteReader& reader) {
     for (std::uint32_t i = 0; i < num_rows(chunk); ++i) {
       for (std::uint64_t count = reader.varint(); count > 0; --count) {
         const std::string_view url = reader.string();
         visit(i, url, reader.string());
       }
     }
-    if (!reader.done()) reader.fail("has trailing bytes");
   });
 }
 

@@ -18,38 +18,23 @@ void put_row(Bytes& out, const ChunkRow& row) {
   put_le(out, row.documents);
   put_le(out, row.terms);
   put_le(out, row.offset);
-  for (const std::uint32_t size : row.sizes) put_le(out, size);
-  for (const std::uint32_t size : row.raw_sizes) put_le(out, size);
+  for (const auto* sizes : {&row.sizes, &row.raw_sizes})
+    for (std::size_t i = 0; i < num_fixed_pieces; ++i) put_le(out, (*sizes)[i]);
   put_le(out, row.terms_offset);
   put_le(out, row.terms_size);
   put_le(out, std::uint32_t{row.unfinished});
 }
 
-/// Appends a frame to the chunk's; returns its size.
-std::uint32_t pack_frame(ByteView raw, ZstdCompressor& zstd, PackedChunk& packed) {
-  if (raw.size() >= max_piece_bytes)
-    throw InvalidArgument(std::string("a chunk would be 4 GiB or larger; lower ") + option_name<"max-document">);
-  const std::size_t before = packed.frames.size();
-  zstd.append(raw, packed.frames);
-  return static_cast<std::uint32_t>(packed.frames.size() - before);
-}
-
 }  // namespace
 
 void pack_piece(ChunkPiece piece, ByteView raw, ZstdCompressor& zstd, PackedChunk& packed) {
+  if (raw.size() >= max_piece_bytes)
+    throw InvalidArgument(std::string("a chunk would be 4 GiB or larger; lower ") + option_name<"max-document">);
   const auto i = static_cast<std::size_t>(piece);
-  packed.row.sizes[i] = pack_frame(raw, zstd, packed);
+  const std::size_t before = packed.frames.size();
+  zstd.append(raw, packed.frames);
+  packed.row.sizes[i] = static_cast<std::uint32_t>(packed.frames.size() - before);
   packed.row.raw_sizes[i] = static_cast<std::uint32_t>(raw.size());
-}
-
-void pack_texts(ByteView raw, ZstdCompressor& zstd, PackedChunk& packed) {
-  packed.row.text_size = pack_frame(raw, zstd, packed);
-  packed.row.text_raw_size = static_cast<std::uint32_t>(raw.size());
-}
-
-void pack_fields(ByteView raw, ZstdCompressor& zstd, PackedChunk& packed) {
-  packed.row.fields_size = pack_frame(raw, zstd, packed);
-  packed.row.fields_raw_size = static_cast<std::uint32_t>(raw.size());
 }
 
 void ChunkEncoder::clear() {
@@ -119,9 +104,9 @@ void ChunkEncoder::pack(ZstdCompressor& zstd, PackedChunk& packed) {
   pack_piece(ChunkPiece::links, links_, zstd, packed);
   if (with_texts_) {
     text_sizes_.insert(text_sizes_.end(), texts_.begin(), texts_.end());
-    pack_texts(text_sizes_, zstd, packed);
+    pack_piece(ChunkPiece::texts, text_sizes_, zstd, packed);
   }
-  if (kept_fields_ > 0) pack_fields(fields_, zstd, packed);
+  if (kept_fields_ > 0) pack_piece(ChunkPiece::fields, fields_, zstd, packed);
   is_continued_ = packed.row.unfinished;
   begin_chunk();
 }
@@ -180,17 +165,16 @@ void CollectionWriter::write_rows() {
     out_.write(bytes);
   }
   out_.end_section();
-  if (with_texts_) write_sizes("text_rows", &ChunkRow::text_size, &ChunkRow::text_raw_size);
-  if (with_fields_) write_sizes("field_rows", &ChunkRow::fields_size, &ChunkRow::fields_raw_size);
+  if (with_texts_) write_sizes("text_rows", ChunkPiece::texts);
+  if (with_fields_) write_sizes("field_rows", ChunkPiece::fields);
 }
 
-void CollectionWriter::write_sizes(std::string_view section, std::uint32_t ChunkRow::*size,
-                                   std::uint32_t ChunkRow::*raw_size) {
+void CollectionWriter::write_sizes(std::string_view section, ChunkPiece piece) {
   out_.begin_section(section);
   for (const ChunkRow& row : rows_) {
     Bytes bytes;
-    put_le(bytes, row.*size);
-    put_le(bytes, row.*raw_size);
+    put_le(bytes, row.sizes[static_cast<std::size_t>(piece)]);
+    put_le(bytes, row.raw_sizes[static_cast<std::size_t>(piece)]);
     out_.write(bytes);
   }
   out_.end_section();
@@ -211,6 +195,17 @@ Features features_of(const CollectionManifest& manifest) {
   return manifest.impacts ? Features{std::string(weights_feature)} : Features{};
 }
 
+constexpr auto describe_collection = [](const auto& io, auto& collection) {
+  io("counts", "documents", collection.documents);
+  io("counts", "empty_documents", collection.empty_documents);
+  io("counts", "documents_without_url", collection.documents_without_url);
+  io("counts", "terms", collection.terms);
+  io("counts", "tokens", collection.tokens);
+  io("counts", "postings", collection.postings);
+  io("counts", "links", collection.links);
+  io("counts", "text_bytes", collection.text_bytes);
+};
+
 }  // namespace
 
 std::string CollectionManifest::to_json() const {
@@ -218,14 +213,7 @@ std::string CollectionManifest::to_json() const {
   json["features"] = features_of(*this);
   json["settings"] = parse_settings(*this);
   put_libraries(json, libraries);
-  json["counts"] = {{"documents", documents},
-                    {"empty_documents", empty_documents},
-                    {"documents_without_url", documents_without_url},
-                    {"terms", terms},
-                    {"tokens", tokens},
-                    {"postings", postings},
-                    {"links", links}};
-  if (text_bytes) json["counts"]["text_bytes"] = *text_bytes;
+  describe_collection(ManifestPut{json}, *this);
   json["input_hash"] = hash_text(input_hash);
   return manifest_text(json);
 }
@@ -235,15 +223,7 @@ CollectionManifest CollectionManifest::from_json(const std::string& text, const 
   read_manifest(text, what, [&](const ManifestJson& json) {
     read_parse_settings(json.at("settings"), what, manifest);
     manifest.libraries = read_libraries(json);
-    const auto& counts = json.at("counts");
-    counts.at("documents").get_to(manifest.documents);
-    counts.at("empty_documents").get_to(manifest.empty_documents);
-    counts.at("documents_without_url").get_to(manifest.documents_without_url);
-    counts.at("terms").get_to(manifest.terms);
-    counts.at("tokens").get_to(manifest.tokens);
-    counts.at("postings").get_to(manifest.postings);
-    counts.at("links").get_to(manifest.links);
-    if (counts.contains("text_bytes")) manifest.text_bytes = counts.at("text_bytes").get<std::uint64_t>();
+    describe_collection(ManifestGet{json}, manifest);
     const auto hash = hash_of_text(json.at("input_hash").get<std::string>());
     if (!hash) throw CorruptFile(what + ": section 'manifest': 'input_hash' is not a hash");
     manifest.input_hash = *hash;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +10,7 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/resources.hpp"
+#include "quern/io/atomic_output.hpp"
 #include "quern/io/checksum.hpp"
 
 namespace quern {
@@ -32,48 +32,27 @@ std::uint64_t chunks_of(std::uint64_t size) { return (size + container_chunk_byt
 std::uint32_t format_version(FileKind) { return 1; }
 
 std::string_view kind_name(FileKind kind) {
-  switch (kind) {
-    case FileKind::collection:
-      return "collection";
-    case FileKind::order:
-      return "order";
-    case FileKind::index:
-      return "index";
-    case FileKind::plan:
-      return "plan";
-    case FileKind::forward:
-      return "forward file";
-    case FileKind::texts:
-      return "text file";
-    case FileKind::fields:
-      return "field file";
-    case FileKind::statistics:
-      return "statistics file";
-    case FileKind::scales:
-      return "scale file";
-  }
-  return "file of an unknown kind";
+  constexpr std::string_view names[] = {"collection", "order",      "index",           "plan",      "forward file",
+                                        "text file",  "field file", "statistics file", "scale file"};
+  const auto number = static_cast<std::uint32_t>(kind);
+  return number >= 1 && number <= std::size(names) ? names[number - 1] : "file of an unknown kind";
 }
 
 /// The running checksum of the open section's current chunk, and the sums of all chunks so far.
 struct ContainerWriter::Sums {
-  XXH3_state_t* state = XXH3_createState();
+  StreamHash hash;
   std::uint64_t in_chunk = 0;
   Bytes sums;
 
-  ~Sums() { XXH3_freeState(state); }
-  void restart() {
-    XXH3_64bits_reset(state);
-    in_chunk = 0;
-  }
   void end_chunk() {
-    if (in_chunk > 0) put_le(sums, static_cast<std::uint64_t>(XXH3_64bits_digest(state)));
-    restart();
+    if (in_chunk > 0) put_le(sums, hash.value());
+    hash.restart();
+    in_chunk = 0;
   }
   void add(ByteView bytes) {
     while (!bytes.empty()) {
       const std::size_t part = std::min<std::uint64_t>(bytes.size(), container_chunk_bytes - in_chunk);
-      XXH3_64bits_update(state, bytes.data(), part);
+      hash.add(bytes.first(part));
       in_chunk += part;
       bytes = bytes.subspan(part);
       if (in_chunk == container_chunk_bytes) end_chunk();
@@ -94,7 +73,6 @@ void ContainerWriter::begin_section(std::string_view name) {
   if (open_ || name.size() >= name_bytes || sections_.size() == max_sections) throw Error("container: misused writer");
   pad();
   sections_.push_back({std::string(name), out_.position(), 0, 0, sums_->sums.size() / 8});
-  sums_->restart();
   open_ = true;
 }
 
@@ -203,6 +181,17 @@ std::string quern_file(const std::string& path) {
     if (std::filesystem::exists(file, ignored)) return file;
     throw InvalidArgument(path + ": is a folder without " + index_member + ", so it is not a Quern index");
   });
+}
+
+std::string member_path(const std::string& index_path, const char* member) {
+  return with_own_errors([&] { return folder_of(quern_file(index_path)) + "/" + member; });
+}
+
+std::string existing_member_path(const std::string& index_path, const char* member, std::string_view remedy) {
+  std::string path = member_path(index_path, member);
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored)) return path;
+  throw InvalidArgument(fmt::format("{}: no file {} next to it; {}", index_path, member, remedy));
 }
 
 FileKind kind_of_file(const std::string& path) {

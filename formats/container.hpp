@@ -213,6 +213,11 @@ inline constexpr const char* statistics_member = "statistics.quern";
 /// Names of the files in an index's folder: first the index, then its optional sidecars.
 std::vector<std::string> index_members();
 
+/// The path of a member of an index's folder, which may not exist. `index_path` is the folder or the file in it.
+std::string member_path(const std::string& index_path, const char* member);
+/// member_path() of a file that must exist. Throws InvalidArgument, with `remedy`, if it doesn't.
+std::string existing_member_path(const std::string& index_path, const char* member, std::string_view remedy);
+
 /// The file for a user's path: the index file if it is a folder, otherwise the path itself. Throws InvalidArgument if a
 /// folder isn't an index.
 std::string quern_file(const std::string& path);

@@ -5,7 +5,6 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "quern/core/bytes.hpp"
@@ -15,14 +14,9 @@
 #include "quern/core/types.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/manifest_settings.hpp"
-#include "quern/io/atomic_output.hpp"
 #include "quern/io/checksum.hpp"
 
 namespace quern {
-
-std::string fields_path(const std::string& index_path) {
-  return with_own_errors([&] { return folder_of(quern_file(index_path)) + "/" + fields_member; });
-}
 
 FieldsReader FieldsReader::open(const std::string& path) {
   return with_own_errors([&] { return FieldsReader(ContainerReader::open(path, FileKind::fields)); });
@@ -30,12 +24,8 @@ FieldsReader FieldsReader::open(const std::string& path) {
 
 FieldsReader FieldsReader::open_beside(const IndexReader& index) {
   return with_own_errors([&] {
-    const std::string path = fields_path(index.name());
-    std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored))
-      throw InvalidArgument(fmt::format("{}: no file {} next to it; build the index again with {}", index.name(),
-                                        fields_member, option_name<"keep-fields">));
-    FieldsReader fields = open(path);
+    const std::string remedy = std::string("build the index again with ") + option_name<"keep-fields">;
+    FieldsReader fields = open(existing_member_path(index.name(), fields_member, remedy));
     fields.check_belongs_to(index);
     return fields;
   });
@@ -118,24 +108,21 @@ void FieldsReader::verify_contents(const Resources& resources) const {
   });
 }
 
-std::string FieldsManifest::to_json() const {
-  ManifestJson json = new_manifest("fields");
-  json["libraries"] = {{"zstd", zstd}};
-  json["documents"] = documents;
-  json["fields"] = names;
-  json["index_hash"] = index_hash;
-  return manifest_text(json);
-}
+namespace {
+
+constexpr auto describe_fields = [](const auto& io, auto& fields) {
+  io("libraries", "zstd", fields.zstd);
+  io("documents", fields.documents);
+  io("fields", fields.names);
+  io("index_hash", fields.index_hash);
+};
+
+}  // namespace
+
+std::string FieldsManifest::to_json() const { return described_manifest("fields", *this, describe_fields); }
 
 FieldsManifest FieldsManifest::from_json(const std::string& text, const std::string& what) {
-  FieldsManifest manifest;
-  read_manifest(text, what, [&](const ManifestJson& json) {
-    json.at("libraries").at("zstd").get_to(manifest.zstd);
-    json.at("documents").get_to(manifest.documents);
-    json.at("fields").get_to(manifest.names);
-    json.at("index_hash").get_to(manifest.index_hash);
-  });
-  return manifest;
+  return read_described_manifest<FieldsManifest>(text, what, describe_fields);
 }
 
 FieldsWriter::FieldsWriter(File& file, const std::string& tmp_folder, std::vector<std::string> names)

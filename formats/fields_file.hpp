@@ -92,6 +92,6 @@ class FieldsReader {
 };
 
 /// Path of an index's kept fields, if it has any. `index_path` is its folder or the file in it.
-std::string fields_path(const std::string& index_path);
+inline std::string fields_path(const std::string& index_path) { return member_path(index_path, fields_member); }
 
 }  // namespace quern

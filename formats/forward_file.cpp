@@ -15,37 +15,29 @@
 #include "quern/core/resources.hpp"
 #include "quern/core/types.hpp"
 #include "quern/formats/manifest_settings.hpp"
-#include "quern/io/atomic_output.hpp"
 #include "quern/io/checksum.hpp"
 
 namespace quern {
 
-std::string ForwardManifest::to_json() const {
-  ManifestJson json = new_manifest("forward");
-  json["index_hash"] = index_hash;
-  json["index_terms"] = index_terms;
-  ManifestJson& numbers = json["counts"] = {{"documents", documents}, {"segments", counts.segments}};
+namespace {
+
+constexpr auto describe_forward = [](const auto& io, auto& forward) {
+  io("index_hash", forward.index_hash);
+  io("index_terms", forward.index_terms);
+  io("counts", "documents", forward.documents);
+  io("counts", "segments", forward.counts.segments);
   for (std::size_t stream = 0; stream < num_document_streams; ++stream)
-    numbers[std::string(document_stream_names[stream]) + "_tokens"] = counts.tokens[stream];
-  numbers["phrase_ends"] = counts.phrase_ends;
-  numbers["literals"] = counts.literals;
-  return manifest_text(json);
-}
+    io("counts", (std::string(document_stream_names[stream]) + "_tokens").c_str(), forward.counts.tokens[stream]);
+  io("counts", "phrase_ends", forward.counts.phrase_ends);
+  io("counts", "literals", forward.counts.literals);
+};
+
+}  // namespace
+
+std::string ForwardManifest::to_json() const { return described_manifest("forward", *this, describe_forward); }
 
 ForwardManifest ForwardManifest::from_json(const std::string& text, const std::string& what) {
-  ForwardManifest manifest;
-  read_manifest(text, what, [&](const ManifestJson& json) {
-    json.at("index_hash").get_to(manifest.index_hash);
-    json.at("index_terms").get_to(manifest.index_terms);
-    const ManifestJson& numbers = json.at("counts");
-    SegmentCounts& sums = manifest.counts;
-    numbers.at("documents").get_to(manifest.documents);
-    numbers.at("segments").get_to(sums.segments);
-    for (std::size_t stream = 0; stream < num_document_streams; ++stream)
-      numbers.at(std::string(document_stream_names[stream]) + "_tokens").get_to(sums.tokens[stream]);
-    numbers.at("phrase_ends").get_to(sums.phrase_ends);
-    numbers.at("literals").get_to(sums.literals);
-  });
+  auto manifest = read_described_manifest<ForwardManifest>(text, what, describe_forward);
   if (manifest.documents >= end_docid || manifest.index_terms >= end_docid)
     throw CorruptFile(what + ": section 'manifest': impossible counts");
   return manifest;
@@ -77,10 +69,6 @@ void ForwardWriter::finish(const ForwardManifest& manifest, const std::vector<st
     out_.add_section("manifest", as_bytes(manifest.to_json()));
     out_.finish();
   });
-}
-
-std::string forward_path(const std::string& index_path) {
-  return with_own_errors([&] { return folder_of(quern_file(index_path)) + "/" + forward_member; });
 }
 
 ForwardReader ForwardReader::open(const IndexReader& index) {

@@ -110,7 +110,7 @@ class ForwardReader {
 };
 
 /// Path of an index's forward file, which may not exist; `index_path` is the index's folder or its file.
-std::string forward_path(const std::string& index_path);
+inline std::string forward_path(const std::string& index_path) { return member_path(index_path, forward_member); }
 
 /// Receives a position of a document: a term, or an empty text for a phrase end.
 using TokenVisitor = std::function<void(DocumentStream stream, std::string_view term)>;

@@ -16,62 +16,75 @@ Features features_of(const IndexManifest& manifest) {
   return features;
 }
 
+constexpr auto describe_index_settings = [](const auto& io, auto& index) {
+  io("settings", "order", index.order);
+  io("settings", "seed", index.order_seed);
+  io("settings", "codec", index.codec);
+  io("settings", "block_size", index.codec_options.block_size);
+  if (index.codec == rpfd_codec().name()) io("settings", "recursion", index.codec_options.recursion);
+  io("settings", "k1", index.bm25.k1);
+  io("settings", "b", index.bm25.b);
+};
+
+constexpr auto describe_shard = [](const auto& io, auto& shard) {
+  io("shard", "number", shard.number);
+  io("shard", "count", shard.count);
+  io("shard", "order_hash", shard.order_hash);
+  io("shard", "statistics_hash", shard.statistics_hash);
+  io("shard", "input_hash", shard.input_hash);
+};
+
+constexpr auto describe_index_statistics = [](const auto& io, auto& index) {
+  io("statistics", "documents", index.statistics.documents);
+  io("statistics", "tokens", index.statistics.tokens);
+  io("statistics", "docid_base", index.docid_base);
+};
+
+constexpr auto describe_index_counts = [](const auto& io, auto& index) {
+  io("counts", "documents", index.documents);
+  io("counts", "empty_documents", index.empty_documents);
+  io("counts", "terms", index.terms);
+  io("counts", "postings", index.postings);
+  io("counts", "tokens", index.tokens);
+  io("counts", "blocks", index.blocks);
+  io("counts", "short_lists", index.short_lists);
+  io("sizes", "short_list_bytes", index.short_list_bytes);
+  io("sizes", "list_bound_bytes", index.list_bound_bytes);
+  io("sizes", "docid_bits", index.coded.docid_bits);
+  io("sizes", "freq_bits", index.coded.freq_bits);
+  io("collection_hash", index.collection_hash);
+};
+
 }  // namespace
 
 std::string IndexManifest::to_json() const {
   ManifestJson json = new_manifest("index");
+  const ManifestPut put{json};
   json["features"] = features_of(*this);
-  ManifestJson& settings = json["settings"] = parse_settings(*this);
-  settings["lengths"] = name_of_value(lengths_names, lengths);
-  settings["order"] = order;
-  settings["seed"] = order_seed;
-  settings["codec"] = codec;
-  settings["block_size"] = codec_options.block_size;
-  if (codec == rpfd_codec().name()) settings["recursion"] = codec_options.recursion;
-  settings["k1"] = bm25.k1;
-  settings["b"] = bm25.b;
-  if (scores) settings["scores"] = quern::to_json(*scores);
+  json["settings"] = parse_settings(*this);
+  json["settings"]["lengths"] = name_of_value(lengths_names, lengths);
+  describe_index_settings(put, *this);
+  if (scores) json["settings"]["scores"] = quern::to_json(*scores);
   if (quantize_bits > 0 && !impacts) {
-    settings["quantize_bits"] = quantize_bits;
+    json["settings"]["quantize_bits"] = quantize_bits;
     // A float32 as a double, written with enough digits to be exact.
-    settings["quantize_top"] = static_cast<double>(quantize_top);
+    json["settings"]["quantize_top"] = static_cast<double>(quantize_top);
   }
   put_libraries(json, libraries);
-  json["statistics"] = {{"documents", statistics.documents}, {"tokens", statistics.tokens}, {"docid_base", docid_base}};
-  if (shard)
-    json["shard"] = {{"number", shard->number},
-                     {"count", shard->count},
-                     {"order_hash", shard->order_hash},
-                     {"statistics_hash", shard->statistics_hash},
-                     {"input_hash", shard->input_hash}};
-  json["counts"] = {{"documents", documents},
-                    {"empty_documents", empty_documents},
-                    {"terms", terms},
-                    {"postings", postings},
-                    {"tokens", tokens},
-                    {"blocks", blocks},
-                    {"short_lists", short_lists}};
-  json["sizes"] = {{"short_list_bytes", short_list_bytes},
-                   {"list_bound_bytes", list_bound_bytes},
-                   {"docid_bits", coded.docid_bits},
-                   {"freq_bits", coded.freq_bits}};
-  json["collection_hash"] = collection_hash;
+  describe_index_statistics(put, *this);
+  if (shard) describe_shard(put, *shard);
+  describe_index_counts(put, *this);
   return manifest_text(json);
 }
 
 IndexManifest IndexManifest::from_json(const std::string& text, const std::string& what) {
   IndexManifest manifest;
   read_manifest(text, what, [&](const ManifestJson& json) {
+    const ManifestGet get{json};
     const auto& settings = json.at("settings");
     read_parse_settings(settings, what, manifest);
-    if (settings.contains("lengths")) manifest.lengths = named_value(settings.at("lengths"), lengths_names, what);
-    settings.at("order").get_to(manifest.order);
-    settings.at("seed").get_to(manifest.order_seed);
-    settings.at("codec").get_to(manifest.codec);
-    settings.at("block_size").get_to(manifest.codec_options.block_size);
-    if (manifest.codec == rpfd_codec().name()) settings.at("recursion").get_to(manifest.codec_options.recursion);
-    settings.at("k1").get_to(manifest.bm25.k1);
-    settings.at("b").get_to(manifest.bm25.b);
+    manifest.lengths = named_value(settings.at("lengths"), lengths_names, what);
+    describe_index_settings(get, manifest);
     if (settings.contains("scores")) manifest.scores = document_score_settings(settings.at("scores"), what);
     manifest.quantize_bits = settings.value("quantize_bits", 0u);
     if (manifest.quantize_bits > 0) settings.at("quantize_top").get_to(manifest.quantize_top);
@@ -80,35 +93,14 @@ IndexManifest IndexManifest::from_json(const std::string& text, const std::strin
       manifest.quantize_top = static_cast<float>(manifest.impacts->max_weight());
     }
     manifest.libraries = read_libraries(json);
-    const auto& collection = json.at("statistics");
-    collection.at("documents").get_to(manifest.statistics.documents);
-    collection.at("tokens").get_to(manifest.statistics.tokens);
-    collection.at("docid_base").get_to(manifest.docid_base);
+    describe_index_statistics(get, manifest);
     if (json.contains("shard")) {
-      const auto& shard_json = json.at("shard");
-      ShardManifest& made = manifest.shard.emplace();
-      shard_json.at("number").get_to(made.number);
-      shard_json.at("count").get_to(made.count);
-      shard_json.at("order_hash").get_to(made.order_hash);
-      shard_json.at("statistics_hash").get_to(made.statistics_hash);
-      shard_json.at("input_hash").get_to(made.input_hash);
-      if (made.number == 0 || made.number > made.count)
+      const ShardManifest& shard = manifest.shard.emplace();
+      describe_shard(get, *manifest.shard);
+      if (shard.number == 0 || shard.number > shard.count)
         throw CorruptFile(what + ": section 'manifest': has an impossible shard number");
     }
-    const auto& counts = json.at("counts");
-    counts.at("documents").get_to(manifest.documents);
-    counts.at("empty_documents").get_to(manifest.empty_documents);
-    counts.at("terms").get_to(manifest.terms);
-    counts.at("postings").get_to(manifest.postings);
-    counts.at("tokens").get_to(manifest.tokens);
-    counts.at("blocks").get_to(manifest.blocks);
-    counts.at("short_lists").get_to(manifest.short_lists);
-    const auto& sizes = json.at("sizes");
-    sizes.at("short_list_bytes").get_to(manifest.short_list_bytes);
-    sizes.at("list_bound_bytes").get_to(manifest.list_bound_bytes);
-    sizes.at("docid_bits").get_to(manifest.coded.docid_bits);
-    sizes.at("freq_bits").get_to(manifest.coded.freq_bits);
-    json.at("collection_hash").get_to(manifest.collection_hash);
+    describe_index_counts(get, manifest);
     check_features(json, features_of(manifest), what);
   });
   return manifest;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/codec.hpp"
@@ -235,16 +236,8 @@ std::uint64_t IndexReader::docno_hash_at(std::uint64_t place) const {
 }
 
 std::uint64_t IndexReader::first_place_of(std::uint64_t hash) const {
-  std::uint64_t low = 0, high = manifest_.documents;
-  while (low < high) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    if (docno_hash_at(middle) < hash) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return *std::ranges::partition_point(std::views::iota(std::uint64_t{0}, manifest_.documents),
+                                       [&](std::uint64_t place) { return docno_hash_at(place) < hash; });
 }
 
 std::optional<docid_t> IndexReader::find_docno(std::string_view wanted) const {

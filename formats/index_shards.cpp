@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/io/atomic_output.hpp"
 
 namespace quern {
 namespace {
@@ -93,17 +91,10 @@ IndexShards::Place IndexShards::place(docid_t docid) const {
           static_cast<std::size_t>(after - 1 - shards_.begin())};
 }
 
-std::string statistics_path(const std::string& index_path) {
-  return with_own_errors([&] { return folder_of(quern_file(index_path)) + "/" + statistics_member; });
-}
-
 StatisticsBeside StatisticsBeside::open(const IndexReader& shard) {
   return with_own_errors([&] {
-    const std::string path = statistics_path(shard.name());
-    std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored))
-      throw InvalidArgument(fmt::format("{}: no file {} next to it, which PageRank scores need; build the shard again",
-                                        shard.name(), statistics_member));
+    const std::string path =
+        existing_member_path(shard.name(), statistics_member, "PageRank scores need it; build the shard again");
     StatisticsReader statistics = StatisticsReader::open(path);
     if (hash_text(statistics.container().content_hash()) !=
         shard.manifest().shard.value_or(ShardManifest()).statistics_hash)

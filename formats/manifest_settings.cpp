@@ -71,7 +71,6 @@ struct LibraryName {
 constexpr LibraryName library_names[] = {{"unicode", &TextLibraries::unicode},
                                          {"utf8proc", &TextLibraries::utf8proc},
                                          {"libstemmer", &TextLibraries::libstemmer},
-                                         {"libxml2", &TextLibraries::libxml2},
                                          {"zstd", &TextLibraries::zstd}};
 
 }  // namespace

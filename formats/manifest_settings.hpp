@@ -132,6 +132,58 @@ void read_manifest(const std::string& text, const std::string& what, Read&& read
   }
 }
 
+/// Writes members of a manifest; an optional one only if it has a value. A function that passes each member's key and
+/// value to `io` describes a manifest once for this and for ManifestGet.
+struct ManifestPut {
+  ManifestJson& json;
+
+  template <class Value>
+  void operator()(const char* key, const Value& value) const {
+    json[key] = value;
+  }
+  template <class Value>
+  void operator()(const char* section, const char* key, const Value& value) const {
+    json[section][key] = value;
+  }
+  template <class Value>
+  void operator()(const char* section, const char* key, const std::optional<Value>& value) const {
+    if (value) json[section][key] = *value;
+  }
+};
+
+/// Reads members of a manifest. Throws nlohmann::json::exception if one is missing or of another type.
+struct ManifestGet {
+  const ManifestJson& json;
+
+  template <class Value>
+  void operator()(const char* key, Value& value) const {
+    json.at(key).get_to(value);
+  }
+  template <class Value>
+  void operator()(const char* section, const char* key, Value& value) const {
+    json.at(section).at(key).get_to(value);
+  }
+  template <class Value>
+  void operator()(const char* section, const char* key, std::optional<Value>& value) const {
+    if (json.at(section).contains(key)) json.at(section).at(key).get_to(value.emplace());
+  }
+};
+
+/// The text of a manifest whose members describe(io, manifest) passes to `io`.
+template <class Manifest, class Describe>
+std::string described_manifest(const char* kind, const Manifest& manifest, Describe&& describe) {
+  ManifestJson json = new_manifest(kind);
+  describe(ManifestPut{json}, manifest);
+  return manifest_text(json);
+}
+/// Reads that text. Throws CorruptFile with `what`.
+template <class Manifest, class Describe>
+Manifest read_described_manifest(const std::string& text, const std::string& what, Describe&& describe) {
+  Manifest manifest;
+  read_manifest(text, what, [&](const ManifestJson& json) { describe(ManifestGet{json}, manifest); });
+  return manifest;
+}
+
 /// What only some files of a kind hold. A program that doesn't know a feature can't read the file.
 using Features = std::vector<std::string>;
 inline constexpr std::string_view impacts_feature = "quantized impacts", weights_feature = "given weights",

@@ -13,68 +13,42 @@
 
 namespace quern {
 
-std::string PlanManifest::to_json() const {
-  ManifestJson json = new_manifest("plan");
-  json["settings"] = {{"policy", policy},
-                      {"budget_bytes", budget_bytes},
-                      {"max_admission", max_admission},
-                      {"count", count},
-                      {"k", k},
-                      {"alpha", alpha},
-                      {"k1", bm25.k1},
-                      {"b", bm25.b},
-                      {"idf", idf},
-                      {"scores", scores},
-                      {"scorer", scorer},
-                      {"early_termination", early_termination},
-                      {"round", round},
-                      {"block", block}};
-  if (budget_rows) json["settings"]["budget_rows"] = *budget_rows;
-  json["log"] = {{"queries", queries},
-                 {"distinct_queries", distinct_queries},
-                 {"unknown_queries", unknown_queries},
-                 {"empty_queries", empty_queries},
-                 {"hash", log_hash}};
-  json["index_hash"] = index_hash;
-  json["lists"] = lists;
-  json["cached_blocks"] = cached_blocks;
-  json["cached_bytes"] = cached_bytes;
-  json["index_bytes"] = index_bytes;
-  return manifest_text(json);
-}
+namespace {
+
+constexpr auto describe_plan = [](const auto& io, auto& plan) {
+  io("settings", "policy", plan.policy);
+  io("settings", "budget_bytes", plan.budget_bytes);
+  io("settings", "max_admission", plan.max_admission);
+  io("settings", "count", plan.count);
+  io("settings", "k", plan.k);
+  io("settings", "alpha", plan.alpha);
+  io("settings", "k1", plan.bm25.k1);
+  io("settings", "b", plan.bm25.b);
+  io("settings", "idf", plan.idf);
+  io("settings", "scores", plan.scores);
+  io("settings", "scorer", plan.scorer);
+  io("settings", "early_termination", plan.early_termination);
+  io("settings", "round", plan.round);
+  io("settings", "block", plan.block);
+  io("settings", "budget_rows", plan.budget_rows);
+  io("log", "queries", plan.queries);
+  io("log", "distinct_queries", plan.distinct_queries);
+  io("log", "unknown_queries", plan.unknown_queries);
+  io("log", "empty_queries", plan.empty_queries);
+  io("log", "hash", plan.log_hash);
+  io("index_hash", plan.index_hash);
+  io("lists", plan.lists);
+  io("cached_blocks", plan.cached_blocks);
+  io("cached_bytes", plan.cached_bytes);
+  io("index_bytes", plan.index_bytes);
+};
+
+}  // namespace
+
+std::string PlanManifest::to_json() const { return described_manifest("plan", *this, describe_plan); }
 
 PlanManifest PlanManifest::from_json(const std::string& text, const std::string& what) {
-  PlanManifest manifest;
-  read_manifest(text, what, [&](const ManifestJson& json) {
-    const ManifestJson& settings = json.at("settings");
-    settings.at("policy").get_to(manifest.policy);
-    settings.at("budget_bytes").get_to(manifest.budget_bytes);
-    if (settings.contains("budget_rows")) manifest.budget_rows = settings.at("budget_rows").get<std::uint64_t>();
-    settings.at("max_admission").get_to(manifest.max_admission);
-    settings.at("count").get_to(manifest.count);
-    settings.at("k").get_to(manifest.k);
-    settings.at("alpha").get_to(manifest.alpha);
-    settings.at("k1").get_to(manifest.bm25.k1);
-    settings.at("b").get_to(manifest.bm25.b);
-    // Version 1 has neither IDF and scores nor the log's hash.
-    manifest.idf = settings.value("idf", manifest.idf);
-    manifest.scores = settings.value("scores", manifest.scores);
-    settings.at("scorer").get_to(manifest.scorer);
-    settings.at("early_termination").get_to(manifest.early_termination);
-    settings.at("round").get_to(manifest.round);
-    settings.at("block").get_to(manifest.block);
-    const ManifestJson& log = json.at("log");
-    log.at("queries").get_to(manifest.queries);
-    log.at("distinct_queries").get_to(manifest.distinct_queries);
-    log.at("unknown_queries").get_to(manifest.unknown_queries);
-    log.at("empty_queries").get_to(manifest.empty_queries);
-    manifest.log_hash = log.value("hash", manifest.log_hash);
-    json.at("index_hash").get_to(manifest.index_hash);
-    json.at("lists").get_to(manifest.lists);
-    json.at("cached_blocks").get_to(manifest.cached_blocks);
-    json.at("cached_bytes").get_to(manifest.cached_bytes);
-    json.at("index_bytes").get_to(manifest.index_bytes);
-  });
+  auto manifest = read_described_manifest<PlanManifest>(text, what, describe_plan);
   const bool admits = manifest.max_admission > 0 && manifest.max_admission <= 1;
   if (!admits || manifest.block == 0 || manifest.round == 0 || manifest.k == 0)
     throw CorruptFile(what + ": section 'manifest': impossible settings");

@@ -41,15 +41,22 @@ void add_dictionary(ContainerWriter& out, std::string_view name, DictionaryWrite
   out.add_section(std::string(name) + "_blocks", offsets);
 }
 
+constexpr auto describe_statistics_file = [](const auto& io, auto& statistics) {
+  io("counts", "documents", statistics.collection.documents);
+  io("counts", "empty_documents", statistics.collection.empty_documents);
+  io("counts", "terms", statistics.collection.terms);
+  io("counts", "tokens", statistics.collection.tokens);
+  io("counts", "postings", statistics.collection.postings);
+  io("counts", "duplicates", statistics.duplicates);
+};
+
 }  // namespace
 
 std::string StatisticsManifest::to_json() const {
   ManifestJson json = new_manifest("statistics");
   json["settings"] = parse_settings(collection);
   put_libraries(json, collection.libraries);
-  json["counts"] = {{"documents", collection.documents}, {"empty_documents", collection.empty_documents},
-                    {"terms", collection.terms},         {"tokens", collection.tokens},
-                    {"postings", collection.postings},   {"duplicates", duplicates}};
+  describe_statistics_file(ManifestPut{json}, *this);
   json["documents_hash"] = hash_text(documents_hash);
   return manifest_text(json);
 }
@@ -59,13 +66,7 @@ StatisticsManifest StatisticsManifest::from_json(const std::string& text, const 
   read_manifest(text, what, [&](const ManifestJson& json) {
     read_parse_settings(json.at("settings"), what, manifest.collection);
     manifest.collection.libraries = read_libraries(json);
-    const auto& counts = json.at("counts");
-    counts.at("documents").get_to(manifest.collection.documents);
-    counts.at("empty_documents").get_to(manifest.collection.empty_documents);
-    counts.at("terms").get_to(manifest.collection.terms);
-    counts.at("tokens").get_to(manifest.collection.tokens);
-    counts.at("postings").get_to(manifest.collection.postings);
-    counts.at("duplicates").get_to(manifest.duplicates);
+    describe_statistics_file(ManifestGet{json}, manifest);
     const auto hash = hash_of_text(json.at("documents_hash").get<std::string>());
     if (!hash) throw CorruptFile(what + ": section 'manifest': 'documents_hash' is not a hash");
     manifest.documents_hash = *hash;

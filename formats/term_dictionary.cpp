@@ -1,6 +1,7 @@
 #include "quern/formats/term_dictionary.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 namespace quern {
 namespace {
@@ -108,7 +109,7 @@ TermDictionary::TermDictionary(const ContainerReader& container, std::string_vie
 }
 
 void TermDictionary::make_guides() {
-  // Each guide maps some pages; all of them together may exceed the memory.
+  // Each guide maps some pages, and all of them may exceed the memory budget.
   constexpr std::size_t guides_per_release = 64;
   guide_stride_ = num_blocks() / max_guides + 1;
   for (std::uint64_t block = 0; block < num_blocks(); block += guide_stride_) {
@@ -134,19 +135,13 @@ std::optional<std::uint64_t> TermDictionary::block_of(std::string_view term) con
   const auto [first, last] = std::equal_range(guides_.begin(), guides_.end(), leading_bytes(term));
   const auto guides_below = static_cast<std::uint64_t>(first - guides_.begin());
   // The first term of block `low` - 1 is <= term, that of `high` is not.
-  std::uint64_t low = guides_below == 0 ? 0 : (guides_below - 1) * guide_stride_ + 1;
-  std::uint64_t high =
+  const std::uint64_t low = guides_below == 0 ? 0 : (guides_below - 1) * guide_stride_ + 1;
+  const std::uint64_t high =
       last == guides_.end() ? num_blocks() : static_cast<std::uint64_t>(last - guides_.begin()) * guide_stride_;
-  while (low < high) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    if (first_term(middle) <= term) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  if (low == 0) return std::nullopt;
-  return low - 1;
+  const std::uint64_t next = *std::ranges::partition_point(std::views::iota(low, high),
+                                                           [&](std::uint64_t i) { return first_term(i) <= term; });
+  if (next == 0) return std::nullopt;
+  return next - 1;
 }
 
 DictionaryScan::DictionaryScan(const ContainerReader& container, std::string_view name, std::uint64_t num_terms,

@@ -4,8 +4,9 @@
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
+#include <algorithm>
 #include <atomic>
-#include <filesystem>
+#include <ranges>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
@@ -14,7 +15,6 @@
 #include "quern/core/types.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/formats/texts_file.hpp"
-#include "quern/io/atomic_output.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/text/utf8.hpp"
 
@@ -25,22 +25,14 @@ constexpr std::uint64_t frame_row_bytes = 16;
 
 }  // namespace
 
-std::string texts_path(const std::string& index_path) {
-  return with_own_errors([&] { return folder_of(quern_file(index_path)) + "/" + texts_member; });
-}
-
 TextsReader TextsReader::open(const std::string& path) {
   return with_own_errors([&] { return TextsReader(ContainerReader::open(path, FileKind::texts)); });
 }
 
 TextsReader TextsReader::open_beside(const IndexReader& index) {
   return with_own_errors([&] {
-    const std::string path = texts_path(index.name());
-    std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored))
-      throw InvalidArgument(fmt::format("{}: no file {} next to it; build the index again with {}", index.name(),
-                                        texts_member, option_name<"store-text">));
-    TextsReader texts = open(path);
+    const std::string remedy = std::string("build the index again with ") + option_name<"store-text">;
+    TextsReader texts = open(existing_member_path(index.name(), texts_member, remedy));
     texts.check_belongs_to(index);
     return texts;
   });
@@ -77,16 +69,8 @@ TextFrame TextsReader::frame(std::uint64_t i) const {
 }
 
 std::uint64_t TextsReader::first_frame_from(std::uint64_t docid) const {
-  std::uint64_t low = 0, high = num_frames_;
-  while (low < high) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    if (frame(middle).first_document < docid) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return *std::ranges::partition_point(std::views::iota(std::uint64_t{0}, num_frames_),
+                                       [&](std::uint64_t i) { return frame(i).first_document < docid; });
 }
 
 void TextsReader::load(std::uint64_t i, TextBuffers& buffers) const {
@@ -200,26 +184,19 @@ std::size_t part_bytes(ByteView text) {
   return bytes >= min_text_part_bytes ? bytes : text_frame_bytes;
 }
 
+constexpr auto describe_texts = [](const auto& io, auto& texts) {
+  io("libraries", "zstd", texts.zstd);
+  io("documents", texts.documents);
+  io("text_bytes", texts.text_bytes);
+  io("index_hash", texts.index_hash);
+};
+
 }  // namespace
 
-std::string TextsManifest::to_json() const {
-  ManifestJson json = new_manifest("texts");
-  json["libraries"] = {{"zstd", zstd}};
-  json["documents"] = documents;
-  json["text_bytes"] = text_bytes;
-  json["index_hash"] = index_hash;
-  return manifest_text(json);
-}
+std::string TextsManifest::to_json() const { return described_manifest("texts", *this, describe_texts); }
 
 TextsManifest TextsManifest::from_json(const std::string& text, const std::string& what) {
-  TextsManifest manifest;
-  read_manifest(text, what, [&](const ManifestJson& json) {
-    json.at("libraries").at("zstd").get_to(manifest.zstd);
-    json.at("documents").get_to(manifest.documents);
-    json.at("text_bytes").get_to(manifest.text_bytes);
-    json.at("index_hash").get_to(manifest.index_hash);
-  });
-  return manifest;
+  return read_described_manifest<TextsManifest>(text, what, describe_texts);
 }
 
 /// Frames waiting to be written, and all rows.

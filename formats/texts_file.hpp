@@ -114,6 +114,6 @@ class TextsReader {
 };
 
 /// Path of an index's texts, if it has any. `index_path` is its folder or the file in it.
-std::string texts_path(const std::string& index_path);
+inline std::string texts_path(const std::string& index_path) { return member_path(index_path, texts_member); }
 
 }  // namespace quern

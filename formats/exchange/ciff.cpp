@@ -80,36 +80,32 @@ class CiffReader {
     in_.fail("invalid Protocol Buffers field; is this a CIFF file?");
   }
 
-  /// A non-negative number.
-  std::uint64_t number(std::uint64_t max_value) {
-    const std::uint64_t value = in_.varint();
-    if (value > max_value) in_.fail("a number is negative or too large");
-    return value;
+  /// A field with a non-negative number.
+  struct NumberField {
+    std::uint64_t key;
+    std::uint64_t& value;
+    std::uint64_t max_value = max_int32;
+  };
+  /// Reads the number of the field with this key; false if none of `fields` has it.
+  bool read_number(std::uint64_t key, std::initializer_list<NumberField> fields) {
+    for (const NumberField& field : fields) {
+      if (field.key != key) continue;
+      field.value = in_.varint();
+      if (field.value > field.max_value) in_.fail("a number is negative or too large");
+      return true;
+    }
+    return false;
   }
 
   void read_header() {
     if (in_.at_end()) in_.fail("is empty; is this a CIFF file?");
     std::uint64_t version = 0;
     message(in_.varint(), [&](std::uint64_t key) {
-      switch (key) {
-        case header::version:
-          version = number(max_int32);
-          return true;
-        case header::lists:
-          counts_.lists = number(max_int32);
-          return true;
-        case header::documents:
-          counts_.documents = number(max_int32);
-          return true;
-        case header::total_documents:
-          counts_.total_documents = number(max_int32);
-          return true;
-        case header::total_tokens:
-          counts_.total_tokens = number(max_int64);
-          return true;
-        default:
-          return false;
-      }
+      return read_number(key, {{header::version, version},
+                               {header::lists, counts_.lists},
+                               {header::documents, counts_.documents},
+                               {header::total_documents, counts_.total_documents},
+                               {header::total_tokens, counts_.total_tokens, max_int64}});
     });
     if (version != 1)
       throw UnsupportedVersion(
@@ -129,10 +125,8 @@ class CiffReader {
         read_posting(docid, postings++ == 0);
       } else if (key == list::term) {
         in_.string(in_.varint(), term_);
-      } else if (key == list::df) {
-        df = number(max_int64);
       } else {
-        return false;
+        return read_number(key, {{list::df, df, max_int64}});
       }
       return true;
     });
@@ -144,14 +138,7 @@ class CiffReader {
   void read_posting(std::uint64_t& docid, bool first) {
     std::uint64_t gap = 0, freq = 0;
     message(in_.varint(), [&](std::uint64_t key) {
-      if (key == posting::gap) {
-        gap = number(max_int32);
-      } else if (key == posting::freq) {
-        freq = number(max_int32);
-      } else {
-        return false;
-      }
-      return true;
+      return read_number(key, {{posting::gap, gap}, {posting::freq, freq}});
     });
     docid = first ? gap : docid + gap;
     if (const char* wrong = check_.wrong(docid, freq)) in_.fail(wrong);
@@ -162,15 +149,8 @@ class CiffReader {
     std::uint64_t docid = 0, length = 0;
     docno_.clear();
     message(in_.varint(), [&](std::uint64_t key) {
-      if (key == document::docid) {
-        docid = number(max_int32);
-      } else if (key == document::docno) {
-        in_.string(in_.varint(), docno_);
-      } else if (key == document::length) {
-        length = number(max_int32);
-      } else {
-        return false;
-      }
+      if (key != document::docno) return read_number(key, {{document::docid, docid}, {document::length, length}});
+      in_.string(in_.varint(), docno_);
       return true;
     });
     if (docid != expected) in_.fail(fmt::format("found docID {} where docID {} was expected", docid, expected));

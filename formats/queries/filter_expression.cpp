@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "quern/core/bytes.hpp"
@@ -37,8 +36,7 @@ FilterValue unquoted(std::string_view word) {
   value.text = word;
   if (word == "true" || word == "false") value.boolean = word == "true";
   double number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error == std::errc() && end == word.data() + word.size() && std::isfinite(number)) value.number = number;
+  if (parse_number(word, number) && std::isfinite(number)) value.number = number;
   return value;
 }
 

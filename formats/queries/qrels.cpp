@@ -1,6 +1,5 @@
 #include "quern/formats/queries/qrels.hpp"
 
-#include <charconv>
 #include <utility>
 
 #include "quern/core/error.hpp"
@@ -30,13 +29,9 @@ class QrelsLines {
     judgement.qid = next_word(line);
     if (!three_columns_) next_word(line);
     judgement.docno = next_word(line);
-    const std::string_view relevance = next_word(line);
-    const char* const end = relevance.data() + relevance.size();
-    const auto [stop, error] = std::from_chars(relevance.data(), end, judgement.relevance);
-    if (relevance.empty() || error != std::errc() || stop != end) {
+    if (!parse_number(next_word(line), judgement.relevance))
       fail_at_line(name_, number,
                    three_columns_ ? "is not \"query-id corpus-id score\"" : "is not \"qid 0 docno relevance\"");
-    }
     return true;
   }
 
@@ -46,19 +41,6 @@ class QrelsLines {
 };
 
 }  // namespace
-
-std::vector<Judgement> parse_qrels(std::string_view bytes, std::string_view name) {
-  return with_own_errors([&]() -> std::vector<Judgement> {
-    std::vector<Judgement> judgements;
-    LineReader lines(without_byte_order_mark(bytes));
-    QrelsLines reader(name);
-    JudgementLine judgement;
-    for (std::string_view line; lines.next(line);)
-      if (reader.read(line, lines.number(), judgement))
-        judgements.push_back({std::string(judgement.qid), std::string(judgement.docno), judgement.relevance});
-    return judgements;
-  });
-}
 
 void read_qrels(ByteSource& source, const std::function<void(const JudgementLine&, std::uint64_t)>& visit) {
   with_own_errors([&] {

@@ -169,18 +169,12 @@ class TextFormat : public RunFormat {
   }
 };
 
-template <class Number>
-bool read_number(std::string_view word, Number& value) {
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  return error == std::errc() && end == word.data() + word.size();
-}
-
 /// Scores of other programs may exceed float's range: they become 0 or infinite.
 bool read_score(std::string_view word, float& score) {
   if (!word.empty() && word.front() == '+') word.remove_prefix(1);
-  if (read_number(word, score)) return true;
+  if (parse_number(word, score)) return true;
   double wide = 0;
-  if (!read_number(word, wide)) return false;
+  if (!parse_number(word, wide)) return false;
   score = static_cast<float>(wide);
   return true;
 }
@@ -193,7 +187,7 @@ RunLineText read_run_line(std::string_view line, std::string_view name, std::uin
   const std::string_view rank = next_word(line), score = next_word(line);
   entry.tag = next_word(line);
   if (entry.tag.empty()) fail_at_line(name, number, "is not \"qid Q0 docno rank score tag\"");
-  if (!read_number(rank, entry.rank)) fail_at_line(name, number, "the fourth column, the rank, is not a number");
+  if (!parse_number(rank, entry.rank)) fail_at_line(name, number, "the fourth column, the rank, is not a number");
   if (!read_score(score, entry.score)) fail_at_line(name, number, "the fifth column, the score, is not a number");
   return entry;
 }
@@ -211,18 +205,6 @@ const std::vector<const RunFormat*>& all_run_formats() {
 
 const RunFormat& run_format_named(std::string_view name) {
   return find_named(all_run_formats(), name, "output format");
-}
-
-std::vector<RunLine> parse_run(std::string_view bytes, std::string_view name) {
-  return with_own_errors([&]() -> std::vector<RunLine> {
-    std::vector<RunLine> run;
-    LineReader lines(without_byte_order_mark(bytes));
-    for (std::string_view line; lines.next(line);) {
-      const RunLineText text = read_run_line(line, name, lines.number());
-      run.push_back({std::string(text.qid), std::string(text.docno), text.rank, text.score, std::string(text.tag)});
-    }
-    return run;
-  });
 }
 
 void read_run(ByteSource& source, const std::function<void(const RunLineText&, std::uint64_t)>& visit) {

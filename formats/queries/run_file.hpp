@@ -77,20 +77,6 @@ const std::vector<const RunFormat*>& all_run_formats();
 /// Throws InvalidArgument, with all names, if no format has that name.
 const RunFormat& run_format_named(std::string_view name);
 
-/// A line of a TREC run.
-struct RunLine {
-  std::string qid;
-  std::string docno;
-  std::uint32_t rank = 0;
-  float score = 0;
-  std::string tag;
-  bool operator==(const RunLine&) const = default;
-};
-
-/// The lines of a TREC run, in file order: columns separated by white space, the second one ignored. Throws
-/// CorruptFile, with the line, if columns are missing or rank or score isn't a number.
-std::vector<RunLine> parse_run(std::string_view bytes, std::string_view name);
-
 /// A line of a TREC run, as views of the line.
 struct RunLineText {
   std::string_view qid, docno;
@@ -99,8 +85,9 @@ struct RunLineText {
   std::string_view tag;
 };
 
-/// Calls visit(line, line number) for the lines of a TREC run of any size, in file order; only one line is in memory.
-/// Throws what parse_run() throws, and CorruptFile if a line has more than 1 MiB.
+/// Calls visit(line, line number) for the lines of a TREC run of any size, in file order: columns separated by white
+/// space, the second one ignored. Only one line is in memory. Throws CorruptFile, with the line, if columns are
+/// missing, rank or score isn't a number, or the line has more than 1 MiB.
 void read_run(ByteSource& source, const std::function<void(const RunLineText&, std::uint64_t)>& visit);
 
 }  // namespace quern

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "quern/core/error.hpp"
@@ -33,17 +32,9 @@ std::string function_names() {
   return names;
 }
 
-/// The text up to the next comma; moves `line` after it.
-std::string_view next_field(std::string_view& line) {
-  const std::size_t comma = std::min(line.find(','), line.size());
-  const std::string_view field = trim(line.substr(0, comma));
-  line.remove_prefix(std::min(comma + 1, line.size()));
-  return field;
-}
-
-bool read_number(std::string_view text, double& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
+/// Removes the field up to the next comma from `line`; false if it isn't a finite number.
+bool take_number(std::string_view& line, double& value) {
+  return parse_number(trim(take_until(line, ',')), value) && std::isfinite(value);
 }
 
 }  // namespace
@@ -55,10 +46,10 @@ MeasuredPoints parse_measured_points(std::string_view text, std::string_view nam
     LineReader lines(text);
     for (std::string_view line; lines.next(line);) {
       std::string_view rest = line;
-      const std::string_view function = next_field(rest);
+      const std::string_view function = trim(take_until(rest, ','));
       if (function == "function" || function.starts_with('#')) continue;
       MeasuredPoint point;
-      if (!read_number(next_field(rest), point.x) || !read_number(next_field(rest), point.y) || !rest.empty())
+      if (!take_number(rest, point.x) || !take_number(rest, point.y) || !rest.empty())
         fail_at_line(name, lines.number(), "is not function,x,y with two numbers");
       if (point.x < 0 || point.y < 0) fail_at_line(name, lines.number(), "has a negative number");
       const auto* const known = std::find_if(std::begin(point_functions), std::end(point_functions),

@@ -23,11 +23,6 @@ std::uint32_t SourceBytes::le32() {
   return value;
 }
 
-std::uint64_t SourceBytes::le64() {
-  const std::uint64_t low = le32();
-  return low | std::uint64_t{le32()} << 32;
-}
-
 std::uint64_t SourceBytes::varint() {
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift < 64; shift += 7) {

@@ -24,7 +24,6 @@ class SourceBytes {
     return buffer_[at_++];
   }
   std::uint32_t le32();
-  std::uint64_t le64();
   /// Reads a LEB128 number, as in protocol buffers.
   std::uint64_t varint();
   /// Replaces `out` by the next `size` bytes, at most max_string_bytes.

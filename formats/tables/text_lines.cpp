@@ -2,21 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 
 #include "quern/core/error.hpp"
 
 namespace quern {
-
-std::string_view next_word(std::string_view& rest) {
-  while (!rest.empty() && is_ascii_space(rest.front())) rest.remove_prefix(1);
-  std::size_t size = 0;
-  while (size < rest.size() && !is_ascii_space(rest[size])) ++size;
-  const std::string_view word = rest.substr(0, size);
-  rest.remove_prefix(size);
-  return word;
-}
 
 void fail_at_line(std::string_view name, std::uint64_t line, std::string_view why) {
   throw CorruptFile(std::string(name) + ", line " + std::to_string(line) + ": " + std::string(why));
@@ -27,9 +17,7 @@ namespace {
 template <class Number>
 Number number_of(std::string_view field, const TabFields& fields) {
   Number value{};
-  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-  if (error != std::errc() || end != field.data() + field.size())
-    fields.fail(fmt::format("has \"{:.20}\" instead of a number", field));
+  if (!parse_number(field, value)) fields.fail(fmt::format("has \"{:.20}\" instead of a number", field));
   return value;
 }
 

@@ -93,9 +93,6 @@ class LineReader {
   bool is_cut_ = false;
 };
 
-/// Removes the first word from `rest` and returns it; empty if there is none.
-std::string_view next_word(std::string_view& rest);
-
 /// Throws CorruptFile "NAME, line N: WHY".
 [[noreturn]] void fail_at_line(std::string_view name, std::uint64_t line, std::string_view why);
 

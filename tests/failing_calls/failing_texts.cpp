@@ -36,8 +36,6 @@ void read_tables() {
       "query\tdevice\talgorithm\tstrategy\tk\tbatch\tus\tterms\tshortest\tsecond\tpostings\tblocks\tmissing\n"
       "1\tgpu\tan-algorithm-with-a-long-name\trange\t10\t1\t2.5\t1\t2\t0\t2\t1\t0\n",
       long_name);
-  parse_run("1 Q0 a-docno-that-is-too-long-for-a-small-text 1 2.5 tag\n", long_name);
-  parse_qrels("1 0 a-docno-that-is-too-long-for-a-small-text 1\n", long_name);
   read_run(*source("1 Q0 a-docno-that-is-too-long-for-a-small-text 1 2.5 tag\n"),
            [](const RunLineText&, std::uint64_t) {});
   read_qrels(*source("1 0 a-docno-that-is-too-long-for-a-small-text 1\n"), [](const JudgementLine&, std::uint64_t) {});

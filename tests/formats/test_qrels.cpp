@@ -1,10 +1,10 @@
 #include "quern/core/error.hpp"
-#include "quern/formats/queries/qrels.hpp"
 
 #include "catch.hpp"
+#include "parsed_lines.hpp"
 
-using quern::Judgement;
-using quern::parse_qrels;
+using quern::testing::Judgement;
+using quern::testing::parse_qrels;
 
 TEST_CASE("Judgements of TREC and BEIR are parsed", "[format][qrels]") {
   const std::vector<Judgement> want{{"051", "MILL-0007", 2}, {"051", "MILL-0012", 0}, {"52", "MILL-0007", -1}};

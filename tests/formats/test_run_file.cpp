@@ -9,11 +9,12 @@
 #include "quern/formats/queries/run_file.hpp"
 
 #include "catch.hpp"
+#include "parsed_lines.hpp"
 
 using quern::CorruptFile;
-using quern::parse_run;
-using quern::RunLine;
 using quern::RunResult;
+using quern::testing::parse_run;
+using quern::testing::RunLine;
 
 namespace {
 

@@ -81,13 +81,13 @@ class CollectionMaker {
     }
     const ByteView terms = pieces[2].first(pieces[2].size() / 4 * 4);
     PackedChunk chunk;
-    for (int i = 0; i < num_chunk_pieces; ++i)
-      pack_piece(static_cast<ChunkPiece>(i), i == 2 ? left : pieces[static_cast<std::size_t>(i)], zstd_, chunk);
+    for (std::size_t i = 0; i < num_fixed_pieces; ++i)
+      pack_piece(static_cast<ChunkPiece>(i), i == 2 ? left : pieces[i], zstd_, chunk);
     put_le(rows_, std::uint32_t{number(0)});
     put_le(rows_, static_cast<std::uint32_t>(terms.size() / 4));
     put_le(rows_, std::uint64_t{data_.size()});
-    for (const std::uint32_t size : chunk.row.sizes) put_le(rows_, size);
-    for (const std::uint32_t size : chunk.row.raw_sizes) put_le(rows_, size);
+    for (const std::uint32_t size : std::span(chunk.row.sizes).first(num_fixed_pieces)) put_le(rows_, size);
+    for (const std::uint32_t size : std::span(chunk.row.raw_sizes).first(num_fixed_pieces)) put_le(rows_, size);
     put_le(rows_, std::uint64_t{terms_.size()});
     const std::size_t before = terms_.size();
     zstd_.append(terms, terms_);
@@ -119,7 +119,7 @@ inline Bytes parts_of_collection(const CollectionReader& collection) {
     const ChunkRow& row = collection.chunk(i);
     std::array<Bytes, 4> pieces;
     std::uint64_t offset = row.offset;
-    for (std::size_t piece = 0; piece < num_chunk_pieces; ++piece) {
+    for (std::size_t piece = 0; piece < num_fixed_pieces; ++piece) {
       zstd.decompress(data.subspan(offset, row.sizes[piece]), row.raw_sizes[piece], pieces[piece == 2 ? 3 : piece],
                       "seed");
       offset += row.sizes[piece];

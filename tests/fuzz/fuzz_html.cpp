@@ -7,6 +7,7 @@
 #include "quern/text/url.hpp"
 #include "quern/text/utf8.hpp"
 
+#include "../text/converted.hpp"
 #include "../text/pieces.hpp"
 #include "../text/plain_document.hpp"
 
@@ -14,9 +15,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   static quern::HtmlExtractor extractor;
-  std::string converted, page;
-  if (!quern::to_utf8(bytes, quern::html_charset("", bytes), converted)) converted = bytes;
-  quern::repair_utf8(converted, page);
+  std::string page;
+  const auto converted = quern::testing::converted(bytes, quern::html_charset("", bytes));
+  quern::repair_utf8(converted ? *converted : bytes, page);
   quern::DocumentText whole, in_pieces;
   extractor.extract(page, "http://example.org/a/b", whole);
   quern::testing::RandomPieces pieces(page, 1 + size % 40, size);

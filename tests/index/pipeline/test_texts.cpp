@@ -256,7 +256,8 @@ TEST_CASE("Whatever the texts of a collection hold, they are refused or make a s
   ZstdDecompressor decompressor;
   ZstdCompressor compressor;
   Bytes raw;
-  decompressor.decompress(container.view("chunk_data").subspan(texts_at), row.text_raw_size, raw, "test");
+  decompressor.decompress(container.view("chunk_data").subspan(texts_at),
+                          row.raw_sizes[static_cast<std::size_t>(ChunkPiece::texts)], raw, "test");
   RandomBits random(29);
   std::size_t sizes_changed = 0, refused = 0, taken = 0;
   for (int turn = 0; turn < 300; ++turn) {
