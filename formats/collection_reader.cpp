@@ -59,11 +59,11 @@ bool LexiconScan::next(LexiconEntry& entry) {
 }
 
 CollectionReader CollectionReader::open(const std::string& path) {
-  return with_own_errors([&] { return open(std::vector<std::string>{path}); });
+  return translate_errors([&] { return open(std::vector<std::string>{path}); });
 }
 
 CollectionReader CollectionReader::open(const std::vector<std::string>& paths) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     std::vector<std::shared_ptr<const File>> files;
     for (const std::string& path : paths) files.push_back(std::make_shared<const File>(File::open_regular(path)));
     return CollectionReader(files);
@@ -73,7 +73,7 @@ CollectionReader CollectionReader::open(const std::vector<std::string>& paths) {
 CollectionReader::CollectionReader(std::shared_ptr<const File> file) try
     : CollectionReader(std::vector<std::shared_ptr<const File>>{std::move(file)}) {
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 CollectionReader::CollectionReader(const std::vector<std::shared_ptr<const File>>& files) try {
@@ -90,7 +90,7 @@ CollectionReader::CollectionReader(const std::vector<std::shared_ptr<const File>
   name_ = parts_.front().container.name();
   if (files.size() > 1) name_ = fmt::format("{} and {} more", name_, files.size() - 1);
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 namespace {
@@ -149,7 +149,7 @@ void CollectionReader::add_part(std::shared_ptr<const File> file) {
 void CollectionReader::join_lexicons(const std::string& tmp_folder, std::uint64_t memory_bytes,
                                      const std::function<bool(docid_t)>& is_wanted) {
   if (parts_.size() == 1) return;
-  with_own_errors([&] {
+  translate_errors([&] {
     std::vector<JoinedLexicon::Source> sources;
     for (Part& part : parts_) {
       const docid_t end = part.first_document + static_cast<docid_t>(part.manifest.documents);
@@ -283,7 +283,7 @@ void CollectionReader::load_terms(std::size_t chunk, ChunkBuffers& buffers) cons
 template <class Read>
 void CollectionReader::read_piece(std::size_t chunk, ChunkPiece piece, std::string_view name, ChunkBuffers& buffers,
                                   Read&& read) const {
-  with_own_errors([&] {
+  translate_errors([&] {
     const ContainerReader& container = part_of(chunk).container;
     const ChunkRow& row = rows_[chunk];
     const auto i = static_cast<std::size_t>(piece);
@@ -313,7 +313,7 @@ std::span<const DocumentRow> CollectionReader::documents(std::size_t chunk, Chun
 }
 
 std::span<const ForwardRow> CollectionReader::forward(std::size_t chunk, ChunkBuffers& buffers) const {
-  with_own_errors([&] { load_terms(chunk, buffers); });
+  translate_errors([&] { load_terms(chunk, buffers); });
   buffers.forward.clear();
   read_piece(chunk, ChunkPiece::forward, "the forward lists", buffers, [&](ByteReader& reader) {
     std::vector<ForwardSizes> sizes(std::min<std::uint64_t>(num_rows(chunk), reader.left() / 3 + 1));
@@ -331,7 +331,7 @@ std::span<const ForwardRow> CollectionReader::forward(std::size_t chunk, ChunkBu
 }
 
 std::span<const std::string_view> CollectionReader::texts(std::size_t chunk, ChunkBuffers& buffers) const {
-  with_own_errors([&] {
+  translate_errors([&] {
     if (!has_texts())
       throw InvalidArgument(name() + ": keeps no texts; parse the corpus with " + option_name<"store-text">);
   });
@@ -346,7 +346,7 @@ std::span<const std::string_view> CollectionReader::texts(std::size_t chunk, Chu
 }
 
 std::span<const ByteView> CollectionReader::fields(std::size_t chunk, ChunkBuffers& buffers) const {
-  with_own_errors([&] {
+  translate_errors([&] {
     if (!has_fields())
       throw InvalidArgument(name() + ": keeps no fields; parse the corpus with " + option_name<"keep-fields">);
   });
@@ -378,7 +378,7 @@ std::vector<std::uint32_t> CollectionReader::lengths() const {
   const auto lengths_of = [](const Part& part) {
     return part.container.load_array<std::uint32_t>("lengths", part.manifest.documents);
   };
-  return with_own_errors([&] {
+  return translate_errors([&] {
     if (parts_.size() == 1) return lengths_of(parts_.front());
     std::vector<std::uint32_t> lengths(manifest_.documents);
     for (const Part& part : parts_) {

@@ -135,7 +135,8 @@ void ContainerWriter::finish() {
 }
 
 ContainerReader ContainerReader::open(const std::string& path, FileKind kind) {
-  return with_own_errors([&] { return ContainerReader(std::make_shared<const File>(File::open_regular(path)), kind); });
+  return translate_errors(
+      [&] { return ContainerReader(std::make_shared<const File>(File::open_regular(path)), kind); });
 }
 
 ContainerReader::ContainerReader(std::shared_ptr<const File> file, FileKind kind) try
@@ -143,7 +144,7 @@ ContainerReader::ContainerReader(std::shared_ptr<const File> file, FileKind kind
   read_header(kind);
   mapped_ = MappedFile(*file_);
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 namespace {
@@ -174,7 +175,7 @@ std::vector<std::string> index_members() {
 }
 
 std::string quern_file(const std::string& path) {
-  return with_own_errors([&]() -> std::string {
+  return translate_errors([&]() -> std::string {
     std::error_code ignored;
     if (!std::filesystem::is_directory(path, ignored)) return path;
     std::string file = path + "/" + index_member;
@@ -184,7 +185,7 @@ std::string quern_file(const std::string& path) {
 }
 
 std::string member_path(const std::string& index_path, const char* member) {
-  return with_own_errors([&] { return folder_of(quern_file(index_path)) + "/" + member; });
+  return translate_errors([&] { return folder_of(quern_file(index_path)) + "/" + member; });
 }
 
 std::string existing_member_path(const std::string& index_path, const char* member, std::string_view remedy) {
@@ -195,7 +196,7 @@ std::string existing_member_path(const std::string& index_path, const char* memb
 }
 
 FileKind kind_of_file(const std::string& path) {
-  return with_own_errors([&]() -> FileKind {
+  return translate_errors([&]() -> FileKind {
     const Bytes header = checked_header(File::open_regular(quern_file(path)));
     return static_cast<FileKind>(load_le<std::uint32_t>(header.data() + 8));
   });
@@ -286,7 +287,7 @@ void ContainerReader::check_count(const SectionInfo& info, std::uint64_t count, 
 }
 
 std::string ContainerReader::manifest() const {
-  return with_own_errors([&]() -> std::string {
+  return translate_errors([&]() -> std::string {
     const SectionInfo& info = find("manifest");
     if (info.size > container_chunk_bytes * 16) fail("manifest", "is too large");
     Bytes bytes(info.size);

@@ -19,11 +19,11 @@
 namespace quern {
 
 FieldsReader FieldsReader::open(const std::string& path) {
-  return with_own_errors([&] { return FieldsReader(ContainerReader::open(path, FileKind::fields)); });
+  return translate_errors([&] { return FieldsReader(ContainerReader::open(path, FileKind::fields)); });
 }
 
 FieldsReader FieldsReader::open_beside(const IndexReader& index) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     const std::string remedy = std::string("build the index again with ") + option_name<"keep-fields">;
     FieldsReader fields = open(existing_member_path(index.name(), fields_member, remedy));
     fields.check_belongs_to(index);
@@ -45,7 +45,7 @@ FieldsReader::FieldsReader(ContainerReader container) try
   offsets_ = CheckedSection(container_, "field_offsets");
   sizes_ = CheckedSection(container_, "field_sizes");
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 void FieldsReader::check_belongs_to(const IndexReader& index) const {
@@ -64,7 +64,7 @@ std::optional<std::size_t> FieldsReader::find(std::string_view field) const {
 
 const std::vector<FieldValue>& FieldsReader::values(std::size_t field, std::uint64_t group,
                                                     FieldBuffers& buffers) const {
-  return with_own_errors([&]() -> const std::vector<FieldValue>& {
+  return translate_errors([&]() -> const std::vector<FieldValue>& {
     if (field >= manifest_.names.size() || group >= num_groups())
       throw InvalidArgument(
           fmt::format("{}: no field number {} for documents from {} on", name(), field, group * fields_per_frame));

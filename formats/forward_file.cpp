@@ -59,7 +59,7 @@ void ForwardWriter::begin_document(const StaticNumbers& numbers) {
 
 void ForwardWriter::finish(const ForwardManifest& manifest, const std::vector<std::uint32_t>& out_links,
                            const std::vector<std::uint32_t>& in_links) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     offsets_.add(out_.section_size());
     out_.write(Bytes(ForwardSegment::slack_bytes));
     out_.end_section();
@@ -72,7 +72,7 @@ void ForwardWriter::finish(const ForwardManifest& manifest, const std::vector<st
 }
 
 ForwardReader ForwardReader::open(const IndexReader& index) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     const std::string path = forward_path(index.name());
     if (!std::filesystem::exists(path)) {
       throw InvalidArgument(fmt::format("{}: the index has no forward file; build it again with {} or {}", path,
@@ -96,7 +96,7 @@ ForwardReader::ForwardReader(ContainerReader container) try
   container_.check_count(container_.find("in_links"), manifest_.documents, sizeof(std::uint32_t));
   if (documents_.size() < ForwardSegment::slack_bytes) container_.fail("documents", "ends too early");
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 void ForwardReader::check_belongs_to(const IndexReader& index) const {
@@ -220,7 +220,7 @@ void ForwardReader::verify_contents(const IndexReader& index, const Resources& r
 }
 
 void for_each_token(const ForwardReader& forward, const IndexReader& index, docid_t docid, const TokenVisitor& visit) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     const std::string what = forward.place(docid);
     std::vector<term_t> numbers;
     std::vector<std::string_view> literals;

@@ -168,7 +168,7 @@ class IndexReader {
   /// Calls visit(term, list) for all lists of a lexicon block, 0 to num_lexicon_blocks() - 1.
   template <class Visit>
   void for_each_list(std::uint64_t lexicon_block, Visit&& visit) const {
-    with_own_errors([&] {
+    translate_errors([&] {
       DictionaryBlock block = lexicon_.block(lexicon_block);
       ListPlace place = block_start(lexicon_block);
       DictionaryEntry entry;

@@ -14,11 +14,11 @@
 namespace quern {
 
 IndexReader IndexReader::open(const std::string& path) {
-  return with_own_errors([&] { return IndexReader(ContainerReader::open(quern_file(path), FileKind::index)); });
+  return translate_errors([&] { return IndexReader(ContainerReader::open(quern_file(path), FileKind::index)); });
 }
 
 IndexReader IndexReader::open(const File& file) {
-  return with_own_errors(
+  return translate_errors(
       [&] { return IndexReader(ContainerReader(std::make_shared<const File>(file.duplicate()), FileKind::index)); });
 }
 
@@ -78,11 +78,11 @@ IndexReader::IndexReader(ContainerReader container) try
   if (container_.has("global_scores"))
     global_scores_ = array_of<float>(container_, "global_scores", manifest_.documents);
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 PostingList IndexReader::list(term_t number) const {
-  return with_own_errors([&]() -> PostingList {
+  return translate_errors([&]() -> PostingList {
     PostingList found;
     for_each_list(number / terms_per_block, [&](std::string_view, const PostingList& list) {
       if (list.number == number) found = list;
@@ -92,7 +92,7 @@ PostingList IndexReader::list(term_t number) const {
 }
 
 std::string IndexReader::term(term_t number) const {
-  return with_own_errors([&]() -> std::string {
+  return translate_errors([&]() -> std::string {
     std::string found;
     for_each_list(number / terms_per_block, [&](std::string_view term, const PostingList& list) {
       if (list.number == number) found = term;
@@ -102,7 +102,7 @@ std::string IndexReader::term(term_t number) const {
 }
 
 void IndexReader::check_document_scores() const {
-  with_own_errors([&] {
+  translate_errors([&] {
     for (const char* section : {"pagerank", "global_scores"})
       if (container_.has(section)) container_.check_section(section);
     for (const float rank : pagerank_)
@@ -205,7 +205,7 @@ PostingList IndexReader::read_list(ByteView payload, ListPlace& place) const {
 }
 
 std::optional<PostingList> IndexReader::find(std::string_view term) const {
-  return with_own_errors([&]() -> std::optional<PostingList> {
+  return translate_errors([&]() -> std::optional<PostingList> {
     const auto block_number = lexicon_.block_of(term);
     if (!block_number) return std::nullopt;
     DictionaryBlock block = lexicon_.block(*block_number);
@@ -220,7 +220,7 @@ std::optional<PostingList> IndexReader::find(std::string_view term) const {
 }
 
 std::string_view IndexReader::docno(docid_t docid) const {
-  return with_own_errors([&]() -> std::string_view {
+  return translate_errors([&]() -> std::string_view {
     const docid_t group = docid / docnos_per_block;
     const auto from = docno_offsets_.number<std::uint64_t>(group), to = docno_offsets_.number<std::uint64_t>(group + 1);
     if (from > to || to > docnos_.size()) container_.fail("docno_offsets", "do not ascend");
@@ -241,7 +241,7 @@ std::uint64_t IndexReader::first_place_of(std::uint64_t hash) const {
 }
 
 std::optional<docid_t> IndexReader::find_docno(std::string_view wanted) const {
-  return with_own_errors([&]() -> std::optional<docid_t> {
+  return translate_errors([&]() -> std::optional<docid_t> {
     const std::uint64_t hash = docno_hash(wanted);
     for (std::uint64_t place = first_place_of(hash); place < manifest_.documents && docno_hash_at(place) == hash;
          ++place)
@@ -251,7 +251,7 @@ std::optional<docid_t> IndexReader::find_docno(std::string_view wanted) const {
 }
 
 void IndexReader::for_each_of_docno(std::string_view wanted, const std::function<void(docid_t)>& visit) const {
-  with_own_errors([&] {
+  translate_errors([&] {
     const std::uint64_t hash = docno_hash(wanted);
     for (std::uint64_t place = first_place_of(hash); place < manifest_.documents && docno_hash_at(place) == hash;
          ++place)
@@ -271,7 +271,7 @@ IndexReader::DocumentText IndexReader::text(docid_t docid) const {
 void IndexReader::for_each_text(
     docid_t begin, docid_t end,
     const std::function<void(docid_t, std::string_view url, std::string_view title)>& visit) const {
-  with_own_errors([&] {
+  translate_errors([&] {
     ZstdDecompressor zstd;
     Bytes raw;
     const std::string what = name() + ": section 'texts'";

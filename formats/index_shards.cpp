@@ -72,7 +72,7 @@ IndexShards::IndexShards(std::vector<IndexReader> indexes) : shards_(std::move(i
 }
 
 IndexShards IndexShards::open(const std::vector<std::string>& paths) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     std::vector<IndexReader> indexes;
     for (const std::string& path : paths) indexes.push_back(IndexReader::open(path));
     return IndexShards(std::move(indexes));
@@ -92,7 +92,7 @@ IndexShards::Place IndexShards::place(docid_t docid) const {
 }
 
 StatisticsBeside StatisticsBeside::open(const IndexReader& shard) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     const std::string path =
         existing_member_path(shard.name(), statistics_member, "PageRank scores need it; build the shard again");
     StatisticsReader statistics = StatisticsReader::open(path);
@@ -108,11 +108,11 @@ StatisticsBeside::StatisticsBeside(StatisticsReader statistics) try
     : statistics_(std::move(statistics)),
       terms_(statistics_.container(), "terms", statistics_.manifest().collection.terms) {
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 std::optional<TermCounts> StatisticsBeside::find(std::string_view term) const {
-  return with_own_errors([&]() -> std::optional<TermCounts> {
+  return translate_errors([&]() -> std::optional<TermCounts> {
     const auto block = terms_.block_of(term);
     if (!block) return std::nullopt;
     const auto payload = terms_.block(*block).find(term, [](ByteView) {});

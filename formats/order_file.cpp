@@ -48,7 +48,7 @@ DocidRange OrderManifest::shard(std::size_t number) const {
 
 void write_order(File& out, const DocumentOrder& order, const OrderOptions& options, const CollectionReader& collection,
                  const std::vector<docid_t>& shards) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     OrderManifest manifest;
     manifest.options = options;
     manifest.options.scores.origin = order.pagerank_origin;
@@ -67,14 +67,14 @@ void write_order(File& out, const DocumentOrder& order, const OrderOptions& opti
 }
 
 OrderReader OrderReader::open(const std::string& path) {
-  return with_own_errors([&] { return OrderReader(ContainerReader::open(path, FileKind::order)); });
+  return translate_errors([&] { return OrderReader(ContainerReader::open(path, FileKind::order)); });
 }
 
 OrderReader::OrderReader(ContainerReader container) try
     : container_(std::move(container)), manifest_(OrderManifest::from_json(container_.manifest(), container_.name())) {
   if (manifest_.documents >= end_docid) container_.fail("manifest", "too many documents");
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 void OrderReader::check_belongs_to(const CollectionReader& collection) const {
@@ -87,7 +87,7 @@ void OrderReader::check_belongs_to(const CollectionReader& collection) const {
 }
 
 DocumentOrder OrderReader::load() const {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     DocumentOrder order;
     order.documents = container_.load_array<docid_t>("documents", manifest_.documents);
     if (manifest_.has_pagerank) order.pagerank = container_.load_array<float>("pagerank", manifest_.documents);

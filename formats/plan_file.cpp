@@ -62,7 +62,7 @@ std::uint64_t CachePlan::blocks_of(term_t term) const {
 }
 
 void write_plan(File& out, const CachePlan& plan) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     PlanManifest manifest = plan.manifest;
     manifest.lists = plan.lists.size();
     manifest.cached_blocks = manifest.cached_bytes = 0;
@@ -89,13 +89,13 @@ void write_plan(File& out, const CachePlan& plan) {
 }
 
 PlanReader PlanReader::open(const std::string& path) {
-  return with_own_errors([&] { return PlanReader(ContainerReader::open(path, FileKind::plan)); });
+  return translate_errors([&] { return PlanReader(ContainerReader::open(path, FileKind::plan)); });
 }
 
 PlanReader::PlanReader(ContainerReader container) try
     : container_(std::move(container)), manifest_(PlanManifest::from_json(container_.manifest(), container_.name())) {
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 void PlanReader::check_belongs_to(const IndexReader& index) const {
@@ -107,7 +107,7 @@ void PlanReader::check_belongs_to(const IndexReader& index) const {
 }
 
 CachePlan PlanReader::load() const {
-  return with_own_errors([&]() -> CachePlan {
+  return translate_errors([&]() -> CachePlan {
     const auto terms = container_.load_array<term_t>("terms", manifest_.lists);
     const auto blocks = container_.load_array<std::uint32_t>("blocks", manifest_.lists);
     const auto bytes = container_.load_array<std::uint64_t>("bytes", manifest_.lists);
@@ -132,7 +132,7 @@ CachePlan PlanReader::load() const {
 }
 
 CachePlan PlanReader::load_for(const IndexReader& index) const {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     check_belongs_to(index);
     if (manifest_.block % index.block_size() != 0)
       container_.fail("manifest", "a caching block is not a multiple of the index's blocks");

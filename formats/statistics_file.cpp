@@ -120,7 +120,7 @@ std::string docno_key(std::string_view docno) {
 }
 
 StatisticsReader StatisticsReader::open(const std::string& path) {
-  return with_own_errors([&] { return StatisticsReader(ContainerReader::open(path, FileKind::statistics)); });
+  return translate_errors([&] { return StatisticsReader(ContainerReader::open(path, FileKind::statistics)); });
 }
 
 StatisticsReader::StatisticsReader(ContainerReader container) try
@@ -135,7 +135,7 @@ StatisticsReader::StatisticsReader(ContainerReader container) try
   if (documents != counts.documents)
     container_.fail("splits", "have a different number of documents than the manifest");
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 void StatisticsReader::check_splits(std::vector<CollectionSplit> collections,
@@ -154,7 +154,7 @@ void StatisticsReader::check_splits(std::vector<CollectionSplit> collections,
 }
 
 void StatisticsReader::verify_contents() const {
-  with_own_errors([&] {
+  translate_errors([&] {
     TermCounts sums;
     std::string last;
     DictionaryEntry entry;
@@ -196,7 +196,7 @@ void write_scales(File& out, const Scales& scales) {
 }
 
 Scales read_scales(const ContainerReader& container) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     Scales scales;
     read_manifest(container.manifest(), container.name(), [&](const ManifestJson& json) {
       json.at("settings").at("k1").get_to(scales.bm25.k1);

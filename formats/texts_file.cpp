@@ -26,11 +26,11 @@ constexpr std::uint64_t frame_row_bytes = 16;
 }  // namespace
 
 TextsReader TextsReader::open(const std::string& path) {
-  return with_own_errors([&] { return TextsReader(ContainerReader::open(path, FileKind::texts)); });
+  return translate_errors([&] { return TextsReader(ContainerReader::open(path, FileKind::texts)); });
 }
 
 TextsReader TextsReader::open_beside(const IndexReader& index) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     const std::string remedy = std::string("build the index again with ") + option_name<"store-text">;
     TextsReader texts = open(existing_member_path(index.name(), texts_member, remedy));
     texts.check_belongs_to(index);
@@ -47,7 +47,7 @@ TextsReader::TextsReader(ContainerReader container) try
   rows_ = CheckedSection(container_, "text_frames");
   frames_ = CheckedSection(container_, "texts");
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 void TextsReader::check_belongs_to(const IndexReader& index) const {
@@ -102,7 +102,7 @@ std::string_view TextsReader::in_group(std::uint64_t i, docid_t documents, docid
 }
 
 void TextsReader::read(docid_t docid, TextBuffers& buffers, const std::function<void(std::string_view)>& visit) const {
-  with_own_errors([&] {
+  translate_errors([&] {
     if (docid >= manifest_.documents) throw InvalidArgument(fmt::format("{}: no docID {}", name(), docid));
     const std::uint64_t end = first_frame_from(std::uint64_t{docid} + 1);
     if (end == 0) fail_at(0, "does not begin with the first document");

@@ -196,7 +196,7 @@ class FilterParser {
 }  // namespace
 
 FilterExpression parse_filter(std::string_view text) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     if (text.size() > max_filter_bytes)
       throw InvalidArgument(fmt::format("filter: it has {} bytes; the limit is {}", text.size(), max_filter_bytes));
     return FilterParser(text).parse();

@@ -43,7 +43,7 @@ class QrelsLines {
 }  // namespace
 
 void read_qrels(ByteSource& source, const std::function<void(const JudgementLine&, std::uint64_t)>& visit) {
-  with_own_errors([&] {
+  translate_errors([&] {
     QrelsLines reader(source.name());
     JudgementLine judgement;
     for_each_source_line(source, [&](std::string_view line, std::uint64_t number) {

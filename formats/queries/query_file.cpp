@@ -303,7 +303,7 @@ void check_size(std::string_view name, std::uint64_t number, std::string_view id
 
 QueryFormat for_each_query(std::string_view bytes, QueryFormat format, std::string_view name, const QueryVisitor& visit,
                            const TextRelease& release) {
-  return with_own_errors([&]() -> QueryFormat {
+  return translate_errors([&]() -> QueryFormat {
     const bool automatic = format == QueryFormat::automatic;
     check_is_text(bytes, name, release);
     const std::string_view text = without_byte_order_mark(bytes);
@@ -335,7 +335,7 @@ QueryFormat for_each_query(std::string_view bytes, QueryFormat format, std::stri
 }
 
 QueryFile parse_queries(std::string_view bytes, QueryFormat format, std::string_view name) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     QueryFile file;
     file.format = for_each_query(bytes, format, name, [&](std::string_view id, std::string_view text) {
       file.queries.push_back({std::string(id), std::string(text)});
@@ -411,7 +411,7 @@ std::vector<QueryTerm> read_terms(const simdjson::dom::object& object, std::stri
 }  // namespace
 
 std::vector<QueryTerm> parse_query_vector(std::string_view json, std::string_view what) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     simdjson::dom::parser parser;
     simdjson::dom::object object;
     const auto error = parser.parse(json.data(), json.size(), true).get(object);
@@ -423,7 +423,7 @@ std::vector<QueryTerm> parse_query_vector(std::string_view json, std::string_vie
 }
 
 std::string query_vector_text(const std::vector<QueryTerm>& terms) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     std::string text = "{";
     for (const QueryTerm& term : terms) {
       if (text.size() > 1) text += ',';

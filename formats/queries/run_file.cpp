@@ -208,7 +208,7 @@ const RunFormat& run_format_named(std::string_view name) {
 }
 
 void read_run(ByteSource& source, const std::function<void(const RunLineText&, std::uint64_t)>& visit) {
-  with_own_errors([&] {
+  translate_errors([&] {
     for_each_source_line(source, [&](std::string_view line, std::uint64_t number) {
       visit(read_run_line(line, source.name(), number), number);
     });

@@ -40,7 +40,7 @@ const ModelFormat* find_model_format(std::string_view head) {
 }
 
 RankerModel parse_ranker(const ModelFile& file) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     const ModelFormat* const format = find_model_format(file.bytes.substr(0, model_detection_bytes));
     if (!format) {
       for (const UnreadModelForm& form : unread_model_forms)
@@ -56,7 +56,7 @@ RankerModel parse_ranker(const ModelFile& file) {
 }
 
 RankerModel read_ranker(const std::string& path) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     const std::string bytes = read_whole(path, max_model_bytes);
     const std::filesystem::path folder = path == "-" ? "." : std::filesystem::path(path).parent_path();
     const auto read_beside = [&](const std::string& other) {

@@ -128,7 +128,7 @@ double ModelTree::at(const CostInput& input) const {
 }
 
 CostTable parse_cost_table(std::string_view text, std::string_view name) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     CostTable table;
     table.name = name;
     TableReader reader(table);
@@ -143,7 +143,7 @@ CostTable parse_cost_table(std::string_view text, std::string_view name) {
 }
 
 std::string cost_table_text(const CostTable& table) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     std::string text = head_lines_text(table);
     for (const CostFunction& function : table.functions) {
       fmt::format_to(std::back_inserter(text), "function\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n",

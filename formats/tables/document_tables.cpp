@@ -43,7 +43,7 @@ ScoreLine parse_line(std::string_view line, std::uint64_t number, const std::str
 }  // namespace
 
 void read_links(ByteSource& source, const std::function<void(std::string_view, std::string_view)>& visit) {
-  with_own_errors([&] {
+  translate_errors([&] {
     for_each_source_line(source, [&](std::string_view line, std::uint64_t number) {
       const std::size_t tab = line.find('\t');
       if (tab == std::string_view::npos) fail_at_line(source.name(), number, "is not from<TAB>to: it has no tab");
@@ -57,7 +57,7 @@ void read_links(ByteSource& source, const std::function<void(std::string_view, s
 }
 
 void read_scores(ByteSource& source, const std::function<void(const ScoreLine&)>& visit) {
-  with_own_errors([&] {
+  translate_errors([&] {
     for_each_source_line(
         source, [&](std::string_view line, std::uint64_t number) { visit(parse_line(line, number, source.name())); });
   });

@@ -40,7 +40,7 @@ bool take_number(std::string_view& line, double& value) {
 }  // namespace
 
 MeasuredPoints parse_measured_points(std::string_view text, std::string_view name) {
-  return with_own_errors([&]() -> MeasuredPoints {
+  return translate_errors([&]() -> MeasuredPoints {
     MeasuredPoints points;
     points.name = name;
     LineReader lines(text);
@@ -65,7 +65,7 @@ MeasuredPoints parse_measured_points(std::string_view text, std::string_view nam
 }
 
 std::string measured_points_text(const MeasuredPoints& points) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     std::string text = "function,x,y\n";
     for (const PointFunction& function : point_functions)
       for (const MeasuredPoint& point : points.*function.points)

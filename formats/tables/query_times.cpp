@@ -65,7 +65,7 @@ BatchRate read_rate(TabFields row) {
 }  // namespace
 
 QueryTimeTable parse_query_times(std::string_view text, std::string_view name) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     QueryTimeTable times;
     times.name = name;
     LineReader lines(without_byte_order_mark(text));
@@ -91,7 +91,7 @@ QueryTimeTable parse_query_times(std::string_view text, std::string_view name) {
 }
 
 std::string query_times_text(const QueryTimeTable& times) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     std::string text = head_lines_text(times);
     for (const BatchRate& rate : times.rates)
       fmt::format_to(std::back_inserter(text), "{}\t{}\t{}\t{}\t{}\t{}\n", rate_name, rate.algorithm, rate.strategy,

@@ -15,7 +15,7 @@ const OutOfMemory out_of_memory("out of memory");
 
 }  // namespace
 
-void throw_own_error() {
+void throw_translated_error() {
   try {
     throw;
   } catch (const std::bad_alloc&) {

@@ -136,10 +136,10 @@ decltype(auto) on_threads(unsigned threads, Work&& work) {
   return arena.execute(std::forward<Work>(work));
 }
 
-/// Calls work() on the threads of `resources`, with errors translated by with_own_errors().
+/// Calls work() on the threads of `resources`, with errors translated by translate_errors().
 template <class Work>
 decltype(auto) run_stage(const Resources& resources, Work&& work) {
-  return with_own_errors([&]() -> decltype(auto) { return on_threads(resources.threads, std::forward<Work>(work)); });
+  return translate_errors([&]() -> decltype(auto) { return on_threads(resources.threads, std::forward<Work>(work)); });
 }
 
 }  // namespace quern

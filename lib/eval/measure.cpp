@@ -179,7 +179,7 @@ std::string MeasureChoice::name() const {
 }
 
 std::vector<MeasureChoice> measures_named(std::string_view text) {
-  return with_own_errors([&]() -> std::vector<MeasureChoice> {
+  return translate_errors([&]() -> std::vector<MeasureChoice> {
     std::string_view digits;
     const Measure* const cut_measure = has_named(measure_table, text) ? nullptr : measure_with_cut(text, digits);
     if (cut_measure != nullptr) return {{cut_measure, read_cut(digits, text)}};
@@ -192,7 +192,7 @@ std::vector<MeasureChoice> measures_named(std::string_view text) {
 }
 
 std::vector<MeasureChoice> measures_named(std::span<const std::string> texts) {
-  return with_own_errors([&]() -> std::vector<MeasureChoice> {
+  return translate_errors([&]() -> std::vector<MeasureChoice> {
     std::vector<MeasureChoice> choices;
     for (const std::string& text : texts) {
       for (const MeasureChoice& choice : measures_named(std::string_view(text))) {
@@ -206,7 +206,7 @@ std::vector<MeasureChoice> measures_named(std::span<const std::string> texts) {
 }
 
 std::vector<MeasureChoice> default_measures() {
-  return with_own_errors([]() -> std::vector<MeasureChoice> {
+  return translate_errors([]() -> std::vector<MeasureChoice> {
     std::vector<MeasureChoice> choices;
     for (const std::string_view text : default_texts) choices.push_back(measures_named(text).front());
     return choices;

@@ -145,7 +145,7 @@ std::vector<MeasureChoice> comparable_measures(std::vector<MeasureChoice> measur
 }
 
 RunComparison compare_runs(const Evaluation& evaluation, const ComparisonOptions& options) {
-  return with_own_errors([&]() -> RunComparison {
+  return translate_errors([&]() -> RunComparison {
     if (evaluation.runs.size() < 2) throw InvalidArgument("a comparison needs at least two runs");
     const std::vector<std::size_t> queries = compared_queries(evaluation, options.complete);
     if (queries.empty())

@@ -87,7 +87,7 @@ RunEvaluator::RunEvaluator(ByteSource& qrels, EvaluationOptions options, const R
   });
   progress.finish();
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 void RunEvaluator::add_run(ByteSource& run) {

@@ -76,7 +76,7 @@ void FailoverBackend::finish(PendingSearch& search, const AnswerConsumer& consum
     return answer_on_cpu();
   }
   gpus_.report();
-  with_own_errors([&] {
+  translate_errors([&] {
     hand_over(found.results.size(), consumer, [&](std::size_t i, QueryAnswer& out) {
       out.documents = std::move(found.results[i]);
       out.time_us = found.query_us;

@@ -58,7 +58,7 @@ std::uint64_t GpuShards::missing_bytes(QueryView query) {
 }
 
 FoundDocuments GpuShards::search(const SearchRequest& request, std::span<GpuStatistics> counted) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     if (gpus_.size() == 1) return search_shard(0, request, counted.front());
     if (request.algorithm->matching != Matching::all_else_any) return search_all(request, counted);
     SearchRequest all = request;

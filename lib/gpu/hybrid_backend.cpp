@@ -206,7 +206,7 @@ std::vector<HybridBackend::Known> HybridBackend::predict(const SearchRequest& re
     predict_some(0, known.size());
     return known;
   }
-  with_own_errors([&] {
+  translate_errors([&] {
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, known.size(), predictions_at_once),
                       [&](const auto& range) { predict_some(range.begin(), range.end()); });
   });

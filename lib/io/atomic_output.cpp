@@ -212,11 +212,11 @@ std::string folder_of(const std::string& path) {
 }
 
 AtomicOutput AtomicOutput::file(const std::string& path, bool force) {
-  return with_own_errors([&] { return AtomicOutput(path, {}, force); });
+  return translate_errors([&] { return AtomicOutput(path, {}, force); });
 }
 
 AtomicOutput AtomicOutput::folder(const std::string& path, std::vector<std::string> members, bool force) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     if (members.empty()) throw Error("atomic output: a folder needs at least one file");
     return AtomicOutput(path, std::move(members), force);
   });
@@ -224,7 +224,7 @@ AtomicOutput AtomicOutput::folder(const std::string& path, std::vector<std::stri
 
 AtomicOutput::AtomicOutput(std::string path, std::vector<std::string> members, bool force)
     : path_(std::move(path)), members_(std::move(members)), force_(force) {
-  with_own_errors([&] {
+  translate_errors([&] {
     path_ = target_of_links(without_end_slashes(path_));
     parent_ = folder_of(path_);
     refuse_existing(path_, members_, force_);
@@ -291,7 +291,7 @@ File& AtomicOutput::create_member(const std::string& name) {
 }
 
 File& AtomicOutput::add_member(const std::string& name) {
-  return with_own_errors([&]() -> File& {
+  return translate_errors([&]() -> File& {
     if (std::find(members_.begin(), members_.end(), name) == members_.end())
       throw Error("atomic output: " + name + " is not one of the folder's members");
     return create_member(name);
@@ -363,7 +363,7 @@ void AtomicOutput::finish() {
 }
 
 void AtomicOutput::commit() {
-  with_own_errors([&] {
+  translate_errors([&] {
     sync();
     const auto lock = Unfinished::all().lock();
     take_place(false);
@@ -373,7 +373,7 @@ void AtomicOutput::commit() {
 }
 
 void AtomicOutput::commit_together(std::span<const std::unique_ptr<AtomicOutput>> outputs) {
-  with_own_errors([&] {
+  translate_errors([&] {
     for (const auto& output : outputs) output->sync();
     const auto lock = Unfinished::all().lock();
     std::size_t placed = 0;

@@ -50,7 +50,7 @@ std::unique_ptr<ByteSource> decompressing(std::unique_ptr<RawSource> stored, std
 
 std::unique_ptr<ByteSource> ByteSource::open(const std::string& path, const ReadInterrupt* interrupt,
                                              std::uint64_t max_window_bytes) {
-  return with_own_errors([&] { return decompressing(RawSource::open(path, interrupt), max_window_bytes); });
+  return translate_errors([&] { return decompressing(RawSource::open(path, interrupt), max_window_bytes); });
 }
 
 std::unique_ptr<ByteSource> ByteSource::open(const std::string& path, const Resources& resources) {
@@ -59,7 +59,7 @@ std::unique_ptr<ByteSource> ByteSource::open(const std::string& path, const Reso
 
 std::unique_ptr<ByteSource> ByteSource::open_range(const std::string& path, const FileRange& range,
                                                    const ReadInterrupt* interrupt) {
-  return with_own_errors([&]() -> std::unique_ptr<ByteSource> {
+  return translate_errors([&]() -> std::unique_ptr<ByteSource> {
     if (is_compressed(RawSource::open_range(path, {0, std::min<std::uint64_t>(4, range.to)}, interrupt)->peek()))
       throw InvalidArgument(path + ": is compressed and can't be read in ranges; decompress it, or read it whole");
     return RawSource::open_range(path, range, interrupt);
@@ -83,7 +83,7 @@ std::size_t read_fully(ByteSource& source, std::span<std::uint8_t> to) {
 }
 
 std::string read_whole(const std::string& path, std::uint64_t max_bytes) {
-  return with_own_errors([&]() -> std::string {
+  return translate_errors([&]() -> std::string {
     constexpr std::size_t step = 64 << 10;
     const std::unique_ptr<ByteSource> source = ByteSource::open(path);
     std::string text;

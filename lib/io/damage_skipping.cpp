@@ -159,7 +159,7 @@ std::unique_ptr<DamageSkippingSource> skipping_damage(std::unique_ptr<RawSource>
 std::unique_ptr<DamageSkippingSource> DamageSkippingSource::open(const std::string& path,
                                                                  const ReadInterrupt* interrupt,
                                                                  std::uint64_t max_window_bytes) {
-  return with_own_errors([&] { return skipping_damage(RawSource::open(path, interrupt), max_window_bytes); });
+  return translate_errors([&] { return skipping_damage(RawSource::open(path, interrupt), max_window_bytes); });
 }
 
 std::unique_ptr<DamageSkippingSource> DamageSkippingSource::from_memory(std::string name, std::string bytes) {

@@ -187,7 +187,7 @@ constexpr std::uint64_t max_in_memory = std::uint64_t{4} << 20;
 }  // namespace
 
 WholeFile::WholeFile(const std::string& path, const Resources& resources) {
-  with_own_errors([&] {
+  translate_errors([&] {
     const std::unique_ptr<ByteSource> source = ByteSource::open(path, resources);
     const std::uint64_t max_bytes = std::min(max_in_memory, resources.memory_bytes / 16);
     resources.progress->start("read " + source->name(), 0, "bytes");

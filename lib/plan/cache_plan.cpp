@@ -54,7 +54,7 @@ void check_plan_memory(const CacheBlocks& blocks, std::uint64_t budget_bytes, co
 
 CachePlan make_plan(const QueryEngine& engine, const CacheBlocks& blocks, const LogDemand& demand,
                     const PlanOptions& options) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     CacheAdmission admission(blocks, options.budget_bytes, options.max_admission, options.budget_rows);
     cache_policy_named(options.policy).admit(demand, admission);
     CachePlan plan;

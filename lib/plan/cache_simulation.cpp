@@ -107,7 +107,7 @@ CacheTrace::CacheTrace(const QueryEngine& engine, LogQueries& log, std::size_t k
   queries_ = in_log_order.count();
   on_threads(threads_, [&] { in_log_order.merge([&](std::string_view, ByteView query) { traced_.append(query); }); });
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 void CacheTrace::put(const std::vector<ListVisit>& visits, Bytes& to) {
@@ -160,7 +160,7 @@ void CacheTrace::serve(const TracedQuery& query, const CacheBlocks& blocks, cons
 
 CacheFigures CacheTrace::simulate(const CacheBlocks& blocks, const CachedBlocks& cached, std::uint64_t batch) const {
   check_range("queries per batch", batch, 1, std::numeric_limits<std::uint64_t>::max());
-  return with_own_errors([&] {
+  return translate_errors([&] {
     CacheFigures figures = left_out_;
     Lists lists(*this);
     ListSet in_batch(index_.manifest().terms);

@@ -137,11 +137,11 @@ LogQueries::LogQueries(const AnalyzerOptions& analyzer, const Resources& resourc
       max_group_bytes_(resources.memory_bytes / 16),
       sorted_(resources.tmp_folder, resources.memory_bytes / 8 * 3) {
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 void LogQueries::add(std::string_view text) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     const std::uint64_t place = queries_++;
     hash_.add(as_bytes(text));
     hash_.add(end_of_text);
@@ -157,7 +157,7 @@ void LogQueries::add(std::string_view text) {
 }
 
 std::uint64_t LogQueries::for_each(const std::function<void(std::span<const LogQuery>)>& visit) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     std::vector<LogQuery> group;
     std::string last;
     std::uint64_t distinct = 0, group_bytes = 0;

@@ -21,7 +21,7 @@ Reranker::Reranker(const IndexReader& index, const ForwardReader& forward, Bound
       ranker_(make_ranker(model_)),
       name_(std::move(name)) {
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 void Reranker::rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k,
@@ -32,7 +32,7 @@ void Reranker::rerank(std::string_view query, std::vector<ScoredDocument>& docum
 }
 
 FeatureQuery Reranker::query_of(std::string_view query, Space& space) const {
-  return with_own_errors(
+  return translate_errors(
       [&] { return make_feature_query(extractor_.index(), space.analyzer, query, extractor_.memory()); });
 }
 
@@ -49,7 +49,7 @@ void Reranker::score(const FeatureQuery& query, std::span<ScoredDocument> docume
     for (std::size_t i = 0; i < count; ++i) set_score(documents[from + i], space.scores[i]);
   }
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 void Reranker::set_score(ScoredDocument& document, double score) const {
@@ -166,7 +166,7 @@ BoundModel bind_features(RankerModel model, std::span<const std::uint32_t> list,
   model.features = std::move(binding.used_);
   return {std::move(model), std::move(binding.selection_)};
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 ShardedReranker::ShardedReranker(const IndexShards& shards, std::span<const ForwardReader> forwards,
@@ -181,12 +181,12 @@ ShardedReranker::ShardedReranker(const IndexShards& shards, std::span<const Forw
                             shards.size() > 1 ? &whole_lengths : nullptr);
   }
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 void ShardedReranker::rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k,
                              Space& space) const {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     const std::vector<FeatureQuery> queries =
         make_feature_queries(indexes_, space.of_shard.analyzer, query, rerankers_.front().extractor().memory());
     for (std::size_t shard = 0; shard < rerankers_.size(); ++shard) {

@@ -60,20 +60,20 @@ RunTopics::RunTopics(const IndexReader& index, IndexPages& pages, Names names, c
       by_qid_(resources.tmp_folder, resources.memory_bytes / topic_sort_share),
       by_line_(resources.tmp_folder, resources.memory_bytes / line_sort_share) {
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 void RunTopics::add_topic(std::string_view id, std::string_view text) {
   // No line of a run can name it.
   if (has_zero_byte(id)) return;
-  with_own_errors([&] {
+  translate_errors([&] {
     by_qid_.add(topic_key(id, text_row, num_texts_++), range_bytes(texts_.size(), text.size()));
     texts_.append(as_bytes(text));
   });
 }
 
 void RunTopics::add_line(const RunLineText& line, std::uint64_t number) {
-  with_own_errors([&] {
+  translate_errors([&] {
     if (has_zero_byte(line.qid))
       throw CorruptFile(fmt::format("{}: line {}: the topic's name contains a zero byte", names_.run, number));
     const auto docid = index_.find_docno(line.docno);
@@ -89,7 +89,7 @@ void RunTopics::add_line(const RunLineText& line, std::uint64_t number) {
 }
 
 void RunTopics::add_judgement(const JudgementLine& line, std::uint64_t number) {
-  with_own_errors([&] {
+  translate_errors([&] {
     if (has_zero_byte(line.qid))
       throw CorruptFile(fmt::format("{}: line {}: the topic's name contains a zero byte", names_.judgements, number));
     const auto docid = index_.find_docno(line.docno);
@@ -187,7 +187,7 @@ class RunTopics::Join {
 };
 
 std::uint64_t RunTopics::join() {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     end_stretch(of_run_, run_row);
     end_stretch(of_judgements_, judgement_row);
     Join join(*this);
@@ -287,7 +287,7 @@ class RunTopics::Visits {
 };
 
 void RunTopics::for_each(const std::function<void(TopicResults)>& visit) {
-  with_own_errors([&] {
+  translate_errors([&] {
     Visits visits(*this, visit);
     by_line_.merge([&](std::string_view key, ByteView row) { visits.take(key, row); });
     visits.end_topic();

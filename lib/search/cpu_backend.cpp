@@ -12,11 +12,11 @@ namespace quern {
 CpuBackend::CpuBackend(std::vector<const QueryEngine*> engines) : engines_(std::move(engines)) {}
 
 std::unique_ptr<PendingSearch> CpuBackend::begin(const SearchRequest& request) {
-  return with_own_errors([&] { return std::make_unique<PendingSearch>(request); });
+  return translate_errors([&] { return std::make_unique<PendingSearch>(request); });
 }
 
 void CpuBackend::finish(PendingSearch& search, const AnswerConsumer& consumer) {
-  with_own_errors([&] {
+  translate_errors([&] {
     const SearchRequest& request = search.request();
     hand_over(request.queries.size(), consumer, [&](std::size_t i, QueryAnswer& out) {
       const auto started = WallClock::now();

@@ -157,7 +157,7 @@ DocumentSet empty_set(const IndexReader& index, const Resources& resources) {
 }  // namespace
 
 DocumentSet::DocumentSet(docid_t num_documents) : num_documents_(num_documents) {
-  with_own_errors([&] { words_.resize(bytes(num_documents) / sizeof(std::uint64_t)); });
+  translate_errors([&] { words_.resize(bytes(num_documents) / sizeof(std::uint64_t)); });
 }
 
 std::uint64_t DocumentSet::count(docid_t begin, docid_t end) const {
@@ -218,7 +218,7 @@ DocumentSet evaluate_filter(const FilterExpression& filter, const IndexReader& i
 }
 
 ListedDocuments read_docno_list(ByteSource& list, const IndexReader& index, const Resources& resources) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     ListedDocuments listed{empty_set(index, resources), 0, 0, {}};
     for_each_source_line(list, [&](std::string_view line, std::uint64_t) {
       const std::string_view docno = trim(line);

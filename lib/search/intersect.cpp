@@ -168,7 +168,7 @@ void Intersection::answer(QueryView query, WorkSpace& space, IntersectionAnswer&
 
 bool Intersection::answer_unless_full(QueryView query, WorkSpace& space, IntersectionAnswer& answer,
                                       HeldAnswer& held) const {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     answer.documents.clear();
     IntersectionStatistics& statistics = answer.statistics = {};
     const ScopedTimer whole(statistics.time_us);
@@ -216,7 +216,7 @@ bool Intersection::answer_unless_full(QueryView query, WorkSpace& space, Interse
 void intersect_batch(const Intersection& intersection, std::span<const QueryView> queries, unsigned threads,
                      const std::function<void(std::size_t, const IntersectionAnswer&)>& take,
                      std::uint64_t held_bytes) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     tbb::enumerable_thread_specific<Intersection::WorkSpace> spaces;
     answer_or_put_off_in_batches<IntersectionAnswer>(
         queries.size(), threads, held_bytes,

@@ -53,7 +53,7 @@ QueryEngine::QueryEngine(const IndexReader& index, const ScoringOptions& options
       options_(options),
       memory_(std::move(memory)),
       found_terms_(index, memory_.for_terms() / FoundTerms::term_bytes) {
-  with_own_errors([&] { on_threads(threads, [&] { prepare(); }); });
+  translate_errors([&] { on_threads(threads, [&] { prepare(); }); });
 }
 
 QueryReader QueryEngine::reader(QueryKind kind) const {
@@ -197,7 +197,7 @@ void QueryEngine::check_sums(std::span<const WeightedList> lists) const {
 }
 
 void QueryEngine::append_lists(QueryView query, bool& all_found, std::vector<WeightedList>& lists) const {
-  with_own_errors([&] {
+  translate_errors([&] {
     const std::size_t others = lists.size();
     all_found = find_lists(found_terms_, query, false, appending_to(lists));
     order_and_weigh(query, std::span(lists).subspan(others));
@@ -226,7 +226,7 @@ std::uint64_t QueryEngine::max_matches(std::span<const WeightedList> lists) cons
 std::vector<ScoredDocument> QueryEngine::search(QueryView query, const QueryAlgorithm& algorithm, std::size_t k,
                                                 QueryStatistics* statistics, const DocumentSet* passing,
                                                 float above) const {
-  return with_own_errors([&]() -> std::vector<ScoredDocument> {
+  return translate_errors([&]() -> std::vector<ScoredDocument> {
     check_range("k", k, 1, end_docid);
     check_passing(passing);
     check_whole_results(index_, algorithm);
@@ -257,7 +257,7 @@ void QueryEngine::check_passing(const DocumentSet* passing) const {
 std::vector<ScoredDocument> QueryEngine::resume(std::span<const WeightedList> lists, std::size_t k, docid_t first,
                                                 std::span<const ScoredDocument> found, QueryStatistics* statistics,
                                                 const DocumentSet* passing) const {
-  return with_own_errors([&]() -> std::vector<ScoredDocument> {
+  return translate_errors([&]() -> std::vector<ScoredDocument> {
     check_range("k", k, 1, end_docid);
     check_passing(passing);
     if (lists.empty()) return {};
@@ -275,7 +275,7 @@ std::vector<ScoredDocument> QueryEngine::resume(std::span<const WeightedList> li
 
 std::vector<ListVisit> QueryEngine::visits(QueryView query, std::size_t k, std::uint64_t round,
                                            QueryStatistics* statistics) const {
-  return with_own_errors([&]() -> std::vector<ListVisit> {
+  return translate_errors([&]() -> std::vector<ListVisit> {
     check_range("k", k, 1, end_docid);
     if (round == 0 || round % index_.block_size() != 0)
       throw InvalidArgument(

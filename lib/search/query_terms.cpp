@@ -119,7 +119,7 @@ QueryReader::QueryReader(const AnalyzerOptions& analyzer, QueryKind kind, std::o
       memory_(memory),
       analyzers_([analyzer] { return std::unique_ptr<Analyzer>(new Analyzer(analyzer)); }) {
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 double QueryReader::usable(const QueryTerm& term) const {
@@ -135,7 +135,7 @@ double QueryReader::usable(const QueryTerm& term) const {
 }
 
 QueryTerms QueryReader::use(QueryTerms terms) const {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     for (const QueryTerm& term : terms) check_weight(term, 0);
     merge_repeated(terms);
     std::erase_if(terms, [](const QueryTerm& term) { return term.weight == 0; });
@@ -145,7 +145,7 @@ QueryTerms QueryReader::use(QueryTerms terms) const {
 }
 
 QueryTerms QueryReader::read(std::string_view text) const {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     std::optional<QueryMemory::Claim> claim;
     if (memory_ != nullptr) claim.emplace(*memory_).raise_to_words_of(text);
     if (kind_ == QueryKind::vector) return use(parse_query_vector(text, "the query"));
@@ -154,7 +154,7 @@ QueryTerms QueryReader::read(std::string_view text) const {
 }
 
 ParsedQueries QueryReader::read(std::span<const std::string_view> texts, unsigned threads) const {
-  return with_own_errors(
+  return translate_errors(
       [&] { return ParsedQueries(texts.size(), threads, [&](std::size_t i) { return read(texts[i]); }); });
 }
 

@@ -39,7 +39,7 @@ void run_searches(SearchBackend& backend, const SearchRequest& request, const An
 }  // namespace
 
 void run(SearchBackend& backend, const SearchRequest& request, const AnswerConsumer& consumer) {
-  with_own_errors([&] { run_searches(backend, request, consumer); });
+  translate_errors([&] { run_searches(backend, request, consumer); });
 }
 
 }  // namespace quern

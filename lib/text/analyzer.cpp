@@ -106,7 +106,7 @@ std::string_view Stemmer::stem(std::string_view token) {
 }
 
 AnalyzerOptions make_analyzer_options(const std::string& stemmer, const std::string& stopwords) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     const Stemmer check(stemmer);
     AnalyzerOptions options;
     options.stemmer = stemmer;

@@ -33,7 +33,7 @@ void append_word(std::vector<Word>& words, Word word) {
 }  // namespace
 
 SnippetMaker::SnippetMaker(std::string_view query, Analyzer& analyzer) : analyzer_(analyzer) {
-  with_own_errors([&] { terms_ = analyzer.terms(query); });
+  translate_errors([&] { terms_ = analyzer.terms(query); });
   std::sort(terms_.begin(), terms_.end());
   terms_.erase(std::unique(terms_.begin(), terms_.end()), terms_.end());
   if (terms_.size() > max_terms) terms_.resize(max_terms);
@@ -49,7 +49,7 @@ std::uint64_t SnippetMaker::terms_in(std::string_view word) {
 }
 
 void SnippetMaker::add(std::string_view piece) {
-  with_own_errors([&] {
+  translate_errors([&] {
     for (const char c : piece) {
       if (is_ascii_space(c)) {
         end_word(false);
@@ -99,7 +99,7 @@ void SnippetMaker::take(Word word) {
 }
 
 Snippet SnippetMaker::finish() {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     end_word(false);
     Snippet snippet;
     for (const Word& word : best_) {

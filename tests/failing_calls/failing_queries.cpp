@@ -70,7 +70,7 @@ void filter(const Workplace& place) {
   fields.verify_contents(place.resources);
   evaluate_filter(parse_filter("not (has lang or url^='http://none' and docno in (M-1, M-2))"), reader, &fields,
                   place.resources);
-  const auto list = with_own_errors([] { return ByteSource::from_memory("list", "M-1\nM-9\n"); });
+  const auto list = translate_errors([] { return ByteSource::from_memory("list", "M-1\nM-9\n"); });
   read_docno_list(*list, reader, place.resources);
 }
 
@@ -129,7 +129,7 @@ void show_results(const Workplace& place) {
   indexes.push_back(place.index());
   const IndexShards shards(std::move(indexes));
   const IndexReader& reader = shards[0];
-  with_own_errors([&] {
+  translate_errors([&] {
     const tools::ResultFields fields(names, shards);
     const tools::ResultText texts(shards, run_format_named("json"), long_name, &fields, false);
     AnswerConsumer consumer;

@@ -105,7 +105,7 @@ void rerank_shards(const Workplace&) {
   const std::array<FeatureMemory, 2> memory;
   const ShardedReranker reranker(shards, forwards, bind_features(parse_ranker(file), select_features("all"), file.name),
                                  "model", memory);
-  const auto space = with_own_errors([&] { return std::make_unique<ShardedReranker::Space>(shards); });
+  const auto space = translate_errors([&] { return std::make_unique<ShardedReranker::Space>(shards); });
   reranker.rerank("mill water unknown", documents, 2, *space);
 }
 

@@ -15,7 +15,7 @@ namespace quern::api {
 template <class Work>
 decltype(auto) with_api_errors(Work&& work) {
   try {
-    return with_own_errors(std::forward<Work>(work));
+    return translate_errors(std::forward<Work>(work));
   } catch (...) {
     throw_api_error();
   }

@@ -24,7 +24,7 @@ GpuIntersection::GpuIntersection(const IndexReader& index, const GpuIntersection
           gpu::gpu_numbers(options.gpu, options.gpus), progress,
           [this](unsigned gpu, Progress& all) { return std::make_unique<IntersectWorker>(context_, gpu, all); })) {
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 void GpuIntersection::use(const GpuIntersectionMethod& method, const GpuIntersectionOptions& options,
@@ -36,7 +36,7 @@ void GpuIntersection::use(const GpuIntersectionMethod& method, const GpuIntersec
 }
 
 void GpuIntersection::run(std::span<const QueryView> asked, const Take& take, GpuIntersectionStatistics* statistics) {
-  with_own_errors([&] {
+  translate_errors([&] {
     GpuIntersectionStatistics counted;
     counted.queries = asked.size();
     const std::vector<IntersectionQuery*> queries = in_order(asked, counted.prepare_us);

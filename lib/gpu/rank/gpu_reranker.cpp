@@ -186,7 +186,7 @@ bool GpuReranker::try_gpu(std::span<const RerankJob> jobs, std::size_t k, Rerank
   }
   return true;
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 GpuRerankCounts GpuReranker::counts() const { return {documents_on_gpu_, documents_on_cpu_, batches_, without_room_}; }

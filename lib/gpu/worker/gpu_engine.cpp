@@ -113,7 +113,7 @@ GpuEngine::GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progr
       used_(workers_.size()) {
   keeps_all_ = workers_.front().keeps_all();
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 void GpuEngine::set_batch_queries(std::size_t queries) {
@@ -124,7 +124,7 @@ void GpuEngine::set_batch_queries(std::size_t queries) {
 void GpuEngine::set_strategy(const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress) {
   check_partitions(options);
   options_.strategy = &strategy;
-  with_own_errors(
+  translate_errors(
       [&] { workers_.for_each([&](RankingWorker& worker) { worker.set_strategy(strategy, options, progress); }); });
   if (workers_.size() > 0) keeps_all_ = workers_.front().keeps_all();
 }
@@ -171,7 +171,7 @@ std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const Query
   if (passing != nullptr) gpu::check_filters(*options_.strategy);
   const QueryAlgorithm* const algorithms[] = {&algorithm};
   gpu::check_answers(*options_.strategy, algorithms);
-  return with_own_errors([&] {
+  return translate_errors([&] {
     Search search(queries, algorithm, k, passing, passing == nullptr ? 0 : ++filtered_searches_);
     search.step_sizes = keeps_all_ ? step_sizes(queries.size()) : std::vector<std::size_t>{queries.size()};
     const auto answer_steps = [&] {

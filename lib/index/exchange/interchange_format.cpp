@@ -70,7 +70,7 @@ class Ciff : public InterchangeFormat {
   bool is_at(const std::string& path) const override { return path == "-" || is_file(path); }
 
   void read(const std::string& path, InvertedSink& sink, const Resources& resources) const override {
-    with_own_errors([&] { read_ciff(*ByteSource::open(path, resources), sink); });
+    translate_errors([&] { read_ciff(*ByteSource::open(path, resources), sink); });
   }
 
   void write(const IndexReader& index, const std::string& path, bool force, const Resources& resources) const override {
@@ -92,7 +92,7 @@ class Ds2i : public InterchangeFormat {
   bool is_at(const std::string& path) const override { return is_file(path + ds2i_endings.front()); }
 
   void read(const std::string& path, InvertedSink& sink, const Resources& resources) const override {
-    with_own_errors([&] {
+    translate_errors([&] {
       std::array<std::unique_ptr<ByteSource>, ds2i_endings.size()> sources;
       const std::uint64_t max_window_bytes = ByteSource::max_window_bytes(resources) / 2;  // each of the five files
       for (std::size_t i = 0; i < sources.size(); ++i)

@@ -96,7 +96,7 @@ struct ForwardRecoder::Job {
 ForwardRecoder::ForwardRecoder(const IndexReader& to, const Resources& resources, File& out) try
     : to_(to), resources_(resources), file_(out), writer_(out, resources.tmp_folder) {
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 void ForwardRecoder::write(docid_t docid, const ForwardReader& forward, const Terms& terms, Job& job) {
@@ -168,7 +168,7 @@ void ForwardRecoder::add(const IndexReader& from, const ForwardReader& forward, 
 }
 
 ForwardReport ForwardRecoder::finish() {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     manifest_.index_hash = hash_text(to_.container().content_hash());
     manifest_.index_terms = to_.manifest().terms;
     writer_.finish(manifest_, out_links_, in_links_);

@@ -27,7 +27,7 @@ ShardSource::ShardSource(const ShardChoice& choice, const OrderReader& order, St
   if (scales_) whole_.quantize_top = scales_->top;
   whole_.counts = [this](std::string_view term) { return counts_of(term); };
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 void ShardSource::check(const CollectionReader& collection, const BuildOptions& options) const {
@@ -49,7 +49,7 @@ void ShardSource::check(const CollectionReader& collection, const BuildOptions& 
 }
 
 const CollectionContext& ShardSource::whole() {
-  with_own_errors([&] {
+  translate_errors([&] {
     scan_.emplace(statistics_.terms());
     has_entry_ = scan_->next(entry_);
   });

@@ -118,7 +118,7 @@ void FeatureExtractor::extract_all(const FeatureQuery& query, std::span<const Fe
     extract(query, candidates.subspan(from, std::min(group, candidates.size() - from)), from, matrix, spaces.local());
   });
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 }  // namespace quern

@@ -83,7 +83,7 @@ std::vector<std::uint32_t> select_features(std::string_view choice) try {
   }
   return selected;
 } catch (...) {
-  throw_own_error();
+  throw_translated_error();
 }
 
 }  // namespace quern
