@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "quern/core/size_text.hpp"
-#include "quern/plan/cache_plan.hpp"
+#include "quern/plan/log_demand.hpp"
 
 namespace quern::tools {
 std::optional<double> percentage(const std::string& text) {
@@ -19,43 +19,39 @@ std::optional<double> percentage(const std::string& text) {
   return value;
 }
 
-void add_cache_options(CLI::App& command, CacheArguments& arguments) {
-  add_number_option(command, "-k", arguments.k, "N", "Results per query", 1, end_docid);
-  add_number_option(command, "--round", arguments.round, "N",
+namespace {
+
+/// The names of the interface's values, with the same descriptions.
+constexpr NamedValue<bool> counts_probed[] = {{"visited", false, visit_kinds[0].description},
+                                              {"probed", true, visit_kinds[1].description}};
+constexpr NamedValue<api::Idf> api_idfs[] = {{"lucene", api::Idf::lucene}, {"robertson", api::Idf::robertson}};
+constexpr NamedValue<api::Scores> api_scores[] = {{"exact", api::Scores::exact, scores_names[0].description},
+                                                  {"quantized", api::Scores::quantized, scores_names[1].description}};
+constexpr NamedValue<api::Scorer> api_scorers[] = {
+    {"bm25", api::Scorer::bm25, scorer_names[0].description},
+    {"bm25+pagerank", api::Scorer::bm25_pagerank, scorer_names[1].description}};
+
+}  // namespace
+
+void add_cache_options(CLI::App& command, api::PlanOptions& options) {
+  add_number_option(command, "-k", options.k, "N", "Results per query", 1, end_docid);
+  add_number_option(command, "--round", options.round, "N",
                     "Postings of a query's shortest list between two checks for early termination", 1,
                     std::uint64_t{1} << 32);
-  add_number_option(command, "--block", arguments.block, "N",
+  add_number_option(command, "--block", options.caching_block, "N",
                     "Postings per caching block, a multiple of the index's block size (default: 256, or the index's "
                     "block size if larger)",
                     1, std::uint64_t{1} << 32);
-  add_value_option(command, "--count", arguments.count, visit_kinds,
-                   with_choices("Which blocks of a list count as used:", visit_kinds));
-  add_idf_and_scores_options(command, arguments.idf, arguments.scores);
+  add_value_option(command, "--count", options.count_probed, counts_probed,
+                   with_choices("Which blocks of a list count as used:", counts_probed));
+  add_value_option(command, "--idf", options.idf, api_idfs, "Formula for the inverse document frequency");
+  add_value_option(command, "--scores", options.scores, api_scores, with_choices("Precision of scores:", api_scores));
   add_value_option(
-      command, "--scorer", arguments.scorer, scorer_names,
+      command, "--scorer", options.scorer, api_scorers,
       with_choices("Scoring function (default: bm25+pagerank if the index has global scores and scores are "
                    "exact, else bm25):",
-                   scorer_names));
-  add_alpha_option(command, arguments.alpha);
-}
-
-ScoringOptions scoring_options(const CacheArguments& arguments, const IndexReader& index) {
-  ScoringArguments scoring;
-  scoring.idf = arguments.idf;
-  scoring.scores = arguments.scores;
-  scoring.scorer = arguments.scorer.value_or(default_plan_scorer(index, arguments.scores));
-  scoring.alpha = arguments.alpha;
-  return scoring_options(scoring, index);
-}
-
-DemandOptions demand_options(const CacheArguments& arguments, QueryFormat format) {
-  return {arguments.k, arguments.round, arguments.count, query_kind(format)};
-}
-
-void warn_of_full_visits(const CommonOptions& common, const QueryEngine& engine) {
-  if (engine.ends_early()) return;
-  const std::string why = engine.why_not_early().empty() ? "scores without PageRank" : engine.why_not_early();
-  say(common, "quern: warning: early termination is off (" + why + "); queries read their shortest lists to the end");
+                   api_scorers));
+  add_alpha_option(command, options.alpha);
 }
 
 void add_link_option(CLI::App& command, std::optional<TransferLink>& link, const std::string& help) {
@@ -91,7 +87,7 @@ CLI::Validator max_admission_validator() {
 std::uint64_t parse_budget(const std::string& text, std::uint64_t whole) {
   const auto percent = percentage(text);
   if (!percent) return parse_size(text);
-  // Of a budget that is not 0, a byte is left, so that it is refused as too small and not taken for none.
+  // A nonzero budget leaves at least one byte, so that it is rejected as too small instead of counting as none.
   const double bytes = std::max(*percent / 100 * static_cast<double>(whole), *percent > 0 ? 1.0 : 0.0);
   return bytes >= 0x1p63 ? std::uint64_t{1} << 63 : static_cast<std::uint64_t>(bytes);
 }

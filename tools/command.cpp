@@ -24,7 +24,7 @@ namespace {
 
 namespace po = boost::program_options;
 
-/// What the environment sets: threads, memory, tmp.
+/// The environment's settings: threads, memory, tmp.
 po::variables_map environment() {
   po::options_description description;
   description.add_options()("threads", po::value<unsigned>())("memory", po::value<std::string>())(
@@ -57,10 +57,6 @@ void add_index_argument(CLI::App& command, std::string& path) {
   command.add_option("INDEX", path, "The index, as written by quern index, build, import or synth")
       ->type_name("")
       ->required();
-}
-
-void add_collection_argument(CLI::App& command, std::string& path) {
-  command.add_option("COLLECTION", path, "The collection, as written by quern parse")->type_name("")->required();
 }
 
 void add_collections_argument(CLI::App& command, std::vector<std::string>& paths) {
@@ -137,6 +133,26 @@ Resources make_resources(const CommonOptions& options, const std::string& output
   return resources;
 }
 
+api::Work make_work(const CommonOptions& options, const Resources& resources) {
+  api::Work work;
+  work.threads = resources.threads;
+  work.memory_bytes = resources.memory_bytes;
+  work.tmp_folder = resources.tmp_folder;
+  Progress& progress = *resources.progress;
+  work.progress = [&progress, shown = std::uint64_t{0}](const api::ProgressStep& step) mutable {
+    if (step.done == 0) {
+      progress.start(step.stage, step.total, step.unit);
+    } else {
+      progress.add(step.done - shown);
+    }
+    shown = step.done;
+    if (step.ended) progress.finish();
+  };
+  work.warn = [&progress](const std::string& message) { progress.warn(message); };
+  work.remark = remarks(options);
+  return work;
+}
+
 namespace {
 
 /// "  cache=NAME: Lists that stay: lfu, lru (default: lfu)"
@@ -150,7 +166,7 @@ std::string setting_help(const OptionText& setting) {
   return setting.default_value.empty() ? text : text + fmt::format(" (default: {})", setting.default_value);
 }
 
-/// Has `settings` take what an option's value says. Throws CLI::ValidationError that names the option.
+/// Parses an option's value into `settings`. Throws CLI::ValidationError that names the option.
 void take_settings(CLI::App& settings, const std::string& option, const CLI::results_t& values) {
   std::vector<std::string> names;
   for (const CLI::Option* setting : settings.get_options()) names.push_back(setting->get_name().substr(2));
@@ -235,11 +251,6 @@ void require_one_of(CLI::App& command, CLI::Option* a, CLI::Option* b) {
 
 CLI::ValidationError usage_error(const std::string& text) { return CLI::ValidationError(text); }
 
-std::string count_text(std::uint64_t count, const std::string& noun, const std::string& plural) {
-  if (count == 1) return "1 " + noun;
-  return fmt::format("{} {}", count, plural.empty() ? noun + "s" : plural);
-}
-
 std::string joined(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, ", ")); }
 
 namespace {
@@ -260,25 +271,22 @@ void flush_output() {
   if (std::fflush(stdout) != 0) fail_to_print();
 }
 
-std::string with_option_names(std::string_view message) {
-  return spell_options(message, [](std::string_view command, std::string_view name) {
-    return command.empty() ? fmt::format("--{}", name) : fmt::format("quern {} --{}", command, name);
-  });
-}
-
-std::vector<std::string> with_option_names(std::vector<std::string> messages) {
-  for (std::string& message : messages) message = with_option_names(message);
-  return messages;
+std::string option_text(std::string_view command, std::string_view name) {
+  return command.empty() ? fmt::format("--{}", name) : fmt::format("quern {} --{}", command, name);
 }
 
 void print_message(std::string_view text) {
-  const std::string message = with_option_names(text);
+  const std::string message = api::spelled(text);
   std::fwrite(message.data(), 1, message.size(), stderr);
   std::fflush(stderr);
 }
 
 void say(const CommonOptions& options, const std::string& line) {
   if (!options.quiet) print_message(line + "\n");
+}
+
+std::function<void(const std::string&)> remarks(const CommonOptions& options) {
+  return [&options](const std::string& remark) { say(options, "quern: " + remark); };
 }
 
 }  // namespace quern::tools

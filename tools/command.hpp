@@ -13,13 +13,16 @@
 #include <type_traits>
 #include <vector>
 
+#include "quern/api/internal/boundary.hpp"
+#include "quern/api/work.hpp"
 #include "quern/core/named.hpp"
 #include "quern/core/resources.hpp"
+#include "quern/core/size_text.hpp"
 
 #include "help/command_text.hpp"
 #include "output_files.hpp"
 
-/// What the commands share. Each command has a file of its own, such as commands/query.cpp and bench/gpu.cpp, which
+/// Code that commands share. Each command has a file of its own, such as commands/query.cpp and bench/gpu.cpp, which
 /// defines its options, calls the library and prints; no algorithm lives here.
 namespace quern::tools {
 
@@ -37,8 +40,6 @@ struct CommonOptions {
 
 /// The argument INDEX, required.
 void add_index_argument(CLI::App& command, std::string& path);
-/// The argument COLLECTION, required.
-void add_collection_argument(CLI::App& command, std::string& path);
 /// COLLECTION...: those of the splits of a corpus, or one.
 void add_collections_argument(CLI::App& command, std::vector<std::string>& paths);
 /// -j/--threads and --quiet.
@@ -51,12 +52,15 @@ void add_output_options(CLI::App& command, CommonOptions& options, std::string& 
                         FileEndings endings = {});
 /// -o/--output, --force and --stats, none of them required: for commands that print answers to queries.
 void add_answer_options(CLI::App& command, CommonOptions& options, std::string& output, std::string& stats);
-/// Options as the library takes them: what the command line leaves open comes from QUERN_THREADS, QUERN_MEMORY and
+/// Options as the library takes them: those missing on the command line come from QUERN_THREADS, QUERN_MEMORY and
 /// QUERN_TMP, then from the defaults. Temporary files go to the folder of `output` unless another is set. Limits the
 /// threads of the whole process.
 Resources make_resources(const CommonOptions& options, const std::string& output = ".");
 
-/// An option that takes settings, KEY=VALUE,..., for what few people need. `add` adds each of them to the App that it
+/// The same for functions of lib/api, whose progress, warnings and remarks it shows. `options` must outlive it.
+api::Work make_work(const CommonOptions& options, const Resources& resources);
+
+/// An option with rarely needed settings, KEY=VALUE,.... `add` adds each of them to the App that it
 /// gets, as options of a command; a setting's key is the long name of its option.
 void add_settings_option(CLI::App& command, const std::string& option, const std::string& help,
                          const std::function<void(CLI::App& settings)>& add);
@@ -177,10 +181,25 @@ void require_one_of(CLI::App& command, CLI::Option* a, CLI::Option* b);
 /// To be thrown for command lines that are wrong as a whole.
 CLI::ValidationError usage_error(const std::string& text);
 
-/// "1 term", "2 terms"; "2 queries" with a plural of its own.
-std::string count_text(std::uint64_t count, const std::string& noun, const std::string& plural = {});
 /// "a, b, c".
 std::string joined(const std::vector<std::string>& names);
+
+/// A command, and the arguments that its options set.
+template <class Arguments>
+struct AddedCommand {
+  CLI::App& command;
+  Arguments& arguments;
+};
+
+/// Adds a command that calls run() with its arguments, to a program or group.
+template <class Arguments>
+AddedCommand<Arguments> add_command(CLI::App& group, const std::string& name, const std::string& summary,
+                                    void (*run)(const Arguments&)) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const command = group.add_subcommand(name, summary);
+  command->callback([arguments, run] { run(*arguments); });
+  return {*command, *arguments};
+}
 
 /// Adds a command to the program, or to a group of commands; its callback does the work.
 using AddCommand = void (*)(CLI::App& program);
@@ -234,16 +253,17 @@ void add_throughput_simulation(CLI::App& simulate);
 void print(std::string_view text);
 /// Makes sure that all of stdout is written; throws IoError.
 void flush_output();
-/// A message of the library with its options spelled as on the command line: --gpu-memory, quern index --forward.
-std::string with_option_names(std::string_view message);
-std::vector<std::string> with_option_names(std::vector<std::string> messages);
-/// Writes with_option_names() of a message to stderr; what can't be written (a full disk, a closed terminal) is lost,
-/// and changes nothing else.
+/// An option as the command line has it: --gpu-memory, quern index --forward.
+std::string option_text(std::string_view command, std::string_view name);
+/// Writes a message to stderr, with its options spelled as on the command line; what can't be written (a full disk, a
+/// closed terminal) is lost, and changes nothing else.
 void print_message(std::string_view text);
 /// Shows progress on standard error: a bar that is redrawn on a terminal, else a line every few seconds. Quiet: only
 /// warnings.
 std::unique_ptr<Progress> make_console_progress(bool quiet);
 /// A line for people on stderr, unless --quiet.
 void say(const CommonOptions& options, const std::string& line);
+/// A function that says remarks of the library.
+std::function<void(const std::string&)> remarks(const CommonOptions& options);
 
 }  // namespace quern::tools

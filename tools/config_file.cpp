@@ -91,7 +91,7 @@ std::string stopwords_setting(const AnalyzerOptions& analyzer) {
   return fmt::format("words:{}", fmt::join(analyzer.stopwords, ","));
 }
 
-/// A file that PageRank came from is named by its hash alone: its path is not stored.
+/// A file that PageRank came from is named only by its hash: its path is not stored.
 std::string score_settings(const DocumentScoreSettings& scores) {
   std::string text = fmt::format("alpha = {}\npagerank-scale = {}\n", scores.alpha,
                                  name_of_value(pagerank_scales, scores.pagerank_scale));

@@ -8,7 +8,7 @@
 /// Settings of `quern index` in a file.
 namespace quern::tools {
 
-/// Adds --config FILE to a command whose callback begins with apply_config_file().
+/// Adds --config FILE to a command that begins with apply_config_file().
 void add_config_option(CLI::App& command);
 
 /// Reads the file that --config names: lines `key = value`, keys being the command's long option names, # comments.

@@ -79,35 +79,6 @@ Json gpu_memory_json(const gpu::MemoryTable& memory) {
   return json;
 }
 
-Json to_json(const PlanManifest& manifest) {
-  Json json = {{"policy", manifest.policy},
-               {"budget_bytes", manifest.budget_bytes},
-               {"max_admission", manifest.max_admission},
-               {"count", manifest.count},
-               {"k", manifest.k},
-               {"scorer", manifest.scorer},
-               {"alpha", manifest.alpha},
-               {"k1", manifest.bm25.k1},
-               {"b", manifest.bm25.b},
-               {"idf", manifest.idf},
-               {"scores", manifest.scores},
-               {"early_termination", manifest.early_termination},
-               {"round", manifest.round},
-               {"block", manifest.block},
-               {"queries", manifest.queries},
-               {"distinct_queries", manifest.distinct_queries},
-               {"unknown_queries", manifest.unknown_queries},
-               {"empty_queries", manifest.empty_queries},
-               {"log_hash", manifest.log_hash},
-               {"cached_lists", manifest.lists},
-               {"cached_blocks", manifest.cached_blocks},
-               {"cached_bytes", manifest.cached_bytes},
-               {"index_bytes", manifest.index_bytes},
-               {"index_hash", manifest.index_hash}};
-  if (manifest.budget_rows) json["budget_rows"] = *manifest.budget_rows;
-  return json;
-}
-
 Json gpu_statistics_json(const GpuIntersectionStatistics& statistics) {
   const auto batches = static_cast<double>(std::max<std::uint64_t>(statistics.batches, 1));
   Json json = {{"batches", statistics.batches},

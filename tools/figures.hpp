@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "quern/formats/index_file.hpp"
-#include "quern/formats/plan_file.hpp"
 #include "quern/formats/tables/cost_file.hpp"
 #include "quern/formats/tables/query_times.hpp"
 #include "quern/gpu/device/gpu_statistics.hpp"
@@ -16,7 +15,7 @@
 /// Figures that several commands print.
 namespace quern::tools {
 
-/// A text as JSON has it, with what is not UTF-8 replaced.
+/// A JSON string of a text; invalid UTF-8 is replaced.
 std::string json_text(std::string_view text);
 
 /// mean_us, p50_us, p90_us, p95_us, p99_us, p999_us, max_us.
@@ -29,10 +28,7 @@ Json depths_json(const QueryStatistics& counts);
 /// range, merging selects the k results.
 Json gpu_json(const GpuStatistics& statistics);
 
-/// The settings and figures of a plan, as `quern plan` and `quern inspect` print them.
-Json to_json(const PlanManifest& manifest);
-
-/// What GPUs had of lists when batches needed them, what was copied, and how much memory was taken for what.
+/// The lists that were resident when batches needed them, those that were copied, and GPU memory by use.
 Json gpu_lists_json(const gpu::ListCacheCounts& lists, double copy_us);
 Json gpu_memory_json(const gpu::MemoryTable& memory);
 

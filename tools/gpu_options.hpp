@@ -37,10 +37,10 @@ void check_filters(const std::string& strategy, QueryDevice device);
 /// --strategies NAME,..., for commands that compare them.
 void add_strategy_options(CLI::App& command, std::vector<std::string>& strategies, gpu::StrategyOptions& options);
 
-/// What --gpu-memory says, a size or a percentage; empty: nothing.
+/// The value of --gpu-memory, a size or a percentage; empty: none.
 gpu::GpuMemoryOptions gpu_memory_limit(const std::string& text);
 
-/// How much of a GPU's memory queries may take, and what it keeps there if the index does not fit.
+/// Limits a GPU's memory, and chooses what it keeps there if the index does not fit.
 struct GpuMemoryArguments {
   std::string limit, plan;
   gpu::ListRetention retention = gpu::ListRetention::lfu;
@@ -54,7 +54,7 @@ void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments);
 /// --cache and --transfers.
 void add_list_options(CLI::App& command, gpu::ListRetention& retention, gpu::ListTransfers& transfers);
 
-/// What --gpu-memory and --plan mean.
+/// Help for --gpu-memory and --plan.
 inline constexpr std::string_view gpu_memory_help =
     "GPU memory limit: a size for everything that queries need there, or a percentage of the coded lists for the lists "
     "alone (other data is extra). If the index does not fit, lists are copied as batches need them";

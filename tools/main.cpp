@@ -10,6 +10,7 @@
 #include <new>
 #include <thread>
 
+#include "quern/api/error.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/core/types.hpp"
@@ -36,7 +37,7 @@ std::string version_text() {
   return text;
 }
 
-/// Keeps the memory that was freed from staying with the process: budgets count what the system sees. An arena for each
+/// Returns freed memory to the system, since budgets count the process's memory. An arena for each
 /// core: threads that share one wait for each other, with four arenas up to half of the time on 16 cores.
 void tune_allocator() {
   constexpr unsigned kept_bytes = 32 << 20;  // by all arenas
@@ -64,6 +65,11 @@ int report_usage(const CLI::App& program, const CLI::ParseError& error) {
   print_message(fmt::format("quern: error: {}\nSee: {} --help\n", usage_message(program, error),
                             describe(named_command(program)).full_name()));
   return wrong_usage;
+}
+
+int report_api_error(const CLI::App& program, const api::Error& error) {
+  if (error.code() == api::ErrorCode::wrong_usage) return report_usage(program, usage_error(error.what()));
+  return error.code() == api::ErrorCode::out_of_memory ? report_memory_failure() : report_failure(error.what());
 }
 
 /// A command that only has other commands below it.
@@ -111,6 +117,7 @@ int main(int argc, char** argv) {
   } catch (const IoError& error) {
     return report_failure(error.what());
   }
+  api::set_option_spelling(option_text);
   tune_allocator();
   raise_open_files();
   CLI::App program("Build block-max inverted indexes and answer top-k queries over them", "quern");
@@ -132,6 +139,10 @@ int main(int argc, char** argv) {
     return 0;
   } catch (const CLI::ParseError& error) {
     return report_usage(program, error);
+  } catch (const api::WrongUsage& error) {
+    return report_usage(program, usage_error(error.what()));
+  } catch (const api::Error& error) {
+    return report_api_error(program, error);
   } catch (const OutOfMemory&) {
     return report_memory_failure();
   } catch (const std::bad_alloc&) {

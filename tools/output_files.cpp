@@ -40,7 +40,7 @@ struct NamedFile {
 /// Device and inode.
 std::string identity_of(const struct stat& status) { return fmt::format("{} {}", status.st_dev, status.st_ino); }
 
-/// Of an existing file.
+/// The identity of an existing file.
 std::optional<std::string> identity_of(const std::string& path) {
   struct stat status;
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
@@ -100,20 +100,6 @@ bool are_same(const NamedFile& a, const NamedFile& b) {
 }
 
 }  // namespace
-
-WrittenFile::WrittenFile(const std::string& path) {
-  const std::string bare = without_end_slashes(path);
-  const auto add = [&](const std::string& name) {
-    if (auto identity = identity_of(name)) identities_.push_back(std::move(*identity));
-  };
-  add(bare);
-  for (const std::string& member : index_members()) add(bare + "/" + member);
-}
-
-bool WrittenFile::is(const std::string& path) const {
-  const auto identity = identity_of(path);
-  return identity && std::find(identities_.begin(), identities_.end(), *identity) != identities_.end();
-}
 
 CLI::Option* mark_output(CLI::Option* option, FileEndings endings) {
   outputs().emplace(option, std::move(endings));

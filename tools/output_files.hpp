@@ -7,26 +7,12 @@
 /// Which options name files that a command writes. All other options and arguments that name files are its inputs.
 namespace quern::tools {
 
-/// What is added to an option's value to get the names of files.
+/// Endings that complete an option's value to names of files.
 using FileEndings = std::vector<const char*>;
 
 /// Marks an option whose value is a file or folder that the command writes, or with `endings` maybe the beginning of
 /// their names. Returns it.
 CLI::Option* mark_output(CLI::Option* option, FileEndings endings = {});
-
-/// A file that a command is to write, or an index's folder with the file in it, by whatever name: for inputs that no
-/// option names.
-class WrittenFile {
- public:
-  explicit WrittenFile(const std::string& path);
-  /// Whether anything is there that would be overwritten.
-  bool exists() const { return !identities_.empty(); }
-  /// Whether `path` is it.
-  bool is(const std::string& path) const;
-
- private:
-  std::vector<std::string> identities_;
-};
 
 /// Throws a usage error if a command's output is also one of its inputs (standard input among them), two of its outputs
 /// are the same, or one is the file that standard output goes to: the same file, by whatever name, also the file in an

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the program arranges with the system before any command runs.
+/// Set-up of the process before any command runs.
 namespace quern::tools {
 
 /// Opens descriptors 0 to 2 where the caller closed them, so that no file that a command opens takes their place. What

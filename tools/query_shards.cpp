@@ -4,14 +4,13 @@
 
 #include <algorithm>
 
+#include "quern/api/internal/index_settings.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/index/make_index.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/search/document_set.hpp"
 #include "quern/search/top_k.hpp"
-
-#include "output_files.hpp"
 
 namespace quern::tools {
 namespace {
@@ -146,7 +145,7 @@ std::optional<DocumentSet> passing_documents(const std::optional<std::string>& f
   const std::string list = is_list ? filter->substr(1) : std::string();
   if (list == "-" && others.queries == "-")
     throw usage_error("--filter @- and queries can't both be read from standard input");
-  if (is_list && WrittenFile(others.output).is(list))
+  if (is_list && api::WrittenFile(others.output).is(list))
     throw usage_error(fmt::format("{} is both the --filter list and the output", list));
   DocumentSet passing =
       is_list ? listed_documents(list, index, resources, options) : matching_documents(*filter, index, resources);

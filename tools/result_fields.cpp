@@ -48,20 +48,20 @@ ResultFields::ResultFields(const std::vector<std::string>& names, const IndexSha
   }
 }
 
-ResultFields::OfQuery::OfQuery(const ResultFields& fields, std::string_view query_text)
+ResultFields::Reader::Reader(const ResultFields& fields, std::string_view query_text)
     : fields_(fields),
       analyzer_(fields.shards_[0].manifest().analyzer),
       maker_(query_text, analyzer_),
       text_buffers_(fields.texts_.size()),
       field_buffers_(fields.kept_.size()) {}
 
-void ResultFields::OfQuery::clear() {
+void ResultFields::Reader::clear() {
   shown_.clear();
   texts_.clear();
   snippets_.clear();
 }
 
-Snippet ResultFields::OfQuery::snippet(const IndexShards::Place& place) {
+Snippet ResultFields::Reader::snippet(const IndexShards::Place& place) {
   // The first line is the title, which has a field of its own.
   bool in_title = true;
   fields_.texts_[place.shard].read(place.docid, text_buffers_[place.shard], [&](std::string_view piece) {
@@ -75,8 +75,8 @@ Snippet ResultFields::OfQuery::snippet(const IndexShards::Place& place) {
   return maker_.finish();
 }
 
-std::span<const ResultField> ResultFields::OfQuery::of(const IndexShards::Place& place,
-                                                       const IndexReader::DocumentText& text) {
+std::span<const ResultField> ResultFields::Reader::read(const IndexShards::Place& place,
+                                                        const IndexReader::DocumentText& text) {
   std::vector<ResultField>& shown = shown_.emplace_back();
   for (const Wanted& wanted : fields_.wanted_) {
     ResultField& field = shown.emplace_back();
@@ -100,7 +100,7 @@ std::span<const ResultField> ResultFields::OfQuery::of(const IndexShards::Place&
 
 void ResultText::write(const Query& query, std::span<const ScoredDocument> documents,
                        const std::function<void(std::string)>& write) const {
-  std::optional<ResultFields::OfQuery> fields;
+  std::optional<ResultFields::Reader> fields;
   if (fields_ != nullptr) fields.emplace(*fields_, query.text);
   for (std::size_t from = 0; from == 0 || from < documents.size(); from += max_results) {
     std::vector<IndexReader::DocumentText> texts;
@@ -115,7 +115,7 @@ void ResultText::write(const Query& query, std::span<const ScoredDocument> docum
 
 std::vector<RunResult> ResultText::results_of(std::span<const ScoredDocument> documents,
                                               std::vector<IndexReader::DocumentText>& texts,
-                                              ResultFields::OfQuery* fields) const {
+                                              ResultFields::Reader* fields) const {
   if (fields != nullptr) fields->clear();
   texts.reserve(documents.size());
   std::vector<RunResult> results;
@@ -129,7 +129,7 @@ std::vector<RunResult> ResultText::results_of(std::span<const ScoredDocument> do
     texts.push_back(place.index.text(place.docid));
     if (fields_ == nullptr || fields_->has_title()) result.title = texts.back().title;
     if (fields_ == nullptr || fields_->has_url()) result.url = texts.back().url;
-    if (fields != nullptr) result.fields = fields->of(place, texts.back());
+    if (fields != nullptr) result.fields = fields->read(place, texts.back());
   }
   return results;
 }

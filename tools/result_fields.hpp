@@ -31,12 +31,12 @@ class ResultFields {
   bool has_url() const { return has_url_; }
 
   /// What results of one query show; a piece of them is in memory at a time.
-  class OfQuery {
+  class Reader {
    public:
-    OfQuery(const ResultFields& fields, std::string_view query_text);
+    Reader(const ResultFields& fields, std::string_view query_text);
     /// The fields of a document, in the order in which they were asked for, with what was read of it before. Views of
     /// `texts` and of this object until clear().
-    std::span<const ResultField> of(const IndexShards::Place& place, const IndexReader::DocumentText& text);
+    std::span<const ResultField> read(const IndexShards::Place& place, const IndexReader::DocumentText& text);
     void clear();
 
    private:
@@ -87,7 +87,7 @@ class ResultText {
  private:
   /// `texts`: what the results are views of. `fields`: null if none were asked for.
   std::vector<RunResult> results_of(std::span<const ScoredDocument> documents,
-                                    std::vector<IndexReader::DocumentText>& texts, ResultFields::OfQuery* fields) const;
+                                    std::vector<IndexReader::DocumentText>& texts, ResultFields::Reader* fields) const;
 
   const IndexShards& shards_;
   const RunFormat& format_;

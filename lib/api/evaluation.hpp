@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,24 +11,75 @@
 
 namespace quern::api {
 
-/// Appends the results of one query as lines of a TREC run, just as `quern query` writes them. `docids` and `scores`
-/// belong together, best first. Throws Error: invalid_argument for a docID that the index doesn't have.
+/// Appends the results of one query as lines of a TREC run, as `quern query` writes them: `docids` with their `scores`,
+/// best first. Throws Error: invalid_argument for a docID that the index doesn't have.
 QUERN_API void append_trec_run(std::string& out, const Index& index, std::string_view qid,
                                std::span<const std::uint32_t> docids, std::span<const float> scores,
                                std::string_view tag = "quern");
 
-/// Measures of a run.
-struct Evaluation {
-  std::vector<std::string> measures;  ///< as trec_eval names them: "map", "P_10"
-  std::vector<double> values;         ///< of each measure, over all queries
-  std::vector<std::string> qids;
-  std::vector<double> by_query;  ///< qids.size() * measures.size(), query by query
+/// A TREC run: a file, plain, gzip or zstd, "-" for standard input; or with an empty path the text of one.
+struct TrecRun {
+  std::string path;
+  std::string_view text = {};
 };
 
-/// Measures a TREC run by judgements, as `quern eval` and trec_eval do. `measures`: names such as "map", "P.10" or
-/// "ndcg_cut.10"; none: the usual ones. Throws Error: corrupt_file for what is no run or no judgements, io,
-/// invalid_argument for unknown measures.
-QUERN_API Evaluation evaluate(const std::string& run_text, const std::string& qrels_path,
-                              const std::vector<std::string>& measures = {}, const Work& work = {});
+/// How runs are measured: `quern eval`.
+struct EvaluationOptions {
+  std::vector<std::string> measures;   ///< names such as "map", "P.10" or "ndcg_cut.10"; none: the usual ones
+  std::int32_t relevance_level = 1;    ///< the lowest relevance that counts as relevant, at least 1
+  std::optional<std::uint64_t> depth;  ///< results of each query that count, at least 1; none: all
+  bool complete = false;               ///< queries with judgements but no results count as 0, and are not left out
+  bool compare = false;                ///< compare the first run with each of the others, by two-sided tests
+  std::uint64_t samples = 100'000;     ///< random signs of the randomization test, if there are too many to try all
+  std::uint64_t seed = 1;              ///< of these signs
+};
+
+struct Measure {
+  std::string name;         ///< as trec_eval has it: "map", "P_10"
+  bool is_by_query = true;  ///< a single query has a value
+  bool is_count = false;    ///< values are counts, which are summed
+};
+
+/// Measures of a run.
+struct RunValues {
+  std::string name, tag;          ///< of the file; of its last line
+  std::vector<double> values;     ///< of each measure, over all queries that count
+  std::vector<bool> has_results;  ///< by query
+  std::vector<double> by_query;   ///< query by query, of each measure; for a query without results its value then
+  std::uint64_t evaluated = 0;    ///< queries with judgements and results
+  std::uint64_t unjudged = 0;     ///< queries with results but without judgements, which are left out
+};
+
+/// A run compared with the first one by a measure.
+struct RunDifference {
+  double mean = 0, difference = 0;               ///< its mean; the same minus the first run's
+  std::uint64_t wins = 0, ties = 0, losses = 0;  ///< queries that are better than in the first run, equal, worse
+  // Student's paired t-test; none with fewer than two queries. p after Holm's correction for several runs, too.
+  std::optional<double> t, t_p, holm_t_p;
+  std::uint64_t degrees_of_freedom = 0;
+  // Fisher's randomization test.
+  double randomization_p = 1, holm_randomization_p = 1;
+  bool is_exact = true;     ///< all signs were tried
+  std::uint64_t tried = 1;  ///< signs
+};
+
+struct MeasureComparison {
+  std::string measure;
+  double first_mean = 0;
+  std::vector<RunDifference> others;  ///< the other runs, in order
+};
+
+struct Evaluation {
+  std::vector<Measure> measures;
+  std::vector<std::string> qids;  ///< of all queries with judgements
+  std::vector<RunValues> runs;
+  std::uint64_t compared_queries = 0;          ///< all runs have results for them, or EvaluationOptions::complete
+  std::vector<MeasureComparison> comparisons;  ///< with EvaluationOptions::compare
+};
+
+/// Measures runs by judgements, as trec_eval does. Throws Error: corrupt_file for a file that is no run or has no
+/// judgements, io, wrong_usage for unknown measures and those that runs can't be compared by.
+QUERN_API Evaluation evaluate(const std::vector<TrecRun>& runs, const std::string& qrels_path,
+                              const EvaluationOptions& options = {}, const Work& work = {});
 
 }  // namespace quern::api

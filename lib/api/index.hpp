@@ -11,7 +11,7 @@
 
 namespace quern::api {
 
-/// What an index is and holds.
+/// The settings and counts of an index.
 struct IndexStatistics {
   std::uint64_t documents = 0, empty_documents = 0;
   std::uint64_t terms = 0, postings = 0, tokens = 0, blocks = 0;
@@ -19,9 +19,9 @@ struct IndexStatistics {
   std::uint64_t file_bytes = 0;
   std::string codec, order, stemmer, stopwords;
   unsigned block_size = 0;
-  double k1 = 0, b = 0;        ///< of block maxima, and the default of queries
-  unsigned quantize_bits = 0;  ///< of quantized impacts; 0: there are none
-  unsigned impact_bits = 0;    ///< of weights that the corpus gave; 0: documents had texts
+  double k1 = 0, b = 0;        ///< of block maxima; the default of queries
+  unsigned quantize_bits = 0;  ///< of quantized impacts; 0: none
+  unsigned impact_bits = 0;    ///< of weights from the corpus; 0: documents had texts
   bool has_pagerank = false, has_global_scores = false, has_forward = false, has_texts = false;
 };
 
@@ -31,13 +31,13 @@ struct DocumentInfo {
   std::uint32_t length = 0;  ///< in tokens
 };
 
-/// What the lexicon knows of a term.
+/// The lexicon's entry for a term.
 struct TermInfo {
   std::uint64_t df = 0;  ///< documents with the term
-  std::uint64_t cf = 0;  ///< its occurrences in all of them
+  std::uint64_t cf = 0;  ///< occurrences in all documents
 };
 
-/// A posting list: docIDs rising, with the term's frequency in each document.
+/// A posting list: ascending docIDs, and the term's frequency in each document.
 struct PostingArrays {
   std::vector<std::uint32_t> docids, frequencies;
 };
@@ -45,34 +45,32 @@ struct PostingArrays {
 /// Moves forwards over a posting list. Keeps the index open. One thread at a time.
 class QUERN_API PostingIterator {
  public:
-  PostingIterator(PostingIterator&&) noexcept;
-  PostingIterator& operator=(PostingIterator&&) noexcept;
-  ~PostingIterator();
+  PostingIterator(PostingIterator&&) noexcept = default;
+  PostingIterator& operator=(PostingIterator&&) noexcept = default;
 
-  /// Whether the last posting is passed; then nothing else may be asked.
+  /// Whether all postings are passed; then no other function may be called.
   bool at_end() const noexcept;
   std::uint32_t docid() const noexcept;
   /// The term's frequency in the document. Throws Error (corrupt_file).
   std::uint32_t frequency();
   /// Moves to the next posting. Throws Error (corrupt_file).
   void next();
-  /// Moves to the first posting whose docID is at least `docid`; stays where it is if it is there already.
+  /// Moves to the first posting with a docID of at least `docid`; never backwards.
   void seek(std::uint32_t docid);
 
  private:
   friend class Index;
   struct QUERN_INTERNAL Impl;
-  explicit PostingIterator(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit PostingIterator(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
 };
 
-/// An open index. A handle: copies share what is mapped, which stays open, and the same, as long as one of them or
-/// something made from it is there, even if the files are replaced meanwhile. All functions may be called by many
-/// threads at once. After a fork both processes may go on using it.
+/// An open index. A handle: copies share the mapped files, which stay open and unchanged as long as a copy, or an
+/// object made from one, exists, even if the files are replaced. Thread-safe. Both processes may use it after a fork.
 class QUERN_API Index {
  public:
-  /// `path`: what `quern index` or IndexBuilder wrote. Reads little: bytes are mapped. Throws Error: io if there is
-  /// none, invalid_argument if it is something else, corrupt_file, unsupported_version.
+  /// Opens an index of `quern index` or IndexBuilder; maps its files, and reads little. Throws Error: io if the file is
+  /// missing, invalid_argument if it is of another kind, corrupt_file, unsupported_version.
   static Index open(const std::string& path);
 
   const std::string& path() const noexcept;
@@ -81,33 +79,33 @@ class QUERN_API Index {
   /// The index's own description, as JSON: formats/index.md names the keys.
   std::string manifest() const;
 
-  /// What the lexicon knows of a term, which must be as the analyzer makes it; nothing: no document has it.
+  /// The lexicon's entry for a term in analyzed form; nullopt if no document contains it.
   std::optional<TermInfo> term(std::string_view term) const;
-  /// Its postings, whole; empty if no document has it. Throws Error: corrupt_file.
+  /// The whole posting list of a term; empty if no document contains it. Throws Error: corrupt_file.
   PostingArrays postings(std::string_view term) const;
-  /// The same one by one.
+  /// The postings of a term, one by one.
   PostingIterator posting_iterator(std::string_view term) const;
-  /// Calls visit(term, info) for all terms in the order of their bytes, until it returns false.
+  /// Calls visit(term, info) for all terms in byte order, until it returns false.
   void for_each_term(const std::function<bool(std::string_view term, const TermInfo& info)>& visit) const;
-  /// The terms of a text, as documents and queries get them.
+  /// The terms that the index's analyzer makes of a text.
   std::vector<std::string> analyze(std::string_view text) const;
 
-  /// A document's name, length in tokens, and all that is known of it. Throw Error: invalid_argument if there is no
-  /// such document.
+  /// A document's name, length in tokens, and description. Throw Error: invalid_argument if there is no such
+  /// document.
   std::string docno(std::uint32_t docid) const;
   std::uint32_t length(std::uint32_t docid) const;
   DocumentInfo document(std::uint32_t docid) const;
-  /// Its text, if the index was built with texts: a line for the title, which may be empty, and one for each phrase of
-  /// the body. Throws Error: invalid_argument if it was not.
+  /// A document's text: a line for the title, which may be empty, and one for each phrase of the body. Throws Error:
+  /// invalid_argument if the index was built without texts.
   std::string text(std::uint32_t docid) const;
-  /// The docID of a docno, the lowest if several documents share it.
+  /// The docID of a docno; the lowest if several documents share it.
   std::optional<std::uint32_t> find(std::string_view docno) const;
 
   /// Checks every byte of the index and of the files beside it. Throws Error: corrupt_file, with the place.
   void verify(const Work& work = {}) const;
 
   struct QUERN_INTERNAL Impl;
-  /// What is behind the handle, for the library itself.
+  /// The implementation, for the library itself.
   const std::shared_ptr<Impl>& impl() const noexcept { return impl_; }
 
  private:

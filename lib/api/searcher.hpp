@@ -19,7 +19,7 @@ enum class Idf { lucene, robertson };
 /// exact: float32; quantized: sums of the integers that the index stores.
 enum class Scores { exact, quantized };
 enum class Scorer { bm25, bm25_pagerank };
-/// automatic: GPUs if there are any, else the CPU.
+/// automatic: GPUs if the machine has any, otherwise the CPU.
 enum class Device { cpu, gpu, automatic };
 
 /// How documents are scored: formats/scores.md.
@@ -30,7 +30,7 @@ struct Scoring {
   Scorer scorer = Scorer::bm25;
   std::optional<double> alpha;    ///< of bm25_pagerank; none: the index's, or 0.3
   bool early_termination = true;  ///< if the index allows it
-  /// With quantized scores and given weights: weights of queries are multiplied by it and rounded; none: they are
+  /// For quantized scores of given weights: queries' weights are multiplied by it and rounded; none: they must be
   /// whole.
   std::optional<double> query_scale;
 };
@@ -38,23 +38,23 @@ struct Scoring {
 /// Where queries run. The results are the same everywhere, bit by bit.
 struct Placement {
   Device device = Device::cpu;
-  unsigned gpu = 0;                    ///< the first GPU's number
-  unsigned gpus = 1;                   ///< so many from there on; 0: all
-  std::string strategy;                ///< of GPUs; empty: the default
-  std::uint64_t gpu_memory_bytes = 0;  ///< that queries may take of each; 0: what is free
-  std::string plan;                    ///< a cache plan's path, for indexes that don't fit; empty: none
-  /// Told when queries move from a GPU to the CPU, or to fewer GPUs.
+  unsigned gpu = 0;                    ///< number of the first GPU
+  unsigned gpus = 1;                   ///< number of GPUs, from the first one on; 0: all
+  std::string strategy;                ///< how GPUs find results; empty: the default
+  std::uint64_t gpu_memory_bytes = 0;  ///< memory limit of each GPU; 0: its free memory
+  std::string plan;                    ///< path of a cache plan, for indexes that don't fit; empty: none
+  /// Called when queries move from a GPU to the CPU, or to fewer GPUs.
   std::function<void(const std::string&)> notice;
 };
 
-/// A document that was found.
+/// A result.
 struct Hit {
   std::uint32_t docid = 0;
   float score = 0;
   bool operator==(const Hit&) const = default;
 };
 
-/// What finding costs, counted on the way.
+/// Search counters.
 struct SearchStatistics {
   std::uint64_t queries = 0;
   std::uint64_t postings = 0, postings_scored = 0;  ///< in the queries' lists; with a term score
@@ -63,8 +63,8 @@ struct SearchStatistics {
   std::uint64_t on_gpu = 0;         ///< queries that GPUs answered
 };
 
-/// The results of many queries, one after another: those of query i are at [offsets[i], offsets[i + 1]), best first,
-/// ties in docID order.
+/// The results of many queries: those of query i are at [offsets[i], offsets[i + 1]), best first, ties in docID
+/// order.
 struct BatchResults {
   std::vector<std::uint64_t> offsets;
   std::vector<std::uint32_t> docids;
@@ -72,9 +72,8 @@ struct BatchResults {
   SearchStatistics statistics;
 };
 
-/// A query as a program has it: a text, which the index's analyzer makes terms of, or terms as the index has them,
-/// whose weights take the place of their occurrences in a text; those of a term that comes several times are added up.
-/// Refers to what it was made of.
+/// A query of a program: text, which the index's analyzer turns into terms, or terms as the index has them, with
+/// weights in place of their frequencies in a text; weights of a repeated term are added up. Refers to its arguments.
 class Query {
  public:
   Query(std::string_view text) : text_(text) {}
@@ -93,12 +92,12 @@ class Query {
   bool is_vector_ = false;
 };
 
-/// What is asked of a batch.
+/// Options of a batch.
 struct BatchOptions {
   std::size_t k = 10;     ///< documents per query, at least 1
   std::string algorithm;  ///< one of algorithms(); empty: the first of them
-  /// Only these documents may be results; null: all. GPU strategies that know no filters refuse it (invalid_argument),
-  /// or the CPU answers if the device is `automatic`.
+  /// Restricts results to these documents; null: all. A GPU strategy without filters refuses it (invalid_argument), or
+  /// the CPU answers if the device is `automatic`.
   const Filter* filter = nullptr;
 };
 
@@ -106,8 +105,8 @@ struct BatchOptions {
 QUERN_API std::vector<std::string> algorithms();
 QUERN_API std::vector<std::string> strategies();
 
-/// Answers queries over one index. Many threads may search at once; batches on GPUs take turns. Keeps the index open.
-/// After a fork, the child may search on the CPU; GPUs stay the parent's.
+/// Answers queries over one index. Many threads may search at once; batches on GPUs take turns. Keeps the index open. A
+/// handle: copies share what it has. After a fork, the child may search on the CPU; GPUs stay the parent's.
 class QUERN_API Searcher {
  public:
   /// Computes tables of some bytes per document, and copies the index to GPUs where they are asked for. `work`:
@@ -116,9 +115,6 @@ class QUERN_API Searcher {
   /// doesn't have and numbers out of range, gpu and gpu_out_of_memory unless the device is the CPU or `automatic`.
   explicit Searcher(const Index& index, const Scoring& scoring = {}, const Placement& placement = {},
                     const Work& work = {});
-  Searcher(Searcher&&) noexcept;
-  Searcher& operator=(Searcher&&) noexcept;
-  ~Searcher();
 
   const Index& index() const noexcept;
   /// The k best documents for a query, best first, ties in docID order, found by the calling thread on the CPU.
@@ -134,7 +130,7 @@ class QUERN_API Searcher {
   struct QUERN_INTERNAL Impl;
 
  private:
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace quern::api

@@ -11,41 +11,38 @@
 
 namespace quern::api {
 
-/// A feature of documents for a query: formats/features.md.
+/// A feature of a document for a query: formats/features.md.
 struct FeatureInfo {
-  std::string name;  ///< as "body.bm25"
+  std::string name;  ///< such as "body.bm25"
   std::string kind, formula;
 };
 
-/// The features that `selection` names: names or patterns with * between commas, or "all". Throws Error:
-/// invalid_argument for a name that no feature has.
+/// The features that `selection` names: "all", or names and patterns with *, separated by commas. Throws Error:
+/// invalid_argument for an unknown name.
 QUERN_API std::vector<FeatureInfo> features(std::string_view selection = "all");
 
-/// Values of features: row by row for documents, a column for each feature.
+/// Values of features: a row for each document, a column for each feature.
 struct FeatureTable {
   std::size_t rows = 0, columns = 0;
   std::vector<float> values;  ///< rows * columns
 };
 
-/// Computes features from an index's forward file. Many threads may use it at once. Keeps the index open.
+/// Computes features from an index's forward file. A handle. Many threads may use it at once. Keeps the index open.
 class QUERN_API Features {
  public:
   /// Throws Error: invalid_argument if the index has no forward file, or as features() does.
   explicit Features(const Index& index, std::string_view selection = "all");
-  Features(Features&&) noexcept;
-  Features& operator=(Features&&) noexcept;
-  ~Features();
 
-  /// Of a query's documents; their scores are those of the first stage. Throws Error: invalid_argument for a docID that
-  /// the index doesn't have, corrupt_file.
+  /// The features of a query's documents, whose scores must be those of the first stage. Throws Error: invalid_argument
+  /// for a docID that the index doesn't have, corrupt_file.
   FeatureTable compute(std::string_view text, std::span<const Hit> documents) const;
 
  private:
   struct QUERN_INTERNAL Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;
 };
 
-/// Reorders results by a learned model. Many threads may use it at once. Keeps the index open.
+/// Reorders results by a learned model. A handle. Many threads may use it at once. Keeps the index open.
 class QUERN_API Reranker {
  public:
   /// `model`: a file of LightGBM, XGBoost or RankLib, or a description of Quern's own. `selection`: the list of
@@ -56,9 +53,6 @@ class QUERN_API Reranker {
   /// model, gpu unless the device is the CPU or `automatic`.
   Reranker(const Index& index, const std::string& model, std::string_view selection = "all",
            const Placement& placement = {}, const Work& work = {});
-  Reranker(Reranker&&) noexcept;
-  Reranker& operator=(Reranker&&) noexcept;
-  ~Reranker();
 
   /// The k best of a query's documents by the model, whose scores take the place of theirs; ties in docID order. Throws
   /// Error: invalid_argument for a docID that the index doesn't have, gpu if a GPU fails that was asked for.
@@ -69,7 +63,7 @@ class QUERN_API Reranker {
 
  private:
   struct QUERN_INTERNAL Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace quern::api

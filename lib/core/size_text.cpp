@@ -48,4 +48,9 @@ std::string size_text(std::uint64_t bytes) {
   return scaled == std::floor(scaled) ? fmt::format("{:.0f}{}", scaled, unit) : fmt::format("{:.1f}{}", scaled, unit);
 }
 
+std::string count_text(std::uint64_t count, const std::string& noun, const std::string& plural) {
+  if (count == 1) return "1 " + noun;
+  return fmt::format("{} {}", count, plural.empty() ? noun + "s" : plural);
+}
+
 }  // namespace quern

@@ -29,7 +29,7 @@ template <class Run>
 auto with_queries(const ReadQueries& log, QueryKind kind, const QueryEngine& engine, const Resources& resources,
                   Run&& run) {
   LogQueries queries(engine.index().manifest().analyzer, resources, kind);
-  log([&](std::string_view text) { queries.add(text); });
+  log(queries);
   return run(queries);
 }
 
@@ -159,7 +159,7 @@ PlanManifest LogPlanner::write(const PlanOptions& options, const ReadQueries& lo
     check_plan_memory(blocks_, options.budget_bytes, resources_);
     AtomicOutput out = AtomicOutput::file(path, overwrite);
     LogQueries queries(engine_.index().manifest().analyzer, resources_, options.demand.queries);
-    log([&](std::string_view text) { queries.add(text); });
+    log(queries);
     const LogDemand demand = measure_demand(engine_, blocks_, queries, options.demand, resources_);
     const CachePlan plan = make_plan(engine_, blocks_, demand, options);
     if (plan.lists.empty() && options.budget_bytes > 0 && blocks_.kept_bytes() > 0)

@@ -58,8 +58,8 @@ struct SweepOptions {
   QueryKind queries = QueryKind::text;  ///< of both logs
 };
 
-/// Calls `take` with the text of each query of a log, in order.
-using ReadQueries = std::function<void(const std::function<void(std::string_view text)>& take)>;
+/// Adds the queries of a log, in order.
+using ReadQueries = std::function<void(LogQueries& queries)>;
 
 /// Plans caches for the queries that `train` reads, and simulates them for those that `log` reads; ordered by k,
 /// policy, budget and max_admission, the first slowest. Reads and runs both logs once for each k. Throws as

@@ -141,19 +141,27 @@ LogQueries::LogQueries(const AnalyzerOptions& analyzer, const Resources& resourc
 }
 
 void LogQueries::add(std::string_view text) {
-  return translate_errors([&] {
-    const std::uint64_t place = queries_++;
-    hash_.add(as_bytes(text));
-    hash_.add(end_of_text);
-    const QueryTerms terms = reader_.read(text);
-    if (terms.empty()) return;
-    std::string key;
-    for (const QueryTerm& term : terms)
-      for (double occurrence = 0; occurrence < term.weight; ++occurrence) append_term(key, term.term);
-    Bytes payload;
-    put_varint(payload, place);
-    on_threads(threads_, [&] { sorted_.add(key, payload); });
+  translate_errors([&] { add(reader_.read(text), text); });
+}
+
+void LogQueries::add(QueryTerms vector) {
+  translate_errors([&] {
+    const QueryTerms terms = reader_.use(std::move(vector));
+    add(terms, text_of_terms(terms));
   });
+}
+
+void LogQueries::add(const QueryTerms& terms, std::string_view text) {
+  const std::uint64_t place = queries_++;
+  hash_.add(as_bytes(text));
+  hash_.add(end_of_text);
+  if (terms.empty()) return;
+  std::string key;
+  for (const QueryTerm& term : terms)
+    for (double occurrence = 0; occurrence < term.weight; ++occurrence) append_term(key, term.term);
+  Bytes payload;
+  put_varint(payload, place);
+  on_threads(threads_, [&] { sorted_.add(key, payload); });
 }
 
 std::uint64_t LogQueries::for_each(const std::function<void(std::span<const LogQuery>)>& visit) {

@@ -37,6 +37,8 @@ class LogQueries {
 
   /// Adds a query. Throws InvalidArgument if it should be a vector and isn't.
   void add(std::string_view text);
+  /// Adds a vector; its text is text_of_terms(). Throws InvalidArgument as QueryReader::use() does.
+  void add(QueryTerms vector);
   /// Queries added, repetitions included.
   std::uint64_t queries() const { return queries_; }
   /// XXH3-64 of the texts, each followed by a zero byte.
@@ -47,6 +49,8 @@ class LogQueries {
   std::uint64_t for_each(const std::function<void(std::span<const LogQuery>)>& visit);
 
  private:
+  void add(const QueryTerms& terms, std::string_view text);
+
   QueryReader reader_;
   unsigned threads_;
   std::uint64_t max_group_bytes_;  ///< of queries visited together, with their visits

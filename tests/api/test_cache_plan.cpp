@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fstream>
 
 #include "quern/api/quern.hpp"
@@ -30,7 +31,7 @@ TEST_CASE("a program's cache plan is the command line's, byte by byte", "[api][c
               .exit_status == 0);
   const api::Index index = api::Index::open(index_path);
   const std::vector<std::string> texts = sample_log();
-  const std::vector<std::string_view> log(texts.begin(), texts.end());
+  const auto log = [&](const auto& take) { std::for_each(texts.begin(), texts.end(), take); };
   api::PlanOptions options;
   options.budget_share = 0.2;
   for (const api::Scores scores : {api::Scores::exact, api::Scores::quantized}) {
@@ -55,7 +56,7 @@ TEST_CASE("a program's cache plan needs a budget that holds something, and a pla
   REQUIRE(run_quern({"index", sample_folder + "/corpus", "-o", index_path}).exit_status == 0);
   const api::Index index = api::Index::open(index_path);
   const std::vector<std::string> texts = sample_log();
-  const std::vector<std::string_view> log(texts.begin(), texts.end());
+  const auto log = [&](const auto& take) { std::for_each(texts.begin(), texts.end(), take); };
   api::PlanOptions options;
   CHECK(error_of([&] { api::plan_cache(index, log, plan, options); }).option() == "budget");
   options.budget_bytes = 1;

@@ -150,8 +150,8 @@ void plan(const Workplace& place) {
   const LogPlanner planner(reader, {}, 0, place.resources);
   PlanOptions options;
   options.budget_bytes = 1 << 20;
-  const auto read_log = [](const std::function<void(std::string_view)>& take) {
-    for (const std::string_view query : queries) take(query);
+  const auto read_log = [](LogQueries& log) {
+    for (const std::string_view query : queries) log.add(query);
   };
   planner.write(options, read_log, "plan", true);
 }

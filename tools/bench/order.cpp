@@ -14,9 +14,8 @@ namespace {
 
 struct BenchOrderArguments {
   CommonOptions common;
-  OrderOptions order;
-  std::vector<OrderBy> by;
-  PagerankArguments pagerank;
+  api::IndexOptions index;
+  std::vector<std::string> by = names_of(all_orders());
   std::vector<std::string> collections;
   unsigned block_size = 128;
 };
@@ -53,16 +52,13 @@ void print_order(const OrderFigures& figures) {
   }
 }
 
-std::vector<OrderBy> every_order() {
-  std::vector<OrderBy> orders;
-  for (const OrderMethod& order : all_orders()) orders.push_back(order.by);
-  return orders;
-}
-
 /// Measures the orders of --by, all if none is named, and prints a table, or JSON with --json.
 void run(const BenchOrderArguments& arguments) {
-  const std::vector<OrderBy> orders = arguments.by.empty() ? every_order() : arguments.by;
-  const PagerankInput pagerank = pagerank_input(arguments.pagerank, orders);
+  std::vector<IndexSettings> orders;
+  for (api::IndexOptions options = arguments.index; const std::string& by : arguments.by) {
+    options.order = by;
+    orders.push_back(api::index_settings(options));
+  }
   const CommonOptions& common = arguments.common;
   const Resources resources = make_resources(common);
   CollectionReader collection = CollectionReader::open(arguments.collections);
@@ -84,10 +80,9 @@ void run(const BenchOrderArguments& arguments) {
                       manifest.postings, arguments.block_size));
     print_order_columns();
   }
-  OrderOptions options = arguments.order;
-  for (const OrderBy by : orders) {
-    options.by = by;
-    const OrderFigures figures = measure_order(collection, options, pagerank, arguments.block_size, resources);
+  for (const IndexSettings& order : orders) {
+    const OrderFigures figures =
+        measure_order(collection, order.order, order.pagerank, arguments.block_size, resources);
     json["orders"].push_back(order_json(figures));
     if (!common.json) print_order(figures);
   }
@@ -101,12 +96,12 @@ void add_order_bench(CLI::App& bench) {
   CLI::App* command =
       bench.add_subcommand("order", "Measure the cost of docID orders, and how well lists compress in them");
   add_collections_argument(*command, arguments->collections);
-  add_value_option(*command, "--by", arguments->by, order_names,
-                   with_choices("The orders (default: all):", all_orders()))
+  add_name_option(*command, "--by", arguments->by, all_orders(),
+                  with_choices("The orders (default: all):", all_orders()))
+      ->delimiter(',')
       ->allow_extra_args(false);
-  add_order_options(*command, arguments->order);
-  add_pagerank_options(*command, arguments->pagerank);
-  add_bm25_options(*command, arguments->order.scores.bm25, "global scores");
+  add_order_options(*command, arguments->index);
+  add_bm25_options(*command, arguments->index.k1, arguments->index.b, "global scores");
   add_block_size_option(*command, arguments->block_size, "Postings per block");
   add_resource_options(*command, arguments->common);
   command->add_flag("--json", arguments->common.json, "Print figures as JSON");

@@ -29,7 +29,7 @@ ReadGraph read_graph(const BenchPagerankArguments& arguments, const Resources& r
 Json figures_json(const ReadGraph& read, const PagerankFigures& figures) {
   const auto edges = static_cast<double>(read.counts.edges);
   return {{"documents", read.documents},
-          {"links", to_json(read.counts)},
+          {"links", api::figures_of(read.counts)},
           {"iterations", figures.iterations},
           {"last_change", figures.last_change},
           {"seconds", figures.seconds},

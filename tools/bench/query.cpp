@@ -42,7 +42,7 @@ struct ScoredIndex {
   std::string text() const {
     if (!with_pagerank()) return scores_name() + " scores";
     return fmt::format("bm25+pagerank with alpha {}, early termination {}", options.alpha,
-                       engine.ends_early() ? "on" : "off: " + with_option_names(engine.why_not_early()));
+                       engine.ends_early() ? "on" : "off: " + api::spelled(engine.why_not_early()));
   }
   /// Names the family of indexes, of the same documents in the same order and scored in the same way, that must give
   /// the same results.

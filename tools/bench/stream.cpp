@@ -116,7 +116,7 @@ class StreamBench {
                  {"rate", rate},
                  {"measured", measured},
                  {"simulated", nullptr},
-                 {"failures", with_option_names(figures.failures)}};
+                 {"failures", api::spelled(figures.failures)}};
     if (measured_) {
       const double hand_over_us = measure_hand_over_us(std::max(1u, options.schedule_options.cpu_threads), rate);
       json["hand_over_us"] = hand_over_us;

@@ -17,7 +17,7 @@ namespace {
 
 struct SynthArguments {
   CommonOptions common;
-  AnalyzerArguments analyzer;
+  api::IndexOptions index;
   SynthOptions synth;
   std::string df, queries, output, links, corpus;
   QueryFormat format = QueryFormat::automatic;
@@ -48,7 +48,7 @@ void load_table(const SynthArguments& arguments, SynthOptions& options, const Re
   } else {
     options.table = read_df_table(arguments.df, resources);
     options.table.documents = arguments.df_documents;
-    options.analyzer = make_analyzer_options(arguments.analyzer.stemmer, arguments.analyzer.stopwords);
+    options.analyzer = make_analyzer_options(arguments.index.stemmer, arguments.index.stopwords);
   }
   const std::uint64_t documents = arguments.documents > 0 ? arguments.documents : options.table.documents;
   if (documents == 0)
@@ -72,13 +72,16 @@ void load_queries(const SynthArguments& arguments, SynthOptions& options, const 
 void make_index(const SynthArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   SynthOptions options = arguments.synth;
+  const IndexSettings settings = api::index_settings(arguments.index);
+  options.build = settings.build;
+  options.scores.alpha = settings.order.scores.alpha;
+  options.scores.pagerank_scale = settings.order.scores.pagerank_scale;
   load_table(arguments, options, resources);
   load_queries(arguments, options, resources);
   AtomicOutput out = AtomicOutput::folder(arguments.output, index_members(), arguments.common.force);
   const BuildReport report = synthesize_index(options, resources, out.file());
   out.commit();
-  say_report(arguments.common, report, arguments.output);
-  if (arguments.common.json) print(to_json(report).dump(1) + "\n");
+  show_reports(arguments.common, report, {}, arguments.output);
 }
 
 DocumentTreeOptions tree_options(const SynthArguments& arguments) {
@@ -156,10 +159,10 @@ void add_synth_command(CLI::App& program) {
   add_value_option(*command, "--order", synth.order_by_score, synth_orders,
                    with_choices("Order of docIDs:", synth_orders));
   command->add_flag("--pagerank", synth.pagerank, "Store a synthetic PageRank");
-  add_number_option(*command, "--alpha", synth.scores.alpha, "X", "Weight of PageRank in global scores", 0.0, 1.0);
-  add_pagerank_scale_option(*command, synth.scores.pagerank_scale);
-  add_analyzer_options(*command, arguments->analyzer);
-  add_build_options(*command, synth.build);
+  add_number_option(*command, "--alpha", arguments->index.alpha, "X", "Weight of PageRank in global scores", 0.0, 1.0);
+  add_pagerank_scale_option(*command, arguments->index.pagerank_scale);
+  add_analyzer_options(*command, arguments->index.stemmer, arguments->index.stopwords);
+  add_build_options(*command, arguments->index);
   add_output_options(*command, arguments->common, arguments->output, "index");
   command->get_option("--output")->required(false);
   mark_output(command

@@ -1,6 +1,5 @@
 #include <iostream>
 #include <iterator>
-#include <memory>
 
 #include "quern/core/error.hpp"
 #include "quern/formats/index_file.hpp"
@@ -9,6 +8,7 @@
 #include "quern/text/utf8.hpp"
 
 #include "command.hpp"
+#include "stage_options.hpp"
 
 namespace quern::tools {
 namespace {
@@ -101,31 +101,21 @@ void run(const AnalyzeArguments& arguments) {
 }  // namespace
 
 void add_analyze_command(CLI::App& program) {
-  auto arguments = std::make_shared<AnalyzeArguments>();
-  CLI::App* command = program.add_subcommand("analyze", "Show the terms that text is indexed under");
+  auto [command, arguments] =
+      add_command<AnalyzeArguments>(program, "analyze", "Show the terms that text is indexed under", run);
   command
-      ->add_option("TEXT", arguments->texts,
-                   "Texts, one line of output for each (default: the lines of standard input)")
+      .add_option("TEXT", arguments.texts, "Texts, one line of output for each (default: the lines of standard input)")
       ->type_name("TEXT");
-  command->add_option("--index", arguments->index, "Use the analyzer of this index")->type_name("INDEX");
-  command->add_option("--stemmer", arguments->stemmer, "Stemmer")
-      ->type_name("NAME")
-      ->capture_default_str()
-      ->check(name_validator(stemmer_names()));
-  command
-      ->add_option("--stopwords", arguments->stopwords,
-                   "Stop words to drop: none, english, or a file with one per line")
-      ->type_name("NAME|FILE")
-      ->capture_default_str();
-  command->add_flag("--html", arguments->html,
-                    "Read the input as one HTML page (UTF-8): print a line for its title, then one for each phrase");
-  command->add_flag("--json", arguments->common.json, "Print an array of arrays of terms");
-  add_common_options(*command, arguments->common);
-  set_notes(*command, {},
+  command.add_option("--index", arguments.index, "Use the analyzer of this index")->type_name("INDEX");
+  add_analyzer_options(command, arguments.stemmer, arguments.stopwords);
+  command.add_flag("--html", arguments.html,
+                   "Read the input as one HTML page (UTF-8): print a line for its title, then one for each phrase");
+  command.add_flag("--json", arguments.common.json, "Print an array of arrays of terms");
+  add_common_options(command, arguments.common);
+  set_notes(command, {},
             {{"quern analyze \"The mills of the gods\" --stemmer porter2 --stopwords english"},
              {"quern analyze --index my.quern \"The mills of the gods\""},
              {"quern analyze --html --json < page.html"}});
-  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools

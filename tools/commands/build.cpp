@@ -12,7 +12,7 @@ namespace {
 
 struct BuildArguments {
   CommonOptions common;
-  BuildOptions build;
+  api::IndexOptions index;
   std::vector<std::string> collections;
   std::string order, output;
   BesideChoice beside;
@@ -30,7 +30,7 @@ DocumentOrder load_order(const BuildArguments& arguments, const CollectionReader
   return reader.load();
 }
 
-/// What the index needs in memory.
+/// Throws unless the index fits in memory.
 void check_memory(const BuildArguments& arguments, const CollectionReader& collection, const Resources& resources) {
   unsigned scores = 0;
   if (!arguments.order.empty()) {
@@ -71,16 +71,17 @@ void run(const BuildArguments& arguments) {
   CollectionReader collection = CollectionReader::open(arguments.collections);
   if (arguments.beside.texts) check_has_texts(collection);
   check_memory(arguments, collection, resources);
+  const BuildOptions build = api::index_settings(arguments.index).build;
   const std::unique_ptr<ShardSource> shard = shard_source(arguments.shard, arguments.order, resources);
-  if (shard) shard->check(collection, arguments.build);
+  if (shard) shard->check(collection, build);
   OrderOptions order_options;
   const DocumentOrder order = load_order(arguments, collection, order_options, resources);
   join_lexicons(collection, order, shard.get(), resources);
   // Links may come from every collection.
   collection.verify(resources, arguments.beside.forward);
   AtomicOutput out = AtomicOutput::folder(arguments.output, index_members(), arguments.common.force);
-  const BuildReport report = build_index(collection, order, order_options, arguments.build, resources, out.file(),
-                                         shard ? &shard->whole() : nullptr);
+  const BuildReport report =
+      build_index(collection, order, order_options, build, resources, out.file(), shard ? &shard->whole() : nullptr);
   const SidecarReports beside = write_beside(arguments, collection, order, report, shard.get(), resources, out);
   if (shard && !order.pagerank.empty())
     copy_file(shard->statistics().container().file(), out.add_member(statistics_member));
@@ -91,27 +92,24 @@ void run(const BuildArguments& arguments) {
 }  // namespace
 
 void add_build_command(CLI::App& program) {
-  auto arguments = std::make_shared<BuildArguments>();
-  CLI::App* command = program.add_subcommand("build", "Invert a collection into an index");
-  add_collections_argument(*command, arguments->collections);
+  auto [command, arguments] = add_command<BuildArguments>(program, "build", "Invert a collection into an index", run);
+  add_collections_argument(command, arguments.collections);
   command
-      ->add_option("--order", arguments->order,
-                   "The order, as written by quern order (default: the order of the corpus)")
+      .add_option("--order", arguments.order, "The order, as written by quern order (default: the order of the corpus)")
       ->type_name("FILE");
-  add_shard_options(*command, arguments->shard);
-  add_build_options(*command, arguments->build);
-  add_forward_option(*command, arguments->beside.forward);
-  command->add_flag(
-      "--store-text", arguments->beside.texts,
+  add_shard_options(command, arguments.shard);
+  add_build_options(command, arguments.index);
+  add_forward_option(command, arguments.beside.forward);
+  command.add_flag(
+      "--store-text", arguments.beside.texts,
       "Write the documents' texts next to the index; the collection must have been parsed with --store-text");
-  add_output_options(*command, arguments->common, arguments->output, "index");
-  add_common_options(*command, arguments->common);
-  set_notes(*command, {},
+  add_output_options(command, arguments.common, arguments.output, "index");
+  add_common_options(command, arguments.common);
+  set_notes(command, {},
             {{"quern build my.collection --order my.order --codec rice -o my.quern"},
              {"quern build my.collection --store-text -o my.quern"},
              {"quern build split-*.collection --order my.order --shard 3/16 --statistics my.statistics -o 3.quern",
               "A shard of the index of all splits, with the same scores"}});
-  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools

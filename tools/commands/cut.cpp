@@ -40,16 +40,14 @@ void run(const CutArguments& arguments) {
 }  // namespace
 
 void add_cut_command(CLI::App& program) {
-  auto arguments = std::make_shared<CutArguments>();
-  CLI::App* command = program.add_subcommand("cut", "Cut a shard out of an index");
-  add_index_argument(*command, arguments->index);
-  add_shard_option(*command, arguments->shard, "Write the I-th of N shards, with the same scores as the whole index")
+  auto [command, arguments] = add_command<CutArguments>(program, "cut", "Cut a shard out of an index", run);
+  add_index_argument(command, arguments.index);
+  add_shard_option(command, arguments.shard, "Write the I-th of N shards, with the same scores as the whole index")
       ->required();
-  add_output_options(*command, arguments->common, arguments->output, "index");
-  add_common_options(*command, arguments->common);
-  set_notes(*command, {"Texts, kept fields and the forward file next to the index are also cut."},
+  add_output_options(command, arguments.common, arguments.output, "index");
+  add_common_options(command, arguments.common);
+  set_notes(command, {"Texts, kept fields and the forward file next to the index are also cut."},
             {{"quern cut my.quern --shard 1/2 -o 1.quern", "So that each of two GPUs holds half of the documents"}});
-  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools

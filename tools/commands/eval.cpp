@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 #include <optional>
+#include <span>
 
+#include "quern/api/evaluation.hpp"
 #include "quern/core/error.hpp"
-#include "quern/eval/run_comparison.hpp"
-#include "quern/eval/run_evaluation.hpp"
-#include "quern/io/byte_source.hpp"
+#include "quern/eval/measure.hpp"
 
 #include "command.hpp"
 
@@ -18,13 +17,11 @@ namespace {
 struct EvalArguments {
   CommonOptions common;
   std::vector<std::string> files;
-  std::vector<std::string> measures;
-  EvaluationOptions options;
-  ComparisonOptions comparison;
-  bool per_query = false, compare = false;
+  api::EvaluationOptions options;
+  bool per_query = false;
 
   const std::string& qrels() const { return files.back(); }
-  bool has_default_measures() const { return measures.empty(); }
+  bool has_default_measures() const { return options.measures.empty(); }
 };
 
 /// A measure, or several at its cuts: another name is a usage error.
@@ -43,98 +40,80 @@ CLI::Validator measure_validator() {
 
 void check_files(const EvalArguments& arguments) {
   const std::size_t runs = arguments.files.size() - 1;
-  if (arguments.compare && runs < 2) throw usage_error("--compare needs two runs or more before the judgements");
-  if (!arguments.compare && runs > 1)
+  if (arguments.options.compare && runs < 2)
+    throw usage_error("--compare needs two runs or more before the judgements");
+  if (!arguments.options.compare && runs > 1)
     throw usage_error("more than one run before the judgements; use --compare to compare runs");
   if (std::count(arguments.files.begin(), arguments.files.end(), "-") > 1)
     throw usage_error("- is standard input, which only one of the files can be");
 }
 
-EvaluationOptions evaluation_options(const EvalArguments& arguments) {
-  EvaluationOptions options = arguments.options;
-  try {
-    if (!arguments.has_default_measures()) options.measures = measures_named(arguments.measures);
-  } catch (const InvalidArgument& error) {
-    throw usage_error(std::string("--measures: ") + error.what());
-  }
-  if (!arguments.compare) return options;
-  const std::size_t asked = options.measures.size();
-  options.measures = comparable_measures(std::move(options.measures));
-  if (!arguments.has_default_measures() && options.measures.size() < asked)
-    throw usage_error("--measures: --compare compares means over queries, which num_... and gm_map are not");
-  return options;
-}
-
-Evaluation evaluate(const EvalArguments& arguments, const EvaluationOptions& options, const Resources& resources) {
-  RunEvaluator evaluator(*ByteSource::open(arguments.qrels(), resources), options, resources);
-  for (std::size_t run = 0; run + 1 < arguments.files.size(); ++run)
-    evaluator.add_run(*ByteSource::open(arguments.files[run], resources));
-  return evaluator.finish();
-}
-
 /// A line as trec_eval prints it.
-std::string measure_line(const MeasureChoice& choice, const std::string& query, double value) {
-  if (choice.measure->summary == MeasureSummary::sum)
-    return fmt::format("{:<22}\t{}\t{:.0f}\n", choice.name(), query, value);
-  return fmt::format("{:<22}\t{}\t{:6.4f}\n", choice.name(), query, value);
+std::string measure_line(const api::Measure& measure, const std::string& query, double value) {
+  if (measure.is_count) return fmt::format("{:<22}\t{}\t{:.0f}\n", measure.name, query, value);
+  return fmt::format("{:<22}\t{}\t{:6.4f}\n", measure.name, query, value);
 }
 
-void print_values(const Evaluation& evaluation, const EvalArguments& arguments) {
-  const RunValues& run = evaluation.runs.front();
+/// Calls visit(measure, value) for the values of a query.
+template <class Visit>
+void for_each_value(const api::Evaluation& evaluation, std::size_t query, Visit&& visit) {
+  const std::size_t measures = evaluation.measures.size();
+  for (std::size_t i = 0; i < measures; ++i)
+    if (const api::Measure& measure = evaluation.measures[i]; measure.is_by_query)
+      visit(measure, evaluation.runs.front().by_query[query * measures + i]);
+}
+
+void print_values(const api::Evaluation& evaluation, const EvalArguments& arguments) {
+  const api::RunValues& run = evaluation.runs.front();
   for (std::size_t query = 0; arguments.per_query && query < evaluation.qids.size(); ++query) {
     if (!run.has_results[query]) continue;
     std::string text;
-    for (std::size_t measure = 0; measure < evaluation.measures.size(); ++measure)
-      if (const MeasureChoice& choice = evaluation.measures[measure]; choice.measure->is_by_query)
-        text += measure_line(choice, evaluation.qids[query], evaluation.value(0, query, measure));
+    for_each_value(evaluation, query, [&](const api::Measure& measure, double value) {
+      text += measure_line(measure, evaluation.qids[query], value);
+    });
     print(text);
   }
   std::string text;
   if (arguments.has_default_measures()) text = fmt::format("{:<22}\tall\t{}\n", "runid", run.tag);
-  for (std::size_t measure = 0; measure < evaluation.measures.size(); ++measure)
-    text += measure_line(evaluation.measures[measure], "all",
-                         evaluation.summary(0, measure, arguments.comparison.complete));
+  for (std::size_t i = 0; i < evaluation.measures.size(); ++i)
+    text += measure_line(evaluation.measures[i], "all", run.values[i]);
   print(text);
 }
 
-Json value_json(const MeasureChoice& choice, double value) {
-  if (choice.measure->summary == MeasureSummary::sum) return static_cast<std::uint64_t>(value);
+Json value_json(const api::Measure& measure, double value) {
+  if (measure.is_count) return static_cast<std::uint64_t>(value);
   return value;
 }
 
-/// What is common to both forms of output.
+/// Settings that both forms of output show.
 Json settings_json(const EvalArguments& arguments) {
-  Json json = {{"qrels", arguments.qrels()},
-               {"relevance_level", arguments.options.relevance_level},
-               {"depth", nullptr},
-               {"complete", arguments.comparison.complete}};
-  if (arguments.options.depth != EvaluationOptions().depth) json["depth"] = arguments.options.depth;
-  return json;
+  return {{"qrels", arguments.qrels()},
+          {"relevance_level", arguments.options.relevance_level},
+          {"depth", arguments.options.depth ? Json(*arguments.options.depth) : Json()},
+          {"complete", arguments.options.complete}};
 }
 
 /// Names and ids may be any bytes.
 void print_json(const Json& json) { print(json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"); }
 
-Json query_json(const Evaluation& evaluation, std::size_t query) {
+Json query_json(const api::Evaluation& evaluation, std::size_t query) {
   Json json = {{"id", evaluation.qids[query]}, {"measures", Json::object()}};
-  for (std::size_t measure = 0; measure < evaluation.measures.size(); ++measure)
-    if (const MeasureChoice& choice = evaluation.measures[measure]; choice.measure->is_by_query)
-      json["measures"][choice.name()] = value_json(choice, evaluation.value(0, query, measure));
+  for_each_value(evaluation, query, [&](const api::Measure& measure, double value) {
+    json["measures"][measure.name] = value_json(measure, value);
+  });
   return json;
 }
 
-void print_values_json(const Evaluation& evaluation, const EvalArguments& arguments) {
-  const RunValues& run = evaluation.runs.front();
+void print_values_json(const api::Evaluation& evaluation, const EvalArguments& arguments) {
+  const api::RunValues& run = evaluation.runs.front();
   Json json = {{"run", arguments.files.front()}, {"tag", run.tag}};
   json.update(settings_json(arguments));
-  json["queries"] = evaluation.num_evaluated(0);
-  json["queries_without_results"] = evaluation.qids.size() - evaluation.num_evaluated(0);
-  json["queries_without_judgements"] = run.unjudged_queries;
+  json["queries"] = run.evaluated;
+  json["queries_without_results"] = evaluation.qids.size() - run.evaluated;
+  json["queries_without_judgements"] = run.unjudged;
   json["measures"] = Json::object();
-  for (std::size_t measure = 0; measure < evaluation.measures.size(); ++measure) {
-    const MeasureChoice& choice = evaluation.measures[measure];
-    json["measures"][choice.name()] = value_json(choice, evaluation.summary(0, measure, arguments.comparison.complete));
-  }
+  for (std::size_t i = 0; i < evaluation.measures.size(); ++i)
+    json["measures"][evaluation.measures[i].name] = value_json(evaluation.measures[i], run.values[i]);
   if (arguments.per_query) {
     json["by_query"] = Json::array();
     for (std::size_t query = 0; query < evaluation.qids.size(); ++query)
@@ -143,27 +122,12 @@ void print_values_json(const Evaluation& evaluation, const EvalArguments& argume
   print_json(json);
 }
 
-/// Queries that a mean leaves out.
-void say_left_out(const Evaluation& evaluation, const EvalArguments& arguments) {
-  for (std::size_t run = 0; run < evaluation.runs.size(); ++run) {
-    const RunValues& values = evaluation.runs[run];
-    if (values.unjudged_queries > 0)
-      say(arguments.common, fmt::format("quern: {}: skipped {} without judgements", values.name,
-                                        count_text(values.unjudged_queries, "query", "queries")));
-    const std::uint64_t missing = evaluation.qids.size() - evaluation.num_evaluated(run);
-    if (missing > 0 && !arguments.comparison.complete)
-      say(arguments.common,
-          fmt::format("quern: {}: skipped {} of the judgements without results; --complete counts them as 0",
-                      values.name, count_text(missing, "query", "queries")));
-  }
-}
-
 std::string p_text(std::optional<double> p) {
   if (!p) return "-";
   return *p >= 0.0001 || *p == 0 ? fmt::format("{:.4f}", *p) : fmt::format("{:.1e}", *p);
 }
 
-void print_comparison(const RunComparison& comparison, const EvalArguments& arguments) {
+void print_comparison(const api::Evaluation& evaluation, const EvalArguments& arguments) {
   const std::size_t runs = arguments.files.size() - 1;
   std::size_t columns = 3;
   for (std::size_t run = 0; run < runs; ++run) columns = std::max(columns, arguments.files[run].size());
@@ -171,48 +135,42 @@ void print_comparison(const RunComparison& comparison, const EvalArguments& argu
   std::string text = fmt::format("{:<16}{:<{}}{:>8}{:>12}{:>8}{:>8}{:>8}{:>10}{:>10}{:>10}", "measure", "run", columns,
                                  "mean", "difference", "wins", "ties", "losses", "t", "p(t)", "p(random)");
   text += with_holm ? fmt::format("{:>10}{:>14}\n", "Holm(t)", "Holm(random)") : "\n";
-  for (const MeasureComparison& measure : comparison.measures) {
-    text += fmt::format("{:<16}{:<{}}{:>8.4f}\n", measure.measure.name(), arguments.files.front(), columns,
-                        measure.first_mean);
+  for (const api::MeasureComparison& measure : evaluation.comparisons) {
+    text +=
+        fmt::format("{:<16}{:<{}}{:>8.4f}\n", measure.measure, arguments.files.front(), columns, measure.first_mean);
     for (std::size_t i = 0; i < measure.others.size(); ++i) {
-      const RunDifference& run = measure.others[i];
-      text +=
-          fmt::format("{:<16}{:<{}}{:>8.4f}{:>+12.4f}{:>8}{:>8}{:>8}{:>10}{:>10}{:>10}", "", arguments.files[i + 1],
-                      columns, run.mean, run.difference, run.wins, run.ties, run.losses,
-                      run.t_test ? fmt::format("{:.3f}", run.t_test->t) : "-",
-                      p_text(run.t_test ? std::optional(run.t_test->p) : std::nullopt), p_text(run.randomization.p));
+      const api::RunDifference& run = measure.others[i];
+      text += fmt::format("{:<16}{:<{}}{:>8.4f}{:>+12.4f}{:>8}{:>8}{:>8}{:>10}{:>10}{:>10}", "", arguments.files[i + 1],
+                          columns, run.mean, run.difference, run.wins, run.ties, run.losses,
+                          run.t ? fmt::format("{:.3f}", *run.t) : "-", p_text(run.t_p), p_text(run.randomization_p));
       text += with_holm ? fmt::format("{:>10}{:>14}\n", p_text(run.holm_t_p), p_text(run.holm_randomization_p)) : "\n";
     }
   }
   print(text);
 }
 
-Json difference_json(const RunDifference& run, const std::string& file) {
+Json difference_json(const api::RunDifference& run, const std::string& file) {
   Json json = {{"run", file},      {"mean", run.mean}, {"difference", run.difference},
                {"wins", run.wins}, {"ties", run.ties}, {"losses", run.losses},
                {"t_test", nullptr}};
-  if (run.t_test) {  // an infinite t is null in JSON
-    json["t_test"] = {{"t", run.t_test->t},
-                      {"degrees_of_freedom", run.t_test->degrees},
-                      {"p", run.t_test->p},
-                      {"holm_p", *run.holm_t_p}};
+  if (run.t) {  // an infinite t is null in JSON
+    json["t_test"] = {
+        {"t", *run.t}, {"degrees_of_freedom", run.degrees_of_freedom}, {"p", *run.t_p}, {"holm_p", *run.holm_t_p}};
   }
-  json["randomization_test"] = {{"p", run.randomization.p},
-                                {"holm_p", run.holm_randomization_p},
-                                {"exact", run.randomization.is_exact},
-                                {"tried", run.randomization.tried}};
+  json["randomization_test"] = {
+      {"p", run.randomization_p}, {"holm_p", run.holm_randomization_p}, {"exact", run.is_exact}, {"tried", run.tried}};
   return json;
 }
 
-void print_comparison_json(const RunComparison& comparison, const EvalArguments& arguments) {
+void print_comparison_json(const api::Evaluation& evaluation, const EvalArguments& arguments) {
   Json json = {{"baseline", arguments.files.front()}};
   json.update(settings_json(arguments));
-  json["seed"] = arguments.comparison.randomization.seed;
-  json["queries"] = comparison.queries;
-  json["queries_left_out"] = comparison.left_out;
+  json["seed"] = arguments.options.seed;
+  json["queries"] = evaluation.compared_queries;
+  json["queries_left_out"] = evaluation.qids.size() - evaluation.compared_queries;
   json["measures"] = Json::array();
-  for (const MeasureComparison& measure : comparison.measures) {
-    Json row = {{"measure", measure.measure.name()}, {"baseline_mean", measure.first_mean}, {"runs", Json::array()}};
+  for (const api::MeasureComparison& measure : evaluation.comparisons) {
+    Json row = {{"measure", measure.measure}, {"baseline_mean", measure.first_mean}, {"runs", Json::array()}};
     for (std::size_t i = 0; i < measure.others.size(); ++i)
       row["runs"].push_back(difference_json(measure.others[i], arguments.files[i + 1]));
     json["measures"].push_back(row);
@@ -222,21 +180,20 @@ void print_comparison_json(const RunComparison& comparison, const EvalArguments&
 
 void run(const EvalArguments& arguments) {
   check_files(arguments);
-  const EvaluationOptions options = evaluation_options(arguments);
+  std::vector<api::TrecRun> runs;
+  for (const std::string& file : std::span(arguments.files).first(arguments.files.size() - 1)) runs.push_back({file});
   const Resources resources = make_resources(arguments.common);
-  const Evaluation evaluation = evaluate(arguments, options, resources);
-  say_left_out(evaluation, arguments);
-  if (arguments.compare) {
-    const RunComparison comparison = compare_runs(evaluation, arguments.comparison);
-    arguments.common.json ? print_comparison_json(comparison, arguments) : print_comparison(comparison, arguments);
-  } else {
+  const api::Evaluation evaluation =
+      api::evaluate(runs, arguments.qrels(), arguments.options, make_work(arguments.common, resources));
+  if (arguments.options.compare)
+    arguments.common.json ? print_comparison_json(evaluation, arguments) : print_comparison(evaluation, arguments);
+  else
     arguments.common.json ? print_values_json(evaluation, arguments) : print_values(evaluation, arguments);
-  }
 }
 
 void add_measure_options(CLI::App& command, EvalArguments& arguments) {
   command
-      .add_option("--measures", arguments.measures,
+      .add_option("--measures", arguments.options.measures,
                   with_choices("Measures, in the order in which they are printed; without .K, all of trec_eval's cuts:",
                                all_measures()))
       ->type_name("NAME")
@@ -247,41 +204,40 @@ void add_measure_options(CLI::App& command, EvalArguments& arguments) {
                     "The lowest relevance that counts as relevant", 1, std::numeric_limits<std::int32_t>::max());
   add_number_option(command, "--depth", arguments.options.depth, "N", "Results of each query that count (default: all)",
                     1, std::uint64_t{1} << 40);
-  command.add_flag("--complete", arguments.comparison.complete,
+  command.add_flag("--complete", arguments.options.complete,
                    "Count queries that have judgements but no results as 0, instead of skipping them");
 }
 
 void add_comparison_options(CLI::App& command, EvalArguments& arguments) {
-  CLI::Option* compare = command.add_flag("--compare", arguments.compare,
+  CLI::Option* compare = command.add_flag("--compare", arguments.options.compare,
                                           "Compare the first of several runs with each of the others, with tests");
-  add_number_option(command, "--samples", arguments.comparison.randomization.samples, "N",
+  add_number_option(command, "--samples", arguments.options.samples, "N",
                     "Random sign choices in the randomization test, if there are too many to try all", 1,
                     std::uint64_t{1'000'000'000})
       ->needs(compare);
-  add_number_option(command, "--seed", arguments.comparison.randomization.seed, "N", "Seed of these choices")
-      ->needs(compare);
+  add_number_option(command, "--seed", arguments.options.seed, "N", "Seed of these choices")->needs(compare);
   command.add_flag("--per-query", arguments.per_query, "Also print the values of each query")->excludes(compare);
 }
 
 }  // namespace
 
 void add_eval_command(CLI::App& program) {
-  auto arguments = std::make_shared<EvalArguments>();
-  CLI::App* command = program.add_subcommand("eval", "Measure runs against relevance judgements, and compare runs");
+  auto [command, arguments] =
+      add_command<EvalArguments>(program, "eval", "Measure runs against relevance judgements, and compare runs", run);
   command
-      ->add_option("FILE", arguments->files,
-                   "A run (two or more with --compare), followed by the judgements (qrels); plain, gzip or zstd; - is "
-                   "standard input")
+      .add_option("FILE", arguments.files,
+                  "A run (two or more with --compare), followed by the judgements (qrels); plain, gzip or zstd; - is "
+                  "standard input")
       ->type_name("")
       ->required()
       ->expected(2, CLI::detail::expected_max_vector_size);
-  add_measure_options(*command, *arguments);
-  add_comparison_options(*command, *arguments);
-  command->add_flag("--json", arguments->common.json, "Print the values as JSON, in full precision");
-  add_resource_options(*command, arguments->common);
-  add_common_options(*command, arguments->common);
+  add_measure_options(command, arguments);
+  add_comparison_options(command, arguments);
+  command.add_flag("--json", arguments.common.json, "Print the values as JSON, in full precision");
+  add_resource_options(command, arguments.common);
+  add_common_options(command, arguments.common);
   set_notes(
-      *command,
+      command,
       {"Prints the same as trec_eval 9: a line for each measure with its name, the query's id or all, and the value. "
        "Results count in the order of their scores, ties in decreasing order of docnos, whatever their ranks in the "
        "file; documents without a judgement count as not relevant. formats/queries/measures.md has the formulas.",
@@ -292,7 +248,6 @@ void add_eval_command(CLI::App& program) {
        {"quern eval my.run.gz my.qrels --measures map,P.10,ndcg_cut.20 --per-query"},
        {"quern query my.quern -q topics.txt -k 1000 | quern eval - my.qrels --complete"},
        {"quern eval --compare bm25.run other.run my.qrels", "Whether other.run is better than bm25.run"}});
-  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools

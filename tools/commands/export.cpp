@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <memory>
-
 #include "quern/formats/exchange/inverted_file.hpp"
 #include "quern/index/exchange/interchange_format.hpp"
 
@@ -37,20 +35,18 @@ void run(const ExportArguments& arguments) {
 }  // namespace
 
 void add_export_command(CLI::App& program) {
-  auto arguments = std::make_shared<ExportArguments>();
-  CLI::App* command = program.add_subcommand("export", "Write an index as an inverted file for another engine");
-  add_index_argument(*command, arguments->index);
-  add_name_option(*command, "--to", arguments->to, all_interchange_formats(),
+  auto [command, arguments] =
+      add_command<ExportArguments>(program, "export", "Write an index as an inverted file for another engine", run);
+  add_index_argument(command, arguments.index);
+  add_name_option(command, "--to", arguments.to, all_interchange_formats(),
                   with_choices("Format to write:", all_interchange_formats()))
       ->required();
-  add_output_options(*command, arguments->common, arguments->output, "file",
-                     {ds2i_endings.begin(), ds2i_endings.end()});
-  add_common_options(*command, arguments->common);
+  add_output_options(command, arguments.common, arguments.output, "file", {ds2i_endings.begin(), ds2i_endings.end()});
+  add_common_options(command, arguments.common);
   set_notes(
-      *command, {},
+      command, {},
       {{"quern export my.quern --to ciff -o my.ciff"},
        {"quern export my.quern --to ds2i -o my", "Writes my.docs, my.freqs, my.sizes, my.terms and my.documents"}});
-  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools

@@ -1,4 +1,3 @@
-#include <memory>
 
 #include "quern/index/exchange/import_index.hpp"
 #include "quern/index/exchange/interchange_format.hpp"
@@ -14,9 +13,7 @@ constexpr const char* any_format = "auto";
 
 struct ImportArguments {
   CommonOptions common;
-  AnalyzerArguments analyzer;
-  BuildOptions build;
-  unsigned impact_bits = 0;
+  api::IndexOptions index;
   std::string path, from = any_format, output;
 };
 
@@ -27,51 +24,49 @@ void run(const ImportArguments& arguments) {
   ImportOptions options;
   options.source = arguments.path;
   options.format = format.name();
-  options.build = arguments.build;
-  options.build.impacts = impact_settings({arguments.impact_bits, std::nullopt});
-  options.analyzer = analyzer_options(arguments.analyzer, options.build.impacts.has_value());
+  const IndexSettings settings = api::index_settings(arguments.index);
+  options.build = settings.build;
+  options.analyzer = settings.parse.analyzer;
   AtomicOutput out = AtomicOutput::folder(arguments.output, index_members(), arguments.common.force);
   const BuildReport report = import_index([&](InvertedSink& sink) { format.read(arguments.path, sink, resources); },
                                           options, resources, out.file());
   out.commit();
-  say_report(arguments.common, report, arguments.output);
+  show_reports(arguments.common, report, {}, arguments.output);
   if (report.manifest.lengths != Lengths::exact)
     say(arguments.common,
         "quern: the documents' lengths differ from the sums of their frequencies; the index records this");
-  if (arguments.common.json) print(to_json(report).dump(1) + "\n");
 }
 
 }  // namespace
 
 void add_import_command(CLI::App& program) {
-  auto arguments = std::make_shared<ImportArguments>();
-  CLI::App* command = program.add_subcommand("import", "Build an index from another engine's inverted file");
-  command->add_option("PATH", arguments->path, "The file (plain, gzip or zstd), or the common prefix of its files")
+  auto [command, arguments] =
+      add_command<ImportArguments>(program, "import", "Build an index from another engine's inverted file", run);
+  command.add_option("PATH", arguments.path, "The file (plain, gzip or zstd), or the common prefix of its files")
       ->type_name("")
       ->required();
   std::vector<std::string> formats = names_of(all_interchange_formats());
   formats.insert(formats.begin(), any_format);
   command
-      ->add_option("--from", arguments->from,
-                   with_choices("Format of the file:\n  auto: detect the format", all_interchange_formats()))
+      .add_option("--from", arguments.from,
+                  with_choices("Format of the file:\n  auto: detect the format", all_interchange_formats()))
       ->type_name("NAME")
       ->check(name_validator(formats))
       ->capture_default_str();
-  add_analyzer_options(*command, arguments->analyzer);
-  add_impacts_option(*command, arguments->impact_bits,
+  add_analyzer_options(command, arguments.index.stemmer, arguments.index.stopwords);
+  add_impacts_option(command, arguments.index.impact_bits,
                      "The file's frequencies are term weights: store them as N-bit integers whose sums are the scores, "
                      "and use the terms of queries unchanged");
-  add_build_options(*command, arguments->build);
-  add_output_options(*command, arguments->common, arguments->output, "index");
-  add_common_options(*command, arguments->common);
+  add_build_options(command, arguments.index);
+  add_output_options(command, arguments.common, arguments.output, "index");
+  add_common_options(command, arguments.common);
   set_notes(
-      *command,
+      command,
       {"Give the --stemmer and --stopwords with which the file's terms were produced, since queries go through the "
        "same analyzer."},
       {{"quern import corpus.ciff.gz -o my.quern"},
        {"quern import splade.ciff.gz --impacts 16 -o splade.quern", "An index of weights that a model has learned"},
        {"quern import corpus --from ds2i -o my.quern", "Reads corpus.docs, corpus.freqs and so on"}});
-  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <memory>
 #include <optional>
 
 #include "quern/core/size_text.hpp"
@@ -194,7 +193,7 @@ Json scales_json(const Scales& scales) {
 
 Json plan_json(const PlanReader& plan) {
   Json json = {{"kind", "plan"}};
-  json.update(to_json(plan.manifest()));
+  json.update(api::figures_of(plan.manifest()));
   json["file_bytes"] = plan.container().file().size();
   json["sections"] = sections_json(plan.container());
   return json;
@@ -227,7 +226,7 @@ void print_json_or_figures(const InspectArguments& arguments, const Json& json) 
 }
 
 void print_documents(const IndexReader& index, bool json) {
-  // As query does: what is printed may not be damaged.
+  // As query does: damaged data must not be printed.
   index.container().check_section("lengths");
   index.check_document_scores();
   const auto at = [](std::span<const float> scores, docid_t docid) { return scores.empty() ? 0.0f : scores[docid]; };
@@ -329,8 +328,8 @@ void inspect_links(const InspectArguments& arguments, const Resources& resources
   const LinkCounts counts = list_links(collection, resources, [json](std::string_view from, std::string_view to) {
     if (!json) print(fmt::format("{}\t{}\n", from, to));
   });
-  if (json) return print(to_json(counts).dump(1) + "\n");
-  say_links(arguments.common, counts, false);
+  if (json) return print(api::figures_of(counts).dump(1) + "\n");
+  api::remark_on(counts, false, remarks(arguments.common));
 }
 
 void inspect_model(const InspectArguments& arguments) {
@@ -387,50 +386,49 @@ void run(const InspectArguments& arguments) {
 }  // namespace
 
 void add_inspect_command(CLI::App& program) {
-  auto arguments = std::make_shared<InspectArguments>();
-  CLI::App* command =
-      program.add_subcommand("inspect", "Show statistics of a Quern file or a learned model, or posting lists");
+  auto [command, arguments] = add_command<InspectArguments>(
+      program, "inspect", "Show statistics of a Quern file or a learned model, or posting lists", run);
   command
-      ->add_option("PATH", arguments->path,
-                   "An index, collection, order or plan, a file next to an index, or a learned model")
+      .add_option("PATH", arguments.path,
+                  "An index, collection, order or plan, a file next to an index, or a learned model")
       ->type_name("")
       ->required();
-  command->add_option(
-      "TERM", arguments->terms,
+  command.add_option(
+      "TERM", arguments.terms,
       "Terms whose posting lists to print: docID, frequency or given weight, docno and, if stored, quantized "
       "impact");
-  command->add_flag("--config", arguments->config,
-                    "Print the settings that rebuild this index, for quern index --config");
-  command->add_flag("--docs", arguments->documents,
-                    "Print docID, docno, URL, length, PageRank and global score of every document");
-  command->add_flag(
-      "--links", arguments->links,
+  command.add_flag("--config", arguments.config,
+                   "Print the settings that rebuild this index, for quern index --config");
+  command.add_flag("--docs", arguments.documents,
+                   "Print docID, docno, URL, length, PageRank and global score of every document");
+  command.add_flag(
+      "--links", arguments.links,
       "Print the distinct links between a collection's documents as from_url<TAB>to_url; with --json, only counts");
-  command->add_flag("--lists", arguments->lists,
-                    "Print, for each list in a plan, the term number, the cached blocks and their bytes");
+  command.add_flag("--lists", arguments.lists,
+                   "Print, for each list in a plan, the term number, the cached blocks and their bytes");
   command
-      ->add_option("--tokens", arguments->tokens_of,
-                   "Print the tokens of the document with this docno, a line for each phrase, of an index built with "
-                   "--forward; may be repeated")
+      .add_option("--tokens", arguments.tokens_of,
+                  "Print the tokens of the document with this docno, a line for each phrase, of an index built with "
+                  "--forward; may be repeated")
       ->type_name("DOCNO")
       ->allow_extra_args(false);
   command
-      ->add_option(
-          "--text", arguments->texts_of,
+      .add_option(
+          "--text", arguments.texts_of,
           "Print the text of the document with this docno, from an index built with --store-text; may be repeated")
       ->type_name("DOCNO")
       ->allow_extra_args(false);
-  command->add_flag("--json", arguments->common.json, "Print JSON");
+  command.add_flag("--json", arguments.common.json, "Print JSON");
   for (const char* other : {"--docs", "--lists", "--links", "--tokens", "--text"})
-    command->get_option("--config")->excludes(other);
+    command.get_option("--config")->excludes(other);
   for (const char* other : {"--config", "--docs", "--lists", "--links", "--tokens", "--text"})
-    command->get_option("TERM")->excludes(other);
+    command.get_option("TERM")->excludes(other);
   const char* const document_options[] = {"--docs", "--lists", "--links", "--tokens", "--text"};
   for (const char* const one : document_options)
     for (const char* const other : document_options)
-      if (one != other) command->get_option(one)->excludes(other);
-  add_common_options(*command, arguments->common);
-  set_notes(*command, {},
+      if (one != other) command.get_option(one)->excludes(other);
+  add_common_options(command, arguments.common);
+  set_notes(command, {},
             {{"quern inspect my.quern --json"},
              {"quern inspect my.quern mill water"},
              {"quern inspect my.quern --tokens D-17"},
@@ -438,7 +436,6 @@ void add_inspect_command(CLI::App& program) {
              {"quern inspect my.quern --text D-17", "The text of a document, if the index was built with --store-text"},
              {"quern inspect my.collection --links > links.tsv"},
              {"quern inspect lambdamart.txt"}});
-  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools

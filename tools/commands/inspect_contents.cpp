@@ -22,14 +22,14 @@ constexpr std::size_t max_listed = 1000;
 std::uint64_t depth_of(const TreeEnsemble& trees, std::uint64_t tree, std::vector<std::uint32_t>& depths) {
   const std::uint64_t begin = trees.first_node[tree], end = trees.first_node[tree + 1];
   depths.assign(end - begin, 1);
-  std::uint32_t most = 0;
+  std::uint32_t deepest = 0;
   for (std::uint64_t place = 0; place < end - begin; ++place) {
     const TreeNode& node = trees.nodes[begin + place];
     for (const std::int32_t child : {node.left, node.right})
       if (child >= 0) depths[static_cast<std::size_t>(child)] = depths[place] + 1;
-    most = std::max(most, depths[place]);
+    deepest = std::max(deepest, depths[place]);
   }
-  return most;
+  return deepest;
 }
 
 Json tree_figures(const TreeEnsemble& trees) {

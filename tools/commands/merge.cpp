@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <memory>
-
 #include "quern/index/shards/merge_indexes.hpp"
 #include "quern/io/atomic_output.hpp"
 
@@ -31,18 +29,17 @@ void run(const MergeArguments& arguments) {
 }  // namespace
 
 void add_merge_command(CLI::App& program) {
-  auto arguments = std::make_shared<MergeArguments>();
-  CLI::App* command = program.add_subcommand("merge", "Merge the shards of an index into one");
-  command->add_option("INDEX", arguments->shards, "All shards, as written by quern build --shard, in any order")
+  auto [command, arguments] =
+      add_command<MergeArguments>(program, "merge", "Merge the shards of an index into one", run);
+  command.add_option("INDEX", arguments.shards, "All shards, as written by quern build --shard, in any order")
       ->type_name("")
       ->required();
-  add_output_options(*command, arguments->common, arguments->output, "index");
-  add_common_options(*command, arguments->common);
-  set_notes(*command,
+  add_output_options(command, arguments.common, arguments.output, "index");
+  add_common_options(command, arguments.common);
+  set_notes(command,
             {"The result is byte for byte what quern build writes with the same order and without --shard. Texts, kept "
              "fields and forward files next to the shards are also merged."},
             {{"quern merge shard-*.quern -o my.quern"}});
-  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <memory>
-
 #include "command.hpp"
 #include "query_options.hpp"
 
@@ -35,33 +33,32 @@ void run(const MergeRunsArguments& arguments) {
 }  // namespace
 
 void add_merge_runs_command(CLI::App& program) {
-  auto arguments = std::make_shared<MergeRunsArguments>();
-  CLI::App* command = program.add_subcommand("merge-runs", "Merge shards' runs of the same queries");
-  command->add_option("RUN", arguments->runs, "TREC runs of all shards, in the order of the shards")
+  auto [command, arguments] =
+      add_command<MergeRunsArguments>(program, "merge-runs", "Merge shards' runs of the same queries", run);
+  command.add_option("RUN", arguments.runs, "TREC runs of all shards, in the order of the shards")
       ->type_name("")
       ->required();
-  add_number_option(*command, "-k", arguments->options.k, "N",
+  add_number_option(command, "-k", arguments.options.k, "N",
                     "Results per query: the same -k that each shard was queried with", 1, std::uint64_t{1} << 32)
       ->required();
-  command->add_option("--tag", arguments->options.tag, "Name of the run (default: that of the first run)")
+  command.add_option("--tag", arguments.options.tag, "Name of the run (default: that of the first run)")
       ->type_name("TAG");
   command
-      ->add_option("-q,--queries", arguments->queries,
-                   "The queries, in the order the run should have (default: the order in the runs)")
+      .add_option("-q,--queries", arguments.queries,
+                  "The queries, in the order the run should have (default: the order in the runs)")
       ->type_name("FILE");
-  add_query_format_option(*command, arguments->format, "Format of the queries");
-  mark_output(command->add_option("-o,--output", arguments->output, "Write to a file instead of standard output")
+  add_query_format_option(command, arguments.format, "Format of the queries");
+  mark_output(command.add_option("-o,--output", arguments.output, "Write to a file instead of standard output")
                   ->type_name("FILE"));
-  command->add_flag("--force", arguments->common.force, "Overwrite existing output");
-  add_resource_options(*command, arguments->common);
-  add_common_options(*command, arguments->common);
+  command.add_flag("--force", arguments.common.force, "Overwrite existing output");
+  add_resource_options(command, arguments.common);
+  add_common_options(command, arguments.common);
   set_notes(
-      *command,
+      command,
       {"The result is byte for byte the run over the whole index if each shard was queried with the same -k. Equal "
        "scores are ordered by shard: name the runs in the order of the shards."},
       {{"quern merge-runs 1.run 2.run 3.run -k 1000 -o my.run"},
        {"quern merge-runs ?.run -q queries.txt -k 10 > my.run", "When some queries have results only in some shards"}});
-  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools

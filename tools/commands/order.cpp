@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "quern/formats/order_file.hpp"
 #include "quern/index/shards/cut_index.hpp"
@@ -15,8 +14,7 @@ namespace {
 
 struct OrderArguments {
   CommonOptions common;
-  OrderOptions order;
-  PagerankArguments pagerank;
+  api::IndexOptions index;
   std::vector<std::string> collections;
   std::string output;
   std::size_t shards = 0;
@@ -32,24 +30,24 @@ std::vector<docid_t> shard_cuts(const OrderArguments& arguments, const Collectio
 }
 
 void run(const OrderArguments& arguments) {
-  const PagerankInput input = pagerank_input(arguments.pagerank, {arguments.order.by});
+  const IndexSettings settings = api::index_settings(arguments.index);
   const Resources resources = make_resources(arguments.common, arguments.output);
   CollectionReader collection = CollectionReader::open(arguments.collections);
-  check_order(collection.name(), collection.manifest(), arguments.order, input, resources);
+  check_order(collection.name(), collection.manifest(), settings.order, settings.pagerank, resources);
   collection.verify(resources);
   collection.join_lexicons(resources.tmp_folder, resources.memory_bytes / 4);
   AtomicOutput out = AtomicOutput::file(arguments.output, arguments.common.force);
   PagerankReport pagerank;
-  const DocumentOrder order = make_order(collection, arguments.order, input, resources, &pagerank);
-  write_order(out.file(), order, arguments.order, collection, shard_cuts(arguments, collection, order, resources));
+  const DocumentOrder order = make_order(collection, settings.order, settings.pagerank, resources, &pagerank);
+  write_order(out.file(), order, settings.order, collection, shard_cuts(arguments, collection, order, resources));
   out.commit();
-  say_report(arguments.common, pagerank);
-  say(arguments.common, fmt::format("quern: ordered {} by {}", count_text(order.documents.size(), "document"),
-                                    name_of_value(order_names, arguments.order.by)));
+  api::remark_on(pagerank, remarks(arguments.common));
+  say(arguments.common,
+      fmt::format("quern: ordered {} by {}", count_text(order.documents.size(), "document"), arguments.index.order));
   if (arguments.common.json)
-    print(Json{{"by", name_of_value(order_names, arguments.order.by)},
+    print(Json{{"by", arguments.index.order},
                {"documents", order.documents.size()},
-               {"pagerank", to_json(pagerank)}}
+               {"pagerank", api::figures_of(pagerank)}}
               .dump(1) +
           "\n");
 }
@@ -57,20 +55,21 @@ void run(const OrderArguments& arguments) {
 }  // namespace
 
 void add_order_command(CLI::App& program) {
-  auto arguments = std::make_shared<OrderArguments>();
-  CLI::App* command = program.add_subcommand("order", "Assign docIDs to the documents of a collection");
-  add_collections_argument(*command, arguments->collections);
-  add_value_option(*command, "--by", arguments->order.by, order_names, with_choices("The order:", all_orders()));
-  add_order_options(*command, arguments->order);
+  auto [command, arguments] =
+      add_command<OrderArguments>(program, "order", "Assign docIDs to the documents of a collection", run);
+  add_collections_argument(command, arguments.collections);
+  arguments.index.order = all_orders().front().name();
+  add_name_option(command, "--by", arguments.index.order, all_orders(), with_choices("The order:", all_orders()))
+      ->capture_default_str();
+  add_order_options(command, arguments.index);
   add_number_option(
-      *command, "--shards", arguments->shards, "N",
+      command, "--shards", arguments.shards, "N",
       "Cut the order into N shards, ranges of docIDs with roughly equal numbers of postings, for quern build --shard",
       1, max_shards);
-  add_pagerank_options(*command, arguments->pagerank);
-  add_bm25_options(*command, arguments->order.scores.bm25, "global scores");
-  add_output_options(*command, arguments->common, arguments->output, "order");
-  add_common_options(*command, arguments->common);
-  set_notes(*command,
+  add_bm25_options(command, arguments.index.k1, arguments.index.b, "global scores");
+  add_output_options(command, arguments.common, arguments.output, "order");
+  add_common_options(command, arguments.common);
+  set_notes(command,
             {"The order also stores PageRank if --pagerank (links or a file), --links or --by score is given."},
             {{"quern order my.collection --by url -o my.order"},
              {"quern order my.collection --by score --alpha 0.6 --pagerank-scale log -o my.order"},
@@ -79,7 +78,6 @@ void add_order_command(CLI::App& program) {
              {"quern order my.collection --by url --pagerank links -o my.order",
               "For queries by bm25+pagerank in the order of URLs"},
              {"quern order split-*.collection --by url --shards 16 -o my.order", "For all splits of a corpus"}});
-  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools

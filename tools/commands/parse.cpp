@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <memory>
 #include <optional>
 
 #include "quern/io/atomic_output.hpp"
@@ -13,7 +12,7 @@ namespace {
 
 struct ParseCommandArguments {
   CommonOptions common;
-  ParseArguments parse;
+  StageArguments stages;
   std::string range, output;
 };
 
@@ -29,25 +28,26 @@ std::optional<FileRange> file_range(const std::string& text) {
 
 void run(const ParseCommandArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
-  ParseOptions options = parse_options(arguments.parse, resources);
+  ParseOptions options =
+      api::index_settings(arguments.stages.corpus, arguments.stages.index, arguments.stages.reading, resources).parse;
   if (!arguments.range.empty()) options.range = file_range(arguments.range);
-  refuse_overwritten_corpus(options, arguments.output);
+  api::refuse_overwritten_corpus(options, arguments.output);
   AtomicOutput out = AtomicOutput::file(arguments.output, arguments.common.force);
   const ParseReport report = parse_corpus(options, resources, out.file());
   out.commit();
-  say_report(arguments.common, report);
-  if (arguments.common.json) print(to_json(report).dump(1) + "\n");
+  api::remark_on(report, remarks(arguments.common));
+  if (arguments.common.json) print(api::figures_of(report).dump(1) + "\n");
 }
 
 }  // namespace
 
 void add_parse_command(CLI::App& program) {
-  auto arguments = std::make_shared<ParseCommandArguments>();
-  CLI::App* command = program.add_subcommand("parse", "Parse a corpus into a collection");
-  add_parse_options(*command, arguments->parse);
+  auto [command, arguments] =
+      add_command<ParseCommandArguments>(program, "parse", "Parse a corpus into a collection", run);
+  add_parse_options(command, arguments.stages);
   command
-      ->add_option("--range", arguments->range,
-                   "Read only these bytes of the file, which is not compressed: a line of quern ranges")
+      .add_option("--range", arguments.range,
+                  "Read only these bytes of the file, which is not compressed: a line of quern ranges")
       ->type_name("FROM-TO")
       ->check(CLI::Validator(
           [](const std::string& text) {
@@ -55,15 +55,14 @@ void add_parse_command(CLI::App& program) {
           },
           ""))
       ->excludes("--files-from");
-  add_output_options(*command, arguments->common, arguments->output, "collection");
-  add_common_options(*command, arguments->common);
+  add_output_options(command, arguments.common, arguments.output, "collection");
+  add_common_options(command, arguments.common);
   set_notes(
-      *command, {},
+      command, {},
       {{"quern parse corpus/ -o my.collection"},
        {"quern parse large.warc --range 0-1073741824 -o 1.collection", "A part of a file; quern ranges finds them"},
        {"quern parse corpus/ --store-text -o my.collection"},
        {"zcat corpus.gz | quern parse - -o my.collection --stemmer porter2 --stopwords english"}});
-  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools

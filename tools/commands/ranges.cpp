@@ -1,8 +1,5 @@
 #include <fmt/format.h>
 
-#include <memory>
-
-#include "quern/core/size_text.hpp"
 #include "quern/corpus/corpus_reader.hpp"
 
 #include "command.hpp"
@@ -13,16 +10,14 @@ namespace {
 
 struct RangesArguments {
   CommonOptions common;
-  std::string file, format = "auto", max_document = "64M";
+  std::string file;
+  CorpusOptions options;
   std::size_t count = 0;
 };
 
 void run(const RangesArguments& arguments) {
   const Resources resources = make_resources(arguments.common, "");
-  CorpusOptions options;
-  options.format = arguments.format;
-  options.max_document_bytes = parse_size(arguments.max_document);
-  const std::vector<FileRange> ranges = find_ranges(arguments.file, arguments.count, options, resources);
+  const std::vector<FileRange> ranges = find_ranges(arguments.file, arguments.count, arguments.options, resources);
   Json json = Json::array();
   std::string text;
   for (const FileRange& range : ranges) {
@@ -35,24 +30,21 @@ void run(const RangesArguments& arguments) {
 }  // namespace
 
 void add_ranges_command(CLI::App& program) {
-  auto arguments = std::make_shared<RangesArguments>();
-  CLI::App* command = program.add_subcommand("ranges", "Find ranges of a corpus file that can be parsed on their own");
-  command->add_option("FILE", arguments->file, "The file, not compressed")->type_name("")->required();
-  add_number_option(*command, "-n,--count", arguments->count, "N", "Number of ranges, of roughly equal size", 1,
-                    1 << 20)
+  auto [command, arguments] = add_command<RangesArguments>(
+      program, "ranges", "Find ranges of a corpus file that can be parsed on their own", run);
+  command.add_option("FILE", arguments.file, "The file, not compressed")->type_name("")->required();
+  add_number_option(command, "-n,--count", arguments.count, "N", "Number of ranges, of roughly equal size", 1, 1 << 20)
       ->required();
-  add_corpus_format_option(*command, arguments->format);
-  add_max_document_option(*command, arguments->max_document);
-  add_resource_options(*command, arguments->common);
-  command->add_flag("--json", arguments->common.json, "Print the ranges as JSON");
-  add_common_options(*command, arguments->common);
-  set_notes(*command,
+  add_corpus_format_options(command, arguments.options.format, arguments.options.max_document_bytes);
+  add_resource_options(command, arguments.common);
+  command.add_flag("--json", arguments.common.json, "Print the ranges as JSON");
+  add_common_options(command, arguments.common);
+  set_notes(command,
             {"Prints one range per line: the offset of its first byte and that of the first byte after it. Ranges "
              "begin at record boundaries, so together they contain all documents of the file."},
             {{"quern ranges large.warc -n 4"},
              {"for r in $(quern ranges large.warc -n 4); do quern parse large.warc --range $r -o $r.collection; done",
               "Splits of one file; use the same --format and --max-document for quern ranges and quern parse"}});
-  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -18,7 +16,7 @@ namespace {
 
 struct SimulateCacheArguments {
   CommonOptions common;
-  CacheArguments cache;
+  api::PlanOptions cache;
   std::string index, log, train, plan;
   QueryFormat format = QueryFormat::automatic;
   std::vector<std::string> policies = names_of(all_cache_policies()), budgets = {"5%", "10%", "20%", "40%"};
@@ -78,10 +76,10 @@ class Log {
         file_(arguments.log, arguments.format, resources),
         remarks_(arguments.common, arguments.format) {}
 
-  void for_each(const std::function<void(std::string_view)>& take) {
+  void add_to(LogQueries& queries) {
     const QueryFormat format = file_.for_each([&](std::string_view, std::string_view text) {
       remarks_.look_at(text);
-      take(text);
+      queries.add(text);
     });
     if (!std::exchange(is_format_said_, true)) say_format(arguments_.common, arguments_.log, arguments_.format, format);
   }
@@ -96,24 +94,24 @@ class Log {
 /// All policies, budgets and lambdas, for each k.
 std::vector<SimulatedCache> sweep(const SimulateCacheArguments& arguments, const QueryEngine& engine, Log& log,
                                   const Resources& resources) {
-  const CacheBlocks blocks = cache_blocks_for(engine, arguments.cache.block, resources);
-  const DemandOptions demand = demand_options(arguments.cache, arguments.format);
+  const CacheBlocks blocks = cache_blocks_for(engine, arguments.cache.caching_block, resources);
+  const DemandOptions demand = api::demand_options(arguments.cache);
   SweepOptions options;
   options.ks = arguments.ks;
   options.policies = arguments.policies;
   options.max_admissions = arguments.max_admissions;
   options.round = demand.round;
   options.kind = demand.kind;
-  options.queries = demand.queries;
+  options.queries = query_kind(arguments.format);
   options.batch = arguments.batch;
   const std::uint64_t index_bytes = blocks.index_bytes();
   for (const std::string& budget : arguments.budgets)
     options.budgets_bytes.push_back(parse_budget(budget, index_bytes));
   const QueryLogFile train(arguments.train, arguments.format, resources);
-  const auto read_train = [&](const std::function<void(std::string_view)>& take) {
-    train.for_each([&](std::string_view, std::string_view text) { take(text); });
+  const auto read_train = [&](LogQueries& queries) {
+    train.for_each([&](std::string_view, std::string_view text) { queries.add(text); });
   };
-  const auto read_log = [&](const std::function<void(std::string_view)>& take) { log.for_each(take); };
+  const auto read_log = [&](LogQueries& queries) { log.add_to(queries); };
   return sweep_policies(engine, blocks, read_train, read_log, options, resources);
 }
 
@@ -161,14 +159,14 @@ void run(const SimulateCacheArguments& arguments) {
   if (!arguments.plan.empty()) {
     const CachePlan plan = PlanReader::open(arguments.plan).load_for(index);
     LogQueries queries(index.manifest().analyzer, resources, query_kind(arguments.format));
-    Log(arguments, resources).for_each([&](std::string_view text) { queries.add(text); });
+    Log(arguments, resources).add_to(queries);
     const SimulatedCache simulated = simulate_plan(plan, index, queries, arguments.batch, resources);
     if (arguments.common.json) return print(figures_json(simulated, arguments.link).dump(1) + "\n");
     return arguments.csv ? print_csv({simulated}, arguments.link) : print_table({simulated}, arguments.link);
   }
-  const QueryEngine engine(index, scoring_options(arguments.cache, index), resources.threads,
+  const QueryEngine engine(index, api::scoring_options(arguments.cache, index), resources.threads,
                            memory_of_log_queries(resources));
-  warn_of_full_visits(arguments.common, engine);
+  api::remark_on_visits(engine, remarks(arguments.common));
   Log log(arguments, resources);
   const std::vector<SimulatedCache> rows = sweep(arguments, engine, log, resources);
   if (arguments.csv) return print_csv(rows, arguments.link);
@@ -181,49 +179,48 @@ void run(const SimulateCacheArguments& arguments) {
 }  // namespace
 
 void add_cache_simulation(CLI::App& simulate) {
-  auto arguments = std::make_shared<SimulateCacheArguments>();
-  CLI::App* command =
-      simulate.add_subcommand("cache", "Simulate what a plan, or a sweep of plans, saves on a query log");
-  add_index_argument(*command, arguments->index);
-  command->add_option("-q,--queries", arguments->log, "The query log to simulate, plain, gzip or zstd")
+  auto [command, arguments] = add_command<SimulateCacheArguments>(
+      simulate, "cache", "Simulate what a plan, or a sweep of plans, saves on a query log", run);
+  add_index_argument(command, arguments.index);
+  command.add_option("-q,--queries", arguments.log, "The query log to simulate, plain, gzip or zstd")
       ->type_name("FILE")
       ->required();
-  add_query_format_option(*command, arguments->format, "Format of the logs", QueryKinds::text_and_terms);
+  add_query_format_option(command, arguments.format, "Format of the logs", QueryKinds::text_and_terms);
   CLI::Option* plan =
-      command->add_option("--plan", arguments->plan, "The plan, as written by quern plan, with its settings")
+      command.add_option("--plan", arguments.plan, "The plan, as written by quern plan, with its settings")
           ->type_name("FILE");
   require_one_of(
-      *command, plan,
-      command->add_option("--train", arguments->train, "The log to make plans from, for a sweep")->type_name("FILE"));
-  add_name_option(*command, "--policy", arguments->policies, all_cache_policies(), "Policies of a sweep (default: all)")
+      command, plan,
+      command.add_option("--train", arguments.train, "The log to make plans from, for a sweep")->type_name("FILE"));
+  add_name_option(command, "--policy", arguments.policies, all_cache_policies(), "Policies of a sweep (default: all)")
       ->delimiter(',');
   command
-      ->add_option("--budget", arguments->budgets,
-                   "Budgets of a sweep: sizes such as 64M or shares such as 10% (default: 5%,10%,20%,40%)")
+      .add_option("--budget", arguments.budgets,
+                  "Budgets of a sweep: sizes such as 64M or shares such as 10% (default: 5%,10%,20%,40%)")
       ->type_name("SIZE|P%")
       ->check(budget_validator())
       ->delimiter(',');
   command
-      ->add_option("--max-admission", arguments->max_admissions,
-                   "Largest shares of a list to keep (lambda), for a sweep (default: 1)")
+      .add_option("--max-admission", arguments.max_admissions,
+                  "Largest shares of a list to keep (lambda), for a sweep (default: 1)")
       ->type_name("L")
       ->check(max_admission_validator())
       ->delimiter(',');
-  add_number_option(*command, "--batch", arguments->batch, "N",
-                    "Queries per batch, whose lists are transferred together", 1, std::uint64_t{1} << 32);
+  add_number_option(command, "--batch", arguments.batch, "N", "Queries per batch, whose lists are transferred together",
+                    1, std::uint64_t{1} << 32);
   add_link_option(
-      *command, arguments->link,
+      command, arguments.link,
       "Also print how long transfers take over a link of this speed, in 10^9 bytes per second, and how many "
       "queries per second it allows");
-  add_cache_options(*command, arguments->cache);
-  command->remove_option(command->get_option("-k"));
-  add_number_option(*command, "-k", arguments->ks, "N", "Results per query, for a sweep (default: 10)", 1, end_docid);
-  command->add_flag("--csv", arguments->csv, "Print figures as comma-separated values");
-  command->add_flag("--json", arguments->common.json, "Print figures as JSON");
-  add_common_options(*command, arguments->common);
-  add_resource_options(*command, arguments->common);
+  add_cache_options(command, arguments.cache);
+  command.remove_option(command.get_option("-k"));
+  add_number_option(command, "-k", arguments.ks, "N", "Results per query, for a sweep (default: 10)", 1, end_docid);
+  command.add_flag("--csv", arguments.csv, "Print figures as comma-separated values");
+  command.add_flag("--json", arguments.common.json, "Print figures as JSON");
+  add_common_options(command, arguments.common);
+  add_resource_options(command, arguments.common);
   set_notes(
-      *command,
+      command,
       {"A list without a cached part is transferred whole. If a query does not end within the cached blocks of its "
        "lists, the CPU completes it. Queries without results are skipped.",
        "Columns: budget; share of the index that is cached; lambda, the largest share of a list to keep; k; lists and "
@@ -235,7 +232,6 @@ void add_cache_simulation(CLI::App& simulate) {
         "cache.json"},
        {"quern simulate cache my.quern --train train.gz -q test.gz --batch 256 --link 55", "Behind PCIe 5"},
        {"scripts/plot cache.json -o plots"}});
-  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools

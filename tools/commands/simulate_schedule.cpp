@@ -83,8 +83,8 @@ class Stream {
  private:
   /// Queries that wait too long miss their deadline only if the stream goes on for longer.
   std::size_t queries_at(double rate) const {
-    constexpr double least_deadlines = 10, most = 2e6;
-    const double enough = std::min(least_deadlines * rate * arguments_.deadline_ms / 1000, most);
+    constexpr double least_deadlines = 10, max_queries = 2e6;
+    const double enough = std::min(least_deadlines * rate * arguments_.deadline_ms / 1000, max_queries);
     return std::max(arguments_.queries, static_cast<std::size_t>(enough));
   }
 
@@ -173,47 +173,45 @@ void add_machine_options(CLI::App& command, SimulateScheduleArguments& arguments
 }  // namespace
 
 void add_schedule_simulation(CLI::App& simulate) {
-  auto arguments = std::make_shared<SimulateScheduleArguments>();
-  CLI::App* command =
-      simulate.add_subcommand("schedule", "Simulate a CPU and GPUs that share a stream of queries with deadlines");
+  auto [command, arguments] = add_command<SimulateScheduleArguments>(
+      simulate, "schedule", "Simulate a CPU and GPUs that share a stream of queries with deadlines", run);
   command
-      ->add_option("TIMES", arguments->times,
-                   "Times of one log's queries, used for the simulated ones: from quern bench query --times and quern "
-                   "bench gpu --times")
+      .add_option("TIMES", arguments.times,
+                  "Times of one log's queries, used for the simulated ones: from quern bench query --times and quern "
+                  "bench gpu --times")
       ->type_name("")
       ->required();
-  add_name_option(*command, "-a,--algorithm", arguments->choice.algorithm, all_algorithms(), "Query algorithm")
+  add_name_option(command, "-a,--algorithm", arguments.choice.algorithm, all_algorithms(), "Query algorithm")
       ->capture_default_str();
-  command->add_option("--strategy", arguments->choice.strategy, "Strategy of the GPU's times")
+  command.add_option("--strategy", arguments.choice.strategy, "Strategy of the GPU's times")
       ->type_name("NAME")
       ->capture_default_str();
-  add_number_option(*command, "-k", arguments->choice.k, "N", "Results per query of the times", 1,
+  add_number_option(command, "-k", arguments.choice.k, "N", "Results per query of the times", 1,
                     std::uint64_t{1} << 32);
   command
-      ->add_option("--schedule", arguments->schedules,
-                   with_choices("How queries are assigned:", all_schedule_policies()))
+      .add_option("--schedule", arguments.schedules, with_choices("How queries are assigned:", all_schedule_policies()))
       ->type_name("NAME")
       ->check(name_validator(names_of(all_schedule_policies())))
       ->delimiter(',')
       ->capture_default_str();
-  add_number_option(*command, "--rate", arguments->rates, "N",
+  add_number_option(command, "--rate", arguments.rates, "N",
                     "Queries that arrive per second, at random times (Poisson)", 1e-3, 1e9);
-  add_deadline_option(*command, arguments->deadline_ms);
-  add_number_option(*command, "--allow-missed", arguments->allowed_missed, "X",
+  add_deadline_option(command, arguments.deadline_ms);
+  add_number_option(command, "--allow-missed", arguments.allowed_missed, "X",
                     "Share of queries that may miss it, for the highest rate", 0.0, 1.0);
   command
-      ->add_option("--costs", arguments->costs,
-                   "Predict with the functions written by quern bench cost (default: the times are known in advance)")
+      .add_option("--costs", arguments.costs,
+                  "Predict with the functions written by quern bench cost (default: the times are known in advance)")
       ->type_name("FILE");
-  add_machine_options(*command, *arguments);
-  add_policy_options(*command, arguments->options);
+  add_machine_options(command, arguments);
+  add_policy_options(command, arguments.options);
   add_number_option(
-      *command, "--queries", arguments->queries, "N",
+      command, "--queries", arguments.queries, "N",
       "Number of queries that arrive, extended to last ten deadlines, up to 2 million; the log starts over at its end",
       1, 10000000);
-  command->add_flag("--json", arguments->common.json, "Print figures as JSON, which scripts/plot draws");
-  add_common_options(*command, arguments->common);
-  set_notes(*command,
+  command.add_flag("--json", arguments.common.json, "Print figures as JSON, which scripts/plot draws");
+  add_common_options(command, arguments.common);
+  set_notes(command,
             {"A simulation with a virtual clock: schedules decide from predictions, and queries take their measured "
              "times. A GPU takes batches from the waiting queries: each batch takes a fixed time, plus what its "
              "queries add, after the batches before it. Nothing is interrupted once started. The highest rate without "
@@ -221,7 +219,6 @@ void add_schedule_simulation(CLI::App& simulate) {
             {{"quern bench query my.quern -q log.txt -k 10 -a maxscore --times cpu.tsv"},
              {"quern bench gpu my.quern -q log.txt -k 10 -a maxscore --batches 1,256 --times gpu.tsv"},
              {"quern simulate schedule cpu.tsv gpu.tsv --cpu-threads 16 --rate 1000,10000 --deadline 50"}});
-  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools

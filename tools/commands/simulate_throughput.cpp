@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 #include <optional>
 
 #include "quern/core/error.hpp"
@@ -93,35 +92,33 @@ void run(const SimulateThroughputArguments& arguments) {
 }  // namespace
 
 void add_throughput_simulation(CLI::App& simulate) {
-  auto arguments = std::make_shared<SimulateThroughputArguments>();
-  CLI::App* command =
-      simulate.add_subcommand("throughput", "Find the best split of GPU memory between cached lists and batch buffer");
+  auto [command, arguments] = add_command<SimulateThroughputArguments>(
+      simulate, "throughput", "Find the best split of GPU memory between cached lists and batch buffer", run);
   command
-      ->add_option("POINTS", arguments->points, "Measured points: lines function,x,y (see formats/measured_points.md)")
+      .add_option("POINTS", arguments.points, "Measured points: lines function,x,y (see formats/measured_points.md)")
       ->type_name("FILE")
       ->required();
-  command->add_option("--memory", arguments->memory, "Total GPU memory for cache and buffer")
+  command.add_option("--memory", arguments.memory, "Total GPU memory for cache and buffer")
       ->type_name("SIZE")
       ->check(size_validator())
       ->required();
-  add_link_option(*command, arguments->link,
+  add_link_option(command, arguments.link,
                   "Predict for a link of this speed, in 10^9 bytes per second, instead of the measured one; the points "
                   "then need no t");
-  command->add_flag("--overlap", arguments->overlap,
-                    "Predict for a GPU that works while the next batch is prepared and copied: from the stage that "
-                    "takes longest; needs points of c_host and c_gpu");
-  add_number_option(*command, "--limit", arguments->limit_ms, "MS",
+  command.add_flag("--overlap", arguments.overlap,
+                   "Predict for a GPU that works while the next batch is prepared and copied: from the stage that "
+                   "takes longest; needs points of c_host and c_gpu");
+  add_number_option(command, "--limit", arguments.limit_ms, "MS",
                     "Longest time for a batch, in milliseconds (default: no limit)", 0.0, 1e9);
-  add_number_option(*command, "--steps", arguments->steps, "N", "Number of cache sizes to try", 1u, 100000u);
-  command->add_flag("--json", arguments->common.json, "Print the fits and the curve as JSON");
-  add_common_options(*command, arguments->common);
-  set_notes(*command,
+  add_number_option(command, "--steps", arguments.steps, "N", "Number of cache sizes to try", 1u, 100000u);
+  command.add_flag("--json", arguments.common.json, "Print the fits and the curve as JSON");
+  add_common_options(command, arguments.common);
+  set_notes(command,
             {"The model is that of Wang et al., section 4.2.1: 1 / (c(n) + t(S_b) dq(S_c)) queries per second. With "
              "--overlap, a query takes c_alone(n) + max(c_host(n) + t_host(S_b) dq(S_c), t(S_b) dq(S_c), c_gpu(n)).",
              "`quern bench gpu-cache --points` measures the points."},
             {{"quern simulate throughput points.csv --memory 6G --limit 150"},
              {"quern simulate throughput points.csv --memory 6G --link 375", "The same GPU with a faster link"}});
-  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools

@@ -28,7 +28,7 @@ StatisticsReader statistics_of(const CollectionReader& collection, const Resourc
   return StatisticsReader(ContainerReader(file, FileKind::statistics));
 }
 
-/// What the inputs are: collections, and what was made from others before.
+/// Collections, and statistics or scales that were made from others before.
 struct Inputs {
   std::vector<CollectionReader> collections;
   std::vector<StatisticsReader> statistics;
@@ -128,33 +128,32 @@ void run(const StatisticsArguments& arguments) {
 }  // namespace
 
 void add_statistics_command(CLI::App& program) {
-  auto arguments = std::make_shared<StatisticsArguments>();
-  CLI::App* command = program.add_subcommand("statistics", "Combine the statistics of a corpus's splits, for shards");
+  auto [command, arguments] = add_command<StatisticsArguments>(
+      program, "statistics", "Combine the statistics of a corpus's splits, for shards", run);
   command
-      ->add_option("INPUT", arguments->inputs,
-                   "Collections of splits, and statistics files from this command, in any order")
+      .add_option("INPUT", arguments.inputs,
+                  "Collections of splits, and statistics files from this command, in any order")
       ->type_name("")
       ->required();
   CLI::Option* scales = command
-                            ->add_option("--scales", arguments->scales_of,
-                                         "Find the scale of quantized impacts instead, with these statistics of all "
-                                         "splits; inputs are collections and scale files")
+                            .add_option("--scales", arguments.scales_of,
+                                        "Find the scale of quantized impacts instead, with these statistics of all "
+                                        "splits; inputs are collections and scale files")
                             ->type_name("STATISTICS");
-  add_value_option(*command, "--duplicates", arguments->duplicates, duplicates_names,
+  add_value_option(command, "--duplicates", arguments.duplicates, duplicates_names,
                    "What to do with documents that share a docno:")
       ->excludes(scales);
-  add_bm25_options(*command, arguments->bm25, "the scale");
-  for (const char* option : {"--k1", "--b"}) command->get_option(option)->needs(scales);
-  add_output_options(*command, arguments->common, arguments->output, "statistics");
-  add_common_options(*command, arguments->common);
-  set_notes(*command,
+  add_bm25_options(command, arguments.bm25.k1, arguments.bm25.b, "the scale");
+  for (const char* option : {"--k1", "--b"}) command.get_option(option)->needs(scales);
+  add_output_options(command, arguments.common, arguments.output, "statistics");
+  add_common_options(command, arguments.common);
+  set_notes(command,
             {"Sums are byte for byte the same in whatever order or grouping they are computed; counting a split twice "
              "is an error."},
             {{"quern statistics split-*.collection -o my.statistics"},
              {"quern statistics a.statistics b.statistics -o my.statistics", "Merge statistics from other machines"},
              {"quern statistics --scales my.statistics split-*.collection -o my.scales",
               "For shards with quantized impacts"}});
-  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools

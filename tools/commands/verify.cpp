@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <memory>
-
 #include "quern/core/size_text.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/formats/fields_file.hpp"
@@ -103,16 +101,13 @@ void run(const VerifyArguments& arguments) {
 }  // namespace
 
 void add_verify_command(CLI::App& program) {
-  auto arguments = std::make_shared<VerifyArguments>();
-  CLI::App* command = program.add_subcommand("verify", "Check every byte of Quern files");
+  auto [command, arguments] = add_command<VerifyArguments>(program, "verify", "Check every byte of Quern files", run);
   command
-      ->add_option("PATH", arguments->paths,
-                   "Collections, orders, indexes, plans, statistics, or files next to indexes")
+      .add_option("PATH", arguments.paths, "Collections, orders, indexes, plans, statistics, or files next to indexes")
       ->type_name("")
       ->required();
-  add_common_options(*command, arguments->common);
-  set_notes(*command, {}, {{"quern verify my.quern"}, {"quern verify my.collection my.order my.plan"}});
-  command->callback([arguments] { run(*arguments); });
+  add_common_options(command, arguments.common);
+  set_notes(command, {}, {{"quern verify my.quern"}, {"quern verify my.collection my.order my.plan"}});
 }
 
 }  // namespace quern::tools

@@ -52,7 +52,7 @@ struct CommandText {
 /// option that no heading has.
 void put_under_headings(CommandText& command);
 
-/// What --help shows at most; --help-all shows all.
+/// The most options that --help shows; --help-all shows all.
 inline constexpr std::size_t max_main_options = 20;
 /// All options of a command, or if these are too many, those of the lowest levels.
 std::vector<OptionText> main_options(const CommandText& command);

@@ -32,7 +32,7 @@ void fold(std::string& out, const std::string& text, std::size_t at, std::size_t
   out += '\n';
 }
 
-/// Words of a shell's line: what is quoted is one word.
+/// Words of a shell's line: a quoted string is one word.
 std::vector<std::string> shell_words(const std::string& line) {
   std::vector<std::string> words(1);
   bool quoted = false;

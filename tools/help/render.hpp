@@ -13,7 +13,7 @@ std::size_t terminal_width();
 /// Which options a help text shows.
 enum class HelpExtent { main_options, all_options };
 
-/// What --help or --help-all prints, folded at `width` columns.
+/// The text of --help or --help-all, folded at `width` columns.
 std::string help_text(const CommandText& command, HelpExtent extent, std::size_t width);
 /// Has CLI11 print help_text().
 std::shared_ptr<CLI::FormatterBase> make_help_formatter();
@@ -28,10 +28,10 @@ std::string zsh_completion(const CommandText& program);
 /// The command that the command line names, as deep as it does: `quern bench gpu`.
 const CLI::App& named_command(const CLI::App& program);
 
-/// What is wrong with a command line and how to fix it, in one line, instead of CLI11's own words.
+/// One line that says what is wrong with a command line and how to fix it, replacing CLI11's own message.
 std::string usage_message(const CLI::App& program, const CLI::ParseError& error);
 
-/// What exit statuses mean, in pairs of number and meaning.
+/// Exit statuses, in pairs of number and meaning.
 inline constexpr std::pair<const char*, const char*> exit_statuses[] = {
     {"0", "Success."},
     {"1", "The command failed; standard error says why."},

@@ -87,7 +87,7 @@ std::string unexpected(const CommandText& program, const CommandText& command, c
   return has_option(command, "--query") ? text + "; name the query with --query" : text;
 }
 
-/// Of the words that are left, the one to name: an option before what may be its value.
+/// The leftover word to report: an option, in preference to what may be its value.
 const std::string& word_to_name(const std::vector<std::string>& words) {
   const auto option = std::find_if(words.begin(), words.end(), [](const auto& word) { return word.starts_with('-'); });
   return option != words.end() ? *option : words.front();

@@ -6,7 +6,6 @@
 
 #include "quern/api/error.hpp"
 #include "quern/api/export.hpp"
-#include "quern/api/internal/boundary.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/named.hpp"
 #include "quern/core/option_name.hpp"
@@ -17,6 +16,7 @@ namespace {
 
 constexpr NamedValue<ErrorCode> error_codes[] = {{"other", ErrorCode::other},
                                                  {"invalid_argument", ErrorCode::invalid_argument},
+                                                 {"wrong_usage", ErrorCode::wrong_usage},
                                                  {"corrupt_file", ErrorCode::corrupt_file},
                                                  {"unsupported_version", ErrorCode::unsupported_version},
                                                  {"io", ErrorCode::io},
@@ -25,12 +25,13 @@ constexpr NamedValue<ErrorCode> error_codes[] = {{"other", ErrorCode::other},
                                                  {"gpu_out_of_memory", ErrorCode::gpu_out_of_memory},
                                                  {"cancelled", ErrorCode::cancelled}};
 
-/// Of the library's own exceptions, the most special ones first.
+/// Checks derived classes before their bases.
 ErrorCode code_of(const quern::Error& error) {
   if (dynamic_cast<const GpuOutOfMemory*>(&error) != nullptr) return ErrorCode::gpu_out_of_memory;
   if (dynamic_cast<const CudaError*>(&error) != nullptr) return ErrorCode::gpu;
   if (dynamic_cast<const CorruptFile*>(&error) != nullptr) return ErrorCode::corrupt_file;
   if (dynamic_cast<const UnsupportedVersion*>(&error) != nullptr) return ErrorCode::unsupported_version;
+  if (dynamic_cast<const WrongUsage*>(&error) != nullptr) return ErrorCode::wrong_usage;
   if (dynamic_cast<const InvalidArgument*>(&error) != nullptr) return ErrorCode::invalid_argument;
   if (dynamic_cast<const IoError*>(&error) != nullptr) return ErrorCode::io;
   if (dynamic_cast<const quern::OutOfMemory*>(&error) != nullptr) return ErrorCode::out_of_memory;
@@ -38,7 +39,7 @@ ErrorCode code_of(const quern::Error& error) {
   return ErrorCode::other;
 }
 
-/// Made beforehand: where memory has run out, there may be none for a text. Copies share it.
+/// Created in advance: once memory has run out, there may be none for the text. Copies share it.
 const Error out_of_memory(ErrorCode::out_of_memory, "out of memory", "memory");
 
 }  // namespace
@@ -56,7 +57,7 @@ void throw_api_error() {
   } catch (const quern::OutOfMemory&) {
     throw out_of_memory;
   } catch (const quern::Error& error) {
-    throw Error(code_of(error), with_program_names(error.what()), first_option(error.what()));
+    throw Error(code_of(error), spelled(error.what()), first_option(error.what()));
   }
 }
 
@@ -68,13 +69,23 @@ std::string program_name(std::string_view command, std::string_view name) {
   return command.empty() ? out : std::string(command) + " with " + out;
 }
 
+/// Set before any other call, or not at all.
+OptionSpelling* option_spelling = program_name;
+
 }  // namespace
 
-std::string with_program_names(std::string_view message) { return spell_options(message, program_name); }
+void set_option_spelling(OptionSpelling* spelling) { option_spelling = spelling; }
 
-std::function<void(const std::string&)> with_program_names(std::function<void(const std::string&)> tell) {
+std::string spelled(std::string_view message) { return spell_options(message, option_spelling); }
+
+std::vector<std::string> spelled(std::vector<std::string> messages) {
+  for (std::string& message : messages) message = spelled(message);
+  return messages;
+}
+
+std::function<void(const std::string&)> spelled(std::function<void(const std::string&)> tell) {
   if (!tell) return [](const std::string&) {};
-  return [tell = std::move(tell)](const std::string& message) { tell(with_program_names(message)); };
+  return [tell = std::move(tell)](const std::string& message) { tell(spelled(message)); };
 }
 
 std::string first_option(std::string_view message) {

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
 
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/index_impl.hpp"
@@ -12,40 +10,98 @@
 #include "quern/api/internal/work_resources.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
+#include "quern/core/size_text.hpp"
 #include "quern/formats/plan_file.hpp"
+#include "quern/gpu/store/list_cache.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/plan/cache_plan.hpp"
-#include "quern/text/utf8.hpp"
 
 namespace quern::api {
+
+ScoringOptions scoring_options(const PlanOptions& options, const IndexReader& index) {
+  Scoring scoring;
+  scoring.idf = options.idf;
+  scoring.scores = options.scores;
+  scoring.alpha = options.alpha;
+  ScoringOptions out = scoring_options(scoring, index);
+  out.scorer = default_plan_scorer(index, out.scores);
+  if (options.scorer) out.scorer = *options.scorer == Scorer::bm25 ? quern::Scorer::bm25 : quern::Scorer::bm25_pagerank;
+  if (options.alpha && out.scorer != quern::Scorer::bm25_pagerank)
+    throw WrongUsage(fmt::format("{}: needs {} bm25+pagerank", option_name<"alpha">, option_name<"scorer">));
+  return out;
+}
+
+DemandOptions demand_options(const PlanOptions& options) {
+  check_range("k", options.k, 1, end_docid);
+  return {options.k, options.round, options.count_probed ? VisitKind::probed : VisitKind::visited,
+          options.json_queries ? QueryKind::vector : QueryKind::text};
+}
+
+void remark_on_visits(const QueryEngine& engine, const TakeRemark& take) {
+  if (engine.ends_early()) return;
+  const std::string& why = engine.why_not_early();
+  take(fmt::format("warning: early termination is off ({}); queries read their shortest lists to the end",
+                   why.empty() ? "scores without PageRank" : why));
+}
+
 namespace {
 
-std::uint64_t budget_bytes(const PlanOptions& options, const CacheBlocks& blocks) {
-  if (options.budget_bytes != 0) return options.budget_bytes;
-  check_range("budget", options.budget_share, 0, 1);
-  if (options.budget_share == 0) throw InvalidArgument(fmt::format("a plan needs a {}", option_name<"budget">));
+constexpr double max_budget_share = 1e6;
+
+gpu::GpuMemoryOptions gpu_memory(const PlanOptions& options) {
+  gpu::GpuMemoryOptions memory;
+  if (options.gpu_memory_bytes != 0)
+    memory.bytes = options.gpu_memory_bytes;
+  else
+    memory.list_share = options.gpu_memory_share;
+  return memory;
+}
+
+/// Sets the room for the plan.
+void set_budget(const PlanOptions& options, const LogPlanner& planner, const TakeRemark& take,
+                quern::PlanOptions& out) {
+  const CacheBlocks& blocks = planner.blocks();
+  if (options.gpu_memory_bytes != 0 || options.gpu_memory_share > 0) {
+    const gpu::PlanRoom room = gpu::plan_room(planner.engine(), gpu_memory(options));
+    out.budget_bytes = room.bytes;
+    out.budget_rows = room.rows;
+    if (room.whole_index)
+      take(fmt::format("{}: the whole index fits in {} of GPU memory; queries need no plan", blocks.index().name(),
+                       options.gpu_memory_bytes != 0 ? size_text(options.gpu_memory_bytes)
+                                                     : fmt::format("{:g}%", 100 * options.gpu_memory_share)));
+    return;
+  }
+  check_range("budget", options.budget_share, 0, max_budget_share);
+  if (!options.budget_bytes && options.budget_share == 0)
+    throw InvalidArgument(fmt::format("a plan needs a {}", option_name<"budget">));
   // A byte is left, so that a small share is refused as too small.
-  return std::max<std::uint64_t>(
-      1, static_cast<std::uint64_t>(options.budget_share * static_cast<double>(blocks.index_bytes())));
+  const double share_bytes = options.budget_share * static_cast<double>(blocks.index_bytes());
+  out.budget_bytes = options.budget_bytes.value_or(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(share_bytes)));
 }
 
-ScoringOptions scoring_for(const PlanOptions& options, const IndexReader& index) {
-  Scoring scoring;
-  scoring.scores = options.scores;
-  if (options.scorer) scoring.scorer = *options.scorer;
-  ScoringOptions out = scoring_options(scoring, index);
-  if (!options.scorer) out.scorer = default_plan_scorer(index, out.scores);
-  return out;
-}
-
-quern::PlanOptions plan_options(const PlanOptions& options, const CacheBlocks& blocks, QueryKind kind) {
+quern::PlanOptions plan_options(const PlanOptions& options, const LogPlanner& planner, const TakeRemark& take) {
   quern::PlanOptions out;
   if (!options.policy.empty()) out.policy = options.policy;
-  out.budget_bytes = budget_bytes(options, blocks);
+  set_budget(options, planner, take, out);
   out.max_admission = options.max_admission;
-  out.demand.k = options.k;
-  out.demand.queries = kind;
+  out.demand = demand_options(options);
   return out;
+}
+
+/// `kept_bytes`: of all lists that the plan could hold.
+void remark_on_plan(const PlanManifest& manifest, std::uint64_t kept_bytes, const std::string& path,
+                    const TakeRemark& take) {
+  take(fmt::format("{}, {} distinct; {} with terms that are not indexed, {} without results",
+                   count_text(manifest.queries, "query", "queries"), manifest.distinct_queries,
+                   manifest.unknown_queries, manifest.empty_queries));
+  take(fmt::format("wrote {}: {}, {} of {} cached, {} of {}", path, manifest.policy, size_text(manifest.cached_bytes),
+                   size_text(manifest.index_bytes), count_text(manifest.cached_blocks, "block"),
+                   count_text(manifest.lists, "list")));
+  if (kept_bytes == 0) {
+    take("no list is longer than a block of the index; GPUs get such lists with their queries");
+  } else if (manifest.cached_bytes == kept_bytes) {
+    take("the budget holds all lists that are longer than a block of the index");
+  }
 }
 
 PlanReport report_of(const PlanManifest& manifest) {
@@ -58,29 +114,8 @@ PlanReport report_of(const PlanManifest& manifest) {
   report.index_bytes = manifest.index_bytes;
   report.cached_blocks = manifest.cached_blocks;
   report.lists = manifest.lists;
+  report.figures = figures_of(manifest).dump(1);
   return report;
-}
-
-/// A vector's terms as the text of a query, with weights of 1 and 0.
-std::string json_of_terms(const std::vector<WeightedTerm>& query) {
-  std::vector<QueryTerm> terms = query_terms(query);
-  for (QueryTerm& term : terms) {
-    if (!(term.weight >= 0) || !std::isfinite(term.weight))
-      throw InvalidArgument(fmt::format("the weight of {} in a query is {}; weights are finite and not negative",
-                                        quoted_start(term.term), term.weight));
-    term.weight = term.weight > 0 ? 1 : 0;
-  }
-  return query_vector_text(terms);
-}
-
-/// `log` hands the texts of queries over, one after another.
-PlanReport plan_log(const Index& index, QueryKind kind, const ReadQueries& log, const std::string& path,
-                    const PlanOptions& options, const Work& work) {
-  const WorkResources resources(work, folder_of(path));
-  const IndexReader& reader = index.impl()->reader;
-  check_range("k", options.k, 1, end_docid);
-  const LogPlanner planner(reader, scoring_for(options, reader), options.caching_block, resources);
-  return report_of(planner.write(plan_options(options, planner.blocks(), kind), log, path, options.overwrite));
 }
 
 }  // namespace
@@ -89,23 +124,21 @@ std::vector<std::string> policies() {
   return with_api_errors([] { return names_of(all_cache_policies()); });
 }
 
-PlanReport plan_cache(const Index& index, std::span<const std::string_view> queries, const std::string& path,
-                      const PlanOptions& options, const Work& work) {
+PlanReport plan_cache(const Index& index, const QueryLog& log, const std::string& path, const PlanOptions& options,
+                      const Work& work) {
   return with_api_errors([&] {
-    const auto log = [&](const std::function<void(std::string_view)>& take) {
-      for (const std::string_view query : queries) take(query);
+    WorkResources resources(work, folder_of(path));
+    const auto remark = [&](const std::string& text) { resources.progress().remark(text); };
+    const IndexReader& reader = index.impl()->reader;
+    const LogPlanner planner(reader, scoring_options(options, reader), options.caching_block, resources);
+    const auto add_log = [&](LogQueries& queries) {
+      remark_on_visits(planner.engine(), remark);
+      log([&](const Query& query) { query.is_vector() ? queries.add(terms_of(query)) : queries.add(query.text()); });
     };
-    return plan_log(index, QueryKind::text, log, path, options, work);
-  });
-}
-
-PlanReport plan_cache(const Index& index, std::span<const std::vector<WeightedTerm>> queries, const std::string& path,
-                      const PlanOptions& options, const Work& work) {
-  return with_api_errors([&] {
-    const auto log = [&](const std::function<void(std::string_view)>& take) {
-      for (const std::vector<WeightedTerm>& query : queries) take(json_of_terms(query));
-    };
-    return plan_log(index, QueryKind::vector, log, path, options, work);
+    const PlanManifest manifest =
+        planner.write(plan_options(options, planner, remark), add_log, path, options.overwrite);
+    remark_on_plan(manifest, planner.blocks().kept_bytes(), path, remark);
+    return report_of(manifest);
   });
 }
 

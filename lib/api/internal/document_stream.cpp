@@ -14,7 +14,7 @@ namespace quern::api {
 
 bool DocumentStream::put(std::string&& piece) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return pieces_.size() < most_pieces || stopped_; });
+  changed_.wait(lock, [&] { return pieces_.size() < max_pieces || stopped_; });
   if (stopped_) return false;
   if (!piece.empty()) pieces_.push_back(std::move(piece));
   changed_.notify_all();

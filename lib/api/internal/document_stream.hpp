@@ -13,17 +13,17 @@
 
 namespace quern::api {
 
-/// Bytes on their way from the thread that makes them to those that parse them. A few pieces wait in it.
+/// A queue of bytes from the thread that writes them to those that parse them. Holds a few pieces.
 class DocumentStream : public ByteSource {
  public:
-  /// `name`: what messages call it.
+  /// `name`: its name in messages.
   explicit DocumentStream(std::string name) : name_(std::move(name)) {}
 
-  /// Hands a piece over; waits while others wait. False, and the piece is dropped, once nobody reads any more.
+  /// Adds a piece; waits while the queue is full. False, and the piece is dropped, once reading has stopped.
   bool put(std::string&& piece);
   /// No more pieces follow.
   void finish();
-  /// The same, because of this error, which the reader throws.
+  /// No more pieces follow because of this error, which read() throws.
   void fail(std::exception_ptr error);
 
   std::size_t read(std::span<std::uint8_t> to) override;
@@ -32,7 +32,7 @@ class DocumentStream : public ByteSource {
   std::uint64_t compressed_bytes_read() const override { return bytes_read_; }
 
  private:
-  static constexpr std::size_t most_pieces = 4;
+  static constexpr std::size_t max_pieces = 4;
 
   const std::string name_;
   std::mutex mutex_;

@@ -1,9 +1,16 @@
 #include "quern/api/evaluation.hpp"
 
+#include <fmt/format.h>
+
+#include <utility>
+
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/work_resources.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/option_name.hpp"
+#include "quern/core/size_text.hpp"
+#include "quern/eval/run_comparison.hpp"
 #include "quern/eval/run_evaluation.hpp"
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/io/byte_source.hpp"
@@ -26,26 +33,92 @@ void append_trec_run(std::string& out, const Index& index, std::string_view qid,
   });
 }
 
-Evaluation evaluate(const std::string& run_text, const std::string& qrels_path,
-                    const std::vector<std::string>& measures, const Work& work) {
+namespace {
+
+std::vector<MeasureChoice> choose_measures(const EvaluationOptions& options) {
+  std::vector<MeasureChoice> measures = default_measures();
+  try {
+    if (!options.measures.empty()) measures = measures_named(options.measures);
+  } catch (const InvalidArgument& wrong) {
+    throw WrongUsage(fmt::format("{}: {}", option_name<"measures">, wrong.what()));
+  }
+  if (!options.compare) return measures;
+  const std::size_t asked = measures.size();
+  measures = comparable_measures(std::move(measures));
+  if (!options.measures.empty() && measures.size() < asked)
+    throw WrongUsage(fmt::format("{}: {} compares means over queries, which num_... and gm_map are not",
+                                 option_name<"measures">, option_name<"compare">));
+  return measures;
+}
+
+RunValues values_of(const quern::Evaluation& found, std::size_t number, bool complete) {
+  const quern::RunValues& run = found.runs[number];
+  RunValues out{run.name, run.tag, {}, run.has_results, run.values, found.num_evaluated(number), run.unjudged_queries};
+  for (std::size_t measure = 0; measure < found.measures.size(); ++measure)
+    out.values.push_back(found.summary(number, measure, complete));
+  return out;
+}
+
+/// Queries that a mean leaves out.
+void remark_on_left_out(const RunValues& run, std::uint64_t judged, bool complete, WorkProgress& progress) {
+  if (run.unjudged > 0)
+    progress.remark(
+        fmt::format("{}: skipped {} without judgements", run.name, count_text(run.unjudged, "query", "queries")));
+  if (run.evaluated < judged && !complete)
+    progress.remark(fmt::format("{}: skipped {} of the judgements without results; {} counts them as 0", run.name,
+                                count_text(judged - run.evaluated, "query", "queries"), option_name<"complete">));
+}
+
+RunDifference difference_of(const quern::RunDifference& run) {
+  RunDifference out{run.mean, run.difference, run.wins, run.ties, run.losses, {}, {}, run.holm_t_p};
+  if (run.t_test) {
+    out.t = run.t_test->t;
+    out.t_p = run.t_test->p;
+    out.degrees_of_freedom = run.t_test->degrees;
+  }
+  out.randomization_p = run.randomization.p;
+  out.holm_randomization_p = run.holm_randomization_p;
+  out.is_exact = run.randomization.is_exact;
+  out.tried = run.randomization.tried;
+  return out;
+}
+
+void compare(const quern::Evaluation& found, const EvaluationOptions& options, Evaluation& out) {
+  const RunComparison comparison = compare_runs(found, {options.complete, {options.samples, options.seed}});
+  out.compared_queries = comparison.queries;
+  for (const quern::MeasureComparison& measure : comparison.measures) {
+    MeasureComparison& compared = out.comparisons.emplace_back();
+    compared.measure = measure.measure.name();
+    compared.first_mean = measure.first_mean;
+    for (const quern::RunDifference& run : measure.others) compared.others.push_back(difference_of(run));
+  }
+}
+
+}  // namespace
+
+Evaluation evaluate(const std::vector<TrecRun>& runs, const std::string& qrels_path, const EvaluationOptions& options,
+                    const Work& work) {
   return with_api_errors([&] {
-    const WorkResources resources(work, {});
-    EvaluationOptions options;
-    if (!measures.empty()) options.measures = measures_named(measures);
-    RunEvaluator evaluator(*ByteSource::open(qrels_path, resources), options, resources);
-    evaluator.add_run(*ByteSource::from_memory("the run", run_text));
+    WorkResources resources(work, {});
+    quern::EvaluationOptions reading;
+    reading.measures = choose_measures(options);
+    reading.relevance_level = options.relevance_level;
+    if (options.depth) reading.depth = *options.depth;
+    RunEvaluator evaluator(*ByteSource::open(qrels_path, resources), reading, resources);
+    for (const TrecRun& run : runs)
+      evaluator.add_run(*(run.path.empty() ? ByteSource::from_memory("the run", std::string(run.text))
+                                           : ByteSource::open(run.path, resources)));
     const quern::Evaluation found = evaluator.finish();
     Evaluation out;
-    for (std::size_t measure = 0; measure < found.measures.size(); ++measure) {
-      out.measures.push_back(found.measures[measure].name());
-      out.values.push_back(found.summary(0, measure, false));
+    out.qids = found.qids;
+    for (const MeasureChoice& choice : found.measures)
+      out.measures.push_back(
+          {choice.name(), choice.measure->is_by_query, choice.measure->summary == MeasureSummary::sum});
+    for (std::size_t run = 0; run < found.runs.size(); ++run) {
+      out.runs.push_back(values_of(found, run, options.complete));
+      remark_on_left_out(out.runs.back(), found.qids.size(), options.complete, resources.progress());
     }
-    for (std::size_t query = 0; query < found.qids.size(); ++query) {
-      if (!found.runs.front().has_results[query]) continue;
-      out.qids.push_back(found.qids[query]);
-      for (std::size_t measure = 0; measure < found.measures.size(); ++measure)
-        out.by_query.push_back(found.value(0, query, measure));
-    }
+    if (options.compare) compare(found, options, out);
     return out;
   });
 }

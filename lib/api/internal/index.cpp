@@ -20,10 +20,7 @@ struct PostingIterator::Impl {
   std::optional<PostingCursor> cursor;  ///< none: an empty list
 };
 
-PostingIterator::PostingIterator(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-PostingIterator::PostingIterator(PostingIterator&&) noexcept = default;
-PostingIterator& PostingIterator::operator=(PostingIterator&&) noexcept = default;
-PostingIterator::~PostingIterator() = default;
+PostingIterator::PostingIterator(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 bool PostingIterator::at_end() const noexcept { return !impl_->cursor || impl_->cursor->docid() == end_docid; }
 std::uint32_t PostingIterator::docid() const noexcept { return impl_->cursor->docid(); }
@@ -126,7 +123,7 @@ PostingArrays Index::postings(std::string_view term) const {
 
 PostingIterator Index::posting_iterator(std::string_view term) const {
   return with_api_errors([&] {
-    auto impl = std::make_unique<PostingIterator::Impl>();
+    auto impl = std::make_shared<PostingIterator::Impl>();
     impl->index = impl_;
     if (const auto list = impl_->reader.find(term)) impl->cursor.emplace(impl_->reader, *list);
     return PostingIterator(std::move(impl));

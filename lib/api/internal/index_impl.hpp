@@ -13,13 +13,13 @@
 
 namespace quern::api {
 
-/// An open index with what its users share.
+/// An open index, with the objects that its users share.
 struct Index::Impl {
   explicit Impl(const std::string& index_path);
 
   /// Throws InvalidArgument if there is no such document.
   void check(std::uint32_t docid) const;
-  /// Opened when they are first asked for. Throws InvalidArgument if there are none.
+  /// Opened at the first call. Throws InvalidArgument if the index has none.
   const TextsReader& texts();
 
   std::string path;

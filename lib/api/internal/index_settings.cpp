@@ -1,16 +1,19 @@
 #include "quern/api/internal/index_settings.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
 #include <future>
+#include <optional>
 #include <utility>
 #include <variant>
 
 #include "quern/api/index_builder.hpp"
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/document_stream.hpp"
+#include "quern/api/internal/stage_reports.hpp"
 #include "quern/api/internal/work_resources.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/named.hpp"
@@ -21,59 +24,167 @@
 #include "quern/text/field_value.hpp"
 
 namespace quern::api {
+namespace {
+
+std::optional<OrderBy> order_by(const IndexOptions& options) {
+  if (options.order == "auto") return std::nullopt;
+  return find_named(order_names, options.order, "docID order").value;
+}
+
+PagerankInput pagerank_of(const IndexOptions& options) {
+  PagerankInput input;
+  try {
+    input = pagerank_input(options.pagerank, options.links);
+  } catch (const InvalidArgument& wrong) {
+    throw WrongUsage(wrong.what());
+  }
+  const auto by = order_by(options);
+  if (by && input.from == PagerankFrom::nothing && order_method(*by).needs_pagerank)
+    throw WrongUsage(fmt::format("{}: none: the order {} needs PageRank; use links, or a file", option_name<"pagerank">,
+                                 options.order));
+  return input;
+}
+
+std::optional<ImpactSettings> impacts_of(const IndexOptions& options) {
+  if (options.impact_bits == 0) {
+    if (options.impact_scale)
+      throw WrongUsage(std::string(option_name<"impact-scale">) + " needs " + option_name<"impacts">);
+    return std::nullopt;
+  }
+  if (options.stemmer != "none" || options.stopwords != "none")
+    throw WrongUsage(fmt::format("{} uses terms unchanged; omit {} and {}", option_name<"impacts">,
+                                 option_name<"stemmer">, option_name<"stopwords">));
+  return ImpactSettings{options.impact_bits, options.impact_scale};
+}
+
+std::optional<std::pair<std::uint64_t, std::uint64_t>> identity_of(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  return std::pair{status.st_dev, status.st_ino};
+}
+
+}  // namespace
+
+WrittenFile::WrittenFile(const std::string& path) {
+  std::vector<std::string> names{without_end_slashes(path)};
+  for (const std::string& member : index_members()) names.push_back(names.front() + "/" + member);
+  for (const std::string& name : names)
+    if (const auto identity = identity_of(name)) identities_.push_back(*identity);
+}
+
+bool WrittenFile::is(const std::string& path) const {
+  const auto identity = identity_of(path);
+  return identity && std::find(identities_.begin(), identities_.end(), *identity) != identities_.end();
+}
+
 IndexSettings index_settings(const IndexOptions& options) {
   IndexSettings settings;
   settings.parse.analyzer = make_analyzer_options(options.stemmer, options.stopwords);
+  settings.parse.reader.field_names.kept = options.keep_fields;
   settings.parse.max_errors = options.max_errors;
   settings.parse.duplicates = options.refuse_duplicates ? Duplicates::refuse : Duplicates::keep;
   settings.parse.store_text = options.store_text;
-  if (options.order != "auto") settings.by = find_named(order_names, options.order, "docID order").value;
+  settings.parse.impacts = impacts_of(options);
+  settings.by = order_by(options);
+  settings.order.by = settings.by.value_or(OrderBy::natural);
   settings.order.seed = options.seed;
   settings.order.scores.alpha = options.alpha;
   settings.order.scores.pagerank_scale = find_named(pagerank_scales, options.pagerank_scale, "PageRank scale").value;
-  settings.pagerank = pagerank_input(options.pagerank, options.links);
+  settings.order.scores.bm25 = {options.k1, options.b};
+  settings.pagerank = pagerank_of(options);
   settings.build.codec = options.codec;
   settings.build.codec_options.block_size = options.block_size;
   settings.build.codec_options.recursion = options.recursion;
   settings.build.bm25 = {options.k1, options.b};
   settings.build.quantize_bits = options.quantize_bits;
-  if (options.impact_bits != 0) {
-    settings.parse.impacts = ImpactSettings{options.impact_bits, options.impact_scale};
-    settings.build.impacts = settings.parse.impacts;
-  } else if (options.impact_scale) {
-    throw InvalidArgument(std::string(option_name<"impact-scale">) + " needs " + option_name<"impacts">);
-  }
+  settings.build.impacts = settings.parse.impacts;
   settings.forward = options.forward;
   check_build_options(settings.build);
   return settings;
 }
 
-IndexReport index_report(const IndexReports& reports) {
-  IndexReport out;
-  out.documents = reports.parse.indexed;
-  out.empty = reports.parse.empty;
-  out.skipped = reports.parse.skipped;
-  out.bad = reports.parse.bad;
-  out.left_out = reports.parse.other_language + reports.parse.no_language + reports.parse.copies;
-  out.duplicates = reports.parse.duplicates;
-  out.terms = reports.parse.terms;
-  out.tokens = reports.parse.tokens;
-  out.postings = reports.parse.postings;
-  out.index_bytes = reports.build.index_bytes;
-  for (const std::string& bad : reports.parse.bad_documents) out.bad_documents.push_back(with_program_names(bad));
-  return out;
+IndexSettings index_settings(const std::vector<std::string>& corpus, const IndexOptions& options,
+                             const CorpusOptions& reading, const Resources& resources) {
+  IndexSettings settings = index_settings(options);
+  ParseOptions& parse = settings.parse;
+  parse.corpus = corpus;
+  if (!reading.files_from.empty())
+    parse.list = std::make_shared<const FileList>(reading.files_from, reading.files_root, resources);
+  parse.files = {reading.include, reading.exclude};
+  parse.reader.format = reading.format;
+  parse.reader.field_names = {reading.id_field,  reading.title_field,  reading.text_field,
+                              reading.url_field, reading.vector_field, std::move(parse.reader.field_names.kept)};
+  parse.reader.max_document_bytes = reading.max_document_bytes;
+  parse.reader.skip_bad = reading.skip_bad;
+  parse.pages = {sorted_languages(reading.languages), reading.drop_copies};
+  return settings;
 }
+
+void refuse_overwritten_corpus(const ParseOptions& options, const std::string& output) {
+  const WrittenFile written(output);
+  if (!written.exists()) return;
+  std::string overwritten;
+  const auto check = [&](const CorpusFile& file) {
+    if ((options.list || file.found_in_folder) && written.is(file.path)) overwritten = file.path;
+  };
+  if (options.list) {
+    for_each_corpus_file(*options.list, options.files, check);
+  } else {
+    for_each_corpus_file(options.corpus, options.files, check);
+  }
+  if (overwritten.empty()) return;
+  throw WrongUsage(
+      fmt::format("{} {}: would overwrite {}, a file of the corpus; choose another name, or exclude the file{}",
+                  option_name<"output">, output, overwritten,
+                  options.list ? std::string() : fmt::format(" with {}", option_name<"exclude">)));
+}
+
+namespace {
+
+/// Puts the index in its place, says so, and reports.
+IndexReport finish_index(const IndexReports& reports, const std::string& path, AtomicOutput& out,
+                         WorkProgress& progress) {
+  progress.check_stop();
+  out.commit();
+  progress.finish();
+  const auto remark = [&](const std::string& text) { progress.remark(text); };
+  remark_on(reports.build, path, remark);
+  remark_on(reports.beside, remark);
+  IndexReport report;
+  report.documents = reports.parse.indexed;
+  report.empty = reports.parse.empty;
+  report.skipped = reports.parse.skipped;
+  report.bad = reports.parse.bad;
+  report.left_out = reports.parse.other_language + reports.parse.no_language + reports.parse.copies;
+  report.duplicates = reports.parse.duplicates;
+  report.terms = reports.parse.terms;
+  report.tokens = reports.parse.tokens;
+  report.postings = reports.parse.postings;
+  report.index_bytes = reports.build.index_bytes;
+  report.bad_documents = spelled(reports.parse.bad_documents);
+  report.figures = figures_of(reports).dump(1);
+  return report;
+}
+
+/// Remarks on the first stages when they are done.
+StageReports remarks_of_stages(WorkProgress& progress) {
+  const auto remark = [&progress](const std::string& text) { progress.remark(text); };
+  return {[remark](const ParseReport& parsed) { remark_on(parsed, remark); },
+          [remark](const PagerankReport& pagerank) { remark_on(pagerank, remark); }};
+}
+
+}  // namespace
 
 namespace {
 
 constexpr std::size_t piece_bytes = 256 << 10;
 
 void check_docno(std::string_view docno) {
-  constexpr std::size_t most = 65535;
+  constexpr std::size_t max_bytes = 65535;
   const bool has_control =
       std::any_of(docno.begin(), docno.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-  if (docno.empty() || docno.size() > most || has_control)
-    throw InvalidArgument(fmt::format("a docno must have 1 to {} bytes and no control characters", most));
+  if (docno.empty() || docno.size() > max_bytes || has_control)
+    throw InvalidArgument(fmt::format("a docno must have 1 to {} bytes and no control characters", max_bytes));
 }
 
 void check_vector(const NewDocument& document) {
@@ -98,7 +209,7 @@ void check_field(const NewDocument& document, const KeptField& field, const std:
 
 }  // namespace
 
-/// The stages run in a thread of their own, which reads what is added.
+/// The stages run in a thread of their own, which reads the added documents.
 struct IndexBuilder::Impl {
   Impl(const std::string& path, const IndexOptions& options, const Work& work)
       : resources(work, folder_of(path)),
@@ -107,10 +218,11 @@ struct IndexBuilder::Impl {
         stream(std::make_shared<DocumentStream>("documents")) {
     settings.parse.source = stream;
     settings.parse.reader.format = "jsonl";
-    settings.parse.reader.field_names.kept = options.keep_fields;
-    // A document that a program has in memory is not refused for its size.
+    // A document in a program's memory is not refused for its size.
     settings.parse.reader.max_document_bytes = quern::CorpusOptions::largest_max_document;
-    reports = std::async(std::launch::async, [this] { return make_index(settings, resources, out); });
+    reports = std::async(std::launch::async, [this] {
+      return make_index(settings, resources, out, remarks_of_stages(resources.progress()));
+    });
   }
   ~Impl() {
     stream->fail(std::make_exception_ptr(Cancelled("the index was abandoned before it was finished")));
@@ -139,10 +251,7 @@ struct IndexBuilder::Impl {
 };
 
 IndexBuilder::IndexBuilder(const std::string& path, const IndexOptions& options, const Work& work)
-    : impl_(with_api_errors([&] { return std::make_unique<Impl>(path, options, work); })) {}
-IndexBuilder::IndexBuilder(IndexBuilder&&) noexcept = default;
-IndexBuilder& IndexBuilder::operator=(IndexBuilder&&) noexcept = default;
-IndexBuilder::~IndexBuilder() = default;
+    : impl_(with_api_errors([&] { return std::make_shared<Impl>(path, options, work); })) {}
 
 void IndexBuilder::add(const NewDocument& document) {
   with_api_errors([&] {
@@ -167,11 +276,7 @@ IndexReport IndexBuilder::finish() {
       throw InvalidArgument(impl_->out.path() + ": no document was added: there is nothing to index");
     impl_->hand_over();
     impl_->stream->finish();
-    const IndexReports reports = impl_->reports.get();
-    impl_->resources.progress().check_stop();
-    impl_->out.commit();
-    impl_->resources.progress().finish();
-    return index_report(reports);
+    return finish_index(impl_->reports.get(), impl_->out.path(), impl_->out, impl_->resources.progress());
   });
 }
 
@@ -179,21 +284,11 @@ IndexReport build_index(const std::vector<std::string>& corpus, const std::strin
                         const CorpusOptions& reading, const Work& work) {
   return with_api_errors([&] {
     WorkResources resources(work, folder_of(path));
-    IndexSettings settings = index_settings(options);
-    settings.parse.corpus = corpus;
-    settings.parse.files = {reading.include, reading.exclude};
-    settings.parse.reader.format = reading.format;
-    settings.parse.reader.field_names = {reading.id_field,  reading.title_field,  reading.text_field,
-                                         reading.url_field, reading.vector_field, options.keep_fields};
-    settings.parse.reader.max_document_bytes = reading.max_document_bytes;
-    settings.parse.reader.skip_bad = reading.skip_bad;
-    settings.parse.pages = {sorted_languages(reading.languages), reading.drop_copies};
+    const IndexSettings settings = index_settings(corpus, options, reading, resources);
+    refuse_overwritten_corpus(settings.parse, path);
     AtomicOutput out = AtomicOutput::folder(path, index_members(), options.overwrite);
-    const IndexReports reports = make_index(settings, resources, out);
-    resources.progress().check_stop();
-    out.commit();
-    resources.progress().finish();
-    return index_report(reports);
+    const IndexReports reports = make_index(settings, resources, out, remarks_of_stages(resources.progress()));
+    return finish_index(reports, path, out, resources.progress());
   });
 }
 

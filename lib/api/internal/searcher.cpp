@@ -50,7 +50,7 @@ QueryMemory query_memory(const Work& work, unsigned threads) {
   return work.memory_bytes == 0 ? QueryMemory() : QueryMemory(work.memory_bytes / 8 * 3, threads);
 }
 
-/// The documents of a filter, for the only shard; none: all.
+/// The documents of a filter, for the only shard; empty: all.
 std::vector<const DocumentSet*> passing_of(const Filter* filter) {
   if (filter == nullptr) return {};
   return {&filter->impl()->passing};
@@ -62,14 +62,7 @@ std::uint64_t queries_on_gpu(const QueryBackend& backend) {
   return queries;
 }
 
-std::vector<Hit> hits_of(std::span<const ScoredDocument> documents) {
-  std::vector<Hit> hits;
-  hits.reserve(documents.size());
-  for (const ScoredDocument& document : documents) hits.push_back({document.docid, document.score});
-  return hits;
-}
-
-/// What the results of a batch may take of the machine's memory: they may be copied as they grow.
+/// Memory limit for the results of a batch, which may be copied as they grow.
 std::uint64_t max_result_bytes() {
   return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) /
          4;
@@ -141,16 +134,12 @@ struct Searcher::Impl {
     BackendOptions options;
     options.device = query_device(placement.device);
     options.gpu = gpu_options(placement, plan);
-    if (placement.notice) options.notice = with_program_names(placement.notice);
+    if (placement.notice) options.notice = spelled(placement.notice);
     backend.emplace(std::vector{&std::as_const(engine)}, std::move(options), *resources->progress);
   }
 
   QueryTerms read(const Query& query) const {
-    if (!query.is_vector()) return reader.read(query.text());
-    QueryTerms terms;
-    terms.reserve(query.terms().size());
-    for (const WeightedTerm& term : query.terms()) terms.push_back({std::string(term.term), term.weight});
-    return reader.use(std::move(terms));
+    return query.is_vector() ? reader.use(terms_of(query)) : reader.read(query.text());
   }
 
   BatchResults answer(std::span<const Query> queries, const BatchOptions& options, const Work& work) {
@@ -181,10 +170,7 @@ struct Searcher::Impl {
 };
 
 Searcher::Searcher(const Index& index, const Scoring& scoring, const Placement& placement, const Work& work)
-    : impl_(with_api_errors([&] { return std::make_unique<Impl>(index, scoring, placement, work); })) {}
-Searcher::Searcher(Searcher&&) noexcept = default;
-Searcher& Searcher::operator=(Searcher&&) noexcept = default;
-Searcher::~Searcher() = default;
+    : impl_(with_api_errors([&] { return std::make_shared<Impl>(index, scoring, placement, work); })) {}
 
 const Index& Searcher::index() const noexcept { return impl_->index; }
 

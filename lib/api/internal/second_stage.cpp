@@ -34,8 +34,8 @@ std::vector<FeatureInfo> features(std::string_view selection) {
 }
 
 struct Features::Impl {
-  Impl(const Index& of, std::string_view selection)
-      : index(of),
+  Impl(const Index& searched, std::string_view selection)
+      : index(searched),
         forward(ForwardReader::open(index.impl()->reader)),
         extractor(index.impl()->reader, forward, select_features(selection)) {}
 
@@ -45,10 +45,7 @@ struct Features::Impl {
 };
 
 Features::Features(const Index& index, std::string_view selection)
-    : impl_(with_api_errors([&] { return std::make_unique<Impl>(index, selection); })) {}
-Features::Features(Features&&) noexcept = default;
-Features& Features::operator=(Features&&) noexcept = default;
-Features::~Features() = default;
+    : impl_(with_api_errors([&] { return std::make_shared<Impl>(index, selection); })) {}
 
 FeatureTable Features::compute(std::string_view text, std::span<const Hit> documents) const {
   return with_api_errors([&] {
@@ -68,9 +65,9 @@ FeatureTable Features::compute(std::string_view text, std::span<const Hit> docum
 }
 
 struct Reranker::Impl {
-  Impl(const Index& of, const std::string& model, std::string_view selection, const Placement& placement,
+  Impl(const Index& searched, const std::string& model, std::string_view selection, const Placement& placement,
        const Work& work)
-      : index(of),
+      : index(searched),
         forward(ForwardReader::open(index.impl()->reader)),
         reranker(index.impl()->reader, forward, bind_features(read_ranker(model), select_features(selection), model),
                  model),
@@ -81,7 +78,7 @@ struct Reranker::Impl {
     if (placement.gpu_memory_bytes != 0) options.memory_bytes = placement.gpu_memory_bytes;
     if (work.memory_bytes != 0) options.pinned_bytes = work.memory_bytes / 2;
     options.threads = resources->threads;
-    options.notice = with_program_names(placement.notice);
+    options.notice = spelled(placement.notice);
     on_gpu = gpu::make_gpu_reranker(reranker, query_device(placement.device), std::move(options), *resources->progress);
   }
 
@@ -108,10 +105,7 @@ struct Reranker::Impl {
 
 Reranker::Reranker(const Index& index, const std::string& model, std::string_view selection, const Placement& placement,
                    const Work& work)
-    : impl_(with_api_errors([&] { return std::make_unique<Impl>(index, model, selection, placement, work); })) {}
-Reranker::Reranker(Reranker&&) noexcept = default;
-Reranker& Reranker::operator=(Reranker&&) noexcept = default;
-Reranker::~Reranker() = default;
+    : impl_(with_api_errors([&] { return std::make_shared<Impl>(index, model, selection, placement, work); })) {}
 
 std::vector<Hit> Reranker::rerank(std::string_view text, std::span<const Hit> documents, std::size_t k) const {
   return with_api_errors([&] {
@@ -122,10 +116,7 @@ std::vector<Hit> Reranker::rerank(std::string_view text, std::span<const Hit> do
       reranked.push_back({document.docid, document.score});
     }
     impl_->rerank(text, reranked, k);
-    std::vector<Hit> hits;
-    hits.reserve(reranked.size());
-    for (const ScoredDocument& document : reranked) hits.push_back({document.docid, document.score});
-    return hits;
+    return hits_of(reranked);
   });
 }
 

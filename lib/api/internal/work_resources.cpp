@@ -22,7 +22,7 @@ void WorkProgress::check_stop() const {
 void WorkProgress::start(const std::string& stage, std::uint64_t total, const std::string& unit) {
   check_stop();
   const std::lock_guard lock(mutex_);
-  step_ = {stage, 0, total, unit};
+  step_ = {stage, 0, total, unit, false};
   done_ = 0;
   tell();
 }
@@ -32,23 +32,24 @@ void WorkProgress::add(std::uint64_t units) {
   done_ += units;
   if (!work_.progress) return;
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (lock.owns_lock() && Clock::now() - told_ >= between_calls) tell();
+  if (lock.owns_lock() && Clock::now() - last_call_ >= between_calls) tell();
 }
 
 void WorkProgress::finish() {
   const std::lock_guard lock(mutex_);
+  step_.ended = true;
   if (!step_.stage.empty()) tell();
 }
 
-void WorkProgress::warn(const std::string& message) {
+void WorkProgress::call(const std::function<void(const std::string&)>& function, const std::string& message) {
   check_stop();
-  if (!work_.warn) return;
+  if (!function) return;
   const std::lock_guard lock(mutex_);
-  work_.warn(with_program_names(message));
+  function(spelled(message));
 }
 
 void WorkProgress::tell() {
-  told_ = Clock::now();
+  last_call_ = Clock::now();
   step_.done = done_;
   if (work_.progress) work_.progress(step_);
 }

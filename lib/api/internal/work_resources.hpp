@@ -9,16 +9,17 @@
 
 namespace quern::api {
 
-/// Progress of the library's stages for a caller's functions; asks the stop_token whenever a stage reports something.
+/// Passes progress on to a caller's functions; checks the stop_token at each report.
 class WorkProgress : public quern::Progress {
  public:
   explicit WorkProgress(const Work& work) : work_(work) {}
 
-  /// All throw Cancelled once the caller has asked for it.
+  /// All throw Cancelled once the caller requests it.
   void start(const std::string& stage, std::uint64_t total, const std::string& unit) override;
   void add(std::uint64_t units) override;
   void finish() override;
-  void warn(const std::string& message) override;
+  void warn(const std::string& message) override { call(work_.warn, message); }
+  void remark(const std::string& text) { call(work_.remark, text); }
   void check_stop() const;
 
  private:
@@ -26,15 +27,16 @@ class WorkProgress : public quern::Progress {
   static constexpr std::chrono::milliseconds between_calls{100};
 
   void tell();
+  void call(const std::function<void(const std::string&)>& function, const std::string& message);
 
   const Work work_;
   std::mutex mutex_;  ///< of all below but done_
   ProgressStep step_;
-  Clock::time_point told_;
+  Clock::time_point last_call_;
   std::atomic<std::uint64_t> done_ = 0;
 };
 
-/// A caller's Work as stages take it. Must outlive them.
+/// A caller's Work as stages take it. Must outlive the stages.
 class WorkResources {
  public:
   /// `folder`: for work files where `work` names none; empty: the system's. Throws InvalidArgument if threads or memory

@@ -42,6 +42,7 @@ class Cancelled(Error):
 
 _CLASSES = {
     "invalid_argument": InvalidArgument,
+    "wrong_usage": InvalidArgument,
     "corrupt_file": CorruptFile,
     "unsupported_version": UnsupportedVersion,
     "io": FileError,

@@ -109,8 +109,6 @@ class Index(_quern.Index):
                 self._searcher = searcher
         if filter is not None:
             filter = self.filter(filter)
-        if isinstance(query, dict):
-            return Results(searcher.search_vector(query, k, algorithm, filter), ("1",), (query,))
         return Results(searcher.search(query, k, algorithm, filter), ("1",), (query,))
 
     def batch(self, queries, k=10, *, algorithm="", filter=None, threads=None, progress=None, **options):
@@ -122,12 +120,10 @@ class Index(_quern.Index):
         scores="quantized".
         """
         qids, texts = texts_of(queries)
-        are_vectors = bool(texts) and all(isinstance(text, dict) for text in texts)
         searcher = self.searcher(**options)
         if filter is not None:
             filter = self.filter(filter, threads=threads)
-        answer = searcher.batch_vectors if are_vectors else searcher.batch
-        return Results(answer(texts, k, algorithm, threads or 0, _progress(progress), filter), qids, texts)
+        return Results(searcher.batch(texts, k, algorithm, threads or 0, _progress(progress), filter), qids, texts)
 
     def __repr__(self):
         return f"<quern.Index {self.path!r}: {len(self)} documents>"

@@ -22,12 +22,6 @@ TermVector::TermVector(const nb::object& vector) {
   }
 }
 
-}  // namespace quern::python
-
-namespace nb = nanobind;
-
-namespace quern::python {
-
 std::string_view text_of(nb::handle object, const char* what) {
   if (!PyUnicode_Check(object.ptr())) {
     PyErr_Format(PyExc_TypeError, "%s must be a str, not %R", what, reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())));
@@ -39,17 +33,36 @@ std::string_view text_of(nb::handle object, const char* what) {
   return {bytes, static_cast<std::size_t>(size)};
 }
 
-TextList::TextList(const nb::object& texts, const char* what) {
-  if (PyUnicode_Check(texts.ptr()) || PyBytes_Check(texts.ptr())) {
+namespace {
+
+/// A copy of a sequence, which its owner can't change.
+nb::object tuple_of(const nb::object& sequence, const char* what) {
+  if (PyUnicode_Check(sequence.ptr()) || PyBytes_Check(sequence.ptr())) {
     PyErr_Format(PyExc_TypeError, "%s must be a sequence of str, not a single text", what);
     throw nb::python_error();
   }
-  kept_ = nb::steal(PySequence_Tuple(texts.ptr()));
-  if (!kept_.is_valid()) throw nb::python_error();
-  const std::size_t size = nb::len(kept_);
-  views_.reserve(size);
-  for (std::size_t i = 0; i < size; ++i)
-    views_.push_back(text_of(PyTuple_GetItem(kept_.ptr(), static_cast<Py_ssize_t>(i)), what));
+  nb::object tuple = nb::steal(PySequence_Tuple(sequence.ptr()));
+  if (!tuple.is_valid()) throw nb::python_error();
+  return tuple;
+}
+
+}  // namespace
+
+TextList::TextList(const nb::object& texts, const char* what) : kept_(tuple_of(texts, what)) {
+  views_.reserve(nb::len(kept_));
+  for (const nb::handle text : nb::borrow<nb::tuple>(kept_)) views_.push_back(text_of(text, what));
+}
+
+QueryList::QueryList(const nb::object& queries) : kept_(tuple_of(queries, "queries")) {
+  const auto all = nb::borrow<nb::tuple>(kept_);
+  const bool are_vectors = all.size() > 0 && PyDict_Check(nb::object(all[0]).ptr());
+  queries_.reserve(all.size());
+  for (const nb::handle query : all) {
+    if (are_vectors)
+      queries_.emplace_back(vectors_.emplace_back(nb::borrow(query)).view());
+    else
+      queries_.emplace_back(text_of(query, "a query"));
+  }
 }
 
 }  // namespace quern::python

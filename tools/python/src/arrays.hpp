@@ -1,7 +1,7 @@
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <quern/api/work.hpp>
+#include <quern/api/searcher.hpp>
 
 #include <memory>
 #include <span>
@@ -30,30 +30,13 @@ Array<Number> to_array(std::vector<Number>&& numbers) {
 class TermVector {
  public:
   TermVector() = default;
-  /// Raises TypeError if it is no dict of str and numbers.
+  /// Raises TypeError unless it is a dict of str and numbers.
   explicit TermVector(const nanobind::object& vector);
   std::span<const api::WeightedTerm> view() const { return terms_; }
 
  private:
-  std::vector<nanobind::object> kept_;  ///< the terms, also if somebody changes the dict
+  std::vector<nanobind::object> kept_;  ///< the terms, even if the dict changes
   std::vector<api::WeightedTerm> terms_;
-};
-
-/// A list of such dicts.
-class TermVectors {
- public:
-  /// Raises TypeError if one is something else.
-  explicit TermVectors(const nanobind::list& vectors) {
-    for (const nanobind::handle vector : vectors) {
-      const TermVector& read = kept_.emplace_back(nanobind::borrow(vector));
-      terms_.emplace_back(read.view().begin(), read.view().end());
-    }
-  }
-  const std::vector<std::vector<api::WeightedTerm>>& terms() const { return terms_; }
-
- private:
-  std::vector<TermVector> kept_;
-  std::vector<std::vector<api::WeightedTerm>> terms_;
 };
 
 /// The bytes of a str in UTF-8, valid as long as it. Raises TypeError for anything else, which `what` names, and
@@ -67,8 +50,21 @@ class TextList {
   const std::vector<std::string_view>& views() const { return views_; }
 
  private:
-  nanobind::object kept_;  ///< a tuple, which nobody else changes
+  nanobind::object kept_;  ///< a tuple, which no other code changes
   std::vector<std::string_view> views_;
+};
+
+/// Queries of a sequence of str, or of dicts of terms and weights, which it keeps: may be read without the GIL.
+class QueryList {
+ public:
+  /// Raises TypeError if one is something else, or not of the kind of the first.
+  explicit QueryList(const nanobind::object& queries);
+  const std::vector<api::Query>& queries() const { return queries_; }
+
+ private:
+  nanobind::object kept_;
+  std::vector<TermVector> vectors_;
+  std::vector<api::Query> queries_;
 };
 
 }  // namespace quern::python

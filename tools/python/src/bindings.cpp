@@ -106,16 +106,11 @@ Results found_of(const api::Index& index, const std::vector<std::uint64_t>& coun
 }
 
 nb::dict statistics_of(const Results& results) {
-  const api::SearchStatistics& counted = results.found.statistics;
-  nb::dict out;
-  out["queries"] = counted.queries;
-  out["postings"] = counted.postings;
-  out["postings_scored"] = counted.postings_scored;
-  out["blocks"] = counted.blocks;
-  out["blocks_decoded"] = counted.blocks_decoded;
-  out["stopped_early"] = counted.stopped_early;
-  out["on_gpu"] = counted.on_gpu;
-  return out;
+  using S = api::SearchStatistics;
+  return to_dict(results.found.statistics, Field{"queries", &S::queries}, Field{"postings", &S::postings},
+                 Field{"postings_scored", &S::postings_scored}, Field{"blocks", &S::blocks},
+                 Field{"blocks_decoded", &S::blocks_decoded}, Field{"stopped_early", &S::stopped_early},
+                 Field{"on_gpu", &S::on_gpu});
 }
 
 }  // namespace

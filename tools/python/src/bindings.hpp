@@ -33,6 +33,27 @@ Value named(const std::pair<const char*, Value> (&names)[count], std::string_vie
       ("unknown " + std::string(what) + " '" + std::string(name) + "': use one of " + known).c_str());
 }
 
+/// A member of a struct, and what Python calls it.
+template <class Struct, class Member>
+struct Field {
+  const char* name;
+  Member Struct::*member;
+};
+
+/// A dict of members of a struct.
+template <class Struct, class... Members>
+nanobind::dict to_dict(const Struct& from, const Field<Struct, Members>&... fields) {
+  nanobind::dict out;
+  ((out[fields.name] = from.*fields.member), ...);
+  return out;
+}
+
+/// Adds members that Python may set to a struct's class.
+template <class Struct, class... Members>
+void bind_members(nanobind::class_<Struct>& type, const Field<Struct, Members>&... fields) {
+  (type.def_rw(fields.name, fields.member), ...);
+}
+
 inline constexpr std::pair<const char*, api::Device> devices[] = {
     {"cpu", api::Device::cpu}, {"gpu", api::Device::gpu}, {"auto", api::Device::automatic}};
 

@@ -21,8 +21,8 @@ using namespace nb::literals;
 namespace quern::python {
 namespace {
 
-/// A value to keep: a text, which is valid as long as the object, a boolean or a number. Raises TypeError for anything
-/// else, and OverflowError for an integer that is no double.
+/// A value to keep: a string (valid as long as the object), a boolean or a number. Raises TypeError for anything else,
+/// and OverflowError for an integer that does not fit in a double.
 api::KeptValue kept_value(const nb::object& value, const std::string& field) {
   if (PyUnicode_Check(value.ptr())) return text_of(value, field.c_str());
   if (PyBool_Check(value.ptr())) return value.ptr() == Py_True;
@@ -43,7 +43,7 @@ api::KeptValue kept_value(const nb::object& value, const std::string& field) {
 }
 
 /// Reads a document's fields from a dict, or from the attributes of anything else, such as a namedtuple. The first name
-/// that is there, and not None, counts.
+/// with a value other than None counts.
 class DocumentFields {
  public:
   /// `kept`: names of fields whose values are kept.
@@ -51,8 +51,8 @@ class DocumentFields {
     for (const std::string& kept_name : kept_names_) kept_keys_.push_back(name(kept_name.c_str()));
   }
 
-  /// Valid until the next call. Raises TypeError for a field that is no text and a kept one that has no value that can
-  /// be kept, and KeyError without a docno.
+  /// Valid until the next call. Raises TypeError for a field that is not a str and for a value that can't be kept, and
+  /// KeyError without a docno.
   api::NewDocument read(nb::handle document) {
     is_dict_ = PyDict_Check(document.ptr());
     for (nb::object& held : held_) held.reset();
@@ -98,7 +98,7 @@ class DocumentFields {
     return {};
   }
 
-  /// What the first of the names is, if one is there; else not valid.
+  /// The value of the first name that the document has; not valid if it has none.
   template <std::size_t count>
   nb::object look_up_first(nb::handle document, const Names<count>& names) const {
     for (const nb::object& field : names)
@@ -115,7 +115,7 @@ class DocumentFields {
     return text_of(held_[place], what);
   }
 
-  /// Those that are missing, or None, have no value.
+  /// Fields that are missing, or None, have no value.
   void read_kept(nb::handle document) {
     kept_.clear();
     kept_held_.clear();
@@ -127,7 +127,7 @@ class DocumentFields {
     }
   }
 
-  /// What ir_datasets offers for documents with fields of other names.
+  /// The text that ir_datasets offers for documents with fields of other names.
   std::string_view default_text(nb::handle document) {
     const nb::object method = look_up(document, default_text_);
     if (!method.is_valid()) return {};
@@ -142,30 +142,22 @@ class DocumentFields {
   const Names<2> vector_names_ = {name("vector"), name("toks")};
   const nb::object default_text_ = name("default_text");
   bool is_dict_ = false;
-  std::array<nb::object, 4> held_;  ///< what the fields are views of
+  std::array<nb::object, 4> held_;  ///< objects that the fields are views of
   TermVector vector_;
   std::vector<std::string> kept_names_;
   std::vector<nb::object> kept_keys_, kept_held_;
   std::vector<api::KeptField> kept_;
 };
 
-nb::dict to_dict(const api::IndexReport& report) {
-  nb::dict out;
-  out["documents"] = report.documents;
-  out["empty"] = report.empty;
-  out["skipped"] = report.skipped;
-  out["bad"] = report.bad;
-  out["left_out"] = report.left_out;
-  out["duplicates"] = report.duplicates;
-  out["terms"] = report.terms;
-  out["tokens"] = report.tokens;
-  out["postings"] = report.postings;
-  out["index_bytes"] = report.index_bytes;
-  out["bad_documents"] = report.bad_documents;
-  return out;
+nb::dict counts_of(const api::IndexReport& report) {
+  using R = api::IndexReport;
+  return to_dict(report, Field{"documents", &R::documents}, Field{"empty", &R::empty}, Field{"skipped", &R::skipped},
+                 Field{"bad", &R::bad}, Field{"left_out", &R::left_out}, Field{"duplicates", &R::duplicates},
+                 Field{"terms", &R::terms}, Field{"tokens", &R::tokens}, Field{"postings", &R::postings},
+                 Field{"index_bytes", &R::index_bytes}, Field{"bad_documents", &R::bad_documents});
 }
 
-/// Builds an index from an iterable. Whatever is raised, the builder goes, and nothing is left of the index.
+/// Builds an index from an iterable. If anything is raised, nothing remains of the index.
 nb::dict index_documents(const nb::object& documents, const std::string& path, const api::IndexOptions& options,
                          unsigned threads, std::uint64_t memory, const nb::object& progress, const nb::object& warn) {
   DocumentFields fields(options.keep_fields);
@@ -197,57 +189,40 @@ nb::dict index_documents(const nb::object& documents, const std::string& path, c
     }
   }
   if (PyErr_Occurred()) throw nb::python_error();
-  return to_dict(work.finish([&] { return builder->finish(); }));
+  return counts_of(work.finish([&] { return builder->finish(); }));
 }
 
 nb::dict index_corpus(const std::vector<std::string>& corpus, const std::string& path, const api::IndexOptions& options,
                       const api::CorpusOptions& reading, unsigned threads, std::uint64_t memory,
                       const nb::object& progress, const nb::object& warn) {
   InterruptibleWork work({threads, memory, progress, warn});
-  return to_dict(work.finish([&] { return api::build_index(corpus, path, options, reading, work.work()); }));
+  return counts_of(work.finish([&] { return api::build_index(corpus, path, options, reading, work.work()); }));
 }
 
 }  // namespace
 
 void bind_builder(nb::module_& module) {
-  nb::class_<api::IndexOptions>(module, "IndexOptions", "Options of an index.")
-      .def(nb::init<>())
-      .def_rw("stemmer", &api::IndexOptions::stemmer)
-      .def_rw("stopwords", &api::IndexOptions::stopwords)
-      .def_rw("codec", &api::IndexOptions::codec)
-      .def_rw("block_size", &api::IndexOptions::block_size)
-      .def_rw("recursion", &api::IndexOptions::recursion)
-      .def_rw("order", &api::IndexOptions::order)
-      .def_rw("seed", &api::IndexOptions::seed)
-      .def_rw("pagerank", &api::IndexOptions::pagerank)
-      .def_rw("links", &api::IndexOptions::links)
-      .def_rw("alpha", &api::IndexOptions::alpha)
-      .def_rw("pagerank_scale", &api::IndexOptions::pagerank_scale)
-      .def_rw("k1", &api::IndexOptions::k1)
-      .def_rw("b", &api::IndexOptions::b)
-      .def_rw("quantize_bits", &api::IndexOptions::quantize_bits)
-      .def_rw("impact_bits", &api::IndexOptions::impact_bits)
-      .def_rw("impact_scale", &api::IndexOptions::impact_scale)
-      .def_rw("keep_fields", &api::IndexOptions::keep_fields)
-      .def_rw("store_text", &api::IndexOptions::store_text)
-      .def_rw("forward", &api::IndexOptions::forward)
-      .def_rw("refuse_duplicates", &api::IndexOptions::refuse_duplicates)
-      .def_rw("max_errors", &api::IndexOptions::max_errors)
-      .def_rw("overwrite", &api::IndexOptions::overwrite);
-  nb::class_<api::CorpusOptions>(module, "CorpusOptions", "How the files of a corpus are read.")
-      .def(nb::init<>())
-      .def_rw("format", &api::CorpusOptions::format)
-      .def_rw("include", &api::CorpusOptions::include)
-      .def_rw("exclude", &api::CorpusOptions::exclude)
-      .def_rw("id_field", &api::CorpusOptions::id_field)
-      .def_rw("title_field", &api::CorpusOptions::title_field)
-      .def_rw("text_field", &api::CorpusOptions::text_field)
-      .def_rw("url_field", &api::CorpusOptions::url_field)
-      .def_rw("vector_field", &api::CorpusOptions::vector_field)
-      .def_rw("max_document_bytes", &api::CorpusOptions::max_document_bytes)
-      .def_rw("skip_bad", &api::CorpusOptions::skip_bad)
-      .def_rw("languages", &api::CorpusOptions::languages)
-      .def_rw("drop_copies", &api::CorpusOptions::drop_copies);
+  using O = api::IndexOptions;
+  nb::class_<O> options(module, "IndexOptions", "Options of an index.");
+  options.def(nb::init<>());
+  bind_members(options, Field{"stemmer", &O::stemmer}, Field{"stopwords", &O::stopwords}, Field{"codec", &O::codec},
+               Field{"block_size", &O::block_size}, Field{"recursion", &O::recursion}, Field{"order", &O::order},
+               Field{"seed", &O::seed}, Field{"pagerank", &O::pagerank}, Field{"links", &O::links},
+               Field{"alpha", &O::alpha}, Field{"pagerank_scale", &O::pagerank_scale}, Field{"k1", &O::k1},
+               Field{"b", &O::b}, Field{"quantize_bits", &O::quantize_bits}, Field{"impact_bits", &O::impact_bits},
+               Field{"impact_scale", &O::impact_scale}, Field{"keep_fields", &O::keep_fields},
+               Field{"store_text", &O::store_text}, Field{"forward", &O::forward},
+               Field{"refuse_duplicates", &O::refuse_duplicates}, Field{"max_errors", &O::max_errors},
+               Field{"overwrite", &O::overwrite});
+  using C = api::CorpusOptions;
+  nb::class_<C> reading(module, "CorpusOptions", "How the files of a corpus are read.");
+  reading.def(nb::init<>());
+  bind_members(reading, Field{"format", &C::format}, Field{"include", &C::include}, Field{"exclude", &C::exclude},
+               Field{"id_field", &C::id_field}, Field{"title_field", &C::title_field},
+               Field{"text_field", &C::text_field}, Field{"url_field", &C::url_field},
+               Field{"vector_field", &C::vector_field}, Field{"max_document_bytes", &C::max_document_bytes},
+               Field{"skip_bad", &C::skip_bad}, Field{"languages", &C::languages},
+               Field{"drop_copies", &C::drop_copies});
   module.def("index_documents", &index_documents, "documents"_a, "path"_a, "options"_a, "threads"_a = 0, "memory"_a = 0,
              "progress"_a = nb::none(), "warn"_a = nb::none());
   module.def("index_corpus", &index_corpus, "corpus"_a, "path"_a, "options"_a, "reading"_a, "threads"_a = 0,

@@ -20,30 +20,16 @@ namespace quern::python {
 namespace {
 
 nb::dict statistics_of(const api::Index& index) {
-  const api::IndexStatistics found = index.statistics();
-  nb::dict out;
-  out["documents"] = found.documents;
-  out["empty_documents"] = found.empty_documents;
-  out["terms"] = found.terms;
-  out["postings"] = found.postings;
-  out["tokens"] = found.tokens;
-  out["blocks"] = found.blocks;
-  out["average_length"] = found.average_length;
-  out["file_bytes"] = found.file_bytes;
-  out["codec"] = found.codec;
-  out["block_size"] = found.block_size;
-  out["order"] = found.order;
-  out["stemmer"] = found.stemmer;
-  out["stopwords"] = found.stopwords;
-  out["k1"] = found.k1;
-  out["b"] = found.b;
-  out["quantize_bits"] = found.quantize_bits;
-  out["impact_bits"] = found.impact_bits;
-  out["has_pagerank"] = found.has_pagerank;
-  out["has_global_scores"] = found.has_global_scores;
-  out["has_forward"] = found.has_forward;
-  out["has_texts"] = found.has_texts;
-  return out;
+  using S = api::IndexStatistics;
+  return to_dict(index.statistics(), Field{"documents", &S::documents}, Field{"empty_documents", &S::empty_documents},
+                 Field{"terms", &S::terms}, Field{"postings", &S::postings}, Field{"tokens", &S::tokens},
+                 Field{"blocks", &S::blocks}, Field{"average_length", &S::average_length},
+                 Field{"file_bytes", &S::file_bytes}, Field{"codec", &S::codec}, Field{"block_size", &S::block_size},
+                 Field{"order", &S::order}, Field{"stemmer", &S::stemmer}, Field{"stopwords", &S::stopwords},
+                 Field{"k1", &S::k1}, Field{"b", &S::b}, Field{"quantize_bits", &S::quantize_bits},
+                 Field{"impact_bits", &S::impact_bits}, Field{"has_pagerank", &S::has_pagerank},
+                 Field{"has_global_scores", &S::has_global_scores}, Field{"has_forward", &S::has_forward},
+                 Field{"has_texts", &S::has_texts});
 }
 
 nb::tuple postings_of(const api::Index& index, std::string_view term) {
@@ -65,13 +51,9 @@ nb::list terms_of(const api::Index& index) {
 }
 
 nb::dict document_of(const api::Index& index, std::uint32_t docid) {
-  const api::DocumentInfo found = index.document(docid);
-  nb::dict out;
-  out["docno"] = found.docno;
-  out["url"] = found.url;
-  out["title"] = found.title;
-  out["length"] = found.length;
-  return out;
+  using D = api::DocumentInfo;
+  return to_dict(index.document(docid), Field{"docno", &D::docno}, Field{"url", &D::url}, Field{"title", &D::title},
+                 Field{"length", &D::length});
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include "bindings.hpp"
 
-/// quern._quern: what is behind the package's functions (tools/python/quern).
+/// quern._quern: the module behind the package (tools/python/quern).
 NB_MODULE(_quern, module) {
   using namespace quern::python;
   translate_errors();

@@ -58,11 +58,14 @@ void make_searcher(api::Searcher* self, const api::Index& index, std::optional<d
   new (self) api::Searcher(index, scoring, placement, work);
 }
 
-Results found_for(const api::Searcher& searcher, const api::Query& query, std::size_t k, std::string_view algorithm,
-                  const api::Filter* filter) {
+/// The results of a query, found by the calling thread.
+Results search(const api::Searcher& searcher, const nb::object& query, std::size_t k, std::string_view algorithm,
+               const api::Filter* filter) {
+  const TermVector vector = PyDict_Check(query.ptr()) ? TermVector(query) : TermVector();
+  const api::Query asked = PyDict_Check(query.ptr()) ? api::Query(vector.view()) : text_of(query, "a query");
   const nb::gil_scoped_release without_gil;
   Results results{searcher.index(), {}};
-  const std::vector<api::Hit> hits = searcher.search(query, k, algorithm, &results.found.statistics, filter);
+  const std::vector<api::Hit> hits = searcher.search(asked, k, algorithm, &results.found.statistics, filter);
   results.found.offsets = {0, hits.size()};
   results.found.docids.reserve(hits.size());
   results.found.scores.reserve(hits.size());
@@ -73,37 +76,13 @@ Results found_for(const api::Searcher& searcher, const api::Query& query, std::s
   return results;
 }
 
-Results search(const api::Searcher& searcher, std::string_view text, std::size_t k, std::string_view algorithm,
-               const api::Filter* filter) {
-  return found_for(searcher, text, k, algorithm, filter);
-}
-
-Results search_vector(const api::Searcher& searcher, const nb::dict& vector, std::size_t k, std::string_view algorithm,
-                      const api::Filter* filter) {
-  const TermVector terms(vector);
-  return found_for(searcher, terms.view(), k, algorithm, filter);
-}
-
-/// Results of many queries: texts, or terms with weights.
-template <class Queries>
-Results batch_of(const api::Searcher& searcher, const Queries& queries, const api::BatchOptions& options,
-                 unsigned threads, const nb::object& progress) {
-  const std::vector<api::Query> asked(queries.begin(), queries.end());
-  DirectWork work({threads, 0, progress, nb::none()});
-  return {searcher.index(), work.finish([&] { return searcher.batch(asked, options, work.work()); })};
-}
-
-Results batch(const api::Searcher& searcher, const nb::object& texts, std::size_t k, const std::string& algorithm,
+Results batch(const api::Searcher& searcher, const nb::object& queries, std::size_t k, const std::string& algorithm,
               unsigned threads, const nb::object& progress, const api::Filter* filter) {
-  const TextList list(texts, "a query");
-  return batch_of(searcher, list.views(), {k, algorithm, filter}, threads, progress);
-}
-
-Results batch_vectors(const api::Searcher& searcher, const nb::list& vectors, std::size_t k,
-                      const std::string& algorithm, unsigned threads, const nb::object& progress,
-                      const api::Filter* filter) {
-  const TermVectors read(vectors);
-  return batch_of(searcher, read.terms(), {k, algorithm, filter}, threads, progress);
+  const QueryList list(queries);
+  DirectWork work({threads, 0, progress, nb::none()});
+  return {searcher.index(), work.finish([&] {
+            return searcher.batch(list.queries(), {k, algorithm, filter}, work.work());
+          })};
 }
 
 api::Filter filter_matching(const api::Index& index, const std::string& expression, unsigned threads) {
@@ -123,14 +102,10 @@ void bind_searcher(nb::module_& module) {
            "idf"_a = "lucene", "scores"_a = "exact", "scorer"_a = "bm25", "alpha"_a = nb::none(),
            "early_termination"_a = true, "query_scale"_a = nb::none(), "device"_a = "cpu", "gpu"_a = 0, "gpus"_a = 1,
            "strategy"_a = "", "gpu_memory"_a = 0, "plan"_a = "", "threads"_a = 0, "memory"_a = 0, "warn"_a = nb::none())
-      .def("search", &search, "text"_a, "k"_a = 10, "algorithm"_a = "", "filter"_a = nb::none(),
-           "The k best documents for a query's text, found by this thread on the CPU.")
-      .def("search_vector", &search_vector, "vector"_a, "k"_a = 10, "algorithm"_a = "", "filter"_a = nb::none(),
-           "The same for a dict of terms and weights.")
-      .def("batch", &batch, "texts"_a, "k"_a = 10, "algorithm"_a = "", "threads"_a = 0, "progress"_a = nb::none(),
-           "filter"_a = nb::none(), "The results of many queries, on the searcher's device. Ctrl-C stops it.")
-      .def("batch_vectors", &batch_vectors, "vectors"_a, "k"_a = 10, "algorithm"_a = "", "threads"_a = 0,
-           "progress"_a = nb::none(), "filter"_a = nb::none(), "The same for a list of dicts.");
+      .def("search", &search, "query"_a, "k"_a = 10, "algorithm"_a = "", "filter"_a = nb::none(),
+           "The k best documents for a query, a str or a dict of terms and weights, found by this thread on the CPU.")
+      .def("batch", &batch, "queries"_a, "k"_a = 10, "algorithm"_a = "", "threads"_a = 0, "progress"_a = nb::none(),
+           "filter"_a = nb::none(), "The results of many queries, on the searcher's device. Ctrl-C stops it.");
   nb::class_<api::Filter>(module, "Filter",
                           "A set of documents to which results are restricted; len() is their number.")
       .def("__len__", &api::Filter::count);

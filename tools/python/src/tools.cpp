@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 #include <quern/api/quern.hpp>
 
+#include <algorithm>
 #include <string>
 
 #include "arrays.hpp"
@@ -18,15 +19,19 @@ namespace {
 
 nb::dict evaluate(const std::string& run, const std::string& qrels, const std::vector<std::string>& measures) {
   InterruptibleWork work({});
-  const api::Evaluation found = work.finish([&] { return api::evaluate(run, qrels, measures, work.work()); });
+  api::EvaluationOptions options;
+  options.measures = measures;
+  const api::Evaluation found = work.finish([&] { return api::evaluate({{{}, run}}, qrels, options, work.work()); });
+  const api::RunValues& values = found.runs.front();
   nb::dict all, by_query;
-  for (std::size_t measure = 0; measure < found.measures.size(); ++measure)
-    all[found.measures[measure].c_str()] = found.values[measure];
+  const std::size_t num_measures = found.measures.size();
+  for (std::size_t i = 0; i < num_measures; ++i) all[found.measures[i].name.c_str()] = values.values[i];
   for (std::size_t query = 0; query < found.qids.size(); ++query) {
-    nb::dict values;
-    for (std::size_t measure = 0; measure < found.measures.size(); ++measure)
-      values[found.measures[measure].c_str()] = found.by_query[query * found.measures.size() + measure];
-    by_query[found.qids[query].c_str()] = values;
+    if (!values.has_results[query]) continue;
+    nb::dict measured;
+    for (std::size_t i = 0; i < num_measures; ++i)
+      measured[found.measures[i].name.c_str()] = values.by_query[query * num_measures + i];
+    by_query[found.qids[query].c_str()] = measured;
   }
   nb::dict out;
   out["all"] = all;
@@ -38,7 +43,7 @@ nb::dict plan(const api::Index& index, const nb::list& queries, const std::strin
               double budget_share, const std::string& policy, double max_admission, std::size_t k, bool quantized,
               bool overwrite, unsigned threads, std::uint64_t memory, const nb::object& progress) {
   api::PlanOptions options;
-  options.budget_bytes = budget_bytes;
+  if (budget_bytes != 0) options.budget_bytes = budget_bytes;
   options.budget_share = budget_share;
   options.policy = policy;
   options.max_admission = max_admission;
@@ -46,22 +51,14 @@ nb::dict plan(const api::Index& index, const nb::list& queries, const std::strin
   options.scores = quantized ? api::Scores::quantized : api::Scores::exact;
   options.overwrite = overwrite;
   InterruptibleWork work({threads, memory, progress, nb::none()});
-  const auto plan_for = [&](const auto& log) {
-    return work.finish([&] { return api::plan_cache(index, log, path, options, work.work()); });
-  };
-  const bool has_vectors = queries.size() > 0 && nb::isinstance<nb::dict>(queries[0]);
-  const api::PlanReport report =
-      has_vectors ? plan_for(std::span(TermVectors(queries).terms())) : plan_for(TextList(queries, "a query").views());
-  nb::dict out;
-  out["queries"] = report.queries;
-  out["distinct_queries"] = report.distinct_queries;
-  out["unknown_queries"] = report.unknown_queries;
-  out["empty_queries"] = report.empty_queries;
-  out["cached_bytes"] = report.cached_bytes;
-  out["index_bytes"] = report.index_bytes;
-  out["cached_blocks"] = report.cached_blocks;
-  out["lists"] = report.lists;
-  return out;
+  const QueryList list(queries);
+  const auto log = [&](const auto& take) { std::for_each(list.queries().begin(), list.queries().end(), take); };
+  const api::PlanReport report = work.finish([&] { return api::plan_cache(index, log, path, options, work.work()); });
+  using R = api::PlanReport;
+  return to_dict(report, Field{"queries", &R::queries}, Field{"distinct_queries", &R::distinct_queries},
+                 Field{"unknown_queries", &R::unknown_queries}, Field{"empty_queries", &R::empty_queries},
+                 Field{"cached_bytes", &R::cached_bytes}, Field{"index_bytes", &R::index_bytes},
+                 Field{"cached_blocks", &R::cached_blocks}, Field{"lists", &R::lists});
 }
 
 }  // namespace

@@ -13,19 +13,19 @@
 
 namespace quern::python {
 
-/// What a caller passes on: threads, memory and functions that hear of progress.
+/// A caller's threads, memory and callbacks.
 struct WorkArguments {
   unsigned threads = 0;
   std::uint64_t memory = 0;
-  nanobind::object progress;  ///< called with (stage, done, total, unit); None: nobody is
-  nanobind::object warn;      ///< called with a text; None: nobody is
+  nanobind::object progress;  ///< called with (stage, done, total, unit); None: no callback
+  nanobind::object warn;      ///< called with a message; None: no callback
 };
 
-/// What a function of the caller raised while the library called it. The library passes on what it doesn't know only
-/// in this form; the exception itself waits here.
+/// The exception that a caller's function raised while the library called it. The library passes only std::exception
+/// on, so the Python exception waits here.
 class CallerFailure {
  public:
-  /// call(), with the GIL. Throws std::runtime_error if it raises, and keeps what it raised.
+  /// Calls call() with the GIL. If it raises, keeps the exception and throws std::runtime_error.
   template <class Call>
   void run(Call&& call) {
     const nanobind::gil_scoped_acquire with_gil;
@@ -36,7 +36,7 @@ class CallerFailure {
       throw std::runtime_error("a callback raised an exception");
     }
   }
-  /// Throws what was kept, if anything was; to be called with the GIL.
+  /// Throws the kept exception, if any. Call with the GIL.
   void rethrow();
 
  private:
@@ -46,19 +46,19 @@ class CallerFailure {
   std::exception_ptr raised_;
 };
 
-/// Long work that a signal stops: it runs in a thread of its own, without the GIL, while the calling one looks for
-/// signals.
+/// Long-running work that a signal stops: runs in a thread of its own, without the GIL, while the calling thread checks
+/// for signals.
 class InterruptibleWork {
  public:
   explicit InterruptibleWork(const WorkArguments& arguments);
 
-  /// Throws what the caller's functions raised, if they did; with the GIL.
+  /// Throws the exception of the caller's functions, if any. Call with the GIL.
   void rethrow() { failure_->rethrow(); }
   /// For the library; valid as long as this object.
   const api::Work& work() const { return work_; }
 
-  /// The result of run(), to be called with the GIL. Throws what it throws, and what a handler of a signal raises; then
-  /// run() has ended, too.
+  /// The result of run(). Call with the GIL. Throws the exceptions of run() and of a signal's handler; run() has ended
+  /// by then.
   template <class Run>
   auto finish(Run&& run) {
     std::future<decltype(run())> result;
@@ -113,7 +113,7 @@ class DirectWork {
   api::Work work_;
 };
 
-/// Functions of a caller that the library calls from its threads. What they raise is kept in `failure`.
+/// Sets a caller's functions, which the library calls from its threads. `failure` keeps their exceptions.
 void set_callbacks(api::Work& work, const WorkArguments& arguments, const std::shared_ptr<CallerFailure>& failure);
 
 }  // namespace quern::python
