@@ -170,7 +170,7 @@ void IndexAssembly::write_lists(std::vector<std::uint32_t> lengths, const Collec
   const BuildOptions& options = plan_.options;
   Progress& progress = *plan_.resources.progress;
   progress.start("lists", expected_postings, "postings");
-  const std::vector<float> constants = this->constants(lengths_, statistics);
+  const std::vector<float> constants = this->constants(lengths, statistics);
   const EncodingContext context{&codec_named(options.codec),
                                 options.codec_options,
                                 static_cast<docid_t>(plan_.tables.documents),
