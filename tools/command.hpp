@@ -235,15 +235,12 @@ void add_gpu_decode_bench(CLI::App& bench);
 void add_gpu_intersect_bench(CLI::App& bench);
 void add_intersect_bench(CLI::App& bench);
 void add_rerank_bench(CLI::App& bench);
-void add_list_cache_bench(CLI::App& bench);
 void add_lists_bench(CLI::App& bench);
-void add_merge_find_bench(CLI::App& bench);
 void add_order_bench(CLI::App& bench);
 void add_pagerank_bench(CLI::App& bench);
 void add_query_bench(CLI::App& bench);
 void add_stream_bench(CLI::App& bench);
 void add_cost_bench(CLI::App& bench);
-void add_termination_bench(CLI::App& bench);
 /// The commands of `quern simulate`.
 void add_cache_simulation(CLI::App& simulate);
 void add_schedule_simulation(CLI::App& simulate);

@@ -12,7 +12,6 @@
 #include "cache_options.hpp"
 
 namespace quern::tools {
-namespace {
 
 void add_partitions_option(CLI::App& command, gpu::StrategyOptions& options) {
   command
@@ -28,8 +27,6 @@ void add_partitions_option(CLI::App& command, gpu::StrategyOptions& options) {
           ""))
       ->capture_default_str();
 }
-
-}  // namespace
 
 void add_list_options(CLI::App& command, gpu::ListRetention& retention, gpu::ListTransfers& transfers) {
   add_value_option(command, "--cache", retention, gpu::list_retentions,
@@ -104,14 +101,6 @@ std::string_view device_name(bool on_gpu) {
 void add_strategy_options(CLI::App& command, std::string& strategy, gpu::StrategyOptions& options) {
   add_name_option(command, "--strategy", strategy, gpu::all_strategies(),
                   "How a GPU finds the results; every strategy gives the same results:" + gpu::strategies_help())
-      ->capture_default_str();
-  add_partitions_option(command, options);
-}
-
-void add_strategy_options(CLI::App& command, std::vector<std::string>& strategies, gpu::StrategyOptions& options) {
-  add_name_option(command, "--strategies", strategies, gpu::all_strategies(),
-                  "How GPUs find the results:" + gpu::strategies_help())
-      ->delimiter(',')
       ->capture_default_str();
   add_partitions_option(command, options);
 }

@@ -99,11 +99,10 @@ void add_commands(CLI::App& program) {
   add_group(program, "simulate", "Simulate GPU caches, memory splits and schedules, without a GPU",
             {add_cache_simulation, add_throughput_simulation, add_schedule_simulation});
   add_synth_command(program);
-  add_group(
-      program, "bench", "Measure speed and sizes on this machine",
-      {add_codec_bench, add_query_bench, add_cost_bench, add_stream_bench, add_intersect_bench, add_lists_bench,
-       add_order_bench, add_pagerank_bench, add_termination_bench, add_rerank_bench, add_gpu_bench, add_gpu_cache_bench,
-       add_gpu_decode_bench, add_gpu_intersect_bench, add_merge_find_bench, add_list_cache_bench});
+  add_group(program, "bench", "Measure speed and sizes on this machine",
+            {add_codec_bench, add_query_bench, add_cost_bench, add_stream_bench, add_intersect_bench, add_lists_bench,
+             add_order_bench, add_pagerank_bench, add_rerank_bench, add_gpu_bench, add_gpu_cache_bench,
+             add_gpu_decode_bench, add_gpu_intersect_bench});
   add_completion_command(program);
   add_help_command(program);
 }

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 #include <span>
 
+#include "quern/codec/kernels.hpp"
 #include "quern/core/error.hpp"
 #include "quern/lab/environment.hpp"
 
@@ -21,209 +23,243 @@ void copy_blocks(const BenchLists& lists) {
   }
 }
 
+/// All lists, coded in one way, and its times.
+class CodingSubject {
+ public:
+  virtual ~CodingSubject() = default;
+
+  /// Measures one pass of each kind; a warm-up leaves no times.
+  void measure(bool is_warm_up) {
+    const double encoding = encoding_seconds();
+    if (!is_warm_up) encoding_.push_back(encoding);
+    const SimdLevel before = simd_level();
+    for (Level& level : levels_) {
+      if (level.simd) set_simd_level(*level.simd);
+      const double docids = seconds_of([&] { decode_docids(); }), freqs = seconds_of([&] { decode_freqs(); });
+      if (is_warm_up) continue;
+      level.docids.push_back(docids);
+      level.freqs.push_back(freqs);
+    }
+    set_simd_level(before);
+  }
+
+  CodecFigures figures() const {
+    CodecFigures figures = figures_;
+    figures.encode_seconds = median(encoding_);
+    for (const Level& level : levels_)
+      figures.decoding.push_back(
+          {level.simd ? name_of(*level.simd) : "own", median(level.docids), median(level.freqs)});
+    return figures;
+  }
+
+ protected:
+  /// Decoding by Quern's kernels of a level, or by another library.
+  struct Level {
+    std::optional<SimdLevel> simd;
+    std::vector<double> docids = {}, freqs = {};
+  };
+
+  virtual double encoding_seconds() = 0;
+  virtual void decode_docids() = 0;
+  virtual void decode_freqs() = 0;
+
+  CodecFigures figures_;
+  std::vector<Level> levels_;
+
+ private:
+  std::vector<double> encoding_;
+};
+
+/// Decoded blocks go here.
+using Buffer = std::array<std::uint32_t, max_block_size + over_write_values>;
+
+/// Lists coded by one of Quern's codecs, with the offsets of their blocks, as in an index.
+class OwnSubject final : public CodingSubject {
+ public:
+  OwnSubject(const BenchLists& lists, const CodecSetUp& set_up) : lists_(lists), set_up_(set_up) {
+    figures_.codec = set_up.codec->name();
+    figures_.block_size = set_up.options.block_size;
+    figures_.recursion = set_up.options.recursion;
+    for (const SimdLevel level : simd_levels()) levels_.push_back({level});
+    encode();
+    words_.resize(words_.size() + over_read_bytes / 4);
+  }
+
+ private:
+  struct Block {
+    std::size_t word;
+    unsigned n;
+    docid_t before;
+  };
+  struct List {
+    std::size_t word, first_block, end_block;
+  };
+
+  double encoding_seconds() override {
+    const Words kept = std::move(words_);
+    words_.clear();
+    words_.reserve(kept.size());
+    const double seconds = seconds_of([&] { encode(); });
+    words_.resize(kept.size());
+    return seconds;
+  }
+
+  void encode() {
+    figures_.bits = {};
+    blocks_.clear();
+    coded_.clear();
+    const auto encoder = set_up_.codec->make_encoder(set_up_.options);
+    std::size_t first = 0;
+    for (const std::size_t end : lists_.ends) {
+      encode_list(*encoder, first, end);
+      first = end;
+    }
+  }
+
+  void encode_list(ListEncoder& encoder, std::size_t first, std::size_t end) {
+    const unsigned block_size = set_up_.options.block_size;
+    const auto for_blocks = [&](auto visit) {
+      for (std::size_t at = first; at < end; at += block_size) {
+        const auto n = static_cast<unsigned>(std::min<std::size_t>(block_size, end - at));
+        visit(std::span(lists_.gaps).subspan(at, n), std::span(lists_.freqs).subspan(at, n));
+      }
+    };
+    encoder.start_list();
+    for_blocks([&](auto gaps, auto freqs) { encoder.observe(gaps, freqs); });
+    List list{words_.size(), blocks_.size(), 0};
+    encoder.put_header(words_);
+    docid_t docid = end_docid;
+    for_blocks([&](auto gaps, auto freqs) {
+      blocks_.push_back({words_.size(), static_cast<unsigned>(gaps.size()), docid});
+      encoder.put_block(gaps, freqs, words_);
+      for (const std::uint32_t gap : gaps) docid += gap + 1;
+    });
+    list.end_block = blocks_.size();
+    coded_.push_back(list);
+    figures_.bits.docid_bits += encoder.bits().docid_bits;
+    figures_.bits.freq_bits += encoder.bits().freq_bits;
+  }
+
+  template <class Decode>
+  void for_each_coded_block(Decode decode) const {
+    alignas(64) Buffer out;
+    const WordView words = WordView(words_).first(words_.size() - over_read_bytes / 4);
+    for (const List& list : coded_) {
+      const auto decoder = set_up_.codec->make_decoder(set_up_.options, words.subspan(list.word));
+      for (std::size_t i = list.first_block; i < list.end_block; ++i) {
+        decode(*decoder, words.subspan(blocks_[i].word), blocks_[i], out.data());
+        keep(out.data());
+      }
+    }
+  }
+
+  void decode_docids() override {
+    for_each_coded_block([](const ListDecoder& decoder, WordView words, const Block& block, std::uint32_t* out) {
+      decoder.decode_docids(words, block.n, block.before, out);
+    });
+  }
+  void decode_freqs() override {
+    for_each_coded_block([](const ListDecoder& decoder, WordView words, const Block& block, std::uint32_t* out) {
+      decoder.decode_freqs(words, block.n, out);
+    });
+  }
+
+  const BenchLists& lists_;
+  const CodecSetUp set_up_;
+  Words words_;
+  std::vector<Block> blocks_;
+  std::vector<List> coded_;
+};
+
+/// Lists coded by another library's codec, in blocks or as whole lists.
+class PeerSubject final : public CodingSubject {
+ public:
+  PeerSubject(const BenchLists& lists, const PeerSetUp& set_up) : codec_(*set_up.codec) {
+    figures_.codec = codec_.name();
+    figures_.block_size = set_up.block_size;
+    levels_.resize(1);
+    std::size_t longest = 0, room = over_read_bytes;
+    for (const std::size_t end : lists.ends) {
+      docid_t docid = end_docid;
+      while (docids_.size() < end) {
+        const std::size_t first = docids_.size(), left = end - first;
+        const std::size_t size = set_up.block_size == 0 ? left : std::min<std::size_t>(set_up.block_size, left);
+        blocks_.push_back({first, size, docid});
+        for (std::size_t i = first; i < first + size; ++i) {
+          docids_.push_back(docid += lists.gaps[i] + 1);
+          freqs_.push_back(lists.freqs[i] + 1);
+        }
+        longest = std::max(longest, size);
+        room += codec_.max_bytes(size);
+      }
+    }
+    docid_bytes_.resize(room);
+    freq_bytes_.resize(room);
+    out_.resize(longest + over_write_values);
+  }
+
+ private:
+  struct Block {
+    std::size_t first, size;  ///< postings
+    docid_t before;
+    std::size_t docid_byte = 0, freq_byte = 0;
+  };
+
+  double encoding_seconds() override {
+    return seconds_of([&] { encode(); });
+  }
+  void encode() {
+    std::size_t docid_byte = 0, freq_byte = 0;
+    for (Block& block : blocks_) {
+      block.docid_byte = docid_byte;
+      block.freq_byte = freq_byte;
+      docid_byte += codec_.encode_docids(std::span(docids_).subspan(block.first, block.size), block.before,
+                                         docid_bytes_.data() + docid_byte);
+      freq_byte +=
+          codec_.encode_freqs(std::span(freqs_).subspan(block.first, block.size), freq_bytes_.data() + freq_byte);
+    }
+    figures_.bits = {8 * docid_byte, 8 * freq_byte};
+  }
+  void decode_docids() override {
+    for (const Block& block : blocks_) {
+      codec_.decode_docids(docid_bytes_.data() + block.docid_byte, block.size, block.before, out_.data());
+      keep(out_.data());
+    }
+  }
+  void decode_freqs() override {
+    for (const Block& block : blocks_) {
+      codec_.decode_freqs(freq_bytes_.data() + block.freq_byte, block.size, out_.data());
+      keep(out_.data());
+    }
+  }
+
+  const PeerCodec& codec_;
+  std::vector<docid_t> docids_;  ///< of all lists: the input of these codecs
+  std::vector<freq_t> freqs_;
+  std::vector<Block> blocks_;
+  Bytes docid_bytes_, freq_bytes_;
+  std::vector<std::uint32_t> out_;
+};
+
 }  // namespace
 
 CodecBench measure_codecs(const BenchLists& lists, const std::vector<CodecSetUp>& set_ups,
                           const std::vector<PeerSetUp>& peers, unsigned repeats) {
   if (lists.size() == 0 || repeats == 0) throw InvalidArgument("a benchmark needs postings and repeats");
-  std::vector<CodecSubject> ours;
-  for (const CodecSetUp& set_up : set_ups) ours.emplace_back(lists, set_up);
-  std::vector<PeerSubject> others;
-  for (const PeerSetUp& set_up : peers) others.emplace_back(lists, set_up);
-  const auto for_each_subject = [&](auto visit) {
-    for (CodecSubject& subject : ours) visit(subject);
-    for (PeerSubject& subject : others) visit(subject);
-  };
-  for_each_subject([](auto& subject) {
-    subject.measure();
-    subject.forget_times();
-  });
+  std::vector<std::unique_ptr<CodingSubject>> subjects;
+  for (const CodecSetUp& set_up : set_ups) subjects.push_back(std::make_unique<OwnSubject>(lists, set_up));
+  for (const PeerSetUp& set_up : peers) subjects.push_back(std::make_unique<PeerSubject>(lists, set_up));
+  for (const auto& subject : subjects) subject->measure(true);
   std::vector<double> copying;
   for (unsigned repeat = 0; repeat < repeats; ++repeat) {
     copy_blocks(lists);  // warms the caches, as for coded words
     copying.push_back(seconds_of([&] { copy_blocks(lists); }));
-    for_each_subject([](auto& subject) { subject.measure(); });
+    for (const auto& subject : subjects) subject->measure(false);
   }
   CodecBench bench{lists.ends.size(), lists.size(), median(copying), {}, {}};
-  for (const CodecSubject& subject : ours) bench.figures.push_back(subject.figures());
-  for (const PeerSubject& subject : others) bench.peers.push_back(subject.figures());
+  for (std::size_t i = 0; i < subjects.size(); ++i)
+    (i < set_ups.size() ? bench.figures : bench.peers).push_back(subjects[i]->figures());
   return bench;
-}
-
-namespace {
-
-/// The destination of decoded blocks.
-using Buffer = std::array<std::uint32_t, max_block_size + over_write_values>;
-
-std::span<const std::uint32_t> part(const std::vector<std::uint32_t>& values, std::size_t at, unsigned n) {
-  return std::span(values).subspan(at, n);
-}
-
-}  // namespace
-
-CodecSubject::CodecSubject(const BenchLists& lists, const CodecSetUp& set_up) : lists_(lists) {
-  figures_.set_up = set_up;
-  encode();
-  words_.resize(words_.size() + over_read_bytes / 4);
-}
-
-void CodecSubject::measure() {
-  const Words kept = std::move(words_);
-  words_.clear();
-  words_.reserve(kept.size());
-  encode_.push_back(seconds_of([&] { encode(); }));
-  words_.resize(kept.size());
-  const SimdLevel before = simd_level();
-  for (std::size_t i = 0; i < simd_levels().size(); ++i) {
-    set_simd_level(simd_levels()[i]);
-    docids_[i].push_back(seconds_of([&] { decode_docids(); }));
-    freqs_[i].push_back(seconds_of([&] { decode_freqs(); }));
-  }
-  set_simd_level(before);
-}
-
-void CodecSubject::forget_times() {
-  encode_.clear();
-  for (auto* times : {&docids_, &freqs_})
-    for (std::vector<double>& of_level : *times) of_level.clear();
-}
-
-CodecFigures CodecSubject::figures() const {
-  CodecFigures figures = figures_;
-  figures.encode_seconds = median(encode_);
-  for (std::size_t i = 0; i < simd_levels().size(); ++i)
-    figures.decoding.push_back({simd_levels()[i], {median(docids_[i]), median(freqs_[i])}});
-  return figures;
-}
-
-void CodecSubject::encode() {
-  figures_.bits = {};
-  blocks_.clear();
-  coded_.clear();
-  const auto encoder = figures_.set_up.codec->make_encoder(figures_.set_up.options);
-  std::size_t first = 0;
-  for (const std::size_t end : lists_.ends) {
-    encode_list(*encoder, first, end);
-    first = end;
-  }
-}
-
-void CodecSubject::encode_list(ListEncoder& encoder, std::size_t first, std::size_t end) {
-  const unsigned block_size = figures_.set_up.options.block_size;
-  const auto for_blocks = [&](auto visit) {
-    for (std::size_t at = first; at < end; at += block_size)
-      visit(at, static_cast<unsigned>(std::min<std::size_t>(block_size, end - at)));
-  };
-  encoder.start_list();
-  for_blocks([&](std::size_t at, unsigned n) { encoder.observe(part(lists_.gaps, at, n), part(lists_.freqs, at, n)); });
-  List list{words_.size(), blocks_.size(), 0};
-  encoder.put_header(words_);
-  docid_t docid = end_docid;
-  for_blocks([&](std::size_t at, unsigned n) {
-    blocks_.push_back({words_.size(), n, docid});
-    const auto gaps = part(lists_.gaps, at, n);
-    encoder.put_block(gaps, part(lists_.freqs, at, n), words_);
-    for (const std::uint32_t gap : gaps) docid += gap + 1;
-  });
-  list.end_block = blocks_.size();
-  coded_.push_back(list);
-  figures_.bits.docid_bits += encoder.bits().docid_bits;
-  figures_.bits.freq_bits += encoder.bits().freq_bits;
-}
-
-template <class Decode>
-void CodecSubject::for_each_coded_block(Decode decode) const {
-  const WordView words = WordView(words_).first(words_.size() - over_read_bytes / 4);
-  for (const List& list : coded_) {
-    const auto decoder = figures_.set_up.codec->make_decoder(figures_.set_up.options, words.subspan(list.word));
-    for (std::size_t i = list.first_block; i < list.end_block; ++i)
-      decode(*decoder, words.subspan(blocks_[i].word), blocks_[i]);
-  }
-}
-
-void CodecSubject::decode_docids() const {
-  alignas(64) Buffer out;
-  for_each_coded_block([&](const ListDecoder& decoder, WordView words, const Block& block) {
-    decoder.decode_docids(words, block.n, block.before, out.data());
-    keep(out.data());
-  });
-}
-
-void CodecSubject::decode_freqs() const {
-  alignas(64) Buffer out;
-  for_each_coded_block([&](const ListDecoder& decoder, WordView words, const Block& block) {
-    decoder.decode_freqs(words, block.n, out.data());
-    keep(out.data());
-  });
-}
-
-PeerSubject::PeerSubject(const BenchLists& lists, const PeerSetUp& set_up) {
-  figures_.set_up = set_up;
-  docids_.reserve(lists.size());
-  std::size_t longest_run = 0, room = over_read_bytes;
-  for (const std::size_t end : lists.ends) {
-    docid_t docid = end_docid;
-    std::size_t first = docids_.size();
-    while (first < end) {
-      const std::size_t size =
-          set_up.block_size == 0 ? end - first : std::min<std::size_t>(set_up.block_size, end - first);
-      runs_.push_back({first, size, docid});
-      for (std::size_t i = first; i < first + size; ++i) {
-        docids_.push_back(docid += lists.gaps[i] + 1);
-        freqs_.push_back(lists.freqs[i] + 1);
-      }
-      longest_run = std::max(longest_run, size);
-      room += set_up.codec->max_bytes(size);
-      first += size;
-    }
-  }
-  docid_bytes_.resize(room);
-  freq_bytes_.resize(room);
-  out_.resize(longest_run + over_write_values);
-}
-
-void PeerSubject::measure() {
-  encode_times_.push_back(seconds_of([&] { encode(); }));
-  docid_times_.push_back(seconds_of([&] { decode_docids(); }));
-  freq_times_.push_back(seconds_of([&] { decode_freqs(); }));
-}
-
-void PeerSubject::forget_times() {
-  for (auto* times : {&encode_times_, &docid_times_, &freq_times_}) times->clear();
-}
-
-PeerFigures PeerSubject::figures() const {
-  PeerFigures figures = figures_;
-  figures.encode_seconds = median(encode_times_);
-  figures.decoding = {median(docid_times_), median(freq_times_)};
-  return figures;
-}
-
-void PeerSubject::encode() {
-  std::size_t docid_byte = 0, freq_byte = 0;
-  const PeerCodec& codec = *figures_.set_up.codec;
-  for (Run& run : runs_) {
-    run.docid_byte = docid_byte;
-    run.freq_byte = freq_byte;
-    docid_byte += codec.encode_docids(std::span(docids_).subspan(run.first, run.size), run.before,
-                                      docid_bytes_.data() + docid_byte);
-    freq_byte += codec.encode_freqs(std::span(freqs_).subspan(run.first, run.size), freq_bytes_.data() + freq_byte);
-  }
-  figures_.bits = {8 * docid_byte, 8 * freq_byte};
-}
-
-void PeerSubject::decode_docids() {
-  for (const Run& run : runs_) {
-    figures_.set_up.codec->decode_docids(docid_bytes_.data() + run.docid_byte, run.size, run.before, out_.data());
-    keep(out_.data());
-  }
-}
-
-void PeerSubject::decode_freqs() {
-  for (const Run& run : runs_) {
-    figures_.set_up.codec->decode_freqs(freq_bytes_.data() + run.freq_byte, run.size, out_.data());
-    keep(out_.data());
-  }
 }
 
 }  // namespace quern

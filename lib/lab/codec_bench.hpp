@@ -1,14 +1,12 @@
 #pragma once
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "quern/codec/codec.hpp"
-#include "quern/codec/kernels.hpp"
 #include "quern/core/bytes.hpp"
 #include "quern/core/types.hpp"
 #include "quern/lab/bench_lists.hpp"
@@ -65,99 +63,26 @@ struct PeerSetUp {
 
 /// Processor time of a pass over all lists, in seconds; medians over the repeats.
 struct DecodingTimes {
+  std::string_view level;  ///< the SIMD level, or "own" for another library's choice
   double docid_seconds = 0, freq_seconds = 0;
 };
 struct CodecFigures {
-  CodecSetUp set_up;
+  std::string_view codec;
+  unsigned block_size = 0;            ///< 0: whole lists
+  std::optional<unsigned> recursion;  ///< of Quern's codecs
   CodedBits bits;
-  double encode_seconds;
-  std::vector<std::pair<SimdLevel, DecodingTimes>> decoding;  ///< at each of simd_levels()
-};
-struct PeerFigures {
-  PeerSetUp set_up;
-  CodedBits bits;
-  double encode_seconds;
-  DecodingTimes decoding;
+  double encode_seconds = 0;
+  std::vector<DecodingTimes> decoding;  ///< at each of simd_levels(); one of another library's codec
 };
 struct CodecBench {
-  std::size_t lists, postings;
-  double memcpy_seconds;  ///< for copying as many values, in blocks of 128, to one buffer
-  std::vector<CodecFigures> figures;
-  std::vector<PeerFigures> peers;
+  std::size_t lists = 0, postings = 0;
+  double memcpy_seconds = 0;  ///< for copying as many values, in blocks of 128, to one buffer
+  std::vector<CodecFigures> figures, peers;
 };
 
 /// Warms up once, then measures all set-ups `repeats` times in turn, so that a slowdown of the machine affects all of
 /// them. Decodes blocks to one buffer, as queries do. Throws InvalidArgument without postings or repeats.
 CodecBench measure_codecs(const BenchLists& lists, const std::vector<CodecSetUp>& set_ups,
                           const std::vector<PeerSetUp>& peers, unsigned repeats);
-
-// The subjects of measure_codecs().
-
-/// All lists, coded by one of Quern's codecs, with the offsets of their blocks, as in an index. Keeps a reference to
-/// the lists.
-class CodecSubject {
- public:
-  CodecSubject(const BenchLists& lists, const CodecSetUp& set_up);
-
-  /// Measures one pass of each kind.
-  void measure();
-  void forget_times();
-  CodecFigures figures() const;
-
- private:
-  struct Block {
-    std::size_t word;
-    unsigned n;
-    docid_t before;
-  };
-  struct List {
-    std::size_t word, first_block, end_block;
-  };
-
-  void encode();
-  void encode_list(ListEncoder& encoder, std::size_t first, std::size_t end);
-  template <class Decode>
-  void for_each_coded_block(Decode decode) const;
-  void decode_docids() const;
-  void decode_freqs() const;
-
-  const BenchLists& lists_;
-  CodecFigures figures_{};
-  Words words_;
-  std::vector<Block> blocks_;
-  std::vector<List> coded_;
-  std::vector<double> encode_;
-  std::array<std::vector<double>, 3> docids_, freqs_;  ///< by SIMD level
-};
-
-/// All lists, coded by another library's codec in blocks or as whole lists. Keeps a reference to the lists.
-class PeerSubject {
- public:
-  PeerSubject(const BenchLists& lists, const PeerSetUp& set_up);
-
-  /// Measures one pass of each kind.
-  void measure();
-  void forget_times();
-  PeerFigures figures() const;
-
- private:
-  struct Run {
-    std::size_t first, size;  ///< postings
-    docid_t before;
-    std::size_t docid_byte = 0, freq_byte = 0;
-  };
-
-  void encode();
-  void decode_docids();
-  void decode_freqs();
-
-  PeerFigures figures_{};
-  std::vector<docid_t> docids_;  ///< of all lists: the input of these codecs
-  std::vector<freq_t> freqs_;
-  std::vector<Run> runs_;
-  Bytes docid_bytes_, freq_bytes_;
-  std::vector<std::uint32_t> out_;
-  std::vector<double> encode_times_, docid_times_, freq_times_;
-};
 
 }  // namespace quern

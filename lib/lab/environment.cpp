@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
@@ -57,21 +58,20 @@ std::string command_line() {
 
 }  // namespace
 
-Environment describe_environment() {
-  Environment here;
-  here.processor = processor_name();
-  here.cores = std::thread::hardware_concurrency();
-  here.memory_bytes = memory_bytes();
-  here.system = system_name();
-  here.compiler = compiler_name();
-  here.build = QUERN_BUILD;
-  here.simd_level = name_of(simd_level());
-  here.version = version();
-  here.date = today();
-  here.command_line = command_line();
+nlohmann::ordered_json describe_environment() {
   std::array<double, 3> loads{};
-  if (::getloadavg(loads.data(), 3) == 3) here.load_average = loads;
-  return here;
+  if (::getloadavg(loads.data(), 3) != 3) loads = {-1, -1, -1};
+  return {{"processor", processor_name()},
+          {"cores", std::thread::hardware_concurrency()},
+          {"memory_bytes", memory_bytes()},
+          {"system", system_name()},
+          {"compiler", compiler_name()},
+          {"build", QUERN_BUILD},
+          {"simd_level", name_of(simd_level())},
+          {"version", version()},
+          {"date", today()},
+          {"command_line", command_line()},
+          {"load_average", loads}};
 }
 
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
@@ -17,23 +18,10 @@
 
 namespace quern {
 
-/// The environment of a measurement, without which figures cannot be compared.
-struct Environment {
-  std::string processor;           ///< model name; empty if the system does not report it
-  unsigned cores = 0;              ///< available to this process
-  std::uint64_t memory_bytes = 0;  ///< of the machine
-  std::string system;              ///< kernel and its release
-  std::string compiler;
-  std::string build;  ///< type and flags
-  std::string simd_level;
-  std::string version;                                ///< Quern's
-  std::string date;                                   ///< today in UTC, such as 2026-11-20
-  std::string command_line;                           ///< of this process
-  std::array<double, 3> load_average = {-1, -1, -1};  ///< over 1, 5 and 15 minutes; -1 if unknown
-};
-
-/// The current environment. Members that the system does not report stay empty. Does not throw.
-Environment describe_environment();
+/// The environment of a measurement, without which figures can't be compared: processor (empty if unknown), cores of
+/// this process, memory_bytes of the machine, system, compiler, build (type and flags), simd_level, version, date
+/// (UTC), command_line, and load_average over 1, 5 and 15 minutes (-1 if unknown).
+nlohmann::ordered_json describe_environment();
 
 /// Measures the energy of the machine's processors by the kernel's counters (powercap, RAPL of Intel and AMD). There
 /// are no figures on virtual machines, which lack the counters, and on kernels from 5.10 on without root.
@@ -86,6 +74,26 @@ Number median(std::vector<Number> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
+}
+
+/// The median of one figure.
+template <class Figures>
+double median_of(const std::vector<Figures>& all, double Figures::*figure) {
+  std::vector<double> values;
+  for (const Figures& figures : all) values.push_back(figures.*figure);
+  return median(std::move(values));
+}
+
+/// Measures all subjects of a sequence `repeats` times in turn, forwards and backwards, so that a machine that slows
+/// down slows all of them.
+template <class Subjects, class Measure>
+void take_turns(Subjects& subjects, unsigned repeats, Measure measure) {
+  for (unsigned i = 0; i < repeats; ++i) {
+    if (i % 2 == 0)
+      std::for_each(subjects.begin(), subjects.end(), measure);
+    else
+      std::for_each(subjects.rbegin(), subjects.rend(), measure);
+  }
 }
 
 /// Counts values to compute their zero-order entropy.

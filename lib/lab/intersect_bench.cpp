@@ -85,7 +85,6 @@ std::vector<IntersectionFigures> measure_intersections(Queries queries, std::spa
     throw InvalidArgument("a benchmark needs queries, methods and repeats");
   std::deque<IntersectionSubject> subjects;
   for (const Intersection& intersection : intersections) subjects.emplace_back(intersection, queries);
-  progress.start("measure", std::uint64_t{repeats} + 1, "repeats");
   // This warms up as well.
   for (std::size_t query = 0; query < queries.size(); ++query) {
     const std::vector<docid_t> expected = subjects.front().documents(query);
@@ -96,15 +95,11 @@ std::vector<IntersectionFigures> measure_intersections(Queries queries, std::spa
         fmt::format("{}: none of the {} queries has all of its terms in this index, so there is nothing to intersect; "
                     "use queries for its collection",
                     intersections.front().index().name(), queries.size()));
-  progress.add(1);
-  for (unsigned i = 0; i < repeats; ++i) {
-    if (i % 2 == 0) {
-      for (auto subject = subjects.begin(); subject != subjects.end(); ++subject) subject->measure();
-    } else {
-      for (auto subject = subjects.rbegin(); subject != subjects.rend(); ++subject) subject->measure();
-    }
+  progress.start("measure", repeats * subjects.size(), "measurements");
+  take_turns(subjects, repeats, [&](IntersectionSubject& subject) {
+    subject.measure();
     progress.add(1);
-  }
+  });
   progress.finish();
   std::vector<IntersectionFigures> figures;
   for (const IntersectionSubject& subject : subjects) figures.push_back(subject.figures());

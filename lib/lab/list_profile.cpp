@@ -257,9 +257,7 @@ double measure_hand_over_us(unsigned threads, double queries_per_second) {
     dispatcher.submit(query);
   }
   dispatcher.finish();
-  // The median, since a core taken away for a while would dominate the mean.
-  std::nth_element(passed_us.begin(), passed_us.begin() + static_cast<std::ptrdiff_t>(count / 2), passed_us.end());
-  return passed_us[count / 2];
+  return median(std::move(passed_us));  // a core taken away for a while would dominate the mean
 }
 
 }  // namespace quern

@@ -199,21 +199,14 @@ std::vector<QueryFigures> measure_queries(Texts texts, std::span<const QuerySetU
       subject.warm_up();
       progress.add(texts.size());
     }
-  const auto measure = [&](QuerySubject& subject) {
+  take_turns(subjects, options.repeats, [&](QuerySubject& subject) {
     subject.measure();
     if (options.threads > 1) {
       subject.measure_batch(1);
       subject.measure_batch(options.threads);
     }
     progress.add(texts.size());
-  };
-  for (unsigned i = 0; i < options.repeats; ++i) {
-    if (i % 2 == 0) {
-      std::for_each(subjects.begin(), subjects.end(), measure);
-    } else {
-      std::for_each(subjects.rbegin(), subjects.rend(), measure);
-    }
-  }
+  });
   progress.finish();
   std::vector<QueryFigures> figures;
   for (QuerySubject& subject : subjects) {

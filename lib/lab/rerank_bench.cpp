@@ -47,13 +47,9 @@ class RerankCase {
     RerankFigures figures = figures_;
     figures.seconds = median(seconds_);
     if (!joules_.empty()) figures.joules = median(joules_);
-    const auto median_of = [&](double RankerStages::*stage) {
-      std::vector<double> times;
-      for (const RankerStages& stages : stages_) times.push_back(stages.*stage);
-      return times.empty() ? 0 : median(times);
-    };
-    figures.stages = {median_of(&RankerStages::inputs), median_of(&RankerStages::trees),
-                      median_of(&RankerStages::layers)};
+    if (stages_.empty()) return figures;
+    figures.stages = {median_of(stages_, &RankerStages::inputs), median_of(stages_, &RankerStages::trees),
+                      median_of(stages_, &RankerStages::layers)};
     return figures;
   }
 
@@ -102,7 +98,6 @@ std::vector<RerankFigures> measure_reranking(std::span<const RerankSubject> subj
   check_rerank_options(subjects, features, options);
   std::vector<std::unique_ptr<Ranker>> rankers;
   std::deque<RerankCase> cases;
-  progress.start("measure", std::uint64_t{options.repeats} + 1, "repeats");
   for (const RerankSubject& subject : subjects) {
     rankers.push_back(make_ranker(*subject.model));
     compare_with_plain(subject, *rankers.back(), features, options.documents_compared, options.threads);
@@ -111,15 +106,11 @@ std::vector<RerankFigures> measure_reranking(std::span<const RerankSubject> subj
       if (options.threads > 1) cases.emplace_back(subject.name, *rankers.back(), features, documents, options.threads);
     }
   }
-  progress.add(1);
-  for (unsigned i = 0; i < options.repeats; ++i) {
-    if (i % 2 == 0) {
-      for (RerankCase& one : cases) one.measure();
-    } else {
-      std::for_each(cases.rbegin(), cases.rend(), [](RerankCase& one) { one.measure(); });
-    }
+  progress.start("measure", options.repeats * cases.size(), "measurements");
+  take_turns(cases, options.repeats, [&](RerankCase& one) {
+    one.measure();
     progress.add(1);
-  }
+  });
   progress.finish();
   std::vector<RerankFigures> figures;
   for (const RerankCase& one : cases) figures.push_back(one.figures());
@@ -172,17 +163,17 @@ const RerankFigures* figures_like(const RerankFigures& like, std::span<const Rer
   return found == on_cpu.end() ? nullptr : &*found;
 }
 
-RerankSummary summary_of(const std::vector<RerankFigures>& of_ranker, std::span<const RerankFigures> on_cpu) {
+RerankSummary summary_of(const std::vector<RerankFigures>& figures, std::span<const RerankFigures> on_cpu) {
   RerankSummary summary;
-  summary.ranker = of_ranker.front().ranker;
-  for (const RerankFigures& gpu : of_ranker) {
+  summary.ranker = figures.front().ranker;
+  for (const RerankFigures& gpu : figures) {
     const RerankFigures* const core = figures_like(gpu, on_cpu, true);
     if (core == nullptr) continue;
     if (gpu.seconds >= core->seconds)
-      summary.fewest_documents.reset();
-    else if (!summary.fewest_documents)
-      summary.fewest_documents = gpu.documents;
-    summary.most_documents = gpu.documents;
+      summary.min_documents.reset();
+    else if (!summary.min_documents)
+      summary.min_documents = gpu.documents;
+    summary.max_documents = gpu.documents;
     summary.speedup = core->seconds / gpu.seconds;
     summary.threads_speedup.reset();
     if (const RerankFigures* const all = figures_like(gpu, on_cpu, false))
@@ -209,7 +200,7 @@ std::vector<RerankSummary> summarize_reranking(std::span<const RerankFigures> on
     std::stable_sort(ranker.begin(), ranker.end(),
                      [](const RerankFigures& a, const RerankFigures& b) { return a.documents < b.documents; });
     RerankSummary summary = summary_of(ranker, on_cpu);
-    if (summary.most_documents > 0) summaries.push_back(std::move(summary));
+    if (summary.max_documents > 0) summaries.push_back(std::move(summary));
   }
   return summaries;
 }

@@ -23,7 +23,7 @@ struct RerankSubject {
 struct RerankBenchOptions {
   std::vector<std::size_t> documents;  ///< documents per query; one row of figures each
   unsigned repeats = 5;
-  unsigned threads = 1;                  ///< that share a query's documents; 1: no such figures
+  unsigned threads = 1;                  ///< that share the documents of a query; 1: only one thread is measured
   std::size_t documents_compared = 256;  ///< with plain evaluation, before timing
 };
 
@@ -88,9 +88,9 @@ struct RerankSummary {
   std::string ranker;
   /// The smallest measured number of documents per query from which on the GPU is always faster than one core; empty if
   /// it is slower even with the most.
-  std::optional<std::size_t> fewest_documents;
-  std::size_t most_documents = 0;         ///< per query
-  double speedup = 0;                     ///< with most_documents, over one core
+  std::optional<std::size_t> min_documents;
+  std::size_t max_documents = 0;          ///< per query
+  double speedup = 0;                     ///< with max_documents, over one core
   std::optional<double> threads_speedup;  ///< over all threads, if measured
 };
 

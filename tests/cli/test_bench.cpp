@@ -7,6 +7,7 @@
 #include "catch.hpp"
 #include "cli/bench_environment.hpp"
 #include "cli/run_quern.hpp"
+#include "gpu/skip_without_gpu.hpp"
 
 /// Benchmarks from the shell: what they print, and what they refuse. Of times, only the presence is checked.
 namespace quern {
@@ -66,24 +67,95 @@ TEST_CASE("bench intersect refuses queries without a posting", "[cli][measure]")
   CHECK(some.exit_status == 0);
 }
 
-TEST_CASE("bench list-cache has a row for each memory, batch and cache", "[cli][measure]") {
+TEST_CASE("bench gpu-cache --replay has a row for each memory, batch and cache", "[cli][measure]") {
   const SampleIndexes indexes;
-  const RunOutcome outcome = run_quern({"bench", "list-cache", indexes.newpfd, "-q", sample_folder + "/topics.txt",
-                                        "--gpu-memory", "20%,100%", "--batch", "1,4", "--json", "--quiet"});
+  const RunOutcome outcome = run_quern({"bench", "gpu-cache", indexes.newpfd, "-q", sample_folder + "/topics.txt",
+                                        "--replay", "--memories", "20%,100%", "--batches", "1,4", "--json", "--quiet"});
   INFO(outcome.err);
   REQUIRE(outcome.exit_status == 0);
   const auto json = outcome.json();
   check_environment(json["environment"]);
-  REQUIRE(json["results"].size() == 2 * 2 * 3);
-  for (const auto& row : json["results"]) {
+  REQUIRE(json["replays"].size() == 2 * 2 * 3);
+  for (const auto& row : json["replays"]) {
     CHECK(row["copied_bytes"] <= row["needed_bytes"]);
     // Without lists that stay, all are copied; with memory for all, each is copied once.
     if (row["cache"] == "none") CHECK(row["copied_bytes"] == row["needed_bytes"]);
-    if (row["gpu_memory"] == "100%") CHECK(row["evicted"] == 0);
+    if (row["memory"] == "100%") CHECK(row["evicted"] == 0);
   }
-  const RunOutcome nothing = run_quern({"bench", "list-cache", indexes.newpfd, "--query", "zzunknown"});
+  const RunOutcome nothing = run_quern({"bench", "gpu-cache", indexes.newpfd, "--replay", "--query", "zzunknown"});
   CHECK(nothing.exit_status == 1);
   CHECK(contains(nothing.err, "none of the 1 queries has all of its terms"));
+}
+
+TEST_CASE("benchmarks of GPUs say that there is none", "[cli][measure]") {
+  const SampleIndexes indexes;
+  Surroundings no_gpu;
+  no_gpu.variables = {{"CUDA_VISIBLE_DEVICES", ""}};
+  for (const CommandLine& words : {CommandLine{"gpu", indexes.newpfd, "--query", "mill"},
+                                   {"gpu-decode", indexes.newpfd},
+                                   {"gpu-decode", "--lookups", "100"},
+                                   {"gpu-intersect", indexes.newpfd, "--query", "mill"}}) {
+    CommandLine all = {"bench"};
+    all.insert(all.end(), words.begin(), words.end());
+    const RunOutcome outcome = run_quern(all, no_gpu);
+    INFO(words.front() << ": " << outcome.err);
+    CHECK(outcome.exit_status == 1);
+    CHECK(outcome.out.empty());
+    CHECK((contains(outcome.err, "no GPU") || contains(outcome.err, "built without CUDA")));
+  }
+  CHECK(run_quern({"bench", "gpu-decode"}).exit_status == 2);
+}
+
+TEST_CASE("benchmarks of GPUs have a row for each set-up, and tables of them", "[gpu][cli][measure]") {
+  SKIP_WITHOUT_GPU();
+  const SampleIndexes indexes;
+  const std::string topics = sample_folder + "/topics.txt";
+  struct Case {
+    CommandLine words;
+    const char* key;
+    std::size_t rows;
+    const char* head;
+  };
+  const std::vector<Case> cases = {
+      {{"gpu", indexes.newpfd, "-q", topics, "-a", "or,and", "--batches", "1,64"}, "set_ups", 4, "of the bound"},
+      {{"gpu-decode", indexes.newpfd, "--least-postings", "100"}, "groups", 1, "share of copy"},
+      {{"gpu-decode", "--lookups", "100,1000", "--longer", "1,4"}, "lookups", 4, "elements"},
+      {{"gpu-intersect", indexes.newpfd, "-q", topics, "--methods", "adaptive", "--batches", "1,64"}, "gpu", 2, "G/s"}};
+  for (const Case& one : cases) {
+    CommandLine words = {"bench"};
+    words.insert(words.end(), one.words.begin(), one.words.end());
+    words.insert(words.end(), {"--repeats", "1", "--quiet"});
+    const RunOutcome table = run_quern(words);
+    INFO(one.words.front() << ": " << table.err);
+    CHECK(table.exit_status == 0);
+    CHECK(contains(table.out, one.head));
+    words.push_back("--json");
+    CHECK(run_quern(words).json()[one.key].size() == one.rows);
+  }
+}
+
+TEST_CASE("bench query --visits counts what queries read before they end early", "[cli][measure]") {
+  const TemporaryFolder folder;
+  const std::string index = folder.path("index");
+  REQUIRE(run_quern({"index", sample_folder + "/corpus", "-o", index, "--order", "score"}).exit_status == 0);
+  const CommandLine words = {"bench", "query", index, "-q", sample_folder + "/topics.txt", "--visits", "-k", "1,10"};
+  CommandLine as_json = words;
+  as_json.push_back("--json");
+  const auto json = run_quern(as_json).json();
+  CHECK(json["bench"] == "visits");
+  REQUIRE(json["visits"].size() == 2);
+  for (const auto& row : json["visits"]) {
+    CHECK(row["queries"] > 0);
+    CHECK(row["blocks_decoded"] <= row["blocks"]);
+    CHECK(row["depths"][0]["postings_read"] <= row["depths"][0]["postings"]);
+    CHECK(row["curve"]["visits"].is_array());
+  }
+  CHECK(json["visits"][0]["stopped_early"] >= json["visits"][1]["stopped_early"]);
+  CHECK(contains(run_quern(words).out, "l(0) read"));
+  const SampleIndexes plain;
+  const RunOutcome late = run_quern({"bench", "query", plain.newpfd, "--query", "mill", "--visits"});
+  CHECK(late.exit_status == 1);
+  CHECK(contains(late.err, "early termination is off"));
 }
 
 TEST_CASE("bench gpu-cache needs a GPU, and knows wrong values", "[cli][measure]") {
@@ -114,7 +186,7 @@ TEST_CASE("bench gpu-cache needs a GPU, and knows wrong values", "[cli][measure]
                                    {"--lambdas", "2"},
                                    {"--ks", "0"},
                                    {"--limits", "-5"},
-                                   {"--strategy", "wang", "-a", "or"}}) {
+                                   {"--gpu-options", "strategy=wang", "-a", "or"}}) {
     INFO(wrong.front() << " " << wrong.back());
     CHECK(bench(wrong).exit_status == 2);
   }

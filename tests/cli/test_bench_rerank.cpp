@@ -1,5 +1,6 @@
 #include <cstdlib>
 #include <filesystem>
+#include <regex>
 
 #include "catch.hpp"
 #include "cli/bench_environment.hpp"
@@ -39,7 +40,7 @@ TEST_CASE("bench rerank prints a row for each ranker, number of documents and nu
   const RunOutcome table =
       run_quern({"bench", "rerank", "--trees", "5", "--docs", "40", "--repeats", "1", "-j", "1", "--device", "cpu"});
   REQUIRE(table.exit_status == 0);
-  CHECK(contains(table.out, "\n5 trees           cpu        1     40"));
+  CHECK(contains(std::regex_replace(table.out, std::regex(" +"), " "), "\n5 trees cpu 1 40 "));
   const RunOutcome unknown = run_quern({"bench", "rerank", "--ranker", "R-XL"});
   CHECK(unknown.exit_status == 2);
   CHECK(contains(unknown.err, "R-M-BGD"));

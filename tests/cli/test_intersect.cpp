@@ -137,7 +137,7 @@ TEST_CASE("GPU benchmarks of intersections fail without a GPU, and say so", "[cl
   const RunOutcome intersect = run_quern({"bench", "gpu-intersect", mill.index, "-q", "-"}, no_gpu);
   CHECK(intersect.exit_status == 1);
   CHECK(contains(intersect.err, "CUDA"));
-  CHECK(run_quern({"bench", "merge-find"}, no_gpu).exit_status == 1);
+  CHECK(run_quern({"bench", "gpu-decode", "--lookups", "100"}, no_gpu).exit_status == 1);
   CHECK(run_quern({"bench", "gpu-intersect", mill.index, "-q", "-", "--transfer", "none"}).exit_status == 2);
 }
 

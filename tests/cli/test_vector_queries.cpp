@@ -140,7 +140,7 @@ TEST_CASE("benchmarks answer queries of terms with weights", "[cli][impacts][mea
     for (const char* figure : {"queries", "results"})
       CHECK(intersected["results"][i][figure] == by_text["results"][i][figure]);
 
-  const CommandLine lists = {"bench", "list-cache", logs.index, "--json"};
+  const CommandLine lists = {"bench", "gpu-cache", logs.index, "--replay", "--json"};
   CHECK(run_with_success(logs.with_vectors(lists)).exit_status == 0);
 }
 
@@ -160,7 +160,7 @@ TEST_CASE("what is no vector, or a scale that nothing needs, is refused", "[cli]
   const RunOutcome scaled = run_quern(logs.with_texts({"bench", "query", logs.index, "--query-scale", "2"}));
   CHECK(scaled.exit_status == 2);
   CHECK(contains(scaled.err, "--queries-format vector"));
-  const RunOutcome text = run_quern(logs.with_vectors({"bench", "termination", logs.index}));
+  const RunOutcome text = run_quern(logs.with_vectors({"bench", "query", logs.index, "--visits"}));
   CHECK(text.exit_status == 2);
   CHECK(contains(text.err, "vector"));
 }

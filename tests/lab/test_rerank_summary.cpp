@@ -32,15 +32,15 @@ TEST_CASE("a summary has the fewest documents from which on a GPU is ahead", "[m
   const std::vector<RerankSummary> summaries = summarize_reranking(on_cpu, on_gpu);
   REQUIRE(summaries.size() == 3);
   CHECK(summaries[0].ranker == "b");
-  CHECK(summaries[0].fewest_documents == 1);
-  CHECK(summaries[0].most_documents == 100);
+  CHECK(summaries[0].min_documents == 1);
+  CHECK(summaries[0].max_documents == 100);
   CHECK(summaries[0].speedup == 4);
   CHECK_FALSE(summaries[0].threads_speedup);
   CHECK(summaries[1].ranker == "a");
-  CHECK(summaries[1].fewest_documents == 100);  // also faster with 1, but not with 10
+  CHECK(summaries[1].min_documents == 100);  // also faster with 1, but not with 10
   CHECK(summaries[1].speedup == 10);
   CHECK(summaries[1].threads_speedup == 2);
-  CHECK_FALSE(summaries[2].fewest_documents);
+  CHECK_FALSE(summaries[2].min_documents);
   CHECK(summaries[2].speedup == 0.5);
   CHECK(mean_speedup(summaries) == Approx(3 / (0.25 + 0.1 + 2)));
   CHECK(mean_speedup({}) == 0);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "quern/formats/index_file.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/io/checksum.hpp"
@@ -11,25 +13,95 @@
 
 namespace quern::tools {
 
-Json environment_json() {
-  const Environment here = describe_environment();
-  return {{"processor", here.processor},
-          {"cores", here.cores},
-          {"memory_bytes", here.memory_bytes},
-          {"system", here.system},
-          {"compiler", here.compiler},
-          {"build", here.build},
-          {"simd_level", here.simd_level},
-          {"version", here.version},
-          {"date", here.date},
-          {"command_line", here.command_line},
-          {"load_average", here.load_average}};
+namespace {
+
+/// A number by its format, text as it is, and a dash for nothing.
+std::string cell_text(const Figure& figure) {
+  const Json& value = figure.value;
+  if (value.is_null()) return "-";
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_integer() && std::string_view(figure.format) == "{}") return value.dump();
+  return fmt::format(fmt::runtime(figure.format), figure.scale * value.get<double>());
 }
 
-std::string environment_line() {
-  const Environment here = describe_environment();
-  return fmt::format("quern {}, {}, {} cores, {}, {}, load {:.1f}\n", here.version, here.processor, here.cores,
-                     here.simd_level, here.date, here.load_average[0]);
+}  // namespace
+
+Json environment_json() { return describe_environment(); }
+
+Json to_json(const Row& row) {
+  Json json = Json::object();
+  for (const Figure& figure : row)
+    if (!figure.key.empty()) json[figure.key] = figure.value;
+  return json;
+}
+
+BenchReport::BenchReport(const char* bench, const CommonOptions& common)
+    : json({{"bench", bench}, {"environment", environment_json()}}), as_json_(common.json) {}
+
+void BenchReport::add(const char* key, Row row) {
+  if (*key != '\0') json[key].push_back(to_json(row));
+  rows_.push_back(std::move(row));
+}
+
+void BenchReport::print_table() {
+  std::vector<std::vector<std::string>> lines;
+  for (const Row& row : rows_) {
+    std::vector<std::string> heads, cells;
+    for (const Figure& figure : row) {
+      if (figure.head.empty()) continue;
+      heads.push_back(figure.head);
+      cells.push_back(cell_text(figure));
+    }
+    if (heads != heads_) {
+      heads_ = heads;
+      widths_.assign(heads.size(), 0);
+      lines.push_back(heads);
+    }
+    lines.push_back(cells);
+  }
+  rows_.clear();
+  for (const auto& line : lines)
+    for (std::size_t i = 0; i < std::min(line.size(), widths_.size()); ++i)
+      widths_[i] = std::max({widths_[i], line[i].size(), heads_[i].size()});
+  std::string text;
+  for (const auto& line : lines) {
+    text += fmt::format("{:<{}}", line.front(), widths_.front());
+    for (std::size_t i = 1; i < line.size(); ++i) text += fmt::format("  {:>{}}", line[i], widths_[i]);
+    text += '\n';
+  }
+  print_text(text);
+}
+
+void BenchReport::print_table(const Json& objects, const std::vector<Column>& columns) {
+  for (const Json& object : objects) {
+    Row& row = rows_.emplace_back();
+    for (const Column& column : columns)
+      row.push_back({"", object.value(Json::json_pointer(std::string("/") + column.path), Json()), column.head,
+                     column.format, column.scale});
+  }
+  print_table();
+}
+
+void BenchReport::say_text(const std::string& text) {
+  heads_.clear();
+  print_text(text);
+}
+
+void BenchReport::print_text(const std::string& text) {
+  if (as_json_) return;
+  if (!std::exchange(has_printed_, true)) {
+    const auto& here = json["environment"];
+    print(fmt::format("quern {}, {}, {} cores, {}, {}, load {:.1f}\n", here["version"].get<std::string>(),
+                      here["processor"].get<std::string>(), here["cores"].get<unsigned>(),
+                      here["simd_level"].get<std::string>(), here["date"].get<std::string>(),
+                      here["load_average"][0].get<double>()));
+  }
+  print(text);
+}
+
+void BenchReport::finish() {
+  if (as_json_) print(json.dump(1) + "\n");
 }
 
 Json index_json(const IndexReader& index) {
@@ -51,6 +123,14 @@ Json index_json(const IndexReader& index) {
 
 void add_repeats_option(CLI::App& command, unsigned& repeats, const char* help) {
   add_number_option(command, "--repeats", repeats, "N", help, 1u, 1000u);
+}
+
+void add_bench_scoring_options(CLI::App& command, ScoringArguments& arguments) {
+  add_value_option(command, "--scores", arguments.scores, scores_names,
+                   with_choices("Precision of scores:", scores_names))
+      ->each([&arguments](const std::string&) { arguments.names_scores = true; });
+  add_value_option(command, "--scorer", arguments.scorer, scorer_names,
+                   with_choices("Scoring function:", scorer_names));
 }
 
 void add_times_options(CLI::App& command, TimesOptions& options) {

@@ -2,7 +2,6 @@
 
 #include <deque>
 #include <filesystem>
-#include <memory>
 
 #include "quern/core/size_text.hpp"
 #include "quern/formats/plan_file.hpp"
@@ -19,7 +18,7 @@
 namespace quern::tools {
 namespace {
 
-/// What is measured one after another: each limit of memory, or "all", with each plan, or "none".
+/// Memory limits ("all": no limit) and plans ("none": no plan), all pairs of which are measured.
 struct GpuMemoryCases {
   std::vector<std::string> limits = {"all"}, plans = {"none"};
   GpuMemoryArguments lists;  ///< how GPUs keep them and get them
@@ -38,7 +37,7 @@ struct BenchGpuArguments {
   TimesOptions times;
 };
 
-/// All cases, with the plans that they name, which are read when this is made.
+/// The cases with their plans, which the constructor reads.
 class GpuMemoryPlans {
  public:
   /// Throws as GpuMemoryPlan does.
@@ -70,7 +69,7 @@ class GpuMemoryPlans {
   std::vector<GpuMemoryCase> cases_;
 };
 
-/// --gpu-memory and --plan, which take several values, --cache, --transfers and --tails.
+/// --gpu-memory and --plan, which take several values.
 void add_gpu_memory_options(CLI::App& command, GpuMemoryCases& arguments) {
   CLI::Validator budget = budget_validator();
   command
@@ -84,89 +83,70 @@ void add_gpu_memory_options(CLI::App& command, GpuMemoryCases& arguments) {
       ->type_name("FILE|none")
       ->delimiter(',')
       ->capture_default_str();
-  add_list_options(command, arguments.lists.retention, arguments.lists.transfers);
-  add_tails_option(command, arguments.lists);
-}
-
-Json figures_json(const GpuBenchFigures& figures) {
-  const auto queries = static_cast<double>(figures.queries);
-  Json json = {{"strategy", figures.strategy->name},
-               {"algorithm", figures.algorithm->name},
-               {"gpu_memory", figures.memory_limit},
-               {"plan", figures.plan},
-               {"k", figures.k},
-               {"gpus", figures.gpus},
-               {"batch_queries", figures.batch_queries},
-               {"queries", figures.queries},
-               {"queries_per_second", queries / figures.seconds},
-               {"kernel_queries_per_second", queries / figures.kernel_seconds},
-               {"postings_per_query", figures.postings / queries},
-               {"postings_per_second", figures.postings / figures.kernel_seconds}};
-  json.update(gpu_json(figures.statistics));
-  json["bound"] = nullptr;
-  json["share"] = nullptr;
-  if (figures.bound) {
-    json["bound"] = figures.bound->name;
-    json["bound_queries_per_second"] = queries / figures.bound->seconds;
-    json["share"] = figures.bound->seconds / figures.kernel_seconds;
-  }
-  json["joules_per_1000_queries"] = nullptr;
-  if (figures.joules) json["joules_per_1000_queries"] = 1000 * *figures.joules / queries;
-  if (figures.wall_us) json["wall"] = times_json(*figures.wall_us);
-  if (figures.device_us) json["device"] = times_json(*figures.device_us);
-  if (figures.cpu_seconds > 0) {
-    json["cpu_queries_per_second"] = queries / figures.cpu_seconds;
-    json["times_cpu"] = figures.cpu_seconds / figures.seconds;
-    json["kernel_times_cpu"] = figures.cpu_seconds / figures.kernel_seconds;
-  }
-  return json;
-}
-
-/// A figure, or a dash if there is none.
-std::string text_of(const Json& figure, const char* form) {
-  return figure.is_null() ? "-" : fmt::format(fmt::runtime(form), figure.get<double>());
 }
 
 /// The limit, and the plan if there is one.
-std::string memory_text(const Json& row) {
-  const auto limit = row["gpu_memory"].get<std::string>(), plan = row["plan"].get<std::string>();
-  return plan == "none" ? limit : limit + " " + std::filesystem::path(plan).filename().string();
+std::string memory_text(const GpuBenchFigures& figures) {
+  if (figures.plan == "none") return figures.memory_limit;
+  return figures.memory_limit + " " + std::filesystem::path(figures.plan).filename().string();
 }
 
-void print_table(const Json& json) {
-  print(environment_line());
-  print(fmt::format("{:<11}{:<10}{:>18}{:>10}{:>6}{:>5}{:>7}{:>12}{:>14}{:>10}{:>12}{:>20}{:>10}{:>8}{:>7}\n",
-                    "strategy", "algorithm", "memory", "used", "k", "GPUs", "batch", "queries/s", "kernels only", "CPU",
-                    "postings/s", "of the bound", "J/1000", "to CPU", "again"));
-  for (const Json& row : json["set_ups"]) {
-    const std::string bound = row["bound"].is_null() ? "-"
-                                                     : fmt::format("{:.0f} % {}", 100 * row["share"].get<double>(),
-                                                                   row["bound"].get<std::string>());
-    print(fmt::format(
-        "{:<11}{:<10}{:>18}{:>10}{:>6}{:>5}{:>7}{:>12.0f}{:>14.0f}{:>10.0f}{:>11.1f}G{:>20}{:>10}{:>8}{:>7}\n",
-        row["strategy"].get<std::string>(), row["algorithm"].get<std::string>(), memory_text(row),
-        size_text(row["memory"]["all"].get<std::uint64_t>()), row["k"].get<std::size_t>(),
-        row["gpus"].get<std::size_t>(), row["batch_queries"].get<std::size_t>(),
-        row["queries_per_second"].get<double>(), row["kernel_queries_per_second"].get<double>(),
-        row.value("cpu_queries_per_second", 0.0), billions(row["postings_per_second"].get<double>()), bound,
-        text_of(row["joules_per_1000_queries"], "{:.3g}"), row["on_cpu"].get<std::uint64_t>(),
-        row["run_again"].get<std::uint64_t>()));
+Row row_of(const GpuBenchFigures& figures) {
+  const auto queries = static_cast<double>(figures.queries);
+  const std::optional<GpuBound>& bound = figures.bound;
+  const double bound_share = bound ? bound->seconds / figures.kernel_seconds : 0;
+  const Json cpu_rate = figures.cpu_seconds > 0 ? Json(queries / figures.cpu_seconds) : Json();
+  Json statistics = gpu_json(figures.statistics);
+  Row row = {{"strategy", figures.strategy->name, "strategy"},
+             {"algorithm", figures.algorithm->name, "algorithm"},
+             {"gpu_memory", figures.memory_limit},
+             {"plan", figures.plan},
+             {"", memory_text(figures), "memory"},
+             {"", size_text(statistics["memory"]["all"].get<std::uint64_t>()), "used"},
+             {"k", figures.k, "k"},
+             {"gpus", figures.gpus, "GPUs"},
+             {"batch_queries", figures.batch_queries, "batch"},
+             {"queries", figures.queries},
+             {"queries_per_second", queries / figures.seconds, "queries/s", "{:.0f}"},
+             {"kernel_queries_per_second", queries / figures.kernel_seconds, "kernels only", "{:.0f}"},
+             {"", cpu_rate, "CPU", "{:.0f}"},
+             {"postings_per_query", figures.postings / queries},
+             {"postings_per_second", figures.postings / figures.kernel_seconds, "postings/s", "{:.1f}G", 1e-9},
+             {"bound", bound ? Json(bound->name) : Json()},
+             {"share", bound ? Json(bound_share) : Json()},
+             {"", bound ? Json(fmt::format("{:.0f} % {}", 100 * bound_share, bound->name)) : Json(), "of the bound"},
+             {"joules_per_1000_queries", figures.joules ? Json(1000 * *figures.joules / queries) : Json(), "J/1000",
+              "{:.3g}"}};
+  for (const auto& [key, value] : statistics.items()) {
+    const std::string head = key == "on_cpu" ? "to CPU" : key == "run_again" ? "again" : "";
+    row.push_back({key, value, head});
   }
-  for (const Json& row : json["set_ups"]) {
-    if (!row.contains("wall")) continue;
-    for (const char* clock : {"wall", "device"}) {
-      const Json& times = row[clock];
-      print(
-          fmt::format("{} by {}, k {}, one at a time, {} time: {:.1f} us at the median, {:.1f} at the 90th percentile, "
-                      "{:.1f} at the 95th, {:.1f} at the 99th\n",
-                      row["algorithm"].get<std::string>(), row["strategy"].get<std::string>(),
-                      row["k"].get<std::size_t>(), clock, times["p50_us"].get<double>(), times["p90_us"].get<double>(),
-                      times["p95_us"].get<double>(), times["p99_us"].get<double>()));
-    }
+  if (bound) row.push_back({"bound_queries_per_second", queries / bound->seconds});
+  if (figures.wall_us) row.push_back({"wall", times_json(*figures.wall_us)});
+  if (figures.device_us) row.push_back({"device", times_json(*figures.device_us)});
+  if (figures.cpu_seconds > 0) {
+    row.push_back({"cpu_queries_per_second", cpu_rate});
+    row.push_back({"times_cpu", figures.cpu_seconds / figures.seconds});
+    row.push_back({"kernel_times_cpu", figures.cpu_seconds / figures.kernel_seconds});
   }
+  return row;
 }
 
-/// The file of times, if one is asked for: its rows don't name a memory or a number of GPUs, so there can be only one.
+/// The times of queries that were asked one at a time.
+void add_times_rows(const GpuBenchFigures& figures, BenchReport& report) {
+  for (const auto& [clock, times] : {std::pair("wall", figures.wall_us), std::pair("device", figures.device_us)})
+    if (times)
+      report.add("", {{"", figures.algorithm->name, "one at a time"},
+                      {"", figures.strategy->name, "strategy"},
+                      {"", figures.k, "k"},
+                      {"", clock, "clock"},
+                      {"", times->p50_us, "p50 us", "{:.1f}"},
+                      {"", times->p90_us, "p90", "{:.1f}"},
+                      {"", times->p95_us, "p95", "{:.1f}"},
+                      {"", times->p99_us, "p99", "{:.1f}"}});
+}
+
+/// The output of --times, or null. Its rows don't name a memory or a number of GPUs, so only one of each is allowed.
 std::unique_ptr<TimesOutput> times_output(const BenchGpuArguments& arguments, const QueryEngine& engine,
                                           const GpuBenchOptions& options) {
   if (arguments.times.path.empty()) return nullptr;
@@ -186,7 +166,7 @@ void add_times(TimesOutput& output, const GpuBenchFigures& figures) {
   like.k = figures.k;
   like.batch = figures.batch_queries;
   output.add(like, figures.each_query);
-  // Of one GPU; and single queries are asked one after another.
+  // Rates are those of one GPU; single queries wait for each other and have none.
   if (figures.gpus == 1 && figures.batch_queries > 1 && figures.seconds > 0)
     output.times().rates.push_back(
         {like.algorithm, like.strategy, like.k, like.batch, static_cast<double>(figures.queries) / figures.seconds});
@@ -195,6 +175,7 @@ void add_times(TimesOutput& output, const GpuBenchFigures& figures) {
 void run(const BenchGpuArguments& arguments) {
   for (const std::string& strategy : arguments.strategies) check_strategy(strategy, arguments.algorithms);
   const Resources resources = make_resources(arguments.common);
+  require_gpu(arguments.bench.gpu);
   const IndexReader index = IndexReader::open(arguments.index);
   const std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
   std::vector<const QueryAlgorithm*> algorithms;
@@ -211,59 +192,61 @@ void run(const BenchGpuArguments& arguments) {
   options.memories = gpu_memory.cases();
   const std::unique_ptr<TimesOutput> times = times_output(arguments, engine, options);
   options.each_query = times != nullptr;
-  Json json = {{"bench", "gpu"},
-               {"environment", environment_json()},
-               {"index", index_json(index)},
-               {"scores", name_of_value(scores_names, arguments.scoring.scores)}};
-  for (const GpuInfo& gpu : list_gpus()) json["gpus"].push_back(gpu.name);
-  for (const GpuBenchFigures& figures :
-       measure_gpu(engine, read.views(), strategies, algorithms, options, *resources.progress)) {
-    json["set_ups"].push_back(figures_json(figures));
+  BenchReport report("gpu", arguments.common);
+  report.json["index"] = index_json(index);
+  report.json["scores"] = name_of_value(scores_names, arguments.scoring.scores);
+  for (const GpuInfo& gpu : list_gpus()) report.json["gpus"].push_back(gpu.name);
+  const auto measured = measure_gpu(engine, read.views(), strategies, algorithms, options, *resources.progress);
+  for (const GpuBenchFigures& figures : measured) {
+    report.add("set_ups", row_of(figures));
     if (times) add_times(*times, figures);
   }
   if (times) times->finish();
-  if (arguments.common.json) return print(json.dump(1) + "\n");
-  print_table(json);
+  report.print_table();
+  for (const GpuBenchFigures& figures : measured) add_times_rows(figures, report);
+  report.print_table();
+  report.finish();
 }
 
 }  // namespace
 
 void add_gpu_bench(CLI::App& bench) {
-  auto arguments = std::make_shared<BenchGpuArguments>();
-  CLI::App* command = bench.add_subcommand("gpu", "Measure query speed on GPUs, compared with the CPU");
-  add_index_argument(*command, arguments->index);
-  add_query_source_options(*command, arguments->queries, QueryKinds::text_and_vectors);
-  add_name_option(*command, "-a,--algorithms", arguments->algorithms, all_algorithms(), "Algorithms")
+  auto [command, arguments] =
+      add_bench<BenchGpuArguments>(bench, "gpu", "Measure query speed on GPUs, compared with the CPU", run);
+  add_index_argument(command, arguments.index);
+  add_query_source_options(command, arguments.queries, QueryKinds::text_and_vectors);
+  add_name_option(command, "-a,--algorithms", arguments.algorithms, all_algorithms(), "Algorithms")
       ->delimiter(',')
       ->capture_default_str();
-  add_strategy_options(*command, arguments->strategies, arguments->bench.strategy_options);
-  add_number_option(*command, "-k", arguments->bench.ks, "N", "Results per query", 1, gpu::max_results);
-  add_number_option(*command, "--batches", arguments->bench.batches, "N",
+  add_name_option(command, "--strategies", arguments.strategies, gpu::all_strategies(),
+                  "How GPUs find the results:" + gpu::strategies_help())
+      ->delimiter(',')
+      ->capture_default_str();
+  add_settings_option(command, "--gpu-options", "How GPUs work", [&](CLI::App& settings) {
+    add_partitions_option(settings, arguments.bench.strategy_options);
+    add_list_options(settings, arguments.gpu_memory.lists.retention, arguments.gpu_memory.lists.transfers);
+    add_tails_option(settings, arguments.gpu_memory.lists);
+  });
+  add_number_option(command, "-k", arguments.bench.ks, "N", "Results per query", 1, gpu::max_results);
+  add_number_option(command, "--batches", arguments.bench.batches, "N",
                     "Batch sizes; 1 answers queries one at a time and gives percentiles of their times", 1,
                     gpu::max_batch_queries);
-  add_scoring_options(*command, arguments->scoring);
-  add_gpu_option(*command, arguments->bench.gpu);
-  add_gpu_memory_options(*command, arguments->gpu_memory);
-  command->add_option("--gpus", arguments->bench.gpus, "Numbers of GPUs to measure with, or all")
-      ->type_name("N")
-      ->delimiter(',')
-      ->transform(gpus_validator())
-      ->capture_default_str();
-  add_repeats_option(*command, arguments->bench.repeats, "Passes; the median time counts");
-  command->add_flag("--no-cpu", arguments->no_cpu, "Don't measure the CPU, but still compare results with it");
-  add_times_options(*command, arguments->times);
-  command->add_flag("--json", arguments->common.json, "Print figures as JSON");
-  add_common_options(*command, arguments->common);
-  set_notes(*command,
-            {"Results are compared with the CPU's, bit by bit, before anything is measured. Algorithms that a strategy "
-             "does not support are skipped for it."},
+  add_bench_scoring_options(command, arguments.scoring);
+  add_gpu_option(command, arguments.bench.gpu);
+  add_gpu_memory_options(command, arguments.gpu_memory);
+  add_gpu_counts_option(command, arguments.bench.gpus);
+  add_repeats_option(command, arguments.bench.repeats, "Passes; the median time counts");
+  command.add_flag("--no-cpu", arguments.no_cpu, "Don't measure the CPU, but still compare results with it");
+  add_times_options(command, arguments.times);
+  set_notes(command,
+            {"Results are compared with the CPU's, bit by bit, before anything is measured. A strategy is measured "
+             "only with its algorithms."},
             {{"quern bench gpu my.quern -q log.txt"},
              {"quern bench gpu my.quern -q log.txt -a or,bmw,and -k 10,1000 --batches 1,64,4096 --json"},
              {"quern bench gpu my.quern -q log.txt --strategies range,ding,partition,wang -a and"},
              {"quern bench gpu my.quern -q log.txt --gpus 1,2,4 --no-cpu"},
              {"quern bench gpu my.quern -q log.txt --batches 1,256 --times gpu.tsv"},
              {"quern bench gpu my.quern -q log.txt --gpu-memory all,20%,5% --plan none,my.plan"}});
-  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools

@@ -1,15 +1,17 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <vector>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/size_text.hpp"
+#include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/lab/gpu/cache_bench.hpp"
 #include "quern/lab/gpu/gpu_cache_subject.hpp"
+#include "quern/lab/gpu/list_cache_bench.hpp"
 #include "quern/plan/cache_policy.hpp"
 
 #include "bench/bench.hpp"
@@ -25,6 +27,7 @@ struct BenchGpuCacheArguments {
   QuerySource queries;
   ScoringArguments scoring;
   std::string index, train, points, algorithm = "and", strategy{gpu::all_strategies().front().name};
+  bool replay = false;
   CacheGrid grid;
   GpuCacheOptions gpu;
 };
@@ -35,77 +38,60 @@ std::vector<std::string> policies_and_none() {
   return names;
 }
 
-void print_copies(const CacheBenchFigures& figures) {
-  print(fmt::format("{:<10}{:>12}{:>10}\n", "a copy of", "bytes", "GB/s"));
-  const auto print_all = [](std::string_view what, const std::vector<TransferTime>& copies) {
-    for (const TransferTime& copy : copies)
-      print(fmt::format("{:<10}{:>12}{:>10.2f}\n", what, size_text(copy.bytes),
-                        static_cast<double>(copy.bytes) / copy.us / 1000));
-  };
-  print_all("lists", figures.copied_lists);
-  print_all("windows", figures.copied_windows);
-  print_all("pinned", figures.pinned_copies);
+Row window_costs_row(const char* what, const WindowCosts& costs) {
+  return {{"", what, "windows of documents take"},
+          {"", costs.per_byte, "us per MB", "{:.2f}", 1e6},
+          {"", costs.per_window_list, "us per 1000 lists", "{:.2f}", 1e3},
+          {"", costs.per_window, "us per window", "{:.2f}"}};
 }
 
-void print_windows(const CacheBenchFigures& figures) {
+void print_tables(const CacheBenchFigures& figures, const std::string& base_memory, BenchReport& report) {
+  Json& json = report.json;  // whose missing keys are empty tables
+  for (const char* copies : {"copied_lists", "copied_windows", "pinned_copies"})
+    report.print_table(json[copies], {{copies, "bytes"}, {"GB/s", "gb_per_second", "{:.2f}"}});
   const auto& runs = figures.calibrating_runs;
-  if (std::none_of(runs.begin(), runs.end(), [](const CalibratingRun& run) { return run.demand.windowed == 1; }))
-    return;
-  print(fmt::format("{:<26}{:>12}{:>18}{:>14}\n", "windows of documents take", "us per MB", "us per 1000 lists",
-                    "us per window"));
-  const auto print_costs = [](std::string_view what, const WindowCosts& costs) {
-    print(fmt::format("{:<26}{:>12.2f}{:>18.2f}{:>14.2f}\n", what, 1e6 * costs.per_byte, 1e3 * costs.per_window_list,
-                      costs.per_window));
-  };
-  print_costs("to copy", figures.window_copies);
-  print_costs("of the GPU, beyond c", figures.window_kernels);
-}
-
-void print_resident(const CacheBenchFigures& figures) {
-  print(fmt::format("{:>6}{:>8}{:>14}{:>10}{:>10}{:>10}{:>10}\n", "k", "batch", "queries/s", "c us", "host us",
-                    "GPU us", "alone us"));
-  for (const ResidentTimes& of : figures.resident)
-    print(fmt::format("{:>6}{:>8}{:>14.0f}{:>10.2f}{:>10.2f}{:>10.2f}{:>10.2f}\n", of.setting.k, of.setting.batch,
-                      1e6 / of.times.total, of.query_us, of.host_us, of.gpu_us, of.alone_us));
-}
-
-void print_points(const Json& points) {
-  print(fmt::format("{:<8}{:<18}{:>7}{:>5}{:>7}{:>11}{:>11}{:>7}{:>11}{:>7}{:>8}{:>8}{:>11}{:>8}{:>8}{:>8}{:>8}{:>8}\n",
-                    "memory", "policy", "lambda", "k", "batch", "queries/s", "model", "ratio", "overlap", "ratio",
-                    "hits", "bytes", "copied", "GPU us", "copy us", "host us", "CPU us", "hidden"));
-  for (const Json& row : points) {
-    const Json& hidden = row["hidden_share"];
-    const auto number = [&](const char* key) { return row[key].get<double>(); };
-    print(fmt::format(
-        "{:<8}{:<18}{:>7}{:>5}{:>7}{:>11.0f}{:>11.0f}{:>7.2f}{:>11.0f}{:>7.2f}{:>6.1f} %{:>6.1f} "
-        "%{:>11}{:>8.2f}{:>8.2f}{:>8.2f}{:>8.2f}{:>8}\n",
-        row["memory"].get<std::string>(), row["policy"].get<std::string>(), number("max_admission"),
-        row["k"].get<std::size_t>(), row["batch"].get<std::size_t>(), number("queries_per_second"),
-        number("model_queries_per_second"), number("measured_by_model"), number("overlap_queries_per_second"),
-        number("measured_by_overlap"), 100 * number("hit_rate"), 100 * number("hit_rate_bytes"),
-        size_text(static_cast<std::uint64_t>(number("copied_bytes_per_query"))), number("gpu_us"), number("copying_us"),
-        number("host_us"), number("cpu_us"),
-        hidden.is_null() ? "-" : fmt::format("{:.0f} %", 100 * hidden.get<double>())));
+  if (std::any_of(runs.begin(), runs.end(), [](const CalibratingRun& run) { return run.demand.windowed == 1; })) {
+    report.add("", window_costs_row("to copy", figures.window_copies));
+    report.add("", window_costs_row("of the GPU, beyond c", figures.window_kernels));
+    report.print_table();
   }
-}
-
-void print_splits(const CacheBenchFigures& figures, const std::string& memory) {
-  print(fmt::format("Best splits of {} by the models:\n{:<18}{:>10}{:>10}{:>14}{:>10}{:>10}{:>10}{:>10}\n", memory,
-                    "policy", "limit ms", "model", "queries/s", "cache", "buffer", "batch", "ms"));
-  for (const CacheSplit& of : figures.splits) {
-    if (of.memory != memory) continue;
-    const std::string limit = of.limit_ms > 0 ? fmt::format("{}", of.limit_ms) : "none";
-    print(
-        fmt::format("{:<18}{:>10}{:>10}", of.policy, limit, of.overlap == StageOverlap::full ? "overlap" : "in turn"));
-    if (!of.split) {
-      print(fmt::format("{:>14}\n", "-"));
-      continue;
-    }
-    print(fmt::format("{:>14.0f}{:>10}{:>10}{:>10.0f}{:>10.1f}\n", of.split->queries_per_second,
-                      size_text(static_cast<std::uint64_t>(of.split->cache_bytes)),
-                      size_text(static_cast<std::uint64_t>(of.split->buffer_bytes)), of.split->batch_queries,
-                      of.split->response_us / 1000));
-  }
+  report.print_table(json["resident"], {{"k", "k"},
+                                        {"batch", "batch"},
+                                        {"us a query", "total_us", "{:.2f}"},
+                                        {"c us", "c_us", "{:.2f}"},
+                                        {"host us", "c_host_us", "{:.2f}"},
+                                        {"GPU us", "c_gpu_us", "{:.2f}"},
+                                        {"alone us", "c_alone_us", "{:.2f}"}});
+  report.print_table(json["points"], {{"memory", "memory"},
+                                      {"policy", "policy"},
+                                      {"lambda", "max_admission"},
+                                      {"k", "k"},
+                                      {"batch", "batch"},
+                                      {"queries/s", "queries_per_second", "{:.0f}"},
+                                      {"model", "model_queries_per_second", "{:.0f}"},
+                                      {"ratio", "measured_by_model", "{:.2f}"},
+                                      {"overlap", "overlap_queries_per_second", "{:.0f}"},
+                                      {"ratio", "measured_by_overlap", "{:.2f}"},
+                                      {"hits", "hit_rate", "{:.1f} %", 100},
+                                      {"bytes", "hit_rate_bytes", "{:.1f} %", 100},
+                                      {"copied KB", "copied_bytes_per_query", "{:.1f}", 1e-3},
+                                      {"GPU us", "gpu_us", "{:.2f}"},
+                                      {"copy us", "copying_us", "{:.2f}"},
+                                      {"host us", "host_us", "{:.2f}"},
+                                      {"CPU us", "cpu_us", "{:.2f}"},
+                                      {"hidden", "hidden_share", "{:.0f} %", 100}});
+  report.say("Best splits of {} by the models:\n", base_memory);
+  Json splits = Json::array();
+  for (const Json& split : json["splits"])
+    if (split["memory"] == base_memory) splits.push_back(split);
+  report.print_table(splits, {{"policy", "policy"},
+                              {"limit ms", "limit_ms"},
+                              {"model", "model"},
+                              {"queries/s", "queries_per_second", "{:.0f}"},
+                              {"cache MB", "cache_bytes", "{:.1f}", 1e-6},
+                              {"buffer MB", "buffer_bytes", "{:.1f}", 1e-6},
+                              {"batch", "batch_queries", "{:.0f}"},
+                              {"ms", "response_us", "{:.1f}", 1e-3}});
 }
 
 /// A file for each policy and size of batches, which quern simulate throughput reads.
@@ -120,7 +106,8 @@ void write_points(const BenchGpuCacheArguments& arguments, const CacheBenchFigur
   AtomicOutput::commit_together(files);
 }
 
-void run(BenchGpuCacheArguments arguments) {
+void measure(BenchGpuCacheArguments arguments) {
+  if (arguments.train.empty()) throw CLI::RequiredError("--train or --replay");
   check_strategy(arguments.strategy, {arguments.algorithm});
   const Resources resources = make_resources(arguments.common);
   const IndexReader index = IndexReader::open(arguments.index);
@@ -137,29 +124,57 @@ void run(BenchGpuCacheArguments arguments) {
   check_cache_grid(arguments.grid);
   arguments.gpu.kind = query_kind(arguments.queries.format);
   const ParsedQueries read = engine.reader(arguments.gpu.kind).read(texts_of(queries), resources.threads);
+  BenchReport report("gpu-cache", arguments.common);
   GpuCacheSubject subject(engine, train_texts, read.views(), arguments.gpu, resources);
   const CacheBenchFigures figures = measure_cache(subject, arguments.grid, *resources.progress);
   if (!arguments.points.empty()) write_points(arguments, figures);
-  Json json = {{"bench", "gpu-cache"},
-               {"environment", environment_json()},
-               {"index", index_json(index)},
-               {"gpu", list_gpus().at(arguments.gpu.gpu).name},
-               {"algorithm", arguments.algorithm},
-               {"strategy", arguments.strategy},
-               {"scores", name_of_value(scores_names, arguments.scoring.scores)},
-               {"queries", subject.queries()},
-               {"left_out_queries", queries.size() - subject.queries()}};
-  json.update(cache_bench_json(figures, arguments.grid));
-  if (arguments.common.json) return print(json.dump(1) + "\n");
-  print(environment_line());
-  print_copies(figures);
-  print_windows(figures);
-  print_resident(figures);
-  print_points(json["points"]);
-  print_splits(figures, arguments.grid.base.memory);
+  report.json.update({{"index", index_json(index)},
+                      {"gpu", list_gpus().at(arguments.gpu.gpu).name},
+                      {"algorithm", arguments.algorithm},
+                      {"strategy", arguments.strategy},
+                      {"scores", name_of_value(scores_names, arguments.scoring.scores)},
+                      {"queries", subject.queries()},
+                      {"left_out_queries", queries.size() - subject.queries()}});
+  report.json.update(cache_bench_json(figures, arguments.grid));
+  print_tables(figures, arguments.grid.base.memory, report);
+  report.finish();
 }
 
-/// 0 for none.
+/// Counts what each memory and cache would copy in batches of each size.
+void replay(const BenchGpuCacheArguments& arguments) {
+  const std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
+  const IndexReader index = IndexReader::open(arguments.index);
+  const QueryEngine engine(index, scoring_options(ScoringArguments(), index, arguments.queries));
+  const ParsedQueries read = engine.reader(query_kind(arguments.queries.format)).read(texts_of(queries), 1);
+  BenchReport report("gpu-cache", arguments.common);
+  report.json["index"] = index_json(index);
+  for (const std::uint64_t batch : arguments.grid.batches)
+    for (const std::string& memory : arguments.grid.memories)
+      for (const auto& retention : gpu::list_retentions) {
+        ListCacheCase cache;
+        cache.arenas.words = parse_budget(memory, coded_list_bytes(index, false)) / sizeof(std::uint32_t);
+        cache.batch = batch;
+        cache.retention = retention.value;
+        const ListCacheFigures figures = replay_queries(engine, read.views(), cache);
+        const double copied_share = ratio(figures.counts.copied_bytes, figures.counts.bytes);
+        report.add("replays", {{"memory", memory, "memory"},
+                               {"batch", batch, "batch"},
+                               {"cache", retention.name, "cache"},
+                               {"queries", figures.queries},
+                               {"batches", figures.batches},
+                               {"needed_bytes", figures.counts.bytes, "needed MB", "{:.1f}", 1e-6},
+                               {"copied_bytes", figures.counts.copied_bytes, "copied MB", "{:.1f}", 1e-6},
+                               {"", figures.counts.bytes > 0 ? 1 - copied_share : 0, "found there", "{:.1f} %", 100},
+                               {"evicted", figures.counts.evicted_lists},
+                               {"left_out", figures.left_out, "too long"}});
+      }
+  report.print_table();
+  report.finish();
+}
+
+void run(const BenchGpuCacheArguments& arguments) { arguments.replay ? replay(arguments) : measure(arguments); }
+
+/// A time in milliseconds; "none" becomes 0.
 CLI::Validator limit_validator() {
   return CLI::Validator(
       [](std::string& text) -> std::string {
@@ -191,9 +206,10 @@ void add_grid_options(CLI::App& command, CacheGrid& grid) {
       ->delimiter(',')
       ->capture_default_str();
   command
-      .add_option("--calibrate", grid.calibrating,
-                  "GPU memories used to measure the cost of windows of documents and the overlap of copies with work, "
-                  "for predicting all other memories")
+      .add_option(
+          "--calibrate", grid.calibrating,
+          "GPU memories used to measure the cost of windows of documents and the overlap of copies with work, for "
+          "predicting all other memories")
       ->type_name("SIZE|P%")
       ->check(budget_validator())
       ->delimiter(',')
@@ -205,16 +221,18 @@ void add_grid_options(CLI::App& command, CacheGrid& grid) {
       ->delimiter(',')
       ->capture_default_str();
   add_number_option(command, "--ks", grid.ks, "N", "Results per query", 1, gpu::max_results);
-  add_number_option(command, "-k", grid.base.k, "N", "Results per query, where they do not vary", 1, gpu::max_results);
-  command.add_option("--base-memory", grid.base.memory, "GPU memory for lists, where it does not vary")
-      ->type_name("SIZE|P%")
-      ->check(budget_validator())
-      ->capture_default_str();
-  add_number_option(command, "--base-batch", grid.base.batch, "N", "Batch size, where it does not vary", 1,
-                    gpu::max_batch_queries);
+  add_settings_option(command, "--base", "Values of what a part of the grid doesn't vary", [&](CLI::App& settings) {
+    add_number_option(settings, "--k", grid.base.k, "N", "Results per query", 1, gpu::max_results);
+    settings.add_option("--memory", grid.base.memory, "GPU memory for lists")
+        ->type_name("SIZE|P%")
+        ->check(budget_validator())
+        ->capture_default_str();
+    add_number_option(settings, "--batch", grid.base.batch, "N", "Batch size", 1, gpu::max_batch_queries);
+  });
   command
       .add_option("--limits", grid.limits_ms,
-                  "Response times in milliseconds, or none, for which the best splits of the memories are computed")
+                  "Limits of the response time in milliseconds, or none, within which to compute the best splits of "
+                  "the memories")
       ->type_name("MS|none")
       ->transform(limit_validator())
       ->delimiter(',')
@@ -224,35 +242,38 @@ void add_grid_options(CLI::App& command, CacheGrid& grid) {
 }  // namespace
 
 void add_gpu_cache_bench(CLI::App& bench) {
-  auto arguments = std::make_shared<BenchGpuCacheArguments>();
-  CLI::App* command = bench.add_subcommand(
-      "gpu-cache",
-      "Measure a GPU with less memory than the index, by memory, plan and batch size, against the throughput model");
-  add_index_argument(*command, arguments->index);
-  command->add_option("--train", arguments->train, "The log to make plans from, plain, gzip or zstd")
-      ->type_name("FILE")
-      ->required();
-  add_query_source_options(*command, arguments->queries, QueryKinds::text_and_vectors);
-  add_name_option(*command, "-a,--algorithm", arguments->algorithm, all_algorithms(), "Query algorithm")
+  auto [command, arguments] = add_bench<BenchGpuCacheArguments>(
+      bench, "gpu-cache",
+      "Measure a GPU with less memory than the index, by memory, plan and batch size, against the throughput model",
+      run);
+  add_index_argument(command, arguments.index);
+  command.add_option("--train", arguments.train, "The log to make plans from, plain, gzip or zstd")->type_name("FILE");
+  command.add_flag(
+      "--replay", arguments.replay,
+      "Instead, count the bytes that a GPU would copy with each of --memories, --batches and caches; needs "
+      "neither a GPU nor plans");
+  add_query_source_options(command, arguments.queries, QueryKinds::text_and_vectors);
+  add_name_option(command, "-a,--algorithm", arguments.algorithm, all_algorithms(), "Query algorithm")
       ->capture_default_str();
-  add_strategy_options(*command, arguments->strategy, arguments->gpu.strategy_options);
-  add_grid_options(*command, arguments->grid);
+  add_settings_option(command, "--gpu-options", "How GPUs work", [&](CLI::App& settings) {
+    add_strategy_options(settings, arguments.strategy, arguments.gpu.strategy_options);
+    add_list_options(settings, arguments.gpu.retention, arguments.gpu.transfers);
+  });
+  add_grid_options(command, arguments.grid);
   mark_output(command
-                  ->add_option("--points", arguments->points,
-                               "Write the measured points that quern simulate throughput reads into this folder, a "
-                               "file POLICY-BATCH.csv for each policy and batch size")
+                  .add_option("--points", arguments.points,
+                              "Write the measured points that quern simulate throughput reads into this folder, a "
+                              "file POLICY-BATCH.csv for each policy and batch size")
                   ->type_name("FOLDER"));
-  command->add_flag("--force", arguments->common.force, "Replace existing points");
-  add_list_options(*command, arguments->gpu.retention, arguments->gpu.transfers);
-  add_scoring_options(*command, arguments->scoring);
-  add_gpu_option(*command, arguments->gpu.gpu);
-  add_repeats_option(*command, arguments->gpu.repeats, "Passes; the median time counts");
-  command->add_flag("--json", arguments->common.json, "Print figures as JSON, which scripts/plot draws");
-  add_resource_options(*command, arguments->common);
-  add_common_options(*command, arguments->common);
+  command.add_flag("--force", arguments.common.force, "Replace existing points");
+  add_bench_scoring_options(command, arguments.scoring);
+  add_gpu_option(command, arguments.gpu.gpu);
+  add_repeats_option(command, arguments.gpu.repeats, "Passes; the median time counts");
+  add_resource_options(command, arguments.common);
   set_notes(
-      *command,
-      {"The model of Wang et al., section 4.2.1, says 1 / (c(n) + t(S_b) dq(S_c)) queries per second; the model with "
+      command,
+      {"The model of Wang et al., section 4.2.1, predicts 1 / (c(n) + t(S_b) dq(S_c)) queries per second; the model "
+       "with "
        "overlap uses the stage that takes longest. c is measured with all lists in GPU memory, t by copies, dq by a "
        "replay of the log, and the cost of windows of documents and the overlap of copies with work with the memories "
        "of --calibrate: never with the run being predicted.",
@@ -260,11 +281,14 @@ void add_gpu_cache_bench(CLI::App& bench) {
        "memory is the limit for lists; plans get three quarters of it.",
        "hits, bytes: the fraction of a batch's lists, and of their bytes, already in GPU memory. hidden: the fraction "
        "of copy time that did not slow queries down compared with all lists in memory. CPU: work on queries that the "
-       "GPU left to it."},
+       "GPU left to it.",
+       "--replay skips queries with a term that is not in the index. A batch has fewer queries if their lists need "
+       "more than half of the memory, as in the engine for strategies without windows of documents. Too long: single "
+       "queries whose lists do not fit."},
       {{"quern bench gpu-cache my.quern --train train.gz -q test.gz --json > cache.json"},
        {"quern bench gpu-cache my.quern --train train.gz -q test.gz --part memories --memories 10%,20% --batches 256"},
-       {"quern bench gpu-cache my.quern --train train.gz -q test.gz --part single --points points"}});
-  command->callback([arguments] { run(*arguments); });
+       {"quern bench gpu-cache my.quern --train train.gz -q test.gz --part single --points points"},
+       {"quern bench gpu-cache my.quern -q test.gz --replay --memories 10%,30% --batches 1,256"}});
 }
 
 }  // namespace quern::tools

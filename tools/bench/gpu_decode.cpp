@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <memory>
-
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/lab/bench_lists.hpp"
 #include "quern/lab/gpu/decode_bench.hpp"
@@ -16,6 +14,7 @@ namespace {
 struct BenchGpuDecodeArguments {
   CommonOptions common;
   std::string index, lengths;
+  std::vector<std::uint32_t> lookups, longer = {1};
   std::uint64_t min_postings = 100000;
   gpu::DecodeBenchOptions bench;
 };
@@ -27,75 +26,92 @@ std::vector<gpu::ListLengths> groups_of(const BenchGpuDecodeArguments& arguments
   return groups;
 }
 
-Json figures_json(const gpu::DecodeFigures& figures) {
+Row row_of(const gpu::DecodeFigures& figures) {
   const auto postings = static_cast<double>(figures.postings);
-  // What must be moved: the coded lists once in, 4 bytes a docID out.
+  // The least traffic: the coded lists once in, 4 bytes per docID out.
   const double min_bytes = static_cast<double>(figures.coded_bytes) + 4 * postings;
-  return {{"least_length", figures.lengths.from},
-          {"greatest_length", figures.lengths.to == 0 ? Json() : Json(figures.lengths.to - 1)},
-          {"lists", figures.lists},
-          {"postings", figures.postings},
+  const double single_postings = static_cast<double>(figures.single_postings);
+  return {{"least_length", figures.lengths.from, "postings of"},
+          {"greatest_length", figures.lengths.to == 0 ? Json() : Json(figures.lengths.to - 1), "to"},
+          {"lists", figures.lists, "lists"},
+          {"postings", figures.postings, "postings"},
           {"coded_bytes", figures.coded_bytes},
-          {"docids_per_second", 1e6 * postings / figures.docids_us},
-          {"distances_per_second", 1e6 * postings / figures.distances_us},
-          {"postings_per_second", 1e6 * postings / figures.both_us},
+          {"docids_per_second", 1e6 * postings / figures.docids_us, "docIDs", "{:.2f}", 1e-9},
+          {"distances_per_second", 1e6 * postings / figures.distances_us, "without sums", "{:.2f}", 1e-9},
+          {"postings_per_second", 1e6 * postings / figures.both_us, "with frequencies", "{:.2f}", 1e-9},
           {"single_lists", figures.single_lists},
-          {"single_docids_per_second", 1e6 * static_cast<double>(figures.single_postings) / figures.single_us},
           {"copy_bytes_per_second", figures.copy_bytes_per_s},
-          {"share_of_copy", min_bytes / figures.copy_bytes_per_s / (1e-6 * figures.docids_us)}};
+          {"share_of_copy", min_bytes / figures.copy_bytes_per_s / (1e-6 * figures.docids_us), "share of copy",
+           "{:.1f} %", 100},
+          {"single_docids_per_second", 1e6 * single_postings / figures.single_us, "one by one", "{:.3f}", 1e-9}};
 }
 
-void print_table(const Json& groups, const IndexReader& index) {
-  print(environment_line());
-  print(fmt::format("{} in blocks of {}; billions per second\n", index.manifest().codec, index.block_size()));
-  print(fmt::format("{:>12}{:>10}{:>14}{:>10}{:>14}{:>18}{:>16}{:>16}\n", "postings of", "lists", "postings", "docIDs",
-                    "without sums", "with frequencies", "share of copy", "one by one"));
-  for (const Json& group : groups)
-    print(fmt::format("{:>10} +{:>10}{:>14}{:>10.2f}{:>14.2f}{:>18.2f}{:>14.1f} %{:>16.3f}\n",
-                      group["least_length"].get<std::uint64_t>(), group["lists"].get<std::uint64_t>(),
-                      group["postings"].get<std::uint64_t>(), billions(group["docids_per_second"].get<double>()),
-                      billions(group["distances_per_second"].get<double>()),
-                      billions(group["postings_per_second"].get<double>()), 100 * group["share_of_copy"].get<double>(),
-                      billions(group["single_docids_per_second"].get<double>())));
+void measure_lists(const BenchGpuDecodeArguments& arguments, Progress& progress, BenchReport& report) {
+  const IndexReader index = IndexReader::open(arguments.index);
+  gpu::DecodeBenchOptions options = arguments.bench;
+  options.groups = groups_of(arguments);
+  report.json["index"] = index_json(index);
+  const auto measured = gpu::measure_decoding(index, options, progress);
+  report.say("{} in blocks of {}; billions per second\n", index.manifest().codec, index.block_size());
+  for (const gpu::DecodeFigures& figures : measured) report.add("groups", row_of(figures));
 }
 
-void run(BenchGpuDecodeArguments& arguments) {
+/// Looks up elements of decoded lists in others: figure 6 of Ding et al.
+void measure_lookups(const BenchGpuDecodeArguments& arguments, Progress& progress, BenchReport& report) {
+  std::vector<gpu::MergeFindFigures> lengths;
+  for (const std::uint32_t length : arguments.lookups)
+    for (const std::uint32_t times : arguments.longer) lengths.push_back({length, length * times, {}});
+  const auto measured = gpu::measure_merge_find(lengths, {arguments.bench.gpu, arguments.bench.repeats}, progress);
+  report.say("ns per element, by levels of splitters\n");
+  for (const gpu::MergeFindFigures& figures : measured) {
+    Row row = {{"elements", figures.elements, "elements"}, {"in", figures.in, "in"}, {"us", figures.us}};
+    for (std::size_t level = 0; level < figures.us.size(); ++level)
+      row.push_back({"", figures.us[level] / figures.elements, std::to_string(level), "{:.3f}", 1e3});
+    report.add("lookups", std::move(row));
+  }
+}
+
+void run(const BenchGpuDecodeArguments& arguments) {
+  if (arguments.index.empty() == arguments.lookups.empty()) throw CLI::RequiredError("INDEX or --lookups");
   const Resources resources = make_resources(arguments.common);
   require_gpu(arguments.bench.gpu);
-  const IndexReader index = IndexReader::open(arguments.index);
-  arguments.bench.groups = groups_of(arguments);
-  Json json = {{"bench", "gpu-decode"}, {"environment", environment_json()}, {"index", index_json(index)}};
-  const auto all_figures = gpu::measure_decoding(index, arguments.bench, *resources.progress);
-  json["gpu"] = list_gpus().at(arguments.bench.gpu).name;
-  for (const gpu::DecodeFigures& figures : all_figures) json["groups"].push_back(figures_json(figures));
-  if (arguments.common.json) return print(json.dump(1) + "\n");
-  print_table(json["groups"], index);
+  BenchReport report("gpu-decode", arguments.common);
+  report.json["gpu"] = list_gpus().at(arguments.bench.gpu).name;
+  (arguments.lookups.empty() ? measure_lists : measure_lookups)(arguments, *resources.progress, report);
+  report.print_table();
+  report.finish();
 }
 
 }  // namespace
 
 void add_gpu_decode_bench(CLI::App& bench) {
-  auto arguments = std::make_shared<BenchGpuDecodeArguments>();
-  CLI::App* command =
-      bench.add_subcommand("gpu-decode", "Measure how fast a GPU decodes posting lists into its memory");
-  add_index_argument(*command, arguments->index);
+  auto [command, arguments] = add_bench<BenchGpuDecodeArguments>(
+      bench, "gpu-decode", "Measure how fast a GPU decodes posting lists into its memory, or looks docIDs up there",
+      run);
+  command.add_option("INDEX", arguments.index, "The index whose lists to decode")->type_name("");
   CLI::Option* least =
-      add_number_option(*command, "--least-postings", arguments->min_postings, "N", "Shortest list to decode");
-  command->add_option("--lengths", arguments->lengths, "Decode lists of similar length together, group by group")
+      add_number_option(command, "--least-postings", arguments.min_postings, "N", "Least postings of a list to decode");
+  command.add_option("--lengths", arguments.lengths, "Decode lists of similar length together, group by group")
       ->type_name("NAME")
       ->check(name_validator(length_groupings()))
       ->excludes(least);
-  add_number_option(*command, "--most-postings", arguments->bench.max_postings, "N",
+  add_number_option(command, "--most-postings", arguments.bench.max_postings, "N",
                     "Maximum postings per group; further lists are skipped");
-  add_gpu_option(*command, arguments->bench.gpu);
-  add_repeats_option(*command, arguments->bench.repeats, "Passes; the median time counts");
-  command->add_flag("--json", arguments->common.json, "Print figures as JSON");
-  add_common_options(*command, arguments->common);
-  set_notes(*command,
+  add_number_option(command, "--lookups", arguments.lookups, "N",
+                    "Instead of decoding an index, look this many docIDs up in a decoded list by 0 to 4 levels of "
+                    "splitters (merge-find); a row for each number",
+                    1u, 1u << 27);
+  add_number_option(command, "--longer", arguments.longer, "N",
+                    "With --lookups: how many times longer the searched list is; a row for each", 1u, 1000u);
+  add_gpu_option(command, arguments.bench.gpu);
+  add_repeats_option(command, arguments.bench.repeats, "Passes; the median time counts");
+  set_notes(command,
             {"The output is compared with the CPU's before anything is measured. All lists of a group are decoded "
              "together, and some of them one at a time, with a launch each. Lists of a single block are skipped."},
-            {{"quern bench gpu-decode my.quern"}, {"quern bench gpu-decode my.quern --lengths doubling --json"}});
-  command->callback([arguments] { run(*arguments); });
+            {{"quern bench gpu-decode my.quern"},
+             {"quern bench gpu-decode my.quern --lengths doubling --json"},
+             {"quern bench gpu-decode --lookups 5000,50000,500000,4000000,16000000"},
+             {"quern bench gpu-decode --lookups 200000 --longer 1,4,16,64 --json"}});
 }
 
 }  // namespace quern::tools

@@ -1,12 +1,9 @@
 #include <fmt/format.h>
 
-#include <memory>
-
 #include "quern/index/index_assembly.hpp"
 #include "quern/lab/list_profile.hpp"
 
 #include "bench/bench.hpp"
-#include "command.hpp"
 #include "query_options.hpp"
 
 namespace quern::tools {
@@ -30,82 +27,78 @@ Json percentiles_json(const Percentiles& values) {
   return {{"p10", values.p10}, {"p50", values.p50}, {"p90", values.p90}, {"p99", values.p99}};
 }
 
-Json class_json(const ListClassProfile& lists) {
-  return {{"least_df", lists.min_df},         {"lists", lists.lists},
-          {"postings", lists.postings},       {"gap_entropy_bits", lists.gap_entropy_bits},
-          {"random_bits", lists.random_bits}, {"freq_shares", lists.freq_shares},
-          {"mean_freq", lists.mean_freq}};
+Row class_row(const ListClassProfile& lists, const Json& label) {
+  Row row = {{"least_df", lists.min_df},
+             {"", label, "df from"},
+             {"lists", lists.lists, "lists"},
+             {"postings", lists.postings, "postings"},
+             {"gap_entropy_bits", lists.gap_entropy_bits, "entropy", "{:.2f}"},
+             {"random_bits", lists.random_bits, "random", "{:.2f}"},
+             {"freq_shares", lists.freq_shares}};
+  constexpr const char* freqs[freq_classes] = {"f=1 %", "2", "3-4", "5-8", ">8"};
+  for (std::size_t i = 0; i < freq_classes; ++i) row.push_back({"", lists.freq_shares[i], freqs[i], "{:.1f}", 100});
+  row.push_back({"mean_freq", lists.mean_freq, "mean f", "{:.2f}"});
+  return row;
 }
 
-Json profile_json(const IndexReader& index, const ListProfile& profile) {
-  const IndexFigures figures = index_figures(index);
-  Json json = {{"documents", index.manifest().documents},
-               {"postings", index.manifest().postings},
-               {"codec", index.manifest().codec},
-               {"docid_bits_per_posting", figures.docid_bits_per_posting},
-               {"freq_bits_per_posting", figures.freq_bits_per_posting},
-               {"lengths_over_mean", percentiles_json(profile.lengths)},
-               {"blocks_compared", profile.blocks_compared},
-               {"block_max_over_list_max", percentiles_json(profile.block_maxima)},
-               {"pairs", profile.pairs}};
+Row percentiles_row(const char* what, const Percentiles& values) {
+  return {{"", what, "percentiles"},
+          {"", values.p10, "10", "{:.3f}"},
+          {"", values.p50, "50", "{:.3f}"},
+          {"", values.p90, "90", "{:.3f}"},
+          {"", values.p99, "99", "{:.3f}"}};
+}
+
+void report_profile(const ListProfile& profile, BenchReport& report) {
+  Json& json = report.json;
+  for (const ListClassProfile& lists : profile.classes) {
+    const Row row = class_row(lists, lists.min_df);
+    json["by_df"].push_back(to_json(row));
+    if (lists.lists > 0) report.add("", row);
+  }
+  const Row all = class_row(profile.all, "all");
+  json["all"] = to_json(all);
+  report.add("", all);
+  report.print_table();
+  report.say("\n");
+  json["lengths_over_mean"] = percentiles_json(profile.lengths);
+  json["blocks_compared"] = profile.blocks_compared;
+  json["block_max_over_list_max"] = percentiles_json(profile.block_maxima);
+  json["pairs"] = profile.pairs;
+  report.add("", percentiles_row("lengths over their mean", profile.lengths));
+  report.add("", percentiles_row("block maxima over their list's", profile.block_maxima));
   if (profile.pairs > 0) {
     json["pairs_over_independence"] = percentiles_json(profile.pairs_ratio);
     json["pairs_over_independence"]["mean"] = profile.pairs_mean_ratio;
+    report.add("", percentiles_row("pairs of a query's terms over independence", profile.pairs_ratio));
   }
-  json["all"] = class_json(profile.all);
-  for (const ListClassProfile& lists : profile.classes) json["by_df"].push_back(class_json(lists));
-  return json;
-}
-
-void print_class(const std::string& name, const ListClassProfile& lists) {
-  print(fmt::format("{:<10}{:>9}{:>13}{:>9.2f}{:>8.2f}", name, lists.lists, lists.postings, lists.gap_entropy_bits,
-                    lists.random_bits));
-  for (const double share : lists.freq_shares) print(fmt::format("{:>7.1f}", 100 * share));
-  print(fmt::format("{:>8.2f}\n", lists.mean_freq));
-}
-
-void print_percentiles(const std::string& what, const Percentiles& values) {
-  print(fmt::format("{:<52}{:>8.3f}{:>8.3f}{:>8.3f}{:>9.3f}\n", what, values.p10, values.p50, values.p90, values.p99));
-}
-
-void print_profile(const ListProfile& profile) {
-  print("df from       lists     postings  entropy  random  f=1 %    2    3-4    5-8     >8  mean f\n");
-  for (const ListClassProfile& lists : profile.classes)
-    if (lists.lists > 0) print_class(std::to_string(lists.min_df), lists);
-  print_class("all", profile.all);
-  print(fmt::format("\n{:<52}{:>8}{:>8}{:>8}{:>9}\n", "percentiles", 10, 50, 90, 99));
-  print_percentiles("lengths over their mean", profile.lengths);
-  print_percentiles("block maxima over their list's", profile.block_maxima);
-  if (profile.pairs == 0) return;
-  print_percentiles("pairs of a query's terms over independence", profile.pairs_ratio);
-  print(fmt::format("{}, on average {:.2f} times independence\n", count_text(profile.pairs, "pair"),
-                    profile.pairs_mean_ratio));
+  report.print_table();
+  if (profile.pairs > 0)
+    report.say("{}, on average {:.2f} times independence\n", count_text(profile.pairs, "pair"),
+               profile.pairs_mean_ratio);
 }
 
 void run(const BenchListsArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   const std::vector<std::string> texts = query_texts(arguments);
   const IndexReader index = IndexReader::open(arguments.index);
-  const ListProfile profile = profile_lists(index, texts, resources);
-  if (arguments.common.json) return print(profile_json(index, profile).dump(1) + "\n");
-  print_profile(profile);
+  BenchReport report("lists", arguments.common);
+  report.json.update(index_json(index));
+  report_profile(profile_lists(index, texts, resources), report);
+  report.finish();
 }
 
 }  // namespace
 
 void add_lists_bench(CLI::App& bench) {
-  auto arguments = std::make_shared<BenchListsArguments>();
-  CLI::App* command =
-      bench.add_subcommand("lists", "Describe an index's posting lists: gaps, frequencies, maxima, co-occurrence");
-  add_index_argument(*command, arguments->index);
-  command->add_option("-q,--queries", arguments->queries, "Queries, to measure how often their terms co-occur")
+  auto [command, arguments] = add_bench<BenchListsArguments>(
+      bench, "lists", "Describe an index's posting lists: gaps, frequencies, maxima, co-occurrence", run);
+  add_index_argument(command, arguments.index);
+  command.add_option("-q,--queries", arguments.queries, "Queries, to measure how often their terms co-occur")
       ->type_name("FILE");
-  add_query_format_option(*command, arguments->format, "Format of the queries");
-  command->add_flag("--json", arguments->common.json, "Print figures as JSON");
-  add_common_options(*command, arguments->common);
-  set_notes(*command, {"scripts/compare-synth uses it to compare the lists of quern synth with real ones."},
+  add_query_format_option(command, arguments.format, "Format of the queries");
+  set_notes(command, {"scripts/compare-synth uses it to compare the lists of quern synth with real ones."},
             {{"quern bench lists my.quern"}, {"quern bench lists my.quern -q topics.txt --json"}});
-  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools

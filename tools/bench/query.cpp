@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <deque>
 #include <map>
-#include <memory>
 #include <span>
 
 #include "quern/core/error.hpp"
-#include "quern/lab/environment.hpp"
+#include "quern/core/simd_level.hpp"
+#include "quern/lab/order_bench.hpp"
 #include "quern/lab/query_bench.hpp"
 
 #include "bench/bench.hpp"
@@ -21,13 +21,14 @@ struct BenchQueryArguments {
   std::vector<std::string> indexes;
   QuerySource queries;
   std::size_t queries_limit = 0;
-  std::vector<std::string> algorithms;
+  std::vector<std::string> algorithms = names_of(all_algorithms());
   std::vector<std::size_t> ks = {10, 100, 1000};
   std::vector<Scores> scores = {Scores::exact};
   std::vector<Scorer> scorers = {Scorer::bm25};
   std::vector<bool> early_termination = {true};
   std::optional<double> alpha;
   unsigned repeats = 5, warm_up = 1;
+  bool visits = false;
   TimesOptions times;
 };
 
@@ -44,8 +45,7 @@ struct ScoredIndex {
     return fmt::format("bm25+pagerank with alpha {}, early termination {}", options.alpha,
                        engine.ends_early() ? "on" : "off: " + api::spelled(engine.why_not_early()));
   }
-  /// Names the family of indexes, of the same documents in the same order and scored in the same way, that must give
-  /// the same results.
+  /// Indexes of one family must give equal results: they have equal documents, orders and scores.
   std::string family() const {
     const IndexReader& index = engine.index();
     const IndexManifest& manifest = index.manifest();
@@ -61,7 +61,7 @@ struct ScoredIndex {
   QueryEngine engine;
 };
 
-/// The ways of scoring that were asked for.
+/// All combinations of the scoring options.
 std::vector<ScoringArguments> ways_of(const BenchQueryArguments& arguments) {
   std::vector<ScoringArguments> ways;
   for (const Scorer scorer : arguments.scorers) {
@@ -87,30 +87,23 @@ std::vector<ScoringArguments> ways_of(const BenchQueryArguments& arguments) {
 struct Subjects {
   explicit Subjects(const BenchQueryArguments& arguments) {
     for (const std::string& path : arguments.indexes) {
-      readers.push_back(std::make_unique<IndexReader>(IndexReader::open(path)));
+      readers.push_back(IndexReader::open(path));
       for (const ScoringArguments& way : ways_of(arguments))
-        indexes.push_back(std::make_unique<ScoredIndex>(*readers.back(), way, arguments.queries));
+        indexes.emplace_back(readers.back(), way, arguments.queries);
     }
   }
 
-  /// The set-up's index, as it is scored.
-  const ScoredIndex& of(const QuerySetUp& set_up) const {
-    const auto place = std::find_if(indexes.begin(), indexes.end(),
-                                    [&](const auto& index) { return &index->engine == set_up.engine; });
-    return **place;
-  }
-
-  std::vector<std::unique_ptr<IndexReader>> readers;
-  std::vector<std::unique_ptr<ScoredIndex>> indexes;
+  std::deque<IndexReader> readers;
+  std::deque<ScoredIndex> indexes;
 };
 
-/// The file of times, if one is asked for: its rows don't name an index or a scoring, so there can be only one.
+/// The output of --times, or null. Its rows don't name an index or a scoring, so only one of each is allowed.
 std::unique_ptr<TimesOutput> times_output(const BenchQueryArguments& arguments, const Subjects& subjects) {
   if (arguments.times.path.empty()) return nullptr;
   if (subjects.indexes.size() != 1) throw InvalidArgument("--times needs a single index and a single way of scoring");
-  const ScoredIndex& scored = *subjects.indexes.front();
+  const ScoredIndex& scored = subjects.indexes.front();
   auto output = std::make_unique<TimesOutput>(arguments.times, scored.engine.index(), scored.text());
-  output->times().cpu = describe_environment().processor;
+  output->times().cpu = processor_name();
   return output;
 }
 
@@ -123,82 +116,63 @@ void add_times(TimesOutput& output, const QueryFigures& figures) {
   output.add(like, figures.each_query);
 }
 
-/// Table by table: one of each algorithm for an index, its scores and a k.
+/// Grouped by table: all algorithms for an index, its scoring and a k.
 std::vector<QuerySetUp> set_ups(const BenchQueryArguments& arguments, const Subjects& subjects) {
   std::map<std::string, std::size_t> families;
   std::vector<QuerySetUp> set_ups;
-  for (const auto& index : subjects.indexes) {
-    const std::size_t family = families.try_emplace(index->family(), families.size()).first->second;
+  for (const ScoredIndex& index : subjects.indexes) {
+    const std::size_t family = families.try_emplace(index.family(), families.size()).first->second;
     for (const std::size_t k : arguments.ks)
       for (const std::string& algorithm : arguments.algorithms)
-        set_ups.push_back({&index->engine, &algorithm_named(algorithm), k, family});
+        set_ups.push_back({&index.engine, &algorithm_named(algorithm), k, family});
   }
   return set_ups;
 }
 
-double share(std::uint64_t part, std::uint64_t whole) { return static_cast<double>(part) / static_cast<double>(whole); }
-
-Json batches_json(const QueryFigures& figures) {
-  Json batches = Json::array();
-  for (const BatchFigures& batch : figures.batches)
-    batches.push_back({{"threads", batch.threads},
-                       {"queries_per_second", static_cast<double>(figures.queries) / batch.seconds},
-                       {"speedup", figures.batches.front().seconds / batch.seconds}});
-  return batches;
-}
-
-/// `yardstick` is the set-up of the same index, scores and k that the others are compared with.
-Json figures_json(const QueryFigures& figures, const QueryFigures& yardstick, const ScoredIndex& scored) {
-  Json json = {{"index", figures.set_up.engine->index().name()},
-               {"algorithm", figures.set_up.algorithm->name},
-               {"k", figures.set_up.k},
-               {"scores", scored.scores_name()},
-               {"scorer", scored.scorer_name()},
-               {"queries", figures.queries}};
-  if (scored.with_pagerank()) {
-    json["alpha"] = scored.options.alpha;
-    json["early_termination"] = scored.engine.ends_early();
-    json["shortest_list_read_share"] = scored.engine.ends_early() ? figures.counts.depths.front().mean_share() : 1.0;
-  }
-  json.update(times_json(figures.times));
-  json["queries_per_second"] = figures.queries_per_second();
-  json["effective_postings_per_second"] = figures.postings_per_second();
-  json["postings_scored_share"] = share(figures.counts.postings_scored, figures.postings);
-  json["blocks_decoded_share"] = share(figures.counts.blocks_decoded, figures.blocks);
-  json["compared_with"] = yardstick.set_up.algorithm->name;
-  json["speedup"] = yardstick.times.mean_us / figures.times.mean_us;
-  for (const QueryLengthFigures& length : figures.by_length) {
-    Json row = {{"terms", length.terms}, {"queries", length.queries}};
-    row.update(times_json(length.times));
-    json["by_length"].push_back(row);
-  }
-  json["batches"] = batches_json(figures);
-  return json;
-}
-
-void print_head(const QueryFigures& figures, const ScoredIndex& scored) {
-  const IndexReader& index = figures.set_up.engine->index();
-  print(fmt::format("\n{}: {} order, {}, blocks of {}; {}, k = {}; {} queries of {:.0f} postings\n", index.name(),
-                    index.manifest().order, index.codec().name(), index.block_size(), scored.text(), figures.set_up.k,
-                    figures.queries, share(figures.postings, figures.queries)));
-  print(fmt::format("{:<10}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>11}{:>9}{:>9}{:>9}{:>9}", "algorithm", "mean us", "p50",
-                    "p90", "p95", "p99", "p99.9", "queries/s", "G/s", "scored", "decoded", "speedup"));
-  for (const BatchFigures& batch : figures.batches)
-    print(fmt::format("{:>12}", fmt::format("{} thread{}", batch.threads, batch.threads == 1 ? "" : "s")));
-  print("\n");
-}
-
-void print_row(const QueryFigures& figures, const QueryFigures& yardstick) {
+/// `baseline`: the set-up of this index, scores and k with which the others are compared.
+Row row_of(const QueryFigures& figures, const QueryFigures& baseline, const ScoredIndex& scored) {
   const LatencySummary& times = figures.times;
-  print(
-      fmt::format("{:<10}{:>9.1f}{:>9.1f}{:>9.1f}{:>9.1f}{:>9.1f}{:>9.1f}{:>11.0f}{:>9.3f}{:>7.1f} %{:>7.1f} %{:>9.2f}",
-                  figures.set_up.algorithm->name, times.mean_us, times.p50_us, times.p90_us, times.p95_us, times.p99_us,
-                  times.p999_us, figures.queries_per_second(), billions(figures.postings_per_second()),
-                  100 * share(figures.counts.postings_scored, figures.postings),
-                  100 * share(figures.counts.blocks_decoded, figures.blocks), yardstick.times.mean_us / times.mean_us));
-  for (const BatchFigures& batch : figures.batches)
-    print(fmt::format("{:>8.0f} q/s", static_cast<double>(figures.queries) / batch.seconds));
-  print("\n");
+  const double speedup = baseline.times.mean_us / times.mean_us;
+  Json batches = Json::array(), by_length = Json::array();
+  Row row = {
+      {"index", figures.set_up.engine->index().name()},
+      {"algorithm", figures.set_up.algorithm->name, "algorithm"},
+      {"k", figures.set_up.k},
+      {"scores", scored.scores_name()},
+      {"scorer", scored.scorer_name()},
+      {"queries", figures.queries},
+      {"mean_us", times.mean_us, "mean us", "{:.1f}"},
+      {"p50_us", times.p50_us, "p50", "{:.1f}"},
+      {"p90_us", times.p90_us, "p90", "{:.1f}"},
+      {"p95_us", times.p95_us, "p95", "{:.1f}"},
+      {"p99_us", times.p99_us, "p99", "{:.1f}"},
+      {"p999_us", times.p999_us, "p99.9", "{:.1f}"},
+      {"max_us", times.max_us},
+      {"queries_per_second", figures.queries_per_second(), "queries/s", "{:.0f}"},
+      {"effective_postings_per_second", figures.postings_per_second(), "G/s", "{:.3f}", 1e-9},
+      {"postings_scored_share", ratio(figures.counts.postings_scored, figures.postings), "scored", "{:.1f} %", 100},
+      {"blocks_decoded_share", ratio(figures.counts.blocks_decoded, figures.blocks), "decoded", "{:.1f} %", 100},
+      {"compared_with", baseline.set_up.algorithm->name},
+      {"speedup", speedup, "speedup", "{:.2f}"}};
+  for (const BatchFigures& batch : figures.batches) {
+    const double queries_per_second = static_cast<double>(figures.queries) / batch.seconds;
+    batches.push_back({{"threads", batch.threads},
+                       {"queries_per_second", queries_per_second},
+                       {"speedup", figures.batches.front().seconds / batch.seconds}});
+    row.push_back({"", queries_per_second, count_text(batch.threads, "thread"), "{:.0f} q/s"});
+  }
+  for (const QueryLengthFigures& length : figures.by_length) {
+    by_length.push_back({{"terms", length.terms}, {"queries", length.queries}});
+    by_length.back().update(times_json(length.times));
+  }
+  row.push_back({"by_length", std::move(by_length)});
+  row.push_back({"batches", std::move(batches)});
+  if (!scored.with_pagerank()) return row;
+  const bool early = scored.engine.ends_early();
+  row.push_back({"alpha", scored.options.alpha});
+  row.push_back({"early_termination", early});
+  row.push_back({"shortest_list_read_share", early ? figures.counts.depths.front().mean_share() : 1.0});
+  return row;
 }
 
 std::string length_label(std::size_t terms) {
@@ -206,106 +180,155 @@ std::string length_label(std::size_t terms) {
   return terms == first_long_length ? fmt::format("{}+", terms) : std::to_string(terms);
 }
 
-/// Mean times by the number of terms found.
-void print_lengths(std::span<const QueryFigures> table) {
-  print(fmt::format("{:<10}", "terms"));
+/// Mean times by the number of terms found, below the number of these queries.
+void print_lengths(std::span<const QueryFigures> table, BenchReport& report) {
+  Row queries = {{"", "queries", "us by terms"}};
   for (const QueryLengthFigures& length : table.front().by_length)
-    print(fmt::format("{:>9}", length_label(length.terms)));
-  print(fmt::format("\n{:<10}", "queries"));
-  for (const QueryLengthFigures& length : table.front().by_length) print(fmt::format("{:>9}", length.queries));
+    queries.push_back({"", length.queries, length_label(length.terms)});
+  report.add("", std::move(queries));
   for (const QueryFigures& figures : table) {
-    print(fmt::format("\n{:<10}", figures.set_up.algorithm->name));
-    for (const QueryLengthFigures& length : figures.by_length) print(fmt::format("{:>9.1f}", length.times.mean_us));
+    Row row = {{"", figures.set_up.algorithm->name, "us by terms"}};
+    for (const QueryLengthFigures& length : figures.by_length)
+      row.push_back({"", length.times.mean_us, length_label(length.terms), "{:.1f}"});
+    report.add("", std::move(row));
   }
-  print(" mean us\n");
+  report.print_table();
 }
 
-void print_table(std::span<const QueryFigures> table, const QueryFigures& yardstick, const ScoredIndex& scored) {
-  print_head(yardstick, scored);
-  for (const QueryFigures& figures : table) print_row(figures, yardstick);
-  print_lengths(table);
+void report_table(std::span<const QueryFigures> table, const QueryFigures& baseline, const ScoredIndex& scored,
+                  BenchReport& report) {
+  const IndexReader& index = baseline.set_up.engine->index();
+  report.say("\n{}: {} order, {}, blocks of {}; {}, k = {}; {} queries of {:.0f} postings\n", index.name(),
+             index.manifest().order, index.codec().name(), index.block_size(), scored.text(), baseline.set_up.k,
+             baseline.queries, ratio(baseline.postings, baseline.queries));
+  for (const QueryFigures& figures : table) report.add("results", row_of(figures, baseline, scored));
+  report.print_table();
+  print_lengths(table, report);
 }
 
 /// The exhaustive `or` among the set-ups of one table, else the first of them.
-const QueryFigures& yardstick_of(std::span<const QueryFigures> table) {
+const QueryFigures& baseline_of(std::span<const QueryFigures> table) {
   for (const QueryFigures& figures : table)
     if (figures.set_up.algorithm->name == "or") return figures;
   return table.front();
 }
 
-void run(BenchQueryArguments arguments) {
-  const Resources resources = make_resources(arguments.common);
-  if (arguments.algorithms.empty()) arguments.algorithms = names_of(all_algorithms());
-  Json json = {{"bench", "query"}, {"environment", environment_json()}};  // its load is that before the work
-  if (!arguments.common.json) print(environment_line());
-  std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
-  if (arguments.queries_limit != 0 && queries.size() > arguments.queries_limit) queries.resize(arguments.queries_limit);
-  const std::vector<std::string_view> texts = texts_of(queries);
+/// Percentages read: of the shortest list (mean over queries, and of all postings), of all lists, and of blocks.
+Row visits_row(const IndexReader& index, const TerminationFigures& figures) {
+  const DocumentScoreSettings& scores = *index.manifest().scores;
+  const QueryStatistics& counts = figures.counts;
+  const ListDepth& shortest = counts.depths.front();
+  ListDepth all;
+  for (const ListDepth& depth : counts.depths) all += depth;
+  return {{"index", index.name(), "index"},
+          {"pagerank_scale", name_of_value(pagerank_scales, scores.pagerank_scale), "scale"},
+          {"alpha", scores.alpha, "alpha"},
+          {"k", figures.k, "k"},
+          {"queries", figures.queries, "queries"},
+          {"stopped_early", counts.stopped_early},
+          {"", ratio(counts.stopped_early, figures.queries), "stopped", "{:.1f} %", 100},
+          {"blocks", counts.blocks},
+          {"blocks_decoded", counts.blocks_decoded},
+          {"", shortest.mean_share(), "l(0) read", "{:.1f} %", 100},
+          {"", ratio(shortest.read, shortest.postings), "of postings", "{:.1f} %", 100},
+          {"", ratio(all.read, all.postings), "all lists", "{:.1f} %", 100},
+          {"", ratio(counts.blocks_decoded, counts.blocks), "decoded", "{:.1f} %", 100},
+          {"depths", depths_json(counts)},
+          {"curve",
+           {{"term", figures.curve.term},
+            {"df", figures.curve.df},
+            {"queries", figures.curve.queries},
+            {"visits", figures.curve.visits}}}};
+}
+
+/// Counts how much of their lists queries by `and` read before they end early, and measures no times.
+void count_visits(const BenchQueryArguments& arguments, const Resources& resources,
+                  std::span<const std::string_view> texts, BenchReport& report) {
+  if (arguments.queries.format == QueryFormat::vector) throw usage_error("--visits takes no queries of format vector");
+  ScoringArguments scoring;
+  scoring.scorer = Scorer::bm25_pagerank;
+  for (const std::string& path : arguments.indexes) {
+    const IndexReader index = IndexReader::open(path);
+    const QueryEngine engine(index, scoring_options(scoring, index));
+    if (!engine.ends_early())
+      throw InvalidArgument(fmt::format("{}: early termination is off: {}", path, engine.why_not_early()));
+    report.json["indexes"].push_back(index_json(index));
+    for (const std::size_t k : arguments.ks) {
+      report.add("visits", visits_row(index, measure_termination(engine, texts, k, resources)));
+      report.print_table();
+    }
+  }
+}
+
+void measure_times(const BenchQueryArguments& arguments, const Resources& resources,
+                   std::span<const std::string_view> texts, BenchReport& report) {
   const Subjects subjects(arguments);
   const std::unique_ptr<TimesOutput> times = times_output(arguments, subjects);
-
   const std::vector<QueryFigures> measured = measure_queries(
       texts, set_ups(arguments, subjects),
       {arguments.repeats, arguments.warm_up, resources.threads, times != nullptr, query_kind(arguments.queries.format)},
       *resources.progress);
-  for (const auto& reader : subjects.readers) json["indexes"].push_back(index_json(*reader));
-  json["queries"] = {{"file", arguments.queries.file}, {"count", queries.size()}};
-  json["repeats"] = arguments.repeats;
-  json["time_of_a_query"] = "median of its repeats, one thread";
-  for (std::size_t at = 0; at < measured.size(); at += arguments.algorithms.size()) {
-    const std::span table = std::span(measured).subspan(at, arguments.algorithms.size());
-    const QueryFigures& yardstick = yardstick_of(table);
-    const ScoredIndex& scored = subjects.of(yardstick.set_up);
-    for (const QueryFigures& figures : table) json["results"].push_back(figures_json(figures, yardstick, scored));
-    if (!arguments.common.json) print_table(table, yardstick, scored);
+  for (const IndexReader& reader : subjects.readers) report.json["indexes"].push_back(index_json(reader));
+  report.json["repeats"] = arguments.repeats;
+  report.json["time_of_a_query"] = "median of its repeats, one thread";
+  const std::size_t algorithms = arguments.algorithms.size();
+  for (std::size_t i = 0; i < measured.size() / algorithms; ++i) {
+    const std::span table = std::span(measured).subspan(i * algorithms, algorithms);
+    report_table(table, baseline_of(table), subjects.indexes[i / arguments.ks.size()], report);
   }
-  if (times) {
-    for (const QueryFigures& figures : measured) add_times(*times, figures);
-    times->finish();
-  }
-  if (arguments.common.json) print(json.dump(1) + "\n");
+  if (!times) return;
+  for (const QueryFigures& figures : measured) add_times(*times, figures);
+  times->finish();
+}
+
+void run(const BenchQueryArguments& arguments) {
+  const Resources resources = make_resources(arguments.common);
+  BenchReport report(arguments.visits ? "visits" : "query", arguments.common);
+  std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
+  if (arguments.queries_limit != 0 && queries.size() > arguments.queries_limit) queries.resize(arguments.queries_limit);
+  report.json["queries"] = {{"file", arguments.queries.file}, {"count", queries.size()}};
+  (arguments.visits ? count_visits : measure_times)(arguments, resources, texts_of(queries), report);
+  report.finish();
 }
 
 }  // namespace
 
 void add_query_bench(CLI::App& bench) {
-  auto arguments = std::make_shared<BenchQueryArguments>();
-  CLI::App* command = bench.add_subcommand("query", "Measure query speed by algorithm, k and index");
-  command->add_option("INDEX", arguments->indexes, "Indexes to measure in one run")->type_name("")->required();
-  add_query_source_options(*command, arguments->queries, QueryKinds::text_and_vectors);
-  command->add_option("--queries-limit", arguments->queries_limit, "Use only the first N queries")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, std::size_t{1} << 40));
-  add_name_option(*command, "-a,--algorithm", arguments->algorithms, all_algorithms(), "Algorithms (default: all)")
+  auto [command, arguments] =
+      add_bench<BenchQueryArguments>(bench, "query", "Measure query speed by algorithm, k and index", run);
+  command.add_option("INDEX", arguments.indexes, "Indexes to measure in one run")->type_name("")->required();
+  add_query_source_options(command, arguments.queries, QueryKinds::text_and_vectors);
+  add_number_option(command, "--queries-limit", arguments.queries_limit, "N", "Use only the first N queries", 1,
+                    std::size_t{1} << 40);
+  add_name_option(command, "-a,--algorithm", arguments.algorithms, all_algorithms(), "Algorithms (default: all)")
       ->delimiter(',');
-  command->add_option("-k", arguments->ks, "Results per query (default: 10,100,1000)")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
-      ->delimiter(',');
-  add_value_option(*command, "--scores", arguments->scores, scores_names, "Precision of scores (default: exact)");
-  add_value_option(*command, "--scorer", arguments->scorers, scorer_names, "Scoring functions (default: bm25)");
-  add_alpha_option(*command, arguments->alpha);
-  add_value_option(*command, "--early-termination", arguments->early_termination, switches,
+  add_number_option(command, "-k", arguments.ks, "N", "Results per query", 1, end_docid);
+  add_value_option(command, "--scores", arguments.scores, scores_names, "Precision of scores (default: exact)");
+  add_value_option(command, "--scorer", arguments.scorers, scorer_names, "Scoring functions (default: bm25)");
+  add_alpha_option(command, arguments.alpha);
+  add_value_option(command, "--early-termination", arguments.early_termination, switches,
                    "Early termination with bm25+pagerank (default: on)");
-  add_repeats_option(*command, arguments->repeats, "Repetitions of each query; the median time counts");
-  command->add_option("--warm-up", arguments->warm_up, "Passes over all queries before measuring")
-      ->type_name("N")
-      ->check(range_validator(0u, 1000u))
-      ->capture_default_str();
-  add_times_options(*command, arguments->times);
-  command->add_flag("--json", arguments->common.json, "Print figures as JSON");
-  add_common_options(*command, arguments->common);
-  set_notes(*command,
-            {"All answers are compared before anything is measured; a wrong one stops the run. Times are those of one "
-             "thread; with -j above 1, batches are measured too, on one thread and on all. Shares exceed 100 % if an "
-             "algorithm reads lists twice, as and-or does."},
-            {{"quern bench query my.quern -q log.txt -k 10"},
-             {"quern bench query newpfd.quern rice.quern -q topics.txt -a or,maxscore -k 10,1000 --json > query.json"},
-             {"quern bench query quantized.quern -q log.txt --scores exact,quantized"},
-             {"quern bench query my.quern -q log.txt -k 10 --times cpu.tsv"},
-             {"quern bench query scored.quern -q log.txt --scorer bm25+pagerank --early-termination on,off -a and"},
-             {"scripts/plot query.json -o plots"}});
-  command->callback([arguments] { run(*arguments); });
+  command.add_flag("--visits", arguments.visits,
+                   "Instead of times, count how much of their lists queries by `and` read before they end early, for "
+                   "indexes whose order is 'score'");
+  add_repeats_option(command, arguments.repeats, "Repetitions of each query; the median time counts");
+  add_number_option(command, "--warm-up", arguments.warm_up, "N", "Passes over all queries before measuring", 0u,
+                    1000u);
+  add_times_options(command, arguments.times);
+  set_notes(
+      command,
+      {"All answers are compared before anything is measured; a wrong one stops the run. Times are those of one "
+       "thread; with -j above 1, batches are measured too, on one thread and on all. Shares exceed 100 % if an "
+       "algorithm reads lists twice, as and-or does.",
+       "With --visits, JSON also has the number of queries that visit each part of the most frequent term's list, "
+       "as in figure 3 of Wang et al.; scripts/plot draws it."},
+      {{"quern bench query my.quern -q log.txt -k 10"},
+       {"quern bench query newpfd.quern rice.quern -q topics.txt -a or,maxscore -k 10,1000 --json > query.json"},
+       {"quern bench query quantized.quern -q log.txt --scores exact,quantized"},
+       {"quern bench query my.quern -q log.txt -k 10 --times cpu.tsv"},
+       {"quern bench query scored.quern -q log.txt --scorer bm25+pagerank --early-termination on,off -a and"},
+       {"quern bench query rank.quern log.quern -q log.txt --visits -k 1,10,100 --json > visits.json"},
+       {"scripts/plot query.json -o plots"}});
 }
 
 }  // namespace quern::tools

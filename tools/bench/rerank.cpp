@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <memory>
 #include <optional>
 
 #include "quern/core/error.hpp"
@@ -81,146 +80,101 @@ std::deque<BenchedRanker> benched_rankers(const BenchRerankArguments& arguments)
   return models;
 }
 
-Json rerank_json(const RerankFigures& figures) {
+Row row_of(const RerankFigures& figures, Json stages) {
+  const auto stage = [&](const char* key) { return stages.is_null() ? Json() : stages[key]; };
+  const auto documents = static_cast<double>(figures.documents);
+  Row row = {{"ranker", figures.ranker, "ranker"},
+             {"device", figures.device, "device"},
+             {"threads", figures.threads, "threads"},
+             {"documents", figures.documents, "docs"},
+             {"queries", figures.queries},
+             {"us_per_query", 1e6 * figures.seconds, "us/query", "{:.1f}"},
+             {"ns_per_document", figures.ns_per_document(), "ns/doc", "{:.0f}"},
+             {"documents_per_second", figures.documents_per_second(), "docs/s", "{:.0f}"},
+             {"", stage("inputs_ns_per_document"), "inputs", "{:.0f}"},
+             {"", stage("trees_ns_per_document"), "trees", "{:.0f}"},
+             {"", stage("layers_ns_per_document"), "layers", "{:.0f}"},
+             {"joules_per_million_documents", figures.joules ? Json(1e6 * *figures.joules / documents) : Json(), "J/1M",
+              "{:.3g}"}};
+  row.push_back({"stages", std::move(stages)});
+  return row;
+}
+
+Json stages_json(const RerankFigures& figures) {
   const auto ns = [&](double seconds) { return 1e9 * seconds / static_cast<double>(figures.documents); };
-  Json json = {{"ranker", figures.ranker},
-               {"device", figures.device},
-               {"threads", figures.threads},
-               {"documents", figures.documents},
-               {"queries", figures.queries},
-               {"us_per_query", 1e6 * figures.seconds},
-               {"ns_per_document", figures.ns_per_document()},
-               {"documents_per_second", figures.documents_per_second()},
-               {"stages", nullptr},
-               {"joules_per_million_documents", nullptr}};
-  if (figures.threads == 1)
-    json["stages"] = {{"inputs_ns_per_document", ns(figures.stages.inputs)},
-                      {"trees_ns_per_document", ns(figures.stages.trees)},
-                      {"layers_ns_per_document", ns(figures.stages.layers)}};
-  if (figures.joules)
-    json["joules_per_million_documents"] = 1e6 * *figures.joules / static_cast<double>(figures.documents);
-  return json;
+  return {{"inputs_ns_per_document", ns(figures.stages.inputs)},
+          {"trees_ns_per_document", ns(figures.stages.trees)},
+          {"layers_ns_per_document", ns(figures.stages.layers)}};
 }
 
-Json gpu_rerank_json(const GpuRerankFigures& figures) {
-  Json json = rerank_json(figures);
-  json["scored_on"] = figures.on_gpu ? "gpu" : "cpu";
-  if (!figures.on_gpu) {
-    json["stages"] = nullptr;
-    return json;
+Row row_of(const RerankFigures& figures) {
+  return row_of(figures, figures.threads == 1 ? stages_json(figures) : Json());
+}
+
+Row row_of(const GpuRerankFigures& figures) {
+  Json stages;
+  if (figures.on_gpu) {
+    stages = stages_json(figures);
+    stages.update({{"copy_in_us", 1e6 * figures.copy_in},
+                   {"inputs_us", 1e6 * figures.stages.inputs},
+                   {"trees_us", 1e6 * figures.stages.trees},
+                   {"layers_us", 1e6 * figures.stages.layers},
+                   {"copy_out_us", 1e6 * figures.copy_out}});
   }
-  json["stages"]["copy_in_us"] = 1e6 * figures.copy_in;
-  json["stages"]["inputs_us"] = 1e6 * figures.stages.inputs;
-  json["stages"]["trees_us"] = 1e6 * figures.stages.trees;
-  json["stages"]["layers_us"] = 1e6 * figures.stages.layers;
-  json["stages"]["copy_out_us"] = 1e6 * figures.copy_out;
-  return json;
+  Row row = row_of(figures, std::move(stages));
+  row.push_back({"scored_on", figures.on_gpu ? "gpu" : "cpu"});
+  return row;
 }
 
-Json load_json(const GpuRankerLoad& load) {
-  Json json = {{"ranker", load.ranker},
-               {"scored_on", load.on_gpu ? "gpu" : "cpu"},
-               {"bytes", load.bytes},
-               {"upload_us", 1e6 * load.seconds}};
-  if (load.difference) json["largest_difference"] = *load.difference;
-  return json;
+void report_load(const GpuRankerLoad& load, BenchReport& report) {
+  report.json["loads"].push_back({{"ranker", load.ranker},
+                                  {"scored_on", load.on_gpu ? "gpu" : "cpu"},
+                                  {"bytes", load.bytes},
+                                  {"upload_us", 1e6 * load.seconds}});
+  if (!load.on_gpu) return report.say("{}: does not fit in --ranker-memory; the CPU scores instead\n", load.ranker);
+  report.say("{}: {:.1f} MB on the GPU, loaded in {:.1f} ms\n", load.ranker, static_cast<double>(load.bytes) / 1e6,
+             1e3 * load.seconds);
+  if (!load.difference) return;
+  report.json["loads"].back()["largest_difference"] = *load.difference;
+  report.say("{}: scores differ from the CPU's by at most {:.2g} of the largest\n", load.ranker, *load.difference);
 }
 
-Json summary_json(const RerankSummary& summary) {
-  Json json = {{"ranker", summary.ranker},
-               {"fewest_documents", nullptr},
-               {"most_documents", summary.most_documents},
-               {"speedup", summary.speedup},
-               {"threads_speedup", nullptr}};
-  if (summary.fewest_documents) json["fewest_documents"] = *summary.fewest_documents;
-  if (summary.threads_speedup) json["threads_speedup"] = *summary.threads_speedup;
-  return json;
+void report_summaries(const std::vector<RerankSummary>& summaries, BenchReport& report) {
+  if (summaries.empty()) return;
+  const auto or_null = [](const auto& figure) { return figure ? Json(*figure) : Json(); };
+  for (const RerankSummary& summary : summaries)
+    report.add("summaries", {{"ranker", summary.ranker, "the GPU against one core"},
+                             {"fewest_documents", or_null(summary.min_documents), "ahead from docs"},
+                             {"most_documents", summary.max_documents, "most docs"},
+                             {"speedup", summary.speedup, "times as fast", "{:.1f}"},
+                             {"threads_speedup", or_null(summary.threads_speedup), "than all threads", "{:.1f}"}});
+  report.print_table();
+  report.json["mean_speedup"] = mean_speedup(summaries);
+  report.say("harmonic mean of speedups against one core: {:.2f}\n", mean_speedup(summaries));
 }
 
-void print_rerank_head() {
-  print(environment_line());
-  print(fmt::format("{:<14}{:>7}{:>9}{:>7}{:>12}{:>9}{:>12}{:>9}{:>9}{:>9}{:>9}\n", "ranker", "device", "threads",
-                    "docs", "us/query", "ns/doc", "docs/s", "inputs", "trees", "layers", "J/1M"));
-}
-
-std::string figure_text(const Json& value, const char* format) {
-  return value.is_null() ? "-" : fmt::format(fmt::runtime(format), value.get<double>());
-}
-
-void print_rerank_row(const Json& row) {
-  const Json& stages = row["stages"];
-  const auto stage = [&](const char* key) {
-    return stages.is_null() ? std::string("-") : fmt::format("{:.0f}", stages[key].get<double>());
-  };
-  print(fmt::format("{:<14}{:>7}{:>9}{:>7}{:>12.1f}{:>9.0f}{:>12.0f}{:>9}{:>9}{:>9}{:>9}\n",
-                    row["ranker"].get<std::string>(), row["device"].get<std::string>(), row["threads"].get<unsigned>(),
-                    row["documents"].get<std::size_t>(), row["us_per_query"].get<double>(),
-                    row["ns_per_document"].get<double>(), row["documents_per_second"].get<double>(),
-                    stage("inputs_ns_per_document"), stage("trees_ns_per_document"), stage("layers_ns_per_document"),
-                    figure_text(row["joules_per_million_documents"], "{:.3g}")));
-}
-
-void print_loads(const Json& loads) {
-  for (const Json& load : loads) {
-    const std::string name = load["ranker"];
-    if (load["scored_on"] == "cpu") {
-      print(fmt::format("{}: does not fit in --ranker-memory; the CPU scores instead\n", name));
-      continue;
-    }
-    print(fmt::format("{}: {:.1f} MB on the GPU, loaded in {:.1f} ms\n", name, load["bytes"].get<double>() / 1e6,
-                      load["upload_us"].get<double>() / 1e3));
-    if (load.contains("largest_difference"))
-      print(fmt::format("{}: scores differ from the CPU's by at most {:.2g} of the largest\n", name,
-                        load["largest_difference"].get<double>()));
-  }
-}
-
-void print_summaries(const Json& json) {
-  for (const Json& summary : json["summaries"]) {
-    const std::string from =
-        summary["fewest_documents"].is_null()
-            ? std::string("never ahead of one core")
-            : fmt::format("ahead of one core from {} documents up", summary["fewest_documents"].get<std::size_t>());
-    print(fmt::format("{}: the GPU is {}; with {} documents {:.1f} times as fast", summary["ranker"].get<std::string>(),
-                      from, summary["most_documents"].get<std::size_t>(), summary["speedup"].get<double>()));
-    if (!summary["threads_speedup"].is_null())
-      print(fmt::format(", {:.1f} times as all threads", summary["threads_speedup"].get<double>()));
-    print("\n");
-  }
-  print(fmt::format("harmonic mean of speedups against one core: {:.2f}\n", json["mean_speedup"].get<double>()));
-}
-
-/// Measures on the GPU, and beside what was measured on the CPU.
-void add_gpu_figures(const BenchRerankArguments& arguments, std::span<const RerankSubject> subjects,
-                     const FeatureColumns& features, const RerankBenchOptions& options,
-                     std::span<const RerankFigures> on_cpu, Progress& progress, Json& json) {
+/// Measures on the GPU, and compares with the CPU's figures.
+void measure_gpu(const BenchRerankArguments& arguments, std::span<const RerankSubject> subjects,
+                 const FeatureColumns& features, const RerankBenchOptions& options,
+                 std::span<const RerankFigures> on_cpu, Progress& progress, BenchReport& report) {
   GpuRerankBenchOptions on_gpu;
   on_gpu.gpu = arguments.gpu;
   on_gpu.ranker_bytes = parse_size(arguments.ranker_memory);
   on_gpu.fast_math = arguments.fast_math;
   const GpuRerankResult result = measure_gpu_reranking(subjects, features, options, on_gpu, progress);
-  json["gpu"] = list_gpus().at(arguments.gpu).name;
-  json["fast_math"] = arguments.fast_math;
-  for (const GpuRankerLoad& load : result.loads) json["loads"].push_back(load_json(load));
+  report.json["gpu"] = list_gpus().at(arguments.gpu).name;
+  report.json["fast_math"] = arguments.fast_math;
   std::vector<RerankFigures> scored_there;
   for (const GpuRerankFigures& figures : result.figures) {
-    json["results"].push_back(gpu_rerank_json(figures));
+    report.add("results", row_of(figures));
     if (figures.on_gpu) scored_there.push_back(figures);
   }
-  const std::vector<RerankSummary> summaries = summarize_reranking(on_cpu, scored_there);
-  if (summaries.empty()) return;
-  for (const RerankSummary& summary : summaries) json["summaries"].push_back(summary_json(summary));
-  json["mean_speedup"] = mean_speedup(summaries);
+  report.print_table();
+  for (const GpuRankerLoad& load : result.loads) report_load(load, report);
+  report_summaries(summarize_reranking(on_cpu, scored_there), report);
 }
 
-void print_rerank(const Json& json) {
-  print_rerank_head();
-  for (const Json& row : json["results"]) print_rerank_row(row);
-  if (json.contains("loads")) print_loads(json["loads"]);
-  if (json.contains("summaries")) print_summaries(json);
-}
-
-/// Before anything is measured.
+/// Throws InvalidArgument if the GPU doesn't exist, or its options have no use.
 void check_gpu(const BenchRerankArguments& arguments) {
   if (!arguments.measures("gpu")) {
     if (arguments.fast_math) throw InvalidArgument("--fast-math works only on GPUs; use --device gpu");
@@ -236,7 +190,8 @@ void check_gpu(const BenchRerankArguments& arguments) {
 void run(const BenchRerankArguments& arguments) {
   check_gpu(arguments);
   const Resources resources = make_resources(arguments.common);
-  Json json = {{"bench", "rerank"}, {"environment", environment_json()}};  // its load is that before the work
+  BenchReport report("rerank", arguments.common);
+  Json& json = report.json;
   const std::deque<BenchedRanker> models = benched_rankers(arguments);
   std::vector<RerankSubject> subjects;
   for (const BenchedRanker& one : models) {
@@ -247,17 +202,17 @@ void run(const BenchRerankArguments& arguments) {
   options.documents = arguments.documents;
   options.repeats = arguments.repeats;
   options.threads = resources.threads;
-  const std::size_t most = *std::max_element(options.documents.begin(), options.documents.end());
-  const SynthFeatures features(arguments.synth.features, most, arguments.synth.seed);
+  const std::size_t max_documents = *std::max_element(options.documents.begin(), options.documents.end());
+  const SynthFeatures features(arguments.synth.features, max_documents, arguments.synth.seed);
   json["seed"] = arguments.synth.seed;
   json["repeats"] = arguments.repeats;
   std::vector<RerankFigures> on_cpu;
   if (arguments.measures("cpu")) on_cpu = measure_reranking(subjects, features.columns(), options, *resources.progress);
-  for (const RerankFigures& figures : on_cpu) json["results"].push_back(rerank_json(figures));
+  for (const RerankFigures& figures : on_cpu) report.add("results", row_of(figures));
+  report.print_table();
   if (arguments.measures("gpu"))
-    add_gpu_figures(arguments, subjects, features.columns(), options, on_cpu, *resources.progress, json);
-  if (arguments.common.json) return print(json.dump(1) + "\n");
-  print_rerank(json);
+    measure_gpu(arguments, subjects, features.columns(), options, on_cpu, *resources.progress, report);
+  report.finish();
 }
 
 void add_synth_options(CLI::App& command, BenchRerankArguments& arguments) {
@@ -291,16 +246,14 @@ void add_device_options(CLI::App& command, BenchRerankArguments& arguments) {
 }  // namespace
 
 void add_rerank_bench(CLI::App& bench) {
-  auto arguments = std::make_shared<BenchRerankArguments>();
-  CLI::App* command = bench.add_subcommand("rerank", "Measure how fast learned models score documents");
-  add_synth_options(*command, *arguments);
-  add_number_option(*command, "--docs", arguments->documents, "N", "Documents per query; a row for each", 1, 100000);
-  add_repeats_option(*command, arguments->repeats, "Repetitions; the median time counts");
-  command->add_flag("--json", arguments->common.json, "Print figures as JSON");
-  add_device_options(*command, *arguments);
-  add_common_options(*command, arguments->common);
+  auto [command, arguments] =
+      add_bench<BenchRerankArguments>(bench, "rerank", "Measure how fast learned models score documents", run);
+  add_synth_options(command, arguments);
+  add_number_option(command, "--docs", arguments.documents, "N", "Documents per query; a row for each", 1, 100000);
+  add_repeats_option(command, arguments.repeats, "Repetitions; the median time counts");
+  add_device_options(command, arguments);
   set_notes(
-      *command,
+      command,
       {"Models and features are synthetic: they have the sizes of the rankers of Tadros (2015), or those given by "
        "--trees, --leaves and --features, and are untrained. Scores must equal plain evaluation bit for bit, or "
        "nothing is measured. Each query is measured on one thread (its processor time), and with its documents divided "
@@ -312,7 +265,6 @@ void add_rerank_bench(CLI::App& bench) {
       {{"quern bench rerank"},
        {"quern bench rerank --trees 1000 --leaves 64 --docs 10,100,1000 -j 1"},
        {"quern bench rerank --device gpu --ranker-memory 256M --leaves 512"}});
-  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools

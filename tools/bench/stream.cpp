@@ -24,7 +24,7 @@
 namespace quern::tools {
 namespace {
 
-/// Which processors take part.
+/// The processors that answer queries.
 enum class StreamDevice { cpu, gpu, both };
 constexpr NamedValue<StreamDevice> stream_devices[] = {{"cpu", StreamDevice::cpu, "the CPU alone"},
                                                        {"gpu", StreamDevice::gpu, "GPUs alone"},
@@ -108,9 +108,12 @@ class StreamBench {
     const std::optional<double> before = gpu_joules();
     const SharedStreamFigures figures = measure_shared_stream(engine_, gpu, log_, algorithm_, arguments_.k, options);
     Json measured = response_json(figures.measured);
-    const auto of_cpu = cpu_energy_.joules(), of_gpu = gpu_joules();
-    measured["cpu_joules"] = of_cpu ? Json(*of_cpu) : Json(nullptr);
-    measured["gpu_joules"] = before && of_gpu ? Json(*of_gpu - *before) : Json(nullptr);
+    const std::optional<double> cpu = cpu_energy_.joules(), after = gpu_joules();
+    const auto queries = static_cast<double>(figures.measured.queries);
+    measured["answered_per_second"] = queries / figures.measured.seconds;
+    measured["gpu_share"] = static_cast<double>(figures.measured.on_gpu) / queries;
+    measured["cpu_joules_per_query"] = cpu ? Json(*cpu / queries) : Json();
+    measured["gpu_joules_per_query"] = before && after ? Json((*after - *before) / queries) : Json();
     Json json = {{"schedule", set_up.schedule},
                  {"device", name_of_value(stream_devices, set_up.device)},
                  {"rate", rate},
@@ -134,11 +137,11 @@ class StreamBench {
   }
 
  private:
-  /// What a batch is expected to take besides what its queries add, where nobody has measured it.
+  /// A batch's expected time beyond its queries' own, without --times.
   static constexpr double built_in_batch_us = 50;
-  /// That prepare a GPU's batches where the CPU answers queries, too.
+  /// Threads that prepare a GPU's batches if the CPU also answers queries.
   static constexpr unsigned default_gpu_threads = 2;
-  /// For the thread that waits for the GPU, CUDA's own, and the system's.
+  /// For the thread that waits for the GPU, CUDA's threads and the system's.
   static constexpr unsigned cores_beside_gpu = 3;
 
   bool uses_gpu() const {
@@ -162,7 +165,7 @@ class StreamBench {
     if (device == StreamDevice::gpu) return 0;
     if (arguments_.cpu_threads > 0) return arguments_.cpu_threads;
     if (device == StreamDevice::cpu) return cores();
-    // Whoever works with the GPU needs cores, too: with too few left, all wait for each other.
+    // The GPU's threads need cores too: with too few left, all threads wait for each other.
     const unsigned for_gpu = arguments_.gpu_threads.value_or(default_gpu_threads) + cores_beside_gpu;
     return std::max(cores(), for_gpu + 1) - for_gpu;
   }
@@ -170,7 +173,7 @@ class StreamBench {
     return arguments_.gpu_threads.value_or(device == StreamDevice::both ? default_gpu_threads : cores());
   }
 
-  /// That the GPU has consumed so far; none if there is none, or it can't be read.
+  /// The GPU's energy counter; empty without a GPU or a counter.
   std::optional<double> gpu_joules() const { return gpu_energy_ ? gpu_energy_->joules(1) : std::nullopt; }
   SingleSearch single_search(const StreamSetUp& set_up) {
     if (set_up.device == StreamDevice::cpu)
@@ -251,149 +254,123 @@ class StreamBench {
   std::unique_ptr<EnergyMeter> gpu_energy_;
 };
 
-void print_row(const Json& row) {
-  const Json& measured = row["measured"];
-  const auto ms = [](const Json& figures, const char* key) { return figures[key].get<double>() / 1000; };
-  const auto joules = [&](const char* key) {
-    if (measured[key].is_null()) return std::string("-");
-    return fmt::format("{:.2f}", 1000 * measured[key].get<double>() / measured["queries"].get<double>());
-  };
-  print(fmt::format("{:<7}{:<10}{:>11.0f}{:>11.0f}{:>11.3f}{:>11.3f}{:>11.3f}{:>11.3f}{:>10}{:>9.1f} %{:>11}{:>11}",
-                    row["device"].get<std::string>(), row["schedule"].get<std::string>(), row["rate"].get<double>(),
-                    measured["queries"].get<double>() / measured["seconds"].get<double>(), ms(measured, "mean_us"),
-                    ms(measured, "p50_us"), ms(measured, "p95_us"), ms(measured, "p99_us"),
-                    measured["missed"].get<std::uint64_t>(),
-                    100 * measured["on_gpu"].get<double>() / measured["queries"].get<double>(), joules("cpu_joules"),
-                    joules("gpu_joules")));
-  if (const Json& simulated = row["simulated"]; !simulated.is_null())
-    print(fmt::format("{:>12.3f}{:>11.3f}", ms(simulated, "mean_us"), ms(simulated, "p99_us")));
-  print("\n");
-}
-
-void print_one_by_one(const Json& rows) {
-  print(fmt::format("{:<7}{:<10}{:>11}{:>11}{:>11}{:>11}\n", "device", "schedule", "mean us", "p50", "p95", "p99"));
-  for (const Json& row : rows)
-    print(fmt::format("{:<7}{:<10}{:>11.1f}{:>11.1f}{:>11.1f}{:>11.1f}\n", row["device"].get<std::string>(),
-                      row["schedule"].get<std::string>(), row["mean_us"].get<double>(), row["p50_us"].get<double>(),
-                      row["p95_us"].get<double>(), row["p99_us"].get<double>()));
+void print_tables(const BenchStreamArguments& arguments, BenchReport& report) {
+  const std::vector<Column> set_up = {{"device", "device"}, {"schedule", "schedule"}};
+  std::vector<Column> singly = set_up, streams = set_up;
+  singly.insert(singly.end(), {{"mean us", "mean_us", "{:.1f}"},
+                               {"p50", "p50_us", "{:.1f}"},
+                               {"p95", "p95_us", "{:.1f}"},
+                               {"p99", "p99_us", "{:.1f}"}});
+  streams.insert(streams.end(), {{"queries/s", "rate", "{:.0f}"},
+                                 {"answered/s", "measured/answered_per_second", "{:.0f}"},
+                                 {"mean ms", "measured/mean_us", "{:.3f}", 1e-3},
+                                 {"p50", "measured/p50_us", "{:.3f}", 1e-3},
+                                 {"p95", "measured/p95_us", "{:.3f}", 1e-3},
+                                 {"p99", "measured/p99_us", "{:.3f}", 1e-3},
+                                 {"missed", "measured/missed"},
+                                 {"on GPU", "measured/gpu_share", "{:.1f} %", 100},
+                                 {"CPU J/1000", "measured/cpu_joules_per_query", "{:.2f}", 1e3},
+                                 {"GPU J/1000", "measured/gpu_joules_per_query", "{:.2f}", 1e3}});
+  if (!arguments.times.empty())
+    streams.insert(streams.end(), {{"sim. mean", "simulated/mean_us", "{:.3f}", 1e-3},
+                                   {"sim. p99", "simulated/p99_us", "{:.3f}", 1e-3}});
+  report.print_table(report.json["one_by_one"], singly);
+  report.print_table(report.json["streams"], streams);
 }
 
 void run(const BenchStreamArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   check_strategy(arguments.strategy, {arguments.algorithm});
-  Json json = {{"bench", "stream"}, {"environment", environment_json()}};
+  BenchReport report("stream", arguments.common);
   StreamBench bench(arguments, resources);
-  json.update({{"index", index_json(bench.index())},
-               {"algorithm", arguments.algorithm},
-               {"k", arguments.k},
-               {"deadline_ms", arguments.deadline_ms},
-               {"max_batch", arguments.stream.max_batch},
-               {"streams", Json::array()},
-               {"one_by_one", Json::array()}});
+  report.json.update({{"index", index_json(bench.index())},
+                      {"algorithm", arguments.algorithm},
+                      {"k", arguments.k},
+                      {"deadline_ms", arguments.deadline_ms},
+                      {"max_batch", arguments.stream.max_batch},
+                      {"streams", Json::array()},
+                      {"one_by_one", Json::array()}});
   const std::vector<StreamSetUp> all = set_ups(arguments);
   const std::size_t streams = arguments.one_by_one ? 1 : arguments.rates.size();
   resources.progress->start("streams", all.size() * streams, "streams");
   for (const StreamSetUp& set_up : all) {
     for (std::size_t i = 0; i < streams; ++i) {
       if (arguments.one_by_one)
-        json["one_by_one"].push_back(bench.run_one_by_one(set_up));
+        report.json["one_by_one"].push_back(bench.run_one_by_one(set_up));
       else
-        json["streams"].push_back(bench.run(set_up, arguments.rates[i]));
+        report.json["streams"].push_back(bench.run(set_up, arguments.rates[i]));
       resources.progress->add(1);
     }
   }
   resources.progress->finish();
-  if (arguments.common.json) return print(json.dump(1) + "\n");
-  print(environment_line());
-  if (arguments.one_by_one) return print_one_by_one(json["one_by_one"]);
-  print(fmt::format("{:<7}{:<10}{:>11}{:>11}{:>11}{:>11}{:>11}{:>11}{:>10}{:>11}{:>11}{:>11}", "device", "schedule",
-                    "queries/s", "answered/s", "mean ms", "p50", "p95", "p99", "missed", "on GPU", "CPU J/1000",
-                    "GPU J/1000"));
-  if (!arguments.times.empty()) print(fmt::format("{:>12}{:>11}", "sim. mean", "sim. p99"));
-  print("\n");
-  for (const Json& row : json["streams"]) print_row(row);
+  print_tables(arguments, report);
+  report.finish();
 }
 
 }  // namespace
 
 void add_stream_bench(CLI::App& bench) {
-  auto arguments = std::make_shared<BenchStreamArguments>();
-  CLI::App* command =
-      bench.add_subcommand("stream", "Measure response times of queries that arrive at random at a CPU and a GPU");
-  add_index_argument(*command, arguments->index);
-  add_query_source_options(*command, arguments->queries, QueryKinds::text_and_vectors);
-  add_name_option(*command, "-a,--algorithm", arguments->algorithm, all_algorithms(), "Query algorithm")
+  auto [command, arguments] = add_bench<BenchStreamArguments>(
+      bench, "stream", "Measure response times of queries that arrive at random at a CPU and a GPU", run);
+  add_index_argument(command, arguments.index);
+  add_query_source_options(command, arguments.queries, QueryKinds::text_and_vectors);
+  add_name_option(command, "-a,--algorithm", arguments.algorithm, all_algorithms(), "Query algorithm")
       ->capture_default_str();
-  command->add_option("-k", arguments->k, "Results per query")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, gpu::max_results))
-      ->capture_default_str();
-  add_name_option(*command, "--device", arguments->devices, stream_devices, with_choices("Device:", stream_devices))
+  add_number_option(command, "-k", arguments.k, "N", "Results per query", 1, gpu::max_results);
+  add_name_option(command, "--device", arguments.devices, stream_devices, with_choices("Device:", stream_devices))
       ->delimiter(',')
       ->capture_default_str();
-  add_name_option(*command, "--schedule", arguments->schedules, all_schedule_policies(),
+  add_name_option(command, "--schedule", arguments.schedules, all_schedule_policies(),
                   with_choices("With both, how queries are assigned:", all_schedule_policies()))
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--rate", arguments->rates, "Queries that arrive per second, at random times (Poisson)")
-      ->type_name("N")
-      ->delimiter(',')
-      ->check(range_validator(1e-3, 1e9))
-      ->capture_default_str();
-  command->add_flag("--one-by-one", arguments->one_by_one,
-                    "Instead of using a rate, send each query of the log when the previous one has been answered");
-  add_deadline_option(*command, arguments->deadline_ms);
-  command->add_option("--seconds", arguments->stream.seconds, "Length of each stream, in seconds")
-      ->type_name("S")
-      ->check(range_validator(0.01, 1e4))
-      ->capture_default_str();
+  add_number_option(command, "--rate", arguments.rates, "N",
+                    "Queries that arrive per second, at random times (Poisson)", 1e-3, 1e9);
+  command.add_flag("--one-by-one", arguments.one_by_one,
+                   "Instead of using a rate, send each query of the log when the previous one has been answered");
+  add_deadline_option(command, arguments.deadline_ms);
+  add_number_option(command, "--seconds", arguments.stream.seconds, "S", "Length of each stream, in seconds", 0.01,
+                    1e4);
+  add_number_option(command, "--cpu-threads", arguments.cpu_threads, "N",
+                    "CPU threads that answer queries (default: all cores but one for sending; with both, minus "
+                    "gpu-threads of --gpu-options and three more)",
+                    1u, max_threads);
+  add_number_option(command, "--max-batch", arguments.stream.max_batch, "N",
+                    "Largest batch of queries that a GPU answers together", 1, gpu::max_batch_queries);
   command
-      ->add_option("--cpu-threads", arguments->cpu_threads,
-                   "CPU threads that answer queries (default: all cores but one for sending; with both, minus "
-                   "--gpu-threads and three more)")
-      ->type_name("N")
-      ->check(range_validator(1u, max_threads));
-  command
-      ->add_option("--gpu-threads", arguments->gpu_threads,
-                   "CPU threads that prepare a GPU's batches (default: 2 with both, else all cores but one)")
-      ->type_name("N")
-      ->check(range_validator(1u, max_threads));
-  command
-      ->add_option("--max-batch", arguments->stream.max_batch, "Largest batch of queries that a GPU answers together")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, gpu::max_batch_queries))
-      ->capture_default_str();
-  command
-      ->add_option("--costs", arguments->costs,
-                   "Predict with the functions written by quern bench cost (default: built in)")
+      .add_option("--costs", arguments.costs,
+                  "Predict with the functions written by quern bench cost (default: built in)")
       ->type_name("FILE");
   command
-      ->add_option("--times", arguments->times,
-                   "Also simulate each stream, with these times of the log's queries, from quern bench query --times "
-                   "and quern bench gpu --times")
+      .add_option(
+          "--times", arguments.times,
+          "Also simulate each stream, with these times of the log's queries, from quern bench query --times and "
+          "quern bench gpu --times")
       ->type_name("FILE")
       ->delimiter(',');
-  add_gpu_batches_option(*command, arguments->stream.schedule_options);
-  add_policy_options(*command, arguments->stream.schedule_options);
-  add_scoring_options(*command, arguments->scoring);
-  add_gpu_option(*command, arguments->gpu.gpu);
-  add_strategy_options(*command, arguments->strategy, arguments->gpu.strategy_options);
-  add_gpu_memory_options(*command, arguments->gpu_memory);
-  add_list_options(*command, arguments->gpu_memory.retention, arguments->gpu_memory.transfers);
-  add_tails_option(*command, arguments->gpu_memory);
-  command->add_flag("--json", arguments->common.json, "Print figures as JSON");
-  add_common_options(*command, arguments->common);
-  for (const char* of_streams : {"--rate", "--seconds", "--deadline", "--times", "--max-batch"})
-    command->get_option("--one-by-one")->excludes(of_streams);
+  add_bench_scoring_options(command, arguments.scoring);
+  add_gpu_option(command, arguments.gpu.gpu);
+  add_gpu_memory_options(command, arguments.gpu_memory);
+  add_settings_option(command, "--gpu-options", "How GPUs work", [&](CLI::App& settings) {
+    add_strategy_options(settings, arguments.strategy, arguments.gpu.strategy_options);
+    add_list_options(settings, arguments.gpu_memory.retention, arguments.gpu_memory.transfers);
+    add_tails_option(settings, arguments.gpu_memory);
+    add_number_option(settings, "--gpu-threads", arguments.gpu_threads, "N",
+                      "CPU threads that prepare a GPU's batches (default: 2 with both, else all cores but one)", 1u,
+                      max_threads);
+    add_gpu_batches_option(settings, arguments.stream.schedule_options);
+  });
+  add_policy_options(command, arguments.stream.schedule_options);
+  for (const char* option : {"--rate", "--seconds", "--deadline", "--times", "--max-batch"})
+    command.get_option("--one-by-one")->excludes(option);
   set_notes(
-      *command,
+      command,
       {"Response times start at a query's scheduled arrival, even if it could not be accepted then. All answers are "
        "compared with the CPU's. A simulation uses the same arrivals and predictions, and measured durations."},
       {{"quern bench stream my.quern -q log.txt --rate 1000,10000 --deadline 10"},
        {"quern bench stream my.quern -q log.txt --rate 10000 --times cpu.tsv --costs my.costs"},
        {"quern bench stream my.quern -q log.txt --device cpu,gpu,both --schedule first,ding --rate 50000"},
        {"quern bench stream my.quern -q log.txt --device cpu,gpu,both --one-by-one --costs my.costs"}});
-  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools

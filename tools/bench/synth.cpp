@@ -29,7 +29,7 @@ struct SynthArguments {
 constexpr NamedValue<bool> synth_orders[] = {{"url", false, "by URL"}, {"score", true, "by decreasing global score"}};
 
 constexpr const char* corpus_member = "documents.trecweb";
-/// Of a corpus without --mean-length.
+/// Mean length of a corpus's documents without --mean-length.
 constexpr double corpus_mean_length = 200;
 
 bool is_index(const std::string& path) {
@@ -118,7 +118,7 @@ void make_corpus(const SynthArguments& arguments) {
                                     count_text(arguments.documents, "document")));
 }
 
-/// Links and a corpus need the number of documents, which no table gives them.
+/// Links and corpora need --docs, since they have no table.
 void check_usage(const SynthArguments& arguments) {
   if (arguments.output.empty() && arguments.links.empty() && arguments.corpus.empty())
     throw CLI::RequiredError("--output, --links or --corpus");
@@ -165,11 +165,13 @@ void add_synth_command(CLI::App& program) {
   add_build_options(*command, arguments->index);
   add_output_options(*command, arguments->common, arguments->output, "index");
   command->get_option("--output")->required(false);
-  mark_output(command
-                  ->add_option("--links", arguments->links,
-                               "Write links between the documents: lines from<TAB>to with docnos, compressed if the "
-                               "name ends in .gz or .zst")
-                  ->type_name("FILE"));
+  mark_output(
+      command
+          ->add_option(
+              "--links", arguments->links,
+              "Write links between the documents: lines from<TAB>to with docnos, compressed if the name ends in "
+              ".gz or .zst")
+          ->type_name("FILE"));
   add_number_option(*command, "--mean-links", arguments->mean_links, "X", "Mean links per document", 0.0, 1e4);
   mark_output(
       command->add_option("--corpus", arguments->corpus, "Write TREC web documents of synthetic words, with links")

@@ -95,7 +95,8 @@ void add_throughput_simulation(CLI::App& simulate) {
   auto [command, arguments] = add_command<SimulateThroughputArguments>(
       simulate, "throughput", "Find the best split of GPU memory between cached lists and batch buffer", run);
   command
-      .add_option("POINTS", arguments.points, "Measured points: lines function,x,y (see formats/measured_points.md)")
+      .add_option("POINTS", arguments.points,
+                  "Measured points: lines function,x,y (see formats/tables/measured_points.md)")
       ->type_name("FILE")
       ->required();
   command.add_option("--memory", arguments.memory, "Total GPU memory for cache and buffer")

@@ -117,8 +117,8 @@ class GpuBench {
 
  private:
   static unsigned max_gpus(const GpuBenchOptions& options) {
-    const auto [least, most] = std::minmax_element(options.gpus.begin(), options.gpus.end());
-    return static_cast<unsigned>(*least == 0 ? 0 : *most);
+    const auto [min, max] = std::minmax_element(options.gpus.begin(), options.gpus.end());
+    return static_cast<unsigned>(*min == 0 ? 0 : *max);
   }
 
   static GpuOptions gpu_options(const GpuBenchOptions& options, const gpu::GpuMemoryOptions& memory) {
@@ -324,11 +324,7 @@ LatencySummary measure_one_by_one(const StreamLog& log, unsigned repeats, const 
     }
   }
   std::vector<double> medians_us;
-  for (std::vector<double>& of_query : us) {
-    const auto middle = of_query.begin() + static_cast<std::ptrdiff_t>(of_query.size() / 2);
-    std::nth_element(of_query.begin(), middle, of_query.end());
-    medians_us.push_back(*middle);
-  }
+  for (std::vector<double>& times : us) medians_us.push_back(median(std::move(times)));
   return summarize(std::move(medians_us));
 }
 

@@ -10,7 +10,6 @@
 #include "quern/gpu/store/list_cache.hpp"
 #include "quern/gpu/worker/gpu_engine.hpp"
 #include "quern/lab/gpu/cache_bench.hpp"
-#include "quern/lab/gpu/cache_grid.hpp"
 #include "quern/lab/gpu/list_cache_bench.hpp"
 #include "quern/plan/cache_plan.hpp"
 

@@ -115,11 +115,7 @@ class GpuRerankCase {
     GpuRerankFigures figures = figures_;
     figures.seconds = median(seconds_);
     if (times_.empty()) return figures;
-    const auto seconds = [&](double gpu::RankerTimes::*stage) {
-      std::vector<double> all;
-      for (const gpu::RankerTimes& times : times_) all.push_back(times.*stage);
-      return 1e-6 * median(all);
-    };
+    const auto seconds = [&](double gpu::RankerTimes::*stage) { return 1e-6 * median_of(times_, stage); };
     figures.copy_in = seconds(&gpu::RankerTimes::copy_in_us);
     figures.copy_out = seconds(&gpu::RankerTimes::copy_out_us);
     figures.stages = {seconds(&gpu::RankerTimes::inputs_us), seconds(&gpu::RankerTimes::trees_us),
@@ -177,24 +173,19 @@ GpuRerankResult measure_gpu_reranking(std::span<const RerankSubject> subjects, c
   const gpu::PinnedFeatures pinned_features(features, features_of(subjects), pinned);
   std::deque<GpuSubject> models;
   std::deque<GpuRerankCase> cases;
-  progress.start("measure on the GPU", std::uint64_t{options.repeats} + 2, "repeats");
   for (const RerankSubject& subject : subjects) {
     models.emplace_back(subject, cache, flight);
     models.back().compare(features, options, on_gpu.fast_math);
     for (const std::size_t documents : options.documents)
       cases.emplace_back(models.back(), pinned_features.columns(), documents);
   }
-  progress.add(1);
-  for (unsigned i = 0; i < options.repeats; ++i) {
-    if (i % 2 == 0)
-      for (GpuRerankCase& one : cases) one.measure();
-    else
-      std::for_each(cases.rbegin(), cases.rend(), [](GpuRerankCase& one) { one.measure(); });
+  progress.start("measure on the GPU", options.repeats * cases.size(), "measurements");
+  take_turns(cases, options.repeats, [&](GpuRerankCase& one) {
+    one.measure();
     progress.add(1);
-  }
+  });
   const EnergyMeter meter({&gpus[on_gpu.gpu], 1});
   for (GpuRerankCase& one : cases) one.measure_energy(meter, on_gpu.energy_seconds);
-  progress.add(1);
   progress.finish();
   GpuRerankResult result;
   for (const GpuSubject& model : models) result.loads.push_back(model.load());

@@ -50,10 +50,10 @@ class StreamWork {
     const unsigned threads = std::max(options.gpu_threads, options.schedule_options.gpu_batches);
     const auto arena =
         std::make_shared<tbb::task_arena>(static_cast<int>(threads), options.schedule_options.gpu_batches);
-    const DispatchWorker of_gpu{
+    const DispatchWorker gpu_worker{
         Processor::gpu, options.max_batch,
         [this, arena](std::span<const WaitingQuery> queries) { arena->execute([&] { answer_on_gpu(queries); }); }};
-    workers.insert(workers.end(), options.schedule_options.gpu_batches, of_gpu);
+    workers.insert(workers.end(), options.schedule_options.gpu_batches, gpu_worker);
     return workers;
   }
 

@@ -10,7 +10,6 @@
 #include "quern/core/resources.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/list_source.hpp"
-#include "quern/lab/synth/df_table.hpp"
 #include "quern/lab/synth/document_tree.hpp"
 #include "quern/lab/synth/list_generator.hpp"
 #include "quern/lab/synth/term_fields.hpp"

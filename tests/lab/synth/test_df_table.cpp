@@ -1,6 +1,6 @@
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/lab/synth/df_table.hpp"
+#include "quern/lab/synth/term_fields.hpp"
 
 #include "catch.hpp"
 #include "corpus/compressing.hpp"
