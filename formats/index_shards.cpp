@@ -91,6 +91,21 @@ IndexShards::Place IndexShards::place(docid_t docid) const {
           static_cast<std::size_t>(after - 1 - shards_.begin())};
 }
 
+std::string IndexShards::name() const {
+  return (shards_.size() == 1 ? "" : "the index of shard ") + shards_.front().name();
+}
+
+std::string_view IndexShards::docno(docid_t docid) const {
+  const Place found = place(docid);
+  return found.index.docno(found.docid);
+}
+
+std::optional<docid_t> IndexShards::find_docno(std::string_view docno) const {
+  for (std::size_t i = 0; i < shards_.size(); ++i)
+    if (const auto docid = shards_[i].find_docno(docno)) return first_docid(i) + *docid;
+  return std::nullopt;
+}
+
 StatisticsBeside StatisticsBeside::open(const IndexReader& shard) {
   return translate_errors([&] {
     const std::string path =

@@ -22,6 +22,8 @@ class IndexShards {
   auto begin() const { return shards_.begin(); }
   auto end() const { return shards_.end(); }
 
+  /// What messages call the index.
+  std::string name() const;
   /// Documents of all shards.
   docid_t num_documents() const;
   /// The docID of a shard's first document in the whole index.
@@ -35,6 +37,9 @@ class IndexShards {
   };
   /// Shard and docID of a document.
   Place place(docid_t docid) const;
+  /// The docno of a document, and the first document with a docno, as those of IndexReader.
+  std::string_view docno(docid_t docid) const;
+  std::optional<docid_t> find_docno(std::string_view docno) const;
 
  private:
   std::vector<IndexReader> shards_;

@@ -98,12 +98,15 @@ PlanReader::PlanReader(ContainerReader container) try
   throw_translated_error();
 }
 
+bool PlanReader::belongs_to(const IndexReader& index) const {
+  return manifest_.index_hash == hash_text(index.container().content_hash());
+}
+
 void PlanReader::check_belongs_to(const IndexReader& index) const {
-  if (manifest_.index_hash != hash_text(index.container().content_hash())) {
+  if (!belongs_to(index))
     throw InvalidArgument(
         fmt::format("{}: is a plan for another index, not for {}; create one with: quern plan {} -q LOG -o PLAN",
                     name(), index.name(), index.name()));
-  }
 }
 
 CachePlan PlanReader::load() const {

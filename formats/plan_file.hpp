@@ -74,6 +74,7 @@ class PlanReader {
   const PlanManifest& manifest() const { return manifest_; }
   const ContainerReader& container() const { return container_; }
   const std::string& name() const { return container_.name(); }
+  bool belongs_to(const IndexReader& index) const;
   /// Throws InvalidArgument if the plan is for another index.
   void check_belongs_to(const IndexReader& index) const;
   /// Loads all lists. Throws CorruptFile unless terms ascend, each list has a block, and the sums match the manifest.

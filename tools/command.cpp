@@ -59,6 +59,10 @@ void add_index_argument(CLI::App& command, std::string& path) {
       ->required();
 }
 
+CLI::Option* add_shards_argument(CLI::App& command, std::vector<std::string>& paths) {
+  return command.add_option("INDEX", paths, "The index; or all shards of one, in any order")->type_name("");
+}
+
 void add_collections_argument(CLI::App& command, std::vector<std::string>& paths) {
   command
       .add_option("COLLECTION", paths,

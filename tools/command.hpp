@@ -40,6 +40,8 @@ struct CommonOptions {
 
 /// The argument INDEX, required.
 void add_index_argument(CLI::App& command, std::string& path);
+/// INDEX...: an index, or all shards of one.
+CLI::Option* add_shards_argument(CLI::App& command, std::vector<std::string>& paths);
 /// COLLECTION...: those of the splits of a corpus, or one.
 void add_collections_argument(CLI::App& command, std::vector<std::string>& paths);
 /// -j/--threads and --quiet.

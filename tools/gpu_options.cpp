@@ -41,7 +41,7 @@ void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments) {
                   std::string(gpu_memory_help) + " (default: the free memory, less a margin)")
       ->type_name("SIZE|P%")
       ->check(budget_validator());
-  command.add_option("--plan", arguments.plan, std::string(plan_help))->type_name("FILE");
+  command.add_option("--plan", arguments.plans, std::string(plan_help))->type_name("FILE")->allow_extra_args(false);
 }
 
 void add_tails_option(CLI::App& command, GpuMemoryArguments& arguments) {
@@ -60,9 +60,28 @@ gpu::GpuMemoryOptions gpu_memory_limit(const std::string& text) {
   return options;
 }
 
-GpuMemoryPlan::GpuMemoryPlan(const GpuMemoryArguments& arguments, const IndexReader& index)
+std::vector<std::string> plans_by_shard(const std::vector<std::string>& plans, std::span<const IndexReader> shards) {
+  std::vector<std::string> by_shard(shards.size());
+  if (plans.empty()) return by_shard;
+  for (const std::string& path : plans) {
+    const PlanReader plan = PlanReader::open(path);
+    const auto shard = std::ranges::find_if(shards, [&](const IndexReader& index) { return plan.belongs_to(index); });
+    if (shard == shards.end()) plan.check_belongs_to(shards.front());
+    std::string& known = by_shard[static_cast<std::size_t>(shard - shards.begin())];
+    if (!known.empty())
+      throw InvalidArgument(fmt::format("{}: is a plan for {}, as is {}; leave one out", path, shard->name(), known));
+    known = path;
+  }
+  for (std::size_t i = 0; i < shards.size(); ++i)
+    if (by_shard[i].empty())
+      throw InvalidArgument(fmt::format("{}: no plan is for this shard; create one with: quern plan {} -q LOG -o PLAN",
+                                        shards[i].name(), shards[i].name()));
+  return by_shard;
+}
+
+GpuMemoryPlan::GpuMemoryPlan(const GpuMemoryArguments& arguments, const IndexReader& index, const std::string& plan)
     : arguments_(arguments), list_bytes_(coded_list_bytes(index, true)) {
-  if (!arguments.plan.empty()) plan_ = PlanReader::open(arguments.plan).load_for(index);
+  if (!plan.empty()) plan_ = PlanReader::open(plan).load_for(index);
 }
 
 void GpuMemoryPlan::take_pinned(QueryDevice device, std::uint64_t& bytes) {

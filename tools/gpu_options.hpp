@@ -42,7 +42,8 @@ gpu::GpuMemoryOptions gpu_memory_limit(const std::string& text);
 
 /// Limits a GPU's memory, and chooses what it keeps there if the index does not fit.
 struct GpuMemoryArguments {
-  std::string limit, plan;
+  std::string limit;
+  std::vector<std::string> plans;
   gpu::ListRetention retention = gpu::ListRetention::lfu;
   gpu::ListTails tails = gpu::ListTails::automatic;
   gpu::ListTransfers transfers = gpu::ListTransfers::automatic;
@@ -59,16 +60,24 @@ inline constexpr std::string_view gpu_memory_help =
     "GPU memory limit: a size for everything that queries need there, or a percentage of the coded lists for the lists "
     "alone (other data is extra). If the index does not fit, lists are copied as batches need them";
 inline constexpr std::string_view plan_help =
-    "A plan from quern plan for this index: which parts of lists stay in GPU memory if the index does not fit";
+    "A plan from quern plan for this index: which parts of lists stay in GPU memory if the index does not fit. "
+    "Over shards, give the option once for each";
 
 /// --tails, for commands whose queries have scores.
 void add_tails_option(CLI::App& command, GpuMemoryArguments& arguments);
 
-/// The options with the plan that they name, which is read when this is made.
+/// Which plan is for which shard of an index: a path for each, all empty without plans. Throws as PlanReader does;
+/// InvalidArgument if a plan is for another index, and unless each shard has one.
+std::vector<std::string> plans_by_shard(const std::vector<std::string>& plans, std::span<const IndexReader> shards);
+
+/// The options with the plan of an index or a shard, which is read when this is made.
 class GpuMemoryPlan {
  public:
-  /// Throws as PlanReader does; InvalidArgument if the plan belongs to another index.
-  GpuMemoryPlan(const GpuMemoryArguments& arguments, const IndexReader& index);
+  /// `plan`: a path, or empty. Throws as PlanReader does; InvalidArgument if the plan is for another index.
+  GpuMemoryPlan(const GpuMemoryArguments& arguments, const IndexReader& index, const std::string& plan);
+  /// For an index that isn't in shards.
+  GpuMemoryPlan(const GpuMemoryArguments& arguments, const IndexReader& index)
+      : GpuMemoryPlan(arguments, index, plans_by_shard(arguments.plans, {&index, 1}).front()) {}
   /// If queries may run on GPUs, takes a quarter of `bytes` of a memory budget for what copies to and from all of them
   /// pin; if transfers are direct, up to three quarters, since the index's lists are pinned, too.
   void take_pinned(QueryDevice device, std::uint64_t& bytes);

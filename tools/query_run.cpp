@@ -1,8 +1,12 @@
 #include "query_run.hpp"
 
-#include <chrono>
+#include <algorithm>
+#include <exception>
 #include <string>
+#include <thread>
 #include <utility>
+
+#include "quern/search/batch_collector.hpp"
 
 namespace quern::tools {
 namespace {
@@ -35,27 +39,51 @@ void QueryRun::answer(const std::vector<Query>& queries) {
   run(parts_.backend, request, consumer(queries));
 }
 
+struct QueryRun::Batch {
+  std::vector<Query> queries;
+  ParsedQueries parsed;
+  std::unique_ptr<PendingSearch> search = nullptr;
+};
+
+std::unique_ptr<QueryRun::Batch> QueryRun::begin(std::vector<Query> queries) {
+  ParsedQueries parsed = read(queries);
+  auto batch = std::make_unique<Batch>(Batch{std::move(queries), std::move(parsed)});
+  SearchRequest request = parts_.request;
+  request.queries = batch->parsed.views();
+  request.others_arrive = true;
+  batch->search = parts_.backend.begin(request);
+  return batch;
+}
+
 void QueryRun::answer(QueryStream& stream, std::size_t max_begun,
                       const std::function<void(const std::vector<Query>& queries)>& note) {
-  struct Begun {
-    ParsedQueries queries;
-    std::unique_ptr<PendingSearch> search;
-  };
-  answer_stream<Begun>(
-      stream, max_begun,
-      [&](const std::vector<Query>& queries) {
-        Begun begun{read(queries), nullptr};
-        SearchRequest request = parts_.request;
-        request.queries = begun.queries.views();
-        request.others_arrive = true;
-        begun.search = parts_.backend.begin(request);
-        return begun;
-      },
-      [&](StreamBatch<Begun>& batch) {
-        note(batch.queries);
-        parts_.backend.finish(*batch.begun.search, consumer(batch.queries));
+  using BegunBatches = BatchCollector<std::unique_ptr<Batch>>;
+  // It holds twice as many as it hands over at a time.
+  BegunBatches begun(std::max<std::size_t>(1, max_begun / 2), BegunBatches::Clock::duration(0));
+  std::exception_ptr error;
+  std::jthread reader([&] {
+    try {
+      for (std::vector<Query> queries = stream.next(); !queries.empty(); queries = stream.next())
+        if (!begun.push(begin(std::move(queries)))) break;
+    } catch (...) {
+      error = std::current_exception();
+    }
+    begun.finish();
+  });
+  try {
+    for (auto some = begun.take(); !some.empty(); some = begun.take())
+      for (const std::unique_ptr<Batch>& batch : some) {
+        note(batch->queries);
+        parts_.backend.finish(*batch->search, consumer(batch->queries));
         parts_.out.show();
-      });
+      }
+  } catch (...) {
+    stream.stop();
+    begun.close();
+    throw;
+  }
+  reader.join();
+  if (error) std::rethrow_exception(error);
 }
 
 AnswerConsumer QueryRun::consumer(const std::vector<Query>& queries) {
@@ -67,7 +95,7 @@ AnswerConsumer QueryRun::consumer(const std::vector<Query>& queries) {
       answer.time_us += parts_.second_stage->rerank(queries[i].text, answer.documents, parts_.k);
     if (is_short(answer))
       parts_.result_text.write(queries[i], answer.documents, [&](std::string text) { answer.text = std::move(text); });
-    parts_.shards.note_query();
+    parts_.pages.note_query();
   };
   consumer.take = [&](std::size_t i, const QueryAnswer& answer) {
     if (is_short(answer)) {
@@ -82,24 +110,11 @@ AnswerConsumer QueryRun::consumer(const std::vector<Query>& queries) {
 }
 
 void QueryRun::write_long(const Query& query, std::span<const ScoredDocument> documents) {
-  // The text of many results takes more memory than they do: a piece is written before the next is made.
+  // The text of many results takes more memory than the results, so it is made and written step by step.
   parts_.result_text.write(query, documents, [&](const std::string& text) {
     parts_.out.write(text);
-    parts_.shards.note_query();
+    parts_.pages.note_query();
   });
-}
-
-ArrivingQueries::ArrivingQueries(const QuerySource& source, const CommonOptions& options, std::size_t batch_queries,
-                                 unsigned wait_ms, std::uint64_t memory_bytes)
-    : stream_(source.file, source_name(source.file), source.format, batch_queries, std::chrono::milliseconds(wait_ms),
-              memory_bytes),
-      remarks_(options, source.format) {}
-
-void ArrivingQueries::look_at(const std::vector<Query>& batch) {
-  for (const Query& query : batch) {
-    remarks_.look_at(query.text);
-    remarks_.look_at_id(query.id);
-  }
 }
 
 }  // namespace quern::tools

@@ -4,6 +4,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@
 #include "query_options.hpp"
 #include "second_stage.hpp"
 
-/// --filter of commands that answer queries.
+/// --filter, and what `quern query` opens of each shard.
 namespace quern::tools {
 
 void add_filter_option(CLI::App& command, std::optional<std::string>& filter);
@@ -29,16 +30,14 @@ struct OtherFiles {
   std::string queries, output;
 };
 
-/// The documents of the index that pass a filter, which is an expression, or @FILE for a list of docnos; nothing if
-/// there is no filter. Warns of docnos that the index lacks, and if no document passes. Takes what
-/// the set needs from the memory of `resources`. A list can't be standard input if the queries are, nor the output.
-std::optional<DocumentSet> passing_documents(const std::optional<std::string>& filter, const OtherFiles& others,
-                                             const IndexReader& index, Resources& resources,
-                                             const CommonOptions& options);
+/// The documents of an index, or of each of its shards, that pass a filter, which is an expression, or @FILE for a list
+/// of docnos; empty if there is no filter. Warns of docnos that the index lacks, and if no document passes. Takes what
+/// the sets need from the memory of `resources`. A list can't be standard input if the queries are, nor the output.
+std::vector<DocumentSet> passing_documents(const std::optional<std::string>& filter, const OtherFiles& others,
+                                           std::span<const IndexReader> shards, Resources& resources,
+                                           const CommonOptions& options);
 
-// What `quern query` opens of an index, or of each of its shards, and how its memory is divided among them.
-
-/// What queries take memory for.
+/// Options that decide how much memory queries need.
 struct QueryNeeds {
   const CommonOptions& common;
   std::size_t k;  ///< results of the first stage
@@ -49,54 +48,44 @@ struct QueryNeeds {
   OtherFiles files;
 };
 
-/// Parts of --memory, in bytes.
-struct QueryBudget {
-  std::uint64_t for_queries = 0;       ///< besides an engine's tables, results, and what is pinned for GPUs
-  std::uint64_t for_second_stage = 0;  ///< besides the results
-};
-
-/// The shards of an index, of which an index that was never cut has one, with what queries need of each.
+/// The shards of an index (an uncut index is one shard), with an engine, memory and a filter for each.
 class QueryShards {
  public:
-  /// Divides the memory of `resources`, and leaves there what is for queries of all shards; refuses what can't work
-  /// with it, before any query is read. The index, and the second stage unless it is null, must stay. Throws as
-  /// passing_documents() and GpuMemoryPlan do.
+  /// Divides the memory of `resources`, which keeps the queries' part. The index, and the second stage unless it is
+  /// null, must stay. Throws InvalidArgument if the memory is too small, and as passing_documents() and GpuMemoryPlan
+  /// do.
   QueryShards(const IndexShards& shards, const QueryNeeds& needs, SecondStage* second_stage, Resources& resources);
 
-  /// Makes an engine of each shard.
+  /// Makes an engine for each shard.
   void open_engines(const ScoringArguments& scoring, const QuerySource& queries);
 
   const std::vector<const QueryEngine*>& engines() const { return engine_pointers_; }
   /// Empty: all documents pass.
   const std::vector<const DocumentSet*>& passing() const { return passing_pointers_; }
-  /// Of GPUs, for each shard.
+  /// For GPUs, by shard.
   std::vector<gpu::GpuMemoryOptions> gpu_memory() const;
-  /// What is for the second stage, of each shard.
-  std::uint64_t second_stage_bytes(std::size_t shard) const { return budgets_[shard].for_second_stage; }
-  IndexPages& pages(std::size_t shard) { return *pages_[shard]; }
-
-  /// As those of IndexPages, of all shards.
-  void trim();
-  void note_query();
+  /// Memory for the second stage.
+  std::uint64_t second_stage_bytes() const { return second_stage_bytes_; }
+  IndexPages& pages() { return *pages_; }
 
  private:
-  void add(const IndexReader& index, const QueryNeeds& needs, SecondStage* second_stage, Resources resources);
-
   const IndexShards& shards_;
   const unsigned threads_;
-  // Of each shard:
-  std::vector<std::unique_ptr<GpuMemoryPlan>> gpu_memories_;
-  std::vector<QueryBudget> budgets_;
-  std::vector<std::unique_ptr<IndexPages>> pages_;
+  // By shard:
   std::vector<DocumentSet> passing_;
+  std::vector<std::unique_ptr<GpuMemoryPlan>> gpu_memories_;
+  std::vector<std::uint64_t> query_bytes_;  ///< besides tables, results, and what is pinned for GPUs
   std::vector<const DocumentSet*> passing_pointers_;
   std::vector<std::unique_ptr<QueryEngine>> engines_;
   std::vector<const QueryEngine*> engine_pointers_;
+  // For all shards:
+  std::uint64_t second_stage_bytes_ = 0;
+  std::unique_ptr<IndexPages> pages_;
 };
 
-/// Compares the docnos of an index with their checksums in a thread of its own, for runs with so many results that
-/// nearly all are read: while GPUs get the index, not while they wait for results to be written. Some may be left for
-/// later. Wait for it with get(); its errors are those of the docnos when they are read. The index must outlive it.
+/// Verifies the docnos of an index in a thread of its own. Runs with many results read nearly all docnos, and checksums
+/// are best compared while GPUs get the index, not while they wait for results to be written. get() waits, and throws
+/// what reading docnos would. The index must outlive it.
 std::future<void> check_docnos(const IndexReader& index);
 
 }  // namespace quern::tools

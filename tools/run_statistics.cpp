@@ -8,7 +8,7 @@
 
 #include "figures.hpp"
 #include "gpu_options.hpp"
-#include "second_stage_options.hpp"
+#include "second_stage.hpp"
 
 namespace quern::tools {
 namespace {

@@ -1,10 +1,12 @@
 #include "quern/gpu/gpu_shards.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <future>
 #include <utility>
 
 #include "quern/core/error.hpp"
+#include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/device/in_parallel.hpp"
 #include "quern/search/cpu_backend.hpp"
@@ -13,8 +15,11 @@
 namespace quern {
 
 GpuShards::GpuShards(std::span<const QueryEngine* const> engines, const GpuOptions& options,
-                     std::span<const gpu::GpuMemoryOptions> memory, Progress& progress)
-    : engines_(engines.begin(), engines.end()), strategy_(*options.strategy) {
+                     std::span<const gpu::GpuMemoryOptions> memory, bool cpu_takes_over, Progress& progress)
+    : engines_(engines.begin(), engines.end()),
+      cpu_takes_over_(cpu_takes_over),
+      strategy_(*options.strategy),
+      on_cpu_(engines.size()) {
   // Numbers that don't exist beside GPUs that do are wrong.
   const std::vector<unsigned> gpus = gpu::gpu_numbers(options.gpu, options.gpus);
   for (std::size_t shard = 0; shard < engines_.size(); ++shard) {
@@ -23,6 +28,8 @@ GpuShards::GpuShards(std::span<const QueryEngine* const> engines, const GpuOptio
     if (engines_.size() > 1) {
       own.gpu = gpus[shard % gpus.size()];
       own.gpus = 1;
+      // The limit is for all shards of a GPU.
+      if (own.memory.bytes) *own.memory.bytes /= (engines_.size() - shard % gpus.size() - 1) / gpus.size() + 1;
     }
     gpus_.push_back(std::make_unique<GpuEngine>(*engines_[shard], own, progress));
   }
@@ -82,10 +89,31 @@ FoundDocuments GpuShards::search(const SearchRequest& request, std::span<GpuStat
 }
 
 FoundDocuments GpuShards::search_shard(std::size_t shard, const SearchRequest& request, GpuStatistics& counted) {
-  GpuStatistics own;
-  FoundDocuments results =
-      gpus_[shard]->search(request.queries, *request.algorithm, request.k, &own, passing_of(request.passing, shard));
-  counted += own;
+  if (on_cpu_[shard]) return search_on_cpu(shard, request);
+  try {
+    GpuStatistics own;
+    FoundDocuments results =
+        gpus_[shard]->search(request.queries, *request.algorithm, request.k, &own, passing_of(request.passing, shard));
+    counted += own;
+    return results;
+  } catch (const CudaError& error) {
+    if (!cpu_takes_over_ || gpus_.size() == 1) throw;
+    if (!on_cpu_[shard].exchange(true)) {
+      counted.failed_gpus.push_back(fmt::format("{}: the CPU searches this shard from now on: {}",
+                                                engines_[shard]->index().name(), error.what()));
+      ++num_on_cpu_;
+    }
+    if (num_on_cpu_ == gpus_.size()) throw;
+  }
+  return search_on_cpu(shard, request);
+}
+
+FoundDocuments GpuShards::search_on_cpu(std::size_t shard, const SearchRequest& request) const {
+  FoundDocuments results(request.queries.size());
+  gpu::in_parallel(results.size(), [&](std::size_t i) {
+    results[i] = engines_[shard]->search(request.queries[i], *request.algorithm, request.k, nullptr,
+                                         passing_of(request.passing, shard));
+  });
   return results;
 }
 
@@ -142,6 +170,22 @@ FoundDocuments FallibleGpus::search(const SearchRequest& request) {
     }
     throw;
   }
+}
+
+std::future<FoundOnGpus> FallibleGpus::begin(const SearchRequest& request) {
+  return std::async(std::launch::async, [this, &request] {
+    const auto started = WallClock::now();
+    FoundOnGpus found{search(request)};
+    found.query_us = us_since(started) / static_cast<double>(std::max<std::size_t>(request.queries.size(), 1));
+    return found;
+  });
+}
+
+void FoundOnGpus::hand_over(const AnswerConsumer& consumer) {
+  quern::hand_over(results.size(), consumer, [this](std::size_t i, QueryAnswer& out) {
+    out.documents = std::move(results[i]);
+    out.time_us = query_us;
+  });
 }
 
 bool FallibleGpus::failed() const {

@@ -1,7 +1,9 @@
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -14,7 +16,7 @@
 #include "quern/gpu/worker/gpu_engine.hpp"
 #include "quern/search/search_backend.hpp"
 
-/// GPUs as backends use them: they answer some queries at a time, until they fail.
+/// GPUs that answer batches of queries over shards, until they fail.
 namespace quern {
 
 /// Receives a sentence for the user when queries move from a GPU to the CPU, or to fewer GPUs.
@@ -23,7 +25,7 @@ using FailoverNotice = std::function<void(const std::string& text)>;
 /// The results of several queries.
 using FoundDocuments = std::vector<std::vector<ScoredDocument>>;
 
-/// What GPUs find. Thread-safe.
+/// Searches on GPUs. Thread-safe.
 class GpuSearch {
  public:
   virtual ~GpuSearch() = default;
@@ -34,9 +36,9 @@ class GpuSearch {
   /// Shards of the index, and documents in all of them.
   virtual std::size_t shards() const { return 1; }
   virtual std::uint64_t documents() const = 0;
-  /// Throws InvalidArgument if it can answer no queries with a filter.
+  /// Throws InvalidArgument if it doesn't support filters.
   virtual void check_filters() const {}
-  /// How many queries are best asked for at a time, and in how many searches.
+  /// Preferred queries of a search, and searches at a time.
   virtual SearchDivision division() const { return {std::numeric_limits<std::size_t>::max(), 2}; }
   /// Whether it may lack lists of queries.
   virtual bool lacks_lists() const { return false; }
@@ -47,7 +49,15 @@ class GpuSearch {
 /// How a request is divided for these GPUs, if answers may take `held_bytes`.
 SearchDivision divide_for_gpus(const GpuSearch& gpus, const SearchRequest& request, std::uint64_t held_bytes);
 
-/// GPUs that are not asked again once they have failed. Counts what they did. Thread-safe.
+/// The results of a search on GPUs.
+struct FoundOnGpus {
+  FoundDocuments results;
+  double query_us = 0;  ///< the mean over the queries
+
+  void hand_over(const AnswerConsumer& consumer);
+};
+
+/// GPUs that aren't used again once they have failed, with their statistics. Thread-safe.
 class FallibleGpus {
  public:
   /// `gpus` must outlive the object.
@@ -56,10 +66,12 @@ class FallibleGpus {
   GpuSearch& gpus() { return gpus_; }
   /// As GpuSearch::search(). Throws CudaError also if an earlier search did.
   FoundDocuments search(const SearchRequest& request);
+  /// Searches in a thread of its own. The request must outlive the search.
+  std::future<FoundOnGpus> begin(const SearchRequest& request);
   bool failed() const;
-  /// Passes on to the notice what has failed since the last call: single GPUs, or all.
+  /// Reports failures since the last call, of single GPUs or of all.
   void report();
-  /// What GPUs did so far, for each shard.
+  /// Statistics by shard.
   std::vector<GpuStatistics> statistics() const;
   /// Searches so far.
   std::uint64_t searches() const;
@@ -67,10 +79,10 @@ class FallibleGpus {
  private:
   GpuSearch& gpus_;
   FailoverNotice notice_;
-  mutable std::mutex mutex_;  ///< of what follows
+  mutable std::mutex mutex_;  ///< for the members below
   std::vector<GpuStatistics> statistics_;
   std::uint64_t searches_ = 0;
-  std::optional<std::string> failure_;  ///< why they are not asked any more
+  std::optional<std::string> failure_;  ///< why they aren't used any more
   std::vector<std::string> unreported_;
 };
 
@@ -81,9 +93,10 @@ class GpuShards final : public GpuSearch {
   /// `engines`, those of the shards in their order, must outlive the object. One shard is copied to all GPUs of the
   /// options. Of several, the first goes to the first GPU, the next to the one after it, and so on from the first
   /// again: each GPU has a range of documents, and decodes each list of a batch once. `memory`: of the GPUs, for each
-  /// shard. Throws as GpuEngine does.
+  /// shard, with the plan of the shard; shards of a GPU divide its limit evenly. `cpu_takes_over`:
+  /// for shards whose GPUs have failed, while other shards have theirs. Throws as GpuEngine does.
   GpuShards(std::span<const QueryEngine* const> engines, const GpuOptions& options,
-            std::span<const gpu::GpuMemoryOptions> memory, Progress& progress);
+            std::span<const gpu::GpuMemoryOptions> memory, bool cpu_takes_over, Progress& progress);
 
   /// All shards search at the same time. and-or asks for the documents with all terms in all shards first.
   FoundDocuments search(const SearchRequest& request, std::span<GpuStatistics> counted) override;
@@ -98,12 +111,16 @@ class GpuShards final : public GpuSearch {
  private:
   /// Documents with all of a query's terms or with any of them, as the request's algorithm says.
   FoundDocuments search_all(const SearchRequest& request, std::span<GpuStatistics> counted);
-  /// Of one shard, with docIDs of the whole.
+  /// Of one shard, with its own docIDs.
   FoundDocuments search_shard(std::size_t shard, const SearchRequest& request, GpuStatistics& counted);
+  FoundDocuments search_on_cpu(std::size_t shard, const SearchRequest& request) const;
 
   const std::vector<const QueryEngine*> engines_;
+  const bool cpu_takes_over_;
   const gpu::Strategy& strategy_;
   std::vector<std::unique_ptr<GpuEngine>> gpus_;  ///< of the shards
+  std::vector<std::atomic<bool>> on_cpu_;         ///< shards whose GPUs have failed
+  std::atomic<std::size_t> num_on_cpu_ = 0;
 };
 
 }  // namespace quern

@@ -13,7 +13,8 @@ QueryBackend::QueryBackend(std::vector<const QueryEngine*> engines, BackendOptio
   if (options.device != QueryDevice::cpu && !list_gpus().empty()) gpu::gpu_numbers(options.gpu.gpu, options.gpu.gpus);
   if (options.shard_memory.empty()) options.shard_memory.resize(cpu_.engines().size(), options.gpu.memory);
   shards_ = make_unless_on_cpu(options.device, options.notice, [&] {
-    return std::make_unique<GpuShards>(cpu_.engines(), options.gpu, options.shard_memory, progress);
+    return std::make_unique<GpuShards>(cpu_.engines(), options.gpu, options.shard_memory,
+                                       options.device != QueryDevice::gpu, progress);
   });
   if (!shards_) return;
   gpus_ = std::make_unique<FallibleGpus>(*shards_, options.notice);

@@ -20,7 +20,7 @@ struct BackendOptions {
   FailoverNotice notice = [](const std::string&) {};
 };
 
-/// All that answers queries of an index, in shards or not: the backend of a device.
+/// The backend of a device, for an index in shards or not.
 class QueryBackend {
  public:
   /// Copies the index to GPUs that are to answer queries. `engines`: as CpuBackend takes them. Throws as GpuShards does
@@ -34,7 +34,7 @@ class QueryBackend {
   SearchBackend& backend() { return *backend_; }
   /// For single queries in the calling thread.
   const CpuBackend& cpu() const { return cpu_; }
-  /// What GPUs did so far, for each shard; empty: there are none.
+  /// Statistics of GPUs, by shard; empty: there are none.
   std::vector<GpuStatistics> gpu_statistics() const;
   /// How queries were shared; null unless the device is `both`.
   const HybridFigures* hybrid() const { return hybrid_ ? &hybrid_->figures() : nullptr; }
@@ -52,8 +52,8 @@ class QueryBackend {
 
 namespace quern::gpu {
 
-/// A second stage on the device that was asked for; null if it is to run on the CPU. With `automatic`, options.notice
-/// is told why no GPU reranks. options.cpu_goes_on follows from the device. `on_cpu` must outlive it. Throws as
+/// A second stage on this device; null if the CPU reranks. With `automatic`, options.notice gets the reason if no GPU
+/// does. options.cpu_goes_on follows from the device. `on_cpu` must outlive it. Throws as
 /// GpuReranker does, and as require_gpu() if `device` needs a GPU.
 std::unique_ptr<GpuReranker> make_gpu_reranker(const Reranker& on_cpu, QueryDevice device, GpuRerankOptions options,
                                                Progress& progress);

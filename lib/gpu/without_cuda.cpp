@@ -62,7 +62,7 @@ EntryStore::~EntryStore() = default;
 std::uint32_t* EntryStore::arena() const { fail(); }
 
 struct DocumentWords::Device {};
-std::uint64_t DocumentWords::bytes_needed(const ForwardReader&) { fail(); }
+std::uint64_t DocumentWords::bytes_needed(const FeatureExtractor&) { fail(); }
 DocumentWords::DocumentWords(const FeatureExtractor&, unsigned, MemoryAccount&, MemoryAccount&, Progress&) { fail(); }
 DocumentWords::~DocumentWords() = default;
 const std::uint32_t* DocumentWords::words() const { fail(); }

@@ -14,9 +14,9 @@
 
 namespace quern {
 
-Reranker::Reranker(const IndexReader& index, const ForwardReader& forward, BoundModel model, std::string name,
-                   const FeatureMemory& memory, const AverageLengths* whole_lengths) try
-    : extractor_(index, forward, model.selection, memory, whole_lengths),
+Reranker::Reranker(std::vector<FeatureShard> shards, BoundModel model, std::string name,
+                   const FeatureMemory& memory) try
+    : extractor_(std::move(shards), model.selection, memory),
       model_(std::move(model.model)),
       ranker_(make_ranker(model_)),
       name_(std::move(name)) {
@@ -26,17 +26,12 @@ Reranker::Reranker(const IndexReader& index, const ForwardReader& forward, Bound
 
 void Reranker::rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k,
                       Space& space) const {
-  const FeatureQuery terms = query_of(query, space);
-  score(terms, documents, space);
+  score(extractor_.queries_of(query, space.analyzer), documents, space);
   keep_best(documents, k);
 }
 
-FeatureQuery Reranker::query_of(std::string_view query, Space& space) const {
-  return translate_errors(
-      [&] { return make_feature_query(extractor_.index(), space.analyzer, query, extractor_.memory()); });
-}
-
-void Reranker::score(const FeatureQuery& query, std::span<ScoredDocument> documents, Space& space) const try {
+void Reranker::score(std::span<const FeatureQuery> queries, std::span<ScoredDocument> documents, Space& space) const
+    try {
   for (std::size_t from = 0; from < documents.size(); from += documents_at_once) {
     const std::size_t count = std::min(documents_at_once, documents.size() - from);
     space.candidates.clear();
@@ -44,7 +39,7 @@ void Reranker::score(const FeatureQuery& query, std::span<ScoredDocument> docume
       space.candidates.push_back({documents[from + i].docid, documents[from + i].score});
     space.matrix.resize(extractor_.num_features(), count);
     space.scores.resize(count);
-    extractor_.extract(query, space.candidates, 0, space.matrix, space.features);
+    extractor_.extract(queries, space.candidates, 0, space.matrix, space.features);
     ranker_->score(space.matrix.columns(), space.scores);
     for (std::size_t i = 0; i < count; ++i) set_score(documents[from + i], space.scores[i]);
   }
@@ -167,42 +162,6 @@ BoundModel bind_features(RankerModel model, std::span<const std::uint32_t> list,
   return {std::move(model), std::move(binding.selection_)};
 } catch (...) {
   throw_translated_error();
-}
-
-ShardedReranker::ShardedReranker(const IndexShards& shards, std::span<const ForwardReader> forwards,
-                                 const BoundModel& model, const std::string& name,
-                                 std::span<const FeatureMemory> memory) try
-    : shards_(shards) {
-  // None for a single one: it must be a whole index, not one shard of several, which is refused.
-  const AverageLengths whole_lengths = average_lengths_of(forwards);
-  for (std::size_t i = 0; i < shards.size(); ++i) {
-    indexes_.push_back(&shards[i]);
-    rerankers_.emplace_back(shards[i], forwards[i], model, name, memory[i],
-                            shards.size() > 1 ? &whole_lengths : nullptr);
-  }
-} catch (...) {
-  throw_translated_error();
-}
-
-void ShardedReranker::rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k,
-                             Space& space) const {
-  return translate_errors([&] {
-    const std::vector<FeatureQuery> queries =
-        make_feature_queries(indexes_, space.of_shard.analyzer, query, rerankers_.front().extractor().memory());
-    for (std::size_t shard = 0; shard < rerankers_.size(); ++shard) {
-      const docid_t first = shards_.first_docid(shard), end = first + shards_[shard].num_documents();
-      space.documents.clear();
-      space.places.clear();
-      for (std::size_t i = 0; i < documents.size(); ++i) {
-        if (documents[i].docid < first || documents[i].docid >= end) continue;
-        space.documents.push_back({documents[i].docid - first, documents[i].score});
-        space.places.push_back(i);
-      }
-      rerankers_[shard].score(queries[shard], space.documents, space.of_shard);
-      for (std::size_t i = 0; i < space.places.size(); ++i) documents[space.places[i]].score = space.documents[i].score;
-    }
-    Reranker::keep_best(documents, k);
-  });
 }
 
 }  // namespace quern

@@ -1,14 +1,12 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "quern/formats/index_shards.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"
 #include "quern/rank/features/feature_extractor.hpp"
 #include "quern/rank/models/ranker.hpp"
@@ -29,20 +27,21 @@ struct BoundModel {
 /// feature, if there is no match, or if the model was trained with another number of columns.
 BoundModel bind_features(RankerModel model, std::span<const std::uint32_t> list, const std::string& name);
 
-/// The second stage: reorders a query's results by a learned model. Threads may share one, each with its own Space.
+/// The second stage: reorders a query's results by a learned model, over all shards of an index as over the whole.
+/// Threads may share one, each with its own Space.
 class Reranker {
  public:
   /// Documents whose features are computed at a time: few enough to stay in the cache.
   static constexpr std::size_t documents_at_once = 128;
 
-  /// Index, forward file and memory must outlive the object. `name`: the model's, for messages. `whole_lengths`: for
-  /// FeatureExtractor. Throws InvalidArgument like make_ranker() and FeatureExtractor.
-  Reranker(const IndexReader& index, const ForwardReader& forward, BoundModel model, std::string name,
-           const FeatureMemory& memory = unlimited_feature_memory, const AverageLengths* whole_lengths = nullptr);
+  /// Indexes, forward files and memory must outlive the object. `name`: the model's, for messages. Throws
+  /// InvalidArgument like make_ranker() and FeatureExtractor.
+  Reranker(std::vector<FeatureShard> shards, BoundModel model, std::string name,
+           const FeatureMemory& memory = unlimited_feature_memory);
 
   /// One thread's buffers.
   struct Space {
-    explicit Space(const IndexReader& index) : analyzer(index.manifest().analyzer) {}
+    explicit Space(const Reranker& reranker) : analyzer(reranker.extractor().make_analyzer()) {}
 
     Analyzer analyzer;
     FeatureExtractor::Space features;
@@ -56,15 +55,13 @@ class Reranker {
   /// document.
   void rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k, Space& space) const;
 
-  /// The steps of rerank(), for callers that divide a query's documents among threads: the query's terms, the scores of
-  /// some documents, which don't depend on the division, and the order of all.
-  FeatureQuery query_of(std::string_view query, Space& space) const;
-  void score(const FeatureQuery& query, std::span<ScoredDocument> documents, Space& space) const;
+  /// The steps of rerank(), for callers that divide a query's documents among threads: the scores of some documents,
+  /// which don't depend on the division, for what the extractor's queries_of() returns; and the order of all.
+  void score(std::span<const FeatureQuery> queries, std::span<ScoredDocument> documents, Space& space) const;
   /// Sets a document's score to the model's. Throws InvalidArgument if it is NaN.
   void set_score(ScoredDocument& document, double score) const;
   static void keep_best(std::vector<ScoredDocument>& documents, std::size_t k);
 
-  const IndexReader& index() const { return extractor_.index(); }
   const FeatureExtractor& extractor() const { return extractor_; }
   /// The model, which reads the extractor's columns.
   const RankerModel& model() const { return model_; }
@@ -74,33 +71,6 @@ class Reranker {
   RankerModel model_;
   std::unique_ptr<Ranker> ranker_;
   std::string name_;
-};
-
-/// The second stage over all shards of an index: documents get the scores that they have in the whole. Many threads may
-/// use it at once, each with its own Space.
-class ShardedReranker {
- public:
-  /// Forward files and memory: of each shard. All must stay. Throws InvalidArgument as Reranker does.
-  ShardedReranker(const IndexShards& shards, std::span<const ForwardReader> forwards, const BoundModel& model,
-                  const std::string& name, std::span<const FeatureMemory> memory);
-
-  struct Space {
-    explicit Space(const IndexShards& shards) : of_shard(shards[0]) {}
-
-    Reranker::Space of_shard;
-    std::vector<ScoredDocument> documents;
-    std::vector<std::size_t> places;
-  };
-
-  /// As Reranker::rerank(), with docIDs of the whole.
-  void rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k, Space& space) const;
-
-  const Reranker& of_shard(std::size_t shard) const { return rerankers_[shard]; }
-
- private:
-  const IndexShards& shards_;
-  std::vector<const IndexReader*> indexes_;
-  std::deque<Reranker> rerankers_;
 };
 
 }  // namespace quern

@@ -23,7 +23,7 @@ namespace {
 constexpr char text_row = 0, run_row = 1, judgement_row = 2;
 constexpr std::size_t row_end_bytes = 1 + 1 + sizeof(std::uint64_t);
 
-/// The key of a row by the line where the run first names the topic: what all of it is about comes before its lines.
+/// The key of a row by the line where the run first names the topic: the topic's head comes before its lines.
 using LineKey = SortKey<std::uint64_t, std::uint8_t, std::uint64_t>;
 constexpr std::uint8_t head_row = 0;
 
@@ -31,7 +31,7 @@ std::string topic_key(std::string_view qid, char kind, std::uint64_t number) {
   return std::string(qid).append(1, '\0').append(1, kind).append(SortKey<std::uint64_t>(number).view());
 }
 
-/// What rows refer to: a stretch of lines, or the bytes of a text.
+/// A row's value: a range of lines, or the bytes of a text.
 Bytes range_bytes(std::uint64_t first, std::uint64_t count) {
   Bytes bytes(2 * sizeof(std::uint64_t));
   store_le(bytes.data(), first);
@@ -43,12 +43,12 @@ std::uint64_t count_of(ByteView range) { return load_le<std::uint64_t>(range.dat
 
 bool has_zero_byte(std::string_view text) { return text.find('\0') != text.npos; }
 
-/// Of all the memory: the sorts, of which the second is still there when topics are visited, and a topic.
+/// Divisors of the memory: for the two sorts, the second of which exists while topics are visited, and for a topic.
 constexpr std::uint64_t topic_sort_share = 4, line_sort_share = 16, topic_share = 8;
 
 }  // namespace
 
-RunTopics::RunTopics(const IndexReader& index, IndexPages& pages, Names names, const Resources& resources) try
+RunTopics::RunTopics(const IndexShards& index, IndexPages& pages, Names names, const Resources& resources) try
     : index_(index),
       pages_(pages),
       names_(std::move(names)),
@@ -83,7 +83,7 @@ void RunTopics::add_line(const RunLineText& line, std::uint64_t number) {
                                         names_.run, number, line.docno, index_.name()));
     if (!std::isfinite(line.score))
       throw InvalidArgument(fmt::format("{}: line {}: the score {} is not finite", names_.run, number, line.score));
-    add_to(of_run_, line.qid, number, results_.count(), run_row);
+    add_to(run_range_, line.qid, number, results_.count(), run_row);
     results_.add({*docid, line.score});
   });
 }
@@ -95,23 +95,22 @@ void RunTopics::add_judgement(const JudgementLine& line, std::uint64_t number) {
     const auto docid = index_.find_docno(line.docno);
     pages_.note_bytes(line.docno.size());
     if (!docid) return;  // no result can be that document
-    add_to(of_judgements_, line.qid, number, judged_.count(), judgement_row);
+    add_to(judgement_range_, line.qid, number, judged_.count(), judgement_row);
     judged_.add({*docid, line.relevance, number});
   });
 }
 
-void RunTopics::add_to(Stretch& stretch, std::string_view qid, std::uint64_t line, std::uint64_t place, char kind) {
-  if (stretch.count == 0 || stretch.qid != qid) {
-    end_stretch(stretch, kind);
-    stretch = {std::string(qid), line, place, 0};
+void RunTopics::add_to(LineRange& range, std::string_view qid, std::uint64_t line, std::uint64_t place, char kind) {
+  if (range.count == 0 || range.qid != qid) {
+    end_range(range, kind);
+    range = {std::string(qid), line, place, 0};
   }
-  ++stretch.count;
+  ++range.count;
 }
 
-void RunTopics::end_stretch(Stretch& stretch, char kind) {
-  if (stretch.count > 0)
-    by_qid_.add(topic_key(stretch.qid, kind, stretch.line), range_bytes(stretch.first, stretch.count));
-  stretch.count = 0;
+void RunTopics::end_range(LineRange& range, char kind) {
+  if (range.count > 0) by_qid_.add(topic_key(range.qid, kind, range.line), range_bytes(range.first, range.count));
+  range.count = 0;
 }
 
 std::string RunTopics::text_at(std::uint64_t first, std::uint64_t count) const {
@@ -120,10 +119,10 @@ std::string RunTopics::text_at(std::uint64_t first, std::uint64_t count) const {
   return text;
 }
 
-/// Takes the rows sorted by topic, and sorts those of the run's topics by the line where it first names them.
+/// Takes rows sorted by topic, and sorts those of the run's topics by the line where the run first names the topic.
 class RunTopics::Join {
  public:
-  explicit Join(RunTopics& of) : of_(of) {}
+  explicit Join(RunTopics& topics) : owner_(topics) {}
 
   void take(std::string_view key, ByteView row) {
     const std::size_t end = key.size() - row_end_bytes;
@@ -139,15 +138,15 @@ class RunTopics::Join {
       if (!has_text_)
         throw InvalidArgument(
             fmt::format("{}: line {}: topic {} is not in {}; name the topics that the run was made with",
-                        of_.names_.run, line, qid, of_.names_.topics));
+                        owner_.names_.run, line, qid, owner_.names_.topics));
       first_line_ = line;
     }
     if (kind == judgement_row && documents_ == 0) return;  // the run does not have the topic
     (kind == run_row ? documents_ : judgements_) += count_of(row);
-    of_.by_line_.add(LineKey(first_line_, static_cast<std::uint8_t>(kind), line).view(), row);
+    owner_.by_line_.add(LineKey(first_line_, static_cast<std::uint8_t>(kind), line).view(), row);
   }
 
-  /// Of all rows; returns the number of topics.
+  /// Call after the last row; returns the number of topics.
   std::uint64_t finish() {
     end_topic();
     return topics_;
@@ -162,44 +161,44 @@ class RunTopics::Join {
   }
 
   void take_text(std::uint64_t first, std::uint64_t count) {
-    if (has_text_ && of_.text_at(first, count) != of_.text_at(first_of_text_, bytes_of_text_))
+    if (has_text_ && owner_.text_at(first, count) != owner_.text_at(text_begin_, text_bytes_))
       throw InvalidArgument(
-          fmt::format("{}: topic {} has two texts; give each topic an id of its own", of_.names_.topics, qid_));
+          fmt::format("{}: topic {} has two texts; give each topic an id of its own", owner_.names_.topics, qid_));
     has_text_ = true;
-    first_of_text_ = first;
-    bytes_of_text_ = count;
+    text_begin_ = first;
+    text_bytes_ = count;
   }
 
   void end_topic() {
     if (documents_ == 0) return;
     ++topics_;
-    Bytes row = range_bytes(first_of_text_, bytes_of_text_);
+    Bytes row = range_bytes(text_begin_, text_bytes_);
     put_le(row, documents_);
     put_le(row, judgements_);
     put_bytes(row, qid_);
-    of_.by_line_.add(LineKey(first_line_, head_row, 0).view(), row);
+    owner_.by_line_.add(LineKey(first_line_, head_row, 0).view(), row);
   }
 
-  RunTopics& of_;
+  RunTopics& owner_;
   bool is_first_ = true, has_text_ = false;
   std::string qid_;
-  std::uint64_t first_of_text_ = 0, bytes_of_text_ = 0, first_line_ = 0, documents_ = 0, judgements_ = 0, topics_ = 0;
+  std::uint64_t text_begin_ = 0, text_bytes_ = 0, first_line_ = 0, documents_ = 0, judgements_ = 0, topics_ = 0;
 };
 
 std::uint64_t RunTopics::join() {
-  return translate_errors([&] {
-    end_stretch(of_run_, run_row);
-    end_stretch(of_judgements_, judgement_row);
+  return with_own_errors([&] {
+    end_range(run_range_, run_row);
+    end_range(judgement_range_, judgement_row);
     Join join(*this);
     by_qid_.merge([&](std::string_view key, ByteView row) { join.take(key, row); });
     return join.finish();
   });
 }
 
-/// Takes the rows sorted by line, and puts topics together.
+/// Takes rows sorted by line and assembles topics.
 class RunTopics::Visits {
  public:
-  Visits(const RunTopics& of, const std::function<void(TopicResults)>& visit) : of_(of), visit_(visit) {}
+  Visits(const RunTopics& topics, const std::function<void(TopicResults)>& visit) : owner_(topics), visit_(visit) {}
 
   void take(std::string_view key, ByteView row) {
     const auto kind = static_cast<char>(key[sizeof(std::uint64_t)]);
@@ -209,47 +208,48 @@ class RunTopics::Visits {
       return;
     }
     if (kind == run_row) {
-      append(of_.results_, row, topic_.documents);
+      append(owner_.results_, row, topic_.documents);
     } else {
-      append(of_.judged_, row, judged_);
+      append(owner_.judged_, row, judged_);
     }
   }
 
   void end_topic() {
     if (topic_.documents.empty()) return;
     check_distinct();
-    if (of_.has_judgements_) label();
+    if (owner_.has_judgements_) label();
     std::vector<Judged>().swap(judged_);
     visit_(std::exchange(topic_, {}));
   }
 
  private:
   void begin_topic(ByteView row) {
-    ByteReader reader(row, of_.names_.run);
-    const auto first_of_text = reader.le<std::uint64_t>(), bytes_of_text = reader.le<std::uint64_t>();
+    ByteReader reader(row, owner_.names_.run);
+    const auto text_begin = reader.le<std::uint64_t>(), text_bytes = reader.le<std::uint64_t>();
     const auto documents = reader.le<std::uint64_t>(), judgements = reader.le<std::uint64_t>();
     topic_.qid = as_text(reader.take(reader.left()));
-    topic_.text = of_.text_at(first_of_text, bytes_of_text);
-    if (documents > of_.index_.num_documents())
+    topic_.text = owner_.text_at(text_begin, text_bytes);
+    if (documents > owner_.index_.num_documents())
       throw InvalidArgument(
-          fmt::format("{}: topic {} has {} results, more than {} has documents; some must be repeated", of_.names_.run,
-                      topic_.qid, documents, of_.index_.name()));
-    // A copy of the docIDs finds those that are there twice, before there are relevances.
+          fmt::format("{}: topic {} has {} results, more than {} has documents; some must be repeated",
+                      owner_.names_.run, topic_.qid, documents, owner_.index_.name()));
+    // check_distinct() copies the docIDs, before there are relevances.
     const std::uint64_t bytes = documents * (sizeof(ScoredDocument) + sizeof(docid_t)) + judgements * sizeof(Judged);
-    if (bytes > of_.memory_bytes_ / topic_share)
-      throw InvalidArgument(fmt::format(
-          "{}: topic {} has {} results and {} judgements, which need {} of memory; {} {} allows only {}: raise it",
-          of_.names_.run, topic_.qid, documents, judgements, size_text(bytes), option_name<"memory">,
-          size_text(of_.memory_bytes_), size_text(of_.memory_bytes_ / topic_share)));
+    if (bytes > owner_.memory_bytes_ / topic_share)
+      throw InvalidArgument(
+          fmt::format("{}: topic {} has {} results and {} judgements, which need {} of memory; {} {} allows "
+                      "only {}: raise it",
+                      owner_.names_.run, topic_.qid, documents, judgements, size_text(bytes), option_name<"memory">,
+                      size_text(owner_.memory_bytes_), size_text(owner_.memory_bytes_ / topic_share)));
     topic_.documents.reserve(documents);
     judged_.reserve(judgements);
   }
 
   template <class Record>
-  static void append(const RecordSpool<Record>& from, ByteView stretch, std::vector<Record>& to) {
+  static void append(const RecordSpool<Record>& from, ByteView range, std::vector<Record>& to) {
     const std::size_t before = to.size();
-    to.resize(before + count_of(stretch));
-    from.read(first_of(stretch), std::span(to).subspan(before));
+    to.resize(before + count_of(range));
+    from.read(first_of(range), std::span(to).subspan(before));
   }
 
   void check_distinct() const {
@@ -259,8 +259,8 @@ class RunTopics::Visits {
     std::sort(docids.begin(), docids.end());
     const auto twice = std::adjacent_find(docids.begin(), docids.end());
     if (twice != docids.end())
-      throw InvalidArgument(fmt::format("{}: topic {} has document '{}' twice; remove one of them", of_.names_.run,
-                                        topic_.qid, of_.index_.docno(*twice)));
+      throw InvalidArgument(fmt::format("{}: topic {} has document '{}' twice; remove one of them", owner_.names_.run,
+                                        topic_.qid, owner_.index_.docno(*twice)));
   }
 
   void label() {
@@ -269,8 +269,9 @@ class RunTopics::Visits {
     });
     for (std::size_t i = 1; i < judged_.size(); ++i)
       if (judged_[i].docid == judged_[i - 1].docid)
-        throw CorruptFile(fmt::format("{}: line {}: topic {} and document '{}' are judged twice", of_.names_.judgements,
-                                      judged_[i].line, topic_.qid, of_.index_.docno(judged_[i].docid)));
+        throw CorruptFile(fmt::format("{}: line {}: topic {} and document '{}' are judged twice",
+                                      owner_.names_.judgements, judged_[i].line, topic_.qid,
+                                      owner_.index_.docno(judged_[i].docid)));
     topic_.relevances.reserve(topic_.documents.size());
     for (const ScoredDocument& document : topic_.documents) {
       const auto found = std::lower_bound(judged_.begin(), judged_.end(), document.docid,
@@ -280,7 +281,7 @@ class RunTopics::Visits {
     }
   }
 
-  const RunTopics& of_;
+  const RunTopics& owner_;
   const std::function<void(TopicResults)>& visit_;
   TopicResults topic_;
   std::vector<Judged> judged_;
@@ -298,14 +299,14 @@ namespace {
 
 using Spaces = tbb::enumerable_thread_specific<Reranker::Space>;
 
-/// A topic whose documents all threads share.
+/// Reranks a topic whose documents are divided among all threads.
 void rerank_large(const Reranker& reranker, TopicResults& topic, std::size_t k, Spaces& spaces) {
-  const FeatureQuery query = reranker.query_of(topic.text, spaces.local());
+  const auto queries = reranker.extractor().queries_of(topic.text, spaces.local().analyzer);
   const std::span<ScoredDocument> documents(topic.documents);
   constexpr std::size_t at_once = Reranker::documents_at_once;
   tbb::parallel_for(std::size_t{0}, (documents.size() + at_once - 1) / at_once, [&](std::size_t i) {
     const std::size_t from = i * at_once;
-    reranker.score(query, documents.subspan(from, std::min(at_once, documents.size() - from)), spaces.local());
+    reranker.score(queries, documents.subspan(from, std::min(at_once, documents.size() - from)), spaces.local());
   });
   Reranker::keep_best(topic.documents, k);
 }
@@ -318,8 +319,8 @@ RerankReport rerank_topics(const Reranker& reranker, std::span<TopicResults> top
     RerankReport figures;
     for (const TopicResults& topic : topics) figures.documents += topic.documents.size();
     const auto begun = WallClock::now();
-    Spaces spaces([&] { return Reranker::Space(reranker.index()); });
-    // A topic with more than a thread's part of the documents would keep its thread when the others are done.
+    Spaces spaces([&] { return Reranker::Space(reranker); });
+    // A topic with more documents than others have per thread would keep its thread busy after the others end.
     std::vector<TopicResults*> small;
     for (TopicResults& topic : topics) {
       const std::uint64_t documents = topic.documents.size();

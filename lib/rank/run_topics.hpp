@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "quern/core/resources.hpp"
-#include "quern/formats/index_file.hpp"
+#include "quern/formats/index_shards.hpp"
 #include "quern/formats/queries/qrels.hpp"
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/io/external_sort.hpp"
@@ -33,8 +33,8 @@ struct TopicResults {
 };
 
 /// Brings the lines of a run together with the texts of their topics, and with judgements. All three may be of any
-/// size and in any order: texts and lines wait in work files, and what is sorted are stretches of lines of one topic,
-/// of which a run has as many as topics if it is grouped by topic. A topic at a time is in memory.
+/// size and in any order: texts and lines wait in work files. Ranges of neighbouring lines of one topic are sorted,
+/// which are as few as topics if the run is grouped by topic. One topic at a time is in memory.
 class RunTopics {
  public:
   /// What messages call the files.
@@ -42,8 +42,8 @@ class RunTopics {
     std::string topics, run, judgements;
   };
 
-  /// Index and pages must stay.
-  RunTopics(const IndexReader& index, IndexPages& pages, Names names, const Resources& resources);
+  /// `index` and `pages` must outlive the object.
+  RunTopics(const IndexShards& index, IndexPages& pages, Names names, const Resources& resources);
 
   /// A topic, as the file of topics has it.
   void add_topic(std::string_view id, std::string_view text);
@@ -52,11 +52,11 @@ class RunTopics {
   void add_line(const RunLineText& line, std::uint64_t number);
   /// The next line of the judgements, with its number there.
   void add_judgement(const JudgementLine& line, std::uint64_t number);
-  /// To be called once, after all lines: brings the files together, and returns how many topics the run has. Throws
-  /// InvalidArgument if a topic has two texts, or the run has one without text.
+  /// Call once, after all lines: joins the files, and returns the run's number of topics. Throws InvalidArgument if a
+  /// topic has two texts, or one in the run has none.
   std::uint64_t join();
 
-  /// Calls visit(topic) for the topics in the order in which the run first names them. To be called once, after join().
+  /// Calls visit(topic) for the topics in the order in which the run first names them. Call once, after join().
   /// Throws InvalidArgument if a topic has a document twice or does not fit in the memory, CorruptFile if a document is
   /// judged twice.
   void for_each(const std::function<void(TopicResults)>& visit);
@@ -68,7 +68,7 @@ class RunTopics {
     std::uint64_t line;
   };
   /// Neighbouring lines of one topic.
-  struct Stretch {
+  struct LineRange {
     std::string qid;
     std::uint64_t line = 0;  ///< of the first
     std::uint64_t first = 0, count = 0;
@@ -76,11 +76,11 @@ class RunTopics {
   class Join;
   class Visits;
 
-  void add_to(Stretch& stretch, std::string_view qid, std::uint64_t line, std::uint64_t place, char kind);
-  void end_stretch(Stretch& stretch, char kind);
+  void add_to(LineRange& range, std::string_view qid, std::uint64_t line, std::uint64_t place, char kind);
+  void end_range(LineRange& range, char kind);
   std::string text_at(std::uint64_t first, std::uint64_t count) const;
 
-  const IndexReader& index_;
+  const IndexShards& index_;
   IndexPages& pages_;
   Names names_;
   std::uint64_t memory_bytes_;
@@ -88,7 +88,7 @@ class RunTopics {
   RecordSpool<ScoredDocument> results_;
   RecordSpool<Judged> judged_;
   bool has_judgements_;
-  Stretch of_run_, of_judgements_;
+  LineRange run_range_, judgement_range_;
   std::uint64_t num_texts_ = 0;
   ExternalSort by_qid_;
   ExternalSort by_line_;

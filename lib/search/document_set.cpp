@@ -217,16 +217,22 @@ DocumentSet evaluate_filter(const FilterExpression& filter, const IndexReader& i
   });
 }
 
-ListedDocuments read_docno_list(ByteSource& list, const IndexReader& index, const Resources& resources) {
-  return translate_errors([&] {
-    ListedDocuments listed{empty_set(index, resources), 0, 0, {}};
+ListedDocuments read_docno_list(ByteSource& list, std::span<const IndexReader> shards, const Resources& resources) {
+  return with_own_errors([&] {
+    ListedDocuments listed;
+    Resources left = resources;
+    for (const IndexReader& index : shards) {
+      listed.documents.push_back(empty_set(index, left));
+      left.memory_bytes -= DocumentSet::bytes(index.num_documents());
+    }
     for_each_source_line(list, [&](std::string_view line, std::uint64_t) {
       const std::string_view docno = trim(line);
       bool found = false;
-      index.for_each_of_docno(docno, [&](docid_t docid) {
-        listed.documents.add(docid);
-        found = true;
-      });
+      for (std::size_t i = 0; i < shards.size(); ++i)
+        shards[i].for_each_of_docno(docno, [&](docid_t docid) {
+          listed.documents[i].add(docid);
+          found = true;
+        });
       ++listed.listed;
       if (!found && listed.unknown++ == 0) listed.first_unknown = docno;
     });

@@ -54,14 +54,15 @@ DocumentSet evaluate_filter(const FilterExpression& filter, const IndexReader& i
                             const Resources& resources);
 
 struct ListedDocuments {
-  DocumentSet documents;
-  std::uint64_t listed = 0;   ///< lines of the list
-  std::uint64_t unknown = 0;  ///< lines whose docno is not in the index
+  std::vector<DocumentSet> documents;  ///< of each shard
+  std::uint64_t listed = 0;            ///< lines of the list
+  std::uint64_t unknown = 0;           ///< lines whose docno no shard has
   std::string first_unknown;
 };
 
-/// The documents whose docnos a text lists, one per line; a docno may name several documents. Throws CorruptFile if a
-/// line exceeds 1 MiB, and InvalidArgument if the set does not fit the memory of `resources`.
-ListedDocuments read_docno_list(ByteSource& list, const IndexReader& index, const Resources& resources);
+/// The documents of an index, or of all its shards, whose docnos a text lists, one per line; a docno may name several
+/// documents. Throws CorruptFile if a line exceeds 1 MiB, and InvalidArgument if the sets do not fit the memory of
+/// `resources`.
+ListedDocuments read_docno_list(ByteSource& list, std::span<const IndexReader> shards, const Resources& resources);
 
 }  // namespace quern

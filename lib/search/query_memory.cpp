@@ -29,18 +29,20 @@ void QueryMemory::Claim::raise_to(std::uint64_t bytes) {
 
 namespace {
 
-std::uint64_t bytes_of(const IndexReader& index, const ForwardReader* forward) {
-  return index.container().file().size() + (forward == nullptr ? 0 : forward->container().file().size());
+std::uint64_t file_bytes(const auto& readers) {
+  std::uint64_t bytes = 0;
+  for (const auto& reader : readers) bytes += reader.container().file().size();
+  return bytes;
 }
 
 }  // namespace
 
-IndexPages::IndexPages(const IndexReader& index, std::uint64_t budget_bytes, const ForwardReader* forward,
-                       std::uint64_t other_bytes)
-    : index_(index),
-      forward_(forward),
+IndexPages::IndexPages(std::span<const IndexReader> shards, std::span<const ForwardReader> forwards,
+                       std::uint64_t budget_bytes)
+    : shards_(shards),
+      forwards_(forwards),
       budget_bytes_(budget_bytes),
-      is_limited_(bytes_of(index, forward) + other_bytes > budget_bytes),
+      is_limited_(file_bytes(shards) + file_bytes(forwards) > budget_bytes),
       bytes_per_measurement_(std::clamp(budget_bytes / 16, std::uint64_t{1} << 20, std::uint64_t{64} << 20)) {}
 
 void IndexPages::note(std::uint64_t per_measurement) {
@@ -56,8 +58,8 @@ void IndexPages::note_bytes(std::uint64_t bytes) {
 void IndexPages::measure() {
   if (measuring_.test_and_set(std::memory_order_acquire)) return;
   if (resident_file_bytes() > budget_bytes_) {
-    index_.container().release();
-    if (forward_ != nullptr) forward_->container().release();
+    for (const IndexReader& shard : shards_) shard.container().release();
+    for (const ForwardReader& forward : forwards_) forward.container().release();
   }
   measuring_.clear(std::memory_order_release);
 }

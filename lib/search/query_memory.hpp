@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string_view>
 
 #include "quern/formats/forward_file.hpp"
@@ -62,10 +63,10 @@ class QueryMemory {
 /// until they are released. Thread-safe.
 class IndexPages {
  public:
-  /// The index must outlive the object, and so must the forward file, if a second stage reads it (null otherwise). The
-  /// budget covers all files that the process maps; `other_bytes` is the size of those that other objects release.
-  IndexPages(const IndexReader& index, std::uint64_t budget_bytes, const ForwardReader* forward = nullptr,
-             std::uint64_t other_bytes = 0);
+  /// The index must outlive the object. The budget covers all files that the process maps.
+  IndexPages(const IndexReader& index, std::uint64_t budget_bytes) : IndexPages({&index, 1}, {}, budget_bytes) {}
+  /// For all shards of an index, and their forward files if a second stage reads them.
+  IndexPages(std::span<const IndexReader> shards, std::span<const ForwardReader> forwards, std::uint64_t budget_bytes);
 
   /// Call before queries: releases pages at once if earlier work left too many.
   void trim() {
@@ -88,8 +89,8 @@ class IndexPages {
   void note(std::uint64_t per_measurement);
   void measure();
 
-  const IndexReader& index_;
-  const ForwardReader* forward_;
+  std::span<const IndexReader> shards_;
+  std::span<const ForwardReader> forwards_;
   std::uint64_t budget_bytes_;
   bool is_limited_;  ///< false if the whole files fit
   std::uint64_t bytes_per_measurement_;

@@ -83,6 +83,22 @@ std::string k_of(const CommandLine& way) {
 
 const std::string topics = sample_folder + "/topics.txt", ranker = sample_folder + "/ranker.txt";
 
+/// The second stage over shards writes the bytes of that over the whole.
+void check_second_stage(const TemporaryFolder& folder, const std::string& whole, const CommandLine& shards) {
+  const std::string first = folder.path("first-stage-run");
+  Shards::must_run({"query", whole, "-q", topics, "-k", "60", "-o", first, "--force"});
+  const CommandLine run = {"-q", topics, "--run", first, "--quiet"};
+  const CommandLine qrels = {"--qrels", sample_folder + "/qrels.txt"};
+  for (const CommandLine& way :
+       {CommandLine{"features"} + qrels, CommandLine{"features", "--json", "--features", "body.*,document.*"},
+        CommandLine{"rerank", "--ranker", ranker}, CommandLine{"rerank", "--ranker", ranker, "-k", "7", "-j", "1"}}) {
+    INFO(way.front() << " " << way.back());
+    const std::string expected = run_quern(way + run + CommandLine{whole}).out;
+    CHECK(lines_of(expected).size() > 50);
+    CHECK(run_quern(way + run + shards).out == expected);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("shards answer as the whole and merge to its bytes", "[cli][shards]") {
@@ -129,6 +145,7 @@ TEST_CASE("shards answer as the whole and merge to its bytes", "[cli][shards]") 
       CHECK(run_quern(CommandLine{"merge-runs"} + runs + CommandLine{"-q", topics, "-k", k_of(way), "--quiet"}).out ==
             whole);
     }
+    check_second_stage(made.folder, made.path("whole"), made.shards());
     const std::string arriving =
         made.folder.write("arriving", "water mill\nstones\nthe old wheel\nunknownword\nmill\n");
     const CommandLine stream = {"-q",      arriving, "--queries-format", "lines", "--batch-wait", "1",
@@ -164,8 +181,45 @@ TEST_CASE("an index is cut into shards that answer as it does and merge to its b
     CHECK(run_quern(CommandLine{"query"} + shards + queries).out ==
           run_quern(CommandLine{"query", folder.path("whole")} + queries).out);
   }
+  check_second_stage(folder, folder.path("whole"), shards);
   CHECK(contains(run_quern({"cut", folder.path("1"), "--shard", "1/2", "-o", folder.path("again")}).err,
                  "is already a shard"));
+}
+
+TEST_CASE("a list of docnos is read once for all shards", "[cli][shards]") {
+  const Shards made(2, 2, {"--by", "random"}, {});
+  const CommandLine query = {"--query", "mill water stone", "--filter", "@-", "-k", "50", "-a", "or"};
+  std::string list = "nowhere\n";
+  for (const std::string& line : lines_of(run_quern({"query", made.path("whole"), "-q", topics}).out))
+    list += line.substr(line.find("Q0 ") + 3, line.find(' ', line.find("Q0 ") + 3) - line.find("Q0 ") - 3) + "\n";
+  const RunOutcome whole = run_quern(CommandLine{"query", made.path("whole")} + query, {list}),
+                   found = run_quern(CommandLine{"query"} + made.shards() + query, {list});
+  CHECK(lines_of(whole.out).size() > 5);
+  CHECK(found.out == whole.out);
+  CHECK(contains(whole.err, ": 1 of its "));
+  CHECK(found.err == whole.err);
+}
+
+TEST_CASE("each shard has a plan of its own", "[cli][shards]") {
+  const Shards made(2, 2, {"--by", "url"}, {});
+  for (const char* name : {"1", "2", "whole"})
+    Shards::must_run({"plan", made.path(name), "-q", sample_folder + "/query_log.txt", "--budget", "20%", "-o",
+                      made.path(name) + std::string(".plan")});
+  const std::string first = made.path("1.plan"), second = made.path("2.plan");
+  const CommandLine query = CommandLine{"query"} + made.shards() + CommandLine{"-q", topics};
+  const RunOutcome with = run_quern(query + CommandLine{"--plan", second, "--plan", first});
+  CHECK(with.exit_status == 0);
+  CHECK(with.out == run_quern(query).out);
+  CHECK(contains(with.err, first + ": the plan fits this index but is not used"));
+  CHECK(contains(with.err, second + ": the plan fits this index but is not used"));
+  const auto error_of = [&](const CommandLine& plans) {
+    const RunOutcome outcome = run_quern(query + plans);
+    CHECK(outcome.exit_status == 1);
+    return outcome.err;
+  };
+  CHECK(contains(error_of({"--plan", first}), made.path("2") + "/index.quern: no plan is for this shard"));
+  CHECK(contains(error_of({"--plan", first, "--plan", second, "--plan", first}), first + ": is a plan for"));
+  CHECK(contains(error_of({"--plan", first, "--plan", made.path("whole.plan")}), "is a plan for another index"));
 }
 
 TEST_CASE("a step of shards that is done again writes the same bytes", "[cli][shards]") {
@@ -186,8 +240,11 @@ TEST_CASE("commands of shards name what is missing", "[cli][shards]") {
   CHECK(contains(error_of({"query", made.path("1"), made.path("1"), "--query", "mill"}), "is shard 1 of 2, as is"));
   CHECK(contains(error_of({"query", made.path("1"), made.path("whole"), "--query", "mill"}), "is not a shard"));
   CHECK(contains(error_of({"query", made.path("1"), "--query", "mill", "-a", "and-or"}), "name all shards"));
-  CHECK(contains(error_of(CommandLine{"query"} + made.shards() + CommandLine{"--query", "mill", "--plan", "plan"}),
-                 "quern merge"));
+  for (const char* command : {"features", "rerank"}) {
+    CommandLine words = {command, made.path("1"), "-q", topics, "--run", made.folder.write("empty-run", "")};
+    if (command == std::string("rerank")) words = words + CommandLine{"--ranker", ranker};
+    CHECK(contains(error_of(words), "shard 1 of 2 alone"));
+  }
   CHECK(contains(error_of(CommandLine{"query"} + made.shards() +
                           CommandLine{"--query", "mill", "--fields", "lang", "--output-format", "json"}),
                  "no field 'lang'"));

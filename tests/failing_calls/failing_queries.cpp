@@ -70,8 +70,8 @@ void filter(const Workplace& place) {
   fields.verify_contents(place.resources);
   evaluate_filter(parse_filter("not (has lang or url^='http://none' and docno in (M-1, M-2))"), reader, &fields,
                   place.resources);
-  const auto list = translate_errors([] { return ByteSource::from_memory("list", "M-1\nM-9\n"); });
-  read_docno_list(*list, reader, place.resources);
+  const auto list = with_own_errors([] { return ByteSource::from_memory("list", "M-1\nM-9\n"); });
+  read_docno_list(*list, {&reader, 1}, place.resources);
 }
 
 void rerank(const Workplace& place) {
@@ -85,7 +85,11 @@ void rerank(const Workplace& place) {
     topics = {{"1", "mill water unknown", {{0, 1.0f}, {1, 0.5f}}}};
     file = {"model", "## Coordinate Ascent\n28:-1.0 1:0.5\n"};
   }
-  const Reranker reranker(reader, forward, bind_features(parse_ranker(file), select_features("all"), file.name),
+  auto shards = [&] {
+    const OwnWork own;
+    return std::vector<FeatureShard>{{reader, forward}};
+  }();
+  const Reranker reranker(std::move(shards), bind_features(parse_ranker(file), select_features("all"), file.name),
                           "model");
   rerank_topics(reranker, topics, 2, place.resources);
 }

@@ -102,10 +102,9 @@ void rerank_shards(const Workplace&) {
     documents = {{0, 1.0f}, {1, 0.5f}};
     file = {"model", "## Coordinate Ascent\n28:-1.0 1:0.5\n"};
   }
-  const std::array<FeatureMemory, 2> memory;
-  const ShardedReranker reranker(shards, forwards, bind_features(parse_ranker(file), select_features("all"), file.name),
-                                 "model", memory);
-  const auto space = translate_errors([&] { return std::make_unique<ShardedReranker::Space>(shards); });
+  const Reranker reranker(feature_shards(shards, forwards),
+                          bind_features(parse_ranker(file), select_features("all"), file.name), "model");
+  const auto space = with_own_errors([&] { return std::make_unique<Reranker::Space>(reranker); });
   reranker.rerank("mill water unknown", documents, 2, *space);
 }
 

@@ -21,10 +21,14 @@ constexpr unsigned feature_test_threads = 64;
 /// A batch in the host's memory, as kernels see it.
 class HostFeatures {
  public:
-  HostFeatures(const FeatureSite& site, const gpu::FeatureBatch& batch, std::uint64_t hits_room) : view(batch.view()) {
-    section_.resize(site.forward().section_bytes() / sizeof(std::uint32_t) + 3);
-    const ByteView section = site.forward().section_part({0, site.forward().section_bytes()});
-    std::memcpy(section_.data(), section.data(), section.size());
+  HostFeatures(const FeatureExtractor& extractor, const gpu::FeatureBatch& batch, std::uint64_t hits_room)
+      : view(batch.view()) {
+    const FeatureShard& last = extractor.shards().back();
+    section_.resize((last.first_byte + last.forward.section_bytes()) / sizeof(std::uint32_t) + 3);
+    for (const FeatureShard& shard : extractor.shards()) {
+      const ByteView section = shard.forward.section_part({0, shard.forward.section_bytes()});
+      std::memcpy(reinterpret_cast<std::uint8_t*>(section_.data()) + shard.first_byte, section.data(), section.size());
+    }
     view.words = batch.gathers() ? batch.words.data() : section_.data();
     view.queries = batch.queries.data();
     view.terms = batch.terms.data();
@@ -76,23 +80,24 @@ class HostFeatures {
 
 }  // namespace
 
-TEST_CASE("an emulated GPU computes the features of the CPU", "[gpu_emulated][features][property]") {
+TEST_CASE("an emulated GPU computes the features of the CPU, over shards those of the whole",
+          "[gpu_emulated][features][property]") {
   for (const std::uint64_t seed : {1u, 2u, 3u, 4u, 5u, 6u}) {
-    const FeatureSite site(seed, 40, seed % 2 == 0);
+    const FeatureSite site(seed, 40, seed % 2 == 0, seed % 3 + 1);
     RandomBits random(seed);
     for (unsigned i = 0; i < 4; ++i) {
       const emulated::RandomOrder order(seed * 10 + i + 1);
       const std::vector<std::uint32_t> selection = random_selection(random);
-      const FeatureExtractor extractor(site.index(), site.forward(), selection);
+      const FeatureExtractor extractor(site.shards(), selection);
       const std::vector<FeatureJob> jobs = random_jobs(site, random, 1 + random.below(5));
       gpu::FeatureBatch batch(extractor, i % 2 == 0);
-      add_jobs(batch, jobs);
+      add_jobs(batch, extractor, jobs);
       INFO("seed " << seed << ", batch " << i);
-      HostFeatures host(site, batch, 200000);
+      HostFeatures host(extractor, batch, 200000);
       host.find();
       REQUIRE(host.counters.damaged == 0);
       host.publish();
-      require_features(extractor, jobs, host.columns());
+      require_features(FeatureExtractor(site.whole(), selection), jobs, host.columns());
       for (std::uint32_t row = host.view.num_documents; row < host.view.stride; ++row)
         CHECK(host.columns().column(0)[row] == 0);
     }
@@ -102,18 +107,18 @@ TEST_CASE("an emulated GPU computes the features of the CPU", "[gpu_emulated][fe
 TEST_CASE("an emulated GPU counts hits for which there is no room", "[gpu_emulated][features]") {
   const FeatureSite site(7, 40);
   RandomBits random(7);
-  const FeatureExtractor extractor(site.index(), site.forward(), select_features("all"));
+  const FeatureExtractor extractor(site.whole(), select_features("all"));
   const std::vector<FeatureJob> jobs = random_jobs(site, random, 4);
   gpu::FeatureBatch batch(extractor, false);
-  add_jobs(batch, jobs);
-  HostFeatures all(site, batch, 200000);
+  add_jobs(batch, extractor, jobs);
+  HostFeatures all(extractor, batch, 200000);
   all.find();
   REQUIRE(all.counters.hits > 100);
-  HostFeatures few(site, batch, all.counters.hits / 3);
+  HostFeatures few(extractor, batch, all.counters.hits / 3);
   few.find();
   few.publish();  // stays within what is there
   CHECK(few.counters.hits == all.counters.hits);
-  HostFeatures enough(site, batch, all.counters.hits);
+  HostFeatures enough(extractor, batch, all.counters.hits);
   enough.find();
   enough.publish();
   require_features(extractor, jobs, enough.columns());
@@ -121,20 +126,20 @@ TEST_CASE("an emulated GPU counts hits for which there is no room", "[gpu_emulat
 
 TEST_CASE("an emulated GPU stays within damaged documents", "[gpu_emulated][features][damage]") {
   const FeatureSite site(8, 30);
-  const FeatureExtractor extractor(site.index(), site.forward(), select_features("all"));
+  const FeatureExtractor extractor(site.whole(), select_features("all"));
   unsigned damaged = 0;
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     RandomBits random(seed);
     const std::vector<FeatureJob> jobs = random_jobs(site, random, 3);
     gpu::FeatureBatch batch(extractor, false);
-    add_jobs(batch, jobs);
+    add_jobs(batch, extractor, jobs);
     gpu::FeatureBatch gathered(extractor, true);
-    add_jobs(gathered, jobs);
+    add_jobs(gathered, extractor, jobs);
     if (seed % 2 == 0 && !gathered.words.empty()) {
       for (unsigned i = 0; i < 200; ++i)
         gathered.words[random.below(gathered.words.size())] = static_cast<std::uint32_t>(random.next());
     }
-    HostFeatures host(site, seed % 2 == 0 ? gathered : batch, 100000);
+    HostFeatures host(extractor, seed % 2 == 0 ? gathered : batch, 100000);
     for (unsigned i = 0; i < 200; ++i)
       host.section()[random.below(host.section().size())] = static_cast<std::uint32_t>(random.next());
     host.find();

@@ -77,50 +77,53 @@ void require_same_topics(const std::vector<TopicResults>& found, const std::vect
 TEST_CASE("a GPU computes the features of the CPU, bit by bit", "[gpu][features][sanitize][property]") {
   SKIP_WITHOUT_GPU();
   for (const std::uint64_t seed : {11u, 12u, 13u}) {
-    const FeatureSite site(seed, 60, seed == 12);
+    const FeatureSite site(seed, 60, seed == 12, seed == 13 ? 3 : 1);
     RandomBits random(seed);
     gpu::MemoryAccount on_gpu, pinned;
     NoProgress progress;
-    const FeatureExtractor all(site.index(), site.forward(), select_features("all"));
+    const FeatureExtractor all(site.shards(), select_features("all"));
     const gpu::DocumentWords documents(all, 0, on_gpu, pinned, progress);
     for (unsigned i = 0; i < 6; ++i) {
       INFO("seed " << seed << ", batch " << i);
-      const FeatureExtractor extractor(site.index(), site.forward(), random_selection(random));
+      const std::vector<std::uint32_t> selection = random_selection(random);
+      const FeatureExtractor extractor(site.shards(), selection);
       const bool gathers = i % 2 == 0;
       gpu::RerankFlight flight(0, extractor, gathers ? nullptr : &documents, {}, on_gpu, pinned);
       // A flight is used again, for smaller and larger batches.
       for (const std::size_t most : {5u, 300u, 40u}) {
         const std::vector<FeatureJob> jobs = random_jobs(site, random, 1 + random.below(6), most);
         flight.batch().clear();
-        add_jobs(flight.batch(), jobs);
+        add_jobs(flight.batch(), extractor, jobs);
         FeatureMatrix matrix;
         REQUIRE(flight.features(matrix));
-        require_features(extractor, jobs, matrix.columns());
+        require_features(FeatureExtractor(site.whole(), selection), jobs, matrix.columns());
       }
     }
   }
 }
 
-TEST_CASE("a GPU reranks as the CPU does, with models of all kinds", "[gpu][second_stage][sanitize][property]") {
+TEST_CASE("a GPU reranks as the CPU does, with models of all kinds, over shards as over the whole",
+          "[gpu][second_stage][sanitize][property]") {
   SKIP_WITHOUT_GPU();
-  const FeatureSite site(21, 70);
+  const FeatureSite site(21, 70, false, 3);
   RandomBits random(21);
   NoProgress progress;
   Resources resources;
   resources.threads = 3;
   for (const BoundModel& model : models_of_each_kind()) {
-    const Reranker on_cpu(site.index(), site.forward(), model, "model");
+    const Reranker on_cpu(site.whole(), model, "model"), over_shards(site.shards(), model, "model");
     const std::vector<TopicResults> topics = random_topics(site, random, 14);
     std::vector<TopicResults> expected = topics;
     quern::rerank_topics(on_cpu, expected, 20, resources);
-    for (const bool resident : {true, false}) {
+    for (const auto& [cpu, resident] : {std::pair(&on_cpu, true), std::pair(&on_cpu, false),
+                                        std::pair(&over_shards, true), std::pair(&over_shards, false)}) {
       gpu::GpuRerankOptions options;
       options.fewest_documents = 1;
       options.cpu_goes_on = false;
       options.keeps_documents = resident;
       // Topics are divided among batches.
       options.batch_documents = 100;
-      const gpu::GpuReranker reranker(on_cpu, options, progress);
+      const gpu::GpuReranker reranker(*cpu, options, progress);
       CHECK(reranker.keeps_documents() == resident);
       std::vector<TopicResults> found = topics;
       gpu::rerank_topics(reranker, found, 20, resources);
@@ -138,7 +141,7 @@ TEST_CASE("the CPU reranks what a GPU has no room for, and few documents", "[gpu
   RandomBits random(22);
   NoProgress progress;
   Resources resources;
-  const Reranker on_cpu(site.index(), site.forward(), models_of_each_kind().front(), "model");
+  const Reranker on_cpu(site.whole(), models_of_each_kind().front(), "model");
   const std::vector<TopicResults> topics = random_topics(site, random, 12);
   std::vector<TopicResults> expected = topics;
   quern::rerank_topics(on_cpu, expected, 10, resources);
@@ -167,7 +170,7 @@ TEST_CASE("a GPU that is lost leaves the second stage to the CPU", "[.gpu_lost][
   NoProgress progress;
   Resources resources;
   resources.threads = 3;
-  const Reranker on_cpu(site.index(), site.forward(), models_of_each_kind().front(), "model");
+  const Reranker on_cpu(site.whole(), models_of_each_kind().front(), "model");
   const std::vector<TopicResults> topics = random_topics(site, random, 12);
   std::vector<TopicResults> expected = topics, found = topics;
   quern::rerank_topics(on_cpu, expected, 10, resources);
@@ -201,7 +204,7 @@ TEST_CASE("a second stage on a GPU needs one", "[second_stage]") {
   if (!list_gpus().empty()) return;
   const FeatureSite site(23, 5);
   NoProgress progress;
-  const Reranker on_cpu(site.index(), site.forward(), models_of_each_kind().front(), "model");
+  const Reranker on_cpu(site.whole(), models_of_each_kind().front(), "model");
   CHECK_THROWS_AS(gpu::GpuReranker(on_cpu, {}, progress), CudaError);
 }
 

@@ -53,9 +53,17 @@ std::vector<Line> random_run(RandomBits& random, std::size_t topics, bool groupe
   return lines;
 }
 
+IndexShards only(IndexReader index) {
+  std::vector<IndexReader> indexes;
+  indexes.push_back(std::move(index));
+  return IndexShards(std::move(indexes));
+}
+
 struct Run {
   explicit Run(const PlainIndex& plain, std::uint64_t memory_bytes, bool judged = true)
-      : index(Pipeline::open_index(plain.file)), page_budget(index, 1 << 20), resources(plain.pipeline.resources) {
+      : index(only(Pipeline::open_index(plain.file))),
+        page_budget(index[0], 1 << 20),
+        resources(plain.pipeline.resources) {
     resources.memory_bytes = memory_bytes;
     topics.emplace(index, page_budget, RunTopics::Names{"my.topics", "my.run", judged ? "my.qrels" : ""}, resources);
   }
@@ -70,7 +78,7 @@ struct Run {
     return found;
   }
 
-  IndexReader index;
+  IndexShards index;
   IndexPages page_budget;
   Resources resources;
   std::optional<RunTopics> topics;

@@ -202,7 +202,8 @@ class StreamBench {
     GpuOptions options = arguments_.gpu;
     options.strategy = &gpu::strategy_named(arguments_.strategy);
     options.memory = memory_->options();
-    gpus_ = std::make_unique<GpuShards>(cpu_.engines(), options, std::span(&options.memory, 1), *resources.progress);
+    gpus_ =
+        std::make_unique<GpuShards>(cpu_.engines(), options, std::span(&options.memory, 1), false, *resources.progress);
     fallible_gpus_ =
         std::make_unique<FallibleGpus>(*gpus_, [](const std::string& failure) { throw CudaError(failure); });
     const std::vector<GpuInfo> gpus = list_gpus();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +14,7 @@
 
 #include "command.hpp"
 #include "query_options.hpp"
-#include "second_stage_options.hpp"
+#include "second_stage.hpp"
 
 namespace quern::tools {
 namespace {
@@ -21,7 +22,8 @@ namespace {
 struct FeaturesArguments {
   CommonOptions common;
   RunArguments run;
-  std::string index, qrels, output, features = "all";
+  std::vector<std::string> indexes;
+  std::string qrels, output, features = "all";
   bool list = false;
 };
 
@@ -43,22 +45,23 @@ void print_list(const std::vector<std::uint32_t>& selection, bool json) {
 /// Computes the features of topics and writes their lines, as many documents at a time as fit in the memory.
 class FeaturesRun {
  public:
-  FeaturesRun(const FeaturesArguments& arguments, const FeatureExtractor& extractor, std::vector<std::string> names,
-              SecondStageMemory& memory, TextOutput& out)
+  FeaturesRun(const FeaturesArguments& arguments, const IndexShards& shards, const FeatureExtractor& extractor,
+              std::vector<std::string> names, SecondStageMemory& memory, TextOutput& out)
       : json_(arguments.common.json),
+        shards_(shards),
         extractor_(extractor),
         names_(std::move(names)),
         memory_(memory),
         out_(out),
-        analyzer_(extractor.index().manifest().analyzer) {
+        analyzer_(extractor.make_analyzer()) {
     for (const std::string& name : names_) bytes_per_document_ += bytes_per_feature + (json_ ? name.size() : 0);
   }
 
   void write(const TopicResults& topic) {
-    const FeatureQuery query = make_feature_query(extractor_.index(), analyzer_, topic.text, extractor_.memory());
+    const std::vector<FeatureQuery> queries = extractor_.queries_of(topic.text, analyzer_);
     const std::size_t at_once = documents_at_once(topic.qid.size());
     for (std::size_t from = 0; from < topic.documents.size(); from += at_once)
-      write(topic, query, from, std::min(from + at_once, topic.documents.size()));
+      write(topic, queries, from, std::min(from + at_once, topic.documents.size()));
     documents_ += topic.documents.size();
   }
 
@@ -73,14 +76,14 @@ class FeaturesRun {
     return std::clamp(memory_.in_flight_bytes / 2 / (bytes_per_document_ + 2 * qid_bytes), least, most);
   }
 
-  void write(const TopicResults& topic, const FeatureQuery& query, std::size_t from, std::size_t end) {
+  void write(const TopicResults& topic, std::span<const FeatureQuery> queries, std::size_t from, std::size_t end) {
     candidates_.clear();
     for (std::size_t i = from; i < end; ++i)
       candidates_.push_back({topic.documents[i].docid, topic.documents[i].score});
-    extractor_.extract_all(query, candidates_, matrix_);
+    extractor_.extract_all(queries, candidates_, matrix_);
     std::vector<std::string> lines(candidates_.size());
     tbb::parallel_for(std::size_t{0}, candidates_.size(), [&](std::size_t row) {
-      const std::string_view docno = extractor_.index().docno(candidates_[row].docid);
+      const std::string_view docno = shards_.docno(candidates_[row].docid);
       const std::int32_t label = topic.relevances.empty() ? 0 : topic.relevances[from + row];
       const LetorRow letor{label, topic.qid, docno, matrix_.columns(), row};
       lines[row] = json_ ? letor_json(letor, names_) : letor_line(letor, names_.size());
@@ -89,6 +92,7 @@ class FeaturesRun {
   }
 
   bool json_;
+  const IndexShards& shards_;
   const FeatureExtractor& extractor_;
   std::vector<std::string> names_;
   SecondStageMemory& memory_;
@@ -103,19 +107,20 @@ class FeaturesRun {
 void run(const FeaturesArguments& arguments) {
   const std::vector<std::uint32_t> selection = select_features(arguments.features);
   const Resources resources = make_resources(arguments.common, arguments.output);
-  const IndexReader index = IndexReader::open(arguments.index);
-  const ForwardReader forward = ForwardReader::open(index);
-  SecondStageMemory memory(index, forward, resources);
+  const IndexShards shards = IndexShards::open(arguments.indexes);
+  const std::vector<ForwardReader> forwards = open_forwards(shards);
+  SecondStageMemory memory(shards, forwards, resources);
+  const FeatureMemory feature_memory(memory.feature_bytes, resources.threads, memory.pages);
   TextOutput out(arguments.output, arguments.common.force);
   std::uint64_t topics = 0;
   RunTopics run_topics =
-      read_run_topics(arguments.run, arguments.qrels, index, memory.pages, arguments.common, resources, topics);
-  const FeatureExtractor extractor(index, forward, selection, memory.features);
+      read_run_topics(arguments.run, arguments.qrels, shards, memory.pages, arguments.common, resources, topics);
+  const FeatureExtractor extractor(feature_shards(shards, forwards), selection, feature_memory);
   std::vector<std::string> names;
   for (const std::uint32_t feature : selection) names.push_back(all_features()[feature].name);
 
   resources.progress->start("features", topics, "topics");
-  FeaturesRun features_run(arguments, extractor, std::move(names), memory, out);
+  FeaturesRun features_run(arguments, shards, extractor, std::move(names), memory, out);
   run_topics.for_each([&](const TopicResults& topic) {
     features_run.write(topic);
     resources.progress->add(1);
@@ -132,7 +137,8 @@ void add_features_command(CLI::App& program) {
   auto arguments = std::make_shared<FeaturesArguments>();
   CLI::App* command =
       program.add_subcommand("features", "Compute features of a run's documents, to train rankers with");
-  command->add_option("INDEX", arguments->index, "The index, built with --forward")->type_name("");
+  add_shards_argument(*command, arguments->indexes)
+      ->description("The index, built with --forward; or all shards of one, in any order");
   command->add_flag("--list", arguments->list, "Print the features' numbers, names, kinds and formulas, and exit");
   add_run_options(*command, arguments->run);
   command->add_option("--qrels", arguments->qrels, "Judgements, which become the labels (default: all labels are 0)")
@@ -151,10 +157,11 @@ void add_features_command(CLI::App& program) {
              {"quern features my.quern -q topics.txt --run first.run --features 'body.*,document.bm25f' -o few.letor"},
              {"quern features --list"}});
   command->callback([arguments] {
-    if (arguments->list && !(arguments->index + arguments->run.run + arguments->qrels + arguments->output).empty())
+    if (arguments->list &&
+        !(arguments->indexes.empty() && (arguments->run.run + arguments->qrels + arguments->output).empty()))
       throw usage_error("--list prints the features and exits; only --features and --json apply to it");
     if (arguments->list) return print_list(select_features(arguments->features), arguments->common.json);
-    if (arguments->index.empty()) throw usage_error("INDEX is required without --list");
+    if (arguments->indexes.empty()) throw usage_error("INDEX is required without --list");
     require_run(arguments->run);
     run(*arguments);
   });

@@ -179,8 +179,8 @@ class IntersectStatistics {
 void run(const IntersectArguments& arguments) {
   Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
-  const std::optional<DocumentSet> passing = passing_documents(
-      arguments.filter, {arguments.queries.file, arguments.output}, index, resources, arguments.common);
+  const std::vector<DocumentSet> passing = passing_documents(
+      arguments.filter, {arguments.queries.file, arguments.output}, {&index, 1}, resources, arguments.common);
   GpuMemoryPlan gpu_memory(arguments.gpu_memory, index);
   gpu_memory.take_pinned(arguments.device, resources.memory_bytes);
   // Before the queries, which may take long to come.
@@ -203,7 +203,7 @@ void run(const IntersectArguments& arguments) {
   IntersectionSteps steps;
   std::vector<docid_t> some_pass;
   steps.take = [&](std::size_t i, Documents documents) {
-    if (passing) documents = keep_passing(documents, *passing, some_pass);
+    if (!passing.empty()) documents = keep_passing(documents, passing.front(), some_pass);
     text.write((*group)[i], documents);
     statistics.add_results(documents.size());
     resources.progress->add(1);

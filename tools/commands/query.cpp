@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 
@@ -75,21 +76,22 @@ void write_statistics(StatisticsFile& file, const QueryArguments& arguments, con
   for (const std::string& line : statistics.lines(engine, threads, seconds)) say(arguments.common, "quern: " + line);
 }
 
-/// Moves the second stage to the GPU, if that is to answer queries; half of the memory that it has is then for copies.
+/// Moves the second stage to the GPU if that answers queries; half of its memory is then for copies.
 void use_gpu(const QueryArguments& arguments, SecondStage& second_stage, const Resources& resources,
              QueryShards& shards) {
-  const std::uint64_t bytes = shards.second_stage_bytes(0);
-  GpuRerankMemory memory;
-  memory.on_gpu = gpu_memory_limit(arguments.gpu_memory.limit).bytes;
-  memory.pinned = bytes / 2;
-  memory.threads = resources.threads;
-  second_stage.use_gpu(arguments.device, arguments.gpu.gpu, arguments.second_stage.gpu, memory, *resources.progress,
-                       [&](const std::string& text) { say(arguments.common, "quern: " + text); });
-  if (second_stage.on_gpu() != nullptr)
-    second_stage.limit_memory(0, bytes - memory.pinned, resources.threads, shards.pages(0));
+  const std::uint64_t bytes = shards.second_stage_bytes();
+  gpu::GpuRerankOptions options = arguments.second_stage.gpu.options();
+  options.gpu = arguments.gpu.gpu;
+  options.memory_bytes = gpu_memory_limit(arguments.gpu_memory.limit).bytes;
+  options.memory_divisor = SecondStage::gpu_memory_divisor;
+  options.pinned_bytes = bytes / 2;
+  options.threads = resources.threads;
+  options.notice = [&](const std::string& text) { say(arguments.common, "quern: " + text); };
+  second_stage.use_gpu(arguments.device, std::move(options), *resources.progress);
+  if (second_stage.on_gpu() != nullptr) second_stage.limit_memory(bytes - bytes / 2, resources.threads, shards.pages());
 }
 
-/// Refuses options that queries of this kind can't heed.
+/// Refuses options that have no effect on queries of this kind.
 void check_vectors(const QueryArguments& arguments) {
   if (arguments.queries.format == QueryFormat::vector && arguments.second_stage.wanted())
     throw usage_error("--ranker needs text queries, not --queries-format vector");
@@ -120,10 +122,16 @@ std::optional<ResultFields> result_fields(const QueryArguments& arguments, const
 void answer_arriving(const QueryArguments& arguments, const Resources& resources, QueryRun& query_run) {
   // With both, each processor that is free takes what has arrived.
   const unsigned wait_ms = arguments.device == QueryDevice::both ? 0 : *arguments.batch_wait_ms;
-  ArrivingQueries arriving(arguments.queries, arguments.common, arguments.gpu.batch_queries, wait_ms,
-                           resources.memory_bytes / 8);
-  query_run.answer(arriving.stream(), max_begun_batches(arguments, resources),
-                   [&](const std::vector<Query>& batch) { arriving.look_at(batch); });
+  const QuerySource& source = arguments.queries;
+  QueryStream stream(source.file, source_name(source.file), source.format, arguments.gpu.batch_queries,
+                     std::chrono::milliseconds(wait_ms), resources.memory_bytes / 8);
+  QueryRemarks remarks(arguments.common, source.format);
+  query_run.answer(stream, max_begun_batches(arguments, resources), [&](const std::vector<Query>& batch) {
+    for (const Query& query : batch) {
+      remarks.look_at(query.text);
+      remarks.look_at_id(query.id);
+    }
+  });
 }
 
 /// The processors that answer queries.
@@ -135,24 +143,14 @@ std::unique_ptr<QueryBackend> make_backend(const QueryArguments& arguments, cons
       backend_options(arguments.device, gpu, arguments.sharing, resources.threads, shards.engines().front()->index(),
                       [&](const std::string& text) { say(arguments.common, "quern: " + text); });
   options.shard_memory = shards.gpu_memory();
-  if (second_stage != nullptr) second_stage->reserve_gpu_memory(gpu.gpu, options.shard_memory.front());
+  if (second_stage != nullptr)
+    for (gpu::GpuMemoryOptions& memory : options.shard_memory) second_stage->reserve_gpu_memory(gpu.gpu, memory);
   std::vector<std::future<void>> docnos;
   if (arguments.device != QueryDevice::cpu)
     for (const QueryEngine* engine : shards.engines()) docnos.push_back(check_docnos(engine->index()));
   auto backend = std::make_unique<QueryBackend>(shards.engines(), std::move(options), *resources.progress);
   for (std::future<void>& checked : docnos) checked.get();
   return backend;
-}
-
-/// Over several shards, some options would need what one index has.
-void check_shards(const QueryArguments& arguments, const IndexShards& shards) {
-  if (shards.size() == 1) return check_whole_results(shards[0], algorithm_named(arguments.algorithm));
-  const auto refuse = [](bool is_given, const char* option) {
-    if (is_given)
-      throw usage_error(fmt::format("{} needs an unsharded index; merge the shards with quern merge", option));
-  };
-  refuse(arguments.second_stage.gpu.is_set(), "a second stage on GPUs");
-  refuse(!arguments.gpu_memory.plan.empty(), "--plan");
 }
 
 void run(const QueryArguments& arguments) {
@@ -165,7 +163,7 @@ void run(const QueryArguments& arguments) {
   if (streams) check_stream(arguments.queries);
   Resources resources = make_resources(arguments.common, arguments.output);
   const IndexShards indexes = IndexShards::open(arguments.indexes);
-  check_shards(arguments, indexes);
+  if (indexes.size() == 1) check_whole_results(indexes[0], algorithm_named(arguments.algorithm));
   std::optional<SecondStage> second_stage;
   if (arguments.second_stage.wanted()) second_stage.emplace(arguments.second_stage.ranker, indexes);
   SecondStage* const stage = second_stage ? &*second_stage : nullptr;
@@ -179,13 +177,14 @@ void run(const QueryArguments& arguments) {
                       arguments.filter,
                       {arguments.queries.file, arguments.output}},
                      stage, resources);
-  if (!arguments.gpu_memory.plan.empty() && arguments.device == QueryDevice::cpu)
-    say(arguments.common, fmt::format("quern: {}: the plan fits this index but is not used: queries run on the CPU",
-                                      arguments.gpu_memory.plan));
+  if (arguments.device == QueryDevice::cpu)
+    for (const std::string& plan : arguments.gpu_memory.plans)
+      say(arguments.common,
+          fmt::format("quern: {}: the plan fits this index but is not used: queries run on the CPU", plan));
   // Before the queries, which may take long to come.
   TextOutput out(arguments.output, arguments.common.force);
   StatisticsFile statistics(arguments.stats);
-  if (stage != nullptr && indexes.size() == 1) use_gpu(arguments, *stage, resources, shards);
+  if (stage != nullptr) use_gpu(arguments, *stage, resources, shards);
   std::optional<QueryGroups> queries;
   if (!streams) queries.emplace(arguments.queries, arguments.common, resources);
 
@@ -196,11 +195,11 @@ void run(const QueryArguments& arguments) {
   const auto backend = make_backend(arguments, shards, stage, resources);
   const RunFormat& format = output_format(arguments);
   const ResultText result_text(indexes, format, arguments.tag, fields ? &*fields : nullptr, is_on_terminal(arguments));
-  shards.trim();
+  shards.pages().trim();
   const QueryReader reader = engine.reader(query_kind(arguments.queries.format));
   const SearchRequest request{{}, &algorithm_named(arguments.algorithm), arguments.first_k(), shards.passing()};
   QueryRun query_run(
-      {resources, backend->backend(), reader, request, stage, arguments.k, format, result_text, out, shards});
+      {resources, backend->backend(), reader, request, stage, arguments.k, format, result_text, out, shards.pages()});
   resources.progress->start("query", queries ? queries->count() : 0, "queries");
   const auto begun = WallClock::now();
   query_run.begin();
@@ -224,9 +223,7 @@ void run(const QueryArguments& arguments) {
 void add_query_command(CLI::App& program) {
   auto arguments = std::make_shared<QueryArguments>();
   CLI::App* command = program.add_subcommand("query", "Rank documents: print the k best for each query");
-  command->add_option("INDEX", arguments->indexes, "The index; or all shards of one, in any order")
-      ->type_name("")
-      ->required();
+  add_shards_argument(*command, arguments->indexes)->required();
   add_query_source_options(*command, arguments->queries, QueryKinds::text_and_vectors);
   add_name_option(*command, "-a,--algorithm", arguments->algorithm, all_algorithms(),
                   with_choices("Query algorithm:", all_algorithms()))

@@ -14,7 +14,7 @@
 #include "command.hpp"
 #include "gpu_options.hpp"
 #include "query_options.hpp"
-#include "second_stage_options.hpp"
+#include "second_stage.hpp"
 
 namespace quern::tools {
 namespace {
@@ -27,19 +27,20 @@ struct RerankArguments {
   unsigned gpu = 0;
   std::string gpu_memory;
   GpuRerankArguments on_gpu;
-  std::string index, output, stats, tag = "quern";
+  std::vector<std::string> indexes;
+  std::string output, stats, tag = "quern";
   std::size_t k = 1000;
 };
 
 /// Reranks topics, as many at a time as fit in the memory, and writes them in their order.
 class RerankRun {
  public:
-  RerankRun(const RerankArguments& arguments, const Resources& resources, const Reranker& reranker,
-            const gpu::GpuReranker* on_gpu, SecondStageMemory& memory, TextOutput& out)
+  RerankRun(const RerankArguments& arguments, const Resources& resources, const IndexShards& shards,
+            const SecondStage& second_stage, SecondStageMemory& memory, TextOutput& out)
       : arguments_(arguments),
         resources_(resources),
-        reranker_(reranker),
-        on_gpu_(on_gpu),
+        shards_(shards),
+        second_stage_(second_stage),
         memory_(memory),
         out_(out) {}
 
@@ -50,10 +51,9 @@ class RerankRun {
     topics_.push_back(std::move(topic));
   }
 
-  /// Of the topics at hand.
+  /// Reranks and writes the topics that were added and are not written yet.
   void finish() {
-    const RerankReport figures = on_gpu_ == nullptr ? rerank_topics(reranker_, topics_, arguments_.k, resources_)
-                                                    : gpu::rerank_topics(*on_gpu_, topics_, arguments_.k, resources_);
+    const RerankReport figures = second_stage_.rerank(topics_, arguments_.k, resources_);
     figures_.documents += figures.documents;
     figures_.seconds += figures.seconds;
     for (const TopicResults& topic : topics_) write(topic);
@@ -64,14 +64,14 @@ class RerankRun {
   const RerankReport& figures() const { return figures_; }
 
  private:
-  /// As lines of a TREC run, of which a piece is in memory at a time.
+  /// Writes lines of a TREC run, some at a time.
   void write(const TopicResults& topic) {
     constexpr std::size_t at_once = 1024;
     const std::span<const ScoredDocument> documents(topic.documents);
     for (std::size_t from = 0; from < documents.size(); from += at_once) {
       std::vector<RunResult> results;
       for (const ScoredDocument& document : documents.subspan(from, std::min(at_once, documents.size() - from)))
-        results.push_back({reranker_.index().docno(document.docid), document.score, {}, {}});
+        results.push_back({shards_.docno(document.docid), document.score, {}, {}});
       std::string text;
       run_format_named("trec").append_piece(text, topic.qid, topic.text,
                                             {results, from + 1, from == 0, from + results.size() == documents.size()},
@@ -83,42 +83,42 @@ class RerankRun {
 
   const RerankArguments& arguments_;
   const Resources& resources_;
-  const Reranker& reranker_;
-  const gpu::GpuReranker* on_gpu_;  ///< null: the CPU
+  const IndexShards& shards_;
+  const SecondStage& second_stage_;
   SecondStageMemory& memory_;
   TextOutput& out_;
   std::vector<TopicResults> topics_;
-  std::uint64_t bytes_ = 0;  ///< of them
+  std::uint64_t bytes_ = 0;  ///< of the topics
   RerankReport figures_;
 };
 
-/// The GPU's part, if it has one; what copies pin is of the memory for topics in flight.
-std::unique_ptr<gpu::GpuReranker> on_gpu(const RerankArguments& arguments, const Reranker& reranker,
-                                         SecondStageMemory& memory, const Resources& resources) {
-  GpuRerankMemory of_gpu;
-  if (!arguments.gpu_memory.empty()) of_gpu.on_gpu = parse_size(arguments.gpu_memory);
-  of_gpu.pinned = memory.in_flight_bytes / 2;
-  of_gpu.threads = resources.threads;
-  auto made =
-      make_gpu_reranker(reranker, arguments.device, arguments.gpu, arguments.on_gpu, of_gpu, *resources.progress,
-                        [&](const std::string& text) { say(arguments.common, "quern: " + text); });
-  if (made != nullptr) memory.in_flight_bytes -= of_gpu.pinned;
-  return made;
+/// Reranks on a GPU if one is to; what its copies pin is taken from the memory for topics in flight.
+void use_gpu(const RerankArguments& arguments, SecondStage& second_stage, SecondStageMemory& memory,
+             const Resources& resources) {
+  gpu::GpuRerankOptions options = arguments.on_gpu.options();
+  options.gpu = arguments.gpu;
+  if (!arguments.gpu_memory.empty()) options.memory_bytes = parse_size(arguments.gpu_memory);
+  const std::uint64_t pinned = memory.in_flight_bytes / 2;
+  options.pinned_bytes = pinned;
+  options.threads = resources.threads;
+  options.notice = [&](const std::string& text) { say(arguments.common, "quern: " + text); };
+  second_stage.use_gpu(arguments.device, std::move(options), *resources.progress);
+  if (second_stage.on_gpu() != nullptr) memory.in_flight_bytes -= pinned;
 }
 
 void run(const RerankArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
-  const IndexReader index = IndexReader::open(arguments.index);
-  const ForwardReader forward = ForwardReader::open(index);
-  SecondStageMemory memory(index, forward, resources);
-  const Reranker reranker = make_reranker(arguments.ranker, index, forward, memory.features);
+  const IndexShards shards = IndexShards::open(arguments.indexes);
+  SecondStage second_stage(arguments.ranker, shards);
+  SecondStageMemory memory(shards, second_stage.forwards(), resources);
+  second_stage.limit_memory(memory.feature_bytes, resources.threads, memory.pages);
   TextOutput out(arguments.output, arguments.common.force);
   StatisticsFile statistics(arguments.stats);
-  const auto gpu_reranker = on_gpu(arguments, reranker, memory, resources);
+  use_gpu(arguments, second_stage, memory, resources);
   std::uint64_t topics = 0;
-  RunTopics run_topics = read_run_topics(arguments.run, {}, index, memory.pages, arguments.common, resources, topics);
+  RunTopics run_topics = read_run_topics(arguments.run, {}, shards, memory.pages, arguments.common, resources, topics);
   resources.progress->start("rerank", topics, "topics");
-  RerankRun rerank_run(arguments, resources, reranker, gpu_reranker.get(), memory, out);
+  RerankRun rerank_run(arguments, resources, shards, second_stage, memory, out);
   run_topics.for_each([&](TopicResults topic) { rerank_run.add(std::move(topic)); });
   rerank_run.finish();
   out.finish();
@@ -134,7 +134,7 @@ void run(const RerankArguments& arguments) {
                {"seconds", figures.seconds},
                {"documents_per_second", per_second},
                {"threads", resources.threads}};
-  if (gpu_reranker != nullptr) json["rerank_on_gpu"] = gpu_rerank_json(gpu_reranker->counts());
+  if (second_stage.on_gpu() != nullptr) json["rerank_on_gpu"] = gpu_rerank_json(second_stage.on_gpu()->counts());
   statistics.write(json);
 }
 
@@ -143,7 +143,7 @@ void run(const RerankArguments& arguments) {
 void add_rerank_command(CLI::App& program) {
   auto arguments = std::make_shared<RerankArguments>();
   CLI::App* command = program.add_subcommand("rerank", "Reorder the results of a run with a learned model");
-  add_index_argument(*command, arguments->index);
+  add_shards_argument(*command, arguments->indexes)->required();
   add_run_options(*command, arguments->run);
   add_ranker_options(*command, arguments->ranker)->required();
   command->add_option("-k", arguments->k, "Results per topic in the new run")

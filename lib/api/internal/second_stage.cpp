@@ -16,7 +16,6 @@
 #include "quern/gpu/rank/gpu_reranker.hpp"
 #include "quern/rank/features/feature_extractor.hpp"
 #include "quern/rank/features/feature_list.hpp"
-#include "quern/rank/features/feature_query.hpp"
 #include "quern/rank/reranker.hpp"
 #include "quern/rank/run_topics.hpp"
 
@@ -37,7 +36,7 @@ struct Features::Impl {
   Impl(const Index& searched, std::string_view selection)
       : index(searched),
         forward(ForwardReader::open(index.impl()->reader)),
-        extractor(index.impl()->reader, forward, select_features(selection)) {}
+        extractor({{index.impl()->reader, forward}}, select_features(selection)) {}
 
   const Index index;
   ForwardReader forward;
@@ -55,7 +54,7 @@ FeatureTable Features::compute(std::string_view text, std::span<const Hit> docum
     candidates.reserve(documents.size());
     for (const Hit& document : documents) candidates.push_back({document.docid, document.score});
     FeatureMatrix matrix;
-    extractor.extract_all(make_feature_query(extractor.index(), *analyzer, text), candidates, matrix);
+    extractor.extract_all(extractor.queries_of(text, *analyzer), candidates, matrix);
     FeatureTable table{documents.size(), extractor.num_features(), {}};
     table.values.reserve(table.rows * table.columns);
     for (std::size_t row = 0; row < table.rows; ++row)
@@ -69,9 +68,9 @@ struct Reranker::Impl {
        const Work& work)
       : index(searched),
         forward(ForwardReader::open(index.impl()->reader)),
-        reranker(index.impl()->reader, forward, bind_features(read_ranker(model), select_features(selection), model),
-                 model),
-        spaces([this] { return quern::Reranker::Space(index.impl()->reader); }) {
+        reranker({{index.impl()->reader, forward}},
+                 bind_features(read_ranker(model), select_features(selection), model), model),
+        spaces([this] { return quern::Reranker::Space(reranker); }) {
     const WorkResources resources(work, {});
     gpu::GpuRerankOptions options;
     options.gpu = placement.gpu;

@@ -64,8 +64,7 @@ GpuReranker::GpuReranker(const Reranker& on_cpu, const GpuRerankOptions& options
                                               pinned_);
       }) {
   on_gpu_.set_limit(on_gpu_.limit() - ranker_bytes_);
-  const ForwardReader& forward = on_cpu.extractor().forward();
-  if (!options.keeps_documents || DocumentWords::bytes_needed(forward) > on_gpu_.limit() / 2) return;
+  if (!options.keeps_documents || DocumentWords::bytes_needed(on_cpu.extractor()) > on_gpu_.limit() / 2) return;
   try {
     documents_ = std::make_unique<DocumentWords>(on_cpu.extractor(), options.gpu, on_gpu_, pinned_, progress);
   } catch (const GpuOutOfMemory&) {
@@ -82,15 +81,15 @@ class GpuReranker::Pass {
   }
 
   /// False if a document is damaged.
-  bool add(std::size_t job, const FeatureQuery& query, std::span<const ScoredDocument> documents) {
+  bool add(std::size_t job, std::span<const FeatureQuery> queries, std::span<const ScoredDocument> documents) {
     FeatureBatch& batch = flight_->batch();
     scores_[job].resize(documents.size());
-    batch.begin_query(query);
+    batch.begin_query(queries);
     ranges_.push_back({job, 0, 0});
     for (std::size_t i = 0; i < documents.size(); ++i) {
       if (batch.is_full()) {
         if (!finish()) return false;
-        batch.begin_query(query);
+        batch.begin_query(queries);
         ranges_.push_back({job, i, 0});
       }
       batch.add({documents[i].docid, documents[i].score});
@@ -169,9 +168,11 @@ bool GpuReranker::try_gpu(std::span<const RerankJob> jobs, std::size_t k, Rerank
   Pass pass(*this, *ranker, jobs.size());
   std::vector<bool> is_taken(jobs.size());
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const FeatureQuery query = on_cpu_.query_of(jobs[i].query, space);
-    is_taken[i] = FeatureBatch::takes(query);
-    if (is_taken[i] && !pass.add(i, query, *jobs[i].documents)) return false;
+    const std::vector<FeatureQuery> queries = on_cpu_.extractor().queries_of(jobs[i].query, space.analyzer);
+    is_taken[i] = FeatureBatch::takes(queries.front());
+    // Shard by shard.
+    if (queries.size() > 1) std::ranges::sort(*jobs[i].documents, {}, &ScoredDocument::docid);
+    if (is_taken[i] && !pass.add(i, queries, *jobs[i].documents)) return false;
   }
   if (!pass.finish()) return false;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -220,7 +221,7 @@ RerankReport rerank_topics(const GpuReranker& reranker, std::span<TopicResults> 
     RerankReport figures;
     for (const TopicResults& topic : topics) figures.documents += topic.documents.size();
     const auto begun = WallClock::now();
-    tbb::enumerable_thread_specific<Reranker::Space> spaces([&] { return Reranker::Space(reranker.on_cpu().index()); });
+    tbb::enumerable_thread_specific<Reranker::Space> spaces([&] { return Reranker::Space(reranker.on_cpu()); });
     const std::vector<TopicGroup> groups = groups_of(topics, figures.documents, resources.threads);
     tbb::parallel_for(std::size_t{0}, groups.size(), [&](std::size_t i) {
       std::vector<RerankJob> jobs;

@@ -2,15 +2,17 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "quern/core/feature_columns.hpp"
 #include "quern/core/types.hpp"
 #include "quern/formats/forward_file.hpp"
-#include "quern/formats/index_file.hpp"
+#include "quern/formats/index_shards.hpp"
 #include "quern/rank/features/document_hits.hpp"
 #include "quern/rank/features/document_view.hpp"
 #include "quern/rank/features/feature_query.hpp"
+#include "quern/text/analyzer.hpp"
 
 namespace quern {
 
@@ -39,22 +41,38 @@ class FeatureMatrix {
 
 /// Mean tokens of each stream over all documents; 1 if no document has a token there.
 using AverageLengths = std::array<double, num_document_streams>;
-/// The average lengths over the documents of all these files.
-AverageLengths average_lengths_of(std::span<const ForwardReader> forwards);
 
-/// Computes features of an index's documents. Threads may share one, each with its own Space.
+/// An index, or a shard of one, with its forward file.
+struct FeatureShard {
+  const IndexReader& index;
+  const ForwardReader& forward;
+  // Set by FeatureExtractor:
+  docid_t first_docid = 0;       ///< among the documents of all shards
+  std::uint64_t first_byte = 0;  ///< among the documents' bytes of all forward files
+};
+
+/// Opens the forward files of all shards. Throws as ForwardReader::open() does.
+std::vector<ForwardReader> open_forwards(const IndexShards& shards);
+/// Shards with their forward files.
+std::vector<FeatureShard> feature_shards(const IndexShards& shards, std::span<const ForwardReader> forwards);
+
+/// Computes features of an index's documents, with the docIDs of the whole. Threads may share one, each with its own
+/// Space.
 class FeatureExtractor {
  public:
-  /// `selection`: numbers in all_features(), which become the columns. Index, forward file and memory must outlive the
-  /// object. `whole_lengths`: for a shard, the average lengths over all shards. Throws InvalidArgument if they are
-  /// missing.
-  FeatureExtractor(const IndexReader& index, const ForwardReader& forward, std::span<const std::uint32_t> selection,
-                   const FeatureMemory& memory = unlimited_feature_memory,
-                   const AverageLengths* whole_lengths = nullptr);
+  /// `shards`: the index, or all its shards in docID order. `selection`: numbers in all_features(), which become the
+  /// columns. All that is referred to must outlive the object. Throws InvalidArgument if there is a shard, but not all.
+  FeatureExtractor(std::vector<FeatureShard> shards, std::span<const std::uint32_t> selection,
+                   const FeatureMemory& memory = unlimited_feature_memory);
 
   std::size_t num_features() const { return num_columns_; }
-  const IndexReader& index() const { return *index_; }
-  const ForwardReader& forward() const { return *forward_; }
+  std::span<const FeatureShard> shards() const { return shards_; }
+  /// The shard that has a document. Throws InvalidArgument unless docID is below the number of documents.
+  const FeatureShard& shard_of(docid_t docid) const;
+  /// What analyzes queries.
+  Analyzer make_analyzer() const { return Analyzer(shards_.front().index.manifest().analyzer); }
+  /// Analyzes a query for each shard, with the counts of the whole. Throws as make_feature_queries() does.
+  std::vector<FeatureQuery> queries_of(std::string_view text, Analyzer& analyzer) const;
   /// The column of each of all_features(); -1: not selected.
   std::span<const std::int32_t> column_of() const { return column_of_; }
   const AverageLengths& average_lengths() const { return average_lengths_; }
@@ -66,22 +84,21 @@ class FeatureExtractor {
     std::vector<std::uint32_t> scratch;
   };
 
-  /// Fills the rows [from, from + candidates.size()) of a matrix with num_features() columns. Throws InvalidArgument if
-  /// a docID is not below the number of documents or the memory is too small for a document, CorruptFile if the forward
-  /// file is damaged.
-  void extract(const FeatureQuery& query, std::span<const FeatureCandidate> candidates, std::size_t from,
+  /// Fills the rows [from, from + candidates.size()) of a matrix with num_features() columns. `queries`: a query as
+  /// queries_of() returns it. Throws InvalidArgument if a docID is not below the number of documents or the memory is
+  /// too small for a document, CorruptFile if a forward file is damaged.
+  void extract(std::span<const FeatureQuery> queries, std::span<const FeatureCandidate> candidates, std::size_t from,
                FeatureMatrix& matrix, Space& space) const;
   /// Extracts the features of all of a query's candidates on the threads of the current task arena; resizes the matrix.
-  void extract_all(const FeatureQuery& query, std::span<const FeatureCandidate> candidates,
+  void extract_all(std::span<const FeatureQuery> queries, std::span<const FeatureCandidate> candidates,
                    FeatureMatrix& matrix) const;
 
  private:
-  DocumentView view_of(const FeatureQuery& query, const FeatureCandidate& candidate, Space& space,
+  DocumentView view_of(std::span<const FeatureQuery> queries, const FeatureCandidate& candidate, Space& space,
                        QueryMemory::Claim& claim) const;
   void publish(const DocumentView& document, std::size_t row, FeatureMatrix& matrix) const;
 
-  const IndexReader* index_;
-  const ForwardReader* forward_;
+  std::vector<FeatureShard> shards_;
   const FeatureMemory* memory_;
   std::size_t num_columns_;
   std::vector<std::int32_t> column_of_;  ///< see column_of()

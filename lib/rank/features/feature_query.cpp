@@ -49,12 +49,6 @@ void FeatureQuery::find_followers() {
   std::partial_sum(first_follower.begin(), first_follower.end(), first_follower.begin());
 }
 
-FeatureQuery make_feature_query(const IndexReader& index, Analyzer& analyzer, std::string_view text,
-                                const FeatureMemory& memory) {
-  const IndexReader* const shards[] = {&index};
-  return std::move(make_feature_queries(shards, analyzer, text, memory).front());
-}
-
 std::vector<FeatureQuery> make_feature_queries(std::span<const IndexReader* const> shards, Analyzer& analyzer,
                                                std::string_view text, const FeatureMemory& memory) {
   // For a copy of the text, in which three bytes may replace one.

@@ -15,7 +15,7 @@ namespace quern {
 /// Maximum length of a query, repetitions included; further terms are ignored.
 inline constexpr std::size_t max_feature_terms = 4096;
 
-/// A query's terms, with their statistics in the index.
+/// A query's terms, with their statistics in the index and their numbers in it or in one of its shards.
 struct FeatureQuery {
   std::vector<std::string> texts;              ///< the distinct terms
   std::vector<std::optional<term_t>> numbers;  ///< in the index; empty for terms without a list
@@ -41,12 +41,10 @@ struct FeatureQuery {
   void find_followers();
 };
 
-/// Analyzes a query and looks up its first max_feature_terms terms. Throws InvalidArgument if the memory is too small
-/// for its text.
-FeatureQuery make_feature_query(const IndexReader& index, Analyzer& analyzer, std::string_view text,
-                                const FeatureMemory& memory = unlimited_feature_memory);
-/// Makes one query for each shard of an index, all with the counts of the whole collection.
+/// Analyzes a query and looks up its first max_feature_terms terms in each shard of an index, all with the counts of
+/// the whole collection. Throws InvalidArgument if the memory is too small for its text.
 std::vector<FeatureQuery> make_feature_queries(std::span<const IndexReader* const> shards, Analyzer& analyzer,
-                                               std::string_view text, const FeatureMemory& memory);
+                                               std::string_view text,
+                                               const FeatureMemory& memory = unlimited_feature_memory);
 
 }  // namespace quern

@@ -6,6 +6,7 @@
 
 #include "quern/formats/index_shards.hpp"
 #include "quern/index/forward/build_forward.hpp"
+#include "quern/index/forward/recode_forward.hpp"
 #include "quern/index/shards/cut_index.hpp"
 #include "quern/index/shards/merge_indexes.hpp"
 #include "quern/index/shards/shard_source.hpp"
@@ -125,5 +126,43 @@ class SplitCorpus {
  public:
   CollectionReader joined;  ///< the splits as one
 };
+
+/// All shards of an index with their forward files.
+class ForwardShards {
+ public:
+  void add(IndexReader index, const StageFile& forward, const Resources& resources) {
+    indexes_.push_back(std::move(index));
+    forwards.push_back(ForwardReader(ContainerReader(forward, FileKind::forward)));
+    forwards.back().container().verify(resources);
+    forwards.back().check_belongs_to(indexes_.back());
+    forwards.back().verify_contents(indexes_.back(), resources);
+  }
+  /// Call after the last shard.
+  void end() { indexes.emplace(std::move(indexes_)); }
+
+  std::optional<IndexShards> indexes;
+  std::vector<ForwardReader> forwards;
+
+ private:
+  std::vector<IndexReader> indexes_;
+};
+
+/// Cuts shards out of an index.
+inline ForwardShards cut_shards(const Pipeline& pipeline, const IndexReader& whole, const ForwardReader& forward,
+                                std::uint32_t count) {
+  ForwardShards shards;
+  for (std::uint32_t number = 1; number <= count; ++number) {
+    const StageFile file = pipeline.new_file(), forward_file = pipeline.new_file();
+    cut_index(whole, {number, count}, nullptr, pipeline.resources, *file);
+    IndexReader index = Pipeline::open_index(file);
+    const auto first = static_cast<docid_t>(index.manifest().docid_base);
+    ForwardRecoder recoder(index, pipeline.resources, *forward_file);
+    recoder.add(whole, forward, {first, first + index.num_documents()});
+    recoder.finish();
+    shards.add(std::move(index), forward_file, pipeline.resources);
+  }
+  shards.end();
+  return shards;
+}
 
 }  // namespace quern::testing

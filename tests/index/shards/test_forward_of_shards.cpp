@@ -2,7 +2,6 @@
 
 #include "quern/formats/rankers/ranker_model.hpp"
 #include "quern/index/forward/recode_forward.hpp"
-#include "quern/index/shards/cut_index.hpp"
 #include "quern/rank/features/feature_list.hpp"
 #include "quern/rank/reranker.hpp"
 
@@ -16,50 +15,12 @@ namespace {
 
 using namespace testing;
 
-/// All shards of an index with their forward files.
-class ForwardShards {
- public:
-  void add(IndexReader index, const StageFile& forward, const Resources& resources) {
-    indexes_.push_back(std::move(index));
-    forwards.push_back(open_forward(forward));
-    forwards.back().container().verify(resources);
-    forwards.back().check_belongs_to(indexes_.back());
-    forwards.back().verify_contents(indexes_.back(), resources);
-  }
-  /// Call after the last shard.
-  void end() { indexes.emplace(std::move(indexes_)); }
-
-  std::optional<IndexShards> indexes;
-  std::vector<ForwardReader> forwards;
-
- private:
-  std::vector<IndexReader> indexes_;
-};
-
 ForwardShards shards_of(const SplitCorpus& corpus, const OrderReader& order, std::uint32_t count) {
   ForwardShards shards;
   for (std::uint32_t number = 1; number <= count; ++number) {
     StageFile forward;
     IndexReader index = corpus.shard({number, count}, order, {}, {}, &forward);
     shards.add(std::move(index), forward, corpus.pipeline.resources);
-  }
-  shards.end();
-  return shards;
-}
-
-/// Cuts shards out of an index.
-ForwardShards shards_of(const Pipeline& pipeline, const IndexReader& whole, const ForwardReader& forward,
-                        std::uint32_t count) {
-  ForwardShards shards;
-  for (std::uint32_t number = 1; number <= count; ++number) {
-    const StageFile file = pipeline.new_file(), forward_file = pipeline.new_file();
-    cut_index(whole, {number, count}, nullptr, pipeline.resources, *file);
-    IndexReader index = Pipeline::open_index(file);
-    const auto first = static_cast<docid_t>(index.manifest().docid_base);
-    ForwardRecoder recoder(index, pipeline.resources, *forward_file);
-    recoder.add(whole, forward, {first, first + index.num_documents()});
-    recoder.finish();
-    shards.add(std::move(index), forward_file, pipeline.resources);
   }
   shards.end();
   return shards;
@@ -91,11 +52,9 @@ BoundModel model_of_all_features() {
 void check_reranking(const ForwardShards& shards, const IndexReader& whole, const ForwardReader& forward,
                      std::uint64_t seed) {
   const BoundModel model = model_of_all_features();
-  const Reranker expected(whole, forward, model, "model");
-  const std::vector<FeatureMemory> memory(shards.forwards.size());
-  const ShardedReranker found(*shards.indexes, shards.forwards, model, "model", memory);
-  Reranker::Space space(whole);
-  ShardedReranker::Space sharded_space(*shards.indexes);
+  const Reranker expected({{whole, forward}}, model, "model");
+  const Reranker found(feature_shards(*shards.indexes, shards.forwards), model, "model");
+  Reranker::Space space(expected), sharded_space(found);
   RandomBits random(seed);
   for (int i = 0; i < 12; ++i) {
     std::string text;
@@ -129,7 +88,7 @@ TEST_CASE("forward files of shards merge to that of the whole", "[shards][forwar
         const ForwardShards shards = shards_of(corpus, corpus.order_file(order, {}, count), count);
         CHECK((merged_forward(shards, corpus.pipeline) == bytes_of(*site.forward)));
         check_reranking(shards, whole, forward, seed);
-        const ForwardShards cut = shards_of(corpus.pipeline, whole, forward, count);
+        const ForwardShards cut = cut_shards(corpus.pipeline, whole, forward, count);
         CHECK((merged_forward(cut, corpus.pipeline) == bytes_of(*site.forward)));
         check_reranking(cut, whole, forward, seed);
       }
@@ -162,7 +121,7 @@ TEST_CASE("segments of shards end where those of the whole do, whatever has list
   const OrderReader reader(ContainerReader(order_file, FileKind::order));
   const ForwardShards shards = shards_of(corpus, reader, 3);
   CHECK((merged_forward(shards, corpus.pipeline) == bytes_of(*site.forward)));
-  CHECK_THROWS_WITH(FeatureExtractor((*shards.indexes)[0], shards.forwards[0], select_features("all")),
+  CHECK_THROWS_WITH(FeatureExtractor({{(*shards.indexes)[0], shards.forwards[0]}}, select_features("all")),
                     Catch::Contains("shard 1 of 3 alone"));
 }
 

@@ -33,13 +33,14 @@ TEST_CASE("hits are the same within any budget that has room for them", "[featur
                 *forward_file);
   const ForwardReader forward(ContainerReader(forward_file, FileKind::forward));
 
-  IndexPages pages(index, 0, &forward);
+  IndexPages pages({&index, 1}, {&forward, 1}, 0);
   // Terms with many hits, literals (which occur only in URLs) and unknown ones; few of them, and more than sixteen.
   std::string many = "http e x3 x5 none";
   for (int i = 0; i < 40; ++i) many += " w" + std::to_string(i);
   Analyzer analyzer{AnalyzerOptions()};
+  const IndexReader* const indexes[] = {&index};
   for (const std::string& text : {std::string("w1 w2 http x3 none"), many}) {
-    const FeatureQuery query = make_feature_query(index, analyzer, text);
+    const FeatureQuery query = make_feature_queries(indexes, analyzer, text).front();
     bool was_alone = false, was_refused = false;
     // A document of 150,000 places has some 60,000 hits or 1,200,000 bytes of them.
     for (const std::uint64_t bytes : {std::uint64_t{1} << 12, std::uint64_t{1} << 16, std::uint64_t{1} << 20,

@@ -19,18 +19,18 @@ struct DocumentWords::Device {
   DeviceArray<std::uint32_t> words;
 };
 
-std::uint64_t DocumentWords::bytes_needed(const ForwardReader& forward) {
-  // The section ends with bytes that may be read after a document.
-  return MemoryAccount::rounded(forward.section_bytes() + sizeof(std::uint32_t));
+std::uint64_t DocumentWords::bytes_needed(const FeatureExtractor& extractor) {
+  // A section ends with bytes that may be read after a document.
+  const FeatureShard& last = extractor.shards().back();
+  return MemoryAccount::rounded(last.first_byte + last.forward.section_bytes() + sizeof(std::uint32_t));
 }
 
 DocumentWords::DocumentWords(const FeatureExtractor& extractor, unsigned gpu, MemoryAccount& on_gpu,
                              MemoryAccount& pinned, Progress& progress)
     : device_(std::make_unique<Device>()) {
-  const ForwardReader& forward = extractor.forward();
+  const std::uint64_t bytes_of_all = bytes_needed(extractor);
   CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu)));
-  device_->words =
-      DeviceArray<std::uint32_t>(on_gpu, MemoryUse::documents, bytes_needed(forward) / sizeof(std::uint32_t));
+  device_->words = DeviceArray<std::uint32_t>(on_gpu, MemoryUse::documents, bytes_of_all / sizeof(std::uint32_t));
   auto* const to = reinterpret_cast<std::uint8_t*>(device_->words.data());
   const CudaStream stream;
   const std::uint64_t buffer_bytes = buffer_bytes_of(pinned);
@@ -41,19 +41,20 @@ DocumentWords::DocumentWords(const FeatureExtractor& extractor, unsigned gpu, Me
   std::array<Buffer, 2> buffers;
   for (Buffer& buffer : buffers) buffer.bytes = PinnedArray<std::uint8_t>(pinned, MemoryUse::pinned, buffer_bytes);
   const StreamEnd end(stream);
-  progress.start("copy documents to the GPU", forward.section_bytes(), "bytes");
+  progress.start("copy documents to the GPU", bytes_of_all, "bytes");
   std::size_t next = 0;
-  for (std::uint64_t from = 0; from < forward.section_bytes();) {
-    const ForwardReader::Range range = {from, std::min(from + buffer_bytes, forward.section_bytes())};
-    Buffer& buffer = buffers[next++ % buffers.size()];
-    buffer.copied.wait();
-    const ByteView bytes = forward.section_part(range);
-    std::memcpy(buffer.bytes.data(), bytes.data(), bytes.size());
-    copy_to_device(to + from, buffer.bytes.data(), bytes.size(), stream);
-    buffer.copied.record(stream);
-    extractor.memory().note_read(bytes.size());
-    progress.add(bytes.size());
-    from = range.to;
+  for (const FeatureShard& shard : extractor.shards()) {
+    const std::uint64_t section_bytes = shard.forward.section_bytes();
+    for (std::uint64_t from = 0; from < section_bytes; from += buffer_bytes) {
+      Buffer& buffer = buffers[next++ % buffers.size()];
+      buffer.copied.wait();
+      const ByteView bytes = shard.forward.section_part({from, std::min(from + buffer_bytes, section_bytes)});
+      std::memcpy(buffer.bytes.data(), bytes.data(), bytes.size());
+      copy_to_device(to + shard.first_byte + from, buffer.bytes.data(), bytes.size(), stream);
+      buffer.copied.record(stream);
+      extractor.memory().note_read(bytes.size());
+      progress.add(bytes.size());
+    }
   }
   stream.wait();
   progress.finish();

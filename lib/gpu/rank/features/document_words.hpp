@@ -8,11 +8,11 @@
 
 namespace quern::gpu {
 
-/// The forward file's documents in a GPU's memory.
+/// The documents of a forward file, or of those of all shards, in a GPU's memory.
 class DocumentWords {
  public:
   /// The GPU memory needed.
-  static std::uint64_t bytes_needed(const ForwardReader& forward);
+  static std::uint64_t bytes_needed(const FeatureExtractor& extractor);
   /// Copies the extractor's documents. The accounts must outlive the object. Throws GpuOutOfMemory, or CorruptFile if
   /// the file is damaged.
   DocumentWords(const FeatureExtractor& extractor, unsigned gpu, MemoryAccount& on_gpu, MemoryAccount& pinned,
@@ -21,7 +21,7 @@ class DocumentWords {
   DocumentWords& operator=(const DocumentWords&) = delete;
   ~DocumentWords();
 
-  /// The section of documents in GPU memory.
+  /// The sections of documents in GPU memory, one after another.
   const std::uint32_t* words() const;
 
  private:

@@ -47,10 +47,18 @@ void FeatureBatch::clear() {
   gathered_ = 0;
 }
 
-void FeatureBatch::begin_query(const FeatureQuery& query) {
+void FeatureBatch::begin_query(std::span<const FeatureQuery> by_shard) {
+  begun_ = by_shard;
+  shard_ = nullptr;
+}
+
+void FeatureBatch::add_query(const FeatureShard& shard) {
+  shard_ = &shard;
+  const FeatureQuery& query = begun_[static_cast<std::size_t>(shard_ - extractor_.shards().data())];
   queries.push_back({static_cast<std::uint32_t>(terms.size()), static_cast<std::uint32_t>(query.terms.size()),
                      static_cast<std::uint32_t>(sequence.size()), static_cast<std::uint32_t>(query.sequence.size()),
-                     static_cast<std::uint32_t>(first_follower.size()), static_cast<std::uint32_t>(followers.size())});
+                     static_cast<std::uint32_t>(first_follower.size()), static_cast<std::uint32_t>(followers.size()),
+                     static_cast<std::uint32_t>(shard.forward.manifest().index_terms)});
   terms.insert(terms.end(), query.terms.begin(), query.terms.end());
   sequence.insert(sequence.end(), query.sequence.begin(), query.sequence.end());
   first_follower.insert(first_follower.end(), query.first_follower.begin(), query.first_follower.end());
@@ -68,30 +76,30 @@ void FeatureBatch::begin_query(const FeatureQuery& query) {
 }
 
 void FeatureBatch::add(const FeatureCandidate& candidate) {
-  const ForwardReader& forward = extractor_.forward();
-  const docid_t docid = candidate.docid;
-  if (docid >= forward.num_documents())
-    throw InvalidArgument(fmt::format("{}: there is no docID {}", forward.name(), docid));
+  const FeatureShard& shard = extractor_.shard_of(candidate.docid);
+  const ForwardReader& forward = shard.forward;
+  const docid_t docid = candidate.docid - shard.first_docid;
+  if (&shard != shard_) add_query(shard);
   const ForwardReader::Range range = forward.document_range(docid);
   if (range.to - range.from > max_document_bytes)
     throw GpuOutOfMemory(fmt::format("{}: docID {} is too large for a GPU", forward.name(), docid));
   extractor_.memory().note_read(gathers_ ? range.to - range.from : lookup_bytes);
   FeatureBatchDocument& document = documents.emplace_back();
-  document.begin = gathers_ ? gather(range) : range.from;
+  document.begin = gathers_ ? gather(forward, range) : shard.first_byte + range.from;
   document.bytes = static_cast<std::uint32_t>(range.to - range.from);
   document.query = static_cast<std::uint32_t>(queries.size() - 1);
   document.first_tf = num_tf;
   num_tf += static_cast<std::uint32_t>(num_document_streams) * queries.back().num_terms;
   document.out_links = forward.out_links(docid);
   document.in_links = forward.in_links(docid);
-  const std::span<const float> pagerank = extractor_.index().pagerank();
+  const std::span<const float> pagerank = shard.index.pagerank();
   document.pagerank = pagerank.empty() ? 0.0f : pagerank[docid];
   document.first_stage_score = candidate.first_stage_score;
 }
 
-/// Appends bytes of the forward file, and returns where they begin.
-std::uint64_t FeatureBatch::gather(ForwardReader::Range range) {
-  const ByteView bytes = extractor_.forward().section_part(range);
+/// Appends bytes of a forward file, and returns where they begin.
+std::uint64_t FeatureBatch::gather(const ForwardReader& forward, ForwardReader::Range range) {
+  const ByteView bytes = forward.section_part(range);
   const std::uint64_t begin = gathered_;
   gathered_ += bytes.size();
   // Kernels read two words at a time.
@@ -102,10 +110,10 @@ std::uint64_t FeatureBatch::gather(ForwardReader::Range range) {
 
 FeatureBatchView FeatureBatch::view() const {
   FeatureBatchView view;
-  view.index_terms = extractor_.forward().manifest().index_terms;
   std::copy(extractor_.average_lengths().begin(), extractor_.average_lengths().end(), view.average_lengths);
-  view.k1 = extractor_.index().manifest().bm25.k1;
-  view.b = extractor_.index().manifest().bm25.b;
+  const Bm25Parameters& bm25 = extractor_.shards().front().index.manifest().bm25;
+  view.k1 = bm25.k1;
+  view.b = bm25.b;
   view.num_documents = static_cast<std::uint32_t>(documents.size());
   constexpr std::uint32_t group = FeatureColumns::documents_per_group;
   view.stride = (view.num_documents + group - 1) / group * group;

@@ -26,8 +26,9 @@ class FeatureBatch {
   static bool takes(const FeatureQuery& query) { return query.terms.size() <= max_device_terms; }
   /// Forgets queries and documents.
   void clear();
-  /// Adds a query for which takes() is true. Its documents follow.
-  void begin_query(const FeatureQuery& query);
+  /// Begins a query for which takes() is true. Its documents follow, preferably shard by shard. `by_shard`: as returned
+  /// by the extractor's queries_of(); it must outlive the calls of add().
+  void begin_query(std::span<const FeatureQuery> by_shard);
   /// Adds a document of the last query. Throws InvalidArgument if the docID is not below the number of documents,
   /// CorruptFile if the forward file is damaged, GpuOutOfMemory if the document is too large for kernels.
   void add(const FeatureCandidate& candidate);
@@ -51,9 +52,13 @@ class FeatureBatch {
   std::size_t num_columns = 0;
 
  private:
-  std::uint64_t gather(ForwardReader::Range range);
+  /// Adds the query for documents of a shard.
+  void add_query(const FeatureShard& shard);
+  std::uint64_t gather(const ForwardReader& forward, ForwardReader::Range range);
 
   const FeatureExtractor& extractor_;
+  std::span<const FeatureQuery> begun_;  ///< the last query
+  const FeatureShard* shard_ = nullptr;  ///< of its last document; null: it has none yet
   bool gathers_;
   FeatureBatchLimits limits_;
   std::uint64_t gathered_ = 0;  ///< bytes in `words`

@@ -16,6 +16,7 @@ struct FeatureBatchQuery {
   std::uint32_t first_place = 0, length = 0;    ///< in `sequence`
   std::uint32_t first_bound = 0;                ///< in `first_follower`, which has one number more than terms
   std::uint32_t first_follower = 0;             ///< in `followers`
+  std::uint32_t index_terms = 0;                ///< of the index, or of the shard that has the documents
 };
 
 /// A term of a query as stored in the forward file: by number, or by text if the index has no list of it.
@@ -60,9 +61,8 @@ struct FeatureCounters {
 };
 
 struct FeatureBatchView {
-  // The forward file and the index.
+  // The forward files and the index.
   const std::uint32_t* words = nullptr;  ///< documents' bytes; kernels may read two words more
-  std::uint64_t index_terms = 0;
   double average_lengths[num_document_streams] = {};
   double k1 = 0, b = 0;
   // Queries and documents.

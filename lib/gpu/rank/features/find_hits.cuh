@@ -48,7 +48,7 @@ class DocumentScan {
     head_.url_depth = cursor.varint();
     head_.links = cursor.varint();
     while (cursor.sound && cursor.at < cursor.end) {
-      const DeviceSegment segment = read_segment(cursor, batch_.index_terms);
+      const DeviceSegment segment = read_segment(cursor, query_.index_terms);
       if (cursor.sound) read_segment_places(segment, found, count);
     }
     state_.phrases += state_.in_phrase;
