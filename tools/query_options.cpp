@@ -203,22 +203,23 @@ ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexRea
 
 void QueryRemarks::look_at(std::string_view query) {
   if (format_ == QueryFormat::vector || options_.quiet) return;
-  if (said_.phrase && said_.operators && said_.field && said_.marks) return;
+  if (reported_.phrase && reported_.operators && reported_.field && reported_.marks) return;
   const QuerySyntax syntax = syntax_in(query);
-  const auto say_once = [&](bool is_there, bool& said, const char* what) {
-    if (!is_there || said) return;
-    said = true;
+  const auto say_once = [&](bool is_there, bool& reported, const char* what) {
+    if (!is_there || reported) return;
+    reported = true;
     say(options_, fmt::format("quern: note: {}, for example in: {}", what, query));
   };
-  say_once(syntax.phrase, said_.phrase, "words in quotation marks are not read as a phrase, but one by one");
-  say_once(syntax.operators, said_.operators, "AND, OR and NOT are read as words; --algorithm says what must match");
-  say_once(syntax.field, said_.field, "the field's name in NAME:WORD is read as a word");
-  say_once(syntax.marks, said_.marks, "the characters + - * ~ ^ next to a word are ignored");
+  say_once(syntax.phrase, reported_.phrase, "words in quotation marks are not read as a phrase, but one by one");
+  say_once(syntax.operators, reported_.operators,
+           "AND, OR and NOT are read as words; --algorithm says what must match");
+  say_once(syntax.field, reported_.field, "the field's name in NAME:WORD is read as a word");
+  say_once(syntax.marks, reported_.marks, "the characters + - * ~ ^ next to a word are ignored");
 }
 
 void QueryRemarks::look_at_id(std::string_view id) {
-  if (options_.quiet || said_repeated_ || !ids_.is_repeated(id)) return;
-  said_repeated_ = true;
+  if (options_.quiet || repeated_id_reported_ || !ids_.is_repeated(id)) return;
+  repeated_id_reported_ = true;
   say(options_, fmt::format("quern: note: more than one query has the id {}; their results have the same id", id));
 }
 

@@ -16,18 +16,18 @@
 
 #include "command.hpp"
 
-/// Where queries come from, where their answers go, and how documents are scored: for commands that answer queries.
+/// Options for where queries come from, where their answers go, and how documents are scored.
 namespace quern::tools {
 
 struct QuerySource {
   std::string file;
   QueryFormat format = QueryFormat::automatic;
   std::string text;  ///< one query instead of a file
-  /// What weights of queries are multiplied with before they are rounded; none: they are taken as they are.
+  /// Factor of query weights before they are rounded; none: weights are used as they are.
   std::optional<double> query_scale = std::nullopt;
 };
 
-/// Which queries a command takes: text alone; also vectors, of which the terms matter alone; or with their weights.
+/// Which queries a command takes: text; also vectors, without their weights; or with them.
 enum class QueryKinds { text, text_and_terms, text_and_vectors };
 
 /// How queries of a format are written.
@@ -39,7 +39,7 @@ constexpr QueryKind query_kind(QueryFormat format) {
 void add_query_source_options(CLI::App& command, QuerySource& source, QueryKinds kinds = QueryKinds::text);
 /// Throws wrong usage if --query-scale is given and queries are not vectors.
 void check_query_scale(const QuerySource& source);
-/// --queries-format alone.
+/// Only --queries-format.
 void add_query_format_option(CLI::App& command, QueryFormat& format, const std::string& help,
                              QueryKinds kinds = QueryKinds::text);
 /// All queries, with remarks as QueryGroups makes them.
@@ -48,7 +48,7 @@ std::vector<Query> read_queries(const QuerySource& source, const CommonOptions& 
 std::vector<Query> read_query_file(const std::string& path, QueryFormat format, const CommonOptions& options);
 /// Views of the queries' texts.
 std::vector<std::string_view> texts_of(const std::vector<Query>& queries);
-/// What messages call a file that may be standard input.
+/// Name in messages of a file that may be standard input.
 std::string source_name(const std::string& path);
 
 /// A file of queries of any size. Nothing in memory grows with it: its decompressed text is in a work file if it is
@@ -58,7 +58,7 @@ class QueryLogFile {
   /// Reads the whole file, "-" for standard input.
   QueryLogFile(const std::string& path, QueryFormat format, const Resources& resources);
 
-  /// What messages call the log.
+  /// Name in messages.
   const std::string& name() const { return name_; }
   /// Calls visit(id, text) for each query in the log's order, as for_each_query() does, and returns the log's format.
   /// May be called several times.
@@ -119,9 +119,9 @@ class StatisticsFile {
   std::unique_ptr<AtomicOutput> file_;
 };
 
-/// How many bytes of what a command may keep are for queries that run.
+/// Memory for running queries, if a command may keep `bytes`.
 QueryMemory query_memory(std::uint64_t bytes, unsigned threads);
-/// With fewer bytes in all, a query that takes `query_bytes` would be refused.
+/// The least that a command must keep for a query that takes `query_bytes`.
 std::uint64_t bytes_for_query(std::uint64_t query_bytes);
 
 struct ScoringArguments {
@@ -146,22 +146,22 @@ ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexRea
 /// check_query_scale() does.
 ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexReader& index, const QuerySource& queries);
 
-/// Says, once for each, what in a command's queries is taken for words although it may be meant otherwise.
+/// Says, once for each kind, which syntax of a command's queries is read as plain words.
 class QueryRemarks {
  public:
   /// `format`: of the queries, perhaps `automatic`.
   QueryRemarks(const CommonOptions& options, QueryFormat format) : options_(options), format_(format) {}
-  /// Nothing is said of vectors.
+  /// Ignores vectors.
   void look_at(std::string_view query);
-  /// Of a command whose results show the ids: says once if one occurs again.
+  /// For commands whose results show the ids: says once if one occurs again.
   void look_at_id(std::string_view id);
 
  private:
   const CommonOptions& options_;
   QueryFormat format_;
-  QuerySyntax said_;
+  QuerySyntax reported_;
   RepeatedIds ids_;
-  bool said_repeated_ = false;
+  bool repeated_id_reported_ = false;
 };
 
 /// Says which format `auto` found a file of queries to have.

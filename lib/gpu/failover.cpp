@@ -1,7 +1,6 @@
 #include "quern/gpu/failover.hpp"
 
 #include <algorithm>
-#include <future>
 #include <utility>
 
 #include "quern/core/error.hpp"
@@ -25,14 +24,9 @@ void require_gpu(unsigned gpu) { gpu::gpu_numbers(gpu, 1); }
 /// A search that GPUs work on, or that the CPU will answer.
 class FailoverBackend::Pending final : public PendingSearch {
  public:
-  struct Found {
-    FoundDocuments results;
-    double query_us = 0;  ///< an equal part of the time for all
-  };
-
   explicit Pending(const SearchRequest& request) : PendingSearch(request) {}
 
-  std::future<Found> found;  ///< of GPUs; not valid: the CPU answers
+  std::future<FoundOnGpus> on_gpus;  ///< not valid: the CPU answers
 };
 
 FailoverBackend::FailoverBackend(FallibleGpus& gpus, CpuBackend* cpu, FailoverNotice notice)
@@ -54,34 +48,24 @@ bool FailoverBackend::on_gpus(ShardFilters passing) {
 std::unique_ptr<PendingSearch> FailoverBackend::begin(const SearchRequest& request) {
   auto pending = std::make_unique<Pending>(request);
   if (!on_gpus(request.passing)) return pending;
-  pending->found = std::async(std::launch::async, [this, &request = pending->request()] {
-    const auto started = WallClock::now();
-    Pending::Found found{gpus_.search(request)};
-    found.query_us = us_since(started) / static_cast<double>(std::max<std::size_t>(request.queries.size(), 1));
-    return found;
-  });
+  pending->on_gpus = gpus_.begin(pending->request());
   return pending;
 }
 
 void FailoverBackend::finish(PendingSearch& search, const AnswerConsumer& consumer) {
   auto& pending = static_cast<Pending&>(search);
   const auto answer_on_cpu = [&] { cpu_->finish(*cpu_->begin(pending.request()), consumer); };
-  if (!pending.found.valid()) return answer_on_cpu();
-  Pending::Found found;
+  if (!pending.on_gpus.valid()) return answer_on_cpu();
+  FoundOnGpus found;
   try {
-    found = pending.found.get();
+    found = pending.on_gpus.get();
   } catch (const CudaError&) {
     if (cpu_ == nullptr) throw;
     gpus_.report();
     return answer_on_cpu();
   }
   gpus_.report();
-  translate_errors([&] {
-    hand_over(found.results.size(), consumer, [&](std::size_t i, QueryAnswer& out) {
-      out.documents = std::move(found.results[i]);
-      out.time_us = found.query_us;
-    });
-  });
+  with_own_errors([&] { found.hand_over(consumer); });
 }
 
 SearchDivision FailoverBackend::division(const SearchRequest& request, std::uint64_t held_bytes) {

@@ -44,14 +44,14 @@ auto make_unless_on_cpu(QueryDevice device, const FailoverNotice& notice, Make&&
   }
 }
 
-/// Answers queries on GPUs and, where a CPU may take over, on that once they have failed.
+/// Answers queries on GPUs and, once they have failed, on the CPU if it may take over.
 class FailoverBackend final : public SearchBackend {
  public:
-  /// `cpu` answers queries that GPUs can't: after a failure, or with a filter where the strategy knows none; a notice
+  /// `cpu` answers queries that GPUs can't: after a failure, or with a filter if the strategy supports none; a notice
   /// says so. Null: such queries fail. All must outlive the object.
   FailoverBackend(FallibleGpus& gpus, CpuBackend* cpu, FailoverNotice notice);
 
-  /// Throws InvalidArgument for a filter that GPUs don't know, if there is no CPU.
+  /// Throws InvalidArgument for a filter that GPUs don't support, if there is no CPU.
   std::unique_ptr<PendingSearch> begin(const SearchRequest& request) override;
   void finish(PendingSearch& search, const AnswerConsumer& consumer) override;
   SearchDivision division(const SearchRequest& request, std::uint64_t held_bytes) override;
@@ -68,7 +68,7 @@ class FailoverBackend final : public SearchBackend {
   std::atomic<bool> filter_reported_ = false;
 };
 
-/// What is done with the answers of a FailoverIntersection, all in the calling thread.
+/// Takes the answers of a FailoverIntersection, in the calling thread.
 struct IntersectionSteps {
   /// Called for each query, in their order.
   std::function<void(std::size_t query, std::span<const docid_t> documents)> take;

@@ -4,7 +4,6 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <future>
 #include <iterator>
 
 #include "quern/core/error.hpp"
@@ -18,7 +17,7 @@ namespace {
 constexpr std::size_t max_queries_at_once = std::size_t{1} << 16;
 /// Queries that one thread looks at, at a time.
 constexpr std::size_t predictions_at_once = 64;
-/// Of many queries, every 16th says where they are answered sooner, if there are enough of them.
+/// For large requests, the time of every 16th query is predicted to choose the faster device.
 constexpr std::size_t sample_every = 16, min_for_sample = 1024;
 
 /// The time of a GPU's batch besides what its queries add: the mean difference between a query alone and in a batch.
@@ -54,11 +53,6 @@ struct HybridBackend::Group {
 
 class HybridBackend::Pending final : public PendingSearch {
  public:
-  struct OnGpus {
-    FoundDocuments results;
-    double us = 0;  ///< to find them
-  };
-
   Pending(HybridBackend& backend, const SearchRequest& request) : PendingSearch(request), backend_(backend) {}
   ~Pending() override {
     if (!group) return;
@@ -68,8 +62,8 @@ class HybridBackend::Pending final : public PendingSearch {
   }
 
   // Without either, the query is answered when the search is finished.
-  std::shared_ptr<Group> group;  ///< if the schedule has the queries
-  std::future<OnGpus> on_gpus;   ///< if GPUs answer all
+  std::shared_ptr<Group> group;      ///< if the schedule has the queries
+  std::future<FoundOnGpus> on_gpus;  ///< if GPUs answer all
 
  private:
   HybridBackend& backend_;
@@ -96,11 +90,7 @@ std::unique_ptr<PendingSearch> HybridBackend::begin(const SearchRequest& request
   const bool chooses = options_.schedule == "first" && !request.others_arrive;
   if (chooses && request.queries.size() == 1) return search;
   if (chooses && options_.deadline_us == 0 && !gpus_.failed() && gpus_are_faster(request))
-    search->on_gpus = std::async(std::launch::async, [this, &asked = search->request()] {
-      const auto started = WallClock::now();
-      FoundDocuments results = gpus_.search(asked);
-      return Pending::OnGpus{std::move(results), us_since(started)};
-    });
+    search->on_gpus = gpus_.begin(search->request());
   else
     schedule(*search);
   return search;
@@ -140,7 +130,7 @@ void HybridBackend::finish(PendingSearch& pending, const AnswerConsumer& consume
     return report();
   }
   if (search.on_gpus.valid()) {
-    Pending::OnGpus found;
+    FoundOnGpus found;
     try {
       found = search.on_gpus.get();
     } catch (const CudaError&) {
@@ -149,10 +139,7 @@ void HybridBackend::finish(PendingSearch& pending, const AnswerConsumer& consume
     if (!search.group) {
       figures_.on_gpu.together += request.queries.size();
       report();
-      return hand_over(request.queries.size(), own, [&](std::size_t i, QueryAnswer& out) {
-        out.documents = std::move(found.results[i]);
-        out.time_us = found.us / static_cast<double>(request.queries.size());
-      });
+      return found.hand_over(own);
     }
   }
   Group& group = *search.group;

@@ -85,8 +85,8 @@ class HybridBackend final : public SearchBackend {
   Known predict(const QueryPredictor& predictor, const QueryFeatures& features) const;
   const QueryPredictor& predictor_of(const SearchRequest& request);
   QueryFeatures features(const SearchRequest& request, QueryView query) const;
-  /// Whether GPUs are predicted to answer all queries of a request sooner than all threads of the CPU. These do better
-  /// then to make the GPUs' batches than to answer some of the queries, each of which takes them longer.
+  /// Whether GPUs alone are predicted to answer a request sooner than all threads of the CPU. The CPU's threads then
+  /// help more by making batches than by answering queries.
   bool gpus_are_faster(const SearchRequest& request);
   /// Hands the search's queries to the schedule.
   void schedule(Pending& search);

@@ -20,9 +20,9 @@ class CpuBackend final : public SearchBackend {
   void finish(PendingSearch& search, const AnswerConsumer& consumer) override;
   SearchDivision division(const SearchRequest& request, std::uint64_t held_bytes) override;
 
-  /// The k best documents of a query, with docIDs of the whole. What a shard's documents must score is known from the
-  /// shards before it. and-or asks for the documents with all terms in all shards first. Adds to *statistics, unless it
-  /// is null. Throws as QueryEngine::search() does. Thread-safe.
+  /// The k best documents of a query, with docIDs of the whole. The results of earlier shards set the score that a
+  /// shard's documents must exceed. and-or first looks for documents with all terms in all shards. Adds to *statistics,
+  /// unless it is null. Throws as QueryEngine::search() does. Thread-safe.
   std::vector<ScoredDocument> search(QueryView query, const QueryAlgorithm& algorithm, std::size_t k,
                                      QueryStatistics* statistics = nullptr, ShardFilters passing = {}) const;
   std::span<const QueryEngine* const> engines() const { return engines_; }

@@ -35,12 +35,12 @@ void check_given(const IndexReader& index, const ScoringOptions& options) {
   if (options.scorer != Scorer::bm25) refuse(option_name<"scorer">);
 }
 
-/// What find_lists() calls for each list of a query.
+/// The callback of find_lists(): appends each list of a query.
 auto appending_to(std::vector<WeightedList>& lists) {
   return [&lists](const PostingList& list, double count) { lists.push_back({list, static_cast<float>(count), count}); };
 }
 
-/// The k best of so many documents that can match a query. `claim` gets the memory for them and for its lists.
+/// An empty collector for the k best of `candidates` documents. Raises `claim` to its memory and the lists'.
 TopK claimed_top(QueryMemory::Claim& claim, std::size_t lists, std::size_t k, std::uint64_t candidates) {
   claim.raise_to(lists * query_list_bytes + TopK::bytes(k, candidates));
   return TopK(k, candidates);
@@ -241,7 +241,7 @@ std::vector<ScoredDocument> QueryEngine::search(QueryView query, const QueryAlgo
     ScoringContext context = scoring_context();
     context.all_terms_found = all_found;
     context.passing = passing;
-    // Whether there are k documents with all terms can't be said if some are left out.
+    // and-or needs to know whether there are k documents with all terms.
     if (algorithm.matching != Matching::all_else_any) context.above = above;
     run(algorithm, lists, context, top, statistics);
     return top.take();

@@ -88,8 +88,8 @@ class QueryEngine {
   void order_and_weigh(QueryView query, std::span<WeightedList> lists) const;
   void set_weights(std::span<WeightedList> lists, std::optional<double> idf_sum) const;
   double idf_of(std::uint64_t df) const;
-  /// Of a shard with PageRank: the sum of n_t · IDF over all terms of the query, in the order of summation, also of
-  /// those that other shards alone have.
+  /// For a shard with PageRank: the sum of n_t · IDF over all terms of the query, in the order of summation, with terms
+  /// that occur only in other shards.
   std::optional<double> idf_sum_of_whole(QueryView query) const;
   void prepare();
   void use_pagerank();

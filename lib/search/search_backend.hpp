@@ -11,26 +11,26 @@
 #include "quern/search/algorithm.hpp"
 #include "quern/search/query_terms.hpp"
 
-/// The one interface of all that answers queries: a CPU, GPUs, or both, over one index or all shards of one.
+/// The interface of all query processors: a CPU, GPUs, or both, over an index or all its shards.
 namespace quern {
 
-/// Documents that may be results, of each shard; empty: all.
+/// Documents that may be results, for each shard; empty: all.
 using ShardFilters = std::span<const DocumentSet* const>;
 
-/// Of one of them; null: all.
+/// The filter of a shard; null: all documents pass.
 inline const DocumentSet* passing_of(ShardFilters passing, std::size_t shard) {
   return passing.empty() ? nullptr : passing[shard];
 }
 
-/// What a backend is asked for. All that it refers to must outlive the search.
+/// Queries, and what to find for them. All that a request refers to must outlive the search.
 struct SearchRequest {
   std::span<const QueryView> queries;
   const QueryAlgorithm* algorithm = nullptr;
   std::size_t k = 10;          ///< documents per query, at least 1
   ShardFilters passing = {};   ///< documents that may be results
-  bool others_arrive = false;  ///< before these are answered: they are not all that there is to do
+  bool others_arrive = false;  ///< whether more queries may come before these are answered
 
-  /// The same for some of the queries.
+  /// A request for some of the queries.
   SearchRequest part(std::size_t first, std::size_t count) const {
     SearchRequest some = *this;
     some.queries = queries.subspan(first, count);
@@ -42,26 +42,26 @@ struct SearchRequest {
 struct QueryAnswer {
   std::vector<ScoredDocument> documents;
   QueryStatistics statistics;
-  double time_us = 0;  ///< to find them; on GPUs, an equal part of what all queries of a search took
+  double time_us = 0;  ///< to find them; on GPUs, the mean over the queries of a search
   std::string text;    ///< made by AnswerConsumer::render
 };
 
-/// What an answer takes in memory.
+/// Memory of an answer.
 inline std::uint64_t answer_bytes(const QueryAnswer& answer) {
   return answer.documents.capacity() * sizeof(ScoredDocument) + answer.text.capacity();
 }
 
-/// What is done with the answers to a request.
+/// Takes the answers to a request.
 struct AnswerConsumer {
   /// Called in the thread that found the answer, for several answers at once; may set its text. May be empty.
   std::function<void(std::size_t query, QueryAnswer& answer)> render;
   /// Called in the thread that calls finish(), in the order of the queries.
   std::function<void(std::size_t query, const QueryAnswer& answer)> take;
   unsigned threads = 1;                           ///< that find answers on the CPU, and render
-  std::uint64_t held_bytes = default_held_bytes;  ///< that answers may take which wait for their turn
+  std::uint64_t held_bytes = default_held_bytes;  ///< for answers that wait for their turn
 };
 
-/// A search under way. It waits for what works on it when it ends.
+/// A search under way. Its destructor waits for the processors.
 class PendingSearch {
  public:
   explicit PendingSearch(const SearchRequest& request) : request_(request) {}
@@ -75,10 +75,10 @@ class PendingSearch {
   const SearchRequest request_;
 };
 
-/// How a backend likes many queries to be divided.
+/// How a backend prefers many queries to be divided.
 struct SearchDivision {
-  std::size_t queries = 1;   ///< of a search, at most
-  std::size_t searches = 1;  ///< under way at a time, with the one whose answers are handed over
+  std::size_t queries = 1;   ///< most queries of a search
+  std::size_t searches = 1;  ///< searches under way at a time, including the one whose answers are handed over
 };
 
 class SearchBackend {
@@ -91,14 +91,14 @@ class SearchBackend {
   /// a filter is of another index, or the memory does not hold a query; CorruptFile if lists don't decode; CudaError if
   /// GPUs fail and no CPU takes over; and what the consumer throws. For one thread at a time.
   virtual void finish(PendingSearch& search, const AnswerConsumer& consumer) = 0;
-  /// For these queries, if answers may take `held_bytes`.
+  /// The division of these queries if answers may take `held_bytes`.
   virtual SearchDivision division(const SearchRequest& request, std::uint64_t held_bytes) = 0;
 };
 
 /// Answers queries: begins the next ones while earlier ones are finished. Throws as SearchBackend::finish() does.
 void run(SearchBackend& backend, const SearchRequest& request, const AnswerConsumer& consumer);
 
-/// Hands over `count` answers, each of which find(i, answer) makes in one of the consumer's threads.
+/// Hands over `count` answers; find(i, answer) makes each in one of the consumer's threads.
 template <class Find>
 void hand_over(std::size_t count, const AnswerConsumer& consumer, Find&& find) {
   const auto answer = [&](std::size_t i, QueryAnswer& out) {
