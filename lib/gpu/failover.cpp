@@ -65,7 +65,7 @@ void FailoverBackend::finish(PendingSearch& search, const AnswerConsumer& consum
     return answer_on_cpu();
   }
   gpus_.report();
-  with_own_errors([&] { found.hand_over(consumer); });
+  translate_errors([&] { found.hand_over(consumer); });
 }
 
 SearchDivision FailoverBackend::division(const SearchRequest& request, std::uint64_t held_bytes) {

@@ -186,7 +186,7 @@ class RunTopics::Join {
 };
 
 std::uint64_t RunTopics::join() {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     end_range(run_range_, run_row);
     end_range(judgement_range_, judgement_row);
     Join join(*this);

@@ -218,7 +218,7 @@ DocumentSet evaluate_filter(const FilterExpression& filter, const IndexReader& i
 }
 
 ListedDocuments read_docno_list(ByteSource& list, std::span<const IndexReader> shards, const Resources& resources) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     ListedDocuments listed;
     Resources left = resources;
     for (const IndexReader& index : shards) {

@@ -70,7 +70,7 @@ void filter(const Workplace& place) {
   fields.verify_contents(place.resources);
   evaluate_filter(parse_filter("not (has lang or url^='http://none' and docno in (M-1, M-2))"), reader, &fields,
                   place.resources);
-  const auto list = with_own_errors([] { return ByteSource::from_memory("list", "M-1\nM-9\n"); });
+  const auto list = translate_errors([] { return ByteSource::from_memory("list", "M-1\nM-9\n"); });
   read_docno_list(*list, {&reader, 1}, place.resources);
 }
 

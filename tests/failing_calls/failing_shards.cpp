@@ -104,7 +104,7 @@ void rerank_shards(const Workplace&) {
   }
   const Reranker reranker(feature_shards(shards, forwards),
                           bind_features(parse_ranker(file), select_features("all"), file.name), "model");
-  const auto space = with_own_errors([&] { return std::make_unique<Reranker::Space>(reranker); });
+  const auto space = translate_errors([&] { return std::make_unique<Reranker::Space>(reranker); });
   reranker.rerank("mill water unknown", documents, 2, *space);
 }
 

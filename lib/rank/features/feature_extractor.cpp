@@ -37,7 +37,7 @@ AverageLengths average_lengths_of(std::span<const FeatureShard> shards) {
 }  // namespace
 
 std::vector<ForwardReader> open_forwards(const IndexShards& shards) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     std::vector<ForwardReader> forwards;
     for (const IndexReader& shard : shards) forwards.push_back(ForwardReader::open(shard));
     return forwards;
@@ -45,7 +45,7 @@ std::vector<ForwardReader> open_forwards(const IndexShards& shards) {
 }
 
 std::vector<FeatureShard> feature_shards(const IndexShards& shards, std::span<const ForwardReader> forwards) {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     std::vector<FeatureShard> pairs;
     for (std::size_t i = 0; i < shards.size(); ++i) pairs.push_back({shards[i], forwards[i]});
     return pairs;
@@ -88,7 +88,7 @@ const FeatureShard& FeatureExtractor::shard_of(docid_t docid) const {
 }
 
 std::vector<FeatureQuery> FeatureExtractor::queries_of(std::string_view text, Analyzer& analyzer) const {
-  return with_own_errors([&] {
+  return translate_errors([&] {
     std::vector<const IndexReader*> indexes;
     for (const FeatureShard& shard : shards_) indexes.push_back(&shard.index);
     return make_feature_queries(indexes, analyzer, text, *memory_);
