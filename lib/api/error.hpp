@@ -20,7 +20,7 @@ enum class ErrorCode {
   cancelled             ///< requested by the caller's stop_token
 };
 
-/// The code's name, as "corrupt_file".
+/// The code's name, for example "corrupt_file".
 QUERN_API const char* name_of(ErrorCode code) noexcept;
 
 /// The exception of all functions of the library. Its text says what is wrong, in which file and where, and what to do;

@@ -28,7 +28,7 @@ struct IndexStatistics {
 /// A document of an index.
 struct DocumentInfo {
   std::string docno, url, title;
-  std::uint32_t length = 0;  ///< in tokens
+  std::uint32_t length = 0;  ///< tokens
 };
 
 /// The lexicon's entry for a term.
@@ -42,7 +42,7 @@ struct PostingArrays {
   std::vector<std::uint32_t> docids, frequencies;
 };
 
-/// Moves forwards over a posting list. Keeps the index open. One thread at a time.
+/// A forward iterator over a posting list. Keeps the index open. One thread at a time.
 class QUERN_API PostingIterator {
  public:
   PostingIterator(PostingIterator&&) noexcept = default;
@@ -76,7 +76,7 @@ class QUERN_API Index {
   const std::string& path() const noexcept;
   std::uint32_t num_documents() const noexcept;
   IndexStatistics statistics() const;
-  /// The index's own description, as JSON: formats/index.md names the keys.
+  /// The index's manifest, as JSON; formats/index.md names the keys.
   std::string manifest() const;
 
   /// The lexicon's entry for a term in analyzed form; nullopt if no document contains it.
@@ -101,7 +101,7 @@ class QUERN_API Index {
   /// The docID of a docno; the lowest if several documents share it.
   std::optional<std::uint32_t> find(std::string_view docno) const;
 
-  /// Checks every byte of the index and of the files beside it. Throws Error: corrupt_file, with the place.
+  /// Verifies every byte of the index and of the files next to it. Throws Error: corrupt_file, with the position.
   void verify(const Work& work = {}) const;
 
   struct QUERN_INTERNAL Impl;

@@ -33,7 +33,7 @@ struct IndexOptions {
   /// NewDocument gives.
   std::vector<std::string> keep_fields;
   bool store_text = false;  ///< keep the documents' texts
-  bool forward = false;     ///< write the forward file, which features and rerankers read
+  bool forward = false;     ///< write the forward file, which features and rerankers need
   bool refuse_duplicates = false;
   std::uint64_t max_errors = 1000;  ///< bad documents to skip before giving up
   bool overwrite = false;           ///< replace an existing index
@@ -49,7 +49,7 @@ struct CorpusOptions {
   /// Keys of JSON objects; empty: the format's. vector_field needs impact_bits.
   std::string id_field, title_field, text_field, url_field, vector_field;
   std::uint64_t max_document_bytes = std::uint64_t{64} << 20;
-  /// Skip bad documents, however many, damaged members of gzip files, and files of no known format.
+  /// Skip any number of bad documents, damaged members of gzip files, and files of unknown formats.
   bool skip_bad = false;
   /// For crawls (WARC, WET): ISO 639-3 codes; pages in other languages, or that state none, are skipped. Empty: keep
   /// all.

@@ -1,6 +1,6 @@
 #pragma once
 
-/// All of the library's interface.
+/// The whole public interface of the library.
 #include "quern/api/cache_plan.hpp"
 #include "quern/api/error.hpp"
 #include "quern/api/evaluation.hpp"

@@ -16,7 +16,7 @@
 namespace quern::api {
 
 enum class Idf { lucene, robertson };
-/// exact: float32; quantized: sums of the integers that the index stores.
+/// exact: float32; quantized: sums of the integers stored in the index.
 enum class Scores { exact, quantized };
 enum class Scorer { bm25, bm25_pagerank };
 /// automatic: GPUs if the machine has any, otherwise the CPU.
@@ -35,7 +35,7 @@ struct Scoring {
   std::optional<double> query_scale;
 };
 
-/// Where queries run. The results are the same everywhere, bit by bit.
+/// Where queries run. Results are bit for bit the same on all devices.
 struct Placement {
   Device device = Device::cpu;
   unsigned gpu = 0;                    ///< number of the first GPU
@@ -57,10 +57,10 @@ struct Hit {
 /// Search counters.
 struct SearchStatistics {
   std::uint64_t queries = 0;
-  std::uint64_t postings = 0, postings_scored = 0;  ///< in the queries' lists; with a term score
+  std::uint64_t postings = 0, postings_scored = 0;  ///< postings in the queries' lists; those of them that were scored
   std::uint64_t blocks = 0, blocks_decoded = 0;
-  std::uint64_t stopped_early = 0;  ///< queries that global scores ended
-  std::uint64_t on_gpu = 0;         ///< queries that GPUs answered
+  std::uint64_t stopped_early = 0;  ///< queries stopped early thanks to global scores
+  std::uint64_t on_gpu = 0;         ///< queries answered by GPUs
 };
 
 /// The results of many queries: those of query i are at [offsets[i], offsets[i + 1]), best first, ties in docID
@@ -101,7 +101,7 @@ struct BatchOptions {
   const Filter* filter = nullptr;
 };
 
-/// The names of query algorithms, the default first, and of GPU strategies.
+/// The names of query algorithms and of GPU strategies, each with the default first.
 QUERN_API std::vector<std::string> algorithms();
 QUERN_API std::vector<std::string> strategies();
 
@@ -109,22 +109,22 @@ QUERN_API std::vector<std::string> strategies();
 /// handle: copies share what it has. After a fork, the child may search on the CPU; GPUs stay the parent's.
 class QUERN_API Searcher {
  public:
-  /// Computes tables of some bytes per document, and copies the index to GPUs where they are asked for. `work`:
-  /// for this, and for later queries (its memory bounds what queries that run take; 0: no bound; its threads are those
-  /// of batches; progress and stop are for this alone). Throws Error: invalid_argument for scores that the index
-  /// doesn't have and numbers out of range, gpu and gpu_out_of_memory unless the device is the CPU or `automatic`.
+  /// Computes tables of a few bytes per document, and copies the index to the GPUs requested. `work`: its memory limits
+  /// the running queries (0: no limit), and its threads are the default for batches; progress and stop apply to the
+  /// constructor only. Throws Error: invalid_argument for scores that the index doesn't have and numbers out of range,
+  /// gpu and gpu_out_of_memory unless the device is the CPU or `automatic`.
   explicit Searcher(const Index& index, const Scoring& scoring = {}, const Placement& placement = {},
                     const Work& work = {});
 
   const Index& index() const noexcept;
   /// The k best documents for a query, best first, ties in docID order, found by the calling thread on the CPU.
   /// `algorithm` and `filter`: as in BatchOptions. Adds to *statistics unless it is null. Throws Error:
-  /// invalid_argument if k is 0, the memory does not hold the query, or a weight is negative, not finite, or not whole
-  /// where scores are sums of integers; corrupt_file if postings don't decode.
+  /// invalid_argument if k is 0, if the query does not fit the memory, or if a weight is negative, not finite, or not
+  /// an integer where scores are sums of integers; corrupt_file if postings don't decode.
   std::vector<Hit> search(const Query& query, std::size_t k = 10, std::string_view algorithm = {},
                           SearchStatistics* statistics = nullptr, const Filter* filter = nullptr) const;
-  /// Answers many queries, on the searcher's device. `work`: its threads, or 0 for those of the constructor; progress
-  /// counts queries. Throws as search() does, and what GPUs fail with.
+  /// Answers many queries on the searcher's device. `work`: 0 threads means as many as given to the constructor;
+  /// progress counts queries. Throws as search() does, and GPU errors.
   BatchResults batch(std::span<const Query> queries, const BatchOptions& options = {}, const Work& work = {}) const;
 
   struct QUERN_INTERNAL Impl;

@@ -45,19 +45,19 @@ class QUERN_API Features {
 /// Reorders results by a learned model. A handle. Many threads may use it at once. Keeps the index open.
 class QUERN_API Reranker {
  public:
-  /// `model`: a file of LightGBM, XGBoost or RankLib, or a description of Quern's own. `selection`: the list of
-  /// features that it was trained with. `placement`: where results are reranked, with the same scores; the first GPU
-  /// alone, without strategy and plan. `work`: the threads that will rerank at the same time (they share what copies to
-  /// a GPU pin, at most half of its memory), and progress of copying documents there. Throws Error: invalid_argument if
-  /// the index has no forward file or the model asks for features that there are not, corrupt_file and io for the
-  /// model, gpu unless the device is the CPU or `automatic`.
+  /// `model`: a LightGBM, XGBoost or RankLib file, or a ranker description of Quern. `selection`: the features that it
+  /// was trained with. `placement`: where to rerank; scores are the same on all devices. Only the first GPU is used;
+  /// strategy and plan are ignored. `work`: the number of threads that will rerank at the same time (they share the
+  /// memory pinned for copies to a GPU, half of memory_bytes), and progress of copying documents to a GPU. Throws
+  /// Error: invalid_argument if the index has no forward file or the model needs unknown features, corrupt_file and io
+  /// for the model, gpu unless the device is the CPU or `automatic`.
   Reranker(const Index& index, const std::string& model, std::string_view selection = "all",
            const Placement& placement = {}, const Work& work = {});
 
-  /// The k best of a query's documents by the model, whose scores take the place of theirs; ties in docID order. Throws
-  /// Error: invalid_argument for a docID that the index doesn't have, gpu if a GPU fails that was asked for.
+  /// The k best of a query's documents, with the model's scores; ties in docID order. Throws Error: invalid_argument
+  /// for a docID that is not in the index, gpu if a requested GPU fails.
   std::vector<Hit> rerank(std::string_view text, std::span<const Hit> documents, std::size_t k) const;
-  /// The same for the results of many queries, on `work.threads` threads.
+  /// Reranks the results of many queries on `work.threads` threads.
   BatchResults rerank(std::span<const std::string_view> texts, const BatchResults& results, std::size_t k,
                       const Work& work = {}) const;
 

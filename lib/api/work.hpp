@@ -46,7 +46,7 @@ struct KeptField {
   KeptValue value;
 };
 
-/// A term as an index has it, and its weight in a document or a query.
+/// A term in analyzed form, and its weight in a document or a query.
 struct WeightedTerm {
   std::string_view term;  ///< 1 to 255 bytes of UTF-8
   double weight = 0;

@@ -10,13 +10,13 @@
 #include "failing_calls/failing_entry_points.hpp"
 #include "failing_calls/failing_new.hpp"
 
-/// Calls the library's public functions on a tiny corpus, and lets their allocations fail one by one: each call must
-/// work, or throw an exception of the library's own, and leave no file behind; allocations that are still alive
-/// afterwards are printed. With --threads it counts the threads that they start instead.
+/// Calls the library's public functions on a tiny corpus, and makes their allocations fail one by one. Each call must
+/// succeed or throw one of the library's exceptions, and leave no file behind. Leaked allocations are printed. With
+/// --threads, counts the threads that the functions start instead.
 namespace quern::testing {
 namespace {
 
-/// Each reads what those before it wrote.
+/// Each call reads the output of the previous ones.
 void call_all(const Workplace& place) {
   for (const EntryPoint& entry : all_calls(place)) entry.call();
 }
@@ -25,7 +25,7 @@ struct Turns {
   long first = 2000, random = 2000, step = 1;
 };
 
-/// Lets allocation number `turn` of a call fail. False if the call has fewer. `wrong` gets what must not be.
+/// Makes allocation number `turn` of a call fail. False if the call has fewer. `wrong` receives what went wrong.
 bool fail_at(const EntryPoint& entry, long turn, std::string& wrong) {
   allocations_left = turn;
   try {
@@ -41,7 +41,7 @@ bool fail_at(const EntryPoint& entry, long turn, std::string& wrong) {
   return allocations_left.exchange(0) <= 0;
 }
 
-/// Returns how often something was wrong.
+/// Returns the number of errors.
 int fail_all(const Workplace& place, const Turns& turns) {
   int errors = 0;
   for (const EntryPoint& entry : all_calls(place)) {
@@ -55,7 +55,7 @@ int fail_all(const Workplace& place, const Turns& turns) {
       }
       return failed;
     };
-    // How many there are.
+    // Counts the allocations.
     constexpr long never = 1L << 40;
     allocations_left = never;
     entry.call();
@@ -74,7 +74,7 @@ int fail_all(const Workplace& place, const Turns& turns) {
   return errors;
 }
 
-/// Returns how often there were more threads than asked for.
+/// Returns how often there were more threads than requested.
 int count_threads() {
   int errors = 0;
   for (const unsigned threads : {1u, 2u}) {
@@ -85,18 +85,17 @@ int count_threads() {
       own_threads += entry.own_threads;
       const int before = threads_started;
       entry.call();
-      // oneTBB keeps its threads, so they are counted with the first call that has them.
+      // oneTBB keeps its threads, so they are counted in the first call that uses them.
       const int workers = threads_started - before - entry.own_threads;
       if (workers <= static_cast<int>(threads) - 1) continue;
       ++errors;
       std::printf("%s starts %d threads besides its own for %u\n", entry.name, workers, threads);
     }
-    // Those of call_all() count too.
-    // They were called twice, with each number of threads so far.
-    const int of_all = threads_started - 2 * own_threads * static_cast<int>(threads);
-    if (of_all > static_cast<int>(threads) - 1) {
+    // Threads of call_all() count too: each function was called twice with each number of threads so far.
+    const int started = threads_started - 2 * own_threads * static_cast<int>(threads);
+    if (started > static_cast<int>(threads) - 1) {
       ++errors;
-      std::printf("all calls together start %d threads besides their own for %u\n", of_all, threads);
+      std::printf("all calls together start %d threads besides their own for %u\n", started, threads);
     }
   }
   return errors;

@@ -11,9 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
-/// To be loaded before a program's libraries (LD_PRELOAD): one call of the operating system fails, namely number
-/// FAILING_TURN, from 1, of those that are called FAILING_CALL, with the error number FAILING_ERROR. The file
-/// FAILING_REPORT is created when that happens.
+/// Loaded before a program's libraries (LD_PRELOAD), makes one system call fail: call number FAILING_TURN, from 1, of
+/// the function FAILING_CALL, with the error number FAILING_ERROR. Creates the file FAILING_REPORT when it fails.
 namespace {
 
 long number_in(const char* variable) {
@@ -21,7 +20,7 @@ long number_in(const char* variable) {
   return text == nullptr ? 0 : std::atol(text);
 }
 
-/// Whether this call is the one that fails; then errno is set.
+/// Whether this call must fail; if so, sets errno.
 bool fails(const char* call) {
   static const char* const failing = std::getenv("FAILING_CALL");
   static const long turn = number_in("FAILING_TURN");
@@ -45,7 +44,7 @@ int open_unless_failing(const char* path, int flags, unsigned mode) {
   return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, mode));
 }
 
-/// The mode among the arguments of open(), if there is one.
+/// The mode argument of open(), if there is one.
 unsigned mode_of(int flags, std::va_list arguments) {
   return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, unsigned) : 0;
 }
@@ -97,7 +96,7 @@ int ftruncate64(int descriptor, off64_t size) noexcept { return ftruncate(descri
 
 void* mmap(void* address, size_t size, int protection, int flags, int descriptor, off_t offset) noexcept {
   static auto* const real = next<void*(void*, size_t, int, int, int, off_t)>("mmap");
-  // Mappings without a file are the allocator's.
+  // Mappings without a file belong to the allocator.
   if (descriptor >= 0 && fails("mmap")) return MAP_FAILED;
   return real(address, size, protection, flags, descriptor, offset);
 }

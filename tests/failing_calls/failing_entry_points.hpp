@@ -11,38 +11,38 @@
 
 #include "corpus/temporary_folder.hpp"
 
-/// The library's public functions, as failing_allocations calls them.
+/// The calls of the library's public functions that failing_allocations makes.
 namespace quern::testing {
 
-/// A call of one of them.
+/// A call of a public function.
 struct EntryPoint {
   const char* name;
   std::function<void()> call;
-  int own_threads = 0;  ///< threads that it starts for other things than computing
+  int own_threads = 0;  ///< threads that it starts for work other than computing
 };
 
-/// A name that takes an allocation.
+/// A name too long for a string without an allocation.
 inline const std::string long_name = "a name that is too long for a text without an allocation";
 
-/// The folder in which calls work, and which is the program's own; and what they work with.
+/// The working folder of the calls, used by this program only, and their inputs.
 class Workplace {
  public:
   explicit Workplace(unsigned threads);
 
   CollectionReader collection() const { return CollectionReader::open("collection"); }
   IndexReader index() const { return IndexReader::open("index"); }
-  /// Names of temporary files that are left.
+  /// Names of leftover temporary files.
   std::set<std::string> leftovers() const;
 
   Resources resources;
   std::string pages, objects;  ///< the corpus
-  std::string weights;         ///< a corpus with the weights of terms
+  std::string weights;         ///< a corpus with term weights
 
  private:
   TemporaryFolder folder_;
 };
 
-/// Writes a file of a short name, which takes no allocation: the program works in its folder.
+/// Writes a file with a short name, which needs no allocation, in the working folder.
 template <class Write>
 void write_file(const char* name, Write&& write) {
   AtomicOutput out = AtomicOutput::file(name, true);
@@ -50,15 +50,15 @@ void write_file(const char* name, Write&& write) {
   out.commit();
 }
 
-/// From a corpus to files. Each call reads what those before it wrote.
+/// From a corpus to files. Each call reads the output of the previous ones.
 std::vector<EntryPoint> stage_calls(const Workplace& place);
-/// What is read of the files that stages wrote: queries, and what is beside an index.
+/// Readers of the stages' files: queries, and the files next to an index.
 std::vector<EntryPoint> query_calls(const Workplace& place);
-/// Splits and shards of them.
+/// Splits of a corpus, and shards of an index.
 std::vector<EntryPoint> shard_calls(const Workplace& place);
-/// Tables and other texts of users.
+/// Tables and other text files from users.
 std::vector<EntryPoint> text_calls(const Workplace& place);
-/// All of these, in that order.
+/// All of the above, in that order.
 std::vector<EntryPoint> all_calls(const Workplace& place);
 
 }  // namespace quern::testing

@@ -11,7 +11,7 @@
 
 namespace {
 
-/// Not 0 while this thread's allocations are the test's own.
+/// Not 0 while this thread's allocations belong to the test.
 thread_local int own_work_of_thread = 0;
 
 }  // namespace
@@ -29,7 +29,7 @@ OwnWork::~OwnWork() { --own_work_of_thread; }
 
 namespace {
 
-/// Whether a destructor of nlohmann/json allocates: that ends the program where memory runs out, whatever we do.
+/// Whether a destructor of nlohmann/json allocates: running out of memory there always terminates the program.
 bool is_in_json_destructor() {
   void* frames[24];
   const int count = ::backtrace(frames, 24);

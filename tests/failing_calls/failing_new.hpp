@@ -1,17 +1,17 @@
 #pragma once
 #include <atomic>
 
-/// An operator new that can be told to fail, and a pthread_create() that counts: for a program of its own, which links
+/// An operator new that fails on request, and a pthread_create() that counts, for a separate program that links
 /// failing_new.cpp.
 namespace quern::testing {
 
-/// Allocations until the one that fails; none does while it is not positive.
+/// Number of the allocation from now that fails, from 1; none fails while it is not positive.
 extern std::atomic<long> allocations_left;
 /// Allocations that have not been freed.
 extern std::atomic<long> allocations_alive;
 extern std::atomic<int> threads_started;
 
-/// While it lives, this thread's allocations are the test's own, and do not fail.
+/// During its lifetime, this thread's allocations belong to the test and do not fail.
 struct OwnWork {
   OwnWork();
   ~OwnWork();

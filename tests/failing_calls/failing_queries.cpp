@@ -119,7 +119,7 @@ void intersect(const Workplace& place) {
   }
 }
 
-/// What quern query shows of results: fields, and snippets of the texts.
+/// What quern query prints for results: fields, and snippets of the texts.
 void show_results(const Workplace& place) {
   std::vector<std::string> names;
   std::vector<Query> asked;

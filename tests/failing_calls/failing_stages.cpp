@@ -100,7 +100,7 @@ void read_collection(const Workplace& place) {
   from.lengths();
 }
 
-/// From a corpus with the weights of terms to answers.
+/// From a corpus with term weights to answers.
 void use_weights(const Workplace& place) {
   ParseOptions options;
   std::vector<QueryTerm> query;

@@ -6,8 +6,8 @@
 #include "cli/run_quern.hpp"
 #include "cli/small_corpus.hpp"
 
-/// Calls of the operating system that fail while a command writes over an output: one after another, until none is
-/// left. What is there afterwards is the old output or the new one, whole, and nothing besides.
+/// System calls fail one by one while a command replaces an output. Afterwards, either the old or the new output
+/// exists, complete, and nothing else.
 namespace quern {
 namespace {
 
@@ -20,7 +20,7 @@ struct FailingCall {
 constexpr FailingCall failing_calls[] = {{"write", ENOSPC},     {"pwrite", ENOSPC}, {"rename", EIO}, {"fsync", EIO},
                                          {"ftruncate", ENOSPC}, {"mmap", ENOMEM},   {"open", EIO}};
 
-/// The bytes of all files in a folder, by their names below it; folders have none.
+/// The bytes of all files in a folder, by relative path; empty for folders.
 std::map<std::string, std::string> contents_of(const std::string& folder) {
   std::map<std::string, std::string> contents;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
@@ -30,7 +30,7 @@ std::map<std::string, std::string> contents_of(const std::string& folder) {
   return contents;
 }
 
-/// A command that writes over what another one wrote: both begin with their words, and end with the output.
+/// A command that overwrites another one's output; both command lines end with the output.
 struct Overwriting {
   CommandLine before, now;
 };
@@ -57,7 +57,7 @@ class FailingCalls {
             {{"export", other_index, "--to", "ds2i"}, {"export", index, "--to", "ds2i"}}};
   }
 
-  /// All calls of one name fail, one after another. Returns how many there are.
+  /// Makes each call of a function fail in turn. Returns the number of calls.
   std::size_t fail_all(const Overwriting& command, const FailingCall& call) {
     const TemporaryFolder out;
     const auto run = [&](CommandLine words, const Surroundings& surroundings) {
@@ -117,7 +117,7 @@ TEST_CASE("a thread that the system refuses is an error with a remedy", "[cli][f
   if (sanitized) return;  // its library must be loaded first
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus.trecweb", small_trecweb), out = folder.path("out");
-  // That for signals, and those that are tried: the command's own and those that read ahead.
+  // The thread for signals, and those that are tried: the command's own and those that read ahead.
   constexpr int tried = 1 + 3 + 4;
   for (int turn = 1; turn <= tried; ++turn) {
     INFO("thread " << turn);

@@ -14,19 +14,19 @@
 #include "container_fuzzing.hpp"
 #include "work_folder.hpp"
 
-/// Collections with what fuzzed chunks decompress to: changed bytes seldom survive decompression. An input is a list of
-/// parts as container_around() takes them, some of which are chunks, in their order.
+/// Collections whose decompressed chunks are fuzzed, since changed bytes seldom survive decompression. An input is a
+/// list of parts as for container_around(), some of which are chunks, in order.
 namespace quern::fuzz {
 
-/// A chunk's part: its number of documents (u16), a byte that is odd if the last goes on in the next chunk, the sizes
-/// (u16) of the pieces `documents` and `forward`, and of its terms, then these three, and the piece `links`.
+/// A chunk's part: the number of documents (u16), a byte that is odd if the last document continues in the next chunk,
+/// the sizes (u16) of the pieces `documents` and `forward` and of the terms, then these three, and the piece `links`.
 inline constexpr std::string_view chunk_part = "chunk";
 inline constexpr std::size_t chunk_head_bytes = 9;
 
 inline constexpr std::array<std::string_view, 5> collection_parts = {chunk_part, "lengths", "lexicon", "lexicon_blocks",
                                                                      "manifest"};
 
-/// The parts of an input: the number of each, and its bytes.
+/// The parts of an input, each with its number and bytes.
 inline std::vector<std::pair<std::size_t, ByteView>> parts_of(ByteView input, std::size_t count) {
   std::vector<std::pair<std::size_t, ByteView>> parts;
   while (input.size() >= 5) {
@@ -45,9 +45,9 @@ inline void put_part(Bytes& out, std::size_t number, ByteView bytes) {
 
 class CollectionMaker {
  public:
-  /// With `mended`, lengths and manifest say how many documents the chunks have: otherwise nearly all changes of that
+  /// With `repaired`, lengths and manifest match the chunks' number of documents; otherwise nearly all changes of that
   /// number would be found at once.
-  CollectionReader make(ByteView input, bool mended) {
+  CollectionReader make(ByteView input, bool repaired) {
     std::array<Bytes, collection_parts.size()> sections;
     for (const auto& [part, bytes] : parts_of(input, collection_parts.size())) {
       if (collection_parts[part] == chunk_part) {
@@ -56,7 +56,7 @@ class CollectionMaker {
         sections[part].assign(bytes.begin(), bytes.end());
       }
     }
-    if (mended) mend(sections[1], sections[4]);
+    if (repaired) repair(sections[1], sections[4]);
     File file = File::anonymous(work_folder());
     ContainerWriter writer(file, FileKind::collection);
     writer.add_section("chunk_data", data_);
@@ -97,7 +97,7 @@ class CollectionMaker {
     documents_ += number(0);
   }
 
-  void mend(Bytes& lengths, Bytes& manifest_bytes) const {
+  void repair(Bytes& lengths, Bytes& manifest_bytes) const {
     lengths.resize(4 * documents_);
     CollectionManifest manifest = CollectionManifest::from_json(std::string(as_text(manifest_bytes)), "fuzz");
     manifest.documents = documents_;
@@ -110,7 +110,7 @@ class CollectionMaker {
   std::size_t documents_ = 0;
 };
 
-/// The input that stands for a collection: a seed. Its chunks must have pieces of less than 64 KiB.
+/// The input that represents a collection, as a seed. The pieces of its chunks must be smaller than 64 KiB.
 inline Bytes parts_of_collection(const CollectionReader& collection) {
   Bytes seed;
   ZstdDecompressor zstd;

@@ -11,12 +11,12 @@
 #include "quern/formats/container.hpp"
 #include "quern/formats/index_file.hpp"
 
-/// Containers around fuzzed sections. Checksums would stop nearly all changes at the door, so the fuzzer changes what
-/// lies behind them: an input is a list of sections, and a sound container is written around these.
+/// Containers around fuzzed sections. Checksums would reject nearly all changes, so the fuzzer changes sections: an
+/// input is a list of sections, around which a valid container is written.
 namespace quern::fuzz {
 
-/// An input is, for each section: its place in the kind's list of names, the size of its bytes (u32), the bytes.
-/// Of two sections of a name the first counts.
+/// For each section, an input contains its index in the kind's list of names, its size in bytes (u32), and the bytes.
+/// If a section occurs twice, the first one counts.
 template <std::size_t count>
 std::shared_ptr<const File> container_around(ByteView input, FileKind kind,
                                              const std::array<std::string_view, count>& names) {
@@ -37,7 +37,7 @@ std::shared_ptr<const File> container_around(ByteView input, FileKind kind,
   return std::make_shared<const File>(std::move(file));
 }
 
-/// The input for container_around() that stands for a container: a seed.
+/// The input for container_around() that represents a container, as a seed.
 template <std::size_t count>
 Bytes seed_of(const ContainerReader& container, const std::array<std::string_view, count>& names) {
   Bytes seed;
@@ -71,12 +71,12 @@ inline constexpr std::array<std::string_view, 6> statistics_sections = {"terms",
                                                                         "docnos_blocks", "splits",       "manifest"};
 inline constexpr std::array<std::string_view, 2> scales_sections = {"splits", "manifest"};
 
-/// The index that an input of its sections stands for. Throws what IndexReader does.
+/// The index that an input of sections represents. Throws as IndexReader does.
 inline IndexReader index_around(ByteView input) {
   return IndexReader(ContainerReader(container_around(input, FileKind::index, index_sections), FileKind::index));
 }
 
-/// The same of a collection.
+/// The collection that an input of sections represents. Throws as CollectionReader does.
 inline CollectionReader collection_around(ByteView input) {
   return CollectionReader(container_around(input, FileKind::collection, collection_sections));
 }

@@ -9,9 +9,8 @@
 
 namespace quern::fuzz {
 
-/// Decodes hostile words as a list of one block: bytes 0 to 3 say block size, recursion, version and n; the rest are
-/// words.
-/// Buffers have just the room that the contract gives, so that a sanitizer sees any step beyond.
+/// Decodes hostile words as a list of one block: bytes 0 to 3 are block size, recursion, version and n; the rest are
+/// words. Buffers have exactly the size that the contract requires, so a sanitizer detects any access beyond.
 inline void decode_block(const Codec& codec, const std::uint8_t* data, std::size_t size) {
   if (size < 4) return;
   const CodecOptions options{64u << data[0] % 4, data[1] % 5u, data[1] >= 128};
@@ -34,7 +33,7 @@ inline void decode_block(const Codec& codec, const std::uint8_t* data, std::size
       if (decoder->block_words(block, n) > block.size()) __builtin_trap();
     });
     survive([&] { decoder->decode_docids(block, n, end_docid, out.data()); });
-    // Where all frequencies decode, a single one is the same.
+    // If all frequencies decode, decoding a single one gives the same value.
     survive([&] {
       decoder->decode_freqs(block, n, out.data());
       for (unsigned i : {0u, n / 2, n - 1})

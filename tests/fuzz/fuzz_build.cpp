@@ -22,8 +22,8 @@ bool is_sound(const CollectionReader& collection, const Resources& resources) {
 }  // namespace
 
 /// Two bytes choose order and codec, two are the size of an order's sections (0: the order is computed), which follow;
-/// the rest are the parts of a collection. Whatever these hold, order and build make sound files or throw one of the
-/// library's errors; if verify finds the collection sound, the index is.
+/// the rest are the parts of a collection. For any contents, order and build write valid files or throw a library
+/// error; if the collection passes verify, so does the index.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 4) return 0;
   const ByteView input(data + 4, size - 4);

@@ -10,7 +10,7 @@
 
 namespace {
 
-/// More is not read: a few bytes may stand for gigabytes.
+/// Limit of reading: a few bytes may decompress to gigabytes.
 constexpr std::size_t max_content_bytes = 4 << 20;
 
 struct Content {
@@ -18,7 +18,7 @@ struct Content {
   bool failed = false;
 };
 
-/// What a source gives until its end, its limit or its error.
+/// A source's content up to its end, the limit or an error.
 Content read_content(const std::string& stored, std::size_t step) {
   Content content;
   std::vector<std::uint8_t> piece(step);
@@ -32,13 +32,13 @@ Content read_content(const std::string& stored, std::size_t step) {
     content.text.resize(max_content_bytes);
   } catch (const quern::CorruptFile&) {
     content.failed = true;
-  } catch (const quern::InvalidArgument&) {  // a window that takes too much memory
+  } catch (const quern::InvalidArgument&) {  // a window that needs too much memory
     content.failed = true;
   }
   return content;
 }
 
-/// What a source that skips damage gives until its end, its limit or its error, with a mark for each damage.
+/// The content of a source that skips damage, up to its end, the limit or an error, with a mark for each damage.
 std::string read_segments(const std::string& stored, std::size_t step) {
   std::string text;
   std::vector<std::uint8_t> piece(step);
@@ -62,8 +62,8 @@ std::string read_segments(const std::string& stored, std::size_t step) {
 
 }  // namespace
 
-/// The content is the same, and ends the same, whatever the size of a read. What stands right before an error may be
-/// lost with it. Where damage is skipped, a sound file has the same content, and any other the same segments.
+/// The content and its end don't depend on the size of reads, except that bytes right before an error may be lost. When
+/// damage is skipped, an undamaged file has the same content, and any other file the same segments.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string stored(reinterpret_cast<const char*>(data), size);
   const Content large = read_content(stored, 64 << 10);

@@ -3,7 +3,7 @@
 
 #include "inverted_fuzzing.hpp"
 
-/// What is taken could be indexed, and is the same when it is written and read again.
+/// Accepted input can be indexed, and survives a write and a re-read unchanged.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
   try {

@@ -59,7 +59,7 @@ void read_chunk(const CollectionReader& collection, std::size_t chunk, ChunkBuff
   });
 }
 
-/// The texts of an index in the order of the collection, which must be sound.
+/// The texts of an index in the collection's order, which must be valid.
 void write_texts(const CollectionReader& collection) {
   DocumentOrder order;
   for (docid_t document = 0; document < collection.num_documents(); ++document) order.documents.push_back(document);
@@ -76,7 +76,7 @@ void write_texts(const CollectionReader& collection) {
 
 }  // namespace
 
-/// Whatever a collection's sections hold, reading them stays in bounds.
+/// Reading a collection stays in bounds for any contents of its sections.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::uint64_t sum = 0;
   try {
@@ -93,6 +93,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (collection.has_texts()) write_texts(collection);
   } catch (const Error&) {
   }
-  [[maybe_unused]] volatile std::uint64_t kept = sum;  // so that the reading is not left out
+  [[maybe_unused]] volatile std::uint64_t kept = sum;  // keeps the compiler from removing the reads
   return 0;
 }

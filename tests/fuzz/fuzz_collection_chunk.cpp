@@ -8,8 +8,8 @@
 
 #include "ignore_corruption.hpp"
 
-/// Changed bytes seldom survive decompression, so here a sound collection of one chunk is written around three hostile
-/// pieces: bytes 0 and 1 are the numbers of documents and terms, bytes 2 to 5 the sizes of the first two pieces.
+/// Changed bytes seldom survive decompression, so a valid collection of one chunk is written around three hostile
+/// pieces. Bytes 0 and 1 are the numbers of documents and terms, bytes 2 to 5 the sizes of the first two pieces.
 namespace {
 
 using namespace quern;
@@ -78,6 +78,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     });
   });
   fuzz::ignore_corruption([&] { collection.verify_contents(default_resources()); });
-  [[maybe_unused]] volatile std::uint64_t kept = sum;  // so that the reading is not left out
+  [[maybe_unused]] volatile std::uint64_t kept = sum;  // keeps the compiler from removing the reads
   return 0;
 }

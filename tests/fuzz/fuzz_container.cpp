@@ -9,7 +9,7 @@
 
 namespace {
 
-/// Opens bytes as every kind, and looks at all that opening promises to be in bounds.
+/// Opens bytes as every kind, and reads everything that opening promises to be in bounds.
 void read_container(quern::ByteView bytes) {
   using namespace quern;
   File file = File::anonymous(std::filesystem::temp_directory_path().string());
@@ -21,7 +21,7 @@ void read_container(quern::ByteView bytes) {
       std::uint64_t sum = reader.content_hash();
       for (const SectionInfo& section : reader.sections())
         for (const std::uint8_t byte : reader.view(section.name)) sum += byte;
-      [[maybe_unused]] volatile std::uint64_t kept = sum;  // so that the reading is not left out
+      [[maybe_unused]] volatile std::uint64_t kept = sum;  // keeps the compiler from removing the reads
       if (reader.has("manifest")) reader.manifest();
       reader.verify(default_resources());
     } catch (const Error&) {
@@ -31,7 +31,7 @@ void read_container(quern::ByteView bytes) {
 
 }  // namespace
 
-/// The bytes as they are; and with the sums of header and table made right, as one does who means harm.
+/// The bytes unchanged, and with recomputed checksums of header and table, like an attacker.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
   Bytes bytes(data, data + size);

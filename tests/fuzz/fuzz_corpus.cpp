@@ -24,12 +24,12 @@ ParseOptions parse_choice(std::uint8_t byte, const std::string& path) {
   if (byte % 8 < formats.size()) options.reader.format = formats[byte % 8]->name();
   if ((byte & 0x08) != 0) options.analyzer = make_analyzer_options("porter2", "english");
   if ((byte & 0x10) != 0) options.duplicates = Duplicates::refuse;
-  // Many chunks, and documents that are split over several.
+  // Many chunks, and documents split over several of them.
   if ((byte & 0x20) != 0) options.chunk_limits = {.terms = 3, .bytes = 64};
   if ((byte & 0x40) != 0) options.reader.max_document_bytes = 256;
   if ((byte & 0x80) != 0) options.reader.max_in_memory = 32;
   options.reader.batch_bytes = 512;
-  // Of some corpora, bits choose two things.
+  // For some formats, bits of the input select two options.
   options.reader.skip_bad = (byte & 0x10) == 0;
   options.pages.drop_copies = (byte & 0x40) == 0;
   if (options.reader.format == "warc" && (byte & 0x20) != 0) options.pages.languages = {"deu", "eng"};
@@ -42,7 +42,7 @@ std::shared_ptr<const File> parse(const ParseOptions& options, const Resources& 
   return testing::shared(std::move(file));
 }
 
-/// Terms of the index, from its first block and its last.
+/// Terms from the first and last blocks of the index.
 std::string some_terms(const IndexReader& index) {
   std::string terms;
   std::size_t count = 0;
@@ -55,7 +55,7 @@ std::string some_terms(const IndexReader& index) {
   return terms;
 }
 
-/// All algorithms for any of the terms have the same results.
+/// All algorithms for any of the terms find the same results.
 void query(const IndexReader& index) {
   const QueryEngine engine(index, {});
   Analyzer analyzer = engine.make_analyzer();
@@ -69,8 +69,8 @@ void query(const IndexReader& index) {
 
 }  // namespace
 
-/// Three bytes choose options of parse, order and build; the rest is a corpus. Whatever it is, all stages make sound
-/// files of it, or parse throws one of the library's errors. With the highest bit of the second byte, parsing in other
+/// Three bytes choose options of parse, order and build; the rest is a corpus. For any corpus, all stages write valid
+/// files, or parse throws a library error. With the highest bit of the second byte, also checks that parsing with other
 /// resources gives the same bytes.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 3) return 0;

@@ -5,8 +5,8 @@
 #include "quern/core/error.hpp"
 #include "quern/formats/tables/cost_file.hpp"
 
-/// Whatever the bytes: functions that predict a finite cost of any query, and are the same when written and read again,
-/// or an error of ours.
+/// Any bytes give functions that predict a finite cost for any query and survive a write and a re-read unchanged, or a
+/// library error.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     const quern::CostTable table = quern::parse_cost_table({reinterpret_cast<const char*>(data), size}, "fuzz");

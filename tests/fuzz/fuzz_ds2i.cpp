@@ -4,8 +4,8 @@
 
 #include "inverted_fuzzing.hpp"
 
-/// Four u16, the sizes of all files but the last, then the files. What is taken could be indexed, and is the same when
-/// it is written and read again.
+/// Four u16, the sizes of all files except the last, then the files. Accepted input can be indexed, and survives a
+/// write and a re-read unchanged.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
   testing::Ds2iParts parts;

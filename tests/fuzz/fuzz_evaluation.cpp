@@ -11,7 +11,7 @@
 
 namespace {
 
-/// All measures, each that has cuts at one of them.
+/// All measures, with one cut for each that has cuts.
 std::vector<quern::MeasureChoice> every_measure() {
   std::vector<quern::MeasureChoice> choices;
   for (const quern::Measure& measure : quern::all_measures())
@@ -33,8 +33,7 @@ void check_evaluation(const quern::Evaluation& evaluation) {
 
 }  // namespace
 
-/// The bytes up to an empty line are judgements, those up to the next one a run, and what follows another one: finite
-/// values that make sense, or an error of ours.
+/// Empty lines separate judgements, a run and a second run. Any bytes give finite, possible values or a library error.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   if (size < 1 || size > 1 << 16) return 0;

@@ -11,8 +11,8 @@
 #include "container_fuzzing.hpp"
 #include "work_folder.hpp"
 
-/// Whatever an index's sections hold, it is exported to every format or refused with one of the library's errors; what
-/// was exported is imported into a sound index, or refused because a term has two lists.
+/// For any contents of its sections, an index is exported to every format or refused with a library error. Exported
+/// files are imported into a valid index, or refused because a term has two lists.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
   static const testing::TemporaryFolder folder;

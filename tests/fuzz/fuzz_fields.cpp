@@ -6,8 +6,7 @@
 #include "container_fuzzing.hpp"
 #include "ignore_corruption.hpp"
 
-/// Whatever a field file's sections hold, reading it stays in bounds; if verify finds it sound, every value can be
-/// read.
+/// Reading a field file stays in bounds for any contents of its sections; if it passes verify, every value can be read.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
   constexpr std::uint64_t most_read = 20;

@@ -4,8 +4,7 @@
 #include "quern/core/error.hpp"
 #include "quern/formats/queries/filter_expression.hpp"
 
-/// Whatever a filter's text is, it is refused, or becomes steps that need a stack of the size that is promised and
-/// leave one outcome.
+/// Any filter text is refused, or becomes steps that need a stack of the promised size and leave one result.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
   try {

@@ -9,8 +9,8 @@
 #include "container_fuzzing.hpp"
 #include "ignore_corruption.hpp"
 
-/// Whatever a forward file's sections hold, finding a query's terms in its documents stays in bounds, and what is found
-/// is possible: hits lie in their stream, in rising order.
+/// For any contents of a forward file's sections, finding a query's terms in its documents stays in bounds, and the
+/// hits are in their stream, in ascending order.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
   constexpr docid_t most_read = 300;
@@ -47,7 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         std::vector<std::string_view> literals;
         forward.for_each_segment(docid, [&](const ForwardSegment& segment) {
           segment.read_terms(numbers, literals, "a segment");
-          // What is sound is found.
+          // Terms in valid segments are found.
           ForwardSegment::NumberSearch search;
           for (std::size_t i = 0; i < numbers.size(); ++i)
             if (segment.id_of(numbers[i]) != i + 1 || segment.id_of(numbers[i], search) != i + 1) std::abort();

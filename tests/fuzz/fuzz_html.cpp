@@ -11,7 +11,8 @@
 #include "../text/pieces.hpp"
 #include "../text/plain_document.hpp"
 
-/// A page of any bytes gives valid UTF-8, no more text than it has, and absolute links; in pieces the same.
+/// A page of any bytes gives valid UTF-8, no more text than it contains, and absolute links, and the same when parsed
+/// in pieces.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   static quern::HtmlExtractor extractor;

@@ -15,7 +15,7 @@ namespace {
 
 using namespace quern;
 
-/// Steps through a list, or leaps; every docID is one of the index's.
+/// Moves a cursor through a list by steps or jumps; every docID is in the index.
 void read_list(const IndexReader& index, const PostingList& list, docid_t leap) {
   PostingCursor cursor(index, list);
   for (std::uint64_t steps = 0; cursor.docid() != end_docid; ++steps) {
@@ -32,7 +32,7 @@ void read_list(const IndexReader& index, const PostingList& list, docid_t leap) 
   }
 }
 
-/// Quantized impacts, block by block and one by one, are the same and have the list's width.
+/// Quantized impacts are the same block by block and one by one, and have the list's width.
 void read_impacts(const IndexReader& index, const PostingList& list) {
   if (list.impacts.empty()) return;
   std::array<std::uint32_t, max_block_size + unpack_slack> impacts;
@@ -73,12 +73,12 @@ void read_documents(const IndexReader& index) {
   }
   for (const auto scores : {index.pagerank(), index.global_scores()})
     for (const float score : scores) sum += score > 1;
-  [[maybe_unused]] volatile std::uint64_t kept = sum;  // so that the reading is not left out
+  [[maybe_unused]] volatile std::uint64_t kept = sum;  // keeps the compiler from removing the reads
 }
 
 }  // namespace
 
-/// Whatever an index's sections hold, reading them stays in bounds, and cursors give docIDs of the index.
+/// For any contents of an index's sections, reading stays in bounds, and cursors give docIDs of the index.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     const IndexReader index = fuzz::index_around({data, size});

@@ -6,7 +6,8 @@
 #include "quern/formats/tables/document_tables.hpp"
 #include "quern/text/url.hpp"
 
-/// What is taken has two names without a tab or line end, written again it is the same; comparing URLs settles them.
+/// An accepted line has two names without tabs or line ends, and is the same after being rewritten; normalising URLs
+/// again doesn't change them.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
   const auto source = ByteSource::from_memory("fuzz", std::string(reinterpret_cast<const char*>(data), size));

@@ -5,7 +5,7 @@
 #include "quern/core/error.hpp"
 #include "quern/plan/throughput_model.hpp"
 
-/// Whatever the bytes: finite points that a model can be made of, or an error of ours.
+/// Any bytes give finite points from which a model can be built, or a library error.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     const quern::MeasuredPoints points =

@@ -5,7 +5,7 @@
 #include "quern/core/error.hpp"
 #include "quern/formats/rankers/weight_array.hpp"
 
-/// Whatever the bytes: finite numbers, as many as the shape says, or an error of ours.
+/// Any bytes give as many finite numbers as the shape says, or a library error.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     const quern::WeightArray array = quern::read_npy({reinterpret_cast<const char*>(data), size}, "fuzz");

@@ -6,7 +6,7 @@
 
 #include "container_fuzzing.hpp"
 
-/// Whatever an order file's sections hold, what it loads is a permutation, with as many scores.
+/// For any contents of an order file's sections, the loaded order is a permutation with a score for each document.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
   try {

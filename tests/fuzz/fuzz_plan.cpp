@@ -5,7 +5,7 @@
 
 #include "container_fuzzing.hpp"
 
-/// Whatever a plan file's sections hold, in what it loads terms rise, no list is empty, and the sums are right.
+/// For any contents of a plan file's sections, a loaded plan has ascending terms, no empty list, and correct sums.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
   try {

@@ -5,7 +5,7 @@
 #include "quern/core/error.hpp"
 #include "quern/formats/queries/query_file.hpp"
 
-/// The first byte chooses the format. Whatever the bytes: queries with ids, or an error of ours.
+/// The first byte chooses the format. Any bytes give queries with ids, or a library error.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const quern::QueryFormat format = quern::query_formats[data[0] % std::size(quern::query_formats)].value;

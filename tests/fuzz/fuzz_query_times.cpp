@@ -5,7 +5,7 @@
 #include "quern/core/error.hpp"
 #include "quern/formats/tables/query_times.hpp"
 
-/// Whatever the bytes: possible times, which are the same when written and read again, or an error of ours.
+/// Any bytes give possible times that survive a write and a re-read unchanged, or a library error.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     const quern::QueryTimeTable times = quern::parse_query_times({reinterpret_cast<const char*>(data), size}, "fuzz");

@@ -7,7 +7,8 @@
 
 #include "../formats/parsed_lines.hpp"
 
-/// A run that can be read is written and read again; the same bytes as judgements; and as text for people and programs.
+/// A run that can be read survives a write and a re-read. The bytes are also read as judgements, and written in the
+/// output formats for people and programs.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   try {

@@ -5,7 +5,7 @@
 #include "quern/core/error.hpp"
 #include "quern/formats/rankers/weight_array.hpp"
 
-/// Whatever the bytes: finite numbers of the tensor "w", or an error of ours.
+/// Any bytes give finite numbers of the tensor "w", or a library error.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     const quern::WeightArray array = quern::read_safetensors({reinterpret_cast<const char*>(data), size}, "fuzz", "w");

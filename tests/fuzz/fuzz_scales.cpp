@@ -6,7 +6,7 @@
 
 #include "container_fuzzing.hpp"
 
-/// Whatever a scale file's sections hold, what is read is a term score, and is read again from what is written.
+/// For any contents of a scale file's sections, the value read is a term score, and survives a write and a re-read.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
   try {

@@ -6,7 +6,7 @@
 #include "quern/core/error.hpp"
 #include "quern/formats/tables/document_tables.hpp"
 
-/// What is taken has a name and a finite score that is not negative.
+/// An accepted line has a name and a finite, non-negative score.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
   const auto source = ByteSource::from_memory("fuzz", std::string(reinterpret_cast<const char*>(data), size));

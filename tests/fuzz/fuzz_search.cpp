@@ -8,11 +8,11 @@
 #include "container_fuzzing.hpp"
 #include "work_folder.hpp"
 
-/// Whatever an index's sections hold, queries by every algorithm, intersections by every method, and cache plans by
-/// every policy find documents of the index, or throw one of the library's errors. The last byte chooses what is done.
+/// For any contents of an index's sections, queries by every algorithm, intersections by every method and cache plans
+/// by every policy find documents of the index or throw a library error. The last byte chooses the operation.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
-  // Terms of the seeds: in all documents, in some, in one.
+  // Terms of the seeds in all documents, in some, and in one.
   static constexpr std::array<std::string_view, 5> queries = {"mill flour", "flour mill s0 s1", "s2", "mill 7 http",
                                                               "h1 h2 mill flour s3 s4 unknown"};
   if (size == 0) return 0;

@@ -13,7 +13,7 @@ namespace {
 
 using namespace quern;
 
-/// Makes an index of documents of another, with the forward file, if there is one; make(file) writes the index.
+/// Writes an index of documents of another index, and the forward file if there is one; make(file) writes the index.
 template <class Make>
 void make_of(const IndexReader& from, const ForwardReader* forward, const Resources& resources, Make&& make) {
   testing::allow_errors([&] {
@@ -31,8 +31,8 @@ void make_of(const IndexReader& from, const ForwardReader* forward, const Resour
 
 }  // namespace
 
-/// Whatever an index and a forward file hold, they are cut into shards, or merged if they are all shards of an index,
-/// or refused with one of the library's errors. An input is the size of the index's part, that part, and the other.
+/// Any index and forward file are cut into shards, merged if they are all the shards of an index, or refused with a
+/// library error. An input is the size of the index's part, that part, and the forward file's.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 4) return 0;
   const Resources resources = fuzz::fuzz_resources();

@@ -5,8 +5,8 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
 
-/// Byte 0 says how many postings, bytes 1 to 4 how many documents there are. Whatever the rest, docIDs come out rising
-/// and in range, and coding them again takes no more bytes.
+/// Byte 0 is the number of postings, bytes 1 to 4 that of documents. Any other bytes give docIDs that ascend and are in
+/// range, and encoding them again takes no more bytes.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
   if (size < 5) return 0;

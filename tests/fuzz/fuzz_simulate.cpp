@@ -20,11 +20,11 @@ namespace {
 
 using namespace quern;
 
-/// A plan's sections, and a query log, a query per line.
+/// A plan's sections, and a query log with a query per line.
 constexpr std::array<std::string_view, 5> sections = {"terms", "blocks", "bytes", "manifest", "log"};
 
-/// Pages with words that are in all of them, in some, and in one, in the order of global scores: lists of several
-/// caching blocks, and queries that end early.
+/// Pages with words in all, some and one of them, in the order of global scores. Lists have several caching blocks, and
+/// queries stop early.
 IndexReader make_index() {
   const testing::TemporaryFolder folder;
   const Resources resources = fuzz::fuzz_resources();
@@ -60,7 +60,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-/// The plan as it is, but for our index.
+/// The plan, changed to be for our index.
 PlanReader read_plan(const ContainerReader& input, const IndexReader& index) {
   PlanManifest manifest = PlanManifest::from_json(input.manifest(), "fuzz");
   manifest.index_hash = hash_text(index.container().content_hash());
@@ -85,7 +85,7 @@ CacheFigures simulate(const CachePlan& plan, const IndexReader& index, std::span
   return simulate_plan(plan, index, queries, 1 + plan.lists.size() % 3, resources).figures;
 }
 
-/// Makes a plan with the settings of another; it is loaded, and keeps to its budget.
+/// Makes a plan with the settings of another one. The plan can be loaded, and does not exceed its budget.
 void plan_with(const PlanManifest& settings, const IndexReader& index, std::span<const std::string_view> log,
                const Resources& resources) {
   ScoringOptions scoring;
@@ -116,8 +116,7 @@ void plan_with(const PlanManifest& settings, const IndexReader& index, std::span
 
 }  // namespace
 
-/// Whatever a plan holds and a log asks for, it is simulated, and a plan is made with its settings; or one of the
-/// library's errors says why not.
+/// For any plan and log, the plan is simulated and a plan with its settings is made, or a library error is thrown.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const IndexReader index = make_index();
   const Resources resources = fuzz::fuzz_resources();

@@ -6,8 +6,8 @@
 #include "container_fuzzing.hpp"
 #include "ignore_corruption.hpp"
 
-/// Whatever a statistics file's sections hold, reading and merging it stay in bounds; what verify finds sound merges to
-/// statistics that are sound.
+/// For any contents of a statistics file's sections, reading and merging stay in bounds. Statistics that pass verify
+/// merge to statistics that pass verify.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
   try {

@@ -6,7 +6,7 @@
 
 namespace quern::fuzz {
 
-/// What libFuzzer calls LLVMFuzzerTestOneInput, for one of the sources fuzz_NAME.cpp.
+/// The type of LLVMFuzzerTestOneInput, libFuzzer's entry point; each fuzz_NAME.cpp defines one.
 using FuzzFunction = int (*)(const std::uint8_t* data, std::size_t size);
 
 struct FuzzTarget {
@@ -14,7 +14,7 @@ struct FuzzTarget {
   FuzzFunction run;
 };
 
-/// One for each source fuzz_NAME.cpp, by name.
+/// The targets of all sources fuzz_NAME.cpp, by name.
 std::span<const FuzzTarget> fuzz_targets();
 
 /// The target of that name, or nullptr.

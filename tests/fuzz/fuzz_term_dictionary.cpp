@@ -6,7 +6,7 @@
 
 #include "container_fuzzing.hpp"
 
-/// Byte 0 is the number of terms; then the sections. Reading stays in bounds, and gives no more terms than promised.
+/// Byte 0 is the number of terms; the sections follow. Reading stays in bounds, and gives no more terms than promised.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
   constexpr std::array<std::string_view, 2> names = {"terms", "terms_blocks"};
@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (std::uint64_t i = 0; i < dictionary.num_blocks(); ++i) {
       DictionaryBlock block = dictionary.block(i);
       for (DictionaryEntry entry; block.next(entry);) {
-        // A term of a whole dictionary in order is found where it stands.
+        // In a complete, sorted dictionary, each term is found at its own position.
         if (whole && rising && dictionary.block_of(entry.term) != i) std::abort();
       }
     }

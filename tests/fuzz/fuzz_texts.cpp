@@ -6,8 +6,8 @@
 #include "container_fuzzing.hpp"
 #include "ignore_corruption.hpp"
 
-/// Whatever a text file's sections hold, reading it stays in bounds and pieces stay small; if verify finds it sound,
-/// every text can be read, and they are as many bytes as the manifest says.
+/// For any contents of a text file's sections, reading stays in bounds and pieces stay small. If it passes verify,
+/// every text can be read, and together they have as many bytes as the manifest says.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
   constexpr docid_t most_read = 300;

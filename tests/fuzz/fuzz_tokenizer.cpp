@@ -8,7 +8,8 @@
 
 #include "../text/pieces.hpp"
 
-/// Terms of any bytes are valid UTF-8 of 1 to max_term_bytes bytes, and phrase ends are kept; in pieces the same.
+/// The terms of any bytes are valid UTF-8 of 1 to max_term_bytes bytes, phrase ends are kept, and pieces give the same
+/// terms.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   static quern::Analyzer plain{quern::AnalyzerOptions{}};

@@ -4,7 +4,7 @@
 
 #include "quern/text/url.hpp"
 
-/// The first line is a base, the rest a reference; what they resolve to resolves to itself, and keys tell URLs apart.
+/// The first line is a base, the rest a reference. The resolved URL resolves to itself, and keys distinguish URLs.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const std::string_view base = bytes.substr(0, bytes.find('\n'));

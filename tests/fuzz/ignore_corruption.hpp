@@ -5,7 +5,7 @@
 
 namespace quern::fuzz {
 
-/// Calls read(), which may report a corrupt file and nothing else.
+/// Calls read(), which may only throw CorruptFile.
 template <class Read>
 void ignore_corruption(Read&& read) {
   try {

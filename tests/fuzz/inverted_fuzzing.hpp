@@ -7,7 +7,7 @@
 
 namespace quern::testing {
 
-/// Aborts unless an index could be made of what a reader gave.
+/// Aborts unless an index can be built from a reader's output.
 inline void check_inverted(const InvertedModel& model) {
   if (!model.ended || model.documents.size() != model.counts.documents) std::abort();
   for (const auto& list : model.lists) {

@@ -10,8 +10,8 @@ quern::fuzz::FuzzFunction target = nullptr;
 
 }  // namespace
 
-/// Chooses the target by the name that the executable was started by, fuzz_NAME: libFuzzer starts itself again in some
-/// of its modes, with the same name but arguments of its own.
+/// Chooses the target by the executable's name, fuzz_NAME, since in some modes libFuzzer restarts itself with the same
+/// name but other arguments.
 extern "C" int LLVMFuzzerInitialize(int*, char*** argv) {
   const std::string_view path = (*argv)[0];
   const std::string_view name = path.substr(path.rfind('/') + 1);

@@ -8,10 +8,9 @@
 
 namespace quern::fuzz {
 
-/// Whatever the bytes: a model that keeps its promises, or an error of ours. They are read by `format` even if they do
-/// not look like it.
+/// Any bytes give a valid model or a library error. They are read with `format` even if they don't look like it.
 inline void read_any_model(const ModelFormat& format, std::string_view bytes) {
-  // Files that a description names: of trees and of weights.
+  // The files of trees and weights that a description names.
   const auto read_beside = [](const std::string& path) -> std::string {
     if (path.find("npy") != path.npos)
       return "\x93NUMPY\x01" + std::string(1, '\0') + "\x3b" + std::string(1, '\0') +

@@ -6,7 +6,7 @@
 
 #include "fuzz_targets.hpp"
 
-/// Runs a fuzz target once on every file of a folder, as libFuzzer does first, but without libFuzzer.
+/// Runs a fuzz target once on every file of a folder, as libFuzzer does at its start, but without libFuzzer.
 int main(int argc, char** argv) {
   const auto target = argc == 3 ? quern::fuzz::find_fuzz_target(argv[1]) : nullptr;
   if (target == nullptr) {

@@ -8,7 +8,7 @@
 
 namespace quern::fuzz {
 
-/// Options of stages, chosen by a byte of an input: one run with each input, many inputs.
+/// Options of stages, chosen by a byte of the input, since each input runs the stages once.
 inline OrderOptions order_choice(std::uint8_t byte) {
   OrderOptions options;
   options.by = all_orders()[byte % all_orders().size()].by;

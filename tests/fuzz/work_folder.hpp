@@ -6,10 +6,10 @@
 
 namespace quern::fuzz {
 
-/// Where work files of fuzzers go: $TMPDIR, which should be in memory.
+/// The folder for temporary files of fuzzers: $TMPDIR, which should be in memory.
 inline std::string work_folder() { return std::filesystem::temp_directory_path().string(); }
 
-/// What a stage may use in a fuzzer: one thread, so that the same input takes the same steps.
+/// A stage's resources in a fuzzer: one thread, so that equal inputs take equal steps.
 inline Resources fuzz_resources() {
   Resources resources;
   resources.memory_bytes = std::uint64_t{64} << 20;
