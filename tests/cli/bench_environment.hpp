@@ -6,7 +6,7 @@
 
 namespace quern::testing {
 
-/// What every benchmark says about the machine and the build; `command` is part of its command line.
+/// Checks a benchmark's description of the machine and the build; `command` is part of its command line.
 inline void check_environment(const nlohmann::json& environment, const char* command = "bench") {
   for (const char* key : {"processor", "system", "compiler", "build", "simd_level", "version", "date", "command_line"})
     CHECK(environment[key].is_string());

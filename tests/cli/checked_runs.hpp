@@ -4,7 +4,7 @@
 
 namespace quern::testing {
 
-/// A run that must end well.
+/// A run that must succeed.
 inline RunOutcome run_well(const CommandLine& words) {
   const RunOutcome outcome = run_quern(words);
   INFO(outcome.err);
@@ -12,7 +12,7 @@ inline RunOutcome run_well(const CommandLine& words) {
   return outcome;
 }
 
-/// A run that fails, prints nothing, and has all of these in its message.
+/// A run that must fail, print nothing, and have all of these in its message.
 inline void check_failure(const CommandLine& words, const CommandLine& parts) {
   const RunOutcome outcome = run_quern(words);
   INFO(outcome.err);

@@ -19,11 +19,12 @@ namespace {
 
 int launcher = -1;  ///< this process's end of the connection
 
-/// What fork_launcher()'s process is sent with each request: descriptors of the request's strings and of the program.
+/// The descriptors sent to fork_launcher()'s process with each request: the request's strings and the program's
+/// streams.
 constexpr std::size_t num_descriptors = 4;
 using Descriptors = std::array<int, num_descriptors>;
 
-/// The numbers of a request; its strings are in a file in memory, each with a zero at its end.
+/// The numbers of a request; its strings are in a file in memory, each terminated by a zero.
 struct Request {
   std::size_t bytes = 0, num_words = 0, num_variables = 0, max_file_bytes = 0;
   unsigned max_seconds = 0;
@@ -55,7 +56,7 @@ struct Message {
   }
 };
 
-/// Points at `count` strings from `next` on, and moves `next` behind them.
+/// Pointers to `count` strings from `next` on; moves `next` past them.
 std::vector<char*> pointers(char*& next, std::size_t count) {
   std::vector<char*> found;
   for (; count > 0; --count, next += std::strlen(next) + 1) found.push_back(next);
@@ -80,7 +81,7 @@ std::vector<char*> pointers(char*& next, std::size_t count) {
   ::_exit(127);
 }
 
-/// In the launcher: a program that is a child of the launcher's parent.
+/// Called in the launcher: starts a program as a child of the launcher's parent.
 pid_t start(Message& message) {
   const Request& request = message.request;
   const Descriptors descriptors = message.descriptors();

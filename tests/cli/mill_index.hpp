@@ -8,7 +8,7 @@
 
 namespace quern::testing {
 
-/// An index of small_trecweb, made by the executable, and commands whose first argument it is.
+/// An index of small_trecweb built with the executable, and commands that get it as first argument.
 struct MillIndex {
   TemporaryFolder folder;
   std::string index = folder.path("index");

@@ -13,17 +13,18 @@ namespace quern::testing {
 
 using CommandLine = std::vector<std::string>;
 
-/// The corpus, topics and log that come with the sources.
+/// The sample corpus, topics and log of the sources.
 inline const std::string sample_folder = std::string(QUERN_SOURCE_DIR) + "/sample_data";
 
-/// The surroundings of a run, besides its arguments.
+/// The environment of a run.
 struct Surroundings {
-  std::string input;                                           ///< standard input
-  std::vector<std::pair<std::string, std::string>> variables;  ///< of the environment; others named QUERN_… are removed
-  std::string working_folder;                                  ///< empty: the test's own
-  std::string output_path;                                     ///< where standard output goes; empty: it is captured
-  std::size_t max_file_bytes = 0;                              ///< largest size of a file; 0: no limit
-  std::vector<int> closed = {};                                ///< descriptors among 0 to 2 that are closed
+  std::string input;  ///< standard input
+  std::vector<std::pair<std::string, std::string>>
+      variables;                   ///< environment variables; all others named QUERN_… are removed
+  std::string working_folder;      ///< empty: the test's
+  std::string output_path;         ///< where standard output goes; empty: it is captured
+  std::size_t max_file_bytes = 0;  ///< largest size of a file; 0: no limit
+  std::vector<int> closed = {};    ///< descriptors among 0 to 2 that are closed
 };
 
 struct RunOutcome {
@@ -34,29 +35,29 @@ struct RunOutcome {
   nlohmann::json json() const { return nlohmann::json::parse(out); }
 };
 
-/// Runs `quern` with these arguments to its end, for at most two minutes.
+/// Runs `quern` with these arguments until it exits, for at most two minutes.
 RunOutcome run_quern(const CommandLine& arguments, const Surroundings& surroundings = {});
 
 /// A run whose standard input stays open, for tests that interrupt it.
 class RunningQuern {
  public:
-  /// With `reads_output` its output goes to read_line(); else it is discarded.
+  /// With `reads_output`, read_line() returns its output; otherwise it is discarded.
   explicit RunningQuern(const CommandLine& arguments, bool reads_output = false);
-  /// Kills it if it still runs.
+  /// Kills the run if it has not ended.
   ~RunningQuern();
   RunningQuern(const RunningQuern&) = delete;
   RunningQuern& operator=(const RunningQuern&) = delete;
 
   void write(const std::string& bytes);
-  /// The next line of its output, without its end; waits at most a minute for it.
+  /// The next line of output, without its line end; waits at most a minute for it.
   std::string read_line();
-  /// Sends a signal and waits for the end: the exit status, or 128 + the number of the signal that ended it.
+  /// Sends a signal and waits for the run to end: the exit status, or 128 + the number of the signal that ended it.
   int kill(int signal);
-  /// Waits for it, while its input stays open; the exit status as in finish().
+  /// Waits for the run to end, while its input stays open; the exit status as in finish().
   int exit_status() { return wait(); }
-  /// Ends its input and waits for it; the exit status, or 128 + the number of the signal that ended it.
+  /// Closes its input and waits for the run to end: the exit status, or 128 + the number of the signal that ended it.
   int finish();
-  /// Of the run, once it has ended.
+  /// The outcome, after the run has ended.
   long peak_memory_bytes() const { return peak_memory_bytes_; }
 
  private:
@@ -67,15 +68,15 @@ class RunningQuern {
   long peak_memory_bytes_ = 0;
 };
 
-/// The words after `quern` of each command, groups of commands included.
+/// The words after `quern` of each command, including command groups.
 std::vector<CommandLine> all_commands();
 
 /// The bytes of a file; empty if it does not exist.
 std::string read_file(const std::string& path);
-/// Names in a folder, hidden ones too, sorted.
+/// The names in a folder, including hidden ones, sorted.
 CommandLine names_in(const std::string& folder);
 bool contains(const std::string& text, const std::string& part);
-/// The lines of a text, without their ends.
+/// The lines of a text, without line ends.
 CommandLine lines_of(const std::string& text);
 
 }  // namespace quern::testing

@@ -4,7 +4,7 @@
 /// Corpora for tests of the command line.
 namespace quern::testing {
 
-/// Four pages on mills, one of them empty; two hosts, whose order is not the corpus's; links among them.
+/// Four pages about mills, one of them empty, on two hosts that are not in URL order; pages link to each other.
 inline const std::string small_trecweb =
     "<DOC>\n<DOCNO>M-1</DOCNO>\n<DOCHDR>\nhttp://www.mill.example/wheel\n</DOCHDR>\n"
     "<html><title>The Wheel</title><body>Water turns the wheel of the mill. <a "

@@ -9,13 +9,13 @@
 #include "cli/small_corpus.hpp"
 #include "corpus/compressing.hpp"
 
-/// Corpora that can't be read, or with unexpected contents.
+/// Corpora that can't be read, or have unexpected contents.
 namespace quern {
 namespace {
 
 using namespace testing;
 
-/// The run failed as it should: status 1, one line that names `name`, and no files left.
+/// Checks that the run failed with status 1, one line that contains `name`, and no leftover files.
 void check_failure(const RunOutcome& outcome, const std::string& name) {
   INFO(outcome.err);
   CHECK(outcome.exit_status == 1);
@@ -62,7 +62,7 @@ TEST_CASE("a missing or unknown corpus is an error that names the file and leave
   CHECK(names_in(folder.path("")) == before);
 }
 
-TEST_CASE("a document larger than --max-document is skipped and reported with its place", "[cli]") {
+TEST_CASE("a document larger than --max-document is skipped and reported with its offset", "[cli]") {
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus.jsonl", small_jsonl + "{\"id\":\"huge\",\"contents\":\"" +
                                                               repeated("mill ", 600000) + "\"}\n" + small_jsonl);
@@ -80,7 +80,7 @@ TEST_CASE("a document larger than --max-document is skipped and reported with it
   CHECK(allowed.json()["parse"]["indexed"] == 7);
 }
 
-TEST_CASE("a --max-document that no reader takes is wrong usage", "[cli]") {
+TEST_CASE("a --max-document that no reader supports is wrong usage", "[cli]") {
   for (const char* size : {"0", "5G"}) {
     const RunOutcome outcome = run_quern({"parse", "nowhere", "-o", "nowhere/out", "--max-document", size});
     CHECK(outcome.exit_status == 2);
@@ -88,7 +88,7 @@ TEST_CASE("a --max-document that no reader takes is wrong usage", "[cli]") {
   }
 }
 
-TEST_CASE("a file without queries is said to be empty, not to be of a format", "[cli]") {
+TEST_CASE("a file without queries is reported as empty, whatever its format", "[cli]") {
   const TemporaryFolder folder;
   const std::string index = folder.path("index");
   REQUIRE(run_quern({"index", folder.write("c.jsonl", small_jsonl), "-o", index}).exit_status == 0);
@@ -171,7 +171,7 @@ TEST_CASE("a million nested, unclosed or half-open tags take bounded time", "[cl
   for (const char* docno : {" nested ", " unclosed ", " plain "}) CHECK(contains(found, docno));
 }
 
-TEST_CASE("fields of JSON that nobody reads are named once, with the first document's place", "[cli]") {
+TEST_CASE("unread JSON fields are named once, with the first document's offset", "[cli]") {
   const TemporaryFolder folder;
   const std::string first = R"({"id": 1, "contents": "read"})"
                             "\n";
@@ -213,7 +213,7 @@ TEST_CASE("at most --max-errors bad documents are skipped, and reported with fil
   CHECK(run_quern({"index", corpus, "-o", folder.path("out"), "--max-errors", "0", "--force"}).exit_status == 1);
 }
 
-TEST_CASE("Files of a folder that no format fits are skipped and named; one that was named itself is an error",
+TEST_CASE("Files in a folder that match no format are skipped and named; as an argument, such a file is an error",
           "[cli]") {
   const TemporaryFolder folder;
   folder.write("corpus/a.jsonl", small_jsonl);
@@ -305,7 +305,7 @@ TEST_CASE("An error ends a command that waits for a pipe's writer", "[cli]") {
       CHECK(running.exit_status() == 1);
       continue;
     }
-    // What a writer that comes later has to say is read.
+    // Input from a writer that connects later is read.
     int writer = -1;
     while ((writer = ::open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0 && errno == ENXIO) ::usleep(1000);
     REQUIRE(writer >= 0);
@@ -321,7 +321,7 @@ TEST_CASE("An error ends a command whose standard input stays open", "[cli]") {
   CHECK(running.exit_status() == 1);
 }
 
-TEST_CASE("files that are not an index, or of another kind, are distinguished", "[cli]") {
+TEST_CASE("errors distinguish files that are not Quern's from files of another kind", "[cli]") {
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus.jsonl", small_jsonl), index = folder.path("index");
   const std::string collection = folder.path("collection");

@@ -9,7 +9,8 @@
 #include "cli/run_quern.hpp"
 #include "gpu/skip_without_gpu.hpp"
 
-/// Benchmarks from the shell: what they print, and what they refuse. Of times, only the presence is checked.
+/// Benchmarks from the shell: their output, and arguments that they refuse. Times must be present; their values are not
+/// checked.
 namespace quern {
 namespace {
 
@@ -37,7 +38,7 @@ TEST_CASE("bench gpu-decode groups lists by length, with one of the known groupi
   CHECK(contains(both.err, "--least-postings"));
 }
 
-TEST_CASE("bench pagerank takes --docs with --links alone", "[cli][measure]") {
+TEST_CASE("bench pagerank accepts --docs only with --links", "[cli][measure]") {
   for (const CommandLine& options :
        {CommandLine{"nowhere", "--docs", "5"}, CommandLine{"nowhere", "--links", "no.tsv", "--docs", "5"},
         CommandLine{"--docs", "5"}}) {
@@ -78,7 +79,7 @@ TEST_CASE("bench gpu-cache --replay has a row for each memory, batch and cache",
   REQUIRE(json["replays"].size() == 2 * 2 * 3);
   for (const auto& row : json["replays"]) {
     CHECK(row["copied_bytes"] <= row["needed_bytes"]);
-    // Without lists that stay, all are copied; with memory for all, each is copied once.
+    // Without resident lists, all are copied; with memory for all, each is copied once.
     if (row["cache"] == "none") CHECK(row["copied_bytes"] == row["needed_bytes"]);
     if (row["memory"] == "100%") CHECK(row["evicted"] == 0);
   }
@@ -271,13 +272,13 @@ TEST_CASE("bench query writes the times of single queries", "[cli][measure]") {
   CHECK(again.exit_status == 1);
   CHECK_THAT(again.err, Catch::Contains("already exists"));
   CHECK(bench({"--force"}).exit_status == 0);
-  // A file has times of one index, scored in one way.
+  // A file holds times of one index with one scoring.
   CHECK(bench({"--force", "--scores", "exact,quantized"}).exit_status != 0);
   CHECK(run_quern({"bench", "query", indexes.newpfd, indexes.rice, "--query", "mill", "--times", file, "--force"})
             .exit_status != 0);
 }
 
-TEST_CASE("bench cost fits costs to times, and tests them on others", "[cli][measure]") {
+TEST_CASE("bench cost fits costs to times, and tests them on other times", "[cli][measure]") {
   const SampleIndexes indexes;
   const TemporaryFolder folder;
   const std::string times = folder.path("times.tsv"), costs = folder.path("costs"), other = folder.path("other.tsv");

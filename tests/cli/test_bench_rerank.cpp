@@ -7,7 +7,8 @@
 #include "cli/run_quern.hpp"
 #include "gpu/skip_without_gpu.hpp"
 
-/// bench rerank from the shell: what it prints, what it refuses, and its plots. Of times, only the presence is checked.
+/// bench rerank from the shell: its output, arguments that it refuses, and its plots. Times must be present; their
+/// values are not checked.
 namespace quern {
 
 namespace {
@@ -57,7 +58,7 @@ TEST_CASE("bench rerank refuses a GPU that does not exist, and options of GPUs w
   CHECK(run_quern({"bench", "rerank", "--trees", "5", "--device", "tpu"}).exit_status == 2);
 }
 
-TEST_CASE("bench rerank measures a GPU beside the CPU, and models without room on the CPU", "[gpu][cli][measure]") {
+TEST_CASE("bench rerank measures CPU and GPU, and models that don't fit on the CPU", "[gpu][cli][measure]") {
   SKIP_WITHOUT_GPU();
   const CommandLine words = {"bench", "rerank", "--ranker", "R-M-BGD,R-L-D", "--leaves",
                              "8",     "--docs", "3,700",    "--repeats",     "1",

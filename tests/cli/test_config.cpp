@@ -75,7 +75,7 @@ TEST_CASE("the environment sets threads, memory and temporary folder unless file
     surroundings.variables = {{name, value}};
     return surroundings;
   };
-  // An unusable value shows which one counts.
+  // An invalid value shows which one is used.
   const std::string nowhere = corpus.folder.path("nowhere"), here = corpus.folder.path("");
   CHECK(contains(corpus.make({}, with("QUERN_TMP", nowhere)).err, nowhere));
   CHECK(corpus.make({"--tmp", here}, with("QUERN_TMP", nowhere)).exit_status == 0);

@@ -3,7 +3,7 @@
 #include "corpus/compressing.hpp"
 #include "index/pipeline/crawl.hpp"
 
-/// Crawls as Common Crawl has them: languages, copies, WET files and damage.
+/// Crawls like those of Common Crawl: languages, copies, WET files and damage.
 namespace quern {
 namespace {
 
@@ -22,7 +22,7 @@ std::string small_crawl() {
 
 }  // namespace
 
-TEST_CASE("pages are left out by language and payload, counted, and the settings recorded", "[cli][crawl]") {
+TEST_CASE("pages are skipped by language and payload and counted, and the settings are recorded", "[cli][crawl]") {
   const TemporaryFolder folder;
   const std::string crawl = folder.write("crawl.warc.gz", small_crawl()), index = folder.path("index");
   const RunOutcome all = run_quern({"index", crawl, "-o", folder.path("all"), "--json"});
@@ -52,7 +52,7 @@ TEST_CASE("pages are left out by language and payload, counted, and the settings
   CHECK(read_file(folder.path("again/index.quern")) == read_file(index + "/index.quern"));
 }
 
-TEST_CASE("languages that are no codes are wrong usage, and none that a corpus has is an error", "[cli][crawl]") {
+TEST_CASE("invalid language codes are wrong usage, and no page in any of the languages is an error", "[cli][crawl]") {
   const TemporaryFolder folder;
   const std::string crawl = folder.write("crawl.warc.gz", small_crawl()), output = folder.path("out");
   for (const char* wrong : {"en", "english", "ENG", ""}) {

@@ -6,7 +6,7 @@
 #include "corpus/compressing.hpp"
 #include "formats/page_example.hpp"
 
-/// `quern eval`, with the example of formats/queries/measures.md and the sample.
+/// `quern eval` with the example of formats/queries/measures.md, and with the sample.
 namespace quern {
 namespace {
 
@@ -20,7 +20,7 @@ struct ExampleRun {
 
 }  // namespace
 
-TEST_CASE("eval prints what the page says, as trec_eval does", "[cli][evaluation]") {
+TEST_CASE("eval prints the page's values in the format of trec_eval", "[cli][evaluation]") {
   const ExampleRun example;
   const RunOutcome outcome =
       run_quern({"eval", example.run, example.qrels, "--measures", "map,bpref,ndcg,ndcg_cut.2", "--per-query"});
@@ -39,13 +39,13 @@ TEST_CASE("eval prints what the page says, as trec_eval does", "[cli][evaluation
   CHECK(lines[3] == "num_rel               \tall\t6");
   CHECK(lines[4] == "num_rel_ret           \tall\t4");
   CHECK(lines[5] == "map                   \tall\t0.2188");
-  // Nothing of a single query for what only says something of all.
+  // No lines of single queries for measures over all queries only.
   const RunOutcome of_all =
       run_quern({"eval", example.run, example.qrels, "--measures", "num_q,gm_map", "--per-query", "--quiet"});
   CHECK(of_all.out == "num_q                 \tall\t3\ngm_map                \tall\t0.0123\n");
 }
 
-TEST_CASE("eval takes depth and relevance level, compressed files and standard input", "[cli][evaluation]") {
+TEST_CASE("eval accepts depth and relevance level, compressed files and standard input", "[cli][evaluation]") {
   const ExampleRun example;
   const auto values = [&](CommandLine words, const Surroundings& surroundings = {}) {
     words.insert(words.begin(), "eval");
@@ -140,7 +140,7 @@ TEST_CASE("eval --compare tests differences, with the same figures each time", "
   CHECK(run_quern(with_json).json()["seed"] == 18446744073709551615u);
 }
 
-TEST_CASE("eval refuses what it can't measure, and says why", "[cli][evaluation]") {
+TEST_CASE("eval refuses runs and measures that it can't evaluate, and says why", "[cli][evaluation]") {
   const ExampleRun example;
   const std::string twice = example.folder.write("twice.run", "1 Q0 a 1 2 t\n1 Q0 a 2 1 t\n"),
                     other = example.folder.write("other.run", "x Q0 a 1 2 t\n"),
@@ -177,7 +177,7 @@ TEST_CASE("eval refuses what it can't measure, and says why", "[cli][evaluation]
   }
 }
 
-TEST_CASE("eval measures what query prints", "[cli][evaluation]") {
+TEST_CASE("eval evaluates the output of query", "[cli][evaluation]") {
   const TemporaryFolder folder;
   const std::string index = folder.path("index"), run = folder.path("run");
   REQUIRE(run_quern({"index", sample_folder + "/corpus", "-o", index}).exit_status == 0);

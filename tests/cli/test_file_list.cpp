@@ -3,7 +3,7 @@
 #include "cli/small_corpus.hpp"
 #include "corpus/compressing.hpp"
 
-/// --files-from: corpora that a list of files names.
+/// --files-from: corpora given as a list of files.
 namespace quern {
 namespace {
 
@@ -21,7 +21,7 @@ std::string docnos_of(const std::string& index) {
 
 }  // namespace
 
-TEST_CASE("a corpus is read from a list of files, in its order, with the bytes of naming them", "[cli][files_from]") {
+TEST_CASE("a list of files is read in its order, and gives the same bytes as naming the files", "[cli][files_from]") {
   const TemporaryFolder folder;
   const std::string a = folder.write("crawl/a.jsonl", one_document("a")),
                     b = folder.write("crawl/b.jsonl.gz", gzipped(one_document("b")));
@@ -38,7 +38,7 @@ TEST_CASE("a corpus is read from a list of files, in its order, with the bytes o
   CHECK(docnos_of(folder.path("index")) == "b a ");
 }
 
-TEST_CASE("what is wrong with a list of files is an error with its line", "[cli][files_from]") {
+TEST_CASE("errors in a list of files name the line", "[cli][files_from]") {
   const TemporaryFolder folder;
   const std::string a = folder.write("a.jsonl", one_document("a")), output = folder.path("out");
   const auto complaint = [&](const std::string& text) {

@@ -54,7 +54,7 @@ TEST_CASE("query --filter ranks the documents that pass", "[cli][filter]") {
             .out.ends_with("\t2\n"));
 }
 
-TEST_CASE("filters that are wrong are refused by name and place", "[cli][filter]") {
+TEST_CASE("wrong filters are refused with their name and position", "[cli][filter]") {
   const FilterFiles files;
   const auto query = [&](const std::string& filter) {
     return CommandLine{"query", files.index, "--query", "mill", "--filter", filter};
@@ -90,7 +90,8 @@ TEST_CASE("kept fields go through parse and build, verify and inspect, and setti
   CHECK(read_file(again + "/fields.quern") == read_file(built + "/fields.quern"));
 }
 
-TEST_CASE("fields that can't be kept are refused, and values that can't make documents bad", "[cli][filter]") {
+TEST_CASE("fields that can't be kept are refused, and documents with values that can't be kept are bad",
+          "[cli][filter]") {
   const FilterFiles files;
   const auto index = [&](const std::string& names) {
     return CommandLine{"index", files.corpus, "--keep-fields", names, "--force", "-o", files.index};

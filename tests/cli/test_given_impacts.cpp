@@ -4,7 +4,7 @@
 #include "cli/run_quern.hpp"
 #include "cli/small_corpus.hpp"
 
-/// Weights that a corpus gives, and queries of terms with weights, on the command line.
+/// Weights given by a corpus, and weighted queries, on the command line.
 namespace quern {
 namespace {
 
@@ -31,7 +31,7 @@ std::string index_of_vectors(const TemporaryFolder& folder) {
 
 }  // namespace
 
-TEST_CASE("an index of given weights answers queries by their sums", "[cli][impacts]") {
+TEST_CASE("an index of given weights ranks documents by their sums", "[cli][impacts]") {
   const TemporaryFolder folder;
   const std::string index = index_of_vectors(folder);
   succeed_with({"verify", index});
@@ -118,7 +118,7 @@ TEST_CASE("stages and exchange keep given weights", "[cli][impacts][interchange]
   CHECK(read_file(folder.path("again-ciff.ciff")) == read_file(folder.path("ciff")));
 }
 
-TEST_CASE("ordinary indexes take queries of terms with weights, too", "[cli][impacts]") {
+TEST_CASE("ordinary indexes also accept weighted queries", "[cli][impacts]") {
   const TemporaryFolder folder;
   const std::string index = folder.path("index");
   succeed_with({"index", folder.write("corpus.jsonl", small_jsonl), "-o", index});
@@ -130,7 +130,7 @@ TEST_CASE("ordinary indexes take queries of terms with weights, too", "[cli][imp
   CHECK(vector("{\"Water\": 1}").empty());
 }
 
-TEST_CASE("what vectors and given weights can't have is refused", "[cli][impacts]") {
+TEST_CASE("options and values that vectors and given weights don't allow are refused", "[cli][impacts]") {
   const TemporaryFolder folder;
   const std::string index = index_of_vectors(folder), out = folder.path("out");
   struct Case {
@@ -185,7 +185,7 @@ TEST_CASE("what vectors and given weights can't have is refused", "[cli][impacts
   CHECK_FALSE(std::filesystem::exists(out));
 }
 
-TEST_CASE("queries of terms with weights arrive one by one, too", "[cli][impacts]") {
+TEST_CASE("weighted queries may also arrive one by one", "[cli][impacts]") {
   const TemporaryFolder folder;
   const std::string index = index_of_vectors(folder);
   Surroundings input;

@@ -7,7 +7,7 @@
 #include "cli/run_quern.hpp"
 #include "cli/small_corpus.hpp"
 
-/// What inspect shows, and that verify finds every damaged byte.
+/// The output of inspect, and verify, which finds every damaged byte.
 namespace quern {
 namespace {
 
@@ -53,7 +53,7 @@ TEST_CASE("inspect gives an index's figures as JSON and as lines", "[cli][inspec
   CHECK(contains(lines, "docid_bits_per_posting"));
 }
 
-TEST_CASE("inspect lists documents as lines or as JSON, and refuses damaged figures of theirs", "[cli][inspect]") {
+TEST_CASE("inspect lists documents as lines or as JSON, and refuses their damaged figures", "[cli][inspect]") {
   const MillFiles mill;
   const CommandLine lines = lines_of(run_quern({"inspect", mill.index, "--docs"}).out);
   const CommandLine objects = lines_of(run_quern({"inspect", mill.index, "--docs", "--json"}).out);
@@ -66,7 +66,7 @@ TEST_CASE("inspect lists documents as lines or as JSON, and refuses damaged figu
   }
   CHECK(run_quern({"inspect", mill.index, "--config", "mill"}).exit_status == 2);
   CHECK(run_quern({"inspect", mill.index, "--docs", "mill"}).exit_status == 2);
-  // A byte of the lengths: 28 tokens in four documents.
+  // A byte of the lengths of four documents with 28 tokens.
   std::string bytes = read_file(mill.index + "/index.quern");
   const auto at = IndexReader::open(mill.index).container().find("lengths").offset;
   bytes[at] ^= 1;
@@ -202,7 +202,7 @@ TEST_CASE("inspect --docs prints docID, docno, URL, length, PageRank and global 
                                                "3\tM-1\thttp://www.mill.example/wheel\t10\t0.75\t0"});
 }
 
-TEST_CASE("verify accepts sound files and names what it checked", "[cli][verify]") {
+TEST_CASE("verify accepts undamaged files and names what it checked", "[cli][verify]") {
   const MillFiles mill;
   const RunOutcome outcome = run_quern({"verify", mill.collection, mill.order, mill.index, mill.plan});
   CHECK(outcome.exit_status == 0);

@@ -42,7 +42,7 @@ TEST_CASE("an index gives the same answers after export and import", "[cli][inte
     succeed({"verify", again});
     CHECK(results(again) == results(index));
   }
-  // And back: the same files.
+  // Exporting again gives the same files.
   succeed({"export", folder.path("again a"), "--to", "ciff", "-o", folder.path("b.ciff"), "--quiet"});
   CHECK(read_file(folder.path("b.ciff")) == read_file(folder.path("a.ciff")));
 }

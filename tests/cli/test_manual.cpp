@@ -7,7 +7,7 @@
 #include "cli/run_quern.hpp"
 #include "cli/small_corpus.hpp"
 
-/// Man pages and completions, which the executable writes from its own command line.
+/// Man pages and completions, which the executable generates from its command line.
 namespace quern {
 namespace {
 
@@ -20,7 +20,7 @@ CommandLine words_of(const std::string& line) {
   return words;
 }
 
-/// The names of all commands, with the program's: "quern bench gpu".
+/// The full names of all commands, for example "quern bench gpu".
 CommandLine command_names() { return lines_of(run_quern({"help", "--commands"}).out); }
 
 std::string man_page_of(const std::string& command) {
@@ -32,7 +32,7 @@ std::string man_page_of(const std::string& command) {
   return outcome.out;
 }
 
-/// The names of the options that a command's whole help text lists.
+/// The names of the options in a command's full help text.
 CommandLine options_in(const CommandLine& command) {
   CommandLine words = {"help", "--all"}, options;
   words.insert(words.end(), command.begin() + 1, command.end());
@@ -48,7 +48,7 @@ CommandLine options_in(const CommandLine& command) {
   return options;
 }
 
-/// A script of a shell with quern's completion in it, and what it prints.
+/// A shell script with quern's completion, and its output.
 class ShellScript {
  public:
   ShellScript() : completion_(folder_.write("completion", run_quern({"completion", "bash"}).out)) {
@@ -56,7 +56,7 @@ class ShellScript {
     folder_.write("with a space", "");
   }
 
-  /// What bash offers for the last of these words, in the order in which it does.
+  /// The completions that bash offers for the last of these words, in order.
   CommandLine complete(const CommandLine& words) const {
     std::string script = "cd '" + folder_.path("") + "'; source '" + completion_ + "'; COMP_WORDS=(";
     for (const std::string& word : words) script += "'" + word + "' ";
@@ -67,7 +67,7 @@ class ShellScript {
     const std::string path = folder_.write("script", text);
     return std::system((shell + " -n '" + path + "'").c_str()) == 0;
   }
-  /// What a command prints, diagnostics too, for a file with this text.
+  /// A command's output, including diagnostics, for a file with this text.
   std::string output_of(const std::string& command, const std::string& text) const {
     const std::string path = folder_.write("script", text), out = folder_.path("out");
     (void)!std::system((command + " '" + path + "' >'" + out + "' 2>&1").c_str());
@@ -126,7 +126,7 @@ TEST_CASE("Man pages refer to pages that exist", "[cli][help]") {
   CHECK(contains(man_page_of("quern simulate cache"), ".BR quern\\-plan (1)"));
 }
 
-TEST_CASE("Completions are scripts of their shells", "[cli][help]") {
+TEST_CASE("Completions are valid scripts of their shells", "[cli][help]") {
   const ShellScript shell;
   CHECK(shell.is_valid("bash", run_quern({"completion", "bash"}).out));
   const std::string zsh = run_quern({"completion", "zsh"}).out;

@@ -22,16 +22,16 @@
 #include "cli/run_quern.hpp"
 #include "cli/small_corpus.hpp"
 
-/// Numbers that make no sense: on the command line, in files of settings, and in the library's options.
+/// Invalid numbers on the command line, in configuration files, and in the library's options.
 namespace quern {
 namespace {
 
 using namespace testing;
 
-/// An option of a command, as help shows it.
+/// An option of a command, as shown by help.
 struct ShownOption {
-  std::string name;         ///< the long one if it has two
-  std::string placeholder;  ///< of its value
+  std::string name;         ///< the long name if it has two
+  std::string placeholder;  ///< the value's
 };
 
 /// The options with a value in a command's help: lines such as "  -j, --threads N  Number of threads".
@@ -49,7 +49,7 @@ std::vector<ShownOption> options_with_value(const CommandLine& command) {
   return options;
 }
 
-/// What is tried of each option: one after another where processes start slowly.
+/// The values tried for each option: sequentially where processes start slowly.
 CommandLine wrong_numbers(std::size_t turn) {
   const CommandLine all = {"nan", "-1", "1e400", "18446744073709551616", ""};
   if (sanitized) return {all[turn % all.size()]};
@@ -62,7 +62,7 @@ bool is_one_of(const std::string& text, const CommandLine& words) {
 
 }  // namespace
 
-TEST_CASE("every option with a number refuses what is none, or none that it could mean", "[cli][numbers][help]") {
+TEST_CASE("every numeric option refuses values that are not numbers or out of range", "[cli][numbers][help]") {
   const CommandLine numbers = {"N",           "N,...",          "X", "A",  "C",    "L",    "L,...",
                                "MS",          "MS|none,...",    "S", "US", "GB/s", "SIZE", "SIZE|P%",
                                "SIZE|P%,...", "SIZE|P%|all,..."};
@@ -94,7 +94,7 @@ TEST_CASE("every option with a number refuses what is none, or none that it coul
   CHECK(tried == options * wrong_numbers(0).size());
 }
 
-TEST_CASE("a configuration file is refused if it is no file, or too large, or has a number that is none",
+TEST_CASE("a configuration file is refused if it is not a file, is too large, or has an invalid number",
           "[cli][numbers][config]") {
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus.trecweb", small_trecweb), output = folder.path("index");
@@ -103,7 +103,7 @@ TEST_CASE("a configuration file is refused if it is no file, or too large, or ha
   std::filesystem::resize_file(folder.path("large"), std::uintmax_t{2} << 30);
   struct Case {
     std::string config;
-    int exit_status;  ///< what a file holds is part of the usage
+    int exit_status;  ///< wrong contents are wrong usage
   };
   for (const auto& [config, exit_status] :
        {Case{"/dev/zero", 1}, Case{folder.path("fifo"), 1}, Case{folder.path("large"), 1}, Case{folder.path(""), 1},
@@ -178,7 +178,7 @@ TEST_CASE("the library refuses options that are not numbers or out of range, by 
     gpu.strategy_options.partitions = partitions;
     CHECK_THROWS_WITH(check_gpu_options(gpu), StartsWith("partitions must be a multiple of 32 from 32 to 512"));
   }
-  // Refused before a GPU is looked for.
+  // Refused before looking for a GPU.
   for (const unsigned repeats : {0u, 1001u}) {
     NoProgress progress;
     CHECK_THROWS_WITH(gpu::measure_merge_find({}, {0, repeats}, progress),

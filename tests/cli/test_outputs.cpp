@@ -14,13 +14,13 @@
 #include "cli/run_quern.hpp"
 #include "cli/small_corpus.hpp"
 
-/// Output appears whole or not at all, and the previous output stays until then.
+/// Output appears complete or not at all, and the previous output stays until then.
 namespace quern {
 namespace {
 
 using namespace testing;
 
-/// A corpus whose index is larger than the file sizes that tests allow.
+/// A corpus whose index exceeds the file sizes that tests allow.
 std::string wide_corpus() {
   RandomBits random(3);
   std::string text;
@@ -106,7 +106,7 @@ TEST_CASE("a killed run leaves the old output, and the next one cleans up", "[cl
     RunningQuern running({"index", "-", "-o", index, "--force"});
     running.write(small_jsonl);
     REQUIRE(waits_for([&] { return has_leftovers(folder.path("")); }));
-    // A concurrent run removes nothing that belongs to a running one.
+    // A concurrent run removes no files of this one.
     REQUIRE(run_quern({"index", corpus, "-o", index, "--force"}).exit_status == 0);
     CHECK(has_leftovers(folder.path("")));
     running.kill(signal);
@@ -140,7 +140,7 @@ TEST_CASE("Closed standard streams are not replaced by files that a command open
     INFO(closed.size() << " closed streams, the last " << closed.back());
     CHECK(run_quern({"index", corpus, "-o", index, "--force"}, surroundings).exit_status == 0);
     CHECK(read_file(index + "/index.quern") == sound);
-    // A message that is lost, and a run that is.
+    // A lost message, and a lost run.
     CHECK(run_quern({"index", corpus, "-o", index}, surroundings).exit_status == 1);
     const bool prints = std::find(closed.begin(), closed.end(), 1) == closed.end();
     CHECK(run_quern({"query", index, "--query", "mill"}, surroundings).exit_status == (prints ? 0 : 1));
@@ -190,11 +190,11 @@ TEST_CASE("Output that would overwrite input, or another output, is wrong usage"
     CHECK(contains(outcome.err, "choose another name"));
     REQUIRE(contents() == before);
   }
-  // A word that happens to be the name of the output is no file.
+  // A word that happens to equal the output's name is not a file.
   CHECK(run_quern({"query", index, "--query", "mill", "-o", folder.path("mill")}).exit_status == 0);
 }
 
-TEST_CASE("Output over a file that is standard input or output is wrong usage", "[cli][output]") {
+TEST_CASE("Output to a file that is also standard input or output is wrong usage", "[cli][output]") {
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus.jsonl", small_jsonl), index = folder.path("index"),
                     queries = folder.write("queries", "1:mill\n"), run = folder.write("run", "before\n");
@@ -211,7 +211,7 @@ TEST_CASE("Output over a file that is standard input or output is wrong usage", 
   CHECK(read_file(run) == "before\n");
 }
 
-TEST_CASE("A reader of messages or results that goes away leaves no unfinished output", "[cli][output]") {
+TEST_CASE("A closed pipe for messages or results leaves no unfinished output", "[cli][output]") {
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus/corpus.jsonl", small_jsonl), index = folder.path("index");
   folder.write("corpus/README", "About these files.\n");
@@ -221,7 +221,7 @@ TEST_CASE("A reader of messages or results that goes away leaves no unfinished o
   const std::string quern = QUERN_EXECUTABLE;
   CHECK(in_bash(quern + " index " + folder.path("corpus") + " -o " + index + " 2> >(exit)") == 0);
   CHECK(run_quern({"verify", index}).exit_status == 0);
-  // The results of a single query fill no pipe; those of many do.
+  // The results of a single query don't fill a pipe; those of many do.
   std::string queries;
   for (int i = 0; i < 20000; ++i) queries += std::to_string(i) + ":mill\n";
   const std::string log = folder.write("log", queries);
@@ -229,7 +229,7 @@ TEST_CASE("A reader of messages or results that goes away leaves no unfinished o
                 " --quiet 2>&1 | head -1 >/dev/null; exit ${PIPESTATUS[0]}") == 128 + SIGPIPE);
 }
 
-TEST_CASE("An index that is cut short while queries read it is an error", "[cli][query][output]") {
+TEST_CASE("An index that is truncated while queries read it is an error", "[cli][query][output]") {
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus.jsonl", small_jsonl), index = folder.path("index");
   REQUIRE(run_quern({"index", corpus, "-o", index}).exit_status == 0);
@@ -302,7 +302,7 @@ TEST_CASE("standard output that can't be written is a failure", "[cli][output]")
   }
 }
 
-TEST_CASE("the name of an output that is too long is wrong usage, and a long one works", "[cli][output]") {
+TEST_CASE("an output name that is too long is wrong usage, and a long one works", "[cli][output]") {
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus.jsonl", small_jsonl);
   const std::string long_name(223, 'x');

@@ -10,7 +10,7 @@ namespace {
 
 using namespace testing;
 
-/// An index or order of four pages of which the first links to the third.
+/// An index or order of four pages, the first of which links to the third.
 struct Files {
   TemporaryFolder folder;
   std::string corpus = folder.write("corpus.trecweb", small_trecweb);
@@ -24,7 +24,7 @@ struct Files {
   RunOutcome make_order(const CommandLine& options) const {
     return with({"order", collection, "-o", order, "--force"}, options);
   }
-  /// PageRank by docno, of the index.
+  /// The index's PageRank by docno.
   std::map<std::string, double> pageranks() const {
     std::map<std::string, double> ranks;
     for (const std::string& line : lines_of(run_quern({"inspect", index, "--docs"}).out)) {
@@ -56,7 +56,7 @@ TEST_CASE("inspect --links prints a collection's links, with --json their counts
   CHECK(run_quern({"inspect", files.index, "--links"}).exit_status == 1);
 }
 
-TEST_CASE("an index stores its pages' PageRank and its origin if asked for it", "[cli][pagerank]") {
+TEST_CASE("an index stores its pages' PageRank and its origin on request", "[cli][pagerank]") {
   const Files files;
   const RunOutcome made = files.make_index({"--pagerank", "links", "--pagerank-scale", "linear", "--json"});
   REQUIRE(made.exit_status == 0);
@@ -105,7 +105,7 @@ TEST_CASE("bad link and score files are named with the line, and nothing is writ
   }
 }
 
-TEST_CASE("PageRank is computed only where something asks for it", "[cli][pagerank]") {
+TEST_CASE("PageRank is computed only if it is needed", "[cli][pagerank]") {
   const Files files;
   const auto has_pagerank = [&](const RunOutcome& made) {
     INFO(made.err);
@@ -158,7 +158,7 @@ TEST_CASE("a score file with the name none or links is written ./none or ./links
   CHECK(source("./links") == "score file");
 }
 
-TEST_CASE("bm25+pagerank on an index without PageRank names the option that makes it", "[cli][pagerank]") {
+TEST_CASE("bm25+pagerank on an index without PageRank names the option that stores it", "[cli][pagerank]") {
   const Files files;
   REQUIRE(files.make_index({}).exit_status == 0);
   const CommandLine query = {"query", files.index, "--query", "wheel", "--scorer", "bm25+pagerank"};

@@ -38,7 +38,7 @@ struct ScoredSample {
 
 }  // namespace
 
-TEST_CASE("a plan keeps its budget, is the same each time, and can be verified and simulated", "[cli][cache]") {
+TEST_CASE("a plan stays within its budget, is reproducible, and can be verified and simulated", "[cli][cache]") {
   const ScoredSample pages;
   for (const CachePolicy* policy : all_cache_policies()) {
     INFO(policy->name);
@@ -91,7 +91,7 @@ TEST_CASE("an index in another order can be planned for, with a warning", "[cli]
   CHECK(made.json()["early_termination"] == false);
 }
 
-TEST_CASE("a plan records its IDF, scores and log, and has the lists that such scores need", "[cli][cache][plan]") {
+TEST_CASE("a plan records its IDF, scores and log, and contains the lists that the scores need", "[cli][cache][plan]") {
   const ScoredSample pages({"--quantize", "8"});
   const RunOutcome exact = pages.plan("exact", {"--budget", "50%"}),
                    robertson = pages.plan("robertson", {"--budget", "50%", "--idf", "robertson"}),
@@ -110,7 +110,7 @@ TEST_CASE("a plan records its IDF, scores and log, and has the lists that such s
   CHECK(pages.simulate({"--plan", pages.folder.path("quantized")}).exit_status == 0);
   CHECK(pages.plan("none", {"--budget", "50%", "--scores", "quantized", "--idf", "robertson"}).exit_status == 1);
 
-  // The hash is that of the queries, in whatever form the log is.
+  // The hash covers the queries, whatever the log's format.
   std::string copy;
   std::istringstream log(read_file(pages.log));
   for (std::string line; std::getline(log, line);) copy += line.substr(line.find(':') + 1) + "\n";
@@ -124,7 +124,7 @@ TEST_CASE("a plan records its IDF, scores and log, and has the lists that such s
   CHECK(hash_with(other) != exact.json()["log_hash"]);
 }
 
-TEST_CASE("a plan fills what the engine leaves of a GPU's memory", "[cli][cache][plan]") {
+TEST_CASE("a plan fills the GPU memory that the engine leaves free", "[cli][cache][plan]") {
   const ScoredSample pages;
   const RunOutcome share = pages.plan("share", {"--gpu-memory", "30%"});
   REQUIRE(share.exit_status == 0);
@@ -198,7 +198,7 @@ TEST_CASE("a sweep is printed as a table, as CSV and as JSON", "[cli][cache]") {
   CHECK(with({"--json"}).json()["results"].size() == rows);
 }
 
-TEST_CASE("a link's speed says how long the transfers of a simulated cache take", "[cli][cache]") {
+TEST_CASE("a link's speed determines the transfer time of a simulated cache", "[cli][cache]") {
   const ScoredSample pages;
   REQUIRE(pages.plan("plan", {"--budget", "5%"}).exit_status == 0);
   const auto with = [&](const Arguments& more) {
@@ -226,7 +226,7 @@ TEST_CASE("a link's speed says how long the transfers of a simulated cache take"
   CHECK(none.json()["most_queries_per_second"].is_null());
 }
 
-TEST_CASE("the best split of memory comes from measured points", "[cli][cache]") {
+TEST_CASE("the best split of memory is computed from measured points", "[cli][cache]") {
   const TemporaryFolder folder;
   const std::string points = folder.write("points.csv",
                                           "function,x,y\nc,1,210\nc,10,30\nc,100,12\nc,10000,10.02\nt,1e5,0.00021\n"

@@ -10,13 +10,13 @@
 #include "cli/small_corpus.hpp"
 #include "corpus/compressing.hpp"
 
-/// Queries from the shell: their sources, and how results are written.
+/// Queries from the shell: their sources, and the formats of results.
 namespace quern {
 namespace {
 
 using namespace testing;
 
-/// Columns of a run's lines: docno and rank.
+/// The columns docno and rank of a run's lines.
 std::vector<std::pair<std::string, std::string>> ranking(const std::string& run) {
   std::vector<std::pair<std::string, std::string>> rows;
   for (const std::string& line : lines_of(run)) {
@@ -33,7 +33,7 @@ std::vector<std::pair<std::string, std::string>> ranking(const std::string& run)
 TEST_CASE("thousands of results are printed with all their ranks, and keep within the memory", "[cli][query]") {
   const TemporaryFolder folder;
   std::string pages;
-  const int documents = sanitized ? 4000 : 100000;  // a sanitizer makes it slow
+  const int documents = sanitized ? 4000 : 100000;  // sanitizers make it slow
   for (int i = 0; i < documents; ++i) pages += "{\"id\":\"M-" + std::to_string(i) + "\",\"contents\":\"mill\"}\n";
   const std::string index = folder.path("index");
   REQUIRE(run_quern({"index", folder.write("corpus.jsonl", pages), "-o", index}).exit_status == 0);
@@ -46,7 +46,7 @@ TEST_CASE("thousands of results are printed with all their ranks, and keep withi
   CHECK(run_quern({"query", index, "--query", "mill", "-k", "3000", "--output-format", "json"})
             .json()["results"]
             .size() == 3000);
-  if (sanitized) return;  // it keeps what is freed
+  if (sanitized) return;  // sanitizers keep freed memory
   const std::string log = folder.write("log", "mill\nmill\nmill\nmill\n");
   // Each thread may hold its results.
   const RunOutcome refused = run_quern({"query", index, "-q", log, "-k", "100000", "--memory", "64M", "-j", "100"});
@@ -80,9 +80,9 @@ TEST_CASE("queries of thousands of terms keep within the memory, or are refused 
     CHECK(run.finish() == 0);
     return run.peak_memory_bytes();
   };
-  // Sixty-four at once would take 850 MB, and 1.3 GB.
+  // Sixty-four at once would need 850 MB and 1.3 GB.
   const auto at_64M = peak(log, "64M"), at_80M = peak(longer_log, "80M");
-  if (!sanitized) {  // a sanitizer keeps what is freed
+  if (!sanitized) {  // sanitizers keep freed memory
     CHECK(at_64M < 128 << 20);
     CHECK(at_80M < 144 << 20);
   }
@@ -95,7 +95,7 @@ TEST_CASE("queries of thousands of terms keep within the memory, or are refused 
 
 TEST_CASE("files of long lines and topics keep within the memory, or are refused by name", "[cli][query]") {
   const MillIndex mill;
-  // Written piece by piece: what this process holds counts in the peaks of those it starts.
+  // Written piece by piece, since this process's memory counts in the peaks of those that it starts.
   const auto write = [&](const std::string& begin, char filling, const std::string& end, int times) {
     const std::string path = mill.folder.path("queries"), piece(std::size_t{1} << 20, filling);
     std::ofstream out(path);
@@ -156,7 +156,8 @@ TEST_CASE("results are written as TREC, MS MARCO, JSON lines or a table", "[cli]
   for (const char* shown : {"M-2", "Wind", "http://a.example/wind", "The Wheel"}) CHECK(contains(table, shown));
 }
 
-TEST_CASE("a plan of the index changes nothing on the CPU, and one of another index is refused", "[cli][query][plan]") {
+TEST_CASE("a plan for the index changes nothing on the CPU, and one for another index is refused",
+          "[cli][query][plan]") {
   const MillIndex mill;
   const std::string plan = mill.folder.path("mill.plan");
   write_plan(mill.index, plan);
@@ -208,7 +209,7 @@ TEST_CASE("unusual query files get an answer for each query, with every algorith
   const MillIndex mill;
   std::string thousand = "mill";
   for (int i = 1; i < 1000; ++i) thousand += i % 3 == 0 ? " mill" : " w" + std::to_string(i);
-  // The same id twice, an empty query, one of unknown terms alone, one of a thousand terms.
+  // The same id twice, an empty query, one of unknown terms only, one of a thousand terms.
   const std::string log = "7:mill\n7:mill\n8:\n9:nowhere nothing\n10:" + thousand + "\n";
   const std::string two = mill.query({"--query", "mill", "-k", "1000000"}).out;
   for (const std::string algorithm : {"maxscore", "bmw", "wand", "or", "and", "and-or"}) {

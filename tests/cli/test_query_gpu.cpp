@@ -25,7 +25,7 @@ RunOutcome run(const std::string& index, const CommandLine& options, const std::
 
 }  // namespace
 
-TEST_CASE("one GPU and all of them write what the CPU writes, and --stats has the times of their stages",
+TEST_CASE("one GPU and all of them give the CPU's output, and --stats has the times of their stages",
           "[cli][query][gpu]") {
   SKIP_WITHOUT_GPU();
   const TemporaryFolder folder;
@@ -79,13 +79,13 @@ TEST_CASE("a missing GPU is an error that says how many there are", "[cli][query
 }
 
 #ifdef QUERN_HAS_CUDA
-TEST_CASE("if a GPU's memory is taken midway, the CPU answers what has no room", "[cli][query][gpu]") {
+TEST_CASE("if a GPU's memory is occupied midway, the CPU answers the queries that don't fit", "[cli][query][gpu]") {
   SKIP_WITHOUT_GPU();
   const TemporaryFolder folder;
   const std::string index = folder.path("index");
   REQUIRE(run_quern({"index", folder.write("c.trecweb", small_trecweb), "-o", index}).exit_status == 0);
   const CommandLine form = {"--output-format", "msmarco", "-k", "1000"};
-  // These results take more memory than is free.
+  // These results need more memory than is free.
   constexpr unsigned many = 4000;
   std::string rest;
   for (unsigned i = 0; i < many; ++i) rest += "mill\n";

@@ -34,7 +34,7 @@ TEST_CASE("a full batch does not wait", "[cli][query][stream]") {
   run.write("mill\nmill\nmill\n");
   CHECK(run.read_line() == "1\tM-2\t1");
   CHECK(run.read_line() == "2\tM-2\t1");
-  // The third one's batch is due at the end.
+  // The third query's batch is due at the end of input.
   CHECK(run.finish() == 0);
   CHECK(run.read_line() == "3\tM-2\t1");
 }
@@ -61,7 +61,7 @@ TEST_CASE("a stream gives the results of a file, in every format with one query 
   }
 }
 
-TEST_CASE("a batch of long queries of a stream ends by their size", "[cli][query][stream]") {
+TEST_CASE("the size of a stream's long queries limits a batch", "[cli][query][stream]") {
   const MillIndex mill;
   RunningQuern run(mill.stream_command({"--queries-format", "lines", "--batch-wait", "3600000", "--batch", "60000",
                                         "--memory", "32M", "--output-format", "msmarco", "-k", "1", "-j", "4"}),
@@ -93,7 +93,7 @@ TEST_CASE("a stream must name its format, and errors in it come after the previo
   CHECK(mill.stream({"--gpus", "0"}, "mill\n").exit_status == 2);
 }
 
-TEST_CASE("a stream that is compressed is refused with the remedy", "[cli][stream]") {
+TEST_CASE("a compressed stream is refused with the remedy", "[cli][stream]") {
   const MillIndex mill;
   for (const std::string& packed : {gzipped("mill\n"), zstd_packed("mill\n")}) {
     const RunOutcome refused = mill.stream({"--queries-format", "lines", "--batch-wait", "0"}, packed);

@@ -7,7 +7,7 @@
 #include "cli/run_quern.hpp"
 #include "cli/small_corpus.hpp"
 
-/// Remarks on what is left out or decided without being asked, and choices of files.
+/// Remarks about ignored input and automatic decisions, and choices of files.
 namespace quern {
 namespace {
 
@@ -21,7 +21,7 @@ std::size_t times(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("phrases, operators and fields are told from words", "[query][remarks]") {
+TEST_CASE("phrases, operators and fields are distinguished from words", "[query][remarks]") {
   struct Case {
     const char* text;
     bool phrase, operators, field, marks = false;
@@ -55,7 +55,7 @@ TEST_CASE("phrases, operators and fields are told from words", "[query][remarks]
   }
 }
 
-TEST_CASE("what is not read in queries, and what auto decides, is said once on standard error", "[cli][remarks]") {
+TEST_CASE("ignored parts of queries and decisions of auto are reported once on standard error", "[cli][remarks]") {
   const TemporaryFolder folder;
   const std::string index = folder.path("index");
   const std::string corpus = folder.write("corpus.jsonl", small_jsonl);
@@ -85,7 +85,7 @@ TEST_CASE("what is not read in queries, and what auto decides, is said once on s
   CHECK_FALSE(contains(run_quern({"query", index, "-q", log, "--queries-format", "lines"}).err, "log.txt: read as"));
 }
 
-TEST_CASE("an id that occurs again is said once, by commands whose results show it", "[cli][remarks]") {
+TEST_CASE("a repeated id is reported once, by commands whose results show it", "[cli][remarks]") {
   const TemporaryFolder folder;
   const std::string index = folder.path("index");
   REQUIRE(run_quern({"index", folder.write("corpus.jsonl", small_jsonl), "-o", index}).exit_status == 0);
@@ -110,7 +110,7 @@ TEST_CASE("an id that occurs again is said once, by commands whose results show 
   }
 }
 
-TEST_CASE("ids are compared with the one before and with the first ones, without end", "[query][remarks]") {
+TEST_CASE("ids are compared with the previous one and with the first ones, without limit", "[query][remarks]") {
   RepeatedIds ids;
   const auto id = [](std::size_t number) { return "q" + std::to_string(number); };
   for (std::size_t i = 0; i < 2 * RepeatedIds::max_ids; ++i) REQUIRE_FALSE(ids.is_repeated(id(i)));
@@ -120,7 +120,7 @@ TEST_CASE("ids are compared with the one before and with the first ones, without
   CHECK_FALSE(ids.is_repeated(id(RepeatedIds::max_ids + 1)));
 }
 
-TEST_CASE("a pipe in a folder of a corpus is said to be skipped", "[cli][remarks]") {
+TEST_CASE("a pipe in a corpus folder is reported as skipped", "[cli][remarks]") {
   const TemporaryFolder folder;
   folder.write("corpus/a.jsonl", small_jsonl);
   const std::string pipe = folder.path("corpus/pipe");

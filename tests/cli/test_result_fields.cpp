@@ -28,7 +28,7 @@ struct FieldsIndex {
 
 }  // namespace
 
-TEST_CASE("query --fields prints the fields that are asked for, in their order", "[cli][fields]") {
+TEST_CASE("query --fields prints the requested fields, in their order", "[cli][fields]") {
   const FieldsIndex files;
   const auto json = run_well(files.query("year,open,lang,title,url,text", "json")).json();
   const auto& first = json["results"][0];
@@ -39,7 +39,7 @@ TEST_CASE("query --fields prints the fields that are asked for, in their order",
   CHECK(first["title"] == "Mills");
   CHECK(first["url"] == "http://a.example/");
   CHECK(first["text"]["snippet"] == "The milling of \u00e4pples by a mill.");
-  // Places are counted in characters.
+  // Positions are counted in characters.
   CHECK(first["text"]["matches"] == nlohmann::json{{4, 11}, {15, 21}, {27, 31}});
   const auto& second = json["results"][1];
   CHECK(second["lang"].is_null());
@@ -75,7 +75,7 @@ TEST_CASE("query --fields works with results in several pieces", "[cli][fields]"
   }
 }
 
-TEST_CASE("query --fields refuses what it can't print, with the remedy", "[cli][fields]") {
+TEST_CASE("query --fields refuses fields that it can't print, with the remedy", "[cli][fields]") {
   const FieldsIndex files;
   for (const std::string format : {"trec", "msmarco"}) {
     const RunOutcome refused = run_quern(files.query("lang", format));

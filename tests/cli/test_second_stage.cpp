@@ -67,13 +67,13 @@ TEST_CASE("an index built with --forward has the tokens of its documents", "[cli
   CHECK(contains(run_well({"verify", index}).out, "forward.quern: forward file"));
   CHECK(contains(run_well({"inspect", index, "--config"}).out, "forward = true"));
   CHECK(run_well({"inspect", index + "/forward.quern", "--json"}).json()["anchor_tokens"] == 1);
-  // The stages one by one, with the same order, give the same bytes.
+  // Running the stages one by one with the same order gives the same bytes.
   const std::string order = folder.path("order");
   run_well({"parse", corpus, "-o", collection});
   run_well({"order", collection, "--by", "url", "-o", order});
   run_well({"build", collection, "--order", order, "--forward", "-o", built});
   CHECK(read_file(built + "/forward.quern") == read_file(index + "/forward.quern"));
-  // What is replaced without the flag loses the file, and a file of another index is refused.
+  // Replacing an index without the flag removes the file, and a file of another index is refused.
   run_well({"build", collection, "-o", built, "--force"});
   CHECK(names_in(built) == CommandLine{"index.quern"});
   check_failure({"inspect", built, "--tokens", "M-1"}, {"no forward file", "quern index --forward"});
@@ -96,7 +96,7 @@ TEST_CASE("features are the same with any number of threads, and chosen by name"
   CHECK(lines.size() == lines_of(read_file(sample.run)).size());
   CHECK(contains(lines.front(), " qid:"));
   CHECK(contains(one, "\n1 qid:"));
-  // Chosen ones have the numbers of the list and the values that they have among all.
+  // Selected features have the numbers of the list, and the same values as among all.
   const auto row = nlohmann::json::parse(lines_of(with({"--json"}).out).front());
   const auto chosen = nlohmann::json::parse(lines_of(with({"--json", "--features", "body.bm25,query.*"}).out).front());
   CHECK(chosen["features"].size() == 6);
@@ -131,7 +131,7 @@ TEST_CASE("rerank and query --ranker give the same run, in the order of the mode
     CHECK(rows[i].score == -lengths.at({rows[i].qid, rows[i].docno}));
     if (i > 0 && rows[i].qid == rows[i - 1].qid) CHECK(rows[i].score <= rows[i - 1].score);
   }
-  // The k best of the model, among those of the first stage.
+  // The model's k best among the first stage's results.
   const std::string best =
       run_well({"query", sample.index, "-q", sample.topics, "--ranker", sample.model, "--rerank", "60", "-k", "3"}).out;
   std::map<std::string, int> met;
@@ -143,7 +143,7 @@ TEST_CASE("rerank and query --ranker give the same run, in the order of the mode
 
 TEST_CASE("runs in any order are read, and bytes do not depend on memory and threads", "[cli][second_stage]") {
   const ForwardSample sample;
-  // By rank instead of topic: the topics' first lines stay in their order.
+  // Sorted by rank instead of topic; the topics' first lines keep their order.
   CommandLine lines = lines_of(read_file(sample.run));
   const auto rank_of = [](const std::string& line) {
     std::istringstream in(line);
@@ -182,7 +182,7 @@ TEST_CASE("models are bound to features by number and by name", "[cli][second_st
   const std::string first = sample.folder.write("first.txt", "## Coordinate Ascent\n1:-1.0\n");
   CHECK(reranked(first, "body.length").out == expected);
   CHECK(reranked(first, "body.length,title.*").out == expected);
-  // LightGBM's columns are those of a file of features, of an array, or neither.
+  // LightGBM's columns are those of a feature file, of an array, or neither.
   const auto tree = [&](int columns, int feature) {
     return sample.folder.write(
         "tree.txt",
@@ -239,7 +239,7 @@ TEST_CASE("queries of hundreds and thousands of terms are reranked", "[cli][seco
             .out.size() > 0);
 }
 
-TEST_CASE("features are those that a plain reference computes", "[cli][second_stage]") {
+TEST_CASE("features agree with a plain reference", "[cli][second_stage]") {
   if (std::system("python3 -c '' >/dev/null 2>&1") != 0) {
     WARN("skipped: no python3");
     return;

@@ -4,7 +4,7 @@
 #include "cli/run_quern.hpp"
 #include "sanitized.hpp"
 
-/// Splits of a corpus that become shards of an index, by the commands alone.
+/// Splits of a corpus that become shards of an index, with commands only.
 namespace quern {
 namespace {
 
@@ -75,7 +75,7 @@ class Shards {
   CommandLine build_;
 };
 
-/// What -k names; else its default.
+/// The value of -k, or its default.
 std::string k_of(const CommandLine& way) {
   const auto k = std::find(way.begin(), way.end(), "-k");
   return k == way.end() ? "10" : *(k + 1);
@@ -101,7 +101,7 @@ void check_second_stage(const TemporaryFolder& folder, const std::string& whole,
 
 }  // namespace
 
-TEST_CASE("shards answer as the whole and merge to its bytes", "[cli][shards]") {
+TEST_CASE("shards answer as the whole index and merge to its bytes", "[cli][shards]") {
   const std::vector<std::pair<CommandLine, CommandLine>> set_ups = {
       {{"--by", "url"}, {}},
       {{"--by", "score"}, {"--quantize", "8", "--codec", "rice"}},
@@ -134,7 +134,7 @@ TEST_CASE("shards answer as the whole and merge to its bytes", "[cli][shards]") 
       const std::string whole = run_quern(CommandLine{"query", made.path("whole")} + queries).out;
       CHECK(!whole.empty());
       CHECK(run_quern(CommandLine{"query"} + made.shards() + queries).out == whole);
-      // What a shard alone refuses (and-or, a second stage), or merge-runs does not read.
+      // Arguments that a single shard refuses (and-or, a second stage), or that merge-runs does not read.
       if (way.back() == "20" || way.back() == "json") continue;
       CommandLine runs;
       for (std::size_t i = 1; i <= shards; ++i) {

@@ -7,7 +7,7 @@
 #include "catch.hpp"
 #include "cli/run_quern.hpp"
 
-/// `quern simulate schedule`, with times that a CPU was measured with and made-up ones of a GPU.
+/// `quern simulate schedule`, with measured CPU times and made-up GPU times.
 namespace quern {
 namespace {
 
@@ -52,7 +52,7 @@ TEST_CASE("simulate schedule compares schedules at rates, and finds the highest 
   REQUIRE(json["runs"].size() == 5 * 2);
   REQUIRE(json["highest_rates"].size() == 5);
   for (const auto& row : json["runs"]) {
-    CHECK(row["queries"] == 2000);  // ten deadlines are less
+    CHECK(row["queries"] == 2000);  // the minimum; ten deadlines would give fewer
     CHECK(row["on_cpu"].get<int>() + row["on_gpu"].get<int>() == 2000);
     CHECK(row["p50_us"] <= row["p99_us"]);
     if (row["schedule"] == "cpu") CHECK(row["on_gpu"] == 0);
@@ -127,7 +127,7 @@ TEST_CASE("bench stream measures responses, and simulates the same stream", "[cl
   CHECK(contains(other_log.err, "the times of this log"));
 }
 
-TEST_CASE("bench stream sends queries one by one, and refuses what that has no use for", "[cli][schedule]") {
+TEST_CASE("bench stream sends queries one by one, and refuses options without a use there", "[cli][schedule]") {
   const MeasuredTimes times;
   std::vector<std::string> command = {
       "bench", "stream", times.folder.path("index"), "-q", sample_folder + "/topics.txt", "-a", "and", "--one-by-one"};
@@ -145,7 +145,7 @@ TEST_CASE("bench stream sends queries one by one, and refuses what that has no u
   }
 }
 
-TEST_CASE("simulate schedule knows how many batches a GPU is given, and what a query takes to reach a processor",
+TEST_CASE("simulate schedule models the number of batches on a GPU, and the time to hand over a query",
           "[cli][schedule]") {
   const MeasuredTimes times;
   const auto mean_us = [&](const char* rate, const std::string& option, const std::string& value) {
@@ -157,11 +157,11 @@ TEST_CASE("simulate schedule knows how many batches a GPU is given, and what a q
     return outcome.json()["runs"][0]["mean_us"].get<double>();
   };
   CHECK(mean_us("20000", "--gpu-batches", "3") < mean_us("20000", "--gpu-batches", "1"));
-  // So seldom that each query finds an idle GPU.
+  // The rate is so low that each query finds an idle GPU.
   CHECK(mean_us("1", "--hand-over", "1000") == Approx(1000 + mean_us("1", "--hand-over", "0")).epsilon(0.01));
 }
 
-TEST_CASE("bench stream and query refuse costs and times that are not of their index or device", "[cli][schedule]") {
+TEST_CASE("bench stream and query refuse costs and times of another index or device", "[cli][schedule]") {
   const MeasuredTimes times;
   std::string text = read_file(times.cpu);
   text[text.find('\t') + 1] ^= 1;  // another index
@@ -182,7 +182,7 @@ TEST_CASE("bench stream and query refuse costs and times that are not of their i
   fails({"query"}, {"--deadline", "10"}, "--deadline needs --device both");
 }
 
-TEST_CASE("simulate schedule refuses what it can't simulate", "[cli][schedule]") {
+TEST_CASE("simulate schedule refuses streams and machines that it can't simulate", "[cli][schedule]") {
   const MeasuredTimes times;
   const auto fails = [&](std::vector<std::string> words, const char* why) {
     words.insert(words.begin(), {"simulate", "schedule"});

@@ -5,7 +5,7 @@
 #include "cli/small_corpus.hpp"
 #include "corpus/compressing.hpp"
 
-/// The stages one by one and together, their figures, and analyzed text.
+/// The stages separately and together, their figures, and analyzed text.
 namespace quern {
 namespace {
 
@@ -58,7 +58,7 @@ TEST_CASE("the automatic order is by URL if all documents have one, else natural
   CHECK(order_of("{\"id\":\"a\",\"text\":\"x\",\"url\":\"http://a.example/\"}\n" + small_jsonl) == "natural");
 }
 
-TEST_CASE("URL order goes by reversed host, then path, and documents without a URL come last", "[cli][order]") {
+TEST_CASE("URL order sorts by reversed host, then path, with documents without a URL last", "[cli][order]") {
   const TemporaryFolder folder;
   std::string corpus;
   for (const char* url : {"", "http://b.example.org/", "http://example.org/z", "http://www.example.com/b",
@@ -88,7 +88,7 @@ TEST_CASE("No stage passes damage on: every changed byte of its input is found",
     bytes[at % bytes.size()] ^= 4;
     folder.write("damaged", bytes);
   };
-  // Steps that share no factor with the sizes of sections and numbers.
+  // Steps that have no common factor with the sizes of sections and numbers.
   for (std::size_t at = 3; at < read_file(collection).size(); at += 53) {
     INFO("byte " << at << " of the collection");
     with_damage(collection, at);
@@ -167,7 +167,7 @@ TEST_CASE("every stage prints its figures as JSON, and is silent with --quiet", 
   CHECK(failing.err.starts_with("quern: error: "));
 }
 
-TEST_CASE("a corpus may come compressed, in several files, and on standard input", "[cli]") {
+TEST_CASE("a corpus may be compressed, in several files, and on standard input", "[cli]") {
   const TemporaryFolder folder;
   const auto postings_of = [&](const CommandLine& corpus, const Surroundings& surroundings = {}) {
     CommandLine arguments = {"index", "-o", folder.path("index"), "--force"};

@@ -4,7 +4,7 @@
 #include "cli/checked_runs.hpp"
 #include "cli/small_corpus.hpp"
 
-/// --store-text of parse, index and build, and what inspect and verify do with texts.
+/// --store-text of parse, index and build, and texts in inspect and verify.
 namespace quern {
 namespace {
 
@@ -42,7 +42,7 @@ TEST_CASE("inspect --text prints the text of a document", "[cli][texts]") {
   CHECK(run_quern({"inspect", files.index, "--text", "M-1", "--config"}).exit_status == 2);
 }
 
-TEST_CASE("of several documents with a docno, inspect --text prints the first", "[cli][texts]") {
+TEST_CASE("if several documents share a docno, inspect --text prints the first", "[cli][texts]") {
   const TemporaryFolder folder;
   const std::string corpus =
       folder.write("c.jsonl", "{\"id\":\"a\",\"contents\":\"one\"}\n{\"id\":\"a\",\"contents\":\"two\"}\n");
@@ -59,7 +59,7 @@ TEST_CASE("build writes the texts of a collection that has them, for any order",
   CHECK(json["texts"]["text_bytes"].get<std::size_t>() > std::string(first_text).size());
   CHECK(json["texts"]["file_bytes"] == std::filesystem::file_size(built + "/texts.quern"));
   CHECK(run_quern({"inspect", built, "--text", "M-1"}).out == first_text);
-  // Without the flag there are none, and what is replaced loses its own.
+  // Without the flag there are none, and replacing an index removes its texts.
   run_well({"build", files.collection, "-o", built, "--force"});
   CHECK(names_in(built) == CommandLine{"index.quern"});
   run_well({"build", files.collection, "--store-text", "-o", built, "--force"});
@@ -72,11 +72,11 @@ TEST_CASE("build writes the texts of a collection that has them, for any order",
   CHECK_FALSE(std::filesystem::exists(files.folder.path("none")));
 }
 
-TEST_CASE("an index without texts, or with those of another, is refused where texts are asked for", "[cli][texts]") {
+TEST_CASE("an index without texts, or with those of another index, is refused if texts are needed", "[cli][texts]") {
   const TextFiles files;
   check_failure({"inspect", files.plain, "--text", "M-1"},
                 {files.plain, "texts.quern", "build the index again with --store-text"});
-  // Of other documents with the same names; those of the same documents fit.
+  // Texts of other documents with the same names are refused; texts of the same documents are accepted.
   std::string pages = small_trecweb;
   pages.replace(pages.find("stones"), 6, "wheels");
   const std::string other = files.folder.path("other");

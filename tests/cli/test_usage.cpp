@@ -19,7 +19,7 @@ std::size_t longest_line(const std::string& text) {
   return longest;
 }
 
-/// Lines that begin with an option's names.
+/// Lines that start with an option's names.
 std::size_t count_options(const std::string& help) {
   std::size_t options = 0;
   for (const std::string& line : lines_of(help.substr(0, help.find("\nExamples:"))))
@@ -42,7 +42,7 @@ std::set<std::string> all_options() {
   return options;
 }
 
-/// As the command line spells the options that the library's messages name.
+/// The options in the library's messages, as the command line spells them.
 std::set<std::string> options_in_messages() {
   static const std::regex shape("option_name<\"([a-z0-9 -]+)\">");
   std::set<std::string> options;
@@ -138,7 +138,7 @@ TEST_CASE("the version goes to standard output", "[cli]") {
   CHECK(outcome.err.empty());
 }
 
-TEST_CASE("wrong usage ends with status 2 and says what is wrong", "[cli]") {
+TEST_CASE("wrong usage exits with status 2 and says what is wrong", "[cli]") {
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus.jsonl", small_jsonl), index = folder.path("index");
   REQUIRE(run_quern({"index", corpus, "-o", index}).exit_status == 0);

@@ -9,7 +9,7 @@
 #include "cli/run_quern.hpp"
 #include "corpus/temporary_folder.hpp"
 
-/// Queries of terms with weights, in commands other than query: they find and read what query does.
+/// Weighted queries in commands other than query, which find and read the same as query.
 namespace quern {
 namespace {
 
@@ -22,7 +22,7 @@ RunOutcome run_with_success(const CommandLine& words) {
   return outcome;
 }
 
-/// An index of the sample, and a log of it twice: as texts, and as vectors with the same terms.
+/// An index of the sample, and its log in two forms: as texts, and as vectors with the same terms.
 struct TwoLogs {
   TemporaryFolder folder;
   std::string index = folder.path("index"), texts, vectors;
@@ -57,7 +57,7 @@ struct TwoLogs {
   }
 };
 
-/// The docnos of each query's documents in lines with tabs, or in a run.
+/// The docnos of each query's documents, from lines with tabs or from a run.
 std::map<std::string, std::set<std::string>> documents_by_query(const std::string& out) {
   std::map<std::string, std::set<std::string>> documents;
   for (const std::string& line : lines_of(out)) {
@@ -89,7 +89,7 @@ TEST_CASE("intersect finds the documents with all terms of a vector", "[cli][imp
   CHECK(one.err.empty());
 }
 
-TEST_CASE("plans and their simulation heed the terms of vectors", "[cli][impacts][cache]") {
+TEST_CASE("plans and their simulation use the terms of vectors", "[cli][impacts][cache]") {
   const TwoLogs logs;
   const std::string by_texts = logs.folder.path("texts.plan"), by_vectors = logs.folder.path("vectors.plan");
   const CommandLine plan = {"plan", logs.index, "--budget", "30%", "--json", "-o"};
@@ -113,7 +113,7 @@ TEST_CASE("plans and their simulation heed the terms of vectors", "[cli][impacts
   CHECK(of_vectors["results"].size() == 2 * 4);
 }
 
-TEST_CASE("benchmarks answer queries of terms with weights", "[cli][impacts][measure]") {
+TEST_CASE("benchmarks answer weighted queries", "[cli][impacts][measure]") {
   const TwoLogs logs;
   const auto times_of = [&](const CommandLine& words, const std::string& path) {
     CommandLine all = words;
@@ -144,7 +144,7 @@ TEST_CASE("benchmarks answer queries of terms with weights", "[cli][impacts][mea
   CHECK(run_with_success(logs.with_vectors(lists)).exit_status == 0);
 }
 
-TEST_CASE("what is no vector, or a scale that nothing needs, is refused", "[cli][impacts]") {
+TEST_CASE("invalid vectors and unused scales are refused", "[cli][impacts]") {
   const TwoLogs logs;
   const std::string damaged = logs.folder.write("bad", "{\"id\": 1, \"vector\": {\"a\": 1}}\n{\"id\": 2}\n");
   const std::string out = logs.folder.path("out");

@@ -9,7 +9,7 @@
 /// Reading a field file stays in bounds for any contents of its sections; if it passes verify, every value can be read.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
-  constexpr std::uint64_t most_read = 20;
+  constexpr std::uint64_t max_read = 20;
   try {
     const FieldsReader fields(ContainerReader(
         fuzz::container_around({data, size}, FileKind::fields, fuzz::fields_sections), FileKind::fields));
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       is_sound = true;
     });
     FieldBuffers buffers;
-    for (std::uint64_t group = 0; group < std::min(fields.num_groups(), most_read); ++group) {
+    for (std::uint64_t group = 0; group < std::min(fields.num_groups(), max_read); ++group) {
       for (std::size_t field = 0; field < fields.manifest().names.size(); ++field) {
         bool is_read = false;
         fuzz::ignore_corruption([&] {

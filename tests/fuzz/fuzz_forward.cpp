@@ -13,7 +13,7 @@
 /// hits are in their stream, in ascending order.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
-  constexpr docid_t most_read = 300;
+  constexpr docid_t max_read = 300;
   FeatureQuery query;
   for (const term_t number : {0u, 1u, 2u, 5u, 17u}) {
     query.texts.push_back("t" + std::to_string(number));
@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const ForwardReader forward(ContainerReader(
         fuzz::container_around({data, size}, FileKind::forward, fuzz::forward_sections), FileKind::forward));
     DocumentHits hits;
-    for (docid_t docid = 0; docid < std::min(forward.num_documents(), most_read); ++docid) {
+    for (docid_t docid = 0; docid < std::min(forward.num_documents(), max_read); ++docid) {
       fuzz::ignore_corruption([&] {
         hits.read(forward, docid, query);
         for (const DocumentHits::StreamHits& stream : hits.streams()) {

@@ -10,7 +10,7 @@
 /// every text can be read, and together they have as many bytes as the manifest says.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern;
-  constexpr docid_t most_read = 300;
+  constexpr docid_t max_read = 300;
   try {
     const TextsReader texts(
         ContainerReader(fuzz::container_around({data, size}, FileKind::texts, fuzz::texts_sections), FileKind::texts));
@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     });
     TextBuffers buffers;
     std::uint64_t bytes = 0;
-    for (docid_t docid = 0; docid < std::min(texts.num_documents(), most_read); ++docid) {
+    for (docid_t docid = 0; docid < std::min(texts.num_documents(), max_read); ++docid) {
       bool is_read = false;
       fuzz::ignore_corruption([&] {
         texts.read(docid, buffers, [&](std::string_view piece) {
@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       });
       if (is_sound && !is_read) std::abort();
     }
-    if (is_sound && texts.num_documents() <= most_read && bytes != texts.manifest().text_bytes) std::abort();
+    if (is_sound && texts.num_documents() <= max_read && bytes != texts.manifest().text_bytes) std::abort();
   } catch (const Error&) {
   }
   return 0;

@@ -3,19 +3,19 @@
 
 #include "gpu/host_index.hpp"
 
-/// Batches that read no more of some lists than their fronts, for an emulated GPU: include gpu/emulated_gpu.hpp first.
+/// Batches that read only the fronts of some lists, for an emulated GPU: include gpu/emulated_gpu.hpp first.
 namespace quern::testing {
 
-/// How queries ended. Those with too many candidates would run again.
+/// Numbers of queries by how they ended. A query with too many candidates would run again.
 struct QueryEnds {
   unsigned whole = 0, ended_on_front = 0, resumed = 0, run_again = 0;
 };
 
-/// A batch of `and` over random fronts, and some lists that are whole because another batch has brought them.
+/// A batch of `and` over random fronts, and some whole lists that another batch has loaded.
 class CutBatch {
  public:
-  /// Changes the index's arenas. With `for_windows`, these have no more than fronts, so that windows bring the rest.
-  /// `passing`: the documents that may be results; null: all.
+  /// Changes the index's arenas. With `for_windows`, they contain only fronts, so windows load the rest. `passing`: the
+  /// documents to which results are restricted; null: all.
   CutBatch(HostIndex& index, const std::vector<std::vector<std::string>>& queries, std::size_t k, RandomBits& random,
            bool for_windows = false, const DocumentSet* passing = nullptr)
       : index_(index), k_(k) {
@@ -44,7 +44,7 @@ class CutBatch {
   gpu::QueryBatch& batch() { return *batch_; }
   gpu::ListCache& cache() { return *cache_; }
 
-  /// Goes on with all queries from what the emulated GPU found, and compares the results with the CPU's.
+  /// Resumes all queries after the emulated GPU's results, and compares the final results with the CPU's.
   template <class Batch>
   void check(const Batch& found, QueryEnds& ends) const {
     const QueryEngine& engine = index_.engine();

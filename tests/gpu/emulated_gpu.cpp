@@ -7,10 +7,10 @@
 namespace quern::testing::emulated {
 namespace {
 
-/// Draws orders; none: by number.
+/// Draws orders; empty: order by number.
 std::optional<std::mt19937_64> orders;
 
-/// The numbers below `count` in the order of this turn.
+/// The numbers below `count`, in this turn's order.
 std::vector<unsigned> order_of(unsigned count) {
   std::vector<unsigned> order(count);
   std::iota(order.begin(), order.end(), 0u);
@@ -18,7 +18,7 @@ std::vector<unsigned> order_of(unsigned count) {
   return order;
 }
 
-/// Stacks belong to Block, not to the fibers.
+/// Leaves stacks alone: they belong to Block, not to the fibers.
 struct KeptStacks {
   boost::context::stack_context allocate() { throw std::logic_error("stacks of an emulated GPU are there already"); }
   void deallocate(boost::context::stack_context&) noexcept {}
@@ -92,7 +92,7 @@ void Block::run() {
         std::allocator_arg, boost::context::preallocated(memory.sp, memory.size, memory), KeptStacks(),
         [this](boost::context::fiber&& scheduler) { return work(std::move(scheduler)); });
   }
-  // Whoever waits without end is turned to as often as everybody else: more turns than that have no use.
+  // If all threads have had a turn, and none met others or ended, they are deadlocked.
   const auto meetings = [this] {
     std::uint64_t sum = block_.generation();
     for (const Meeting& warp : warps_) sum += warp.generation();
@@ -109,7 +109,7 @@ void Block::run() {
       left -= fiber.ended;
     }
     if (left == left_before && meetings() == before) {
-      // Unwinding threads in the midst of a kernel is more than a failed test needs.
+      // Leaks the fibers, since a failed test need not unwind threads in the middle of a kernel.
       for (const auto& fiber : fibers_) new boost::context::fiber(std::move(fiber->context));
       throw std::logic_error("threads of an emulated GPU wait for others that never come");
     }

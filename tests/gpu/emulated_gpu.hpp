@@ -16,17 +16,17 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-/// A thread block of a GPU on the CPU, so that tests run kernels' very sources where there is no GPU: its threads are
-/// fibers of one thread, which take turns where they wait for one another. Include this before any .cuh; kernels are
-/// then plain functions that run() calls. Threads change only where they wait, in an order that set_order() draws. What
-/// it can't show: how they interleave between such places, and what a GPU's memory allows.
+/// A GPU's thread block on the CPU, so that tests run the sources of kernels without a GPU. Its threads are fibers of
+/// one thread, which take turns where they wait for each other, in an order that set_order() draws. Include this before
+/// any .cuh; kernels are then plain functions that run() calls. Not emulated: interleaving between waits, and the
+/// memory model of a GPU.
 namespace quern::testing::emulated {
 
 struct Place {
   unsigned x = 0;
 };
 
-/// Where threads of a warp, or of a block, meet. What each brings stays until the next meeting is over.
+/// A barrier of a warp's or a block's threads. The values that they bring remain until the next meeting is over.
 class Meeting {
  public:
   explicit Meeting(unsigned members) : members_(members), brought_{std::vector<std::uint64_t>(members), {}} {
@@ -45,7 +45,7 @@ class Meeting {
   std::vector<std::uint64_t> brought_[2];
 };
 
-/// One thread block; the threads of all run one after another.
+/// One thread block. Blocks run sequentially.
 class Block {
  public:
   Block(unsigned threads, const std::function<void()>& kernel)
@@ -76,10 +76,10 @@ class Block {
     bool ended = false;
     void* shadow = nullptr;
   };
-  /// Stacks of all blocks, which run one after another.
+  /// Stacks shared by all blocks, which run sequentially.
   static std::vector<std::unique_ptr<std::uint8_t[]>>& stacks();
   static boost::context::stack_context memory_of(std::uint8_t* stack);
-  /// What a fiber does: all of its thread's work, and then back to the scheduler.
+  /// A fiber's function: does its thread's work, and returns to the scheduler.
   boost::context::fiber work(boost::context::fiber&& scheduler);
   void yield();
   void switch_to(Fiber& fiber);
@@ -95,8 +95,8 @@ class Block {
   std::size_t scheduler_size_ = 0;
 };
 
-/// Sets the order in which thread blocks run, and threads take turns: by number if `seed` is 0, which it is at first,
-/// else at random.
+/// Sets the order in which thread blocks run and threads take turns: by number if `seed` is 0 (the default), otherwise
+/// random.
 void set_order(std::uint64_t seed);
 
 /// Sets a random order until it goes out of scope.
@@ -107,13 +107,13 @@ struct RandomOrder {
   ~RandomOrder() { set_order(0); }
 };
 
-/// Calls the kernel once a thread, in so many thread blocks of so many threads, a multiple of 32. Throws
-/// std::logic_error where threads wait for others that have ended.
+/// Calls the kernel once per thread, with this many thread blocks of this many threads, a multiple of 32. Throws
+/// std::logic_error if threads wait for others that have ended.
 void run(unsigned blocks, unsigned threads, const std::function<void()>& kernel);
 
 }  // namespace quern::testing::emulated
 
-// CUDA's words and functions, as far as kernels use them.
+// The keywords and functions of CUDA that kernels use.
 inline quern::testing::emulated::Place threadIdx, blockIdx, blockDim, gridDim;
 
 #define __device__
@@ -147,7 +147,7 @@ constexpr auto max(A a, B b) {
 
 namespace quern::testing::emulated {
 
-/// Brings a value to the warp's meeting; visit(values of all lanes).
+/// Brings a value to the warp's meeting, and calls visit(values of all lanes).
 template <class T, class Visit>
 auto meet_warp(T value, Visit&& visit) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 8);
@@ -277,7 +277,7 @@ inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fdiv_rn(float a, float b) { return a / b; }
 namespace quern::testing::emulated {
-/// The smallest float that is not below the number.
+/// The smallest float that is at least the number.
 inline float rounded_up(double number) {
   const auto nearest = static_cast<float>(number);
   return nearest < number ? std::nextafter(nearest, INFINITY) : nearest;

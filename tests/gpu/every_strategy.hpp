@@ -13,8 +13,7 @@
 #include "index/pipeline/query_checks.hpp"
 #include "index/pipeline/ranked_pages.hpp"
 
-/// The cases that strategies are tested with in the emulated GPU, for checks with these arguments: an engine, queries
-/// and random bits.
+/// The cases with which strategies are tested on the emulated GPU. Each check gets an engine, queries and random bits.
 namespace quern::testing {
 
 using QueryWords = std::vector<std::vector<std::string>>;
@@ -39,7 +38,7 @@ void check_every_codec(const Check& check) {
   }
 }
 
-/// Over documents in the order of their global scores, by which queries may end within fronts of lists.
+/// Over documents in the order of global scores, which may end queries within fronts of lists.
 template <class Check>
 void check_fronts_by_global_scores(std::uint64_t seed, const Check& check) {
   RankedPages pages(seed, {400, 60, 14, false});
@@ -51,7 +50,7 @@ void check_fronts_by_global_scores(std::uint64_t seed, const Check& check) {
   }
 }
 
-/// With threads in random orders, as many as `seeds`.
+/// With threads in `seeds` random orders.
 template <class Check>
 void check_thread_orders(std::size_t num_queries, std::uint64_t seeds, const Check& check) {
   IndexedCorpus corpus(33, {600, 80, 20, false});
@@ -65,7 +64,7 @@ void check_thread_orders(std::size_t num_queries, std::uint64_t seeds, const Che
   }
 }
 
-/// Over three ranges of documents and every codec, with exact and quantized scores in turn.
+/// Over three ranges of documents and every codec, alternating exact and quantized scores.
 template <class Check>
 void check_three_ranges(std::size_t num_queries, const Check& check) {
   IndexedCorpus corpus(59, {33000, 40, 4, false});
@@ -82,8 +81,7 @@ void check_three_ranges(std::size_t num_queries, const Check& check) {
   }
 }
 
-/// Over three ranges of documents in the order of their global scores, by which queries end early. Returns what the
-/// check does.
+/// Over three ranges of documents in the order of global scores, which end queries early. Returns the check's result.
 template <class Check>
 auto check_global_scores(std::size_t num_queries, const Check& check) {
   RankedPages pages(29, {33000, 60, 4, false});
@@ -94,8 +92,8 @@ auto check_global_scores(std::size_t num_queries, const Check& check) {
   return check(QueryEngine(index, with_pagerank(0.9)), queries, random);
 }
 
-/// Runs a strategy over damaged lists, whole and by windows. `find_for(batch, way)` gives its kernels. Sanitizers check
-/// what is not asserted; some damage must be found.
+/// Runs a strategy over damaged lists, whole and by windows. `find_for(batch, way)` returns its kernels. Some damage
+/// must be found; sanitizers check the rest.
 template <class Ways, class FindFor>
 void check_damaged(std::size_t num_queries, const Ways& ways, const FindFor& find_for) {
   IndexedCorpus corpus(57, {33000, 30, 4, false});

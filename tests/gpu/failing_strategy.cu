@@ -8,7 +8,7 @@ namespace {
 
 using namespace gpu;
 
-/// Does as another runner until a batch runs.
+/// Delegates to another runner until a batch runs.
 class FailingRun : public StrategyRun {
  public:
   explicit FailingRun(std::unique_ptr<StrategyRun> other) : other_(std::move(other)) {}

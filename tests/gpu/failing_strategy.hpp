@@ -3,8 +3,8 @@
 
 namespace quern::testing {
 
-/// The strategy `range`, but on the first GPU CUDA refuses a call of each batch, and another one when the strategy is
-/// destroyed, which CUDA would report to the thread's next call.
+/// The strategy `range`, except that on the first GPU a CUDA call fails in each batch, and another one in the
+/// strategy's destructor, whose error CUDA would return from the thread's next call.
 gpu::Strategy failing_on_first_gpu();
 
 }  // namespace quern::testing

@@ -11,7 +11,7 @@
 
 namespace quern::testing {
 
-/// Answers as GPUs do; the `fails_at`th search of it throws.
+/// Stands in for GPUs; its `fails_at`th search throws.
 class FakeGpus final : public GpuSearch {
  public:
   explicit FakeGpus(const CpuBackend& cpu, unsigned fails_at = 0) : cpu_(cpu), fails_at_(fails_at) {}
@@ -34,13 +34,13 @@ class FakeGpus final : public GpuSearch {
   std::uint64_t missing_bytes(QueryView query) override { return missing ? missing(query) : 0; }
 
   unsigned searches() const { return searches_; }
-  /// The most that were asked for together.
+  /// The maximum number of queries in a search.
   std::uint64_t max_queries() const { return max_queries_; }
 
   bool filters = true;
   SearchDivision divided = GpuSearch::division();
   std::function<std::uint64_t(QueryView)> missing;
-  std::function<void()> refuse;  ///< called in each search: may throw
+  std::function<void()> refuse;  ///< called in each search; may throw
 
  private:
   const CpuBackend& cpu_;

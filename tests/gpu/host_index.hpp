@@ -17,11 +17,11 @@
 #include "catch.hpp"
 #include "index/pipeline/query_checks.hpp"
 
-/// An index and batches as kernels take them, in the host's memory, for an emulated GPU: include gpu/emulated_gpu.hpp
-/// first.
+/// An index and batches in the form that kernels read, in host memory, for an emulated GPU: include
+/// gpu/emulated_gpu.hpp first.
 namespace quern::testing {
 
-/// An index as a GPU has it, in the host's memory: sections, followed by space for over-reading.
+/// An index in a GPU's form, in host memory: sections, each followed by space for over-reading.
 class HostIndex {
  public:
   explicit HostIndex(const QueryEngine& engine) : engine_(engine) {
@@ -51,7 +51,7 @@ class HostIndex {
 
   const QueryEngine& engine() const { return engine_; }
   std::uint32_t damaged() const { return damaged_; }
-  /// Changes some numbers of a section, as a broken disk might.
+  /// Changes some numbers of a section, like a broken disk.
   void damage(RandomBits& random) {
     std::vector<std::uint32_t>* sections[] = {&postings_, &block_last_, &block_offset_, &postings_};
     std::vector<std::uint32_t>& section = *sections[random.below(4)];
@@ -62,7 +62,7 @@ class HostIndex {
     }
   }
 
-  /// Puts the batch's lists into arenas, as DeviceListStore does, some of them in two parts.
+  /// Loads the batch's lists into arenas, as DeviceListStore does, some of them in two parts.
   void move_lists(gpu::QueryBatch& batch, RandomBits& random) {
     gpu::ListCopies copies;
     gpu::ListCache cache = cache_of_fronts(batch, random, copies);
@@ -72,7 +72,7 @@ class HostIndex {
     use_arenas(copies);
   }
 
-  /// Room for the lists of a batch in arenas, with rows or without, and random fronts of most lists.
+  /// A cache with space for the batch's lists, with or without rows, that holds random fronts of most lists.
   gpu::ListCache cache_of_fronts(const gpu::QueryBatch& batch, RandomBits& random, gpu::ListCopies& copies) {
     gpu::ListCacheOptions options;
     options.with_impacts = !impacts_.empty();
@@ -84,7 +84,7 @@ class HostIndex {
       if (random.below(4) > 0) REQUIRE(cache.keep_front(*list, 1 + random.below(list->block_last.size()), copies));
     return cache;
   }
-  /// Makes these arenas the index's, with what is copied to them.
+  /// Replaces the index's arrays with arenas that hold these copies.
   void use_arenas(const gpu::ListCopies& copies) {
     arena_.assign(arena_words_ + 4096, 0xabcdef01);
     for (const gpu::WordCopy& copy : copies.words)
@@ -108,7 +108,7 @@ class HostIndex {
     view.block_max = block_max_.data();
   }
 
-  /// Puts random fronts of a batch's lists into an arena, and returns what is there, with room for windows.
+  /// Loads random fronts of a batch's lists into an arena, and returns their cache, which has space for windows.
   gpu::ListCache keep_fronts(const gpu::BatchLists& lists, RandomBits& random) {
     gpu::ListCacheOptions options;
     options.with_impacts = !impacts_.empty();
@@ -158,7 +158,7 @@ class HostIndex {
   std::uint32_t damaged_ = 0;
 };
 
-/// A batch as all strategies take it, and the memory for its results, which holds nonsense at first.
+/// A batch in the form that all strategies read, and the memory for its results, which holds garbage at first.
 class HostBatchView {
  public:
   HostBatchView(const gpu::QueryBatch& batch, std::size_t k) {
@@ -180,12 +180,12 @@ class HostBatchView {
   HostBatchView(const HostBatchView&) = delete;
   HostBatchView& operator=(const HostBatchView&) = delete;
 
-  /// The threshold with which a query of too many candidates is to run again.
+  /// The threshold for running a query again that has too many candidates.
   std::optional<std::uint32_t> min_units_again(std::size_t query) const {
     if (num_results_[query] != gpu::run_again) return std::nullopt;
     return static_cast<std::uint32_t>(results_[query * view.k] >> 32);
   }
-  /// What the kernels wrote.
+  /// The output of the kernels.
   std::vector<ScoredDocument> results(std::size_t query) const {
     REQUIRE(num_results_[query] <= view.k);
     std::vector<ScoredDocument> documents;
@@ -204,15 +204,15 @@ class HostBatchView {
   std::uint32_t next_work_ = 0;
 };
 
-/// The texts of a batch's queries, and their lists, which the batch refers to.
+/// The texts of a batch's queries, and their lists. Must outlive the batch.
 struct BatchQueries {
   std::vector<std::string> texts;
   std::deque<std::vector<WeightedList>> lists;
-  const DocumentSet* passing = nullptr;  ///< documents that may be results; null: all
+  const DocumentSet* passing = nullptr;  ///< documents to which results are restricted; null: all
 };
 
-/// A batch of the queries that have a list or, with `conjunctive`, only terms with lists. `min_units`: of each query in
-/// the batch, from earlier runs.
+/// A batch of the queries that have a list or, with `conjunctive`, only terms with lists. `min_units`: the threshold of
+/// each query in the batch, from earlier runs.
 inline gpu::QueryBatch batch_of(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
                                 bool conjunctive, std::size_t k, BatchQueries& asked,
                                 std::span<const std::uint32_t> min_units = {}) {

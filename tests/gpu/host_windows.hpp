@@ -13,10 +13,10 @@
 
 #include "gpu/host_index.hpp"
 
-/// Batches that go through windows of documents in an emulated GPU: include gpu/emulated_gpu.hpp first.
+/// Batches processed in windows of documents by an emulated GPU: include gpu/emulated_gpu.hpp first.
 namespace quern::testing {
 
-/// Windows for a batch's lists besides the fronts that a cache keeps, as few or as many as random limits allow.
+/// Windows for the parts of a batch's lists that are not in a cache's fronts, with random limits.
 class HostWindows {
  public:
   HostWindows(gpu::ListCache& cache, const gpu::QueryBatch& batch, RandomBits& random) {
@@ -33,8 +33,8 @@ class HostWindows {
   std::size_t size() const { return windows_->size(); }
   /// See DocumentWindows.
   std::uint64_t entry_room() const { return windows_->entry_room(); }
-  /// Puts a window's words into one half of what is left of the arena, every other window's into the same, and the rest
-  /// of the half is nonsense. `first_entry`: where it is decoded to.
+  /// Loads a window's words into one half of the arena's free space, alternating between the halves, and fills the rest
+  /// of that half with garbage. `first_entry`: where the window is decoded to.
   void bring(HostIndex& index, std::size_t window, std::uint64_t first_entry, gpu::WindowLists& lists) const {
     const std::uint64_t first = room_.first + window % 2 * (room_.words / 2);
     windows_->view(window, first, first_entry, lists);
@@ -47,12 +47,12 @@ class HostWindows {
   std::optional<gpu::DocumentWindows> windows_;
 };
 
-/// The kernels of a strategy, for a view with its lists in host memory.
+/// Runs a strategy's kernels for a view whose lists are in host memory.
 using FindInWindow =
     std::function<void(const HostIndex& index, const gpu::BatchView& view, std::span<const gpu::ListView> lists)>;
 
-/// Answers a batch window by window, as WindowedRun does, with random fronts of lists in the arena. Returns how many
-/// queries ended before the last window.
+/// Answers a batch window by window, as WindowedRun does, with random fronts of lists in the arena. Returns the number
+/// of queries that ended before the last window.
 inline std::size_t run_windows(HostIndex& index, const gpu::QueryBatch& batch, HostBatchView& host, RandomBits& random,
                                const FindInWindow& find) {
   gpu::ListCache cache = index.keep_fronts(batch.batch_lists(), random);

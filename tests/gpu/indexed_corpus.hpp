@@ -5,14 +5,14 @@
 #include "index/pipeline/random_corpus.hpp"
 #include "sanitized.hpp"
 
-/// Random corpora with everything that an index is built of.
+/// Random corpora with everything needed to build an index.
 namespace quern::testing {
 
 struct OwnPipeline {
   Pipeline pipeline;
 };
 
-/// A modelled corpus and the pipeline that made it.
+/// A modelled corpus and the pipeline that indexed it.
 struct IndexedCorpus : OwnPipeline, ModelledCorpus {
   IndexedCorpus(std::uint64_t seed, const CorpusShape& shape) : ModelledCorpus(pipeline, random_corpus(seed, shape)) {}
 
@@ -28,7 +28,7 @@ struct IndexedCorpus : OwnPipeline, ModelledCorpus {
   }
 };
 
-/// The codecs of tests that take minutes under sanitizers: one there, all elsewhere.
+/// The codecs for tests that take minutes under sanitizers: one there, all elsewhere.
 inline std::vector<const Codec*> codecs_of_slow_tests() {
   if (sanitized) return {all_codecs().front()};
   return all_codecs();

@@ -8,7 +8,7 @@
 
 namespace quern::testing {
 
-/// All of the first GPU's memory but a little, for as long as it lives.
+/// Occupies nearly all of the first GPU's memory during its lifetime.
 class MemoryHog {
  public:
   MemoryHog() {

@@ -52,7 +52,7 @@ struct FeatureJob {
   std::vector<FeatureCandidate> candidates;
 };
 
-/// Queries of words that pages have, of link texts, which have no list, and of words that nothing has.
+/// Queries of words in pages, of words only in link texts, which have no list, and of unknown words.
 inline std::vector<FeatureJob> random_jobs(const FeatureSite& site, RandomBits& random, std::size_t count,
                                            std::size_t most_documents = 70) {
   std::vector<FeatureJob> jobs(count);
@@ -68,7 +68,7 @@ inline std::vector<FeatureJob> random_jobs(const FeatureSite& site, RandomBits& 
   return jobs;
 }
 
-/// Some features in any order, or all.
+/// Some features in random order, or all.
 inline std::vector<std::uint32_t> random_selection(RandomBits& random) {
   std::vector<std::uint32_t> selection = select_features("all");
   if (random.below(2) == 0) return selection;
@@ -86,7 +86,7 @@ inline void add_jobs(gpu::FeatureBatch& batch, const FeatureExtractor& extractor
   }
 }
 
-/// Compares columns, whose documents are those of all jobs, one after another, with what the CPU computes, bit by bit.
+/// Compares columns, which contain the documents of all jobs in order, with the CPU's values, bit by bit.
 inline void require_features(const FeatureExtractor& extractor, const std::vector<FeatureJob>& jobs,
                              const FeatureColumns& found) {
   std::size_t row = 0;

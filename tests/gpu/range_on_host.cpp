@@ -16,7 +16,7 @@ void unite(const gpu::RangeView& of, const Way& way) {
   emulated::run(1, threads, [&] { gpu::UnionBlock<threads>(of, shared, way.pruning).run(); });
 }
 
-/// Decodes lists and finds candidates in them.
+/// Decodes lists and finds their candidates.
 template <Coding coding, int V, bool quantized>
 void find_in_entries(const gpu::IndexView& view, const gpu::RangeView& of, const Way& way) {
   if (of.blocks > 0) {
@@ -37,7 +37,7 @@ void score_found(const gpu::IndexView& view, const gpu::RangeView& of) {
   emulated::run(2, gpu::scoring_threads, [&] { gpu::score_candidates<coding, V, quantized>(view, of); });
 }
 
-/// Window by window.
+/// Runs the kernels window by window.
 template <Coding coding, int V, bool quantized>
 void run_windows(HostIndex& index, HostBatch& batch, const Way& way, const HostWindows& windows) {
   batch.use(*way.entries);
@@ -68,7 +68,7 @@ void run_kernels(HostIndex& index, HostBatch& batch, const Way& way) {
     find_in_entries<coding, V, quantized>(view, of, way);
   const bool score = way.score_first && !way.from_lists;
   if (score && way.windows == nullptr) score_found<coding, V, quantized>(view, of);
-  // As finish_queries() does, whose shared memory is dynamic.
+  // Does the same as finish_queries(), whose shared memory is dynamic.
   static gpu::Candidate keys[gpu::many_candidates];
   static std::uint32_t kept;
   static gpu::WarpBuffers<V, gpu::finish_threads> buffers;

@@ -15,19 +15,19 @@
 
 #include "catch.hpp"
 
-/// The strategy `range` in the emulated GPU: its batch, and its kernels in the steps in which RangeRun launches them.
+/// The strategy `range` on the emulated GPU: its batch, and its kernels in the order in which RangeRun launches them.
 namespace quern::testing {
 
-/// Memory for decoded lists, which holds nonsense at first.
+/// Memory for decoded lists, which holds garbage at first.
 class HostEntries {
  public:
   HostEntries(std::uint64_t words, std::uint32_t ranges) : cache_(words, ranges), words_(words + 8) { forget(); }
 
   gpu::EntryCache& cache() { return cache_; }
-  /// Four entries are read at once.
+  /// Aligned, since four entries are read at once.
   std::uint32_t* data() { return words_.data() + (16 - reinterpret_cast<std::uintptr_t>(words_.data()) % 16) % 16 / 4; }
   void forget() { std::fill(words_.begin(), words_.end(), 0xdeadbeef); }
-  /// Gives a batch's lists places for their entries.
+  /// Assigns memory for entries to a batch's lists.
   void place(gpu::QueryBatch& batch) { REQUIRE(cache_.acquire(0, {batch.lists, batch.coded}, batch.entries_of)); }
 
  private:
@@ -35,13 +35,13 @@ class HostEntries {
   std::vector<std::uint32_t> words_;
 };
 
-/// Memory for the decoded lists of any batch.
+/// Memory for the decoded lists of all batches.
 inline HostEntries entries_for(const gpu::QueryBatch& batch) {
   const std::uint32_t ranges = gpu::num_ranges(batch.engine().index().num_documents());
   return {batch.entries + batch.lists.size() * gpu::start_words(ranges), ranges};
 }
 
-/// A batch of queries with the memory that RangeRun gives it; memory that a GPU does not initialise holds nonsense.
+/// A batch of queries with the memory that RangeRun allocates; memory that a GPU does not initialise holds garbage.
 class HostBatch {
  public:
   HostBatch(const HostIndex& index, const gpu::QueryBatch& batch, std::size_t k, bool with_max)
@@ -80,13 +80,13 @@ class HostBatch {
   std::vector<ScoredDocument> results(std::size_t query) const { return shared_.results(query); }
   std::optional<std::uint32_t> min_units_again(std::size_t query) const { return shared_.min_units_again(query); }
 
-  /// Cuts an intersection's queries into items of about so many documents.
+  /// Cuts an intersection's queries into items of about this many documents.
   void cut_items(const gpu::QueryBatch& batch, std::uint64_t documents) {
     items_ = gpu::IntersectionItems(batch, documents);
     set_items();
   }
 
-  /// Gives the batch the documents that may be results, unless it is null: then all may.
+  /// Restricts results to these documents; null: no restriction.
   void filter(const DocumentSet* passing) {
     range_passes_ = gpu::ranges_that_pass(passing);
     if (passing == nullptr) return;
@@ -151,15 +151,15 @@ class HostBatch {
   gpu::IntersectionItems items_;
 };
 
-/// The ways through the kernels among which RangeRun chooses.
+/// The alternatives among which RangeRun chooses.
 struct Way {
   bool intersect = false, from_lists = false, score_first = false;
   gpu::Pruning pruning = gpu::Pruning::none;
   const HostWindows* windows = nullptr;
-  HostEntries* entries = nullptr;        ///< of windows
-  std::uint64_t item_documents = 0;      ///< of intersections from entries; 0: as on a GPU
-  bool few_queries = false;              ///< many threads for each
-  const DocumentSet* passing = nullptr;  ///< documents that may be results; null: all
+  HostEntries* entries = nullptr;        ///< for windows
+  std::uint64_t item_documents = 0;      ///< per item of intersections from entries; 0: as on a GPU
+  bool few_queries = false;              ///< many threads per query
+  const DocumentSet* passing = nullptr;  ///< documents to which results are restricted; null: all
 };
 
 /// Runs the kernels for a batch.

@@ -10,16 +10,16 @@
 
 #include "rank/models/random_models.hpp"
 
-/// Models of all kinds whose scores by a GPU, or by an emulated one, are compared with plain evaluation.
+/// Models of all kinds, whose scores from a real or emulated GPU are compared with plain evaluation.
 namespace quern::test {
 
 struct RankerCase {
   std::string name;
   RankerModel model;
-  std::uint32_t distinct = 50;  ///< values of a feature
+  std::uint32_t distinct = 50;  ///< distinct values of a feature
 };
 
-/// The scores' bits.
+/// The bits of scores.
 inline std::vector<std::uint64_t> score_bits(std::span<const double> scores) {
   std::vector<std::uint64_t> bits;
   for (const double score : scores) bits.push_back(std::bit_cast<std::uint64_t>(score));
@@ -50,7 +50,7 @@ inline RankerCase linear_case(ModelRandom& random, std::uint32_t terms) {
   return {std::to_string(terms) + " terms", model_of(9, model)};
 }
 
-/// Each function of transformations, over values at which it could go wrong.
+/// Each transformation, applied to difficult values.
 inline RankerCase functions_case(ModelRandom& random) {
   NetworkModel model;
   for (const auto& function : all_free_functions)
@@ -62,7 +62,7 @@ inline RankerCase functions_case(ModelRandom& random) {
     for (unsigned i = 0; i < 4; ++i)
       model.transformations.push_back({kind, i, random_number(random, 9), random_number(random, 9) + 1, ""});
   model.layers.push_back(random_layer(random, static_cast<std::uint32_t>(model.transformations.size()), 1));
-  // Few inputs count, else all sums would be NaN.
+  // Few inputs have weights, otherwise all sums would be NaN.
   for (float& weight : model.layers[0].weights) weight = 0;
   return {"all functions", model_of(4, model)};
 }
@@ -78,7 +78,7 @@ inline RankerCase one_function_case(ModelRandom& random, std::size_t input) {
   return made;
 }
 
-/// Models that take little time on an emulated GPU.
+/// Models that are fast on an emulated GPU.
 inline std::vector<RankerCase> small_ranker_cases(ModelRandom& random) {
   std::vector<RankerCase> cases;
   EnsembleShape shape;

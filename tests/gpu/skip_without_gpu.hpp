@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-/// Ends a test case where there is no GPU; ctest knows the warning and reports the test as skipped.
+/// Ends a test case if there is no GPU; ctest recognises the warning and reports the test as skipped.
 #define SKIP_WITHOUT_GPU()            \
   do {                                \
     if (quern::list_gpus().empty()) { \

@@ -6,11 +6,11 @@
 
 #include "catch.hpp"
 
-/// What shares of ranked and unscored queries do when memory is short, tested without a GPU.
+/// How batches shrink when memory is short and grow again, tested without a GPU.
 namespace quern {
 namespace {
 
-/// Starts batches in a memory that has room for so many queries, and notes what it is asked for.
+/// Starts batches in a memory with space for a number of queries, and records the requests.
 struct FakeMemory {
   explicit FakeMemory(std::size_t queries) : room(queries) {}
 
@@ -25,7 +25,7 @@ struct FakeMemory {
     return growth.start(
         waiting,
         [this](std::size_t queries) {
-          // Every failure before was cleaned up after.
+          // Earlier failures have been cleaned up.
           CHECK(cleaned == tried.size());
           tried.push_back(queries);
           if (queries > room) throw GpuOutOfMemory("too many");
@@ -43,7 +43,7 @@ using BatchSizes = std::vector<std::size_t>;
 
 }  // namespace
 
-TEST_CASE("batches have as many queries as wait until memory is short", "[gpu_pipeline]") {
+TEST_CASE("batches contain all waiting queries until memory is short", "[gpu_pipeline]") {
   FakeMemory memory(1000000);
   CHECK(memory.growth.max_queries() == gpu::max_batch_queries);
   CHECK(memory.start(50) == 50);
@@ -66,7 +66,7 @@ TEST_CASE("batches that are as large as allowed make the next ones twice as larg
   CHECK(memory.growth.max_queries() == 50);  // 25 fit, so twice as many are tried
   memory.room = 1000;
   CHECK(memory.start(20) == 20);
-  CHECK(memory.growth.max_queries() == 50);  // nothing is known of more
+  CHECK(memory.growth.max_queries() == 50);  // nothing is known about more
   CHECK(memory.start(1000) == 50);
   CHECK(memory.start(1000) == 100);
   CHECK(memory.growth.max_queries() == 200);
@@ -81,7 +81,7 @@ TEST_CASE("batches are halved down to one query, which is given up if it does no
   CHECK(memory.tried == BatchSizes{2, 2, 1});
   CHECK(memory.taken_less == BatchSizes{2});
   CHECK(memory.cleaned == 3);
-  // A query alone is tried again, too, once memory was freed.
+  // Even a single query is tried again after memory was freed.
   CHECK(memory.start(1) == 0);
   CHECK(memory.tried == BatchSizes{1, 1});
   CHECK(memory.taken_less.empty());
@@ -91,7 +91,7 @@ TEST_CASE("batches are halved down to one query, which is given up if it does no
 TEST_CASE("a batch without windows allows the next one twice the queries that fitted", "[gpu_pipeline]") {
   gpu::BatchGrowth growth;
   std::size_t tried = 0;
-  // Few of the queries that wait fit, and the others must wait again.
+  // Few of the waiting queries fit, so the others must wait again.
   const auto start = [&](std::size_t fit) {
     return growth.start(
         10000,
@@ -113,7 +113,7 @@ TEST_CASE("a batch without windows allows the next one twice the queries that fi
   CHECK(growth.max_queries() == 2);
 }
 
-TEST_CASE("a batch may take less in another way than by fewer queries", "[gpu_pipeline]") {
+TEST_CASE("a batch may shrink in other ways than by fewer queries", "[gpu_pipeline]") {
   gpu::BatchGrowth growth;
   std::vector<std::size_t> tried;
   double share = 1;
@@ -130,7 +130,7 @@ TEST_CASE("a batch may take less in another way than by fewer queries", "[gpu_pi
   CHECK(growth.max_queries() == gpu::max_batch_queries);
 }
 
-TEST_CASE("other errors than too little memory end the start of a batch", "[gpu_pipeline]") {
+TEST_CASE("errors other than a lack of memory abort the start of a batch", "[gpu_pipeline]") {
   gpu::BatchGrowth growth;
   std::size_t cleaned = 0;
   const auto fail = [](std::size_t) -> std::size_t { throw CudaError("the GPU is lost"); };
@@ -140,7 +140,7 @@ TEST_CASE("other errors than too little memory end the start of a batch", "[gpu_
   CHECK(cleaned == 0);
 }
 
-TEST_CASE("others' memory is freed only if there is too little, and once", "[gpu_pipeline]") {
+TEST_CASE("the memory of other batches is freed only if there is too little, and once", "[gpu_pipeline]") {
   unsigned attempts = 0, freed = 0, needed = 1;
   const auto take = [&] { return ++attempts >= needed; };
   const auto free_others = [&] { ++freed; };
@@ -155,24 +155,24 @@ TEST_CASE("others' memory is freed only if there is too little, and once", "[gpu
   CHECK(freed == 2);
 }
 
-TEST_CASE("a thread that copies windows says whether memory ran out", "[gpu_pipeline]") {
+TEST_CASE("a thread that copies windows reports whether memory ran out", "[gpu_pipeline]") {
   gpu::WindowCopies copies;
-  CHECK(copies.finish());  // there is none
+  CHECK(copies.finish());  // there are no copies
   copies.start([] { throw GpuOutOfMemory("a window is too large"); });
-  copies.wait();  // others do not look at what became of it
+  copies.wait();  // ignores the outcome
   CHECK_FALSE(copies.finish());
   copies.start([] {});
   CHECK(copies.finish());
 }
 
-TEST_CASE("other errors of a thread that copies windows are rethrown to who finishes", "[gpu_pipeline]") {
+TEST_CASE("other errors of a thread that copies windows are rethrown by finish", "[gpu_pipeline]") {
   gpu::WindowCopies copies;
   copies.start([] { throw CudaError("the GPU is lost"); });
   CHECK_NOTHROW(copies.wait());
   CHECK_THROWS_WITH(copies.finish(), "the GPU is lost");
 }
 
-TEST_CASE("windows that are forgotten are waited for, and their errors dropped", "[gpu_pipeline]") {
+TEST_CASE("copies of abandoned windows are waited for, and their errors dropped", "[gpu_pipeline]") {
   using namespace std::chrono_literals;
   gpu::WindowCopies copies;
   bool ended = false;

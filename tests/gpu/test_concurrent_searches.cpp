@@ -14,14 +14,14 @@
 #include "index/pipeline/query_checks.hpp"
 #include "search/read_queries.hpp"
 
-/// Threads that search one engine at the same time: each gets the CPU's results, whatever the others do.
+/// Threads that search one engine at the same time: each gets the CPU's results.
 namespace quern {
 namespace {
 
 using namespace testing;
 using Results = QueryResults;
 
-/// A search, and what it must find.
+/// A search and its expected results.
 struct Question {
   const QueryAlgorithm* algorithm;
   std::size_t k;
@@ -48,7 +48,7 @@ std::vector<Question> questions(const QueryEngine& engine, const std::vector<std
   return all;
 }
 
-/// Each thread asks all, each from another one on.
+/// Each thread runs all searches, each starting with a different one.
 void ask_at_the_same_time(GpuEngine& gpu, const QueryEngine& engine, const std::vector<Question>& all,
                           unsigned num_threads) {
   std::atomic<unsigned> wrong = 0;

@@ -5,14 +5,14 @@
 #include "gpu/indexed_corpus.hpp"
 #include "gpu/skip_without_gpu.hpp"
 
-/// Lists that a GPU decodes to memory; the benchmark compares them with the CPU's. Only here does a warp decode several
+/// Lists decoded to memory by a GPU, which the benchmark compares with the CPU's. Only here does a warp decode several
 /// small blocks at once.
 namespace quern {
 namespace {
 
 using namespace testing;
 
-/// Builds an index of a corpus and decodes all of its lists that have more than a block.
+/// Builds an index of a corpus, and decodes all lists of more than one block.
 void check_decoding(IndexedCorpus& corpus, const BuildOptions& build) {
   INFO(coding_text(build));
   gpu::DecodeBenchOptions options;
@@ -33,7 +33,7 @@ TEST_CASE("the GPU decodes lists of every coding to the CPU's postings", "[gpu][
   for (const BuildOptions& options : all_codings()) check_decoding(corpus, options);
 }
 
-TEST_CASE("the GPU decodes blocks that fill no group of lanes", "[gpu][codec][property]") {
+TEST_CASE("the GPU decodes blocks smaller than a group of lanes", "[gpu][codec][property]") {
   SKIP_WITHOUT_GPU();
   IndexedCorpus corpus(41, {2000, 120, 14, false});
   for (const Codec* codec : all_codecs()) {

@@ -14,7 +14,7 @@
 #include "gpu/indexed_corpus.hpp"
 #include "index/pipeline/query_checks.hpp"
 
-/// Windows have all blocks that a plain reading of the lists says they need, at the places that their views name.
+/// Windows contain all blocks that they need according to a plain reading of the lists, where their views say.
 namespace quern {
 namespace {
 
@@ -46,7 +46,7 @@ gpu::ListCache cache_with_fronts(const BatchOfAll& of, bool impacts, RandomBits&
   return cache;
 }
 
-/// The arena's word at this place, if the window copies it.
+/// The arena's word at this position, if the window copies it.
 std::uint32_t word_at(const gpu::WindowLists& lists, std::uint64_t first, std::uint64_t place) {
   const std::uint64_t at = place - first;
   REQUIRE(at < lists.words);
@@ -56,7 +56,7 @@ std::uint32_t word_at(const gpu::WindowLists& lists, std::uint64_t first, std::u
   return 0;
 }
 
-/// A block that no front has can be read where the view says.
+/// A block outside of fronts can be read where the view says.
 void check_block(const gpu::WindowLists& lists, std::uint64_t first, const gpu::ListView& view, const PostingList& list,
                  std::uint32_t block, unsigned block_size, bool impacts) {
   if (block < view.front_blocks) return;
@@ -99,8 +99,7 @@ void check_window(const gpu::QueryBatch& batch, const gpu::WindowLists& lists, s
   }
 }
 
-/// Blocks are numbered list after list, and entries, starts and maxima follow each other. Returns the postings'
-/// entries.
+/// Blocks are numbered list by list, and entries, starts and maxima follow each other. Returns the postings' entries.
 std::uint64_t check_numbers(const gpu::WindowLists& lists, unsigned block_size, std::uint64_t first_entry) {
   std::uint64_t blocks = 0, next = first_entry, entries = 0;
   REQUIRE(lists.entries_of.lists.size() == lists.lists.size());
@@ -134,7 +133,7 @@ std::uint64_t check_numbers(const gpu::WindowLists& lists, unsigned block_size, 
 
 }  // namespace
 
-TEST_CASE("each window has all blocks with documents in it", "[gpu_store][property]") {
+TEST_CASE("each window contains all blocks with documents in it", "[gpu_store][property]") {
   IndexedCorpus corpus(83, {70000, 60, 5, false});
   const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
   RandomBits random(83);
@@ -179,7 +178,7 @@ TEST_CASE("each window has all blocks with documents in it", "[gpu_store][proper
   }
 }
 
-TEST_CASE("windows of lists with damaged rows stay within the lists, and leave no block out", "[gpu_store]") {
+TEST_CASE("windows of lists with damaged rows stay within the lists, and omit no block", "[gpu_store]") {
   IndexedCorpus corpus(89, {40000, 30, 5, false});
   const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
   const QueryEngine engine(index, {});
@@ -261,7 +260,7 @@ TEST_CASE("gathered words are those of the parts, from any word on", "[gpu_store
   }
 }
 
-TEST_CASE("every strategy says how large its windows may be, or that memory is too small for any", "[gpu_strategy]") {
+TEST_CASE("every strategy reports the maximum size of its windows, or that memory is too small", "[gpu_strategy]") {
   IndexedCorpus corpus(19, {300, 40, 20, false});
   const IndexReader index = corpus.index(coded(*all_codecs().front(), {8, 1}));
   const QueryEngine engine(index, {});
@@ -276,7 +275,7 @@ TEST_CASE("every strategy says how large its windows may be, or that memory is t
     const auto limits_of = [&](const gpu::QueryBatch& batch, bool intersect, std::uint64_t words) {
       return strategy.window_limits(batch, {intersect, gpu::Pruning::none, 10}, words);
     };
-    // A single intersection, too.
+    // Including a single intersection.
     const auto limits = limits_of(small, true, 1 << 20);
     REQUIRE(limits);
     CHECK(limits->ranges == 1);
@@ -305,13 +304,13 @@ TEST_CASE("the work of a batch of intersections decides whether its lists are de
     batch.add(std::vector<gpu::UnbatchedQuery>(queries, gpu::UnbatchedQuery{lists}), {.intersect = all});
     return gpu::range_decodes_lists(batch, all ? intersect : unite, options, stay);
   };
-  // A query looks the shortest list's documents up in two others.
+  // A query looks up the shortest list's documents in two others.
   const std::uint64_t each = 2 * std::uint64_t{longest[2].list.df};
   const auto most = static_cast<std::size_t>(gpu::lookups_per_batch / (each - gpu::lookups_per_query));
   CHECK_FALSE(decodes(longest, 1));
   CHECK_FALSE(decodes(longest, most));
   CHECK(decodes(longest, most + 1));
-  // Those of few documents never do, however many they are.
+  // Queries with few documents never do, however many queries there are.
   CHECK_FALSE(decodes(with_short, 20000));
   CHECK(decodes(with_short, 1, {.decodes_always = true}));
   // Where lists stay decoded, fewer are enough.

@@ -15,14 +15,14 @@
 #include "catch.hpp"
 #include "index/pipeline/pipeline.hpp"
 
-/// Decoders by warp, and look-ups in what they decoded, run by an emulated GPU.
+/// Warp decoders, and lookups in their output, run by an emulated GPU.
 namespace quern {
 namespace {
 
 using namespace testing;
 using gpu::Coding;
 
-/// Decodes all lists with block rows to memory, by two thread blocks, and compares them with the CPU's.
+/// Decodes all lists with block rows to memory with two thread blocks, and compares them with the CPU's.
 template <Coding coding>
 void check_decoding(const HostIndex& index) {
   const IndexReader& reader = index.engine().index();
@@ -40,7 +40,7 @@ void check_decoding(const HostIndex& index) {
       end += (list.df + 3) / 4 * 4;
     });
   REQUIRE(!lists.empty());
-  // Four postings are stored at once.
+  // Aligned, since four postings are stored at once.
   std::vector<uint4> docids(end / 4, uint4{7, 7, 7, 7}), freqs = docids;
   gpu::DecodeOutput out;
   out.docids = &docids.data()->x;
@@ -87,7 +87,7 @@ void check_decoding(const HostIndex& index) {
 
 }  // namespace
 
-TEST_CASE("emulated kernels decode what the CPU does", "[gpu_emulated][codec][property]") {
+TEST_CASE("emulated kernels decode lists as the CPU does", "[gpu_emulated][codec][property]") {
   for (const unsigned block_size : {2u, 64u, 128u, 256u, 512u}) {
     const docid_t several_blocks = block_size == 2 ? 120 : 1400;
     IndexedCorpus corpus(41, {several_blocks, 70, 20, false});

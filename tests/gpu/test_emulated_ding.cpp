@@ -8,8 +8,8 @@
 
 #include "catch.hpp"
 
-/// The sources of the kernels of the strategy `ding`, run by an emulated GPU in the steps in which DingRun launches
-/// them, give the CPU's results.
+/// The kernels of the strategy `ding`, run by an emulated GPU in the order in which DingRun launches them, give the
+/// CPU's results.
 namespace quern {
 namespace {
 
@@ -45,7 +45,7 @@ void score_wave(const gpu::IndexView& index, const gpu::BatchView& view, const g
   run([&] { gpu::make_nodes(tile); });
 }
 
-/// `max_leaves`: at a time.
+/// `max_leaves`: the maximum number at a time.
 void run_view(const HostIndex& index, const gpu::QueryBatch& batch, const gpu::BatchView& view,
               std::span<const gpu::ListView> lists, bool intersect, std::uint64_t max_leaves) {
   const std::uint32_t documents = std::min(view.end_docid, index.view.num_documents) - view.first_docid;
@@ -110,7 +110,7 @@ void check_ding(const QueryEngine& engine, const QueryWords& queries, RandomBits
   }
 }
 
-/// Window by window; returns how many queries ended early.
+/// Runs window by window; returns the number of queries that ended early.
 std::size_t check_windows(const QueryEngine& engine, const QueryWords& queries, std::size_t k, RandomBits& random) {
   std::size_t ended = 0;
   for (const bool intersect : {false, true}) {

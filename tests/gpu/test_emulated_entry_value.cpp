@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 
-/// Frequencies from the values of entries.
+/// Frequencies recovered from the values of entries.
 namespace quern::gpu {
 
 TEST_CASE("an entry's value gives its frequency or none, never another one", "[gpu_emulated][property]") {
@@ -31,7 +31,7 @@ TEST_CASE("an entry's value gives its frequency or none, never another one", "[g
   CHECK(known == all);
 }
 
-TEST_CASE("no frequency is found for values that none or many have", "[gpu_emulated]") {
+TEST_CASE("no frequency is found for values of no frequency or of several", "[gpu_emulated]") {
   CHECK(freq_of_value(1.2f, 0) == 0);
   CHECK(freq_of_value(1.2f, value_steps) == 0);
   // The impact of one occurrence is a third; a step less belongs to no frequency.

@@ -10,7 +10,7 @@
 #include "catch.hpp"
 #include "gpu/random_features.hpp"
 
-/// The kernels of features, run by an emulated GPU, compute the CPU's features, bit by bit.
+/// The feature kernels, run by an emulated GPU, compute the CPU's features, bit by bit.
 namespace quern {
 namespace {
 
@@ -18,7 +18,7 @@ using namespace testing;
 
 constexpr unsigned feature_test_threads = 64;
 
-/// A batch in the host's memory, as kernels see it.
+/// A batch in host memory, in the form that kernels read.
 class HostFeatures {
  public:
   HostFeatures(const FeatureExtractor& extractor, const gpu::FeatureBatch& batch, std::uint64_t hits_room)
@@ -63,7 +63,7 @@ class HostFeatures {
     emulated::run(blocks, feature_test_threads, [&] { gpu::publish_features(view); });
   }
   FeatureColumns columns() const { return {columns_.data(), view.num_documents, view.stride}; }
-  /// Bytes that documents are read from, if the batch does not gather them.
+  /// The bytes of documents, unless the batch gathers them.
   std::vector<std::uint32_t>& section() { return section_; }
 
   gpu::FeatureBatchView view;
@@ -104,7 +104,7 @@ TEST_CASE("an emulated GPU computes the features of the CPU, over shards those o
   }
 }
 
-TEST_CASE("an emulated GPU counts hits for which there is no room", "[gpu_emulated][features]") {
+TEST_CASE("an emulated GPU counts hits that don't fit", "[gpu_emulated][features]") {
   const FeatureSite site(7, 40);
   RandomBits random(7);
   const FeatureExtractor extractor(site.whole(), select_features("all"));
@@ -116,7 +116,7 @@ TEST_CASE("an emulated GPU counts hits for which there is no room", "[gpu_emulat
   REQUIRE(all.counters.hits > 100);
   HostFeatures few(extractor, batch, all.counters.hits / 3);
   few.find();
-  few.publish();  // stays within what is there
+  few.publish();  // stays within the space
   CHECK(few.counters.hits == all.counters.hits);
   HostFeatures enough(extractor, batch, all.counters.hits);
   enough.find();

@@ -16,7 +16,7 @@
 #include "index/pipeline/query_checks.hpp"
 #include "search/read_queries.hpp"
 
-/// The kernels of every method of intersection, run by an emulated GPU, find what the CPU finds, in whole lists and by
+/// The kernels of every intersection method, run by an emulated GPU, give the CPU's results for whole lists and for
 /// windows of documents.
 namespace quern {
 namespace {
@@ -42,7 +42,7 @@ struct Asked {
   Documents documents;
 };
 
-/// A batch, or a window of one, with its memory for results, which holds nonsense at first.
+/// A batch or one of its windows, with memory for results, which holds garbage at first.
 class HostIntersection {
  public:
   HostIntersection(const gpu::IntersectArrays& arrays, const gpu::IndexView& index,
@@ -71,7 +71,7 @@ class HostIntersection {
   HostIntersection(const HostIntersection&) = delete;
   HostIntersection& operator=(const HostIntersection&) = delete;
 
-  /// Four words are read and written at a time.
+  /// Aligned, since four words are read and written at a time.
   static std::uint32_t* first_of(std::vector<std::uint32_t>& words) {
     return words.data() + (16 - reinterpret_cast<std::uintptr_t>(words.data()) % 16) % 16 / 4;
   }
@@ -103,7 +103,7 @@ class HostIntersection {
     emulated::run(2, gpu::plain_threads, [&] { gpu::ProbingWarp(view).run(); });
   }
 
-  /// Appends what was found to the documents of each query, as packing does.
+  /// Appends the documents found to each query's results, as packing does.
   void append_to(Documents& documents) const {
     for (std::size_t i = 0; i < arrays_.places.size(); ++i) {
       if (arrays_.places[i] == gpu::IntersectArrays::not_there) continue;
@@ -176,7 +176,7 @@ void run(const HostIndex& index, const gpu::IntersectArrays& arrays, gpu::Inters
   host.append_to(found);
 }
 
-/// A method, and memory for unpacked lists, which holds nonsense at first.
+/// A method, and memory for unpacked lists, which holds garbage at first.
 class Subject {
  public:
   Subject(const IndexReader& index, const GpuIntersectionMethod& method)
@@ -188,7 +188,7 @@ class Subject {
     if (method.kernels == gpu::IntersectKernels::merge_find) sizes_.blocks = gpu::merge_find_tile / index.block_size();
   }
 
-  /// By whole lists, which stay unpacked if they are.
+  /// Intersects whole lists; unpacked ones stay unpacked.
   void check_whole(const Asked& asked, HostIndex& host) {
     gpu::IntersectBatch batch(index_, lists_, method_.unpacking, sizes_);
     for (const auto& lists : asked.lists) REQUIRE(batch.add(lists));
@@ -200,7 +200,7 @@ class Subject {
     require_same(found, asked.documents);
   }
 
-  /// By windows, with random fronts of lists in the arena. Returns how many windows there were.
+  /// Intersects window by window, with random fronts of lists in the arena. Returns the number of windows.
   std::size_t check_windows(const Asked& asked, HostIndex& host, RandomBits& random) {
     Documents found(asked.lists.size());
     const std::size_t windows = find_by_windows(asked, host, random, found);
@@ -210,7 +210,7 @@ class Subject {
   }
 
   std::size_t find_by_windows(const Asked& asked, HostIndex& host, RandomBits& random, Documents& found) {
-    if (unpacks_all()) lists_.clear();  // windows take their place
+    if (unpacks_all()) lists_.clear();  // windows replace them
     const auto batch = batch_for_windows(asked);
     std::vector<std::pair<std::uint32_t, const PostingList*>> coded;
     for (const gpu::WantedList& wanted : batch->coded_lists())
@@ -244,7 +244,7 @@ class Subject {
     batch->finish_for_windows();
     return batch;
   }
-  /// Windows of as few words as will do, or of a few times as many.
+  /// Windows of the minimum number of words, or a few times as large.
   gpu::WindowedBatch cut(const Asked& asked, const gpu::ListCache& cache, RandomBits& random) {
     using gpu::ListFormat;
     const ListFormat format = !unpacks_all()                                   ? ListFormat::coded
@@ -308,7 +308,7 @@ TEST_CASE("emulated kernels of every method intersect window by window as the CP
       Subject subject(index, method);
       windows += subject.check_windows(asked, host, random);
       if (method.unpacking != gpu::Unpacking::frequent) continue;
-      // Some lists are unpacked as wholes then.
+      // In that case, some lists are unpacked as a whole.
       for (unsigned turn = 0; turn < 2; ++turn) subject.check_whole(asked, whole);
       windows += subject.check_windows(asked, host, random);
     }

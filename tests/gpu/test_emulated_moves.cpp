@@ -9,19 +9,19 @@
 
 #include "catch.hpp"
 
-/// The kernel that moves words to their places on a GPU, run by an emulated one.
+/// The kernel that moves words to their positions, run by an emulated GPU.
 namespace quern {
 namespace {
 
 using namespace testing;
 
 struct Runs {
-  std::vector<uint4> from, to;  // aligned as the kernel loads
+  std::vector<uint4> from, to;  // aligned for the kernel's loads
   std::vector<gpu::MovedWords> table;
   std::vector<std::uint32_t> expected;
 };
 
-/// Runs of random lengths at random places of the source; at the target they follow each other with a word between two.
+/// Runs of random lengths at random positions of the source; in the target they follow each other, with a word between.
 Runs random_runs(RandomBits& random, std::size_t count, std::uint64_t most_words) {
   Runs items;
   std::vector<std::pair<std::size_t, std::size_t>> places;

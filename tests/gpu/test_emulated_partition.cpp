@@ -9,7 +9,7 @@
 
 #include "catch.hpp"
 
-/// The source of the strategy `partition`, run by an emulated GPU, gives the CPU's results.
+/// The kernels of the strategy `partition`, run by an emulated GPU, give the CPU's results.
 namespace quern {
 namespace {
 
@@ -22,7 +22,7 @@ constexpr unsigned partitions = 64, thread_blocks = 2;
 template <Coding coding, bool quantized>
 void run_blocks(const gpu::IndexView& index, const gpu::BatchView& batch, gpu::PartitionWork work) {
   static gpu::PartitionShared shared;
-  std::memset(&shared, 0xcd, sizeof shared);  // as a GPU, which does not initialise it
+  std::memset(&shared, 0xcd, sizeof shared);  // uninitialised, as on a GPU
   std::vector<std::uint32_t> buffer(thread_blocks * work.layout.words, 0xcdcdcdcd);
   work.buffer = buffer.data();
   emulated::run(thread_blocks, partitions,
@@ -83,7 +83,7 @@ void check_partition(const QueryEngine& engine, const QueryWords& queries, Rando
   }
 }
 
-/// Window by window; returns how many queries ended early.
+/// Runs window by window; returns the number of queries that ended early.
 std::size_t check_windows(const QueryEngine& engine, const QueryWords& queries, std::size_t k, RandomBits& random,
                           std::span<const Way> ways = all_ways) {
   std::size_t ended = 0;
@@ -120,7 +120,7 @@ TEST_CASE("emulated partitions give the CPU's results window by window",
   });
 }
 
-TEST_CASE("emulated partitions intersect windows of which lists have few blocks",
+TEST_CASE("emulated partitions intersect windows with few blocks of each list",
           "[gpu_emulated][gpu_store][partition]") {
   IndexedCorpus corpus(61, {33000, 300, 4, false});
   const auto queries = draw_queries(11, corpus.model, 80);

@@ -37,7 +37,7 @@ void check_way(HostIndex& index, const std::vector<std::vector<std::string>>& qu
   }
 }
 
-/// The same with lists in arenas and in parts.
+/// Checks results with lists in arenas and in parts.
 void check_moved_lists(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
                        RandomBits& random) {
   for (const Way& way : {Way{false, false, true, gpu::Pruning::blocks}, Way{true, false}, Way{true, true}}) {
@@ -61,12 +61,12 @@ void check_moved_lists(const QueryEngine& engine, const std::vector<std::vector<
   }
 }
 
-/// How an index is coded.
+/// The coding of an index.
 struct TestedCoding {
   unsigned block_size = 0, recursion = 0, quantize_bits = 0;
 };
 
-/// Over every codec, those that do not nest only without recursion; with quantized scores, too, where there are any.
+/// Checks every codec, with recursion if it nests, and with quantized scores if there are any.
 template <class Check>
 void check_codings(IndexedCorpus& corpus, std::initializer_list<TestedCoding> codings, const Check& check) {
   for (const Codec* codec : all_codecs()) {
@@ -84,7 +84,7 @@ void check_codings(IndexedCorpus& corpus, std::initializer_list<TestedCoding> co
   }
 }
 
-/// `passing`: the documents that may be results; null: all.
+/// `passing`: the documents to which results are restricted; null: all.
 void check_all_ways(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
                     const DocumentSet* passing = nullptr) {
   HostIndex index(engine);
@@ -179,7 +179,7 @@ TEST_CASE("emulated kernels stay within bounds over damaged lists", "[gpu_emulat
       for (unsigned i = 0; i < 4; ++i) {
         HostIndex damaged(engine);
         damaged.damage(random);
-        // Sanitizers check what is not asserted here.
+        // Nothing is asserted: sanitizers check accesses.
         for (const Way& way : {Way{false, false, i % 2 == 0, gpu::Pruning::blocks}, Way{true, true}}) {
           BatchQueries asked;
           gpu::QueryBatch batch = batch_of(engine, queries, way.intersect, 10, asked);

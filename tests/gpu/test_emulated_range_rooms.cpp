@@ -7,15 +7,15 @@
 #include "index/pipeline/pipeline.hpp"
 #include "index/pipeline/query_checks.hpp"
 
-/// The kernels of the strategy `range` give the CPU's results where candidates have little room, and however
-/// intersections are cut into items.
+/// The kernels of the strategy `range` give the CPU's results with little space for candidates, and for any cut of
+/// intersections into items.
 namespace quern {
 namespace {
 
 using namespace testing;
 using Queries = std::vector<std::vector<std::string>>;
 
-/// The ways that find candidates, and those that score them.
+/// The alternatives for finding candidates, and for scoring them.
 std::vector<Way> all_ways() {
   std::vector<Way> ways;
   for (const bool score_first : {false, true}) {
@@ -28,18 +28,18 @@ std::vector<Way> all_ways() {
   return ways;
 }
 
-/// A query's own candidates, and the spare ones of all.
+/// Space for each query's candidates, and spare space that all queries share.
 struct Room {
   std::uint32_t own = 0, spare = 0;
 };
 
-/// What became of the queries of some batches.
+/// The outcomes of queries in some batches.
 struct Ends {
   std::size_t answered = 0, again = 0;
   std::uint32_t most_candidates = 0, most_spare = 0;
 };
 
-/// Compares the results of queries that have room for their candidates with the CPU's.
+/// Compares the results of queries whose candidates fit with the CPU's.
 void check_way(const QueryEngine& engine, const Queries& queries, const Way& way, const Room& room, Ends& ends) {
   constexpr std::size_t k = 10;
   HostIndex index(engine);
@@ -71,7 +71,7 @@ void check_way(const QueryEngine& engine, const Queries& queries, const Way& way
   ends.most_spare = std::max(ends.most_spare, host.view.num_candidates[asked.texts.size()]);
 }
 
-/// Documents in two ranges, most of which have the terms of a query.
+/// Documents in two ranges, most of which contain a query's terms.
 struct CommonTerms {
   IndexedCorpus corpus{59, {17000, 40, 30, false}};
   IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
@@ -97,11 +97,11 @@ TEST_CASE("few of the documents that reach the first threshold become candidates
   });
   CHECK(ends.again == 0);
   CHECK(ends.most_spare == 0);
-  // Of 11,000 documents or more.
+  // Out of 11,000 documents or more.
   CHECK(ends.most_candidates < 3000);
 }
 
-TEST_CASE("candidates for which queries have no room are among the spare ones", "[gpu_emulated]") {
+TEST_CASE("candidates that don't fit a query's space go to the spare space", "[gpu_emulated]") {
   const CommonTerms common;
   Ends roomy, tight, none;
   check_scores(common.index, [&](const QueryEngine& engine) {
@@ -118,7 +118,7 @@ TEST_CASE("candidates for which queries have no room are among the spare ones", 
   CHECK(none.answered > 0);
 }
 
-TEST_CASE("intersections give the CPU's results however they are cut into items", "[gpu_emulated][property]") {
+TEST_CASE("intersections give the CPU's results for any cut into items", "[gpu_emulated][property]") {
   IndexedCorpus corpus(61, {33000, 60, 8, false});
   const auto queries = draw_queries(19, corpus.model, 11);
   const IndexReader index = corpus.index(coded(*all_codecs().front(), {128, 1}, 8));
@@ -134,7 +134,7 @@ TEST_CASE("intersections give the CPU's results however they are cut into items"
 
 TEST_CASE("intersections of more terms than a warp has lanes give the CPU's results", "[gpu_emulated]") {
   IndexedCorpus corpus(63, {300, 90, 400, false});
-  // Terms of the same document, so that there is a result.
+  // Terms of one document, so there is a result.
   Queries queries;
   for (const ModelDocument& document : corpus.documents) {
     std::set<std::string> distinct(document.tokens.begin(), document.tokens.end());

@@ -6,14 +6,14 @@
 #include "index/pipeline/query_checks.hpp"
 #include "index/pipeline/random_documents.hpp"
 
-/// The kernels of the strategy `range` give the CPU's results with parts of lists: windows of documents, and fronts
-/// after which the CPU goes on.
+/// The kernels of the strategy `range` give the CPU's results for parts of lists: windows of documents, and fronts
+/// after which the CPU continues.
 namespace quern {
 namespace {
 
 using namespace testing;
 
-/// Windows, and memory for what they decode.
+/// Windows, and memory for their decoded lists.
 class DecodedWindows {
  public:
   DecodedWindows(gpu::ListCache& cache, const gpu::QueryBatch& batch, RandomBits& random)
@@ -34,7 +34,7 @@ void check_windows(const QueryEngine& engine, const std::vector<std::vector<std:
   Analyzer analyzer = engine.make_analyzer();
   for (Way of : {Way{false, false, true, gpu::Pruning::blocks}, Way{true, false, true}, Way{false, false, true}}) {
     of.passing = passing;
-    // Queries with too many candidates run again, as on a GPU, unless that is of no use.
+    // Queries with too many candidates run again, as on a GPU, unless that would not help.
     std::vector<std::uint32_t> min_units(queries.size());
     bool again = true;
     std::size_t left_to_cpu = 0;
@@ -68,7 +68,7 @@ void check_windows(const QueryEngine& engine, const std::vector<std::vector<std:
   }
 }
 
-/// With no more of some lists than random fronts, after which the CPU goes on, by windows of documents.
+/// Runs by windows of documents, with only random fronts of some lists, after which the CPU continues.
 void check_fronts_by_windows(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries,
                              RandomBits& random, QueryEnds& ends) {
   HostIndex index(engine);
@@ -80,7 +80,7 @@ void check_fronts_by_windows(const QueryEngine& engine, const std::vector<std::v
   cut.check(host, ends);
 }
 
-/// With no more of most lists than random fronts, after which the CPU goes on; k differs from way to way.
+/// Runs with only random fronts of most lists, after which the CPU continues; k differs between alternatives.
 void check_fronts(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries, RandomBits& random,
                   QueryEnds& ends, const DocumentSet* passing = nullptr) {
   std::size_t k = 1;
@@ -120,7 +120,7 @@ TEST_CASE("emulated kernels give the CPU's results window by window", "[gpu_emul
 
 TEST_CASE("emulated kernels give the CPU's results among the documents of a filter, window by window",
           "[gpu_emulated][gpu_store][filter][property]") {
-  // Three ranges of documents, of which one has none that passes.
+  // Three ranges of documents; no document of one of them passes.
   IndexedCorpus corpus(59, {33000, 40, 4, false});
   const auto queries = draw_queries(7, corpus.model, 4);
   RandomBits random(53);
@@ -136,7 +136,7 @@ TEST_CASE("emulated kernels give the CPU's results among the documents of a filt
   }
 }
 
-TEST_CASE("emulated kernels over fronts of lists give the CPU's results once it has gone on from there",
+TEST_CASE("emulated kernels over fronts of lists give the CPU's results after it resumes the queries",
           "[gpu_emulated][gpu_store][property]") {
   RandomBits random(61);
   IndexedCorpus corpus(61, {700, 90, 24, false});

@@ -9,14 +9,14 @@
 #include "catch.hpp"
 #include "gpu/ranker_cases.hpp"
 
-/// The kernels that score documents on a GPU, run by an emulated one.
+/// The kernels that score documents, run by an emulated GPU.
 namespace quern {
 namespace {
 
 using namespace test;
 namespace emulated = testing::emulated;
 
-/// Launches kernels one after another.
+/// Launches kernels sequentially.
 class EmulatedLauncher {
  public:
   explicit EmulatedLauncher(unsigned multiprocessors) : multiprocessors_(multiprocessors) {}
@@ -39,7 +39,7 @@ class EmulatedLauncher {
   unsigned multiprocessors_, stages_ = 0;
 };
 
-/// A model in the host's memory.
+/// A model in host memory.
 struct HostRanker {
   explicit HostRanker(const RankerModel& model) : arrays(gpu::make_ranker_arrays(model)) {
     loaded.view = arrays.view;
@@ -101,7 +101,7 @@ TEST_CASE("emulated kernels give the same scores of any number of documents, in 
   }
 }
 
-TEST_CASE("groups of trees fit shared memory and have each tree once", "[gpu_ranker][property]") {
+TEST_CASE("groups of trees fit shared memory and contain each tree once", "[gpu_ranker][property]") {
   ModelRandom random(43);
   for (const RankerCase& one : small_ranker_cases(random)) {
     INFO(one.name);

@@ -16,7 +16,7 @@
 
 #include "catch.hpp"
 
-/// The source of the strategy `wang`, run by an emulated GPU, gives the CPU's results, and ends as early as Algorithm 1
+/// The kernels of the strategy `wang`, run by an emulated GPU, give the CPU's results, and stop as early as Algorithm 1
 /// of Wang et al. does.
 namespace quern {
 namespace {
@@ -24,13 +24,13 @@ namespace {
 using namespace testing;
 using gpu::Coding;
 
-/// Fewer documents in a round than on a GPU, so that short lists have many rounds.
+/// Fewer documents per round than on a GPU, so that short lists have many rounds.
 constexpr unsigned few_threads = 64;
 
 template <Coding coding, int V, bool quantized, unsigned threads>
 void run_blocks(const gpu::IndexView& index, const gpu::BatchView& batch) {
   static gpu::WangShared<V, threads> shared;
-  std::memset(&shared, 0xcd, sizeof shared);  // as a GPU, which does not initialise it
+  std::memset(&shared, 0xcd, sizeof shared);  // uninitialised, as on a GPU
   std::vector<gpu::RankKey> best(gpu::sorted_space(batch.k), 0xcdcdcdcd);
   emulated::run(2, threads,
                 [&] { gpu::WangBlock<coding, V, quantized, threads>(index, batch, shared, best.data()).run(); });
@@ -67,7 +67,7 @@ void check_k(const HostIndex& index, const QueryWords& queries, std::size_t k, c
   check_batch(index, batch, asked.texts, k, run);
 }
 
-/// The same with lists in arenas and in parts.
+/// Runs a batch with lists in arenas and in parts.
 void check_moved_lists(const QueryEngine& engine, const QueryWords& queries, RandomBits& random) {
   HostIndex index(engine);
   BatchQueries asked;
@@ -76,7 +76,7 @@ void check_moved_lists(const QueryEngine& engine, const QueryWords& queries, Ran
   check_batch(index, batch, asked.texts, 10, run_wang);
 }
 
-/// The same with no more of most lists than random fronts, after which the CPU goes on.
+/// Runs a batch with only random fronts of most lists, after which the CPU continues.
 void check_fronts(const QueryEngine& engine, const QueryWords& queries, RandomBits& random, QueryEnds& ends) {
   for (const std::size_t k : {1, 7, 300}) {
     HostIndex index(engine);
@@ -99,7 +99,7 @@ void find_in_window(const HostIndex& index, const gpu::BatchView& view, std::spa
   run_view(index, view);
 }
 
-/// Window by window; returns how many queries ended early.
+/// Runs window by window; returns the number of queries that ended early.
 std::size_t check_windows(const QueryEngine& engine, const QueryWords& queries, std::size_t k, RandomBits& random) {
   HostIndex index(engine);
   BatchQueries asked;
@@ -126,7 +126,7 @@ bool ranks_before(const ScoredDocument& a, const ScoredDocument& b) {
   return a.score != b.score ? a.score > b.score : a.docid < b.docid;
 }
 
-/// Algorithm 1, given all documents with all terms: the best of those that it reads before it ends.
+/// Algorithm 1, given all documents with all terms: the best of those that it reads before it stops.
 std::vector<ScoredDocument> algorithm_1(std::vector<ScoredDocument> all, const std::vector<docid_t>& shortest,
                                         const std::vector<float>& upper_bounds, std::size_t k, bool& early) {
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.docid < b.docid; });
@@ -143,7 +143,7 @@ std::vector<ScoredDocument> algorithm_1(std::vector<ScoredDocument> all, const s
   return best;
 }
 
-/// Falling bounds that are scores of documents, so that some are equal to a query's worst result.
+/// Descending bounds that are scores of documents, so that some equal a query's worst result.
 std::vector<float> falling_bounds(const std::vector<ScoredDocument>& scored, std::uint32_t num_documents,
                                   std::mt19937& random) {
   std::vector<float> bounds(num_documents);
@@ -173,7 +173,7 @@ TEST_CASE("emulated rounds give the CPU's results over every codec", "[gpu_emula
   }
 }
 
-TEST_CASE("emulated rounds over fronts of lists give the CPU's results once it has gone on from there",
+TEST_CASE("emulated rounds over fronts of lists give the CPU's results after it resumes the queries",
           "[gpu_emulated][gpu_store][wang][property]") {
   RandomBits random(83);
   IndexedCorpus corpus(83, {700, 90, 24, false});
@@ -245,7 +245,7 @@ TEST_CASE("emulated rounds give the CPU's results with PageRank, ended early or 
   }
 }
 
-TEST_CASE("emulated rounds end where the upper bound of the next document of the shortest list allows it",
+TEST_CASE("emulated rounds stop where the upper bound of the shortest list's next document allows it",
           "[gpu_emulated][wang][property]") {
   IndexedCorpus corpus(71, {900, 40, 24, false});
   const IndexReader index = corpus.index(blocks_of(32));
@@ -274,7 +274,7 @@ TEST_CASE("emulated rounds end where the upper bound of the next document of the
       other_results += !std::equal(expected.begin(), expected.end(), all.begin());
     }
   }
-  // These bounds are no bounds of the scores, so that results show where the kernel ended.
+  // These are not real bounds of the scores, so the results show where the kernel stopped.
   CHECK(ended_early > 10);
   CHECK(read_all > 10);
   CHECK(other_results > 3);
@@ -298,7 +298,7 @@ TEST_CASE("emulated rounds stay within bounds over damaged lists", "[gpu_emulate
         BatchQueries asked;
         const gpu::QueryBatch batch = batch_of(engine, queries, true, 10, asked);
         HostBatchView host(batch, 10);
-        run_wang(damaged, host);  // sanitizers check what is not asserted here
+        run_wang(damaged, host);  // nothing is asserted: sanitizers check accesses
         found += damaged.damaged();
       }
       CHECK(found > 0);
@@ -395,7 +395,7 @@ TEST_CASE("an emulated thread block sorts keys and merges them with the best", "
   }
 }
 
-TEST_CASE("searches of rows from a row on find what binary search does", "[gpu_strategy][property]") {
+TEST_CASE("row searches that start at a row agree with binary search", "[gpu_strategy][property]") {
   std::mt19937 random(23);
   for (const std::uint32_t rows : {1u, 2u, 3u, 8u, 31u, 200u}) {
     std::vector<std::uint32_t> last(rows);

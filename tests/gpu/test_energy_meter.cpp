@@ -6,7 +6,7 @@
 
 namespace quern {
 
-TEST_CASE("without GPUs there is no energy to read, with or without NVML", "[energy_meter]") {
+TEST_CASE("without GPUs no energy can be read, with or without NVML", "[energy_meter]") {
   const EnergyMeter meter({});
   CHECK_FALSE(meter.joules(0));
   CHECK_FALSE(meter.joules(1));

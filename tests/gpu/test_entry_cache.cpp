@@ -9,14 +9,14 @@
 
 #include "catch.hpp"
 
-/// Decoded lists stay in an arena as long as there is room, and never move or overlap while a batch uses them.
+/// Decoded lists stay in an arena while there is space, and never move or overlap while a batch uses them.
 namespace quern {
 namespace {
 
 using gpu::EntryCache;
 using gpu::EntryPlace;
 
-/// Some coded lists of different lengths, of which batches use any, and their views.
+/// Coded lists of different lengths for batches, and their views.
 class HostLists {
  public:
   HostLists(unsigned count, RandomBits& random) : rows_(64) {
@@ -39,8 +39,8 @@ struct Batch {
   std::vector<gpu::ListView> views;
   std::vector<std::pair<std::uint32_t, const PostingList*>> coded;
   gpu::EntryPlaces places;
-  std::set<term_t> cut;            ///< lists of which the batch has only a front
-  std::deque<PostingList> fronts;  ///< these
+  std::set<term_t> cut;            ///< lists with only a front in the batch
+  std::deque<PostingList> fronts;  ///< the fronts of these lists
 
   gpu::BatchLists lists() const { return {views, coded}; }
   void add_raw(std::uint32_t df) {
@@ -77,12 +77,12 @@ Batch random_batch(const HostLists& lists, RandomBits& random) {
 
 constexpr std::uint32_t num_test_ranges = 3;
 
-/// What the arena holds, by word: a number for each list, or for what is a batch's own.
+/// The arena's contents by word: the number of a list, or of an item that belongs to a batch.
 class Arena {
  public:
   explicit Arena(std::uint64_t words) : words_(words) {}
 
-  /// Kernels of the batch run: those that it decodes are written, the others must be there.
+  /// Emulates the batch's kernels: writes the lists that it decodes; the others must be present.
   void run(const Batch& batch) {
     std::uint32_t blocks = 0;
     for (std::size_t i = 0; i < batch.views.size(); ++i) {
@@ -115,7 +115,7 @@ class Arena {
     const std::uint64_t end = place.first_start + gpu::start_words(num_test_ranges);
     for (std::uint64_t word = place.first_entry; word < end; ++word) visit(word);
   }
-  /// Tells lists, fronts and raw lists apart.
+  /// Distinguishes lists, fronts and raw lists.
   static std::uint64_t content(const Batch& batch, std::size_t view) {
     for (const auto& [number, list] : batch.coded)
       if (number == view) return 1 + 2 * list->number + (batch.cut.contains(list->number) ? 1 : 0);
@@ -125,7 +125,7 @@ class Arena {
   std::vector<std::uint64_t> words_;
 };
 
-/// Whether a batch has a place in common with those that another one writes, and does not write it itself.
+/// Whether a batch reads a list that another one decodes.
 bool reads_what_decodes(const Batch& batch, const Batch& other) {
   for (const EntryPlace& read : batch.places.lists)
     for (const EntryPlace& written : other.places.lists)
@@ -135,8 +135,7 @@ bool reads_what_decodes(const Batch& batch, const Batch& other) {
 
 }  // namespace
 
-TEST_CASE("decoded lists are there for as long as batches use them, and decoded where they are not",
-          "[gpu_entries][property]") {
+TEST_CASE("decoded lists stay while batches use them, and missing ones are decoded", "[gpu_entries][property]") {
   RandomBits random(101);
   std::uint64_t kept = 0, evicted = 0, refused = 0, beside = 0;
   for (unsigned turn = 0; turn < 60; ++turn) {
@@ -159,13 +158,13 @@ TEST_CASE("decoded lists are there for as long as batches use them, and decoded 
         ++refused;
         std::uint64_t needed = 0;
         for (const gpu::ListView& view : batch.views) needed += cache.words_of(view.df);
-        // Alone, whatever fits into the arena gets it.
+        // A single batch gets space for everything that fits into the arena.
         REQUIRE((has_others || needed > cache.words()));
         running.erase(flight);
         continue;
       }
       if (random.below(10) == 0) {
-        // It does not run after all: what it was to decode is not there.
+        // The batch does not run, so its lists are not decoded.
         cache.release(flight, false);
         running.erase(flight);
         continue;
@@ -173,7 +172,7 @@ TEST_CASE("decoded lists are there for as long as batches use them, and decoded 
       arena.run(batch);
       for (const auto& [other, of] : running) {
         arena.check(of);
-        // A batch that may run at the same time reads nothing that the other one decodes.
+        // A concurrent batch reads nothing that the other one decodes.
         if (other == flight || cache.others_decode(flight)) continue;
         ++beside;
         REQUIRE(!reads_what_decodes(batch, of));
@@ -197,7 +196,7 @@ TEST_CASE("decoded lists are there for as long as batches use them, and decoded 
   CHECK(beside > 100);
 }
 
-TEST_CASE("the decoded lists that were used least recently go first", "[gpu_entries]") {
+TEST_CASE("the least recently used decoded lists are evicted first", "[gpu_entries]") {
   RandomBits random(3);
   const HostLists lists(3, random);
   EntryCache cache(0, num_test_ranges);
@@ -219,12 +218,12 @@ TEST_CASE("the decoded lists that were used least recently go first", "[gpu_entr
   const gpu::EntryCounts counts = cache.take_counts();
   CHECK(counts.lists == 5);
   CHECK(counts.kept_lists == 3);
-  CHECK_FALSE(is_kept(2));  // in place of list 1
+  CHECK_FALSE(is_kept(2));  // evicted instead of list 1
   CHECK(is_kept(0));
   CHECK_FALSE(is_kept(1));
 }
 
-TEST_CASE("batches with windows of documents have room of their own", "[gpu_entries]") {
+TEST_CASE("batches with windows of documents have space of their own", "[gpu_entries]") {
   RandomBits random(7);
   const HostLists lists(20, random);
   EntryCache cache(4000, num_test_ranges);

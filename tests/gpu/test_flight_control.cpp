@@ -10,7 +10,7 @@
 
 #include "catch.hpp"
 
-/// Threads that share the flights of what stands for a GPU.
+/// Threads that share the flights of a simulated GPU.
 namespace quern {
 namespace {
 
@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr unsigned num_flights = 2;
 
-/// Launches a batch in a flight. Returns when it was launched, from 1.
+/// Launches a batch in a flight. Returns the number of the launch, from 1.
 std::uint64_t launch(FlightControl& control, const FlightControl::Flight& flight, std::uint64_t& launches) {
   const auto locked = control.lock();
   control.launched(flight.number());
@@ -38,7 +38,7 @@ bool is_spoiled(FlightControl& control, const FlightControl::Flight& flight) {
 
 }  // namespace
 
-TEST_CASE("no two threads have the same flight, and each gets one", "[flight_control]") {
+TEST_CASE("each thread gets a flight, and no two threads the same one", "[flight_control]") {
   FlightControl control(num_flights);
   std::atomic<unsigned> users[num_flights] = {}, most = 0, turns = 0;
   std::vector<std::thread> threads;
@@ -79,8 +79,7 @@ TEST_CASE("batches are checked in the order in which they were launched", "[flig
   CHECK(std::is_sorted(checked.begin(), checked.end()));
 }
 
-TEST_CASE("a batch that is not sound spoils those that were launched after it, until they are launched again",
-          "[flight_control]") {
+TEST_CASE("a bad batch invalidates the batches launched after it until they are launched again", "[flight_control]") {
   FlightControl control(3);
   std::uint64_t launches = 0;
   const FlightControl::Flight before(control), damaged(control), after(control);
@@ -98,7 +97,7 @@ TEST_CASE("a batch that is not sound spoils those that were launched after it, u
   control.wait_for_earlier(after.number());
 }
 
-TEST_CASE("a flight that is left without checking its batch keeps no thread waiting", "[flight_control]") {
+TEST_CASE("a flight that is returned without checking its batch blocks no thread", "[flight_control]") {
   FlightControl control(num_flights);
   std::uint64_t launches = 0;
   std::atomic<unsigned> step = 0;
@@ -122,7 +121,7 @@ TEST_CASE("a thread does not wait for its own flights", "[flight_control]") {
   const FlightControl::Flight first(control), second(control);
   launch(control, first, launches);
   launch(control, second, launches);
-  launch(control, first, launches);  // again, so that it is the later one
+  launch(control, first, launches);  // again, so it is the later one
   control.wait_for_earlier(first.number());
   check(control, first, true);
   control.wait_for_earlier(second.number());

@@ -18,7 +18,7 @@ std::vector<WeightedList> lists_of(const QueryEngine& engine, const std::vector<
   return engine.lists_of(terms_of_text(text_of(terms), analyzer), all_found);
 }
 
-/// Room for all lists of a query, and fronts of some.
+/// Space for all lists of a query, and fronts of some.
 gpu::ListCache cache_with_fronts(const QueryEngine& engine, std::span<const WeightedList> lists,
                                  std::span<const std::uint64_t> blocks) {
   gpu::ListCacheOptions options;
@@ -41,7 +41,7 @@ gpu::QueryEnd end_with(const QueryEngine& engine, const std::vector<WeightedList
 
 }  // namespace
 
-TEST_CASE("a batch of fronts has the numbers of shorter lists, and their order and weights", "[gpu_store][gpu_batch]") {
+TEST_CASE("a batch of fronts has the figures of shorter lists, and their order and weights", "[gpu_store][gpu_batch]") {
   IndexedCorpus corpus(5, {400, 30, 16, false});
   const IndexReader index = corpus.index(blocks_of(8));
   const QueryEngine engine(index, {});
@@ -73,7 +73,7 @@ TEST_CASE("a batch of fronts has the numbers of shorter lists, and their order a
   }
 }
 
-TEST_CASE("a query is left to the CPU from where the first front ends, if all lists go on there", "[gpu_store]") {
+TEST_CASE("the CPU resumes a query at the end of the first front if all lists continue there", "[gpu_store]") {
   IndexedCorpus corpus(7, {400, 30, 16, false});
   const IndexReader index = corpus.index(blocks_of(8));
   const QueryEngine engine(index, {});
@@ -95,7 +95,7 @@ TEST_CASE("a query is left to the CPU from where the first front ends, if all li
   CHECK_FALSE(end_of(often.block_last.size(), everywhere.block_last.size()).on_front);
 }
 
-TEST_CASE("a query whose shortest list has ended before the first front does is complete", "[gpu_store]") {
+TEST_CASE("a query is complete if its shortest list ends before the first front does", "[gpu_store]") {
   IndexedCorpus corpus(9, {400, 300, 16, false});
   const IndexReader index = corpus.index(blocks_of(8));
   const QueryEngine engine(index, {});
@@ -124,7 +124,7 @@ TEST_CASE("a query whose shortest list has ended before the first front does is 
   CHECK(left > 5);
 }
 
-TEST_CASE("queries end on fronts where a plan is given, and the options or global scores say so", "[gpu_store]") {
+TEST_CASE("queries end on fronts if there is a plan, and the options or global scores allow it", "[gpu_store]") {
   RankedPages pages(89, {60, 40, 14, false});
   const IndexReader index = pages.index(pages.order(OrderBy::score, 0.3), 0.3, blocks_of(8));
   const QueryEngine early(index, with_pagerank(0.3)), late(index, with_pagerank(0.3, false));

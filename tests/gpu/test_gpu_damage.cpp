@@ -11,8 +11,8 @@
 #include "index/pipeline/query_checks.hpp"
 #include "search/read_queries.hpp"
 
-/// Damage that checksums don't find, since those of large sections aren't checked before queries run: kernels check
-/// every number that they index with. compute-sanitizer runs these tests.
+/// Damage in large sections, whose checksums aren't verified before queries run: kernels check every number before
+/// using it as an index. compute-sanitizer runs these tests.
 namespace quern {
 namespace {
 
@@ -32,8 +32,8 @@ struct DamagedIndex {
   std::vector<std::string> texts;
 };
 
-/// Runs all queries by all strategies and algorithms, in large and small batches: any result will do, except a crash.
-/// Returns how often damage was found.
+/// Runs all queries with all strategies and algorithms, in large and small batches. Any result is accepted, but no
+/// crash. Returns how often damage was found.
 int ask_all(const IndexReader& index, const std::vector<std::string>& texts, Scores scores) {
   ScoringOptions scoring;
   scoring.scores = scores;
@@ -46,7 +46,7 @@ int ask_all(const IndexReader& index, const std::vector<std::string>& texts, Sco
   for (const gpu::Strategy& strategy : gpu::all_strategies()) {
     for (const std::size_t batch : {many.size(), std::size_t{8}}) {
       gpu.set_batch_queries(batch);
-      // Here small batches of intersections read coded lists, and large ones decode them.
+      // Small batches of intersections read coded lists, and large ones decode them.
       gpu.set_strategy(strategy, {.decodes_always = batch != 8}, progress);
       for (const QueryAlgorithm& algorithm : all_algorithms()) {
         if (!gpu::answers(strategy, algorithm)) continue;
@@ -104,7 +104,7 @@ int damage_all(DamagedIndex& subject, unsigned times) {
 
 }  // namespace
 
-TEST_CASE("damaged lists are found or answered within bounds", "[gpu][sanitize][damage]") {
+TEST_CASE("queries over damaged lists report the damage or stay within bounds", "[gpu][sanitize][damage]") {
   SKIP_WITHOUT_GPU();
   for (const Codec* codec : all_codecs()) {
     INFO(codec->name());
@@ -113,7 +113,7 @@ TEST_CASE("damaged lists are found or answered within bounds", "[gpu][sanitize][
   }
 }
 
-TEST_CASE("after damaged lists, an engine still answers queries with sound lists", "[gpu]") {
+TEST_CASE("after damaged lists, an engine still answers queries with undamaged lists", "[gpu]") {
   SKIP_WITHOUT_GPU();
   DamagedIndex subject(codec_named("newpfd"), {3000, 60, 20, false});
   // All blocks of the longest list except the first.

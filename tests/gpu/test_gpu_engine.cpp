@@ -10,13 +10,13 @@
 #include "index/pipeline/weighted_corpus.hpp"
 #include "search/read_queries.hpp"
 
-/// The GPU finds what the CPU finds: the same documents, the same bits of scores.
+/// The GPU finds the CPU's documents, with the same bits of scores.
 namespace quern {
 namespace {
 
 using namespace testing;
 
-/// How queries are answered: in small batches, in a single one, and in one that decodes lists before it intersects
+/// Ways of answering queries: in small batches, in a single one, and in one that decodes lists before intersecting
 /// them.
 struct GpuWay {
   std::size_t batch;
@@ -24,7 +24,7 @@ struct GpuWay {
 };
 const GpuWay gpu_ways[] = {{7, {}}, {4096, {}}, {4096, {.decodes_always = true}}};
 
-/// Compares results among the documents of filters with the CPU's; strategies that know no filters refuse them.
+/// Compares filtered results with the CPU's; strategies without filters must refuse them.
 void check_filter(const QueryEngine& engine, GpuEngine& gpu, const gpu::Strategy& strategy,
                   const QueryAlgorithm& algorithm, const std::vector<std::string>& texts) {
   const std::vector<std::string_view> views(texts.begin(), texts.end());
@@ -46,7 +46,7 @@ void check_filter(const QueryEngine& engine, GpuEngine& gpu, const gpu::Strategy
   }
 }
 
-/// Compares all strategies and algorithms with the CPU, for several k, in every way.
+/// Compares all strategies and algorithms with the CPU, for several k and in every way.
 void check_gpu(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries) {
   std::vector<std::string> texts;
   for (const auto& terms : queries) texts.push_back(text_of(terms));
@@ -191,7 +191,7 @@ TEST_CASE("the GPU answers queries with up to 64 terms, the CPU those with more"
   CHECK(statistics.on_cpu == 1);
 }
 
-TEST_CASE("an engine made with a strategy refuses algorithms that it does not answer", "[gpu][query]") {
+TEST_CASE("an engine with a strategy refuses algorithms that it does not support", "[gpu][query]") {
   SKIP_WITHOUT_GPU();
   IndexedCorpus corpus(61, {700, 60, 14, false});
   const IndexReader index = corpus.index({});

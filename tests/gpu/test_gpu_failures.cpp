@@ -12,7 +12,7 @@
 #include "index/pipeline/query_checks.hpp"
 #include "search/read_queries.hpp"
 
-/// What happens when a GPU fails: an error names the call that failed, or the other GPUs do its work.
+/// Failures of GPUs: an error names the call that failed, or the other GPUs take over.
 namespace quern {
 namespace {
 
@@ -64,7 +64,7 @@ TEST_CASE("several GPUs give the results of one", "[gpu][query]") {
 }
 
 #ifdef QUERN_HAS_CUDA
-TEST_CASE("if a GPU runs out of memory, batches shrink or go to the CPU, and later ones run on the GPU again",
+TEST_CASE("if a GPU runs out of memory, batches shrink or move to the CPU, and later ones run on the GPU again",
           "[gpu]") {
   SKIP_WITHOUT_GPU();
   SmallEngine small;
@@ -91,7 +91,7 @@ TEST_CASE("if a GPU runs out of memory, batches shrink or go to the CPU, and lat
   CHECK(statistics.batches == 1);
 }
 
-TEST_CASE("if calls for one of several GPUs fail, it is left out and the others answer its queries", "[gpu]") {
+TEST_CASE("if calls for one of several GPUs fail, it is excluded and the others answer its queries", "[gpu]") {
   SKIP_WITHOUT_GPU();
   SmallEngine small;
   const std::vector<std::string_view> texts(20000, "often everywhere");
@@ -120,8 +120,8 @@ TEST_CASE("if calls for one of several GPUs fail, it is left out and the others 
   CHECK(another.gpus() == count);
 }
 
-// Hidden, and run separately: no other test in the same process could use a GPU after it. With CUDA 13, a kernel that
-// traps on one GPU makes the process's calls for all others fail too.
+// Hidden and run separately, since no later test in the same process could use a GPU. With CUDA 13, a kernel that traps
+// on one GPU makes the process's calls for all other GPUs fail too.
 TEST_CASE("a lost GPU is reported with the call that failed, and nothing waits for it", "[.gpu_lost]") {
   SKIP_WITHOUT_GPU();
   SmallEngine small;

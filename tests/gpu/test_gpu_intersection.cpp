@@ -8,7 +8,7 @@
 #include "index/pipeline/query_checks.hpp"
 #include "search/read_queries.hpp"
 
-/// Every GPU method finds the documents that the CPU finds by merging.
+/// Every GPU method finds the documents of the CPU's merge.
 namespace quern {
 namespace {
 
@@ -70,7 +70,7 @@ void check_run(GpuIntersection& gpu, const Queries& queries, const Documents& ex
   }
 }
 
-/// Compares all methods with the CPU, twice each, so that lists are used often.
+/// Compares all methods with the CPU, twice each, so that lists are used repeatedly.
 void check_methods(const IndexReader& index, const Queries& queries, std::uint64_t unpacked_bytes = 0) {
   const Documents expected = merged(index, queries);
   NoProgress progress;
@@ -182,7 +182,7 @@ TEST_CASE("intersections of each coding stay within bounds", "[gpu][sanitize][in
   }
 }
 
-TEST_CASE("intersections of a damaged index end with an error, or stay within bounds",
+TEST_CASE("intersections of a damaged index fail with an error or stay within bounds",
           "[gpu][sanitize][damage][intersect]") {
   SKIP_WITHOUT_GPU();
   IndexedCorpus corpus(79, {900, 60, 20, false});

@@ -13,7 +13,7 @@
 #include "gpu/ranker_cases.hpp"
 #include "gpu/skip_without_gpu.hpp"
 
-/// Models on a GPU: scores have the bits of plain evaluation.
+/// Scores of models on a GPU have the bits of plain evaluation.
 namespace quern {
 namespace {
 
@@ -132,7 +132,7 @@ TEST_CASE("tensor cores give nearly the same scores", "[gpu][gpu_ranker]") {
   CHECK(difference > 0);  // or no tensor core had any work
 }
 
-TEST_CASE("a GPU call is expected to be worth it for fewer documents of larger models", "[gpu_ranker]") {
+TEST_CASE("the larger a model, the fewer documents make a GPU call worthwhile", "[gpu_ranker]") {
   ModelRandom random(49);
   EnsembleShape shape;
   shape.max_leaves = shape.min_leaves = 64;

@@ -15,7 +15,7 @@
 #include "gpu/random_features.hpp"
 #include "gpu/skip_without_gpu.hpp"
 
-/// Features on a GPU, and the second stage there: values, scores and order are the CPU's, bit by bit.
+/// Features and the second stage on a GPU have the CPU's values, scores and order, bit by bit.
 namespace quern {
 namespace {
 
@@ -45,7 +45,7 @@ std::vector<BoundModel> models_of_each_kind() {
   return models;
 }
 
-/// Topics as a run has them: each document once.
+/// Topics as in a run, with each document once.
 std::vector<TopicResults> random_topics(const FeatureSite& site, RandomBits& random, std::size_t count) {
   std::vector<TopicResults> topics;
   for (std::size_t i = 0; i < count; ++i) {
@@ -89,7 +89,7 @@ TEST_CASE("a GPU computes the features of the CPU, bit by bit", "[gpu][features]
       const FeatureExtractor extractor(site.shards(), selection);
       const bool gathers = i % 2 == 0;
       gpu::RerankFlight flight(0, extractor, gathers ? nullptr : &documents, {}, on_gpu, pinned);
-      // A flight is used again, for smaller and larger batches.
+      // A flight is reused for smaller and larger batches.
       for (const std::size_t most : {5u, 300u, 40u}) {
         const std::vector<FeatureJob> jobs = random_jobs(site, random, 1 + random.below(6), most);
         flight.batch().clear();
@@ -135,7 +135,7 @@ TEST_CASE("a GPU reranks as the CPU does, with models of all kinds, over shards 
   }
 }
 
-TEST_CASE("the CPU reranks what a GPU has no room for, and few documents", "[gpu][second_stage]") {
+TEST_CASE("the CPU reranks documents that don't fit a GPU, and few documents", "[gpu][second_stage]") {
   SKIP_WITHOUT_GPU();
   const FeatureSite site(22, 80);
   RandomBits random(22);
@@ -163,7 +163,7 @@ TEST_CASE("the CPU reranks what a GPU has no room for, and few documents", "[gpu
 }
 
 #ifdef QUERN_HAS_CUDA
-TEST_CASE("a GPU that is lost leaves the second stage to the CPU", "[.gpu_lost][gpu_reranker]") {
+TEST_CASE("after the loss of a GPU, the CPU runs the second stage", "[.gpu_lost][gpu_reranker]") {
   SKIP_WITHOUT_GPU();
   const FeatureSite site(24, 80);
   RandomBits random(24);

@@ -8,7 +8,7 @@
 
 namespace quern {
 
-TEST_CASE("helpers begin when they are started, once, and no more than there are threads", "[helper_threads]") {
+TEST_CASE("helpers run once when they are started, at most one per thread", "[helper_threads]") {
   for (const int threads : {1, 2, 3, 8}) {
     tbb::task_arena arena(threads);
     std::atomic<int> calls = 0;
@@ -25,7 +25,7 @@ TEST_CASE("helpers begin when they are started, once, and no more than there are
   }
 }
 
-TEST_CASE("helpers that were not started do nothing, and nobody waits for them", "[helper_threads]") {
+TEST_CASE("helpers that were not started do nothing, and join does not wait for them", "[helper_threads]") {
   std::atomic<int> calls = 0;
   {
     gpu::HelperThreads helpers(4, [&] { ++calls; });
@@ -37,7 +37,7 @@ TEST_CASE("helpers that were not started do nothing, and nobody waits for them",
   CHECK(calls == 0);
 }
 
-TEST_CASE("a helper's error reaches who joins", "[helper_threads]") {
+TEST_CASE("join rethrows a helper's error", "[helper_threads]") {
   gpu::HelperThreads helpers(2, [] { throw std::runtime_error("no paper"); });
   helpers.start();
   CHECK_THROWS_WITH(helpers.join(), "no paper");

@@ -17,7 +17,7 @@
 #include "same_results.hpp"
 #include "search/read_queries.hpp"
 
-/// Queries that a CPU and what stands for GPUs share: the exhaustive scorer's results, wherever they are answered.
+/// Queries shared between a CPU and simulated GPUs have the exhaustive scorer's results, wherever they run.
 namespace quern {
 namespace {
 
@@ -58,7 +58,7 @@ struct SharedCorpus {
   ParsedQueries read;
 };
 
-/// A hybrid backend with what stands for GPUs, and the notices that it gives.
+/// A hybrid backend with simulated GPUs, and its notices.
 struct Shared {
   Shared(const SharedCorpus& corpus, const QueryAlgorithm& used, std::size_t results, HybridOptions options,
          unsigned fails_at = 0, CostModel costs = {})
@@ -91,7 +91,7 @@ HybridOptions with_schedule(std::string_view name, unsigned threads) {
   return options;
 }
 
-/// Any query takes a power of two of microseconds on the CPU, and another one on a GPU.
+/// Each query takes a power of two of microseconds on the CPU, and another one on a GPU.
 CostTable constant_costs(const QueryAlgorithm& algorithm, double cpu_log_us, double gpu_log_us) {
   CostTable costs;
   for (const Processor device : {Processor::cpu, Processor::gpu}) {
@@ -109,7 +109,7 @@ CostTable constant_costs(const QueryAlgorithm& algorithm, double cpu_log_us, dou
   return costs;
 }
 
-/// The answers in the order in which they are handed over, which must be that of the queries.
+/// The answers in delivery order, which must be that of the queries.
 Results answers_of(SearchBackend& backend, const SearchRequest& request,
                    std::uint64_t held_bytes = default_held_bytes) {
   Results results;
@@ -143,7 +143,7 @@ TEST_CASE("a CPU and GPUs that share queries give the exhaustive results, by any
       const auto threads = static_cast<unsigned>(1 + of.random.below(3));
       INFO(policy.name << ", " << algorithm.name << ", k = " << k << ", threads " << threads);
       Shared shared(of, algorithm, k, with_schedule(policy.name, threads));
-      // A few held at a time, then all.
+      // Holds a few at a time, then all.
       const std::uint64_t held_bytes = of.random.below(2) == 0 ? 5000 : default_held_bytes;
       CHECK(are_same(answers_of(shared, of.views(), held_bytes), of.exhaustive(algorithm, k)));
       CHECK(shared.notices.empty());
@@ -175,7 +175,7 @@ TEST_CASE("a CPU and GPUs share queries among the documents of a filter", "[gpu_
   }
 }
 
-TEST_CASE("queries one after another have the same results, and go to where they end first", "[gpu_shared]") {
+TEST_CASE("queries one by one have the same results, and go where they finish first", "[gpu_shared]") {
   SharedCorpus of(2);
   const QueryAlgorithm& algorithm = algorithm_named("maxscore");
   for (const SchedulePolicy& policy : all_schedule_policies()) {
@@ -190,7 +190,7 @@ TEST_CASE("queries one after another have the same results, and go to where they
   }
 }
 
-TEST_CASE("GPUs that are faster than the CPU answer all that arrives together", "[gpu_shared]") {
+TEST_CASE("GPUs that are faster than the CPU answer all queries that arrive together", "[gpu_shared]") {
   SharedCorpus of(8);
   const QueryAlgorithm& algorithm = algorithm_named("maxscore");
   const CostTable costs = constant_costs(algorithm, 20, 0);
@@ -214,7 +214,7 @@ TEST_CASE("features over an engine are those of its index", "[gpu_shared]") {
       CHECK(features_of(of.cpu->engines(), query, matching) == features_of(*of.index, query, matching));
 }
 
-TEST_CASE("what GPUs lack of a query's lists counts among what it takes there", "[gpu_shared]") {
+TEST_CASE("missing bytes of a query's lists count in its predicted time on GPUs", "[gpu_shared]") {
   SharedCorpus of(12);
   const QueryAlgorithm& algorithm = algorithm_named("or");
   // Much less than on the CPU, or much more if only a byte is missing.
@@ -243,7 +243,7 @@ TEST_CASE("what GPUs lack of a query's lists counts among what it takes there", 
   CHECK(whole < of.texts.size());
 }
 
-TEST_CASE("a sample of many queries decides who answers them", "[gpu_shared]") {
+TEST_CASE("a sample of many queries decides which device answers them", "[gpu_shared]") {
   SharedCorpus of(9);
   const QueryAlgorithm& algorithm = algorithm_named("maxscore");
   const Results once = of.exhaustive(algorithm, 10);
@@ -255,7 +255,7 @@ TEST_CASE("a sample of many queries decides who answers them", "[gpu_shared]") {
   }
   for (const bool gpu_is_faster : {false, true}) {
     INFO(gpu_is_faster);
-    // Asked for each query that is predicted.
+    // Called for each predicted query.
     std::atomic<std::size_t> predicted = 0;
     HybridOptions options = with_schedule("first", 2);
     options.counts_missing = true;
@@ -270,7 +270,7 @@ TEST_CASE("a sample of many queries decides who answers them", "[gpu_shared]") {
   }
 }
 
-TEST_CASE("where a device takes longer than predicted, queries go to the other one in time", "[gpu_shared]") {
+TEST_CASE("if a device takes longer than predicted, queries go to the other one in time", "[gpu_shared]") {
   SharedCorpus of(10);
   const QueryAlgorithm& algorithm = algorithm_named("maxscore");
   // A millionth of a microsecond on the CPU, 64 times as long on a GPU.
@@ -286,7 +286,7 @@ TEST_CASE("where a device takes longer than predicted, queries go to the other o
   CHECK(shared.figures().on_gpu.faster == shared.figures().on_gpu.queries());
 }
 
-TEST_CASE("groups that are begun while others run have the same results, also if GPUs fail", "[gpu_shared]") {
+TEST_CASE("groups that start while others run have the same results, even if GPUs fail", "[gpu_shared]") {
   SharedCorpus of(7);
   const QueryAlgorithm& algorithm = algorithm_named("maxscore");
   const Results expected_of_one = of.exhaustive(algorithm, 5);
@@ -296,7 +296,7 @@ TEST_CASE("groups that are begun while others run have the same results, also if
       INFO(policy.name << ", batch " << fails_at);
       Results expected;
       Shared shared(of, algorithm, 5, with_schedule(policy.name, 2), fails_at);
-      // A batch of GPUs may have queries of both.
+      // A GPU batch may contain queries of both.
       const QueryAlgorithm& other = algorithm_named("and");
       const Results expected_of_other = of.exhaustive(other, 3);
       std::vector<std::unique_ptr<PendingSearch>> searches;
@@ -319,7 +319,7 @@ TEST_CASE("groups that are begun while others run have the same results, also if
       CHECK(are_same(results, expected));
       CHECK(shared.figures().on_cpu.queries() + shared.figures().on_gpu.queries() == queries.size());
       searches.clear();
-      // One that is not finished is waited for.
+      // The destructor waits for an unfinished group.
       SearchRequest unfinished = shared.request(queries.first(20));
       unfinished.others_arrive = true;
       shared.hybrid.begin(unfinished);
@@ -327,7 +327,7 @@ TEST_CASE("groups that are begun while others run have the same results, also if
   }
 }
 
-TEST_CASE("if GPUs fail, the CPU takes over: nothing is lost, nothing twice, and one notice", "[gpu_shared]") {
+TEST_CASE("if GPUs fail, the CPU takes over: no query is lost or repeated, and there is one notice", "[gpu_shared]") {
   SharedCorpus of(3);
   const QueryAlgorithm& algorithm = algorithm_named("bmw");
   const Results expected = of.exhaustive(algorithm, 5);
@@ -358,7 +358,7 @@ TEST_CASE("deadlines that cannot be met are counted, and the queries answered al
   }
 }
 
-TEST_CASE("errors of a query, and of who takes the answers, end a run and not the engine", "[gpu_shared]") {
+TEST_CASE("errors of a query or of the consumer of answers end a run but not the engine", "[gpu_shared]") {
   SharedCorpus of(5);
   const QueryAlgorithm& algorithm = algorithm_named("or");
   Shared damaged(of, algorithm, 10, with_schedule("gpu", 1));
@@ -377,13 +377,13 @@ TEST_CASE("errors of a query, and of who takes the answers, end a run and not th
   CHECK_THROWS_AS(Shared(of, algorithm, 10, with_schedule("best", 1)), InvalidArgument);
 }
 
-TEST_CASE("GPUs answer until they fail, and then the CPU does", "[gpu_shared]") {
+TEST_CASE("GPUs answer until they fail, then the CPU takes over", "[gpu_shared]") {
   SharedCorpus of(13);
   const QueryAlgorithm& algorithm = algorithm_named("maxscore");
   const Results expected = of.exhaustive(algorithm, 5);
   const SearchRequest request{of.views(), &algorithm, 5};
   for (const unsigned fails_at : {0u, 1u, 2u, 5u}) {
-    // So little for answers that many searches are made, or all at once.
+    // So little memory for answers that there are many searches, or enough for all at once.
     for (const std::uint64_t held_bytes : {std::uint64_t{20000}, default_held_bytes}) {
       INFO(fails_at << ", " << held_bytes << " bytes");
       std::vector<std::string> notices;
@@ -396,11 +396,11 @@ TEST_CASE("GPUs answer until they fail, and then the CPU does", "[gpu_shared]") 
       CHECK(gpus.failed() == failed);
       CHECK(notices.size() == (failed ? 1u : 0u));
       if (failed) CHECK(notices.front() == "the CPU answers the remaining queries: the GPU is lost");
-      // Those that were begun when the others failed may still be asked for.
+      // Searches that had started when the others failed may still be finished.
       if (failed) CHECK(fake.searches() <= fails_at + 1);
       if (!failed) CHECK(gpus.statistics().front().queries == 2 * expected.size());
       CHECK((held_bytes == default_held_bytes || fake.max_queries() < 100));
-      // Without a CPU, the failure is the caller's.
+      // Without a CPU, the caller gets the error.
       FakeGpus strict_fake(*of.cpu, fails_at);
       FallibleGpus strict_gpus(strict_fake, notice);
       FailoverBackend strict(strict_gpus, nullptr, notice);
@@ -414,8 +414,7 @@ TEST_CASE("GPUs answer until they fail, and then the CPU does", "[gpu_shared]") 
   }
 }
 
-TEST_CASE("queries with a filter that GPUs don't know go to the CPU, after one notice, or are refused",
-          "[gpu_shared]") {
+TEST_CASE("filtered queries that GPUs don't support go to the CPU, after one notice, or are refused", "[gpu_shared]") {
   SharedCorpus of(14);
   const QueryAlgorithm& algorithm = algorithm_named("or");
   const DocumentSet passing = random_documents(of.index->num_documents(), 3, of.random);
@@ -435,7 +434,7 @@ TEST_CASE("queries with a filter that GPUs don't know go to the CPU, after one n
   CHECK_THROWS_AS(answers_of(strict, request), InvalidArgument);
 }
 
-TEST_CASE("the next searches are begun while answers are handed over, no more than a backend likes", "[gpu_shared]") {
+TEST_CASE("the next searches start while answers are delivered, up to the backend's limit", "[gpu_shared]") {
   SharedCorpus of(15);
   const QueryAlgorithm& algorithm = algorithm_named("or");
   for (const SearchDivision divided : {SearchDivision{30, 1}, SearchDivision{30, 2}, SearchDivision{7, 3}}) {
@@ -449,7 +448,7 @@ TEST_CASE("the next searches are begun while answers are handed over, no more th
     AnswerConsumer consumer;
     consumer.take = [&](std::size_t i, const QueryAnswer&) {
       REQUIRE(i == taken++);
-      // Let those that are under way end.
+      // Lets the running searches finish.
       if (i % divided.queries == 0) std::this_thread::sleep_for(1ms);
       max_ahead = std::max<std::uint64_t>(max_ahead, fake.searches() * divided.queries - i);
     };

@@ -9,7 +9,7 @@
 #include "index/pipeline/query_checks.hpp"
 #include "index/pipeline/ranked_pages.hpp"
 
-/// What a batch of intersections contains for a GPU, checked without one.
+/// The contents of a batch of intersections for a GPU, checked without one.
 namespace quern::gpu {
 namespace {
 
@@ -75,7 +75,7 @@ TEST_CASE("a list is unpacked once, when queries have used it often enough", "[g
   CHECK(unpacked.state_of(lists.front().number).words == 0);
 }
 
-TEST_CASE("kernels get queries that decode first, and answers go to the right queries", "[gpu_batch]") {
+TEST_CASE("kernels get queries that decode lists first, and answers go to the right queries", "[gpu_batch]") {
   const IntersectSubject subject;
   UnpackedLists unpacked(subject.index->num_documents(), much);
   const auto dense = subject.lists_of("everywhere");
@@ -94,7 +94,7 @@ TEST_CASE("kernels get queries that decode first, and answers go to the right qu
   CHECK(batch.unpack.size() == 1);
 }
 
-TEST_CASE("methods that need all lists unpacked refuse queries that do not fit the memory", "[gpu_batch]") {
+TEST_CASE("methods that need all lists unpacked refuse queries that don't fit the memory", "[gpu_batch]") {
   const IntersectSubject subject;
   const auto lists = subject.lists_of("often everywhere");
   const std::uint64_t all = lists[0].df + lists[1].df;

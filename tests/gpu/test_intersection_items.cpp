@@ -46,7 +46,7 @@ class Pairs {
 /// An item's place among the items of a query and range, and their number.
 using Place = std::pair<std::uint32_t, std::uint32_t>;
 
-/// The items of so many ranges, after checks that each query has all documents of each range once.
+/// The items of this many ranges, after checks that each query covers each document of each range once.
 std::vector<gpu::IntersectionItem> checked_items(const gpu::IntersectionItems& items, std::size_t queries,
                                                  std::uint32_t ranges) {
   gpu::ItemsView view = items.view(ranges);
@@ -71,7 +71,7 @@ std::vector<gpu::IntersectionItem> checked_items(const gpu::IntersectionItems& i
 
 }  // namespace
 
-TEST_CASE("items of an intersection have each document of each query once", "[gpu_batch][property]") {
+TEST_CASE("items of an intersection cover each document of each query once", "[gpu_batch][property]") {
   IndexedCorpus corpus(3, {2000, 60, 24, false});
   const IndexReader index = corpus.index({});
   const QueryEngine engine(index, {});
@@ -94,7 +94,7 @@ TEST_CASE("items of an intersection have each document of each query once", "[gp
   CHECK(spreads.contains(32));
 }
 
-TEST_CASE("a range of a dense list is cut into items of about the documents asked for", "[gpu_batch]") {
+TEST_CASE("a range of a dense list is cut into items of about the requested size", "[gpu_batch]") {
   IndexedCorpus corpus(3, {2000, 60, 24, false});
   const IndexReader index = corpus.index({});
   const QueryEngine engine(index, {});

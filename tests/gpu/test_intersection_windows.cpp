@@ -9,14 +9,14 @@
 #include "index/pipeline/query_checks.hpp"
 #include "search/read_queries.hpp"
 
-/// Every method of intersection finds what the CPU finds where the GPU's memory is so small that batches go by windows
-/// of documents.
+/// Every intersection method gives the CPU's results when the GPU's memory is so small that batches run in windows of
+/// documents.
 namespace quern {
 namespace {
 
 using namespace testing;
 
-/// Queries, and the CPU's documents.
+/// Queries and the documents that the CPU finds.
 struct WindowedQueries {
   WindowedQueries(const IndexReader& index, const std::vector<std::vector<std::string>>& queries)
       : texts(texts_of_queries(queries)) {
@@ -34,7 +34,7 @@ struct WindowedQueries {
   std::vector<std::vector<docid_t>> documents;
 };
 
-/// Runs all queries twice, so that what an earlier batch left is met. Returns what was counted.
+/// Runs all queries twice, so that batches find data of earlier ones. Returns the counters.
 GpuIntersectionStatistics check_twice(const IndexReader& index, const WindowedQueries& queries,
                                       const GpuIntersectionMethod& method, const GpuIntersectionOptions& options) {
   NoProgress progress;
@@ -103,7 +103,7 @@ TEST_CASE("GPUs intersect by windows of documents as the CPU does", "[gpu][gpu_s
   }
 }
 
-TEST_CASE("GPUs intersect by windows where unpacked lists leave no room", "[gpu][gpu_store][intersect]") {
+TEST_CASE("GPUs intersect by windows if unpacked lists leave no space", "[gpu][gpu_store][intersect]") {
   SKIP_WITHOUT_GPU();
   IndexedCorpus corpus(97, eight_ranges);
   const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}));
@@ -123,7 +123,7 @@ TEST_CASE("GPUs intersect by windows where unpacked lists leave no room", "[gpu]
     }
 }
 
-TEST_CASE("adaptive intersection unpacks lists between batches that go by windows", "[gpu][gpu_store][intersect]") {
+TEST_CASE("adaptive intersection unpacks lists between batches that run by windows", "[gpu][gpu_store][intersect]") {
   SKIP_WITHOUT_GPU();
   IndexedCorpus corpus(101, eight_ranges);
   const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}));
@@ -148,7 +148,7 @@ TEST_CASE("adaptive intersection unpacks lists between batches that go by window
   CHECK(all.unpacked_lists > 0);
 }
 
-TEST_CASE("intersections by windows of a damaged index end with an error, or stay within bounds",
+TEST_CASE("intersections by windows of a damaged index fail with an error or stay within bounds",
           "[gpu][gpu_store][sanitize][damage][intersect]") {
   SKIP_WITHOUT_GPU();
   IndexedCorpus corpus(103, {40000, 60, 9, false});

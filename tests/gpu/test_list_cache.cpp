@@ -8,7 +8,7 @@
 
 #include "catch.hpp"
 
-/// Lists that come and go in memory that is smaller than all of them.
+/// Lists that are loaded and evicted in memory smaller than all of them.
 namespace quern {
 namespace {
 
@@ -34,7 +34,7 @@ class MadeLists {
         list.maxima.push_back(static_cast<std::uint16_t>(next));
         for (std::uint64_t words = 1 + random.below(9); words > 0; --words) list.words.push_back(next++);
       }
-      list.words.push_back(next++);  // the header, which the first offset leaves room for
+      list.words.push_back(next++);  // the header, for which the first offset leaves space
       list.width = static_cast<unsigned>(1 + random.below(12));
       const std::size_t impacts = impact_words(postings_per_block, list.width) * (blocks - 1) + 1;
       if (with_impacts)
@@ -66,7 +66,7 @@ class MadeLists {
   std::vector<Made> lists_;
 };
 
-/// The arenas, with what has been copied to them.
+/// The arenas, with the words copied to them.
 struct Arenas {
   std::vector<std::uint32_t> words, last;
   explicit Arenas(const ListCacheOptions& options) : words(options.words), last(options.rows) {}
@@ -84,7 +84,7 @@ struct Arenas {
     }
   }
 
-  /// Whether all of a list is where its view says.
+  /// Whether a list is complete where its view says.
   bool has(const PostingList& list, const ListView& view, bool with_rows) const {
     for (std::size_t i = 0; i < list.words.size(); ++i)
       if (words[i < view.front_words ? view.first_word + i : view.tail_word + i - view.front_words] != list.words[i])
@@ -102,7 +102,7 @@ struct Arenas {
   }
 };
 
-/// Two batches in flight that take and leave random lists.
+/// Two batches in flight that acquire and release random lists.
 class Batches {
  public:
   Batches(RandomBits& random, const MadeLists& made, const ListCacheOptions& options)
@@ -152,7 +152,7 @@ class Batches {
       REQUIRE(copies.rows.empty());
       used_[flight].clear();
       ++refused;
-      // What fits into all that is not kept fits once no other batch uses anything.
+      // A batch that fits the memory outside of kept fronts fits when no other batch uses any.
       if (words > cache.free_words() || rows > cache.free_rows()) return;
       land(1 - flight);
       REQUIRE(cache.acquire(flight, wanted, copies));
@@ -165,7 +165,7 @@ class Batches {
     cache.release(flight);
     used_[flight].clear();
   }
-  /// All lists of both batches are whole.
+  /// Checks that all lists of both batches are complete.
   void check() const {
     for (const unsigned flight : {0u, 1u})
       for (std::size_t i = 0; i < used_[flight].size(); ++i)
@@ -195,7 +195,7 @@ class FourLists {
   FourLists(std::uint64_t seed, gpu::ListRetention retention)
       : random_(seed), made_(random_, 4, false), cache_(options_of(retention)) {}
 
-  /// Copies for a batch that uses this list alone.
+  /// Number of copies for a batch that uses only this list.
   std::size_t copies_of(std::size_t i) {
     const PostingList list = made_.list(i);
     ListView view;
@@ -224,7 +224,7 @@ class FourLists {
 
 }  // namespace
 
-TEST_CASE("extents are distinct, and all are free again when they are given back", "[gpu_store][property]") {
+TEST_CASE("extents are distinct, and all are free again once returned", "[gpu_store][property]") {
   RandomBits random(3);
   gpu::Extents extents(5000);
   std::map<std::uint64_t, std::uint64_t> taken;
@@ -252,7 +252,7 @@ TEST_CASE("extents are distinct, and all are free again when they are given back
   CHECK(extents.take(5000) == 0u);
 }
 
-TEST_CASE("batches find their lists whole in memory that is too small for all", "[gpu_store][property]") {
+TEST_CASE("batches find complete lists in memory that is too small for all", "[gpu_store][property]") {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     RandomBits random(seed);
     const bool with_impacts = seed % 2 == 0;
@@ -280,7 +280,7 @@ TEST_CASE("batches find their lists whole in memory that is too small for all", 
   }
 }
 
-TEST_CASE("the front of a list is a list of its own while what follows it is not there", "[gpu_store][property]") {
+TEST_CASE("the front of a list is a list of its own while the rest is missing", "[gpu_store][property]") {
   RandomBits random(19);
   const MadeLists made(random, 40, true);
   ListCacheOptions options;
@@ -321,7 +321,7 @@ TEST_CASE("the front of a list is a list of its own while what follows it is not
     CHECK(view.front_words == view.words);
     CHECK(view.front_blocks >= blocks);
 
-    // Once a batch has brought the rest, the list is whole, until its memory is needed.
+    // Once a batch has loaded the rest, the list is complete until its memory is needed.
     ListCopies rest;
     const WantedList wanted{&list, &view};
     REQUIRE(cache.acquire(0, {&wanted, 1}, rest));
@@ -336,13 +336,13 @@ TEST_CASE("the front of a list is a list of its own while what follows it is not
   }
 }
 
-TEST_CASE("with lru, a list stays until memory is needed, and the one that was used last stays longest",
+TEST_CASE("with lru, a list stays until memory is needed, and the most recently used one stays longest",
           "[gpu_store]") {
   FourLists lists(5, gpu::ListRetention::lru);
   const auto copies_of = [&](std::size_t i) { return lists.copies_of(i); };
   for (const std::size_t i : {0, 1, 2}) CHECK(copies_of(i) == 1);
   for (const std::size_t i : {0, 1, 2, 0}) CHECK(copies_of(i) == 0);
-  CHECK(copies_of(3) == 1);  // takes the place of 1, and perhaps of 2
+  CHECK(copies_of(3) == 1);  // replaces 1, and perhaps 2
   CHECK(copies_of(0) == (lists.words(3) > lists.words(1) + lists.words(2) ? 1 : 0));
   CHECK(copies_of(1) == 1);
   const gpu::ListCacheCounts counts = lists.cache().take_counts();
@@ -352,12 +352,12 @@ TEST_CASE("with lru, a list stays until memory is needed, and the one that was u
   CHECK(lists.cache().take_counts().lists == 0);
 }
 
-TEST_CASE("with lfu, the list that batches used least often goes first, and old uses count for less", "[gpu_store]") {
+TEST_CASE("with lfu, the least often used list is evicted first, and old uses count for less", "[gpu_store]") {
   FourLists lists(7, gpu::ListRetention::lfu);
   for (const std::size_t i : {0, 1, 2}) CHECK(lists.copies_of(i) == 1);
   for (const std::size_t i : {0, 0, 2, 2, 2, 0, 0, 0, 1}) CHECK(lists.copies_of(i) == 0);
   REQUIRE(lists.words(3) <= lists.words(1) + lists.words(2));
-  CHECK(lists.copies_of(3) == 1);  // takes the place of 1, and perhaps of 2
+  CHECK(lists.copies_of(3) == 1);  // replaces 1, and perhaps 2
   CHECK(lists.copies_of(0) == 0);
   CHECK(lists.copies_of(1) == 1);
   for (unsigned turn = 0; turn < 20; ++turn)

@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-/// How a GPU's memory is divided, and counted.
+/// Division and accounting of a GPU's memory.
 namespace quern {
 namespace {
 
@@ -24,7 +24,7 @@ std::uint64_t taken_by(const MemoryDivision& division, const IndexSizes& sizes) 
 
 }  // namespace
 
-TEST_CASE("no division takes more than the limit, and all leave room for batches", "[gpu_store][property]") {
+TEST_CASE("no division exceeds the limit, and all leave space for batches", "[gpu_store][property]") {
   RandomBits random(3);
   for (unsigned i = 0; i < 20000; ++i) {
     const auto draw = [&] { return random.below(std::uint64_t{1} << random.below(36)); };
@@ -49,7 +49,7 @@ TEST_CASE("no division takes more than the limit, and all leave room for batches
   }
 }
 
-TEST_CASE("what is said to be enough is enough", "[gpu_store]") {
+TEST_CASE("the memory reported as enough is enough", "[gpu_store]") {
   const IndexSizes sizes{300 * megabyte, 50 * megabyte, 6000 * megabyte};
   std::uint64_t least = 0;
   for (std::uint64_t limit = megabyte; least == 0; limit += megabyte) {
@@ -69,7 +69,7 @@ TEST_CASE("what is said to be enough is enough", "[gpu_store]") {
   CHECK(tenth.lists == 600 * megabyte);
 }
 
-TEST_CASE("pinned memory is divided so that batches have most of it", "[gpu_store][property]") {
+TEST_CASE("pinned memory is divided so that batches get most of it", "[gpu_store][property]") {
   RandomBits random(5);
   for (unsigned i = 0; i < 2000; ++i) {
     const std::uint64_t limit = random.below(std::uint64_t{1} << random.below(40));
@@ -95,7 +95,7 @@ TEST_CASE("pinned memory is divided so that batches have most of it", "[gpu_stor
   CHECK(options.of_each(3).pinned_bytes == 10 * megabyte);
 }
 
-TEST_CASE("pinned memory counts apart from a GPU's", "[gpu_store]") {
+TEST_CASE("pinned memory is counted separately from a GPU's", "[gpu_store]") {
   gpu::MemoryAccount pinned(1024);
   pinned.take(gpu::MemoryUse::pinned, 700);
   CHECK_THROWS_WITH(pinned.take(gpu::MemoryUse::pinned, 100), Catch::Contains("more of host memory"));
@@ -105,7 +105,7 @@ TEST_CASE("pinned memory counts apart from a GPU's", "[gpu_store]") {
   CHECK(gpu::on_gpu(all) == 11);
 }
 
-TEST_CASE("an account refuses what passes its limit, and counts what is given back", "[gpu_store]") {
+TEST_CASE("an account refuses to exceed its limit, and counts returned memory", "[gpu_store]") {
   gpu::MemoryAccount account(10240);
   account.take(gpu::MemoryUse::lists, 1);
   account.take(gpu::MemoryUse::rows, 5120);

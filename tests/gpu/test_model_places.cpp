@@ -8,7 +8,7 @@
 
 #include "catch.hpp"
 
-/// Which models stay in the part of a GPU's memory that is given to them.
+/// Which models remain in the GPU memory reserved for them.
 namespace quern {
 namespace {
 
@@ -20,7 +20,7 @@ struct FakeModel {
 };
 using FakePointer = std::shared_ptr<const FakeModel>;
 
-/// Places in memory of which a GPU has `gpu_bytes`, and models by their sizes.
+/// Space for models on a GPU with `gpu_bytes`, and models by size.
 class FakePlaces {
  public:
   FakePlaces(std::uint64_t bytes, std::uint64_t gpu_bytes, std::vector<std::uint64_t> sizes)
@@ -50,14 +50,14 @@ class FakePlaces {
 
 }  // namespace
 
-TEST_CASE("the model that was used least recently makes room", "[gpu_ranker]") {
+TEST_CASE("the least recently used model is evicted", "[gpu_ranker]") {
   FakePlaces places(100, 1000, {40, 40, 40, 20});
   REQUIRE(places.find(0));
   REQUIRE(places.find(1));
   REQUIRE(places.find(3));
   REQUIRE(places.find(0));
   CHECK(places.counts().hits == 1);
-  REQUIRE(places.find(2));  // in place of 1
+  REQUIRE(places.find(2));  // replaces 1
   CHECK(places.counts().evictions == 1);
   CHECK(places.taken() == 100);
   REQUIRE(places.find(0));
@@ -74,7 +74,7 @@ TEST_CASE("the model that was used least recently makes room", "[gpu_ranker]") {
   CHECK(places.counts().refusals == 0);
 }
 
-TEST_CASE("models in use stay, and what has no room beside them is refused", "[gpu_ranker]") {
+TEST_CASE("models in use stay, and models that don't fit besides are refused", "[gpu_ranker]") {
   FakePlaces places(100, 1000, {60, 30, 50, 101});
   FakePointer first = places.find(0);
   REQUIRE(places.find(1));
@@ -82,28 +82,28 @@ TEST_CASE("models in use stay, and what has no room beside them is refused", "[g
   CHECK(places.find(2) == nullptr);
   CHECK(places.counts().refusals == 2);
   CHECK(places.counts().evictions == 0);
-  CHECK(places.prepared(2) == 1);  // what has no room is not made ready again
+  CHECK(places.prepared(2) == 1);  // a model that doesn't fit is not prepared again
   CHECK(places.find(0) == first);
   first.reset();
-  REQUIRE(places.find(2));  // 1 is older than 0: both go
+  REQUIRE(places.find(2));  // 1 is older than 0; both are evicted
   CHECK(places.counts().evictions == 2);
   CHECK(places.taken() == 50);
   CHECK(places.find(3) == nullptr);
   CHECK(places.taken() == 50);
 }
 
-TEST_CASE("models make room where the GPU has less memory than its part", "[gpu_ranker]") {
+TEST_CASE("models are evicted if the GPU has less memory than reserved for them", "[gpu_ranker]") {
   FakePlaces places(1000, 100, {40, 40, 70, 200});
   REQUIRE(places.find(0));
   const FakePointer held = places.find(1);
-  CHECK(places.find(2) == nullptr);  // 0 made room, 1 is in use
+  CHECK(places.find(2) == nullptr);  // 0 was evicted, 1 is in use
   CHECK(places.taken() == 40);
   REQUIRE(places.find(0));
   CHECK(places.find(3) == nullptr);
   CHECK(places.counts().refusals == 2);
 }
 
-TEST_CASE("models never take more than their part", "[gpu_ranker][property]") {
+TEST_CASE("models never exceed the memory reserved for them", "[gpu_ranker][property]") {
   RandomBits random(5);
   for (unsigned trial = 0; trial < 50; ++trial) {
     std::vector<std::uint64_t> sizes;

@@ -9,7 +9,7 @@
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"
 
-/// What the planner fills is what the GPU's list store holds: both on the host.
+/// The GPU's list store holds exactly what the planner fills, checked on the host.
 namespace quern {
 namespace {
 
@@ -21,7 +21,7 @@ ScoringOptions scored(Scores scores) {
   return scoring;
 }
 
-/// A plan by each policy for a log of all terms, with this room.
+/// A plan by each policy for a log of all terms, with this budget.
 std::vector<CachePlan> plans_for(const QueryEngine& engine, const CacheBlocks& blocks, const Resources& resources,
                                  const std::vector<std::string>& terms, PlanOptions options) {
   LogQueries log(engine.index().manifest().analyzer, resources);
@@ -36,7 +36,7 @@ std::vector<CachePlan> plans_for(const QueryEngine& engine, const CacheBlocks& b
   return plans;
 }
 
-/// The lists of a plan that a store does not keep.
+/// The lists of a plan that the store does not keep.
 std::size_t left_out(const CachePlan& plan, const IndexReader& index, gpu::ListCache& cache) {
   std::size_t count = 0;
   gpu::ListCopies copies;
@@ -49,7 +49,7 @@ std::size_t left_out(const CachePlan& plan, const IndexReader& index, gpu::ListC
 
 }  // namespace
 
-TEST_CASE("a list store keeps all of a plan for its room, and each list takes what the plan says",
+TEST_CASE("a list store keeps all of a plan made for its space, and each list has the planned size",
           "[plan][gpu_store][property]") {
   RandomBits random(17);
   IndexedCorpus corpus(17, {1500, 200, 40, false});
@@ -96,7 +96,7 @@ TEST_CASE("a list store keeps all of a plan for its room, and each list takes wh
   CHECK(full_rows > 5);
 }
 
-TEST_CASE("fronts leave a quarter of the words and rows to the lists of batches", "[plan][gpu_store]") {
+TEST_CASE("fronts leave a quarter of the words and rows for the lists of batches", "[plan][gpu_store]") {
   IndexedCorpus corpus(19, {1500, 200, 40, false});
   const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}));
   const QueryEngine engine(index, {});
@@ -116,7 +116,7 @@ TEST_CASE("fronts leave a quarter of the words and rows to the lists of batches"
   }
 }
 
-TEST_CASE("an index's size on a GPU is that of its lists, rows and numbers per document", "[plan][gpu_store]") {
+TEST_CASE("an index's size on a GPU is that of its lists, rows and per-document values", "[plan][gpu_store]") {
   IndexedCorpus corpus(23, {900, 200, 40, false});
   const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
   const auto bytes_of = [&](const char* section) {
@@ -133,7 +133,7 @@ TEST_CASE("an index's size on a GPU is that of its lists, rows and numbers per d
   CHECK(of_quantized.tables == plain.tables);
 }
 
-TEST_CASE("a plan's room is three quarters of what the engine has for lists", "[plan][gpu_store]") {
+TEST_CASE("a plan's budget is three quarters of the engine's memory for lists", "[plan][gpu_store]") {
   IndexedCorpus corpus(29, {900, 200, 40, false});
   const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
   const QueryEngine engine(index, scored(Scores::quantized));

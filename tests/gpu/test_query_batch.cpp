@@ -14,7 +14,7 @@
 #include "index/pipeline/query_checks.hpp"
 #include "index/pipeline/ranked_pages.hpp"
 
-/// What a batch contains for a GPU, checked without one: units are close upper bounds of scores.
+/// The contents of a batch for a GPU, checked without one: units are close upper bounds of scores.
 namespace quern {
 namespace {
 
@@ -144,7 +144,7 @@ TEST_CASE("a batch contains each list once, and cuts its queries into chunks", "
   }
 }
 
-TEST_CASE("queries added together make the same batch as one by one", "[gpu_batch][property]") {
+TEST_CASE("queries added together give the same batch as one by one", "[gpu_batch][property]") {
   for (const unsigned bits : {0u, 8u}) {
     const QuerySubject subject(bits);
     const QueryEngine& engine = *subject.engine;

@@ -23,7 +23,7 @@ std::vector<GpuQuery*> pointers_to(std::vector<GpuQuery>& queries) {
   return pointers;
 }
 
-/// A batch, of which nothing goes back.
+/// Takes a batch and returns none of its queries.
 std::vector<GpuQuery*> take(QueryQueue& queue) {
   auto batch = queue.take();
   if (!batch.empty()) queue.settle({});
@@ -83,7 +83,7 @@ TEST_CASE("several GPUs get batches of similar cost", "[query_queue]") {
   CHECK(taken == 1000);
 }
 
-TEST_CASE("batches for several GPUs respect their maximum size, and few queries make few batches", "[query_queue]") {
+TEST_CASE("batches for several GPUs respect their maximum size, and few queries give few batches", "[query_queue]") {
   auto queries = queries_of(1000);
   QueryQueue small(pointers_to(queries), 10, 2, 1000000);
   for (auto batch = take(small); !batch.empty(); batch = take(small)) CHECK(batch.size() <= 10);
@@ -95,7 +95,7 @@ TEST_CASE("batches for several GPUs respect their maximum size, and few queries 
   CHECK(take(none).empty());
 }
 
-TEST_CASE("queries that are given back are taken again, and a stopped queue is empty", "[query_queue]") {
+TEST_CASE("returned queries are taken again, and a stopped queue is empty", "[query_queue]") {
   auto queries = queries_of(100);
   QueryQueue queue(pointers_to(queries), 10, 1, 0);
   const auto batch = queue.take();
@@ -108,7 +108,7 @@ TEST_CASE("queries that are given back are taken again, and a stopped queue is e
   CHECK(take(queue).empty());
 }
 
-TEST_CASE("who finds no query waits until others know what they give back", "[query_queue]") {
+TEST_CASE("a thread that finds no query waits until others have returned theirs", "[query_queue]") {
   auto queries = queries_of(10);
   QueryQueue queue(pointers_to(queries), 10, 1, 0);
   const auto all = queue.take();
@@ -124,7 +124,7 @@ TEST_CASE("who finds no query waits until others know what they give back", "[qu
   CHECK(none.empty());
 }
 
-TEST_CASE("each query is taken once, by whichever thread", "[query_queue]") {
+TEST_CASE("each query is taken once, by any thread", "[query_queue]") {
   auto queries = queries_of(5000);
   QueryQueue queue(pointers_to(queries), 16, 4, 0);
   std::vector<std::thread> threads;

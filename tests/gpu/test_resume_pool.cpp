@@ -8,22 +8,22 @@
 #include "index/pipeline/query_checks.hpp"
 #include "index/pipeline/ranked_pages.hpp"
 
-/// The threads that go on with queries that GPUs leave to the CPU.
+/// The threads that resume queries that GPUs leave to the CPU.
 namespace quern {
 namespace {
 
 using namespace testing;
 
-/// A query of the pool, and what it must find.
+/// A query for the pool, and its expected results.
 struct PoolQuery {
   std::vector<WeightedList> lists;
-  std::vector<ScoredDocument> before;  ///< of the first documents
+  std::vector<ScoredDocument> before;  ///< results among the first documents
   std::vector<ScoredDocument> results, expected;
 };
 
 }  // namespace
 
-TEST_CASE("the pool goes on with queries of several threads, and passes errors on", "[gpu_pipeline][property]") {
+TEST_CASE("the pool resumes queries of several threads, and passes errors on", "[gpu_pipeline][property]") {
   IndexedCorpus corpus(11, {300, 60, 16, false});
   const IndexReader index = corpus.index(blocks_of(8));
   const QueryEngine engine(index, {});
@@ -58,7 +58,7 @@ TEST_CASE("the pool goes on with queries of several threads, and passes errors o
   CHECK(pool.time_us() > 0);
   for (const PoolQuery& query : queries) require_same(query.results, query.expected);
 
-  gpu::ResumePool(engine, 5).wait();  // of nothing
+  gpu::ResumePool(engine, 5).wait();  // without queries
   { hand_over(*std::make_unique<gpu::ResumePool>(engine, 5)); }
   gpu::ResumePool refuses(engine, 0);
   hand_over(refuses);

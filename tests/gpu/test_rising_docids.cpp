@@ -26,7 +26,7 @@ std::uint32_t expected_place(const Docids& docids, std::uint32_t docid) {
   return static_cast<std::uint32_t>(std::lower_bound(docids.begin(), docids.end(), docid) - docids.begin());
 }
 
-/// The results of all passes, each element looked up separately.
+/// The results of all passes, with each element looked up separately.
 Docids found_by_passes(const Docids& a, const Docids& b, unsigned levels) {
   const auto a_count = static_cast<std::uint32_t>(a.size()), b_count = static_cast<std::uint32_t>(b.size());
   Docids found(a.size(), 0xdeadbeefu);
@@ -44,7 +44,8 @@ Docids found_by_passes(const Docids& a, const Docids& b, unsigned levels) {
 
 }  // namespace
 
-TEST_CASE("merge find gives each element its place, by any number of levels of splitters", "[gpu_search][property]") {
+TEST_CASE("merge find gives each element's position, with any number of levels of splitters",
+          "[gpu_search][property]") {
   RandomBits random(7);
   for (int trial = 0; trial < 400; ++trial) {
     const std::uint64_t limit = 10u << random.below(20);
@@ -59,7 +60,7 @@ TEST_CASE("merge find gives each element its place, by any number of levels of s
   }
 }
 
-TEST_CASE("merge find stays within lists that do not rise", "[gpu_search][property]") {
+TEST_CASE("merge find stays within lists that do not ascend", "[gpu_search][property]") {
   RandomBits random(11);
   for (int trial = 0; trial < 200; ++trial) {
     Docids a(1 + random.below(300)), b(random.below(300));
@@ -89,13 +90,13 @@ TEST_CASE("a document is found in its bucket, and no other", "[gpu_search][prope
   }
 }
 
-TEST_CASE("buckets hold some eight postings, for any collection", "[gpu_search]") {
+TEST_CASE("buckets hold about eight postings, for any collection", "[gpu_search]") {
   CHECK(bucket_shift(25205179, 1000) == 17);
   CHECK(bucket_shift(25205179, 25205179) == 3);
   CHECK(bucket_shift(0xfffffffeu, 1) == 31);
   CHECK(bucket_shift(1, 1) == 3);
   CHECK(bucket_shift(0, 0) == 0);
-  // A directory that goes to the end of all docIDs.
+  // A directory that extends to the end of all docIDs.
   const Docids list = {0, 0xfffffffdu};
   CHECK(bucket_start(list.data(), 2, 31, 0, 0) == 0);
   CHECK(bucket_start(list.data(), 2, 31, 0, 1) == 1);

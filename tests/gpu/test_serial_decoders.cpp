@@ -5,17 +5,17 @@
 #include "catch.hpp"
 #include "codec/posting_lists.hpp"
 
-/// What a GPU's threads decode by themselves, run on the host: the very values that the codecs' own decoders give.
+/// Decoders for single GPU threads, run on the host, give the same values as the codecs' own decoders.
 namespace quern {
 namespace {
 
 using namespace test;
 
 constexpr std::uint32_t num_documents = 0xfffffffeu;
-/// Damaged blocks may be read so far beyond their end.
+/// How far decoders may read past the end of a damaged block.
 constexpr std::size_t slack_words = 4096;
 
-/// A coded list as a serial decoder sees it.
+/// A coded list in the form that serial decoders read.
 class SerialList {
  public:
   SerialList(const Codec& codec, const CodecOptions& options, const List& list)
@@ -78,7 +78,7 @@ void check_sound(SerialList& list) {
   }
 }
 
-/// Some words are changed: what comes out are rising docIDs, or the decoder says that they are none.
+/// Changes some words: the result is ascending docIDs, or the decoder reports damage.
 template <class Decoder>
 void check_damaged(SerialList& list, Random& random) {
   const Words whole = list.words();

@@ -11,7 +11,7 @@
 #include "index/pipeline/ranked_pages.hpp"
 #include "search/read_queries.hpp"
 
-/// GPUs with less memory than the index gives the CPU's results, whatever is there, comes and goes.
+/// GPUs with less memory than the index needs give the CPU's results, whatever is resident, loaded or evicted.
 namespace quern {
 namespace {
 
@@ -26,7 +26,7 @@ std::uint64_t list_bytes(const IndexReader& index) {
   return bytes;
 }
 
-/// Memory for a part of the lists, with or without a plan, that may or may not keep what batches bring.
+/// Memory for a part of the lists, with or without a plan, which may keep the lists that batches load.
 gpu::GpuMemoryOptions random_memory(const CachePlan& plan, RandomBits& random) {
   gpu::GpuMemoryOptions memory;
   constexpr double shares[] = {0, 0.02, 0.1, 0.3, 0.6, 0.9};
@@ -38,7 +38,7 @@ gpu::GpuMemoryOptions random_memory(const CachePlan& plan, RandomBits& random) {
   return memory;
 }
 
-/// Half of what strategies that know filters are asked has one.
+/// For strategies that support filters, half of the queries have one.
 void check_ranking(const QueryEngine& engine, const std::vector<std::string_view>& texts, const GpuOptions& options,
                    RandomBits& random, GpuStatistics& all) {
   NoProgress progress;
@@ -120,7 +120,7 @@ TEST_CASE("GPUs that end on fronts of lists give the CPU's results", "[gpu][gpu_
         GpuStatistics statistics;
         check_ranking(QueryEngine(index, with_pagerank(alpha)), texts, options, random, statistics);
         if (tails.value != gpu::ListTails::copy) all += statistics;
-        // Whether a set-up ends on a front depends on its memory and filters; some do, which is checked below.
+        // Whether queries end on fronts depends on memory and filters; the check below requires that some do.
         if (tails.value == gpu::ListTails::copy) CHECK(statistics.ended_on_front + statistics.resumed == 0);
       }
     }
@@ -131,7 +131,7 @@ TEST_CASE("GPUs that end on fronts of lists give the CPU's results", "[gpu][gpu_
   }
 }
 
-TEST_CASE("GPUs take no more memory than they may", "[gpu][gpu_store][sanitize]") {
+TEST_CASE("GPUs respect their memory limit", "[gpu][gpu_store][sanitize]") {
   SKIP_WITHOUT_GPU();
   IndexedCorpus corpus(67, {20000, 2000, 60, false});
   const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
@@ -155,7 +155,7 @@ TEST_CASE("GPUs take no more memory than they may", "[gpu][gpu_store][sanitize]"
   CHECK_THROWS_WITH(GpuEngine(engine, options, progress), Catch::Contains("is free on the"));
 }
 
-TEST_CASE("GPUs read lists where the index's file is mapped", "[gpu][gpu_store]") {
+TEST_CASE("GPUs read lists directly from the mapped index file", "[gpu][gpu_store]") {
   SKIP_WITHOUT_GPU();
   IndexedCorpus corpus(75, {40000, 150, 9, false});
   const auto queries = texts_of_queries(draw_queries(7, corpus.model, 60));
@@ -169,7 +169,7 @@ TEST_CASE("GPUs read lists where the index's file is mapped", "[gpu][gpu_store]"
     options.batch_queries = batch;
     GpuStatistics all;
     check_ranking(QueryEngine(index, {}), texts, options, random, all);
-    CHECK(all.lists.direct_bytes > all.lists.copied_bytes / 2);  // words beside the sections' whole pages are staged
+    CHECK(all.lists.direct_bytes > all.lists.copied_bytes / 2);  // words outside of whole pages are staged
     CHECK(all.lists.in_place_lists > 0);
   }
   SECTION("once that has come to pay") {
@@ -200,7 +200,7 @@ TEST_CASE("GPUs read lists where the index's file is mapped", "[gpu][gpu_store]"
   }
 }
 
-TEST_CASE("copies pin no more host memory than they may", "[gpu][gpu_store]") {
+TEST_CASE("copies respect the limit on pinned host memory", "[gpu][gpu_store]") {
   SKIP_WITHOUT_GPU();
   IndexedCorpus corpus(69, {20000, 300, 60, false});
   const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));

@@ -8,7 +8,7 @@
 
 namespace quern {
 
-TEST_CASE("strategies have names of their own, range first, and are found by them", "[gpu_strategy]") {
+TEST_CASE("strategies have distinct names, range first, and are found by them", "[gpu_strategy]") {
   std::set<std::string_view> names;
   for (const gpu::Strategy& strategy : gpu::all_strategies()) {
     CHECK(names.insert(strategy.name).second);
@@ -19,7 +19,7 @@ TEST_CASE("strategies have names of their own, range first, and are found by the
   CHECK_THROWS_AS(gpu::strategy_named("none"), InvalidArgument);
 }
 
-TEST_CASE("strategies refuse algorithms that they do not answer, by name and with a remedy", "[gpu_strategy]") {
+TEST_CASE("strategies refuse algorithms that they don't support, by name and with a remedy", "[gpu_strategy]") {
   const gpu::Strategy& wang = gpu::strategy_named("wang");
   std::vector<const QueryAlgorithm*> all;
   for (const QueryAlgorithm& algorithm : all_algorithms()) {

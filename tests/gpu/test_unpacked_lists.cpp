@@ -7,13 +7,13 @@
 
 #include "catch.hpp"
 
-/// Unpacked lists that come and go in memory that is smaller than all of them.
+/// Unpacked lists that are added and evicted in memory smaller than all of them.
 namespace quern::gpu {
 namespace {
 
 constexpr docid_t documents = 6000;
 
-/// The memory, in which each list leaves its number.
+/// The memory, to which each list writes its number.
 class Memory {
  public:
   explicit Memory(std::uint64_t words) : words_(words, 0xffffffffu) {}
@@ -59,7 +59,7 @@ class Flights {
     lists_.release(flight);
     uses_[flight].clear();
   }
-  /// Lists in use are where they were, and every list that has a place is whole.
+  /// Checks that lists in use have not moved, and that every list in memory is complete.
   void check() {
     for (const std::vector<InUse>& uses : uses_)
       for (const InUse& use : uses) {
@@ -124,7 +124,7 @@ TEST_CASE("unpacked lists in use stay where they are, and no two lists overlap",
   }
 }
 
-TEST_CASE("a list makes room only if lists in use leave enough, and only for what it needs", "[gpu_batch]") {
+TEST_CASE("a list evicts others only if lists in use leave enough space, and only as many as needed", "[gpu_batch]") {
   UnpackedLists lists(documents, 320);
   const auto fits = [&](unsigned flight, term_t number, std::uint32_t df) {
     return lists.add(flight, df, Unpacking::documents, lists.state_of(number));
@@ -133,11 +133,11 @@ TEST_CASE("a list makes room only if lists in use leave enough, and only for wha
   REQUIRE(fits(0, 1, 90));  // 96 words
   REQUIRE(fits(0, 2, 96));
   lists.release(0);
-  REQUIRE(fits(1, 3, 100));  // 128: now all words are taken
+  REQUIRE(fits(1, 3, 100));  // 128: no free words are left
   CHECK_FALSE(fits(0, 4, 200));
   CHECK(is_there(1));
   CHECK(is_there(2));
-  REQUIRE(fits(0, 4, 40));  // takes the place of one list
+  REQUIRE(fits(0, 4, 40));  // replaces one list
   CHECK(is_there(1) != is_there(2));
   CHECK(is_there(3));
   lists.release(1);
@@ -160,7 +160,7 @@ TEST_CASE("an unpacked list that is used often stays longer than others", "[gpu_
   };
   for (const term_t number : {1, 2, 3}) CHECK_FALSE(use(number));
   for (const term_t number : {1, 1, 1, 3, 3, 3, 2}) CHECK(use(number));
-  CHECK_FALSE(use(4));  // takes the place of 2
+  CHECK_FALSE(use(4));  // replaces 2
   CHECK(use(1));
   CHECK(use(3));
   CHECK_FALSE(use(2));

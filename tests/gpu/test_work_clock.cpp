@@ -6,10 +6,10 @@
 
 #include "catch.hpp"
 
-/// Times of the host without what it waits for.
+/// The host's working time, without waits.
 namespace quern {
 
-TEST_CASE("what a thread waits for is no work, also if it ends with an error", "[gpu_pipeline]") {
+TEST_CASE("waiting is not counted as work, even if it ends with an error", "[gpu_pipeline]") {
   using namespace std::chrono_literals;
   const auto begun = WallClock::now();
   gpu::WorkClock clock;

@@ -8,7 +8,7 @@
 
 #include "catch.hpp"
 
-/// Queues that several GPUs take batches from, tested without a GPU.
+/// Queues of batches for several GPUs, tested without a GPU.
 namespace quern {
 namespace {
 
@@ -87,7 +87,8 @@ Workers workers_of(unsigned count) {
       gpus, progress, [](unsigned gpu, Progress&) { return std::make_unique<FakeWorker>(gpu); }));
 }
 
-/// Lets `threads` threads process the queue, each with one of the first `threads` GPUs. Returns what each threw.
+/// Processes the queue with `threads` threads, each with one of the first `threads` GPUs. Returns each thread's
+/// exception.
 std::vector<std::exception_ptr> process(Workers& workers, Queue& queue, std::size_t threads,
                                         std::vector<std::string>& failed) {
   std::vector<std::vector<std::string>> of_threads(threads);
@@ -128,7 +129,7 @@ TEST_CASE("a GPU has two batches in flight and lands them in order", "[gpu_pipel
   CHECK(worker.in_flight == 0);
 }
 
-TEST_CASE("a GPU that fails gives back what it has not finished, in order", "[gpu_pipeline]") {
+TEST_CASE("a GPU that fails returns its unfinished items in order", "[gpu_pipeline]") {
   using Failure = FakeWorker::Failure;
   for (const Failure failure : {Failure::at_launch, Failure::at_landing})
     for (const int after : {0, 1, 2, 3, 4}) {
@@ -155,7 +156,7 @@ TEST_CASE("other errors stop the queue", "[gpu_pipeline]") {
   CHECK(queue.empty());
 }
 
-TEST_CASE("GPUs that fail are left out, and the others do their work", "[gpu_pipeline]") {
+TEST_CASE("GPUs that fail are excluded, and the others do their work", "[gpu_pipeline]") {
   Workers workers = workers_of(3);
   std::vector<Work> queries(200);
   Queue queue(pointers_to(queries), {5});
@@ -203,7 +204,7 @@ TEST_CASE("a queue ends batches by number and by cost", "[gpu_pipeline]") {
   CHECK(by_cost.take() == batch);
 }
 
-TEST_CASE("results that come in any order are delivered in order, in the calling thread", "[gpu_pipeline]") {
+TEST_CASE("results that arrive in any order are delivered in order, in the calling thread", "[gpu_pipeline]") {
   constexpr std::size_t count = 500;
   gpu::ResultsInOrder<std::vector<std::size_t>> results(count);
   std::vector<std::thread> threads;
@@ -220,7 +221,7 @@ TEST_CASE("results that come in any order are delivered in order, in the calling
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST_CASE("results after one that never comes are not delivered", "[gpu_pipeline]") {
+TEST_CASE("results after one that never arrives are not delivered", "[gpu_pipeline]") {
   gpu::ResultsInOrder<int> results(4);
   results.put(0, 10);
   results.put(2, 12);

@@ -8,7 +8,7 @@
 
 #include "catch.hpp"
 
-/// Threads that use what stands for several GPUs.
+/// Threads that use several simulated GPUs.
 namespace quern {
 namespace {
 
@@ -40,7 +40,7 @@ gpu::WorkerPool<FakeGpu> pool_of(unsigned count, std::atomic<int>& live) {
 
 }  // namespace
 
-TEST_CASE("threads use the GPU that the fewest use, of those that they may use", "[worker_pool]") {
+TEST_CASE("a thread uses the GPU with the fewest users among those that it may use", "[worker_pool]") {
   std::atomic<int> live = 0;
   auto pool = pool_of(3, live);
   std::vector<std::string> failed;
@@ -65,7 +65,7 @@ TEST_CASE("threads use the GPU that the fewest use, of those that they may use",
   CHECK(failed.empty());
 }
 
-TEST_CASE("a GPU that fails is left out, reported once, and freed when no thread uses it", "[worker_pool]") {
+TEST_CASE("a GPU that fails is excluded, reported once, and freed when no thread uses it", "[worker_pool]") {
   std::atomic<int> live = 0;
   auto pool = pool_of(3, live);
   pool.for_each([](FakeGpu& gpu) { gpu.fails = gpu.gpu() != 1; });
@@ -90,7 +90,7 @@ TEST_CASE("a GPU that fails is left out, reported once, and freed when no thread
   CHECK(live == 1);
 }
 
-TEST_CASE("the last GPU's error is thrown, and then that none is left", "[worker_pool]") {
+TEST_CASE("the last GPU's error is thrown, and later that no GPU is left", "[worker_pool]") {
   std::atomic<int> live = 0;
   auto pool = pool_of(2, live);
   pool.for_each([](FakeGpu& gpu) { gpu.fails = true; });
