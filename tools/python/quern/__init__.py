@@ -7,12 +7,12 @@
     print(ix.search("mill").docnos())
     print(ix.batch({"q1": "mill", "q2": "hand"}, k=100).to_frame())
 
-Scores, orders and bytes are those of the command line, whatever the threads and the device.
+Scores, orders and bytes are those of the command line, for any number of threads and any device.
 """
 
 import os as _os
 
-from . import _machine  # noqa: F401 (before the module: it says what the machine lacks)
+from . import _machine  # noqa: F401 (before the native module, to report what the machine lacks)
 from ._quern import algorithms, policies, strategies
 from ._quern import version as _version
 from .building import index
@@ -57,5 +57,5 @@ __all__ = [
 
 
 def open(path):
-    """Opens an index. Raises FileError if there is none, CorruptFile and InvalidArgument if it is something else."""
+    """Opens an index. Raises FileError if it does not exist, CorruptFile and InvalidArgument if it is not an index."""
     return Index(_os.fspath(path))

@@ -1,4 +1,4 @@
-"""Refuses machines on which the module would end with an illegal instruction."""
+"""Refuses machines on which the native module would crash with an illegal instruction."""
 
 import pathlib
 

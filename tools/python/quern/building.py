@@ -51,28 +51,29 @@ def index(
     languages=(),
     drop_copies=False,
 ):
-    """Builds an index at `path`, which appears whole or not at all.
+    """Builds an index at `path`, which appears complete or not at all.
 
     documents: one of
-      an iterable of dicts, or of objects with such attributes: docno (or doc_id, id, _id), text (or contents, body),
-        and perhaps title and url; with `impacts` a vector (or toks), a dict of terms and weights, is what is indexed;
+      an iterable of dicts, or of objects with these attributes: docno (or doc_id, id, _id), text (or contents, body),
+        and optionally title and url; with `impacts`, a vector (or toks), a dict of terms and weights, is indexed instead;
       a dataset of ir_datasets, or its name as "irds:NAME";
       the path of a corpus (a file or a folder of TREC, WARC, JSONL or TSV files, plain or compressed), or a list of
-        paths. The options from `format` on are for these.
+        paths. The options from `format` on apply only to these.
     stemmer, stopwords ("none", "english", a file), codec, block_size, order ("auto", "url", "natural", "bisection",
     "score", "random"), quantize (bits of quantized impacts, 4 to 16), k1, b and the rest: as for `quern index`.
     impacts: bits of given weights, 4 to 16 (learned sparse retrieval: SPLADE, uniCOIL); weights are multiplied by
-    impact_scale and rounded; without it they must be whole.
+    impact_scale and rounded; without it they must be integers.
     keep_fields: names of further keys or attributes, such as ["lang", "date"], whose values are kept for filters: str of
-    at most 255 bytes, numbers and bools. Who lacks one, or has None, has no value.
-    languages, drop_copies: of crawls (WARC, WET), the pages to keep, by codes such as ["eng", "deu"], and whether to leave out
-    pages whose payload an earlier one has. skip_bad: skip bad documents, however many, and damaged members of gzip files.
-    memory: a budget such as "1G". threads: all cores unless given. progress: True, or a function that takes (stage,
-    done, total, unit). warn: a function that takes what the user should know.
+    at most 255 bytes, numbers and bools. A document without a field, or with None, has no value.
+    languages: for crawls (WARC, WET), the languages of pages to keep, as codes such as ["eng", "deu"]. drop_copies: for
+    crawls, skip pages with the payload of an earlier one. skip_bad: skip any number of bad documents, and damaged members
+    of gzip files.
+    memory: a budget such as "1G". threads: default all cores. progress: True, or a function that is called with (stage,
+    done, total, unit). warn: a function that is called with warnings.
 
     Returns counts of documents, terms, postings and more, with attributes of these names.
-    Raises what the iterable raises, InvalidArgument, CorruptFile, FileError; KeyboardInterrupt at Ctrl-C. Nothing of
-    the index is left then.
+    Raises exceptions of the iterable, InvalidArgument, CorruptFile, FileError, and KeyboardInterrupt at Ctrl-C. Nothing of
+    the index is left in that case.
     """
     options = _quern.IndexOptions()
     for name, value in {
@@ -124,14 +125,14 @@ def index(
 
 
 def _stopwords(stopwords):
-    """A list of words as the library takes it."""
+    """The stop words in the library's form."""
     if isinstance(stopwords, (str, os.PathLike)):
         return os.fspath(stopwords)
     return "words:" + ",".join(stopwords)
 
 
 def _names(names, option):
-    """A list of names; a single one would be taken for its letters."""
+    """A list of names. Refuses a single str, whose letters would be taken as names."""
     if isinstance(names, str):
         raise TypeError(f"{option} must be a sequence of names, not {names!r}")
     return list(names)
@@ -144,7 +145,7 @@ def _refuses(duplicates):
 
 
 def _paths(documents):
-    """The paths of a corpus; None if `documents` are something else."""
+    """The paths of a corpus; None if `documents` is not a corpus."""
     if isinstance(documents, (str, os.PathLike)):
         name = os.fspath(documents)
         return None if name.startswith("irds:") else [name]
@@ -155,7 +156,7 @@ def _paths(documents):
 
 
 def _iterable(documents):
-    """The documents of a dataset, or what was given."""
+    """The documents of a dataset; anything else is returned unchanged."""
     if isinstance(documents, str):
         import ir_datasets
 

@@ -1,11 +1,11 @@
-"""The exceptions of the package: all are `Error`, and what Python programs expect besides."""
+"""The exceptions of the package. All derive from `Error`, and from the builtin exceptions that Python programs expect."""
 
 
 class Error(Exception):
-    """What the library refuses or fails with.
+    """Base class of the package's exceptions.
 
-    code: what kind of thing went wrong, as "corrupt_file".
-    option: the option that the remedy names first, as "memory"; empty if it names none.
+    code: the kind of error, for example "corrupt_file".
+    option: the first option that the remedy names, for example "memory"; empty if there is none.
     """
 
     code = "other"
@@ -13,7 +13,7 @@ class Error(Exception):
 
 
 class InvalidArgument(Error, ValueError):
-    """A request that can't be carried out: a wrong value, a file of another kind, existing output."""
+    """A request that can't be carried out: a bad value, a file of another kind, existing output."""
 
 
 class CorruptFile(Error):
@@ -21,7 +21,7 @@ class CorruptFile(Error):
 
 
 class UnsupportedVersion(Error):
-    """A sound file of a format version that this package does not know."""
+    """An undamaged file of a format version that this package does not support."""
 
 
 class FileError(Error, OSError):
@@ -29,7 +29,7 @@ class FileError(Error, OSError):
 
 
 class OutOfMemory(Error, MemoryError):
-    """Memory ran out: with fewer threads or less `memory` the same work takes less."""
+    """Out of memory. Fewer threads or a lower `memory` need less."""
 
 
 class GpuError(Error):
@@ -54,7 +54,7 @@ _CLASSES = {
 
 
 def error(code, text, option):
-    """The exception for an error of the library; called by the module."""
+    """The exception for a library error; called by the native module."""
     made = _CLASSES.get(code, Error)(text)
     made.code = code
     made.option = option

@@ -11,7 +11,7 @@ from .sizes import size_bytes
 
 
 def _version_of(path):
-    """What changes when a file is written anew; None if there is none."""
+    """A value that changes when a file is replaced; None if there is no file."""
     try:
         state = os.stat(path)
     except OSError:
@@ -23,7 +23,7 @@ class Index(_quern.Index):
     """An open index, made by `quern.open(path)`. Many threads may use it at once; after a fork, the child may too.
 
     len(index) is the number of documents. df(), cf(), postings(), terms(), analyze(), docno(), find(), document(),
-    length() and text() say what it holds; search() and batch() answer queries.
+    length() and text() return its contents; search() and batch() answer queries.
     """
 
     def __init__(self, path):
@@ -35,22 +35,22 @@ class Index(_quern.Index):
 
     @property
     def stats(self):
-        """What the index is and holds: documents, terms, postings, tokens, average_length, codec, order and more."""
+        """Properties and sizes of the index: documents, terms, postings, tokens, average_length, codec, order and more."""
         return SimpleNamespace(**self.statistics())
 
     def verify(self, *, progress=None, threads=None, memory=None):
-        """Checks every byte of the index and of the files beside it. Raises CorruptFile with the place."""
+        """Verifies every byte of the index and of the files next to it. Raises CorruptFile with the position."""
         self.check(_progress(progress), threads or 0, size_bytes(memory))
 
     def searcher(self, **options):
-        """The searcher with these options, opened once and kept: GPUs keep the index, tables are computed once.
+        """The searcher with these options. Opened once and kept: GPUs keep the index, and tables are computed once.
 
         k1, b, idf ("lucene", "robertson"), scores ("exact", "quantized"), scorer ("bm25", "bm25+pagerank"), alpha,
-        early_termination: how documents are scored. None: as the index says. query_scale: with given weights, what
-        those of queries are multiplied with before they are rounded; None: they are whole.
+        early_termination: how documents are scored. None: the index's setting. query_scale: with given weights, a factor
+        for query weights before they are rounded; None: they are integers.
         device ("cpu", "gpu", "auto"), gpu, gpus, strategy, gpu_memory (bytes or "4G"), plan (a file of quern.plan):
         where batches run.
-        threads: of batches. memory: what queries that run may take.
+        threads: number of threads for batches. memory: limit for the running queries.
         """
         for name in ("gpu_memory", "memory"):
             if name in options:
@@ -65,9 +65,10 @@ class Index(_quern.Index):
             return self._searchers[key]
 
     def reranker(self, model, *, features="all", **options):
-        """What quern.rerank() uses, opened once and kept until the model's file changes: GPUs keep model and documents.
+        """The reranker that quern.rerank() uses. Opened once and kept until the model file changes: GPUs keep model and
+        documents.
 
-        model, features: as for quern.rerank(). options: device, gpu and gpu_memory, and threads that rerank at a time.
+        model, features: as for quern.rerank(). options: device, gpu, gpu_memory, and threads, the number that rerank at a time.
         """
         path = os.fspath(model)
         if "gpu_memory" in options:
@@ -81,11 +82,10 @@ class Index(_quern.Index):
             return self._rerankers[key][1]
 
     def filter(self, passing, *, threads=None):
-        """A set of documents that alone may be results, for search() and batch(), which also take what this takes.
+        """A set of documents to which search() and batch() restrict results. Both also accept this function's argument.
 
         passing: an expression such as "lang=en and not url^=http://a.example/" over docno, url and kept fields
-        (formats/queries/filter.md); or a sequence of docnos (str; those that the index lacks are left out) or of
-        docIDs (int).
+        (formats/queries/filter.md); or a sequence of docnos (str; unknown ones are ignored) or of docIDs (int).
         """
         if isinstance(passing, _quern.Filter):
             return passing
@@ -99,7 +99,7 @@ class Index(_quern.Index):
     def search(self, query, k=10, algorithm="", filter=None, **options):
         """The k best documents for a query, found by this thread on the CPU: Results of one query.
 
-        query: a text, or a dict {term: weight} of terms as the index has them.
+        query: a text, or a dict {term: weight} of analyzed terms.
         algorithm: one of quern.algorithms(). filter: as for filter(). options: as for searcher().
         """
         searcher = self._searcher
@@ -130,7 +130,7 @@ class Index(_quern.Index):
 
 
 def _progress(progress):
-    """A function that takes (stage, done, total, unit), or None. True shows progress on standard error."""
+    """A function of (stage, done, total, unit), or None. True shows progress on standard error."""
     if progress is True:
         from .progress import show
 

@@ -1,10 +1,10 @@
-"""Progress of long work, on standard error."""
+"""Progress of long-running work, on standard error."""
 
 import sys
 
 
 def show(stage, done, total, unit):
-    """Shows how far a stage has come: one line, written over."""
+    """Shows the progress of a stage on one line, which it overwrites."""
     share = f" {100 * done // total} %" if total else ""
     sys.stderr.write(f"\r{stage}: {done} {unit}{share}\033[K")
     if total and done >= total:

@@ -5,7 +5,7 @@
 
     index = QuernIndex("my.quern")
     index.index(documents)                          # dicts with docno and text
-    pipeline = index.bm25(num_results=100) % 10     # the cut-off is fused: only 10 are searched for
+    pipeline = index.bm25(num_results=100) % 10     # the cut-off is fused: only 10 results are searched
     pt.Experiment([pipeline], topics, qrels, ["map"])
 
 No Java is needed.
@@ -20,9 +20,9 @@ from .results import Results
 
 
 class QuernIndex(pt.Artifact, pt.Indexer):
-    """An index as a PyTerrier artifact: it builds itself from documents, and makes the transformers that search it.
+    """An index as a PyTerrier artifact, which builds itself from documents and creates the transformers that search it.
 
-    path: where the index is, or will be. options: of quern.index(), for index().
+    path: of the index, which need not exist yet. options: passed to quern.index() by index().
     """
 
     ARTIFACT_TYPE = "sparse_index"
@@ -35,7 +35,7 @@ class QuernIndex(pt.Artifact, pt.Indexer):
         self._index = None
 
     def index(self, iter, **kwargs):
-        """Builds the index from an iterable of dicts with docno and text, and perhaps title and url. Returns itself."""
+        """Builds the index from an iterable of dicts with docno and text, and optionally title and url. Returns itself."""
         building.index(iter, self.path, **{**self._options, **kwargs})
         self._index = None
         return self
@@ -44,12 +44,12 @@ class QuernIndex(pt.Artifact, pt.Indexer):
         return [["docno", "text"]]
 
     def built(self):
-        """Whether the index is there."""
+        """Whether the index exists."""
         return (self.path / "index.quern").exists()
 
     @property
     def quern(self):
-        """The index itself, a quern.Index, which is opened once."""
+        """The quern.Index, opened once."""
         if self._index is None:
             self._index = Index(str(self.path))
         return self._index
@@ -62,11 +62,11 @@ class QuernIndex(pt.Artifact, pt.Indexer):
         return QuernRetriever(self, num_results, algorithm, {"k1": k1, "b": b, **options})
 
     def quantized(self, *, num_results=1000, algorithm="", **options):
-        """The same by sums of the integers that quern.index(quantize=8) stores."""
+        """A retriever by sums of the integers that quern.index(quantize=8) stores; columns as for bm25()."""
         return QuernRetriever(self, num_results, algorithm, {"scores": "quantized", **options})
 
     def impacts(self, *, num_results=1000, algorithm="", **options):
-        """A retriever of an index of given weights, QuernIndex(path, impacts=8).index(iter) with documents that have
+        """A retriever for an index of given weights, QuernIndex(path, impacts=8).index(iter) with documents that have
         toks: queries are dicts {term: weight} in the column query_toks, or texts."""
         return QuernRetriever(self, num_results, algorithm, options)
 
@@ -75,7 +75,7 @@ class QuernIndex(pt.Artifact, pt.Indexer):
         return QuernFeatures(self, selection)
 
     def reranker(self, model, *, features="all", **options):
-        """A transformer that gives results the scores of a learned model. Needs forward=True.
+        """A transformer that rescores results with a learned model. Needs forward=True.
 
         options: device, gpu and gpu_memory, as for quern.rerank().
         """
@@ -86,7 +86,7 @@ class QuernIndex(pt.Artifact, pt.Indexer):
 
 
 class QuernRetriever(pt.Transformer):
-    """Searches an index. A rank cut-off that follows is fused into it."""
+    """Searches an index. A rank cut-off after it is fused into the search."""
 
     def __init__(self, index, num_results, algorithm, options):
         if num_results < 1:
@@ -122,10 +122,10 @@ class QuernRetriever(pt.Transformer):
 
 
 class _OfResults(pt.Transformer):
-    """What works on the results of queries."""
+    """Base class of transformers of query results."""
 
     def _results(self, inp):
-        """The rows, those of a query one after another, and Results of them."""
+        """The rows, grouped by query, and their Results."""
         rows = inp.reset_index(drop=True)
         rows = rows.iloc[rows.groupby("qid", sort=False).ngroup().argsort(kind="stable")].reset_index(drop=True)
         docids = [self.index.quern.find(docno) for docno in rows["docno"]]
@@ -153,7 +153,7 @@ class QuernFeatures(_OfResults):
 
 
 class QuernReranker(_OfResults):
-    """Gives results the scores of a learned model."""
+    """Rescores results with a learned model."""
 
     def __init__(self, index, model, features, options):
         self.index = index
@@ -178,7 +178,7 @@ class QuernReranker(_OfResults):
 
 
 def metadata_of(path, directory_listing):
-    """What PyTerrier asks of a folder that has no pt_meta.json: whether it is an index of Quern."""
+    """Called by PyTerrier for a folder without pt_meta.json, to find out whether it is a Quern index."""
     if "index.quern" not in directory_listing:
         return None
     return {"type": QuernIndex.ARTIFACT_TYPE, "format": QuernIndex.ARTIFACT_FORMAT}

@@ -1,4 +1,4 @@
-"""Queries in the forms that callers have them."""
+"""Queries in the forms that callers pass."""
 
 
 def texts_of(queries):

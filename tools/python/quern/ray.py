@@ -1,4 +1,4 @@
-"""Shards by Ray: the steps of a plan as Ray's tasks, and live shards as its actors.
+"""Shards with Ray: the steps of a plan as Ray tasks, and live shards as actors.
 
     import ray
     from quern import shards
@@ -9,8 +9,8 @@
     with Service(paths_of_shards, replicas=2) as service:
         print(list(service.batch({"q1": "water mill"}, k=10)))     # (docno, score)
 
-All nodes need this package, and what they read under the same paths; those that run steps the executable, too. Ray
-schedules tasks and actors, repeats and restarts them. As a program:
+All nodes need this package, and their input files under the same paths; nodes that run steps also need the executable.
+Ray schedules, repeats and restarts tasks and actors. As a program:
 
     python3 -m quern.ray PLAN --address auto
 """
@@ -31,13 +31,13 @@ try:
 except ImportError as error:
     raise ImportError("quern.ray needs Ray: pip install ray") from error
 
-_CELLS = 1 << 20  # results that are merged at a time
+_CELLS = 1 << 20  # number of results merged at a time
 _NONE = numpy.uint64(2**64 - 1)  # the key of no result
-_OF_BATCHES = ("algorithm", "filter", "threads", "progress")  # options of Index.batch() that are not its searcher's
+_OF_BATCHES = ("algorithm", "filter", "threads", "progress")  # options of Index.batch() that its searcher does not have
 
 
 class ShardsLost(Exception):
-    """Shards that did not answer: numbers, and why."""
+    """Shards that did not answer: their numbers and the reasons."""
 
     def __init__(self, numbers, reasons):
         self.numbers = numbers
@@ -45,10 +45,10 @@ class ShardsLost(Exception):
 
 
 def run(plan, runner=shards.Runner(), *, attempts=4, **options):
-    """Runs the steps of a plan that are not done, one stage after the other, each step as a task.
+    """Runs the unfinished steps of a plan, stage by stage, each step as a task.
 
     attempts: how often a step is tried. options: of ray.remote, such as num_cpus=4.
-    Returns plan.results. Raises StepError with what the last attempt of a step said.
+    Returns plan.results. Raises StepError with the message of a step's last attempt.
     """
     options = {"scheduling_strategy": "SPREAD", "max_retries": attempts - 1, "retry_exceptions": True, **options}
     task = ray.remote(**options)(_run_step)
@@ -78,17 +78,17 @@ class _Shard:
         if shards.manifest_of(path) != expected:
             raise shards.StepError(f"{path}: is not the shard that the service was started with; start it again")
         self._base = expected["statistics"]["docid_base"]
-        # A GPU gets the index now, and not with the first batch.
+        # Loads the index onto a GPU now instead of with the first batch.
         self._index.searcher(**{name: value for name, value in search.items() if name not in _OF_BATCHES})
 
     def started(self):
-        """Answers once the actor has started."""
+        """Returns once the actor has started."""
         return True
 
     def batch(self, texts, k, options):
         """Counts of results of each query, then the keys of all results, with docIDs of the whole index: uint64.
 
-        As bytes, which Ray passes on in less time than arrays.
+        As bytes, which Ray transfers faster than arrays.
         """
         found = self._index.batch(texts, k, **options)
         keys = _keys(found.score, found.docid + numpy.uint32(self._base))
@@ -102,7 +102,7 @@ class _Shard:
 class Results:
     """Results of queries, query after query, best first; equal scores in docID order, as from one index.
 
-    qids: the queries' ids. query: int32, the place of each result's query. docid: uint32, in the whole index.
+    qids: the queries' ids. query: int32, the position of each result's query. docid: uint32, in the whole index.
     score: float32. rank: int32, from 0.
     missing: numbers of shards that did not answer; their documents are not among the results.
     """
@@ -116,11 +116,11 @@ class Results:
     _service: object
 
     def docnos(self):
-        """The documents' names, which the shards are asked for: a list of str. Raises ShardsLost."""
+        """The docnos of results, fetched from the shards: a list of str. Raises ShardsLost."""
         return self._service._docnos(self.docid)
 
     def to_trec(self, tag="quern"):
-        """The lines of a TREC run, byte for byte those of `quern query` over all shards."""
+        """The lines of a TREC run, byte for byte as `quern query` writes them over all shards."""
         rows = zip(self.query.tolist(), self.docnos(), self.rank.tolist(), self.score)
         return "".join(f"{self.qids[query]} Q0 {docno} {rank + 1} {_text_of(score)} {tag}\n"
                        for query, docno, rank, score in rows)
@@ -134,19 +134,18 @@ class Results:
 
 
 class Service:
-    """Shards that are open on a cluster of Ray, and answer as one index.
+    """Shards that are open on a Ray cluster, and answer as one index.
 
     paths: of all shards of an index. replicas: actors of each shard.
-    timeout: seconds that a replica may take; then the next one is asked.
-    start_timeout: seconds until all actors must have started, with their shards open and on the GPU, if they use one.
+    timeout: seconds until the next replica is called.
+    start_timeout: seconds until all actors must have opened their shards, and loaded them onto the GPU if they use one.
     pending: calls that may wait for an actor; a further one raises ray.exceptions.PendingCallsLimitExceeded.
     partial: results of the shards that answered, with the others in Results.missing, instead of ShardsLost.
-    search: options of all batches, as for quern.Index.batch(), such as {"device": "gpu", "threads": 4}.
-    actor: options of Ray's actors, such as {"num_cpus": 4}, {"num_gpus": 1} or {"resources": {"disk": 1}}.
+    search: options for all batches, as for quern.Index.batch(), such as {"device": "gpu", "threads": 4}.
+    actor: options for Ray's actors, such as {"num_cpus": 4}, {"num_gpus": 1} or {"resources": {"disk": 1}}.
 
     Raises StepError if the paths are not all shards of one index, and ShardsLost if no replica of a shard has started.
-    Ray restarts actors that die; one whose shard was replaced by that of another build in the meantime does not start
-    again.
+    Ray restarts actors that die, unless their shard has been replaced by one of another build.
     """
 
     def __init__(self, paths, *, replicas=1, timeout=60.0, start_timeout=600.0, pending=1000, partial=False,
@@ -158,7 +157,7 @@ class Service:
         self._partial = partial
         self._search = {"threads": 1, **(search or {})}
         self._turns = itertools.count()
-        # With one replica, Ray repeats the calls of an actor that died; with several, the next one is asked.
+        # With one replica, Ray repeats the calls of an actor that died; with several, the next one is called.
         options = {"max_restarts": -1, "max_task_retries": -1 if replicas == 1 else 0, "max_pending_calls": pending,
                    "scheduling_strategy": "SPREAD", **(actor or {})}
         made = ray.remote(**options)(_Shard)
@@ -173,9 +172,9 @@ class Service:
     def batch(self, queries, k=10, **search):
         """The k best documents of each query: Results.
 
-        queries: as for quern.Index.batch(). search: further options of it, such as algorithm="and"; but not "and-or",
-        as no shard knows how many documents of the others have all terms.
-        Raises ShardsLost, what Index.batch() raises, and ray.exceptions.PendingCallsLimitExceeded.
+        queries: as for quern.Index.batch(). search: its further options, such as algorithm="and"; but not "and-or",
+        since a shard doesn't know how many documents of the others contain all terms.
+        Raises ShardsLost, exceptions of Index.batch(), and ray.exceptions.PendingCallsLimitExceeded.
         """
         qids, texts = texts_of(queries)
         options = {**self._search, **search}
@@ -188,12 +187,12 @@ class Service:
         return Results(qids, *found, tuple(missing), self)
 
     def close(self):
-        """Ends the actors."""
+        """Stops the actors."""
         for actor in itertools.chain(*self._actors):
             ray.kill(actor)
 
     def _docnos(self, docids):
-        """The names of documents; asks each shard for its own."""
+        """The docnos of documents, fetched from their shards."""
         owners = numpy.searchsorted(self._bases, docids, side="right") - 1
         places = {int(shard): numpy.flatnonzero(owners == shard) for shard in numpy.unique(owners)}
         answers, missing = self._ask("docnos", {shard: (docids[place],) for shard, place in places.items()})
@@ -206,9 +205,9 @@ class Service:
         return names
 
     def _ask(self, method, arguments):
-        """Calls a method of shards, by number from 0. Returns their answers, and the numbers, from 1, of those without.
+        """Calls a method of shards, numbered from 0. Returns their answers, and the numbers, from 1, of those that failed.
 
-        Raises ShardsLost if there are such, unless the service gives partial results.
+        Raises ShardsLost if any failed, unless the service allows partial results.
         """
         answers, reasons = {}, {}
         turn = next(self._turns)
@@ -223,7 +222,7 @@ class Service:
         return {shard: answers[shard] for shard in sorted(answers)}, missing
 
     def _require(self, asked, answers, reasons):
-        """The numbers, from 1, of shards that were asked and did not answer. Raises ShardsLost as _ask() does."""
+        """The numbers, from 1, of called shards that did not answer. Raises ShardsLost as _ask() does."""
         missing = [shard for shard in asked if shard not in answers]
         numbers = [shard + 1 for shard in missing]
         if missing and (not self._partial or not answers):
@@ -231,7 +230,7 @@ class Service:
         return numbers
 
     def _send(self, method, arguments, turn):
-        """Sends the calls to the replicas whose turn it is: {call: shard}."""
+        """Sends the calls to each shard's current replica: {call: shard}."""
         asked = {}
         try:
             for shard, told in arguments.items():
@@ -251,7 +250,7 @@ class Service:
 
 
 def _gather(asked, timeout):
-    """Waits for calls, {call: shard}, so many seconds. Returns the answers of shards, and why others gave none."""
+    """Waits for calls, {call: shard}, for this many seconds. Returns the shards' answers, and the reasons of failures."""
     answers, reasons = {}, {}
     ready, late = ray.wait(list(asked), num_returns=len(asked), timeout=timeout)
     for call in late:
@@ -268,14 +267,14 @@ def _gather(asked, timeout):
 
 
 def _keys(scores, docids):
-    """uint64 that rise as results get worse: by falling score, then by docID."""
+    """uint64 keys that sort results best first: by descending score, then by docID."""
     bits = numpy.ascontiguousarray(scores, dtype=numpy.float32).view(numpy.uint32)
     falling = numpy.where(bits >> 31, bits, ~bits & numpy.uint32(0x7FFFFFFF))
     return falling.astype(numpy.uint64) << numpy.uint64(32) | docids
 
 
 def _results_of(keys):
-    """The docIDs and scores that _keys() was given."""
+    """The docIDs and scores from which _keys() computed the keys."""
     falling = (keys >> numpy.uint64(32)).astype(numpy.uint32)
     bits = numpy.where(falling >> 31, falling, ~falling & numpy.uint32(0x7FFFFFFF))
     return keys.astype(numpy.uint32), bits.view(numpy.float32)
@@ -299,7 +298,7 @@ def merge(answers, queries, k):
 
 
 def _merge_rows(answers, queries, k):
-    """merge() of so few queries that a table of all results fits in memory: a row per query, k columns per shard."""
+    """merge() for few queries, so that a table of all results fits in memory: a row per query, k columns per shard."""
     table = numpy.full((queries, len(answers), k), _NONE, dtype=numpy.uint64)
     for shard, (counts, keys) in enumerate(answers):
         table[:, shard][numpy.arange(k) < counts[:, None]] = keys
@@ -309,7 +308,7 @@ def _merge_rows(answers, queries, k):
 
 
 def _text_of(score):
-    """A float32 in the fewest characters that read back to it, as quern writes it."""
+    """A float32 as the shortest text that reads back to it, as quern writes it."""
     plain = numpy.format_float_positional(score, trim="-")
     power = numpy.format_float_scientific(score, trim="-", exp_digits=2)
     return plain if len(plain) <= len(power) else power
@@ -321,7 +320,7 @@ def _last_line(error):
 
 
 def main():
-    """The program: exits with 1 and one line on standard error where a step failed."""
+    """The program. If a step failed, exits with 1 and one line on standard error."""
     parser = argparse.ArgumentParser(prog="quern.ray", description="Runs a plan of quern.shards by Ray.")
     parser.add_argument("plan")
     parser.add_argument("--address", metavar="ADDRESS", help="of the cluster (default: one on this machine)")

@@ -4,17 +4,17 @@ from . import _quern
 
 
 class Results:
-    """Results of queries: arrays that belong together, query after query, best first, ties in docID order.
+    """Results of queries: parallel arrays, query by query, best first, ties in docID order.
 
-    query: int32, the place of each result's query in the batch, from 0.
+    query: int32, the position of each result's query in the batch, from 0.
     docid: uint32.
     score: float32.
     rank: int32, from 0.
     offsets: uint64, one more than queries: the results of query i are at [offsets[i], offsets[i + 1]).
     qids: the queries' ids, str.
-    statistics: what finding them took, a dict of counts.
+    statistics: the work done to find them, a dict of counts.
 
-    The arrays are views of memory that lives as long as one of them.
+    The arrays are views of shared memory, which lives as long as any of them.
     """
 
     __slots__ = ("_found", "_texts", "qids")
@@ -26,7 +26,7 @@ class Results:
 
     @staticmethod
     def of(index, counts, docids, scores):
-        """What others have found: for each query so many documents with their scores, one query after another."""
+        """Results from elsewhere: for each query the number of its documents, then all docIDs and scores, query by query."""
         return _quern.found_of(index, counts, docids, scores)
 
     @property
@@ -54,7 +54,7 @@ class Results:
         return self._found.statistics
 
     def docnos(self):
-        """The documents' names: a list of str, as long as docid."""
+        """The documents' docnos: a list of str of the same length as docid."""
         return self._found.docnos()
 
     def to_frame(self):
@@ -75,7 +75,7 @@ class Results:
         )
 
     def to_run(self):
-        """A run as ir_measures and pytrec_eval take it: {qid: {docno: score}}."""
+        """A run in the form of ir_measures and pytrec_eval: {qid: {docno: score}}."""
         run = {qid: {} for qid in self.qids}
         qids = list(self.qids)
         for i, docno, score in zip(self.query.tolist(), self.docnos(), self.score.tolist()):
@@ -83,11 +83,11 @@ class Results:
         return run
 
     def to_trec(self, tag="quern"):
-        """The lines of a TREC run, byte for byte those of `quern query`."""
+        """The lines of a TREC run, byte for byte as `quern query` writes them."""
         return self._found.trec_run(self.qids, tag)
 
     def evaluate(self, qrels, measures=()):
-        """Measures by the judgements in a file, as `quern eval` and trec_eval compute them.
+        """Evaluates the results with the judgements in a file, as `quern eval` and trec_eval do.
 
         measures: names such as "map", "P.10" or "ndcg_cut.10"; none: the usual ones.
         Returns {measure: value} over all queries.
@@ -95,7 +95,7 @@ class Results:
         return _quern.evaluate(self.to_trec(), str(qrels), list(measures))["all"]
 
     def __len__(self):
-        """The number of results, of all queries together."""
+        """The number of results of all queries."""
         return len(self._found)
 
     def __iter__(self):

@@ -1,4 +1,4 @@
-"""Indexes in shards: a corpus on many machines, by steps that each run the executable once.
+"""Indexes in shards: indexes a corpus on many machines, in steps that each run the executable once.
 
     from quern import shards
 
@@ -6,12 +6,12 @@
     shards.run(plan)            # on this machine; quern.spark.run and quern.ray.run do it on a cluster
     print(plan.results)
 
-A plan is a list of stages; the steps of a stage don't need each other and may run at the same time, anywhere where the
-corpus and the folder of work are seen under the same paths. A step's output is named by a hash of all that it depends
-on, appears whole or not at all, and has the same bytes each time. So a step whose output exists is done, one that
-runs twice does no harm, and whoever makes the same plan again goes on where the last run stopped.
+A plan is a list of stages. The steps of a stage are independent and may run at the same time, on any machine with the
+corpus and the work folder under the same paths. A step's output is named by a hash of everything that it depends on,
+appears complete or not at all, and always has the same bytes. So a step whose output exists is done, running a step
+twice does no harm, and running the same plan again continues where the last run stopped.
 
-The module needs the executable alone, on the PATH or named by the environment's QUERN, and runs as a program:
+The module needs only the executable, on the PATH or named by the environment variable QUERN, and runs as a program:
 
     python3 -m quern.shards --help
 """
@@ -30,20 +30,20 @@ import struct
 import subprocess
 import sys
 
-FAN_IN = 16  # statistics that are added up in one step
+FAN_IN = 16  # statistics merged in one step
 
 
 class StepError(Exception):
-    """A plan that can't be made, or a step that failed: says which, where, and what to do."""
+    """A plan that can't be made, or a failed step: says which, where, and what to do."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """One run of the executable, which writes one output.
+    """A run of the executable that writes one output.
 
     output: its path, with a name from the hash of all that determines its bytes.
-    command: the executable's words, without its path, -o and what does not change the output.
-    files: pairs of path and identity: what the step reads that no other step has made.
+    command: the executable's arguments, without -o and options that don't change the output.
+    files: pairs of path and identity, for inputs that no other step wrote.
     tool: name and version of the executable that the plan was made for.
     """
 
@@ -63,24 +63,24 @@ class Step:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """Stages in the order in which they run: pairs of a name and a list of steps."""
+    """Stages in order of execution: pairs of a name and a list of steps."""
 
     stages: tuple
 
     @property
     def results(self):
-        """The paths that the last stage makes: shards, in their order; or one index or run."""
+        """The paths that the last stage writes: shards, in order; or one index or run."""
         return [step.output for step in self.stages[-1][1]]
 
     def steps(self, stage):
-        """The steps of a stage. Raises StepError if there is none of this name."""
+        """The steps of a stage. Raises StepError if there is no such stage."""
         for name, steps in self.stages:
             if name == stage:
                 return steps
         raise StepError(f"the plan has no stage {stage!r}; it has: {', '.join(name for name, _ in self.stages)}")
 
     def save(self, path):
-        """Writes the plan as JSON, whole or not at all."""
+        """Writes the plan as JSON; the file appears complete or not at all."""
         stages = [[name, [dataclasses.asdict(step) for step in steps]] for name, steps in self.stages]
         beside = f"{path}.{socket.gethostname()}.{os.getpid()}"
         with open(beside, "w") as out:
@@ -89,7 +89,7 @@ class Plan:
 
     @staticmethod
     def load(path):
-        """Reads what save() wrote. Raises StepError if it is something else, OSError if it can't be read."""
+        """Reads a file written by save(). Raises StepError if it is something else, OSError if it can't be read."""
         with open(path) as file:
             try:
                 stages = json.load(file)["stages"]
@@ -100,11 +100,11 @@ class Plan:
 
 @dataclasses.dataclass(frozen=True)
 class Runner:
-    """How steps are run; the same object serves every machine.
+    """Runs steps; the same object works on every machine.
 
-    executable: path of quern; None: QUERN in the machine's environment, else quern on its PATH.
-    timeout: seconds that a step may take; None: as long as it needs.
-    options: options that change no output, such as ("-j", "4", "--memory", "2G", "--tmp", "/local").
+    executable: path of quern; None: QUERN in the machine's environment, or quern on its PATH.
+    timeout: maximum seconds of a step; None: no limit.
+    options: options that don't change output, such as ("-j", "4", "--memory", "2G", "--tmp", "/local").
     """
 
     executable: str | None = None
@@ -114,7 +114,7 @@ class Runner:
     def run(self, step):
         """Runs a step unless its output exists, and returns the output's path.
 
-        Raises StepError with the machine, the step and what the executable said.
+        Raises StepError with the machine, the step and the executable's message.
         """
         if step.is_done:
             return step.output
@@ -128,7 +128,7 @@ class Runner:
             why = f"took longer than {self.timeout:g} s; allow more time, or look at the machine"
             raise _failed(step, why) from None
         sys.stderr.write(done.stderr)
-        # Another machine may have finished the same step in the meantime.
+        # Another machine may have finished the same step.
         if done.returncode != 0 and not step.is_done:
             raise _failed(step, _reason(done))
         return step.output
@@ -143,7 +143,7 @@ class Runner:
 
 
 def run(plan, runner=Runner()):
-    """Runs all steps on this machine, one after the other. Returns plan.results. Raises StepError."""
+    """Runs all steps on this machine, one by one. Returns plan.results. Raises StepError."""
     for _, steps in plan.stages:
         for step in steps:
             runner.run(step)
@@ -152,14 +152,14 @@ def run(plan, runner=Runner()):
 
 def plan(files, work, *, splits=1, count=1, parse=(), order=("--by", "url"), build=(), merge=False, by_content=False,
          executable=None):
-    """A plan that makes an index in shards of a corpus.
+    """A plan that indexes a corpus in shards.
 
-    files: paths of the corpus's files, in its order. work: folder for all outputs; steps make it if it is missing.
-    splits: parts of the corpus, each parsed by one step: whole files, or, if there are more splits than files, about so
-    many ranges of files, which must not be compressed; they are read once to find these. count: shards.
-    parse, order, build: further options of the commands of these names, as lists of words.
+    files: paths of the corpus's files, in order. work: folder for all outputs; steps create it if it is missing.
+    splits: number of parts of the corpus, each parsed by one step: whole files, or, if there are more splits than files,
+    about this many ranges of files, which must not be compressed and are read once to find the ranges. count: shards.
+    parse, order, build: further options of these commands, as lists of words.
     merge: also merge the shards into one index.
-    by_content: know files by their bytes, which are read for that, and not by path, size and time.
+    by_content: identify files by their bytes, which are read for this, instead of path, size and time.
 
     Raises StepError if a file is missing, named twice, or can't be cut into ranges.
     """
@@ -196,7 +196,7 @@ def plan(files, work, *, splits=1, count=1, parse=(), order=("--by", "url"), bui
 
 
 def plan_queries(shards, queries, work, *, query=(), by_content=False, executable=None):
-    """A plan that makes the TREC run of a file of queries over all shards of an index.
+    """A plan that writes the TREC run of a query file over all shards of an index.
 
     shards: their paths, in any order. query: further options of `quern query`, as a list of words.
     Raises StepError if a shard is missing or belongs to another index.
@@ -214,7 +214,7 @@ def plan_queries(shards, queries, work, *, query=(), by_content=False, executabl
 
 
 class _Maker:
-    """Makes steps whose names are hashes of all that determines their outputs."""
+    """Creates steps whose output names are hashes of everything that determines the output."""
 
     def __init__(self, work, executable, by_content):
         self.work = os.path.abspath(work)
@@ -222,20 +222,20 @@ class _Maker:
         self.by_content = by_content
 
     def step(self, kind, words, files=(), beside=()):
-        """A step that runs `words`, options and steps whose outputs it reads, followed by `files`.
+        """A step that runs `words`: options, and steps whose outputs it reads, followed by `files`.
 
-        beside: files that it reads without naming them. So it reads those that options name.
+        beside: further inputs that `words` does not name. Files that options name are inputs, too.
         """
         named = [word for word in words if isinstance(word, str) and os.path.isfile(word)]
         read = [(path, _identity(path, self.by_content)) for path in [*files, *beside, *named]]
-        told = [word if isinstance(word, str) else word.name for word in words]
+        described = [word if isinstance(word, str) else word.name for word in words]
         names = [identity if self.by_content else [path, identity] for path, identity in read]
-        digest = hashlib.sha256(json.dumps([self.tool, kind, told, names]).encode()).hexdigest()[:24]
+        digest = hashlib.sha256(json.dumps([self.tool, kind, described, names]).encode()).hexdigest()[:24]
         command = [word if isinstance(word, str) else word.output for word in words]
         return Step(os.path.join(self.work, f"{kind}-{digest}"), (*command, *files), tuple(read), self.tool)
 
     def sums(self, kind, words, parts):
-        """Stages that count each part, and add up the counts in a tree."""
+        """Stages that compute statistics of each part, and merge them in a tree."""
         steps = [self.step(kind, [*words, part]) for part in parts]
         stages = [(f"{kind}-1", steps)]
         while len(steps) > 1:
@@ -246,7 +246,7 @@ class _Maker:
 
 
 def _values(words, option):
-    """The option with its value, as words; none if it is not there."""
+    """The option and its value, as words; empty if it is missing."""
     words = list(words)
     for i, word in enumerate(words):
         if word == option:
@@ -257,7 +257,7 @@ def _values(words, option):
 
 
 def _ranges(files, splits, parse, executable):
-    """Ranges of all files: pairs of a file and what `--range` takes."""
+    """Ranges of all files: pairs of a file and the value of `--range`."""
     sizes = [_size(file) for file in files]
     settings = [*_values(parse, "--format"), *_values(parse, "--max-document")]
     for file, size in zip(files, sizes):
@@ -282,7 +282,7 @@ def _unreadable(path, error):
 
 
 def _identity(path, by_content):
-    """What changes when a file does. Raises StepError if it can't be read."""
+    """A value that changes when a file changes. Raises StepError if the file can't be read."""
     try:
         if by_content:
             with open(path, "rb") as file:
@@ -303,7 +303,7 @@ def _failed(step, why):
 
 
 def _reason(done):
-    """Why the executable failed, in its own words."""
+    """The executable's error message."""
     if done.returncode < 0:
         return f"quern was terminated by signal {-done.returncode}; run again"
     said = [line for line in done.stderr.splitlines() if "error: " in line]
@@ -311,7 +311,7 @@ def _reason(done):
 
 
 def find_executable(named=None):
-    """The path of quern. Raises StepError if this machine has none."""
+    """The path of quern. Raises StepError if this machine doesn't have it."""
     found = shutil.which(named or os.environ.get("QUERN") or "quern")
     if not found:
         looked = named or os.environ.get("QUERN") or "quern on the PATH"
@@ -328,7 +328,7 @@ def version_of(executable):
 
 
 def read_manifest(path, root=None):
-    """The paths in a manifest, plain or gzip, one in a line; relative ones are in `root`, else beside the manifest."""
+    """The paths in a manifest, plain or gzip, one per line; relative ones are in `root`, or else next to the manifest."""
     opened = gzip.open if str(path).endswith(".gz") else open
     with opened(path, "rt") as file:
         lines = [line.strip() for line in file]
@@ -337,7 +337,7 @@ def read_manifest(path, root=None):
 
 
 def manifest_of(index):
-    """The manifest of an index or a shard, a dict (formats/index.md). Raises StepError if there is none."""
+    """The manifest of an index or a shard, a dict (formats/index.md). Raises StepError if it is missing."""
     path = os.path.join(index, "index.quern")
     try:
         with open(path, "rb") as file:
@@ -358,9 +358,9 @@ def manifest_of(index):
 
 
 def in_order(shards):
-    """The paths of an index's shards by their numbers.
+    """The paths of an index's shards, sorted by shard number.
 
-    Raises StepError if one is missing or there twice, is no shard, or belongs to another index.
+    Raises StepError if a shard is missing, is named twice, is not a shard, or belongs to another index.
     """
     found = {}
     first = None
@@ -382,7 +382,7 @@ def in_order(shards):
 
 
 def add_runner_options(parser):
-    """The options of programs that run steps."""
+    """The common options of programs that run steps."""
     parser.add_argument("--quern", metavar="FILE", help="the executable (default: QUERN, else quern on the PATH)")
     parser.add_argument("--timeout", type=float, metavar="S", help="time limit of a step, in seconds (default: none)")
     parser.add_argument("--options", default="", metavar="WORDS",
@@ -461,7 +461,7 @@ def _run_part(options):
 
 
 def main():
-    """The program: exits with 1 and one line on standard error where something failed."""
+    """The program. If something failed, exits with 1 and one line on standard error."""
     options = _parser().parse_args()
     try:
         if options.command.startswith("plan"):

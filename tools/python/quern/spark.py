@@ -1,12 +1,12 @@
-"""Shards by Spark: the steps of a plan as Spark's tasks.
+"""Shards with Spark: the steps of a plan as Spark tasks.
 
     from quern import shards, spark
 
     plan = shards.plan(shards.read_manifest("warc.paths"), "/shared/work", splits=1000, count=16)
     spark.run(session.sparkContext, plan)
 
-The driver and all executors need this package, the executable, and the corpus and the folder of work under the same
-paths. Spark schedules tasks, repeats those that fail and, with spark.speculation, those that are slow. As a program:
+The driver and all executors need this package, the executable, and the corpus and the work folder under the same
+paths. Spark schedules tasks, repeats failed ones and, with spark.speculation, slow ones. As a program:
 
     python3 -m quern.spark PLAN --master spark://host:7077
 """
@@ -24,9 +24,9 @@ except ImportError as error:
 
 
 def run(context, plan, runner=shards.Runner()):
-    """Runs the steps of a plan that are not done, one stage after the other, each step as a task.
+    """Runs the unfinished steps of a plan, stage by stage, each step as a task.
 
-    context: a SparkContext. Returns plan.results. Raises StepError with what the last attempt of a step said.
+    context: a SparkContext. Returns plan.results. Raises StepError with the message of a step's last attempt.
     """
     for name, steps in plan.stages:
         waiting = [step for step in steps if not step.is_done]
@@ -41,13 +41,13 @@ def run(context, plan, runner=shards.Runner()):
 
 
 def _translated(error):
-    """A StepError with the message of a task that failed; else the error itself."""
+    """A StepError with the message of a failed task, or the error itself."""
     said = re.findall(r"StepError: (.*)", str(error))
     return shards.StepError(said[-1]) if said else error
 
 
 def main():
-    """The program: exits with 1 and one line on standard error where a step failed."""
+    """The program. If a step failed, exits with 1 and one line on standard error."""
     parser = argparse.ArgumentParser(prog="quern.spark", description="Runs a plan of quern.shards by Spark.")
     parser.add_argument("plan")
     parser.add_argument("--master", metavar="URL", help="of the cluster (default: as Spark is configured)")

@@ -1,4 +1,4 @@
-"""What is done with results and query logs: the second stage and cache plans."""
+"""The second stage, cache plans and evaluation."""
 
 import os
 from types import SimpleNamespace
@@ -23,11 +23,12 @@ def rerank(
     threads=None,
     progress=None,
 ):
-    """The results of a batch, reordered by a learned model: Results, whose scores are the model's.
+    """The results of a batch, reranked with a learned model: Results with the model's scores.
 
-    index: built with forward=True. model: a file of LightGBM, XGBoost or RankLib, or a description of Quern's own.
-    features: the list that the model was trained with. k: so many of each query are left; None: all.
-    device ("cpu", "gpu", "auto"), gpu, gpu_memory (bytes or "4G"): where, with the same scores; a GPU keeps the model.
+    index: built with forward=True. model: a LightGBM, XGBoost or RankLib file, or a ranker description of Quern.
+    features: the list that the model was trained with. k: number of results to keep for each query; None: all.
+    device ("cpu", "gpu", "auto"), gpu, gpu_memory (bytes or "4G"): where to rerank, with the same scores; a GPU keeps the
+    model.
     """
     reranker = index.reranker(model, features=features, device=device, gpu=gpu, gpu_memory=gpu_memory)
     texts = list(results._texts)
@@ -38,7 +39,7 @@ def rerank(
 def features(index, results, selection="all"):
     """Features of the results' documents: a float32 array with a row for each result and a column for each feature.
 
-    selection: names or patterns with * between commas, as "body.*,document.pagerank"; feature_names() says which.
+    selection: names or patterns with *, separated by commas, such as "body.*,document.pagerank"; see feature_names().
     """
     return _quern.Features(index, selection).compute(list(results._texts), results._found)
 
@@ -63,9 +64,9 @@ def plan(
     memory=None,
     progress=None,
 ):
-    """Chooses from a query log the blocks that a GPU's memory should hold, and writes the plan to `path`.
+    """Chooses the blocks to keep in GPU memory from a query log, and writes the plan to `path`.
 
-    queries: as for Index.batch(). budget: bytes, a size such as "64M", or a share of all lists such as "10%".
+    queries: as for Index.batch(). budget: bytes, a size such as "64M", or a percentage of all lists such as "10%".
     policy: one of quern.policies(). Returns counts with attributes such as cached_bytes and index_bytes.
     """
     share = 0.0
@@ -93,9 +94,9 @@ def plan(
 
 
 def evaluate(run, qrels, measures=()):
-    """Measures of a TREC run by judgements, as `quern eval` and trec_eval compute them.
+    """Evaluates a TREC run with relevance judgements, as `quern eval` and trec_eval do.
 
-    run: the text of a run, as Results.to_trec() gives it. qrels: a file of judgements.
+    run: the text of a run, as returned by Results.to_trec(). qrels: path of the judgements.
     Returns {"all": {measure: value}, "by_query": {qid: {measure: value}}}.
     """
     return _quern.evaluate(run, os.fspath(qrels), list(measures))

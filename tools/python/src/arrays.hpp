@@ -26,7 +26,7 @@ Array<Number> to_array(std::vector<Number>&& numbers) {
   return Array<Number>(data, {size}, owner);
 }
 
-/// The terms of a dict {term: weight}, which it keeps: may be read without the GIL.
+/// The terms of a dict {term: weight}. Keeps them alive, so they may be read without the GIL.
 class TermVector {
  public:
   TermVector() = default;
@@ -43,7 +43,7 @@ class TermVector {
 /// UnicodeEncodeError for lone surrogates.
 std::string_view text_of(nanobind::handle object, const char* what);
 
-/// Texts of a sequence of str, which it keeps: may be read without the GIL.
+/// The texts of a sequence of str. Keeps them alive, so they may be read without the GIL.
 class TextList {
  public:
   TextList(const nanobind::object& texts, const char* what);

@@ -85,7 +85,7 @@ std::string trec_run(const Results& results, const nb::object& qids, const std::
   return text;
 }
 
-/// Results that others found. Raises ValueError if the numbers don't belong together, or a docID doesn't exist.
+/// Results from elsewhere. Raises ValueError if the arrays don't match, or a docID doesn't exist.
 Results found_of(const api::Index& index, const std::vector<std::uint64_t>& counts, std::vector<std::uint32_t> docids,
                  std::vector<float> scores) {
   Results results{index, {}};

@@ -16,12 +16,12 @@ void bind_builder(nanobind::module_& module);
 void bind_second_stage(nanobind::module_& module);
 void bind_tools(nanobind::module_& module);
 
-/// Makes quern.errors' classes of the library's errors, chosen by their codes.
+/// Translates the library's errors to the classes of quern.errors, by code.
 void translate_errors();
 
-// Values that Python gives by their names.
+// Values that Python programs name.
 
-/// The value that a name stands for. Raises ValueError, with all names, for another.
+/// The value of a name. Raises ValueError, which lists all names, for an unknown one.
 template <class Value, std::size_t count>
 Value named(const std::pair<const char*, Value> (&names)[count], std::string_view name, const char* what) {
   std::string known;
@@ -57,7 +57,7 @@ void bind_members(nanobind::class_<Struct>& type, const Field<Struct, Members>&.
 inline constexpr std::pair<const char*, api::Device> devices[] = {
     {"cpu", api::Device::cpu}, {"gpu", api::Device::gpu}, {"auto", api::Device::automatic}};
 
-/// Results of one query or many, with the index that they are of.
+/// Results of one or more queries, with their index.
 struct Results {
   api::Index index;
   api::BatchResults found;

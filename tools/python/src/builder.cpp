@@ -164,7 +164,7 @@ nb::dict index_documents(const nb::object& documents, const std::string& path, c
   const nb::object items = nb::steal(PyObject_GetIter(documents.ptr()));
   if (!items.is_valid()) throw nb::python_error();
   InterruptibleWork work({threads, memory, progress, warn});
-  // Its threads may call functions that need the GIL, also while it ends.
+  // Its threads may call functions that need the GIL, even in its destructor.
   struct WithoutGil {
     void operator()(api::IndexBuilder* builder) const {
       const nb::gil_scoped_release without_gil;
@@ -172,7 +172,7 @@ nb::dict index_documents(const nb::object& documents, const std::string& path, c
     }
   };
   std::unique_ptr<api::IndexBuilder, WithoutGil> builder(new api::IndexBuilder(path, options, work.work()));
-  constexpr std::uint64_t between_looks = 1024;  // an iterable that runs no Python code looks for no signals itself
+  constexpr std::uint64_t between_looks = 1024;  // an iterable without Python code does not check for signals itself
   for (std::uint64_t added = 0; PyObject* const next = PyIter_Next(items.ptr()); ++added) {
     const nb::object item = nb::steal(next);
     if (added % between_looks == 0 && PyErr_CheckSignals() != 0) throw nb::python_error();

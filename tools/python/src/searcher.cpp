@@ -50,7 +50,7 @@ void make_searcher(api::Searcher* self, const api::Index& index, std::optional<d
   api::Work work;
   work.threads = threads;
   work.memory_bytes = memory;
-  // A notice may come at any time, from any thread: its failure can't be raised anywhere.
+  // A notice may come at any time from any thread, so an exception in it can't be raised anywhere.
   const auto failure = std::make_shared<CallerFailure>();
   set_callbacks(work, {0, 0, nb::none(), warn}, failure);
   placement.notice = work.warn;

@@ -25,7 +25,7 @@ nb::list feature_list(std::string_view selection) {
   return out;
 }
 
-/// A float32 array of the features of all results: a row for each.
+/// A float32 array of features, with a row for each result.
 nb::ndarray<nb::numpy, float, nb::ndim<2>, nb::c_contig> compute(const api::Features& features, const nb::object& texts,
                                                                  const Results& results) {
   const TextList list(texts, "a query");
@@ -58,7 +58,7 @@ void make_reranker(api::Reranker* self, const api::Index& index, const std::stri
   placement.gpu_memory_bytes = gpu_memory;
   api::Work work;
   work.threads = threads;
-  // As with searchers.
+  // As for searchers, an exception in a notice can't be raised anywhere.
   set_callbacks(work, {0, 0, nb::none(), warn}, std::make_shared<CallerFailure>());
   placement.notice = work.warn;
   const nb::gil_scoped_release without_gil;

@@ -10,7 +10,7 @@ namespace nb = nanobind;
 namespace quern::python {
 namespace {
 
-/// A Python object that threads without the GIL may hold and let go.
+/// A Python object that threads without the GIL may hold and release.
 std::shared_ptr<nb::object> shared(const nb::object& object) {
   return {new nb::object(object), [](nb::object* held) {
             const nb::gil_scoped_acquire with_gil;

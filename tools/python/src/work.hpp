@@ -54,7 +54,7 @@ class InterruptibleWork {
 
   /// Throws the exception of the caller's functions, if any. Call with the GIL.
   void rethrow() { failure_->rethrow(); }
-  /// For the library; valid as long as this object.
+  /// Settings for the library, valid as long as this object.
   const api::Work& work() const { return work_; }
 
   /// The result of run(). Call with the GIL. Throws the exceptions of run() and of a signal's handler; run() has ended
@@ -72,7 +72,7 @@ class InterruptibleWork {
           stop_.request_stop();
         }
     }
-    if (was_interrupted) throw nanobind::python_error();  // with what the signal's handler raised
+    if (was_interrupted) throw nanobind::python_error();  // the signal handler's exception
     failure_->rethrow();
     return result.get();
   }
@@ -80,7 +80,7 @@ class InterruptibleWork {
  private:
   static constexpr std::chrono::milliseconds between_looks{20};
 
-  /// Takes the GIL to ask; true: an exception is set.
+  /// Checks with the GIL; true: a Python exception is set.
   static bool has_signal();
 
   std::stop_source stop_;
@@ -88,15 +88,15 @@ class InterruptibleWork {
   api::Work work_;
 };
 
-/// Work that reports progress in the thread that calls it, often: that thread does it, without the GIL, and looks for
-/// signals on the way. What a thread keeps from one batch of queries to the next stays with it.
+/// Work that often reports progress in its calling thread. That thread does the work, without the GIL, and checks for
+/// signals at each report, so thread-local data persists from one batch of queries to the next.
 class DirectWork {
  public:
   explicit DirectWork(const WorkArguments& arguments);
 
   const api::Work& work() const { return work_; }
 
-  /// As InterruptibleWork::finish().
+  /// See InterruptibleWork::finish().
   template <class Run>
   auto finish(Run&& run) {
     try {
