@@ -1,8 +1,8 @@
-"""The words that scripts/make_sample_data grinds into pages: subjects, sentence patterns and names, all made up."""
+"""The words from which scripts/make_sample_data generates pages: subjects, sentence patterns and names, all made up."""
 
-# Each subject is a section of a made-up encyclopaedia, and the topic of the same number asks for it.
+# Each subject is a section of a made-up encyclopaedia, and the subject of the topic with its number.
 # query: the topic's title; asks: its description; nouns, adjectives, deeds: slots of PATTERNS;
-# facts: sentences that no other subject has. Slots: {place} {river} {person} {n} {year} and those of the subject.
+# facts: sentences that only this subject has. Slots: {place} {river} {person} {n} {year} and those of the subject.
 SUBJECTS = [
     dict(key='overshot', host='www.millbook.example', path='/power/water/overshot', name='Overshot wheels',
          query='overshot water wheel buckets', asks='How do overshot wheels use the weight of falling water?',
@@ -253,7 +253,7 @@ HOMES = {
     'rivers.valleys.example': 'Rivers of the valleys', 'villages.valleys.example': 'Villages of the valleys',
 }
 
-# Sentences that every page may hold. {noun} {other} {adjective} {deed} come from the page's subjects.
+# Sentences for all pages. {noun} {other} {adjective} {deed} are from the page's subjects.
 PATTERNS = [
     'The {noun} at {place} was mended in {year} by {person}, {trade}.',
     '{person} of {place} wrote that a {adjective} {noun} is worth more than a {adjective2} one.',

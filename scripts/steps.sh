@@ -1,10 +1,10 @@
-# For .ci/run and scripts/check-all: runs steps, and prints what each cost and how it ended.
+# For .ci/run and scripts/check-all: runs steps, and prints the cost and outcome of each.
 failed=()
 costs=()
 passed_tests=0 failed_tests=0 skipped_tests=0
 mkdir -p build/ci
 
-# Seconds of processor time that this shell's children have used.
+# Sets cpu to the processor time of this shell's children, in seconds.
 cpu_seconds() {
   times >build/ci/cpu
   cpu=$(sed -n '2s/[ms]/ /gp' build/ci/cpu | awk '{printf "%d", 60 * $1 + $2 + 60 * $3 + $4}')
@@ -21,7 +21,7 @@ step() {
   cpu_seconds
   costs+=("$(printf '%5d s, %5d s of CPU  %-6s  %s' $((SECONDS - start)) $((cpu - before)) "$status" "$name")")
 }
-# in_background COMMAND…: starts what uses one thread, beside the next steps; in_foreground waits for it and prints its output.
+# in_background COMMAND…: runs a one-thread command during the next steps; in_foreground waits for it and prints its output.
 in_background() { "$@" >build/ci/background 2>&1 & background=$!; }
 in_foreground() {
   local status=0
@@ -29,7 +29,7 @@ in_foreground() {
   cat build/ci/background
   return $status
 }
-# Adds up the test cases that ctest ran last in a build folder: those that its programs count, and each other test as one.
+# Counts the test cases of the last ctest run in a build folder: those that its programs count, and one for any other test.
 count_tests() {
   local passed failed skipped
   read -r passed failed skipped < <(awk '
@@ -40,7 +40,7 @@ count_tests() {
     END { print passed + 0, failed + 0, skipped + 0 }' "$1/Testing/Temporary/LastTest.log" 2>/dev/null)
   passed_tests=$((passed_tests + passed)) failed_tests=$((failed_tests + failed)) skipped_tests=$((skipped_tests + skipped))
 }
-# A shell's background jobs ignore SIGINT, and so would the commands that the checks interrupt.
+# A shell's background jobs ignore SIGINT, which the commands that the checks interrupt would inherit.
 acceptance_checks() {
   QUERN=$1 env --default-signal=INT,TERM ../shared/acceptance/check.py pipeline engine order plan promises
 }
