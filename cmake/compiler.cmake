@@ -1,20 +1,20 @@
-# Flags that all targets share. Floating point is never contracted, so that results have the same bits everywhere.
+# Flags of all targets. Floating-point contraction is off, so that results have the same bits everywhere.
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-  # This sloppiness lets ccache store objects that use the tests' precompiled header.
+  # With this setting, ccache stores objects that use the tests' precompiled header.
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${CCACHE_PROGRAM}")
 endif()
 
 set(host_flags -ffp-contract=off -Wall -Wextra -Wshadow)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # GCC warns of overlaps and overruns in std::string and std::vector that can't happen (GCC bug 105651 and similar ones).
+  # GCC warns about impossible overlaps and overruns in std::string and std::vector (GCC bug 105651 and similar ones).
   list(APPEND host_flags -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds -Wno-alloc-size-larger-than)
 endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  # A baseline of 2015 and later; wider SIMD is chosen at run time.
+  # CPUs from 2015 on; wider SIMD is chosen at run time.
   list(APPEND host_flags -march=x86-64-v3)
 endif()
 if(QUERN_WERROR)
@@ -39,8 +39,8 @@ if(QUERN_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
   add_compile_definitions(_GLIBCXX_ASSERTIONS)
 endif()
 
-# With CMAKE_UNITY_BUILD, as in the presets that only check code, each folder is compiled as one source, so that headers are
-# read once per folder. Names in the unnamed namespaces of a folder must differ for that.
+# With CMAKE_UNITY_BUILD, as in the presets that only check code, each folder is compiled as one source, so headers are read
+# once per folder. Names in the unnamed namespaces of a folder must therefore differ.
 function(compile_folders_as_one target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
@@ -52,5 +52,5 @@ function(compile_folders_as_one target)
   endforeach()
 endfunction()
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>")  # it takes unnamed namespaces of sources for those of headers
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>")  # it mistakes unnamed namespaces in sources for ones in headers
 endif()

@@ -1,6 +1,6 @@
-# Whether the GPU parts are built, and how. CUDA sources stand beside the C++ ones in lib/gpu/ and lib/lab/gpu/. What
-# they offer to the rest of the library is declared in plain headers; without_cuda.cpp, one in each of the two folders,
-# stands in for them where CUDA isn't built.
+# Whether and how the GPU parts are built. CUDA sources are next to the C++ ones in lib/gpu/ and lib/lab/gpu/. Plain headers
+# declare their interface to the rest of the library; without_cuda.cpp, one in each of the two folders, replaces them in
+# builds without CUDA.
 set(QUERN_WITH_CUDA ${QUERN_CUDA})
 if(QUERN_CUDA STREQUAL "AUTO")
   include(CheckLanguage)
@@ -12,7 +12,7 @@ if(NOT QUERN_WITH_CUDA)
 endif()
 option(QUERN_CUDA_LINEINFO "Source lines in the kernels, for profilers: more than doubles the executable" OFF)
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-  # Machine code for Ampere and Hopper, and Hopper's PTX for what comes after.
+  # Machine code for Ampere and Hopper, and Hopper's PTX for later GPUs.
   set(CMAKE_CUDA_ARCHITECTURES 80-real 90 CACHE STRING "GPU architectures to build for")
 endif()
 if(CCACHE_PROGRAM AND NOT DEFINED CMAKE_CUDA_COMPILER_LAUNCHER)
@@ -21,10 +21,10 @@ endif()
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
-  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)  # CMake 3.25 knows no C++20 for nvcc
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)  # CMake 3.25 does not know C++20 for nvcc
 endif()
 
-# No fused multiply-add: scores are the same bits as on the CPU.
+# No fused multiply-add, so that scores have the same bits as on the CPU.
 list(JOIN host_flags "," nvcc_host_flags)
 set(cuda_flags --expt-relaxed-constexpr -fmad=false -Xcompiler=${nvcc_host_flags})
 if(QUERN_CUDA_LINEINFO)
@@ -34,15 +34,15 @@ if(QUERN_WERROR)
   list(APPEND cuda_flags -Werror=all-warnings)
 endif()
 
-# The codings, from the one list of them; read again whenever it changes.
+# The codings, from their list; read again when it changes.
 set(coding_header "${CMAKE_SOURCE_DIR}/lib/gpu/device/coding.hpp")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${coding_header}")
 file(READ "${coding_header}" coding_text)
 string(REGEX MATCHALL "each\\([a-z0-9_]+\\)" gpu_codings "${coding_text}")
 list(TRANSFORM gpu_codings REPLACE "each\\((.*)\\)" "\\1")
 
-# Kernels that decode lists are templates by coding: a struct of launches for each family of them. Gives a target a source
-# for each coding, so that they compile side by side.
+# Kernels that decode lists are templates over the coding, with a struct of launches for each family. Adds a source for each
+# coding to a target, so that they compile in parallel.
 function(add_kernel_family target header family)
   cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "WITHOUT")
   set(family_header "${header}")

@@ -1,5 +1,5 @@
-# Sources say #include "quern/core/error.hpp", as a program that uses the installed library does.
-# In the build tree those paths are links to the folders of lib/ and to formats/.
+# Sources use #include "quern/core/error.hpp", as programs with the installed library do. In the build tree, these paths are
+# links to the folders of lib/ and to formats/.
 set(include_tree "${CMAKE_BINARY_DIR}/include")
 file(MAKE_DIRECTORY "${include_tree}/quern")
 file(GLOB library_folders RELATIVE "${CMAKE_SOURCE_DIR}/lib" CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/lib/*")

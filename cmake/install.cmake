@@ -1,4 +1,4 @@
-# An installed tree that can be moved: headers, libraries, executable, CMake package.
+# A relocatable installed tree: headers, libraries, executable, CMake package.
 include(CMakePackageConfigHelpers)
 set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/quern")
 install(DIRECTORY lib/api DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/quern" FILES_MATCHING PATTERN "*.hpp"
@@ -8,7 +8,7 @@ install(DIRECTORY formats DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING P
 install(TARGETS quern)
 install(TARGETS quern_shared EXPORT quern_targets)
 install(EXPORT quern_targets FILE quern-targets.cmake NAMESPACE quern:: DESTINATION "${package_folder}")
-# Apart, since programs that link to them need the libraries that Quern is made with.
+# Separate, since programs that link to them need the libraries with which Quern was built.
 install(TARGETS quern_core quern_build quern_search quern_gpu quern_api EXPORT quern_static_targets)
 install(EXPORT quern_static_targets FILE quern-static-targets.cmake NAMESPACE quern:: DESTINATION "${package_folder}")
 configure_package_config_file(cmake/quern-config.cmake.in "${CMAKE_BINARY_DIR}/quern-config.cmake"

@@ -1,5 +1,5 @@
-# The layers of the library, lowest first. A layer may use those that come before it in this list; which folders may include which
-# is the table in ARCHITECTURE.md, which scripts/lint checks.
+# The layers of the library, lowest first. A layer may use the layers before it. The table in ARCHITECTURE.md, which
+# scripts/lint checks, says which folders may include each other.
 include(cmake/include_tree.cmake)
 
 # Every source below the folders, and the libraries that the layer links to.
@@ -43,9 +43,9 @@ add_layer(build
 add_layer(search FOLDERS lib/search lib/plan lib/rank lib/eval
   LIBRARIES quern_core)
 add_layer(gpu FOLDERS lib/gpu LIBRARIES quern_search)
-# What other programs include, and the code behind it.
+# The public interface and its implementation.
 add_layer(api FOLDERS lib/api LIBRARIES quern_gpu quern_build)
-# Measurements and synthetic data: for the executable and the tests, not installed.
+# Measurements and synthetic data for the executable and the tests, not installed.
 add_layer(lab FOLDERS lib/lab LIBRARIES quern_gpu quern_build)
 if(QUERN_WITH_CUDA)
   add_kernel_family(quern_gpu range/range_kernels.cuh RangeKernels)
@@ -56,7 +56,7 @@ if(QUERN_WITH_CUDA)
   compile_cuda_sources(quern_gpu quern_lab)
 endif()
 
-# What other programs link to: libquern.so, which shows nothing but lib/api, or the static libraries of all layers.
+# For other programs: libquern.so, which exports only lib/api, or the static libraries of all layers.
 set_target_properties(quern_api PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 set(exported_symbols "${CMAKE_SOURCE_DIR}/cmake/exported_symbols.map")
 file(WRITE "${CMAKE_BINARY_DIR}/shared.cpp" "// libquern.so is made of the layers' static libraries.\n")
@@ -75,19 +75,19 @@ add_dependencies(quern_shared quern_api)
 file(GLOB kernel_sources CONFIGURE_DEPENDS lib/codec/kernels_*.cpp lib/search/kernels_*.cpp
      lib/rank/models/kernels_*.cpp)
 set_property(SOURCE ${kernel_sources} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
-# Functions of features, many documents at once: without this flag, which changes no result, GCC computes one by one.
+# Feature functions for many documents at once: without this flag, which changes no result, GCC does not vectorize them.
 set_source_files_properties(lib/rank/models/transformation.cpp PROPERTIES COMPILE_OPTIONS -fno-trapping-math)
 if(STREAMVBYTE_LIBRARY)
   target_compile_definitions(quern_lab PRIVATE QUERN_HAS_STREAMVBYTE)
   target_link_libraries(quern_lab PRIVATE "${STREAMVBYTE_LIBRARY}")
 endif()
-# What benchmarks say about the build.
+# The description of the build in benchmarks.
 string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
 set(all_flags ${CMAKE_CXX_FLAGS_${build_type}} ${host_flags} ${sanitizer_flags})
 list(JOIN all_flags " " build_flags)
 set_source_files_properties(lib/lab/environment.cpp PROPERTIES COMPILE_DEFINITIONS
     "QUERN_BUILD=\"${CMAKE_BUILD_TYPE} ${build_flags}\"")
-# What manifests say about libstemmer, which does not tell its version itself: that of the Debian package.
+# The version of libstemmer in manifests: that of the Debian package, since the library does not report its own.
 if(NOT QUERN_LIBSTEMMER_VERSION)
   execute_process(COMMAND dpkg-query -W "-f=\${Version}" libstemmer-dev
                   OUTPUT_VARIABLE QUERN_LIBSTEMMER_VERSION RESULT_VARIABLE no_package ERROR_QUIET)

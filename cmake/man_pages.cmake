@@ -1,4 +1,4 @@
-# Man pages and completions, which the executable writes from its own command line: made with the build, and installed.
+# Man pages and completions, which the executable generates from its command line; built and installed.
 set(manual_folder "${CMAKE_BINARY_DIR}/manual")
 add_custom_command(OUTPUT "${manual_folder}/written"
                    COMMAND "${CMAKE_COMMAND}" "-DQUERN=$<TARGET_FILE:quern>" "-DFOLDER=${manual_folder}"

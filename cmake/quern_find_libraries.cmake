@@ -10,7 +10,7 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
-find_library(STEMMER_LIBRARY stemmer REQUIRED)  # found here but linked by name, so that an installed tree contains no path of this system
+find_library(STEMMER_LIBRARY stemmer REQUIRED)  # found here but linked by name, so that an installed tree contains no paths of this system
 set(QUERN_DEPENDENCIES
     Threads::Threads TBB::tbb ZLIB::ZLIB simdjson::simdjson nlohmann_json::nlohmann_json fmt::fmt
     Boost::program_options PkgConfig::zstd PkgConfig::xxhash PkgConfig::utf8proc stemmer)
