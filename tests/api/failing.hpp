@@ -10,7 +10,7 @@
 
 namespace quern::testing {
 
-/// What `work` throws; it must throw an Error of the interface.
+/// The exception of `work`, which must be an Error of the interface.
 template <class Work>
 api::Error error_of(Work&& work) {
   try {
@@ -27,7 +27,7 @@ api::ErrorCode code_of(Work&& work) {
   return error_of(work).code();
 }
 
-/// The names of what lies in a folder, hidden files too.
+/// The names in a folder, including hidden files.
 inline std::vector<std::string> files_in(const TemporaryFolder& folder) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path(""))) names.push_back(entry.path());

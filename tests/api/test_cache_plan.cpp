@@ -8,13 +8,13 @@
 #include "cli/run_quern.hpp"
 #include "corpus/temporary_folder.hpp"
 
-/// Cache plans that other programs make.
+/// Cache plans through the library's interface.
 namespace quern {
 namespace {
 
 using namespace testing;
 
-/// The sample's log, a line for each query.
+/// The sample's log, one line per query.
 std::vector<std::string> sample_log() {
   std::ifstream file(sample_folder + "/query_log.txt");
   std::vector<std::string> queries;
@@ -24,7 +24,7 @@ std::vector<std::string> sample_log() {
 
 }  // namespace
 
-TEST_CASE("a program's cache plan is the command line's, byte by byte", "[api][cache]") {
+TEST_CASE("a cache plan from the interface is byte for byte that of the command line", "[api][cache]") {
   const TemporaryFolder folder;
   const std::string index_path = folder.path("index");
   REQUIRE(run_quern({"index", sample_folder + "/corpus", "-o", index_path, "--order", "score", "--quantize", "8"})
@@ -50,7 +50,7 @@ TEST_CASE("a program's cache plan is the command line's, byte by byte", "[api][c
   }
 }
 
-TEST_CASE("a program's cache plan needs a budget that holds something, and a place", "[api][cache]") {
+TEST_CASE("a cache plan from the interface needs a sufficient budget and a writable path", "[api][cache]") {
   const TemporaryFolder folder;
   const std::string index_path = folder.path("index"), plan = folder.path("plan");
   REQUIRE(run_quern({"index", sample_folder + "/corpus", "-o", index_path}).exit_status == 0);

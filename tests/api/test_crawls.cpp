@@ -10,7 +10,7 @@ namespace quern {
 
 using namespace testing;
 
-TEST_CASE("crawls are indexed by language and payload, and over damage", "[api][crawl]") {
+TEST_CASE("crawls are filtered by language and payload, and damage is skipped", "[api][crawl]") {
   const TemporaryFolder folder;
   const std::string eng = gzipped(crawled_page("one", "water mill", "sha1:A", "eng"));
   const std::string crawl =

@@ -7,7 +7,7 @@
 #include "cli/run_quern.hpp"
 #include "corpus/temporary_folder.hpp"
 
-/// Fields that are kept with documents that a program adds.
+/// Kept fields of documents that a program adds.
 namespace quern {
 namespace {
 
@@ -25,7 +25,7 @@ api::NewDocument page(std::string_view docno, std::span<const api::KeptField> fi
 
 }  // namespace
 
-TEST_CASE("fields that a program gives are kept as those of JSON lines are, byte for byte", "[api]") {
+TEST_CASE("a program's fields are kept byte for byte like those of JSON lines", "[api]") {
   const TemporaryFolder folder;
   const std::string lines =
       "{\"id\":\"a\",\"contents\":\"water "
@@ -62,7 +62,7 @@ TEST_CASE("fields that a program gives are kept as those of JSON lines are, byte
   CHECK(api::Filter::matching(index, "year<1").count() == 2);
 }
 
-TEST_CASE("a builder refuses fields that can't be kept, and goes on with the rest", "[api]") {
+TEST_CASE("a builder refuses fields that can't be kept, and continues with the rest", "[api]") {
   const TemporaryFolder folder;
   const std::string path = folder.path("index.quern"), too_long(256, 'x');
   api::IndexOptions options;

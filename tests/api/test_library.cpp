@@ -21,7 +21,7 @@ struct TextDocument {
   std::string docno, text, title, url;
 };
 
-/// Documents of a few words that recur.
+/// Documents of a few recurring words.
 std::vector<TextDocument> random_documents(std::size_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<TextDocument> documents;
@@ -29,7 +29,7 @@ std::vector<TextDocument> random_documents(std::size_t count, unsigned seed) {
     TextDocument document{"D" + std::to_string(i), {}, i % 3 == 0 ? "title" + std::to_string(i % 7) : "", {}};
     const std::size_t words = random() % 40;
     for (std::size_t word = 0; word < words; ++word) {
-      // Small numbers come often.
+      // Small numbers are frequent.
       document.text += "w" + std::to_string(random() % (1 + random() % 50)) + (random() % 9 == 0 ? "\n\n" : " ");
     }
     documents.push_back(std::move(document));
@@ -52,7 +52,7 @@ std::string json_line(const TextDocument& document) {
 
 }  // namespace
 
-TEST_CASE("documents that a program adds make the index that their JSON lines make", "[api]") {
+TEST_CASE("documents that a program adds give the same index as their JSON lines", "[api]") {
   const TemporaryFolder folder;
   const auto documents = random_documents(3000, 1);
   std::string lines;
@@ -90,7 +90,7 @@ TEST_CASE("documents that a program adds make the index that their JSON lines ma
   }
 }
 
-TEST_CASE("searches of a program are the command line's, one by one, in batches and in threads", "[api]") {
+TEST_CASE("searches find the command line's results, one by one, in batches and in threads", "[api]") {
   const TemporaryFolder folder;
   const std::string path = folder.path("index.quern");
   REQUIRE(run_quern({"index", sample_folder + "/corpus", "-o", path}).exit_status == 0);
@@ -138,7 +138,7 @@ TEST_CASE("searches of a program are the command line's, one by one, in batches 
   CHECK(same == 200);
 }
 
-TEST_CASE("a program walks over postings and jumps in them", "[api]") {
+TEST_CASE("an iterator steps through postings and jumps", "[api]") {
   const TemporaryFolder folder;
   api::IndexOptions options;
   options.block_size = 64;
@@ -148,7 +148,7 @@ TEST_CASE("a program walks over postings and jumps in them", "[api]") {
   REQUIRE(all.docids.size() > 200);
   api::PostingIterator walk = index->posting_iterator("w0"), jump = index->posting_iterator("w0");
   CHECK(index->posting_iterator("unknown").at_end());
-  index.reset();  // an iterator keeps what it reads
+  index.reset();  // an iterator keeps the index open
   for (std::size_t i = 0; i < all.docids.size(); ++i, walk.next()) {
     REQUIRE_FALSE(walk.at_end());
     CHECK(walk.docid() == all.docids[i]);
@@ -163,7 +163,7 @@ TEST_CASE("a program walks over postings and jumps in them", "[api]") {
   CHECK(jump.at_end());
 }
 
-TEST_CASE("an index that is given up, stopped or interrupted by an exception leaves nothing", "[api]") {
+TEST_CASE("an index that is abandoned, stopped or interrupted by an exception leaves nothing", "[api]") {
   const TemporaryFolder folder;
   const std::string path = folder.path("index.quern");
   const auto documents = random_documents(20000, 3);
@@ -188,7 +188,7 @@ TEST_CASE("an index that is given up, stopped or interrupted by an exception lea
   CHECK(files_in(folder).empty());
 }
 
-TEST_CASE("a builder refuses what can't be, and goes on with the rest", "[api]") {
+TEST_CASE("a builder refuses invalid documents, and continues with the rest", "[api]") {
   const TemporaryFolder folder;
   const std::string path = folder.path("index.quern");
   api::IndexBuilder builder(path);
@@ -210,7 +210,7 @@ TEST_CASE("a builder refuses what can't be, and goes on with the rest", "[api]")
   CHECK(index.postings("mill").docids == std::vector<std::uint32_t>{1});
   CHECK(index.document(1).url == "http://mill.example/");
 
-  // What is open stays what it was.
+  // An open index does not change.
   api::IndexOptions options;
   options.overwrite = true;
   build(path, {{"other", "quite another", {}, {}}}, options);

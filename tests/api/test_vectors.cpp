@@ -7,7 +7,7 @@
 #include "catch.hpp"
 #include "corpus/temporary_folder.hpp"
 
-/// Given weights, weighted queries and filters, as other programs use them.
+/// Given weights, weighted queries and filters in the library's interface.
 namespace quern {
 namespace {
 
@@ -46,7 +46,7 @@ void build(const std::string& path, const std::vector<Vector>& vectors) {
   CHECK(builder.finish().documents == vectors.size());
 }
 
-/// The k best documents by adding up, of those that pass.
+/// The k best of the documents that pass, computed by adding up.
 std::vector<api::Hit> best_of(const std::vector<Vector>& vectors, const Vector& query, std::size_t k, bool only_odd) {
   std::vector<api::Hit> hits;
   for (std::uint32_t docid = 0; docid < vectors.size(); ++docid) {
@@ -62,7 +62,7 @@ std::vector<api::Hit> best_of(const std::vector<Vector>& vectors, const Vector& 
 
 }  // namespace
 
-TEST_CASE("a program indexes given weights, and searches with weights among some documents", "[api]") {
+TEST_CASE("given weights are indexed, and searched with weights and a filter", "[api]") {
   const TemporaryFolder folder;
   const auto vectors = random_vectors(900);
   build(folder.path("index.quern"), vectors);
@@ -98,7 +98,7 @@ TEST_CASE("a program indexes given weights, and searches with weights among some
         5 * searcher.search(terms_of({{"t0", 1}})).front().score);
 }
 
-TEST_CASE("a term that a program names several times has the sum of its weights, wherever queries run", "[api]") {
+TEST_CASE("a term that a query names several times has the sum of its weights, on every device", "[api]") {
   const TemporaryFolder folder;
   const auto vectors = random_vectors(300);
   build(folder.path("index.quern"), vectors);

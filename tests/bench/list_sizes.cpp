@@ -1,6 +1,6 @@
-// Prints, as JSON, what the posting lists of an index would take elsewhere: the entropy of their gaps and frequencies,
-// and OptPFD as PISA lays it out (blocks of 128: a header word, slots of the width that makes the block smallest,
-// exceptions in Simple16; a last short block in binary interpolative code), computed on the very same lists.
+// Prints as JSON the size of an index's posting lists in other codes, computed from the same lists: the entropy of gaps
+// and frequencies, and OptPFD in PISA's layout (blocks of 128: a header word, slots of the width that makes the block
+// smallest, exceptions in Simple16; a last short block in binary interpolative code).
 //   build/release/tests/list_sizes INDEX
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ using namespace quern;
 
 constexpr std::size_t pisa_block = 128;
 
-/// Words of an OptPFD block with slots of `width` bits; a huge number where the exceptions don't fit Simple16.
+/// Words of an OptPFD block with slots of `width` bits; a huge number if the exceptions don't fit Simple16.
 std::size_t optpfd_words(std::span<const std::uint32_t> values, unsigned width) {
   std::vector<std::uint32_t> coded, highs;
   std::uint32_t last = 0;
@@ -44,7 +44,7 @@ std::uint64_t optpfd_bits(std::span<const std::uint32_t> values) {
   return best * 32;
 }
 
-/// Bits of the binary interpolative code of rising numbers within [low, high].
+/// Bits of the binary interpolative code of ascending numbers within [low, high].
 double interpolative_bits(std::span<const std::uint64_t> numbers, std::uint64_t low, std::uint64_t high) {
   if (numbers.empty()) return 0;
   const std::size_t middle = numbers.size() / 2;
@@ -68,7 +68,7 @@ double interpolative_block_bits(std::span<const std::uint32_t> values, bool sum_
 
 struct Sizes {
   double docid_bits = 0, freq_bits = 0;
-  double directory_bits = 0;  ///< list length, greatest docIDs, block ends
+  double directory_bits = 0;  ///< list length, largest docIDs, block ends
 };
 
 void add_list(const IndexReader& index, const PostingList& list, Sizes& sizes, Histogram& gaps, Histogram& freqs) {

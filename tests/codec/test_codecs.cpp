@@ -129,7 +129,7 @@ TEST_CASE("every codec decodes values of every bit width", "[codec][property]") 
   }
 }
 
-TEST_CASE("every codec decodes outliers of every width at any place", "[codec][property]") {
+TEST_CASE("every codec decodes outliers of every width at any position", "[codec][property]") {
   Random random(3);
   for (const auto& [codec, options] : all_set_ups()) {
     INFO(name_of(*codec, options));

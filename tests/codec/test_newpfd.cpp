@@ -13,7 +13,7 @@ namespace {
 
 using test::Random;
 
-/// The fewest bits of any arrays that WidthSearch may choose, counted as it does. `values` belong to array number
+/// The minimum bits of the arrays that WidthSearch may choose, counted as it does. `values` belong to array number
 /// `array`; `tried` are the arrays before it; `n` is the size of the first.
 std::uint64_t fewest_bits(const std::vector<std::uint32_t>& values, newpfd::Arrays tried, unsigned array,
                           std::size_t n) {

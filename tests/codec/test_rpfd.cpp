@@ -69,7 +69,7 @@ std::uint64_t min_bits(const rpfd::Shape& shape, unsigned array, const Blocks& b
   return least;
 }
 
-/// How much larger the values get with the chosen widths than with the best, in thousandths.
+/// The excess size of values with the chosen widths over the best ones, in thousandths.
 double excess(const std::vector<std::uint32_t>& values, unsigned block_size, unsigned recursion) {
   rpfd::WidthStatistics statistics(recursion);
   statistics.clear();

@@ -22,7 +22,7 @@ Bytes content(const File& file) {
 
 }  // namespace
 
-TEST_CASE("Reading past a file's end is an error with name and place", "[core]") {
+TEST_CASE("Reading past a file's end is an error with name and position", "[core]") {
   const TemporaryFolder folder;
   const std::string path = folder.write("five", "12345");
   const File file = File::open_for_reading(path);
@@ -51,7 +51,7 @@ TEST_CASE("Missing files, folders and existing files are refused", "[core]") {
   CHECK_THROWS_AS(File::anonymous(folder.path("missing")), IoError);
 }
 
-TEST_CASE("A work file has no name in its folder", "[core]") {
+TEST_CASE("A temporary file has no name in its folder", "[core]") {
   const TemporaryFolder folder;
   File file = File::anonymous(folder.path(""));
   file.write_at(3, as_bytes("abc"));

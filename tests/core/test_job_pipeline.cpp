@@ -10,7 +10,7 @@ using namespace quern;
 
 namespace {
 
-/// Counts how many instances exist and how many were made.
+/// Counts existing and created instances.
 struct CountedJob {
   struct Counts {
     std::atomic<int> alive = 0, made = 0;
@@ -27,7 +27,7 @@ struct CountedJob {
 
 }  // namespace
 
-TEST_CASE("Jobs come out in the order of reading, and are reused", "[core][threads]") {
+TEST_CASE("Jobs finish in the order of reading, and are reused", "[core][threads]") {
   for (const unsigned threads : {1u, 4u}) {
     for (const std::size_t in_flight : {1, 3, 100}) {
       CountedJob::Counts counts;

@@ -62,7 +62,7 @@ TEST_CASE("exponentials have an error below one unit in the last place", "[core]
   CHECK(std::isnan(exponential(std::nan(""))));
 }
 
-/// Every compiler and processor must give these, GPUs included.
+/// Every compiler and processor must give these bits, including GPUs.
 TEST_CASE("logarithms and exponentials have these bits", "[core][log]") {
   static_assert(std::bit_cast<std::uint64_t>(natural_log(2)) == 0x3fe62e42fefa39ef);
   static_assert(std::bit_cast<std::uint64_t>(natural_log(10)) == 0x40026bb1bbb55516);

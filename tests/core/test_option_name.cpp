@@ -13,7 +13,7 @@ std::string spelled(std::string_view command, std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("front ends spell the options that messages name", "[option_name]") {
+TEST_CASE("each front end spells the options in messages its own way", "[option_name]") {
   const std::string message = std::string("raise ") + option_name<"gpu-memory"> + ", or use " + option_name<"k1">;
   CHECK(spell_options(message, spelled) == "raise <|gpu-memory>, or use <|k1>");
   CHECK(spell_options(option_name<"index forward">, spelled) == "<index|forward>");

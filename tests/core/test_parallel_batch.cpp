@@ -9,10 +9,10 @@ namespace {
 
 struct Handed {
   std::vector<std::size_t> values;
-  std::uint64_t max_bytes = 0;  ///< that waited at the same time
+  std::uint64_t max_bytes = 0;  ///< waiting at the same time
 };
 
-/// Answers of 1 to 7 bytes. Those of 5 and more are large: they check whether to put themselves off.
+/// Answers of 1 to 7 bytes. Answers of at least 5 bytes are large: they check whether to defer themselves.
 Handed answer_all(std::size_t count, unsigned threads, std::uint64_t held_bytes) {
   Handed handed;
   std::atomic<std::uint64_t> waiting = 0, most = 0;

@@ -12,7 +12,7 @@
 namespace quern {
 namespace {
 
-/// Takes `count` buffers at the same time, fills them to the end and gives them back; returns their addresses.
+/// Takes `count` buffers at the same time, fills them completely and returns them; returns their addresses.
 std::set<void*> use_buffers(std::size_t bytes, std::size_t count) {
   std::vector<void*> buffers(count);
   for (void*& buffer : buffers) std::memset(buffer = ScratchMemory::take(bytes), 7, bytes);
@@ -22,7 +22,7 @@ std::set<void*> use_buffers(std::size_t bytes, std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("a thread reuses the buffers that it gave back, up to a limit per kind", "[core]") {
+TEST_CASE("a thread reuses the buffers that it returned, up to a limit per kind", "[core]") {
   for (const ScratchMemory::Kind& kind : ScratchMemory::kinds) {
     INFO(kind.bytes << " bytes");
     const auto first = use_buffers(kind.bytes, kind.max_kept + 3);
@@ -35,7 +35,7 @@ TEST_CASE("a thread reuses the buffers that it gave back, up to a limit per kind
   CHECK(use_buffers(larger, 3).size() == 3);
 }
 
-TEST_CASE("buffers may be given back by another thread, and move with their array", "[core]") {
+TEST_CASE("another thread may return buffers, and they move with their array", "[core]") {
   ScratchArray<int> array(100);
   array[99] = 3;
   int* const data = array.get();

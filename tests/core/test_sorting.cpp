@@ -76,7 +76,7 @@ TEST_CASE("Rows with few different keys, prefixes and zero bytes come in key ord
   check_sorted({{"b", "1"}, {"", "2"}, {std::string(1, '\0'), "3"}, {"", "4"}, {"b", "5"}}, 1 << 20);
 }
 
-TEST_CASE("Rows larger than the read buffer come back whole", "[core]") {
+TEST_CASE("Rows larger than the read buffer are returned completely", "[core]") {
   std::vector<Row> rows;
   for (int i = 0; i < 40; ++i) {
     const auto size = static_cast<std::size_t>(1 + (i * 7919) % 200000);

@@ -23,7 +23,7 @@ inline std::string json_lines(const std::vector<Page>& pages) {
   return lines;
 }
 
-/// Resources of a test: little memory, work files in the test's folder.
+/// Resources of a test: little memory, and temporary files in the test's folder.
 inline Resources small_resources(const TemporaryFolder& folder, unsigned threads = 2,
                                  std::uint64_t memory_bytes = 64 << 20) {
   Resources resources = default_resources();

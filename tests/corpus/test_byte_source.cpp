@@ -49,7 +49,8 @@ std::string long_text() {
 
 }  // namespace
 
-TEST_CASE("A small file is read into memory, a large one into an unnamed work file, for any compression", "[corpus]") {
+TEST_CASE("A small file is read into memory, a large one into an unnamed temporary file, with any compression",
+          "[corpus]") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.path("tmp"));
   Resources resources = default_resources();

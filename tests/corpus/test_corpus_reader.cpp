@@ -28,7 +28,7 @@ struct Read {
   std::vector<std::size_t> batch_counts;  ///< records in each batch
   std::vector<BadRecord> bad;
   std::vector<std::string> empty_files;
-  std::size_t spooled = 0;  ///< records in work files
+  std::size_t spooled = 0;  ///< records in temporary files
   std::uint64_t compressed_bytes = 0;
 };
 
@@ -110,7 +110,7 @@ TEST_CASE("A record larger than a batch becomes a batch of its own", "[corpus]")
   CHECK(read.batch_counts == std::vector<std::size_t>{2, 1});
 }
 
-TEST_CASE("A record beyond the limit is skipped and counted with its place, and reading continues", "[corpus]") {
+TEST_CASE("A record beyond the limit is skipped and counted with its position, and reading continues", "[corpus]") {
   const TemporaryFolder folder;
   const std::string before = trec_document(0, 10);
   const std::string text = before + trec_document(1, 5000000) + trec_document(2, 10);
@@ -124,7 +124,7 @@ TEST_CASE("A record beyond the limit is skipped and counted with its place, and 
   CHECK(read.places[1] == "0:" + std::to_string(text.size() - trec_document(2, 10).size()) + ":trectext");
 }
 
-TEST_CASE("Large records go to work files, and nothing else changes", "[corpus][property]") {
+TEST_CASE("Large records go to temporary files, and nothing else changes", "[corpus][property]") {
   const TemporaryFolder folder;
   RandomBits random(59);
   std::string trec, json;
@@ -173,7 +173,7 @@ TEST_CASE("A batch ends after a maximum number of records, good or bad", "[corpu
   CHECK_THROWS_AS(read_corpus({folder.path("bad")}, options), InvalidArgument);
 }
 
-TEST_CASE("Junk of any length between records takes no memory", "[corpus]") {
+TEST_CASE("Junk of any length between records needs no memory", "[corpus]") {
   const TemporaryFolder folder;
   const std::string text = trec_document(0, 10) + std::string(3000000, ' ') + trec_document(1, 10);
   CorpusReader reader(find_corpus_files({folder.write("gaps", text)}, {}, default_resources()), {},

@@ -154,7 +154,7 @@ TEST_CASE("Damage at a file's start, at its end and in every member is skipped",
   CHECK(all.bad.size() == 3);
 }
 
-TEST_CASE("The record before a damaged member is complete, however little that member gives", "[corpus][damage]") {
+TEST_CASE("The record before a damaged member is complete, however short that member's output", "[corpus][damage]") {
   const TemporaryFolder folder;
   const std::string page = crawled_page("1", "mill"), begin = "WARC/1.0\r\nWARC-Type: response";
   for (std::size_t size = 0; size <= begin.size(); ++size) {

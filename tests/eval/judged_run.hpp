@@ -8,7 +8,7 @@
 
 namespace quern::testing {
 
-/// Evaluates runs given as texts and named run1, run2, ...; the judgements are named qrels.
+/// Evaluates runs from texts, named run1, run2, ...; the judgements are named qrels.
 inline Evaluation evaluate_texts(const std::vector<std::string>& runs, const std::string& qrels,
                                  const EvaluationOptions& options = {}, std::uint64_t memory_bytes = 64 << 20) {
   const TemporaryFolder folder;

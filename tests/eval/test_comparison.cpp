@@ -102,7 +102,7 @@ TEST_CASE("The randomization test tries all choices of signs where they are few"
   }
 }
 
-TEST_CASE("Random choices of signs come near to the share of all, and depend on the seed only", "[evaluation]") {
+TEST_CASE("Random choices of signs approximate the share of all choices, and depend only on the seed", "[evaluation]") {
   std::mt19937 random(4);
   std::vector<double> differences;
   std::vector<int> hundredths;
@@ -153,7 +153,7 @@ TEST_CASE("Holm's correction has the values of a worked example", "[evaluation]"
   CHECK(holm_adjusted({}).empty());
 }
 
-TEST_CASE("Comparisons pair queries, and count those without results only if asked to", "[evaluation]") {
+TEST_CASE("Comparisons pair queries, and count those without results only on request", "[evaluation]") {
   const std::string qrels = "1 0 a 1\n2 0 a 1\n3 0 a 1\n4 0 a 1\n5 0 a 1\n";
   const std::string worse = "1 Q0 b 1 2 t\n1 Q0 a 2 1 t\n2 Q0 a 1 1 t\n3 Q0 a 1 1 t\n4 Q0 b 1 2 t\n4 Q0 a 2 1 t\n";
   const std::string better = "1 Q0 a 1 1 t\n2 Q0 a 1 1 t\n3 Q0 b 1 2 t\n3 Q0 a 2 1 t\n5 Q0 a 1 1 t\n";
@@ -185,7 +185,7 @@ TEST_CASE("Comparisons pair queries, and count those without results only if ask
   CHECK(of_all.holm_t_p == of_all.t_test->p);
 }
 
-TEST_CASE("Several runs are corrected together, and what can't be compared is refused", "[evaluation]") {
+TEST_CASE("Several runs are corrected together, and measures that can't be compared are refused", "[evaluation]") {
   std::string qrels, first, second, third;
   for (int query = 0; query < 12; ++query) {
     const std::string id = std::to_string(query);

@@ -105,7 +105,7 @@ TEST_CASE("The depth cuts after the order, and the level says what is relevant",
   CHECK(run_value(run, qrels, "map", options) == Approx(1.0 / 3));
 }
 
-TEST_CASE("What makes a run or judgements useless is reported with its line", "[evaluation]") {
+TEST_CASE("Errors in a run or judgements are reported with their line", "[evaluation]") {
   const std::string run = "1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n";
   const auto message = [](const std::string& bad_run, const std::string& bad_qrels) -> std::string {
     try {
@@ -154,7 +154,7 @@ TEST_CASE("Options out of range are refused", "[evaluation]") {
   refused(options);
 }
 
-TEST_CASE("Runs are the same in any order of lines and with any memory, and beside other runs",
+TEST_CASE("A run has the same values for any order of lines, any memory, and any other runs",
           "[evaluation][property]") {
   std::mt19937 random(11);
   std::vector<std::string> run_lines, other_lines, qrel_lines;

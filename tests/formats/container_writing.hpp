@@ -12,7 +12,7 @@ namespace quern::testing {
 /// Named sections, in order.
 using Sections = std::vector<std::pair<std::string, Bytes>>;
 
-/// A container of these sections in a work file.
+/// A container of these sections in a temporary file.
 inline File container_file(const std::string& folder, FileKind kind, const Sections& sections) {
   File file = File::anonymous(folder);
   ContainerWriter writer(file, kind);

@@ -6,7 +6,7 @@
 
 #include "formats/container_writing.hpp"
 
-/// Plan files for tests, made without a planner.
+/// Plan files for tests, written without a planner.
 namespace quern::testing {
 
 /// A plan for an index: one block of each of the lists 1 and 3.
@@ -25,7 +25,7 @@ inline void write_plan_file(const std::string& path, const CachePlan& plan) {
   write_plan(file, plan);
 }
 
-/// Writes a plan to a work file in `folder` and opens it.
+/// Writes a plan to a temporary file in `folder` and opens it.
 inline PlanReader plan_reader(const std::string& folder, const CachePlan& plan) {
   File file = File::anonymous(folder);
   write_plan(file, plan);

@@ -37,7 +37,7 @@ class Containers {
   ContainerReader reader(ByteView bytes) const { return {testing::shared(file(bytes)), kind}; }
   void verify(ByteView bytes) const { reader(bytes).verify(default_resources()); }
   Bytes bytes(const Sections& sections) const { return bytes_of(container_file(folder_.path(""), kind, sections)); }
-  /// The text of the error that opening or verifying ends with; empty where there is none.
+  /// The error of opening or verifying; empty if there is none.
   std::string complaint(ByteView bytes) const {
     try {
       verify(bytes);
@@ -195,7 +195,7 @@ TEST_CASE("The content's hash depends on every section's name and bytes", "[form
   }
 }
 
-TEST_CASE("A section can be written in pieces, and copied from a work file", "[format]") {
+TEST_CASE("A section can be written in pieces, and copied from a temporary file", "[format]") {
   const Containers containers;
   Bytes large(container_chunk_bytes + 12345);
   RandomBits random(23);

@@ -49,7 +49,7 @@ TEST_CASE("costs read from a file are written as they were read", "[format]") {
   CHECK(cost_table_text(parse_cost_table(text, "again")) == text);
 }
 
-TEST_CASE("lines that are no costs are named", "[format]") {
+TEST_CASE("invalid lines of costs are named", "[format]") {
   CHECK(parse_cost_table(costs_head + costs_leaf, "costs").functions.size() == 1);
   for (const char* bad :
        {"leaf\t0\t9\t1\t0\t0\t0\t0", "leaf\t0\t9\t1\t0\t0\t0\t0\t0\t0", "leaf\t9\t0\t1\t0\t0\t0\t0\t0",

@@ -58,7 +58,7 @@ TEST_CASE("filters bind 'not' before 'and' before 'or'", "[filter]") {
   CHECK(postfix("has a or has has-b") == "ahas has-bhas or");
 }
 
-TEST_CASE("values of filters may be quoted, and are numbers or booleans only where they are not", "[filter]") {
+TEST_CASE("values in filters may be quoted, and are numbers or booleans only if they are not", "[filter]") {
   CHECK(postfix("url^=http://a.example/?q=1&x") == "url^=[http://a.example/?q=1&x]");
   CHECK(postfix("a=\"two words\"") == "a=[two words]");
   CHECK(postfix("a='it\\'s \\\\ so'") == "a=[it's \\ so]");
@@ -76,7 +76,7 @@ TEST_CASE("values of filters may be quoted, and are numbers or booleans only whe
   CHECK_FALSE(value("a='true'").boolean);
 }
 
-TEST_CASE("errors in filters say where, and what is expected", "[filter]") {
+TEST_CASE("errors in filters name the position and the expected word", "[filter]") {
   CHECK_THAT(wrong(""), Contains("at its end: expected a field name"));
   CHECK_THAT(wrong("lang"), Contains("at its end: expected one of = != <"));
   CHECK_THAT(wrong("lang="), Contains("at its end: expected a value"));
@@ -96,7 +96,7 @@ TEST_CASE("errors in filters say where, and what is expected", "[filter]") {
   CHECK_THAT(wrong(std::string(max_filter_bytes + 1, ' ')), Contains("bytes"));
 }
 
-TEST_CASE("filters are nested to a depth, and as long as may be", "[filter]") {
+TEST_CASE("filters are nested up to a depth, and have a maximum length", "[filter]") {
   const auto nested = [](std::size_t depth) { return std::string(depth, '(') + "a=1" + std::string(depth, ')'); };
   CHECK(wrong(nested(max_filter_depth - 1)) == "nothing");
   CHECK_THAT(wrong(nested(max_filter_depth)), Contains("nested more than 30 deep"));

@@ -90,7 +90,7 @@ std::vector<Place> decoded(const ForwardSegment& segment) {
 
 }  // namespace
 
-TEST_CASE("segments give back their places, and the ids of their terms", "[forward][property]") {
+TEST_CASE("segments return their positions, and the ids of their terms", "[forward][property]") {
   RandomBits random(4711);
   for (int round = 0; round < 400; ++round) {
     const std::uint64_t index_terms =
@@ -118,11 +118,11 @@ TEST_CASE("segments give back their places, and the ids of their terms", "[forwa
     std::uint32_t id = 1;
     ForwardSegment::NumberSearch search;
     for (const term_t number : numbers) {
-      // Also the neighbours, which are usually missing.
+      // Includes their neighbours, which are usually missing.
       for (const std::uint64_t asked : {std::uint64_t{number} - (number > 0), std::uint64_t{number} + 1})
         if (asked < index_terms && !numbers.contains(static_cast<term_t>(asked)))
           CHECK(segment.id_of(static_cast<term_t>(asked)) == 0);
-      // One search for some of the ascending numbers, and for greater, missing ones.
+      // One search for some of the ascending numbers, and for larger, missing ones.
       if (random.below(2) == 0) CHECK(segment.id_of(number, search) == id);
       if (number + std::uint64_t{1} < index_terms && !numbers.contains(number + 1) && random.below(4) == 0)
         CHECK(segment.id_of(number + 1, search) == 0);
@@ -148,7 +148,7 @@ TEST_CASE("segments give back their places, and the ids of their terms", "[forwa
   }
 }
 
-TEST_CASE("damaged segments are errors, or have other places", "[forward][property]") {
+TEST_CASE("damaged segments are errors, or have different positions", "[forward][property]") {
   RandomBits random(4712);
   const std::vector<Place> places = random_places(random, 5000, 400);
   const Bytes sound = coded(places, 5000);

@@ -22,8 +22,8 @@
 #include "index/pipeline/weighted_corpus.hpp"
 #include "index/shards/split_corpus.hpp"
 
-/// The fuzz seeds for our own formats are made from real files. Old seeds would only lead fuzzers to the error for
-/// other versions: this test finds them. To recreate them: quern_tests "[.seeds]".
+/// The fuzz seeds for our own formats are built from real files. This test finds outdated seeds, which would lead
+/// fuzzers only to the error for other versions. To recreate them: quern_tests "[.seeds]".
 using namespace quern;
 using quern::testing::Page;
 using quern::testing::TemporaryFolder;
@@ -163,7 +163,7 @@ void write_corpus_seeds() {
 
 }  // namespace
 
-TEST_CASE("The seeds of the fuzzers are sound files of today's form", "[format][fuzz]") {
+TEST_CASE("The fuzzers' seeds are valid files of the current formats", "[format][fuzz]") {
   for_each_seed("collection", [](ByteView seed) {
     const CollectionReader collection = fuzz::collection_around(seed);
     CHECK(collection.num_documents() > 0);
@@ -282,7 +282,7 @@ void write_forward_seeds() {
   }
 }
 
-/// An index with its forward file, and the same as its only shard.
+/// An index with its forward file, as a whole and as its only shard.
 void write_shards_seeds() {
   const std::string pages(linked_pages);
   const testing::SplitCorpus corpus(pages, {pages}, {.terms = 3, .bytes = 64});

@@ -160,7 +160,7 @@ void check_same(const std::string& record, std::optional<ImpactSettings> impacts
 
 }  // namespace
 
-TEST_CASE("Objects give the same document in pieces as whole", "[format][json][property]") {
+TEST_CASE("Objects give the same document in pieces and as a whole", "[format][json][property]") {
   RandomJson random(2718);
   std::size_t documents = 0;
   for (int i = 0; i < 2500; ++i) {
@@ -172,7 +172,7 @@ TEST_CASE("Objects give the same document in pieces as whole", "[format][json][p
   CHECK(documents > 700);
 }
 
-TEST_CASE("Weights of terms in pieces are what they are whole", "[format][json][impacts][property]") {
+TEST_CASE("Weights of terms are the same in pieces and as a whole", "[format][json][impacts][property]") {
   RandomJson random(31415);
   const ImpactSettings settings{8, 10.0};
   for (int i = 0; i < 1500; ++i) {
@@ -190,7 +190,7 @@ TEST_CASE("Weights of terms in pieces are what they are whole", "[format][json][
         70000);
 }
 
-TEST_CASE("In pieces as whole, so many levels and no more can be read", "[format][json]") {
+TEST_CASE("The depth limit is the same in pieces and as a whole", "[format][json]") {
   for (const int levels : {1020, 1021, 1022, 1023, 1024, 1025}) {
     for (const std::string innermost : {"", "1", "[]", "{}"}) {
       for (const bool arrays : {true, false}) {
@@ -208,7 +208,7 @@ TEST_CASE("In pieces as whole, so many levels and no more can be read", "[format
   CHECK(parse_in_pieces(json, "{\"id\": " + std::string(1000000, '['), 1000).result.kind == RecordKind::bad);
 }
 
-TEST_CASE("Long docnos, URLs and numbers in pieces are what they are whole", "[format][json]") {
+TEST_CASE("Long docnos, URLs and numbers are the same in pieces and as a whole", "[format][json]") {
   for (const std::size_t size : {65535, 65536, 70000}) {
     const std::string name(size, 'n'), blanks(100000, ' ');
     check_same("{\"id\": \"" + name + "\"}");
@@ -225,7 +225,7 @@ TEST_CASE("Long docnos, URLs and numbers in pieces are what they are whole", "[f
   }
 }
 
-TEST_CASE("A document without text names the fields that nothing reads", "[format][json]") {
+TEST_CASE("A document without text names the ignored fields", "[format][json]") {
   const auto remark = [](const std::string& record) {
     CHECK(parse_in_pieces(json, record, 3).result.remark == parse_record(json, record).result.remark);
     return parse_record(json, record).result.remark;

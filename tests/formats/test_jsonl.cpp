@@ -113,7 +113,7 @@ TEST_CASE("The docno is a string or a number under one of its keys", "[format]")
   CHECK_FALSE(why_bad(jsonl, "{\"id\": \"n" + longest + "\"}").empty());
 }
 
-TEST_CASE("Text is plain, a string or several, under one of its keys", "[format]") {
+TEST_CASE("Text is one or several plain strings under one of its keys", "[format]") {
   CHECK(parsed_document(jsonl, "{\"id\": 1, \"contents\": \"1 < 2 <b> &amp;\"}").body == "1 < 2 <b> &amp;");
   CHECK(parsed_document(jsonl, "{\"id\": 1, \"content\": [\"a\", \"b\"]}").body == "a|b");
   CHECK(parsed_document(jsonl, "{\"id\": 1, \"body\": \"x\", \"text\": \"t\"}").body == "t");

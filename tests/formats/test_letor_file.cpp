@@ -14,7 +14,7 @@ TEST_CASE("the worked example of the page about files of features holds", "[feat
   CHECK(lines == testing::page_block("queries/letor_file.md", "lines"));
 }
 
-TEST_CASE("features as JSON have names, and quote what texts hold", "[features]") {
+TEST_CASE("features in JSON have names, and texts are quoted", "[features]") {
   const std::vector<float> values{0.5f, 3};
   const FeatureColumns columns{values.data(), 1, 1};
   const std::vector<std::string> names{"body.bm25", "url.\"odd\""};

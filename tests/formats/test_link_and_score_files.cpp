@@ -43,7 +43,7 @@ TEST_CASE("The examples of the pages on links and scores are read", "[format][li
   CHECK(scores == Scores{{"M-1", 0.25f}, {"M-2", 1e-3f}, {"http://www.mill.example/stone", 2.0f}, {"nobody", 7.0f}});
 }
 
-TEST_CASE("Links are lines of two columns, whatever ends them", "[format][links]") {
+TEST_CASE("Links are lines of two columns, with any line ends", "[format][links]") {
   const Pairs want{{"a", "b c"}, {"d", "e"}};
   CHECK(links_of("a\tb c\nd\te\n") == want);
   CHECK(links_of("\xef\xbb\xbf  a\tb c \r\n\r\n \t\nd\te") == want);

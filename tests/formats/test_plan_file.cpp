@@ -197,7 +197,7 @@ TEST_CASE("A plan cannot contain a term or block that its index lacks", "[format
   CHECK_FALSE(fits({{mill, 1, 0}}, 32));
 }
 
-TEST_CASE("Lists that do not rise, are empty, too few or of another sum are refused", "[format][plan]") {
+TEST_CASE("Lists that don't ascend, are empty or too few, or have a wrong sum are refused", "[format][plan]") {
   const TemporaryFolder folder;
   CachePlan plan = random_plan(0, 0);
   plan.lists = {{2, 1, 10}, {5, 3, 20}, {9, 2, 30}};

@@ -121,7 +121,7 @@ TEST_CASE("The text of a query of terms with weights is their JSON object", "[fo
                     Contains(std::string(option_name<"queries-format">) + " vector"));
 }
 
-TEST_CASE("All lines decide the format, not the first alone", "[format][query_file]") {
+TEST_CASE("All lines decide the format, not only the first", "[format][query_file]") {
   SECTION("a plain log whose lines often hold colons stays plain") {
     const QueryFile found = automatic("linux 2.6: how to\n1984: a novel\nmill wheels\n");
     CHECK(found.format == QueryFormat::lines);
@@ -164,7 +164,7 @@ TEST_CASE("A log with one odd line in a hundred is refused, with the line", "[fo
         200);
 }
 
-TEST_CASE("The format that is asked for is used, and a line that contradicts it is reported", "[format][query_file]") {
+TEST_CASE("The requested format is used, and a line that contradicts it is reported", "[format][query_file]") {
   CHECK(parse_queries("site:gov\n", QueryFormat::colon, "test.queries").queries == Queries{{"site", "gov"}});
   CHECK(parse_queries("a b\tc d\n", QueryFormat::tsv, "test.queries").queries == Queries{{"a b", "c d"}});
   CHECK(parse_queries("1:0.75:mill\n", QueryFormat::weighted, "test.queries").queries == Queries{{"1", "mill"}});
@@ -343,11 +343,11 @@ TEST_CASE("A long file's text is released piece by piece, from the front in each
   CHECK(format == QueryFormat::colon);
   CHECK(visited == queries);
   CHECK(passes >= 2);
-  // Only the end is held back.
+  // Only the end is not released.
   CHECK(text.data() + text.size() - next < 10'000'000);
 }
 
-TEST_CASE("A line or a field of more than 4 MiB is refused by its place, before all of it is read",
+TEST_CASE("A line or a field of more than 4 MiB is refused with its position, before all of it is read",
           "[format][query_file]") {
   const std::string most(quern::max_written_bytes, ' ');
   for (const QueryFormat format : {QueryFormat::automatic, QueryFormat::jsonl, QueryFormat::tsv, QueryFormat::lines}) {

@@ -26,7 +26,7 @@ const std::string times_head =
 
 }  // namespace
 
-TEST_CASE("query times that are written are read again", "[format]") {
+TEST_CASE("written query times are read back", "[format]") {
   const QueryTimeTable written = some_times();
   const QueryTimeTable read = parse_query_times(query_times_text(written), "times");
   CHECK(read.name == "times");
@@ -72,7 +72,7 @@ TEST_CASE("the example on the page of query times can be read", "[format]") {
   CHECK(times.rows[2].us == 15);
 }
 
-TEST_CASE("lines that are no query times are named", "[format]") {
+TEST_CASE("invalid lines of query times are named", "[format]") {
   const std::string good = "1\tcpu\tor\t-\t10\t1\t5\t2\t3\t4\t7\t2\t0";
   CHECK(parse_query_times(times_head + good + "\r\n# a comment\n\n" + good, "times").rows.size() == 2);
   for (const char* bad : {"1\tcpu\tor\t-\t10\t1\t5\t2\t3\t4\t7\t2",

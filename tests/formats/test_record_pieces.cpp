@@ -39,7 +39,7 @@ Spool spooled(const std::string& record, const TemporaryFolder& folder) {
 
 }  // namespace
 
-TEST_CASE("A TREC record in a spool gives what it gives in memory", "[format][pieces][property]") {
+TEST_CASE("A TREC record gives the same document in a spool and in memory", "[format][pieces][property]") {
   const TemporaryFolder folder;
   std::mt19937_64 random(5);
   for (const CorpusFormat* format : {&trectext_format(), &trecweb_format()}) {
@@ -55,7 +55,7 @@ TEST_CASE("A TREC record in a spool gives what it gives in memory", "[format][pi
   }
 }
 
-TEST_CASE("A page's end is found behind much white space", "[format][pieces]") {
+TEST_CASE("A page's end is found after much white space", "[format][pieces]") {
   const TemporaryFolder folder;
   const std::string record =
       "<DOC><DOCNO>n</DOCNO>" + std::string(600'000, ' ') + "a</DOC>" + std::string(300'000, '\n');
@@ -80,7 +80,7 @@ TEST_CASE("Plain text in pieces has the phrases of the whole", "[format][pieces]
   }
 }
 
-TEST_CASE("A page's charset is found though its pieces are small", "[format][pieces]") {
+TEST_CASE("A page's charset is found even if its pieces are small", "[format][pieces]") {
   const std::string page = std::string(500, ' ') + "<meta charset=windows-1252><p>caf\xE9";
   for (const std::size_t size : {1, 10, 2000}) {
     RecordScratch scratch;

@@ -63,7 +63,7 @@ TEST_CASE("The worked examples of run_file.md are what the formats write", "[for
         "\n");
 }
 
-TEST_CASE("Fields that were asked for are shown in place of title and URL", "[format][run_file]") {
+TEST_CASE("Requested fields are shown instead of title and URL", "[format][run_file]") {
   const std::string snippet = "Some wheels turn.";
   const std::vector<quern::TextPlace> places{{5, 11}};
   using Kind = quern::FieldValue::Kind;
@@ -148,7 +148,7 @@ TEST_CASE("Results in pieces give the text of all at once", "[format][run_file]"
   }
 }
 
-TEST_CASE("Every float that is written reads back to the same bits", "[format][run_file][property]") {
+TEST_CASE("Every written float reads back to the same bits", "[format][run_file][property]") {
   std::mt19937 random(1);
   std::vector<float> scores{0.0f,
                             -0.0f,

@@ -82,7 +82,7 @@ std::string random_term(RandomBits& random) {
 
 }  // namespace
 
-TEST_CASE("Dictionaries around a block's border find each term and its number", "[format]") {
+TEST_CASE("Dictionaries of about a block find each term and its number", "[format]") {
   for (const int count : {0, 1, 2, 31, 32, 33, 63, 64, 65, 1000}) {
     Terms terms;
     for (int i = 0; i < count; ++i) terms["term" + std::to_string(10000 + 2 * i)] = std::string(i % 5, 'p');
@@ -106,7 +106,7 @@ TEST_CASE("Random dictionaries agree with a map", "[format][property]") {
   }
 }
 
-TEST_CASE("A dictionary of more blocks than are read at once is scanned whole", "[format]") {
+TEST_CASE("A dictionary of more blocks than are read at once is scanned completely", "[format]") {
   Terms terms;
   for (int i = 0; i < 512 * 32 + 100; ++i) terms[std::to_string(100000 + i)] = std::to_string(i);
   check_dictionary(terms, {});
@@ -150,7 +150,7 @@ TEST_CASE("Terms out of order and twice are refused by the writer", "[format]") 
   CHECK_NOTHROW(writer.add("ba", {}));
 }
 
-TEST_CASE("A dictionary of another number of terms than promised is refused", "[format]") {
+TEST_CASE("A dictionary whose number of terms differs from the promised one is refused", "[format]") {
   const TemporaryFolder folder;
   Terms terms;
   for (int i = 0; i < 40; ++i) terms[std::to_string(100 + i)] = "";
@@ -165,7 +165,7 @@ TEST_CASE("A dictionary of another number of terms than promised is refused", "[
     CHECK_THROWS_AS(all_of(DictionaryScan(container, "terms", count)), CorruptFile);
 }
 
-TEST_CASE("Damaged dictionaries are refused or read, never more", "[format][property]") {
+TEST_CASE("Damaged dictionaries are refused or read within bounds", "[format][property]") {
   const TemporaryFolder folder;
   RandomBits random(31);
   Terms terms;

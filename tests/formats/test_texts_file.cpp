@@ -89,7 +89,7 @@ TEST_CASE("Texts of any sizes are read as they were written, each by itself", "[
   }
 }
 
-TEST_CASE("Where the pieces of a text end does not shape the file", "[format][property]") {
+TEST_CASE("The file does not depend on where the pieces of a text end", "[format][property]") {
   const TemporaryFolder folder;
   RandomBits random(4);
   Texts texts = texts_around_a_frame(random);
@@ -147,7 +147,7 @@ TEST_CASE("Every changed byte of a text file's rows and manifest is found, and r
   CHECK(found == changed);
 }
 
-TEST_CASE("Rows that are missing, or of another number, are refused", "[format][damage]") {
+TEST_CASE("Missing rows and a wrong number of rows are refused", "[format][damage]") {
   const TemporaryFolder folder;
   Sections sections = sections_of(reader_of(write_texts(folder, {"a", "b"}, 0)).container());
   const auto refused = [&](std::size_t bytes) {

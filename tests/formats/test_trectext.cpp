@@ -83,7 +83,7 @@ TEST_CASE("Character references are resolved, and other ampersands are kept", "[
   CHECK(text.body == "caf\u00e9 AB<'-  \uFFFD &nosuch; &; &amp");
 }
 
-TEST_CASE("The id of DOC is the docno where DOCNO is missing", "[format]") {
+TEST_CASE("The id of DOC is the docno if DOCNO is missing", "[format]") {
   CHECK(parsed_document(trectext, "<DOC id=\"doc2\"><TEXT>a</TEXT></DOC>").docno == "doc2");
   CHECK(parsed_document(trectext, "<DOC lang='en' ID = doc2 ><TEXT>a</TEXT></DOC>").docno == "doc2");
   CHECK(parsed_document(trectext, "<DOC id=\"doc2\"><DOCNO>d</DOCNO></DOC>").docno == "d");
@@ -91,7 +91,7 @@ TEST_CASE("The id of DOC is the docno where DOCNO is missing", "[format]") {
   CHECK(why_bad(trectext, "<DOC idx=\"doc2\"><TEXT>a</TEXT></DOC>").find("DOCNO") != std::string::npos);
 }
 
-TEST_CASE("A docno is whole at any length up to 65,535 bytes", "[format]") {
+TEST_CASE("A docno is complete at any length up to 65,535 bytes", "[format]") {
   const std::string longest(65535, 'n');
   CHECK(parsed_document(trectext, "<DOC><DOCNO>" + longest + "</DOCNO></DOC>").docno == longest);
   CHECK(why_bad(trectext, "<DOC><DOCNO>n" + longest + "</DOCNO></DOC>").find("65536") != std::string::npos);
@@ -131,7 +131,7 @@ TEST_CASE("End tags without a start tag and unclosed comments are reported", "[f
   CHECK(pieces[2].reason.find("comment") != std::string::npos);
 }
 
-TEST_CASE("Text behind a record is reported once, with its place; tags, comments and padding are none", "[format]") {
+TEST_CASE("Text after a record is reported once, with its position; tags, comments and padding are not", "[format]") {
   const std::string record = "<DOC>1</DOC>", line = record + "\n";
   for (const std::string between : {"", "\n", "<!-- text -->", "</ROOT>\n<?xml version='1.0'?> <ROOT a=b>",
                                     "\n<!DOCTYPE x>\n", "\x1A\0", "\xEF\xBB\xBF"}) {

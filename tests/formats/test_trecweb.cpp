@@ -50,7 +50,7 @@ TEST_CASE("TRECWEB is distinguished from TRECTEXT by DOCHDR", "[format]") {
   CHECK(trectext_format().detect("<DOC>\n<DOCNO>1</DOCNO>\n<TEXT>\n"));
 }
 
-TEST_CASE("The URL is the first word of the first line that is not empty, where it is one", "[format]") {
+TEST_CASE("The URL is the first word of the first line that is not empty, if it is a URL", "[format]") {
   CHECK(
       parsed_document(trecweb, with_header("\n\n http://a.example/b 1.2.3.4 19970215 text/html 11\nHTTP/1.0 200", "x"))
           .url == "http://a.example/b");

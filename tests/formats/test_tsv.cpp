@@ -31,7 +31,7 @@ TEST_CASE("The worked example of tsv.md gives what the page says", "[format]") {
   CHECK(second.body == "Water turns it.");
 }
 
-TEST_CASE("Lines are records, whatever ends them, and empty ones are not", "[format]") {
+TEST_CASE("Lines with any line ends are records, except empty ones", "[format]") {
   const std::string file =
       "\xEF\xBB\xBF"
       "1\ta\r\n\r\n\n2\tb\n3\tc";
@@ -48,7 +48,7 @@ TEST_CASE("Lines are records, whatever ends them, and empty ones are not", "[for
   CHECK(record_texts(tsv, "").empty());
 }
 
-TEST_CASE("Only a URL with a tab behind it is one", "[format]") {
+TEST_CASE("A URL counts only if a tab follows it", "[format]") {
   CHECK(parsed_document(tsv, "1\thttp://a.example/").body == "http://a.example/");
   CHECK(parsed_document(tsv, "1\thttp://a.example/ says\tmore").url.empty());
   CHECK(parsed_document(tsv, "1\tword\thttp://a.example/\tmore").url.empty());
@@ -69,7 +69,7 @@ TEST_CASE("A line without docno or tab is bad, one without text is not", "[forma
   CHECK(parsed_document(tsv, "1\t").body.empty());
 }
 
-TEST_CASE("A long line in pieces gives what it gives whole", "[format][pieces]") {
+TEST_CASE("A long line gives the same document in pieces and as a whole", "[format][pieces]") {
   const std::string words(300'000, 'w');
   for (const std::string& record : {"1\t" + words + "\t\xFF", "1\thttp://a.example/\t" + words + "\t" + words,
                                     "1\thttp://a.example/\t" + words, words, words + "\ttext"}) {

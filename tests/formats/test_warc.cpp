@@ -88,7 +88,7 @@ TEST_CASE("The worked example of warc.md gives what the page says", "[format]") 
   CHECK(records[1].substr(records[1].size() - 5) == "0\r\n\r\n");
 }
 
-TEST_CASE("WARC is told by its version line", "[format]") {
+TEST_CASE("WARC is recognised by its version line", "[format]") {
   CHECK(warc.detect("WARC/0.18\nWARC-Type: warcinfo\n"));
   CHECK(warc.detect("\r\nWARC/1.1\r\n"));
   CHECK_FALSE(warc.detect("WARC/one\r\n"));
@@ -171,7 +171,7 @@ TEST_CASE("Conversions are parsed the same in pieces of any size", "[format][pro
   }
 }
 
-TEST_CASE("Headers count in any case, with brackets or without, and version 1.1 is as 1.0", "[format]") {
+TEST_CASE("Headers may be in any case, with or without brackets, and version 1.1 is read like 1.0", "[format]") {
   const std::string page =
       "HTTP/1.1 200 OK\r\ncontent-type: text/html;\r\n charset=iso-8859-1\r\n\r\n<title>M\xfchle</title>";
   const std::string record =
@@ -266,7 +266,7 @@ TEST_CASE("Bytes before a version line are reported once and skipped", "[format]
   }
 }
 
-TEST_CASE("WARC is cut the same however its bytes come", "[format][property]") {
+TEST_CASE("WARC is cut into the same records however its bytes arrive", "[format][property]") {
   std::string file;
   for (int i = 0; i < 30; ++i) {
     const std::string block =

@@ -65,7 +65,7 @@ TEST_CASE("an index written from lists in any order returns them in the order of
   }
 }
 
-TEST_CASE("quantized impacts of a very long list are made in parts", "[interchange][quantized]") {
+TEST_CASE("quantized impacts of a very long list are computed in parts", "[interchange][quantized]") {
   Pipeline pipeline;
   constexpr docid_t documents = 300000;  // more than two parts
   InvertedModel model;
@@ -190,7 +190,7 @@ TEST_CASE("scores use a larger collection's statistics if an imported file has t
   CHECK(index.manifest().documents == 50);
 }
 
-TEST_CASE("a term with two lists is refused, one without postings is left out", "[interchange]") {
+TEST_CASE("a term with two lists is refused, one without postings is omitted", "[interchange]") {
   const Pipeline pipeline;
   InvertedModel model = random_inverted(13, 20, 4);
   const std::size_t lists = model.lists.size();

@@ -124,7 +124,7 @@ TEST_CASE("a forward file has the same bytes for any threads and memory", "[forw
   }
 }
 
-TEST_CASE("too little memory for a forward file is an error that says how much it takes", "[forward]") {
+TEST_CASE("too little memory for a forward file is an error that says how much is needed", "[forward]") {
   Pipeline pipeline;
   const StageFile file = pipeline.parse(as_trecweb(random_site(3, 20)));
   const CollectionReader collection(file);
@@ -132,7 +132,7 @@ TEST_CASE("too little memory for a forward file is an error that says how much i
   CHECK_THROWS_WITH(check_forward_memory(collection, pipeline.resources), Catch::Contains("raise it"));
 }
 
-TEST_CASE("damage in a forward file is found, and reading it bears any bytes", "[forward][property]") {
+TEST_CASE("damage in a forward file is found, and reading stays in bounds for any bytes", "[forward][property]") {
   Pipeline pipeline;
   const StageFile file = pipeline.parse(as_trecweb(random_site(5, 60)));
   const CollectionReader collection(file);

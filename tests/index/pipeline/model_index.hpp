@@ -24,7 +24,7 @@ struct ModelScoring {
   bool robertson = false;
   unsigned quantize_bits = 0;        ///< scores are sums of integers of this many bits; 0: exact scores
   std::vector<float> pagerank = {};  ///< by docID; empty: not used in scores
-  double alpha = 0;                  ///< PageRank's share
+  double alpha = 0;                  ///< weight of PageRank
 };
 
 class ModelIndex {
@@ -41,7 +41,7 @@ class ModelIndex {
   float weight(std::size_t df, int count, const ModelScoring& scoring = {}) const;
   /// The inverse document frequency.
   double idf(std::size_t df, const ModelScoring& scoring = {}) const;
-  /// The greatest term score of all postings, for terms that occur once in the query.
+  /// The maximum term score of all postings, for terms that occur once in the query.
   float top_term_score(const ModelScoring& scoring = {}) const;
   /// f / (K_d + f), as float32.
   float term_score(const ModelPosting& posting, const ModelScoring& scoring = {}) const;

@@ -48,14 +48,14 @@ void check_list_bounds(const PostingList& list, std::vector<float> term_scores) 
     }
     const float kth = term_scores[stored_ranks[i] - 1];
     REQUIRE(list.kth_impact[i] <= kth);
-    // As a share of the greatest, in steps of 1 / 255, rounded down twice.
+    // As a fraction of the maximum, in steps of 1 / 255, rounded down twice.
     REQUIRE(list.kth_impact[i] + list.max_impact / 255 + 2 * impact_step >= kth);
   }
 }
 
 }  // namespace
 
-TEST_CASE("block rows and the greatest and k-th best impacts bound their postings tightly", "[index][property]") {
+TEST_CASE("block rows and the maximum and k-th best impacts bound their postings tightly", "[index][property]") {
   Pipeline pipeline;
   const ModelledCorpus corpus(pipeline, random_corpus(23, {1300, 300, 12, false}), OrderBy::random, 5);
   REQUIRE(corpus.model.lists().at("everywhere").size() >= 1000);

@@ -101,7 +101,7 @@ BuildOptions blocks_of_64(const std::string& codec) {
 
 }  // namespace
 
-TEST_CASE("a block whose docIDs fall is refused before anything is done with them", "[index][query]") {
+TEST_CASE("a block whose docIDs descend is refused before they are used", "[index][query]") {
   const unsigned n = 64;
   const DamagedIndex damaged({4000, 300, 12, false}, blocks_of_64("newpfd"));
   PostingList list;
@@ -137,7 +137,7 @@ TEST_CASE("a block whose docIDs fall is refused before anything is done with the
   CHECK_NOTHROW(reader.load(2));
 }
 
-TEST_CASE("verify finds every wrong block row, length and place of a docno", "[index][property]") {
+TEST_CASE("verify finds every wrong block row, length and docno position", "[index][property]") {
   DamagedIndex damaged({300, 60, 30, false}, blocks_of_64("newpfd"));
   REQUIRE_FALSE(damaged.is_found());
   const auto must_find = [&] { CHECK(damaged.is_found()); };
@@ -156,7 +156,7 @@ TEST_CASE("verify finds every wrong block row, length and place of a docno", "[i
   CHECK_FALSE(damaged.is_found());
 }
 
-TEST_CASE("verify finds every wrong quantized impact, width and place of impacts", "[index][quantized][property]") {
+TEST_CASE("verify finds every wrong quantized impact, width and position of impacts", "[index][quantized][property]") {
   BuildOptions options = blocks_of_64("newpfd");
   options.quantize_bits = 6;
   DamagedIndex damaged({300, 60, 30, false}, options);
@@ -246,7 +246,7 @@ TEST_CASE("opening or verifying finds a wrong scale of quantized impacts", "[ind
   }
 }
 
-TEST_CASE("verify finds a docno's place that was given to its duplicate", "[index]") {
+TEST_CASE("verify finds a docno position that was assigned to its duplicate", "[index]") {
   DamagedIndex damaged({200, 60, 10, true}, blocks_of_64("newpfd"));
   REQUIRE_FALSE(damaged.is_found());
   Bytes& lookup = damaged.section("docno_lookup");
@@ -300,7 +300,7 @@ TEST_CASE("a bit that flips in the postings is found, or changes nothing", "[ind
   }
 }
 
-TEST_CASE("a bit that flips in what the lexicon says of its lists is found, or changes nothing", "[index][property]") {
+TEST_CASE("a flipped bit in the lexicon's data about lists is found, or changes nothing", "[index][property]") {
   DamagedIndex damaged({300, 200, 30, false}, blocks_of_64("rice"));
   Bytes& bytes = damaged.section("lexicon");
   const ByteView mapped = damaged.sound().container().view("lexicon");

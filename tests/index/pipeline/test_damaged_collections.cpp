@@ -49,7 +49,7 @@ bool is_taken(ByteView parts, OrderBy by, const std::string& codec, const Resour
 
 }  // namespace
 
-TEST_CASE("Whatever a collection holds, order and build take it or refuse it with an error", "[pipeline][damage]") {
+TEST_CASE("Order and build accept any damaged collection or refuse it with an error", "[pipeline][damage]") {
   const TemporaryFolder folder;
   const Resources resources = small_resources(folder);
   const Bytes sound = fuzz::parts_of_collection(collection_of(folder, small_pages(), 500));
@@ -76,7 +76,7 @@ TEST_CASE("Whatever a collection holds, order and build take it or refuse it wit
   CHECK(taken < tried);
 }
 
-TEST_CASE("A chunk that names a term twice is no collection that build takes", "[pipeline][damage]") {
+TEST_CASE("Build refuses a collection with a chunk that names a term twice", "[pipeline][damage]") {
   const TemporaryFolder folder;
   const Resources resources = small_resources(folder);
   const CollectionReader collection = collection_of(folder, small_pages(), 1 << 20);

@@ -75,7 +75,7 @@ void use_damaged(const IndexReader& sound, const Pipeline& pipeline, std::uint64
 
 }  // namespace
 
-TEST_CASE("Whatever a section holds, every use of an index answers or throws an error", "[index][query][damage]") {
+TEST_CASE("Every use of an index with a damaged section answers or throws an error", "[index][query][damage]") {
   // Enough documents for several windows, and lists with many blocks.
   RankedPages pages(29, {1000, 300, 12, false});
   for (const Codec* codec : all_codecs()) {
@@ -89,7 +89,7 @@ TEST_CASE("Whatever a section holds, every use of an index answers or throws an 
   }
 }
 
-TEST_CASE("Whatever a section holds, every use of an index of given weights answers or throws an error",
+TEST_CASE("Every use of an index of given weights with a damaged section answers or throws an error",
           "[index][query][impacts][damage]") {
   const std::vector<std::string_view> queries = {"everywhere ##often", "everywhere", "##often everywhere unknown",
                                                  "T1 everywhere T0"};
@@ -103,7 +103,7 @@ TEST_CASE("Whatever a section holds, every use of an index of given weights answ
   }
 }
 
-TEST_CASE("Whatever a section holds, an index is exported or refused with an error", "[index][interchange][damage]") {
+TEST_CASE("An index with a damaged section is exported or refused with an error", "[index][interchange][damage]") {
   RankedPages pages(37, {150, 60, 30, false});
   Pipeline pipeline;
   const Codec& codec = *all_codecs().front();

@@ -116,7 +116,7 @@ TEST_CASE("a filtered search that stops early by global scores loses no result",
   }
 }
 
-TEST_CASE("a set of another number of documents is refused as a filter", "[query][filter]") {
+TEST_CASE("a set for a different number of documents is refused as a filter", "[query][filter]") {
   Pipeline pipeline;
   const ModelledCorpus corpus(pipeline, random_corpus(97, {50, 30, 10, false}));
   const IndexReader index = Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, {}));

@@ -158,7 +158,7 @@ TEST_CASE("an index has the weights that its corpus gave, and bounds that are ex
   }
 }
 
-TEST_CASE("a document with weights that lies in several chunks makes the same index", "[index][impacts]") {
+TEST_CASE("a weighted document that spans several chunks gives the same index", "[index][impacts]") {
   Pipeline pipeline;
   std::vector<WeightedDocument> documents = random_weights(11, 120, 40, 255);
   for (std::uint32_t i = 0; i < 700; ++i) documents[60]["large" + std::to_string(i)] = 1 + i % 255;
@@ -181,7 +181,7 @@ TEST_CASE("a document with weights that lies in several chunks makes the same in
   }
 }
 
-TEST_CASE("weights are whole numbers of so many bits, or become that by a scale", "[collection][impacts]") {
+TEST_CASE("weights are integers of a number of bits, or become such with a scale", "[collection][impacts]") {
   const Pipeline pipeline;
   const auto parse = [&](const std::string& vector, const ImpactSettings& settings) {
     ParseReport report;
@@ -216,7 +216,7 @@ TEST_CASE("weights are whole numbers of so many bits, or become that by a scale"
   CHECK_THAT(parse("null", {8}), Contains("under the key vector"));
 }
 
-TEST_CASE("what can't be heeded with given impacts is refused by name", "[impacts]") {
+TEST_CASE("options that don't apply to given impacts are refused by name", "[impacts]") {
   using Catch::Contains;
   Pipeline pipeline;
   const WeightedCorpus corpus(pipeline, random_weights(3, 50, 10, 255), {8});
@@ -255,7 +255,7 @@ TEST_CASE("what can't be heeded with given impacts is refused by name", "[impact
   CHECK_THROWS_WITH(QueryEngine(index, options), Contains(option_name<"scorer">));
 }
 
-TEST_CASE("integer scores take whole weights of queries, or scale them", "[query][impacts]") {
+TEST_CASE("integer scores need integer query weights, or scale them", "[query][impacts]") {
   using Catch::Contains;
   Pipeline pipeline;
   const WeightedCorpus corpus(pipeline, random_weights(3, 300, 30, 65535), {16});
@@ -300,7 +300,7 @@ TEST_CASE("integer scores take whole weights of queries, or scale them", "[query
   for (std::size_t i = 0; i < batch.size(); ++i) require_same(found[i], scaled.search(batch[i], any, 7));
 }
 
-TEST_CASE("a query's terms are read once each, in rising order, with the sums of their weights", "[query]") {
+TEST_CASE("a query's terms are read once each, in ascending order, with the sums of their weights", "[query]") {
   const QueryReader exact({}, QueryKind::text, QueryWeights{});
   CHECK(exact.read("b a, b. A b") == QueryTerms{{"a", 2}, {"b", 3}});
   CHECK(exact.read("").empty());
@@ -311,7 +311,7 @@ TEST_CASE("a query's terms are read once each, in rising order, with the sums of
   CHECK(scaled.use({{"b", 0.26}, {"b", 0.26}}) == QueryTerms{{"b", 5}});
   const QueryReader unweighted({}, QueryKind::vector);
   CHECK(unweighted.read(R"({"b": 0.26, "a": 0, "c": 7})") == QueryTerms{{"b", 1}, {"c", 1}});
-  // Of many, in several threads, each is where it was.
+  // With many of them, in several threads, each is in its place.
   std::vector<std::string> texts;
   for (int i = 0; i < 1000; ++i) texts.push_back(i % 7 == 0 ? "" : "t" + std::to_string(i));
   ParsedQueries read = exact.read(std::vector<std::string_view>(texts.begin(), texts.end()), 3);
@@ -323,7 +323,7 @@ TEST_CASE("a query's terms are read once each, in rising order, with the sums of
   }
 }
 
-TEST_CASE("exact scores take real weights of queries in the place of occurrences", "[query][impacts][property]") {
+TEST_CASE("exact scores use real query weights instead of occurrences", "[query][impacts][property]") {
   Pipeline pipeline;
   const ModelledCorpus corpus(pipeline, random_corpus(31, {700, 200, 30, false}), OrderBy::url);
   BuildOptions build;
@@ -375,7 +375,7 @@ TEST_CASE("exact scores take real weights of queries in the place of occurrences
   CHECK_THROWS_WITH(QueryEngine(index, options), Catch::Contains(option_name<"query-scale">));
 }
 
-TEST_CASE("an inverted file whose frequencies are weights becomes an index of them, and back",
+TEST_CASE("an inverted file with weights as frequencies is imported as an index of weights, and exported again",
           "[interchange][impacts]") {
   Pipeline pipeline;
   const WeightedCorpus corpus(pipeline, random_weights(9, 400, 40, 300), {16});
@@ -403,7 +403,7 @@ TEST_CASE("an inverted file whose frequencies are weights becomes an index of th
       Catch::Contains(option_name<"impacts">));
 }
 
-TEST_CASE("texts that a corpus gives beside weights are kept on request", "[impacts][texts]") {
+TEST_CASE("texts next to weights in a corpus are kept on request", "[impacts][texts]") {
   Pipeline pipeline;
   pipeline.store_text = true;
   const std::string line =

@@ -14,8 +14,8 @@
 #include "catch.hpp"
 #include "cli/run_quern.hpp"
 
-/// Files that were written once. This program must read them with the same results, and write them again with the same
-/// bytes. tests/formats/golden/README.md lists the commands that made them.
+/// Stored files, which this program must read with the same results, and write again with the same bytes.
+/// tests/formats/golden/README.md lists the commands that wrote them.
 namespace quern {
 namespace {
 
@@ -35,7 +35,7 @@ Settled settled(const std::string& path, FileKind kind) {
   container.verify(default_resources());
   Settled settled;
   settled.manifest = nlohmann::json::parse(container.manifest());
-  // Another version of zstd may compress to other bytes.
+  // Another version of zstd may give different bytes.
   const auto& libraries = settled.manifest["libraries"];
   const bool same_zstd = !libraries.is_object() || libraries.value("zstd", "") == zstd_version();
   for (const SectionInfo& section : container.sections()) {
@@ -98,7 +98,7 @@ TEST_CASE("Golden files are written again with the same bytes, and read with the
   }
 }
 
-TEST_CASE("Manifests state the recursion of rpfd alone, and the libraries that made the terms", "[format][index]") {
+TEST_CASE("Manifests state the recursion only of rpfd, and the libraries that analyzed the terms", "[format][index]") {
   const auto manifest = [](const char* name) {
     return nlohmann::json::parse(IndexReader::open(golden(name)).container().manifest());
   };
@@ -108,8 +108,7 @@ TEST_CASE("Manifests state the recursion of rpfd alone, and the libraries that m
   CHECK(manifest("newpfd.quern").contains("libraries"));
 }
 
-TEST_CASE("A feature that this program does not know is refused by name, and one that contradicts the settings too",
-          "[format][golden]") {
+TEST_CASE("An unknown feature, and one that contradicts the settings, are refused by name", "[format][golden]") {
   const IndexReader index = IndexReader::open(golden("newpfd.quern"));
   const std::string manifest = index.container().manifest();
   const auto with_features = [&](const nlohmann::json& features) {

@@ -130,7 +130,7 @@ TEST_CASE("an index without quantized impacts has no trace of them", "[index][qu
   }
 }
 
-TEST_CASE("a corpus without words and one of short lists alone can have quantized impacts", "[index][quantized]") {
+TEST_CASE("a corpus without words and one with only short lists can have quantized impacts", "[index][quantized]") {
   Pipeline pipeline;
   BuildOptions options;
   options.quantize_bits = 8;

@@ -48,7 +48,7 @@ Chosen parse_crawl(const std::string& crawl, const PageChoice& pages, std::uint6
 
 }  // namespace
 
-TEST_CASE("Pages stay whose main language is chosen, as they say or their metadata do", "[pipeline][crawl]") {
+TEST_CASE("Pages are kept if their main language, from themselves or their metadata, is chosen", "[pipeline][crawl]") {
   const std::string crawl =
       crawled_page("english", "a", "", "eng") + crawled_page("mostly-german", "b", "", "deu,eng") +
       crawled_page("mostly-english", "c", "", "eng,deu") + crawled_page("unsaid", "d") +
@@ -67,8 +67,7 @@ TEST_CASE("Pages stay whose main language is chosen, as they say or their metada
   CHECK_THROWS_WITH(parse_crawl(crawl, {{"fra"}, false}), Catch::Contains("2 of which state no language"));
 }
 
-TEST_CASE("The first page of a payload stays, of those that can be documents and are of a chosen language",
-          "[pipeline][crawl]") {
+TEST_CASE("Of valid pages in a chosen language, the first one with a payload is kept", "[pipeline][crawl]") {
   const std::string crawl = crawled_page("gone", "x", "sha1:A", "eng", "410 Gone") +
                             crawled_page("first", "a", "sha1:A", "deu") + crawled_page("second", "a", "sha1:A", "eng") +
                             crawled_page("undigested", "a") + crawled_page("undigested-too", "a") +
@@ -105,7 +104,7 @@ TEST_CASE("The choice of pages depends neither on batches nor on threads or memo
     CHECK(parse_crawl(crawl, pages, batch_bytes).docnos == expected.docnos);
 }
 
-TEST_CASE("Payloads that don't fit into the memory are an error that says what they take", "[pipeline][crawl]") {
+TEST_CASE("Payloads that don't fit into memory are an error that says how much is needed", "[pipeline][crawl]") {
   std::string crawl;
   for (int i = 0; i < 30000; ++i) crawl += crawled_page(std::to_string(i), "x", "sha1:" + std::to_string(i));
   CHECK(parse_crawl(crawl, {{}, true}, 2 << 20, 1, 4 << 20).report.indexed == 30000);
@@ -114,7 +113,7 @@ TEST_CASE("Payloads that don't fit into the memory are an error that says what t
                         Catch::Contains(std::string("needs a ") + option_name<"memory"> + " of about 2"));
 }
 
-TEST_CASE("Languages that are no codes, or that a format can't state, are refused", "[pipeline][crawl]") {
+TEST_CASE("Invalid language codes, and languages for formats without them, are refused", "[pipeline][crawl]") {
   const std::string crawl = crawled_page("a", "b", "", "eng");
   CHECK_THROWS_WITH(parse_crawl(crawl, {{"en"}, false}), Catch::Contains("'en' is not an ISO 639-3 code"));
   CHECK_THROWS_AS(parse_crawl(crawl, {{"eng", "deu"}, false}), InvalidArgument);

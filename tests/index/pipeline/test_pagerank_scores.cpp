@@ -44,7 +44,7 @@ TEST_CASE("bm25+pagerank gives the exact bits of a plain scorer, whether or not 
   }
 }
 
-TEST_CASE("k1, b and alpha are the index's where a user gives none", "[query][order]") {
+TEST_CASE("k1, b and alpha are the index's unless the user sets them", "[query][order]") {
   RankedPages pages(67, {50, 10, 14, false});
   const IndexReader scored = pages.index(pages.order(OrderBy::score, 0.9), 0.9, blocks_of(128));
   ScoringOptions options = scoring_of_index(scored, {});
@@ -113,7 +113,7 @@ TEST_CASE("no query scores a document above its global score", "[query][order][p
   }
 }
 
-TEST_CASE("documents with equal global scores come in the order of URLs, then of docnos", "[order]") {
+TEST_CASE("documents with equal global scores are in URL order, then in docno order", "[order]") {
   Pipeline pipeline;
   std::string corpus;
   const auto add = [&](const char* docno, const char* url) {

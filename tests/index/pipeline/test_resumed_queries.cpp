@@ -96,7 +96,7 @@ TEST_CASE("a resumed query reads nothing if global scores rule out more results"
   }
 }
 
-TEST_CASE("resumed queries are refused as others are", "[query]") {
+TEST_CASE("resumed queries are refused like other queries", "[query]") {
   Pipeline pipeline;
   const ModelledCorpus corpus(pipeline, random_corpus(97, {40, 30, 16, false}));
   const IndexReader index = Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, blocks_of(2)));

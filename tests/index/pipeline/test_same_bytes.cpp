@@ -103,7 +103,7 @@ TEST_CASE("spilled, merged and long lists are the sorted postings", "[index][pro
     INFO(memory << " bytes of memory");
     Inverter inverter(folder.path(""), memory, 2);
     for (std::size_t from = 0; from < postings.size();) {
-      // Documents come complete, in the collection's order, here docIDs.
+      // Documents are complete and in the collection's order, here docIDs.
       std::size_t to = from + 1;
       while (to < postings.size() && postings[to].docid == postings[from].docid) ++to;
       inverter.add(std::span(postings).subspan(from, to - from));

@@ -103,7 +103,7 @@ TEST_CASE("quantized scores are refused without quantized impacts, or if they co
   CHECK_THROWS_AS(QueryEngine(index, {{}, Idf::robertson, Scores::quantized}), InvalidArgument);
   const QueryEngine engine(index, {{}, Idf::lucene, Scores::quantized});
   Analyzer analyzer = engine.make_analyzer();
-  // Short lists count with the greatest possible integer: 2^16 - 1 each, so 256 of them stay below 2^24.
+  // Short lists count with the maximum integer, 2^16 - 1 each, so 256 of them stay below 2^24.
   std::vector<std::string> terms;
   for (const auto& [term, postings] : corpus.model.lists())
     if (postings.size() <= 16 && terms.size() < 257) terms.push_back(term);
@@ -144,7 +144,7 @@ TEST_CASE("other k1, b and IDF give the exact bits of a plain scorer", "[query][
     check_queries(index, corpus.model, queries, scoring);
 }
 
-TEST_CASE("ties go to the lower docID, whatever k cuts", "[query]") {
+TEST_CASE("ties go to the lower docID, for any k", "[query]") {
   Pipeline pipeline;
   std::vector<ModelDocument> documents(200);
   for (std::size_t i = 0; i < documents.size(); ++i) {

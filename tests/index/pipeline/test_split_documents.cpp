@@ -185,7 +185,7 @@ TEST_CASE("Split documents have the same bytes for any threads and memory", "[co
   }
 }
 
-TEST_CASE("The postings of a split document come in batches of any size", "[collection][property]") {
+TEST_CASE("The postings of a split document arrive in batches of any size", "[collection][property]") {
   Pipeline pipeline;
   const std::string corpus = random_pages(11, 40);
   const CollectionReader whole(parse_split(pipeline, corpus, {})), split(parse_split(pipeline, corpus, {15, 1 << 20}));
@@ -215,7 +215,7 @@ TEST_CASE("The postings of a split document come in batches of any size", "[coll
   }
 }
 
-TEST_CASE("Chunks whose documents have no end are refused", "[collection]") {
+TEST_CASE("Chunks with unterminated documents are refused", "[collection]") {
   Pipeline pipeline;
   const StageFile file = parse_split(pipeline, random_pages(5, 20), {10, 1 << 20});
   const Sections sections = sections_of(ContainerReader(file, FileKind::collection));

@@ -7,7 +7,7 @@
 #include "catch.hpp"
 #include "index/pipeline/pipeline.hpp"
 
-/// Texts from the corpus to the file beside an index.
+/// Texts from the corpus to the file next to an index.
 namespace quern {
 namespace {
 
@@ -222,7 +222,7 @@ TEST_CASE("Texts have the same bytes for any threads and memory", "[texts][colle
   }
 }
 
-TEST_CASE("Texts of another index are refused, and those of other documents found", "[texts][index][damage]") {
+TEST_CASE("Texts of another index are refused, and texts of other documents are detected", "[texts][index][damage]") {
   Pipeline pipeline;
   const CollectionReader collection(parse_with_texts(pipeline, pages_with_texts(27, 50)));
   const DocumentOrder order = pipeline.order(collection, OrderBy::random, 3);
@@ -241,8 +241,7 @@ TEST_CASE("Texts of another index are refused, and those of other documents foun
   CHECK_THROWS_AS(verify_texts(shuffled, index, pipeline.resources), CorruptFile);
 }
 
-TEST_CASE("Whatever the texts of a collection hold, they are refused or make a sound file",
-          "[texts][collection][damage]") {
+TEST_CASE("Damaged texts of a collection are refused or give a valid file", "[texts][collection][damage]") {
   Pipeline pipeline;
   pipeline.batch_bytes = 1 << 20;
   const StageFile file = parse_with_texts(pipeline, pages_with_texts(28, 12));

@@ -68,7 +68,7 @@ class SplitCorpus {
     return OrderReader(ContainerReader(file, FileKind::order));
   }
 
-  /// The greatest term score, merged from separate splits.
+  /// The maximum term score, merged from separate splits.
   Scales scales(const StatisticsReader& statistics, const Bm25Parameters& bm25) const {
     std::vector<Scales> each;
     std::vector<std::string> names;
@@ -124,7 +124,7 @@ class SplitCorpus {
   std::vector<std::shared_ptr<const File>> files_;
 
  public:
-  CollectionReader joined;  ///< the splits as one
+  CollectionReader joined;  ///< all splits as one collection
 };
 
 /// All shards of an index with their forward files.

@@ -9,7 +9,7 @@
 #include "index/forward/indexed_site.hpp"
 #include "index/shards/split_corpus.hpp"
 
-/// Forward files of shards merge into that of the whole, and give the whole's features.
+/// Forward files of shards merge to that of the whole index, and give its features.
 namespace quern {
 namespace {
 
@@ -73,7 +73,7 @@ void check_reranking(const ForwardShards& shards, const IndexReader& whole, cons
 
 }  // namespace
 
-TEST_CASE("forward files of shards merge to that of the whole", "[shards][forward][property]") {
+TEST_CASE("forward files of shards merge to that of the whole index", "[shards][forward][property]") {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     const std::vector<ModelPage> pages = random_site(seed, seed == 1 ? 6 : 70);
     const ChunkLimits limits = seed % 2 == 0 ? ChunkLimits{.terms = 50, .bytes = 600} : ChunkLimits{};
@@ -96,7 +96,7 @@ TEST_CASE("forward files of shards merge to that of the whole", "[shards][forwar
   }
 }
 
-TEST_CASE("segments of shards end where those of the whole do, whatever has lists there", "[shards][forward]") {
+TEST_CASE("segments of shards end where those of the whole index do, whichever terms have lists", "[shards][forward]") {
   // Link texts of many long terms fill segments by their literals. Some terms have a list, but not in the shard of the
   // linked page.
   std::vector<ModelPage> pages(3);

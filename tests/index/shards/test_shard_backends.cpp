@@ -12,7 +12,7 @@
 #include "index/shards/split_corpus.hpp"
 #include "search/read_queries.hpp"
 
-/// Queries over all shards have the whole's results, on any device, for any number of queries at a time.
+/// Queries over all shards have the whole index's results, on any device, for any number of queries at a time.
 namespace quern {
 namespace {
 
@@ -20,7 +20,7 @@ using namespace testing;
 
 constexpr std::size_t queries = 300;
 
-/// A random index as a whole and in shards, and queries with the whole's results.
+/// A random index as a whole and in shards, and queries with the whole index's results.
 class ShardedIndex {
  public:
   ShardedIndex(std::uint64_t seed, std::uint32_t count)
@@ -44,12 +44,12 @@ class ShardedIndex {
     read = read_all(engine_, texts);
   }
 
-  /// The whole's results.
+  /// The whole index's results.
   std::vector<ScoredDocument> expected(std::size_t query, const QueryAlgorithm& algorithm, std::size_t k,
                                        const DocumentSet* passing = nullptr) {
     return engine_.search(read.views()[query], algorithm, k, nullptr, passing);
   }
-  /// Every algorithm has the whole's results, in the queries' order, each rendered before it is taken.
+  /// Checks that every algorithm has the whole index's results, in query order, each rendered before its delivery.
   void check(SearchBackend& backend, unsigned threads, std::uint64_t held_bytes) {
     for (const QueryAlgorithm& algorithm : all_algorithms()) {
       for (const std::size_t k : {std::size_t{1}, std::size_t{6}, std::size_t{1000}}) {
@@ -108,16 +108,16 @@ BackendOptions backend_options(QueryDevice device, std::size_t batch_queries) {
 
 }  // namespace
 
-TEST_CASE("the CPU answers queries over shards as over the whole", "[shards][query][property]") {
+TEST_CASE("the CPU answers queries over shards as over the whole index", "[shards][query][property]") {
   for (const std::uint32_t count : {1u, 2u, 5u}) {
     ShardedIndex index(60 + count, count);
     CpuBackend backend(index.engines);
-    // So little that most answers wait to be begun.
+    // So little that most answers wait to start.
     for (const unsigned threads : {1u, 8u}) index.check(backend, threads, threads == 1 ? default_held_bytes : 100);
   }
 }
 
-TEST_CASE("queries over shards pass filters of each shard", "[shards][query]") {
+TEST_CASE("queries over shards use a filter for each shard", "[shards][query]") {
   ShardedIndex index(71, 3);
   CpuBackend backend(index.engines);
   DocumentSet whole_filter(index.whole.num_documents());
@@ -152,7 +152,7 @@ TEST_CASE("an error in one shard ends a query over shards, and the next one runs
   index.check(backend, 8, default_held_bytes);
 }
 
-TEST_CASE("what scores no more than a given score may be left out, and nothing else", "[query][property]") {
+TEST_CASE("only documents that score no more than a given score may be omitted", "[query][property]") {
   ShardedIndex index(73, 1);
   const QueryEngine engine(index.whole, {});
   std::uint64_t scored = 0, scored_above = 0;
@@ -177,7 +177,8 @@ TEST_CASE("what scores no more than a given score may be left out, and nothing e
   CHECK(scored_above < scored);
 }
 
-TEST_CASE("GPUs answer queries over shards as the CPU does over the whole, in groups of any size", "[gpu][shards]") {
+TEST_CASE("GPUs answer queries over shards as the CPU does over the whole index, in groups of any size",
+          "[gpu][shards]") {
   SKIP_WITHOUT_GPU();
   NoProgress progress;
   for (const std::uint32_t count : {1u, 2u, 5u}) {
@@ -208,7 +209,7 @@ TEST_CASE("GPUs that have part of the lists answer over shards by a plan for eac
 }
 
 #ifdef QUERN_HAS_CUDA
-TEST_CASE("the CPU answers for shards of which a GPU fails", "[gpu][shards]") {
+TEST_CASE("the CPU answers for shards whose GPU fails", "[gpu][shards]") {
   SKIP_WITHOUT_GPU();
   NoProgress progress;
   ShardedIndex index(90, 3);
@@ -228,7 +229,7 @@ TEST_CASE("the CPU answers for shards of which a GPU fails", "[gpu][shards]") {
 }
 #endif
 
-TEST_CASE("a CPU and GPUs share queries over shards, with the whole's results", "[gpu_shared][shards]") {
+TEST_CASE("a CPU and GPUs share queries over shards, with the whole index's results", "[gpu_shared][shards]") {
   for (const std::uint32_t count : {1u, 3u}) {
     ShardedIndex index(100 + count, count);
     const CpuBackend cpu(index.engines);
@@ -243,7 +244,7 @@ TEST_CASE("a CPU and GPUs share queries over shards, with the whole's results", 
   }
 }
 
-TEST_CASE("features over shards are those of the whole", "[gpu_shared][shards]") {
+TEST_CASE("features over shards are those of the whole index", "[gpu_shared][shards]") {
   ShardedIndex index(110, 4);
   for (const QueryView query : index.read.views())
     for (const Matching matching : {Matching::any, Matching::all}) {

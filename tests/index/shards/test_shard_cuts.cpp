@@ -7,7 +7,7 @@
 #include "catch.hpp"
 #include "index/shards/split_corpus.hpp"
 
-/// Cuts of shards.
+/// Where an index is cut into shards.
 namespace quern {
 namespace {
 
@@ -48,7 +48,7 @@ IndexReader index_of_many(Pipeline& pipeline, int documents, unsigned block_size
 
 }  // namespace
 
-TEST_CASE("shards are ranges of docIDs with about as many postings", "[shards]") {
+TEST_CASE("shards are ranges of docIDs with about equally many postings", "[shards]") {
   CHECK(cut({9, 9, 9, 9}, 2) == std::vector<docid_t>{0, 2});
   CHECK(cut({100, 0, 0, 0}, 2) == std::vector<docid_t>{0, 1});
   CHECK(cut({1}, 3) == std::vector<docid_t>{0, 1, 1});
@@ -74,7 +74,7 @@ TEST_CASE("shards are ranges of docIDs with about as many postings", "[shards]")
   CHECK(cut_into_shards(few, std::vector<docid_t>{0, 1, 2, 3}, 2) == std::vector<docid_t>{0, 3});
 }
 
-TEST_CASE("shards of ranges begin where ranges do", "[shards]") {
+TEST_CASE("shards of ranges start at range borders", "[shards]") {
   CHECK(cut_into_shards(RangeCounts{{4, 4, 4, 4}, 8}, 30, 2) == std::vector<docid_t>{0, 16});
   CHECK(cut_into_shards(RangeCounts{{9, 1, 1, 1}, 8}, 30, 3) == std::vector<docid_t>{0, 8, 16});
 }

@@ -30,7 +30,7 @@ Bytes merged(const IndexShards& shards, const SplitCorpus& corpus) {
   return bytes_of(*file);
 }
 
-/// Checks that all shards together give the whole's results, for every algorithm except and-or.
+/// Checks that all shards together give the whole index's results, for every algorithm except and-or.
 void check_results(const IndexShards& shards, const IndexReader& whole, const ScoringOptions& scoring,
                    std::uint64_t seed) {
   const QueryEngine engine(whole, scoring);
@@ -59,7 +59,7 @@ void check_results(const IndexShards& shards, const IndexReader& whole, const Sc
 
 }  // namespace
 
-TEST_CASE("collections of splits make the index of the whole", "[shards][property]") {
+TEST_CASE("collections of splits give the index of the whole corpus", "[shards][property]") {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     INFO("seed " << seed);
     SplitCorpus corpus(random_corpus(seed, {120, 300, 80, true}), 1 + seed % 5);
@@ -72,7 +72,7 @@ TEST_CASE("collections of splits make the index of the whole", "[shards][propert
   }
 }
 
-TEST_CASE("shards score as the whole and merge to its bytes", "[shards][query][property]") {
+TEST_CASE("shards score as the whole index and merge to its bytes", "[shards][query][property]") {
   std::uint64_t seed = 100;
   for (const std::string codec : {"newpfd", "rpfd", "rice"}) {
     for (const unsigned block_size : {2u, 16u, 128u}) {
@@ -107,7 +107,7 @@ TEST_CASE("shards score as the whole and merge to its bytes", "[shards][query][p
 }
 
 TEST_CASE("long lists of shards are merged in pieces", "[shards]") {
-  // A term in that many documents needs several pieces, and some shards end within one.
+  // A term in this many documents needs several pieces, and some shards end within one.
   std::string text;
   constexpr int documents = 150000;
   for (int i = 0; i < documents; ++i)

@@ -10,7 +10,7 @@ namespace quern {
 
 using namespace testing;
 
-TEST_CASE("shards of given weights score as the whole and merge to its bytes", "[shards][impacts][property]") {
+TEST_CASE("shards of given weights score as the whole index and merge to its bytes", "[shards][impacts][property]") {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     INFO("seed " << seed);
     const auto documents = random_weights(seed, 150, 40, 200);
