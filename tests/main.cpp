@@ -16,12 +16,12 @@ using Listener = Catch::TestEventListenerBase;
 
 namespace {
 
-/// Test cases by how they ended.
+/// Numbers of test cases by outcome.
 struct Counts {
   int passed = 0, failed = 0, skipped = 0;
 } counts;
 
-/// Counts test cases; one that warns of something missing on this machine is skipped.
+/// Counts test cases; a test case that warns that this machine lacks something counts as skipped.
 class CountingListener : public Listener {
   using Ended = decltype(std::declval<Listener&>().assertionEnded(std::declval<const Catch::AssertionStats&>()));
 
@@ -46,7 +46,7 @@ CATCH_REGISTER_LISTENER(CountingListener)
 
 }  // namespace
 
-/// Besides what Catch2 prints and returns: a last line with the counts, and status 4 if most test cases were skipped.
+/// Adds to Catch2's output a last line with the counts, and returns status 4 if most test cases were skipped.
 int main(int argc, char** argv) {
   quern::testing::fork_launcher();
   const int status = Catch::Session().run(argc, argv);

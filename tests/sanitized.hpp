@@ -6,15 +6,16 @@
 
 namespace quern::testing {
 
-/// Whether executable and tests are built with AddressSanitizer or ThreadSanitizer, which take more memory and time.
+/// Whether executable and tests are built with AddressSanitizer or ThreadSanitizer, which need more memory and time.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool sanitized = true;
 #else
 inline constexpr bool sanitized = false;
 #endif
 
-/// How many of a test's inputs are tried: QUERN_TEST_ROUNDS times `all`, where that variable is set. Under a sanitizer,
-/// which makes each several times as slow and looks for other faults than wrong results, a quarter of them by default.
+/// The number of a test's inputs to try: QUERN_TEST_ROUNDS times `all` if that variable is set. Under a sanitizer,
+/// which makes each several times as slow and looks for faults other than wrong results, the default is a quarter of
+/// them.
 inline std::size_t rounds(std::size_t all) {
   static const double scale = [] {
     const char* const text = std::getenv("QUERN_TEST_ROUNDS");

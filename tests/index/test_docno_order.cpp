@@ -8,7 +8,7 @@
 
 namespace quern {
 
-TEST_CASE("docIDs come in the order of hashes, then docIDs, with and without work files", "[index]") {
+TEST_CASE("docIDs are sorted by hash, then by docID, with and without temporary files", "[index]") {
   const testing::TemporaryFolder folder;
   for (const docid_t size : {0u, 1u, 4096u, 200000u}) {
     for (const std::uint64_t memory : {std::uint64_t{1} << 20, std::uint64_t{1} << 26}) {

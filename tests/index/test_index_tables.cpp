@@ -6,7 +6,7 @@
 using namespace quern;
 using quern::testing::Pipeline;
 
-TEST_CASE("The tables of an index count each score of a document and what the caller holds", "[index][memory]") {
+TEST_CASE("The tables of an index include each score of a document and the caller's memory", "[index][memory]") {
   Resources resources;
   resources.memory_bytes = (16 << 20) + 16 * 1000000;
   CHECK_NOTHROW(IndexTables{1000000}.check("c.quern", resources));

@@ -82,7 +82,7 @@ TEST_CASE("Lists are the same whether they fit in memory, spill once, or are mer
   CHECK(tiny.postings == wanted);
 }
 
-TEST_CASE("Lists are the same if fewer or more postings come than are expected", "[index]") {
+TEST_CASE("Lists are the same with fewer or more postings than expected", "[index]") {
   const auto documents = random_documents(2000, 5000, 80);
   const std::vector<Posting> wanted = sorted(documents);
   for (const std::uint64_t expected : {std::uint64_t{1}, std::uint64_t{wanted.size()}, UINT64_MAX}) {

@@ -41,7 +41,8 @@ std::vector<Value> all_of(std::span<const Value> values) {
 
 }  // namespace
 
-TEST_CASE("A list too long for memory is coded as one in memory is, and waits in work files", "[index][encoding]") {
+TEST_CASE("A list too long for memory is coded like one in memory, and is kept in temporary files",
+          "[index][encoding]") {
   const TemporaryFolder folder;
   // Codecs with statistics keep the values of lists up to 65,536 postings, and read longer ones twice.
   for (const std::size_t size : {17u, 128u, 129u, 20000u, 65536u, 200001u}) {
@@ -100,7 +101,7 @@ ListPiece piece_of(std::span<const Posting> postings, std::uint64_t first) {
 
 }  // namespace
 
-TEST_CASE("A list encoded in pieces is coded as a whole one is", "[index][encoding]") {
+TEST_CASE("A list encoded in pieces has the code of the whole list", "[index][encoding]") {
   const TemporaryFolder folder;
   const Documents documents = random_list(3 * list_piece_postings + 100);
   const std::span<const Posting> postings = documents.postings;

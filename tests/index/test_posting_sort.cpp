@@ -48,12 +48,12 @@ TEST_CASE("Postings are sorted by term and docID with any number of threads", "[
   check_sort(random_postings(100000, std::uint64_t{1} << 32, std::uint64_t{1} << 32));
 }
 
-TEST_CASE("Numbers that just fill a digit of the sort, or just do not, are sorted", "[index][property]") {
+TEST_CASE("Numbers around the size of a sort digit are sorted", "[index][property]") {
   for (const unsigned bits : {1u, 10u, 11u, 12u, 21u, 22u, 23u, 31u, 32u})
     check_sort(random_postings(500, std::uint64_t{1} << bits, std::uint64_t{1} << bits));
 }
 
-TEST_CASE("Postings that are sorted already stay so", "[index]") {
+TEST_CASE("Sorted postings stay sorted", "[index]") {
   std::vector<Posting> postings = random_postings(50000, 100, 1 << 20), scratch;
   sort_postings(postings, scratch, 1);
   check_sort(postings);
@@ -61,7 +61,7 @@ TEST_CASE("Postings that are sorted already stay so", "[index]") {
   check_sort(postings);
 }
 
-TEST_CASE("Postings that come document by document are sorted", "[index][property]") {
+TEST_CASE("Postings in document order are sorted", "[index][property]") {
   RandomBits random(7);
   for (const std::size_t per_document : {31u, 33u, 500u}) {
     for (const std::uint64_t terms : {1u, 600u, 100000u}) {

@@ -29,7 +29,7 @@ TEST_CASE("The kept impacts are those of a sorted list at the stored ranks", "[i
   }
 }
 
-TEST_CASE("Rising and falling impacts give the same values at the stored ranks", "[index]") {
+TEST_CASE("Ascending and descending impacts give the same values at the stored ranks", "[index]") {
   TopImpacts rising, falling;
   for (int i = 1; i <= 10000; ++i) {
     rising.add(static_cast<float>(i));

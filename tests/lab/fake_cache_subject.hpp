@@ -20,7 +20,7 @@ class FakeCacheSubject : public CacheSubject {
   std::uint64_t resident_copies = 0;  ///< bytes copied although all lists are resident
   std::size_t runs = 0;
   bool by_windows = false;
-  double waiting = 1;   ///< factor of the GPU's times with all lists resident, which include batches' waits
+  double waiting = 1;   ///< factor of the GPU's times with all lists resident, which include waits of batches
   double unhidden = 0;  ///< share of the shorter of copies and GPU work that stays visible, if stages overlap
   WindowCosts copying{2e-5, 2e-3, 7}, kernels{1e-5, 3e-3, 90};  ///< costs of windows; kernels come on top
 

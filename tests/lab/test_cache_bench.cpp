@@ -36,7 +36,7 @@ const CacheSplit& split_of(const CacheBenchFigures& figures, const std::string& 
 
 }  // namespace
 
-TEST_CASE("the grid has each configuration once, those of one plan together", "[measure]") {
+TEST_CASE("the grid has each configuration once, grouped by plan", "[measure]") {
   CacheGrid grid = some_grid();
   const std::vector<CacheSetting> all = settings_of(grid);
   // 6 memories, 3 policies and 4 batches; 3 more lambdas for 2 policies; 3 more k; one at a time.
@@ -83,7 +83,7 @@ TEST_CASE("grids with wrong numbers are refused", "[measure][numbers]") {
   CHECK_THROWS_WITH(check_cache_grid(grid), StartsWith("a grid needs at least one"));
 }
 
-TEST_CASE("each model is exact for a machine that works as it says", "[measure]") {
+TEST_CASE("each model is exact for a machine that matches it", "[measure]") {
   for (const StageOverlap overlap : {StageOverlap::none, StageOverlap::full}) {
     FakeCacheSubject subject(overlap);
     const CacheBenchFigures figures = measure(subject);
@@ -98,12 +98,12 @@ TEST_CASE("each model is exact for a machine that works as it says", "[measure]"
       CHECK(point.stages.transfer == Approx(exact.transfer));
       differ |= point.overlapped > 1.2 * point.in_turn;
     }
-    // By calibration, even the model with overlap learns that nothing overlaps.
+    // Through calibration, even the model with overlap learns that nothing overlaps.
     CHECK(differ == (overlap == StageOverlap::full));
   }
 }
 
-TEST_CASE("what a batch waits for beside another batch's kernels is not the GPU's work", "[measure]") {
+TEST_CASE("a batch's wait for another batch's kernels does not count as GPU work", "[measure]") {
   FakeCacheSubject subject(StageOverlap::full);
   subject.waiting = 1.6;
   const CacheBenchFigures figures = measure(subject);
@@ -116,7 +116,7 @@ TEST_CASE("what a batch waits for beside another batch's kernels is not the GPU'
     if (point.setting.batch > 1) CHECK(point.measured() == Approx(point.overlapped));
 }
 
-TEST_CASE("what windows cost is known from runs with other memories", "[measure]") {
+TEST_CASE("the costs of windows are derived from runs with other memories", "[measure]") {
   for (const StageOverlap overlap : {StageOverlap::none, StageOverlap::full}) {
     FakeCacheSubject subject(overlap);
     subject.by_windows = true;
@@ -138,7 +138,7 @@ TEST_CASE("what windows cost is known from runs with other memories", "[measure]
   }
 }
 
-TEST_CASE("what copies and work do not hide of each other is known from runs with other memories", "[measure]") {
+TEST_CASE("incomplete overlap of copies and work is derived from runs with other memories", "[measure]") {
   for (const bool by_windows : {false, true}) {
     FakeCacheSubject subject(StageOverlap::full);
     subject.by_windows = by_windows;
@@ -153,7 +153,7 @@ TEST_CASE("what copies and work do not hide of each other is known from runs wit
   }
 }
 
-TEST_CASE("without runs by windows, copies say what windows take", "[measure]") {
+TEST_CASE("without runs by windows, copies determine the costs of windows", "[measure]") {
   FakeCacheSubject subject(StageOverlap::full);
   subject.by_windows = true;
   CacheGrid grid = some_grid();
@@ -166,7 +166,7 @@ TEST_CASE("without runs by windows, copies say what windows take", "[measure]") 
   }
 }
 
-TEST_CASE("costs of windows are fitted without negative ones", "[measure]") {
+TEST_CASE("fitted costs of windows are never negative", "[measure]") {
   CHECK(fit_window_costs({}).us({1, 1, 1}) == 0);
   // Only bytes cost, since the other costs would be negative.
   const WindowCosts costs = fit_window_costs({{{100, 1, 1}, 99, 99}, {{200, 4, 3}, 195, 195}, {{300, 9, 5}, 290, 290}});
@@ -190,7 +190,7 @@ TEST_CASE("no prediction depends on the run that it predicts", "[measure]") {
   }
 }
 
-TEST_CASE("copying is hidden as far as queries take no longer for it", "[measure]") {
+TEST_CASE("copying is hidden if it does not make queries slower", "[measure]") {
   FakeCacheSubject in_turn(StageOverlap::none), overlapped(StageOverlap::full);
   for (const CachePoint& point : measure(in_turn).points) {
     CHECK(point.hidden_share.has_value() == !point.demand.whole_index);
@@ -204,7 +204,7 @@ TEST_CASE("copying is hidden as far as queries take no longer for it", "[measure
   }
 }
 
-TEST_CASE("results that differ from those with all lists there are an error", "[measure]") {
+TEST_CASE("results that differ from those with all lists resident are an error", "[measure]") {
   FakeCacheSubject wrong(StageOverlap::full);
   wrong.hash = 77;
   CHECK_THROWS_WITH(measure(wrong), Catch::Contains("memory 7%, policy none, lambda 1, k 10, batches of 16"));
@@ -249,7 +249,7 @@ TEST_CASE("splits are the best within their response time", "[measure]") {
         split_of(figures, "20%", 0, StageOverlap::none).split->queries_per_second);
 }
 
-TEST_CASE("the JSON of bench gpu-cache has what scripts/plot draws", "[measure]") {
+TEST_CASE("the JSON of bench gpu-cache contains the data that scripts/plot draws", "[measure]") {
   FakeCacheSubject subject(StageOverlap::full);
   const CacheGrid grid = some_grid();
   auto json = cache_bench_json(measure(subject), grid);

@@ -83,7 +83,7 @@ TEST_CASE("codecs are measured at every SIMD level, and the level is restored", 
   CHECK_THROWS_AS(measure_codecs(lists, {}, {}, 0), InvalidArgument);
 }
 
-TEST_CASE("peers are either built in or named with their package, and decode what they encode", "[measure]") {
+TEST_CASE("peers are either built in or named with their package, and decode their own output", "[measure]") {
   CHECK(all_peers().empty() != missing_peers().empty());
   for (const MissingPeer& missing : missing_peers()) CHECK_FALSE(missing.package.empty());
   const BenchLists lists = clustered_lists(1000, 1000, 300000, 5);

@@ -18,7 +18,7 @@ void set(const TemporaryFolder& folder, const std::string& zone, const std::stri
 
 }  // namespace
 
-TEST_CASE("the energy of all packages is summed, also where a counter begins anew", "[measure]") {
+TEST_CASE("the energy of all packages is summed, even if a counter wraps around", "[measure]") {
   const TemporaryFolder folder;
   for (const char* zone : {"intel-rapl:0", "intel-rapl:1", "intel-rapl:0:0", "intel-rapl"}) {
     set(folder, zone, "max_energy_range_uj", 10'000'000);
@@ -36,7 +36,7 @@ TEST_CASE("the energy of all packages is summed, also where a counter begins ane
   CHECK(meter.joules() == std::nullopt);
 }
 
-TEST_CASE("without counters there is no energy", "[measure]") {
+TEST_CASE("without counters no energy is reported", "[measure]") {
   const TemporaryFolder folder;
   CpuEnergyMeter nothing(folder.path("missing"));
   nothing.start();

@@ -6,7 +6,7 @@
 
 namespace quern {
 
-TEST_CASE("a batch's bound is the time of what takes longest", "[gpu_bound]") {
+TEST_CASE("a batch's bound is the time of its slowest part", "[gpu_bound]") {
   const GpuLimits upper_bounds{4e12, 1e12};
   CHECK_FALSE(bound_of({}, upper_bounds));
   // Reads 1 GB of lists and writes 4 GB of entries.

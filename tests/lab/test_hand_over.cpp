@@ -4,7 +4,7 @@
 
 namespace quern {
 
-TEST_CASE("what handing a query over takes is measured, for any threads and rate", "[measure]") {
+TEST_CASE("the time to hand over a query is measured, for any threads and rate", "[measure]") {
   for (const unsigned threads : {1u, 3u}) {
     for (const double rate : {10.0, 20000.0, 1e7}) {
       const double us = measure_hand_over_us(threads, rate);

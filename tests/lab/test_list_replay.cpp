@@ -70,7 +70,7 @@ TEST_CASE("a replay with memory for all lists copies each once", "[measure][cach
   CHECK(warm.counts.resident_lists == warm.counts.lists);
 }
 
-TEST_CASE("batches that go through windows bring all but the plan's fronts", "[measure][cache][plan]") {
+TEST_CASE("batches in windows load everything except the plan's fronts", "[measure][cache][plan]") {
   const ReplaySubject subject(6 * gpu::range_documents);  // each may be a window
   Resources resources = subject.corpus.pipeline.resources;
   BenchPlans plans(subject.engine, subject.views, QueryKind::text, resources);
@@ -130,7 +130,7 @@ TEST_CASE("batches that go through windows bring all but the plan's fronts", "[m
   // Without windows, there are more batches.
   of.by_windows = false;
   CHECK(subject.replay(of).batches > 1);
-  // A plan's lists need no room beside the others.
+  // A plan's lists need no additional space.
   of.by_windows = true;
   of.arenas.words = bytes / sizeof(std::uint32_t) / 2 * 3;
   CHECK(subject.replay(of).windowed == 0);
@@ -138,7 +138,7 @@ TEST_CASE("batches that go through windows bring all but the plan's fronts", "[m
   CHECK(subject.replay(of).windowed == 1);
 }
 
-TEST_CASE("there is no plan without a policy, nor where all lists fit", "[measure][cache][plan]") {
+TEST_CASE("there is no plan without a policy, nor if all lists fit", "[measure][cache][plan]") {
   const ReplaySubject subject;
   Resources resources = subject.corpus.pipeline.resources;
   BenchPlans plans(subject.engine, subject.views, QueryKind::text, resources);

@@ -11,7 +11,7 @@ namespace {
 
 const QueryTerms one = {{"one", 1}}, two = {{"two", 1}};
 
-/// Two queries, and the documents that they find.
+/// Two queries and their results.
 StreamLog small_log() {
   StreamLog log;
   log.queries = {one, two};
@@ -21,7 +21,7 @@ StreamLog small_log() {
 
 }  // namespace
 
-TEST_CASE("each query of a log is sent once a pass, and its answer compared", "[measure]") {
+TEST_CASE("each query of a log is sent once per pass, and its answer compared", "[measure]") {
   const StreamLog log = small_log();
   std::vector<std::string> sent;
   const SingleSearch right = [&](QueryView query) {

@@ -10,7 +10,7 @@
 
 namespace quern {
 
-TEST_CASE("Entropy follows from the shares of values", "[measure]") {
+TEST_CASE("Entropy is computed from the shares of values", "[measure]") {
   Histogram histogram;
   CHECK(histogram.bits_per_value() == 0);
   for (int i = 0; i < 4; ++i) histogram.add(7);

@@ -140,7 +140,7 @@ TEST_CASE("queries longer than the last row are counted there", "[measure]") {
   CHECK(measured.front().batches.empty());
 }
 
-TEST_CASE("a wrong answer ends the benchmark with an error that names it", "[measure]") {
+TEST_CASE("a wrong answer stops the benchmark with an error that names it", "[measure]") {
   const SmallEngine small;
   NoProgress progress;
   const std::vector<std::string_view> short_queries = {"everywhere", "often everywhere"};

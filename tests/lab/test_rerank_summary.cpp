@@ -18,7 +18,7 @@ RerankFigures rerank_time(const char* ranker, std::size_t documents, unsigned th
 
 }  // namespace
 
-TEST_CASE("a summary has the fewest documents from which on a GPU is ahead", "[measure][ranker]") {
+TEST_CASE("a summary has the number of documents from which a GPU is faster", "[measure][ranker]") {
   const std::vector<RerankFigures> on_cpu = {
       rerank_time("a", 1, 1, 1),    rerank_time("a", 10, 1, 10), rerank_time("a", 100, 1, 100),
       rerank_time("a", 100, 8, 20), rerank_time("b", 1, 1, 1),   rerank_time("b", 100, 1, 12),

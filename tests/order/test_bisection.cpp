@@ -185,7 +185,7 @@ TEST_CASE("Bisection gives a permutation, the same for any number of threads", "
   }
 }
 
-TEST_CASE("An exchange moves the documents that gain most from it", "[order][property]") {
+TEST_CASE("An exchange moves the documents with the largest gain", "[order][property]") {
   RandomBits random(73);
   int compared = 0;
   for (int repeat = 0; repeat < 120; ++repeat) {
@@ -245,7 +245,7 @@ TEST_CASE("Duplicate terms in a document, as in damaged collections, are not an 
   CHECK(is_permutation(bisected(documents, 2)));
 }
 
-TEST_CASE("Ranges that are small enough keep their order", "[order]") {
+TEST_CASE("Small ranges keep their order", "[order]") {
   RandomBits random(97);
   const std::vector<Terms> documents = random_documents(50, 5, 20, random);
   CHECK(bisected(documents, 2, {50, 20}) == testing::first_documents(50));

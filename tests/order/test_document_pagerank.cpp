@@ -72,7 +72,7 @@ TEST_CASE("By default only the order that needs PageRank has it, from links", "[
   }
 }
 
-TEST_CASE("PageRank comes from nothing, links or a file, and a link file excludes the others", "[order][pagerank]") {
+TEST_CASE("PageRank is absent, from links or from a file, and a link file excludes the others", "[order][pagerank]") {
   const auto is = [](const PagerankInput& input, PagerankFrom from, const std::string& file = {}) {
     return input.from == from && input.file == file;
   };

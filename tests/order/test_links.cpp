@@ -34,7 +34,7 @@ std::vector<std::string> list_of(const CollectionReader& collection, const Tempo
   return lines;
 }
 
-/// Each of `links` is counted in one place.
+/// Checks that each of `links` is in exactly one count.
 void check_sum(const LinkCounts& counts) {
   CHECK(counts.links == counts.edges + counts.self + counts.leaving + counts.unknown + counts.duplicates);
 }
@@ -66,7 +66,7 @@ TEST_CASE("Links lead to the pages with the same normalised URL", "[order][links
                                                                 "http://h.example/b~%2F http://h.example/a?q"});
 }
 
-TEST_CASE("Of documents that share a URL the first gets the links, without links to itself", "[order][links]") {
+TEST_CASE("The first document with a URL gets its links, except links to itself", "[order][links]") {
   const TemporaryFolder folder;
   const CollectionReader collection =
       testing::linked_collection(folder, {{"a", "http://h.example/a", "<a href='/a'>x</a>"},

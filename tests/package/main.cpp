@@ -1,5 +1,5 @@
-// A program that uses the installed library: it indexes the lines of a file, prints what it finds, and then answers
-// each line of standard input until that ends, as a server of queries would.
+// A program that uses the installed library: it indexes the lines of a file, prints the results of a query, and then
+// answers each line of standard input, like a query server.
 //   consumer LINES INDEX QUERY < QUERIES     LINES: docno<TAB>text
 #include <quern/api/quern.hpp>
 
@@ -31,7 +31,7 @@ q::IndexReport index_lines(const std::string& lines, const std::string& path) {
   return builder.finish();
 }
 
-/// A stored text in one line.
+/// A stored text on one line.
 std::string one_line(std::string text) {
   for (char& c : text)
     if (c == '\n') c = ' ';

@@ -10,11 +10,11 @@
 #include "index/pipeline/query_checks.hpp"
 #include "index/pipeline/ranked_pages.hpp"
 
-/// An index and a log for tests of cache plans, and the log's use of lists by a straightforward implementation.
+/// An index and a log for tests of cache plans, and the log's use of lists computed straightforwardly.
 namespace quern::testing {
 
 inline constexpr double alpha = 0.4;
-/// The smallest block size at which lists in the lexicon, of at most 16 postings, are one block.
+/// The smallest block size with which lists in the lexicon, of at most 16 postings, are one block.
 inline constexpr unsigned tiny = 16;
 
 /// An index in the order of global scores with tiny blocks, and a plain scorer of the same documents.

@@ -36,7 +36,7 @@ TEST_CASE("a log's distinct queries are those with different terms, with any amo
   LogQueries log({}, pipeline.resources);
   log.add("");
   for (std::uint64_t place = 1; place <= 20000; ++place) {
-    // One query is so frequent that its places exceed a sixteenth of the memory.
+    // One query is so frequent that its positions exceed a sixteenth of the memory.
     std::vector<std::string> terms;
     for (std::uint64_t size = random.below(4); terms.size() < size;)
       terms.push_back("w" + std::to_string(random.below(60)));
@@ -62,7 +62,7 @@ TEST_CASE("a log's distinct queries are those with different terms, with any amo
   CHECK((found == wanted));
 }
 
-TEST_CASE("policies admit blocks by their definitions, within the budget", "[cache][property]") {
+TEST_CASE("policies admit blocks according to their definitions, within the budget", "[cache][property]") {
   const CachedPages pages(tiny);
   const CacheBlocks blocks(pages.index, 2 * tiny);
   const LogDemand demand = demand_of(pages, blocks, {3, 2 * tiny, VisitKind::visited});
@@ -138,7 +138,7 @@ TEST_CASE("policies admit blocks by their definitions, within the budget", "[cac
   CHECK_THROWS_AS(CacheBlocks(pages.index, 17), InvalidArgument);
 }
 
-TEST_CASE("a list takes its coded words, and its impacts if scores are quantized", "[cache][plan][property]") {
+TEST_CASE("a list's size is its coded words, and its impacts if scores are quantized", "[cache][plan][property]") {
   IndexedCorpus corpus(31, {700, 60, 30, false});
   RandomBits random(31);
   for (const Codec* codec : all_codecs()) {
@@ -174,7 +174,7 @@ TEST_CASE("a list takes its coded words, and its impacts if scores are quantized
   }
 }
 
-TEST_CASE("a plan's base is the bytes of the lists that queries with its scores need", "[cache][plan]") {
+TEST_CASE("a plan's base size is the bytes of the lists that queries with its scores need", "[cache][plan]") {
   IndexedCorpus corpus(7, {700, 60, 30, false});
   const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
   const Resources& resources = corpus.pipeline.resources;
@@ -236,7 +236,7 @@ TEST_CASE("a log's vectors with the same terms are one query, whatever their wei
   CHECK(found == decltype(found){{{"\1", {"a\0b", 3}}, {2}}, {{"a"}, {3}}, {{"a", "b"}, {0, 1}}, {{"a\1"}, {4}}});
 }
 
-TEST_CASE("a plan that does not fit in the memory is refused, with what it needs", "[cache]") {
+TEST_CASE("a plan that does not fit in memory is refused with the size that it needs", "[cache]") {
   const CachedPages pages(tiny);
   const CacheBlocks blocks(pages.index, tiny);
   Resources resources = pages.pages.pipeline.resources;
@@ -286,7 +286,7 @@ TEST_CASE("visited blocks come first, ties go to the term with more queries", "[
     demand.visits.insert(demand.visits.end(), visits[i].begin(), visits[i].end());
     demand.visits.resize(demand.lists.back().first_visit + count);
   }
-  // Room for the five blocks with two visits, two more of the second list, and one of the third.
+  // Space for the five blocks with two visits, two more of the second list, and one of the third.
   const std::uint64_t budget = blocks.bytes(lists[1], 5) + blocks.bytes(lists[2], 3);
   CacheAdmission admission(blocks, budget, 1);
   cache_policy_named("vfb").admit(demand, admission);

@@ -12,7 +12,7 @@ namespace quern {
 
 using namespace testing;
 
-TEST_CASE("a simulated cache transfers, hits and post-processes by its definition", "[cache][property]") {
+TEST_CASE("a simulated cache transfers, hits and post-processes according to its definition", "[cache][property]") {
   const CachedPages pages(tiny);
   const CacheBlocks blocks(pages.index, 2 * tiny);
   LogQueries log(pages.index.manifest().analyzer, pages.pages.pipeline.resources);

@@ -87,7 +87,7 @@ TEST_CASE("costs are fitted by device, algorithm, strategy, k and batch, and tes
   CHECK(us(Processor::gpu, "or", "ding", 10, 1) >= 50);
 }
 
-TEST_CASE("a table of costs that is written predicts the same when it is read", "[schedule][format]") {
+TEST_CASE("a written table of costs predicts the same after reading", "[schedule][format]") {
   const QueryTimeTable times = some_times(4, 2000);
   const CostTable table = fit_costs({&times, 1});
   const CostTable read = parse_cost_table(cost_table_text(table), "costs");
@@ -113,7 +113,7 @@ TEST_CASE("times of different indexes, scorings or devices are not mixed", "[sch
   CHECK_THROWS_AS(fit_costs({}), InvalidArgument);
 }
 
-TEST_CASE("where times have rates, costs are what queries add to batches that follow each other", "[schedule]") {
+TEST_CASE("if times have rates, costs are the time that queries add to consecutive batches", "[schedule]") {
   QueryTimeTable times = some_times(7, 500);
   double sum_us = 0;
   for (QueryTime row : some_times(8, 500).rows) {
@@ -151,8 +151,7 @@ TEST_CASE("where times have rates, costs are what queries add to batches that fo
           Approx(cost_us(alone.functions[i], times.rows[0].features)));
 }
 
-TEST_CASE("a correction comes to what queries take, whatever was predicted, and a few stalls do not matter",
-          "[schedule]") {
+TEST_CASE("a correction converges to the queries' times for any prediction, and ignores a few stalls", "[schedule]") {
   RandomBits random(6);
   for (const double real : {0.01, 1.0, 30.0}) {
     CostCorrection correction;
@@ -164,13 +163,13 @@ TEST_CASE("a correction comes to what queries take, whatever was predicted, and 
     }
     CHECK(correction.factor() > 0.8 * real);
     CHECK(correction.factor() < 1.25 * real);
-    // Also if all predictions were made before the first answer.
+    // Even if all predictions were made before the first answer.
     for (unsigned i = 0; i < 10000; ++i) correction.learn(100, 1.2 * 100);
     CHECK(correction.factor() == Approx(1.2));
   }
 }
 
-TEST_CASE("costs that are built in grow with the lists, and batches share what a GPU takes in any case", "[schedule]") {
+TEST_CASE("built-in costs grow with the lists, and batches share a GPU's fixed costs", "[schedule]") {
   const CostModel model;
   QueryFeatures small, large;
   small.postings = 10;

@@ -32,7 +32,7 @@ const StreamChoice by_and{"and", "range", 10};
 
 }  // namespace
 
-TEST_CASE("streams have the times of both devices, and what a batch takes besides", "[schedule]") {
+TEST_CASE("streams have the times of both devices, and the overhead of a batch", "[schedule]") {
   const std::vector<QueryTimeTable> times = {
       table({row(2, Processor::cpu, 1, 30), row(1, Processor::cpu, 1, 20)}),
       table({row(1, Processor::gpu, 1, 50), row(2, Processor::gpu, 1, 60), row(1, Processor::gpu, 16, 9),
@@ -74,7 +74,7 @@ TEST_CASE("streams have the times of both devices, and what a batch takes beside
   CHECK(predicted.queries[1].gpu_us == second.gpu_us);
 }
 
-TEST_CASE("rates say for how long batches keep a GPU busy, and the rest of their times passes besides", "[schedule]") {
+TEST_CASE("rates determine how long batches keep a GPU busy; the rest of their time is overhead", "[schedule]") {
   // The third was not measured alone, and takes long in any batch.
   std::vector<QueryTimeTable> times = {
       table({row(1, Processor::gpu, 1, 50), row(2, Processor::gpu, 1, 60), row(1, Processor::gpu, 4, 20),
@@ -100,7 +100,7 @@ TEST_CASE("rates say for how long batches keep a GPU busy, and the rest of their
   CHECK(slow.queries[2].gpu_us == 30);
 }
 
-TEST_CASE("queries that were not asked alone say nothing of what one alone takes besides", "[schedule]") {
+TEST_CASE("only queries that ran alone determine the overhead of a single query", "[schedule]") {
   // The third takes long in any batch.
   const std::vector<QueryTimeTable> times = {
       table({row(1, Processor::gpu, 1, 50), row(2, Processor::gpu, 1, 60), row(1, Processor::gpu, 256, 2),
@@ -108,7 +108,7 @@ TEST_CASE("queries that were not asked alone say nothing of what one alone takes
   CHECK(measured_stream(times, by_and, nullptr).expected_batch_us() == Approx((48 + 56) / 2.0));
 }
 
-TEST_CASE("without larger batches, the shortest time alone is what any takes", "[schedule]") {
+TEST_CASE("without larger batches, the shortest time of a single query is the overhead", "[schedule]") {
   const std::vector<QueryTimeTable> times = {table({row(1, Processor::gpu, 1, 50), row(2, Processor::gpu, 1, 80)})};
   const MeasuredStream stream = measured_stream(times, by_and, nullptr);
   CHECK_FALSE(stream.has_cpu);
@@ -118,7 +118,7 @@ TEST_CASE("without larger batches, the shortest time alone is what any takes", "
   CHECK(stream.queries[1].gpu_us == 30);
 }
 
-TEST_CASE("times that do not belong together make no stream", "[schedule]") {
+TEST_CASE("times that don't belong together are refused", "[schedule]") {
   const std::vector<QueryTimeTable> only_cpu = {table({row(1, Processor::cpu, 1, 20)})};
   CHECK(measured_stream(only_cpu, by_and, nullptr).expected_batch_us() == 0);
   CHECK_THROWS_WITH(measured_stream(only_cpu, {"or", "range", 10}, nullptr), Catch::Contains("no times for or"));

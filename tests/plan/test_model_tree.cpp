@@ -42,7 +42,7 @@ std::vector<const TreeSample*> pointers(const std::vector<TreeSample>& samples) 
 
 }  // namespace
 
-TEST_CASE("a linear function is one leaf without the inputs that it does not read", "[schedule]") {
+TEST_CASE("a linear function is one leaf without unused inputs", "[schedule]") {
   const auto function = [](const CostInput& x, RandomBits&) { return 3 + 2 * x[1] - 0.5 * x[3]; };
   const std::vector<TreeSample> samples = samples_of(500, 1, function);
   const FittedModel fitted = fit_linear(pointers(samples));
@@ -54,7 +54,7 @@ TEST_CASE("a linear function is one leaf without the inputs that it does not rea
   CHECK(mean_error(tree, samples_of(500, 2, function)) < 1e-2);
 }
 
-TEST_CASE("inputs that say nothing are left out of noisy models", "[schedule]") {
+TEST_CASE("irrelevant inputs are omitted from noisy models", "[schedule]") {
   const std::vector<TreeSample> samples =
       samples_of(40, 3, [](const CostInput&, RandomBits& random) { return 5 + random.unit(); });
   const FittedModel fitted = fit_linear(pointers(samples));
@@ -71,7 +71,7 @@ TEST_CASE("inputs that depend on each other have finite weights", "[schedule]") 
   for (const TreeSample& sample : samples) CHECK(tree.at(sample.input) == Approx(sample.target).margin(0.05));
 }
 
-TEST_CASE("pieces of linear functions are divided where they meet", "[schedule]") {
+TEST_CASE("piecewise linear functions are split where the pieces meet", "[schedule]") {
   const auto function = [](const CostInput& x, RandomBits&) {
     if (x[2] > 12) return 30 - x[1];
     return x[0] > 5 ? 2 * x[3] : x[4] - 10;
@@ -87,14 +87,14 @@ TEST_CASE("pieces of linear functions are divided where they meet", "[schedule]"
   CHECK(sum / static_cast<double>(others.size()) > 3);
 }
 
-TEST_CASE("predictions stay near what a leaf has seen", "[schedule]") {
+TEST_CASE("predictions stay near a leaf's samples", "[schedule]") {
   const std::vector<TreeSample> samples = samples_of(300, 7, [](const CostInput& x, RandomBits&) { return x[0]; });
   const ModelTree tree = fit_model_tree(samples);
   CHECK(tree.at({1e6, 0, 0, 0, 0}) <= 21);
   CHECK(tree.at({-1e6, 0, 0, 0, 0}) >= -1);
 }
 
-TEST_CASE("few samples, and all the same, make a tree", "[schedule]") {
+TEST_CASE("few samples and equal samples give a tree", "[schedule]") {
   CHECK_THROWS_AS(fit_model_tree({}), InvalidArgument);
   const TreeSample one{{1, 2, 3, 4, 5}, 7};
   CHECK(fit_model_tree(std::vector<TreeSample>(1, one)).at(one.input) == Approx(7));

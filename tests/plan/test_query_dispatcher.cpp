@@ -11,8 +11,7 @@
 
 #include "catch.hpp"
 
-/// Streams on threads that stand for processors: no query is lost or answered twice, with any schedule and any
-/// failures.
+/// Streams on threads that simulate processors: no query is lost or answered twice, with any schedule and any failures.
 namespace quern {
 namespace {
 
@@ -78,7 +77,7 @@ TEST_CASE("each query of a stream is answered once, by any schedule", "[schedule
         policy.make(some_options()),
         {worker(Processor::cpu, 8, answers), worker(Processor::cpu, 8, answers), worker(Processor::gpu, 50, answers)},
         100);
-    // Some one by one, others together, at times more than may wait.
+    // Submits some one by one, others together, at times more than may wait.
     std::vector<WaitingQuery> arrived;
     for (std::size_t i = 0; i < queries; i += arrived.size()) {
       arrived.resize(std::min<std::size_t>(queries - i, 1 + random.below(2) * random.below(300)));
@@ -95,7 +94,7 @@ TEST_CASE("each query of a stream is answered once, by any schedule", "[schedule
   }
 }
 
-TEST_CASE("where a worker fails, others answer its queries, and all that were meant for it", "[schedule]") {
+TEST_CASE("if a worker fails, others answer its queries, including later ones", "[schedule]") {
   for (const SchedulePolicy& policy : all_schedule_policies()) {
     for (const Processor lost : {Processor::cpu, Processor::gpu}) {
       for (const unsigned fails_at : {1u, 3u}) {
@@ -133,7 +132,7 @@ TEST_CASE("if all workers fail, the last one's error is rethrown", "[schedule]")
   CHECK(answers.count() < 100);
 }
 
-TEST_CASE("who submits waits while too many queries wait", "[schedule]") {
+TEST_CASE("submit blocks while too many queries wait", "[schedule]") {
   std::mutex gate;
   std::atomic<unsigned> submitted = 0;
   gate.lock();
@@ -152,7 +151,7 @@ TEST_CASE("who submits waits while too many queries wait", "[schedule]") {
   CHECK(dispatcher.finish().on_cpu == 20);
 }
 
-TEST_CASE("queries that nobody takes end a stream with an error", "[schedule]") {
+TEST_CASE("queries that no worker takes end a stream with an error", "[schedule]") {
   Answers answers(3);
   RandomBits random(2);
   QueryDispatcher dispatcher(schedule_policy_named("gpu").make({}),
@@ -162,7 +161,7 @@ TEST_CASE("queries that nobody takes end a stream with an error", "[schedule]") 
   CHECK(answers.count() == 0);
 }
 
-TEST_CASE("a stream without queries, and one that is dropped, end", "[schedule]") {
+TEST_CASE("a stream without queries and an abandoned one end", "[schedule]") {
   Answers answers(10);
   RandomBits random(2);
   {
@@ -178,7 +177,7 @@ TEST_CASE("a stream without queries, and one that is dropped, end", "[schedule]"
   CHECK_THROWS_AS(QueryDispatcher(schedule_policy_named("cpu").make({}), {}, 1), InvalidArgument);
 }
 
-TEST_CASE("arrivals have the dispatcher's clock", "[schedule]") {
+TEST_CASE("arrival times use the dispatcher's clock", "[schedule]") {
   std::vector<double> arrivals_us;
   DispatchWorker noting{Processor::cpu, 1, [&](std::span<const WaitingQuery> queries) {
                           for (const WaitingQuery& of : queries) arrivals_us.push_back(of.arrival_us);

@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 
-/// The virtual clock against queueing theory and arithmetic.
+/// The virtual clock, compared with queueing theory and arithmetic.
 namespace quern {
 namespace {
 
@@ -68,7 +68,7 @@ TEST_CASE("more threads do not make queries wait longer", "[schedule]") {
   }
 }
 
-TEST_CASE("a GPU works on all that waits, one batch after the other", "[schedule]") {
+TEST_CASE("a GPU takes all waiting queries, one batch after the other", "[schedule]") {
   std::vector<SimulatedQuery> queries(5);
   const double arrivals_us[] = {0, 1, 2, 3, 1000};
   for (std::size_t i = 0; i < queries.size(); ++i) {
@@ -106,7 +106,7 @@ TEST_CASE("a GPU that is given several batches at a time works on one after the 
   machine.gpu_latency = BatchOverhead({{1, 50.0}});
   machine.max_batch = 9;
   machine.gpu_batches = 2;
-  // 0 to 10: the first, answered at 60; 20 to 30: the second, at 80; 60, when there is room, to 80: the others.
+  // 0 to 10: the first, answered at 60; 20 to 30: the second, at 80; 60, when a batch is free, to 80: the others.
   const ScheduleFigures figures = simulate(queries, machine, "gpu");
   CHECK(figures.batches == 3);
   CHECK(figures.response.mean_us == Approx((60 + 60 + 100 + 90) / 4.0));
@@ -122,7 +122,7 @@ TEST_CASE("a GPU that is given several batches at a time works on one after the 
   CHECK_THROWS_AS(simulate(queries, machine, "gpu"), InvalidArgument);
 }
 
-TEST_CASE("what idle processors take to begin, and batches by their size, is a part of responses", "[schedule]") {
+TEST_CASE("responses include the start-up time of idle processors and the overhead by batch size", "[schedule]") {
   std::vector<SimulatedQuery> queries(3);
   const double arrivals_us[] = {0, 1, 500};
   for (std::size_t i = 0; i < queries.size(); ++i) {
@@ -142,7 +142,7 @@ TEST_CASE("what idle processors take to begin, and batches by their size, is a p
   CHECK_THROWS_AS(simulate(queries, machine), InvalidArgument);
 }
 
-TEST_CASE("no queries, and no processor for them", "[schedule]") {
+TEST_CASE("a stream without queries, and one without a processor for them", "[schedule]") {
   const ScheduleFigures nothing = simulate({}, {});
   CHECK(nothing.queries == 0);
   CHECK(nothing.seconds == 0);
@@ -171,7 +171,7 @@ TEST_CASE("impossible streams and machines are refused", "[schedule]") {
   CHECK_THROWS_AS(simulate(stream(3, 10, 1, 1), machine), InvalidArgument);
 }
 
-TEST_CASE("the highest rate within an allowed share of missed deadlines is found to 1 %", "[schedule]") {
+TEST_CASE("the highest rate within an allowed share of missed deadlines is found within 1 %", "[schedule]") {
   unsigned calls = 0;
   const auto misses_from = [&calls](double limit) {
     return [&calls, limit](double rate) {

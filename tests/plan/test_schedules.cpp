@@ -40,7 +40,7 @@ std::unique_ptr<ScheduleQueues> make(std::string_view name, const ScheduleOption
 
 }  // namespace
 
-TEST_CASE("one kind of processor answers all, in the order of arrival", "[schedule]") {
+TEST_CASE("one kind of processor answers all queries, in the order of arrival", "[schedule]") {
   for (const auto& [name, own, other] : {std::tuple("cpu", cpu, gpu), std::tuple("gpu", gpu, cpu)}) {
     const auto schedule = make(name);
     for (std::uint64_t i = 0; i < 5; ++i) schedule->add(waiting(i, 5, 5));
@@ -50,7 +50,7 @@ TEST_CASE("one kind of processor answers all, in the order of arrival", "[schedu
   }
 }
 
-TEST_CASE("queries below the threshold of blocks go to GPUs", "[schedule]") {
+TEST_CASE("queries with fewer blocks than the threshold go to GPUs", "[schedule]") {
   ScheduleOptions options;
   options.max_blocks = 100;
   const auto schedule = make("lbd", options);
@@ -80,7 +80,7 @@ TEST_CASE("half of the queries go to either device at random, the same for the s
   CHECK(by_seed[1] != by_seed[2]);
 }
 
-TEST_CASE("the better of the two works while the other is idle", "[schedule]") {
+TEST_CASE("the faster device answers while the other is idle", "[schedule]") {
   ScheduleOptions options;
   options.gpu_batch_us = 10;
   const auto schedule = make("better", options);
@@ -97,7 +97,7 @@ TEST_CASE("the better of the two works while the other is idle", "[schedule]") {
   CHECK(take(*schedule, gpu, 9) == Numbers{2});
 }
 
-TEST_CASE("three queues: one's own first, then either's, then the other's", "[schedule]") {
+TEST_CASE("of three queues, a processor takes its own first, then the shared one, then the other's", "[schedule]") {
   const auto schedule = make("ding");
   schedule->add(waiting(0, 100, 10));  // the GPU's: 100 to 1,000
   schedule->add(waiting(1, 10, 11));   // either's
@@ -118,8 +118,7 @@ TEST_CASE("three queues: one's own first, then either's, then the other's", "[sc
   CHECK(take(*schedule, gpu, 9) == Numbers{5});
 }
 
-TEST_CASE("in a queue of its own, a processor prefers short queries, and those that the other is slow with",
-          "[schedule]") {
+TEST_CASE("in its own queue, a processor prefers queries that are short, or slow on the other device", "[schedule]") {
   const auto schedule = make("ding");
   schedule->add(waiting(0, 10, 20));   // 10 · 10/20 = 5
   schedule->add(waiting(1, 8, 10));    // 6.4
@@ -134,7 +133,7 @@ TEST_CASE("in a queue of its own, a processor prefers short queries, and those t
   CHECK(take(*schedule, cpu, 1, 40) == Numbers{4});
 }
 
-TEST_CASE("a query that has waited half of its time goes first, to the processor that it prefers", "[schedule]") {
+TEST_CASE("a query that has waited half of its allowed time goes first, to its faster processor", "[schedule]") {
   const auto schedule = make("ding");
   schedule->add(waiting(0, 1, 2, 0, 1000));
   schedule->add(waiting(1, 90, 100, 10, 200));  // either's; the CPU is faster
@@ -148,7 +147,7 @@ TEST_CASE("a query that has waited half of its time goes first, to the processor
   CHECK(take(*schedule, cpu, 1, 110) == Numbers{2});
 }
 
-TEST_CASE("GPUs take their share of the costs, first of queries whose lists are there", "[schedule]") {
+TEST_CASE("GPUs take their share of the costs, first from queries whose lists are resident", "[schedule]") {
   ScheduleOptions options;
   options.gpu_share = 0.5;
   const auto schedule = make("share", options);
@@ -163,7 +162,7 @@ TEST_CASE("GPUs take their share of the costs, first of queries whose lists are 
   CHECK(take(*schedule, cpu).empty());
 }
 
-TEST_CASE("each query goes where it is predicted to end first, behind what waits there", "[schedule]") {
+TEST_CASE("each query goes where it is predicted to finish first, after the queries that wait there", "[schedule]") {
   ScheduleOptions options;
   options.gpu_batches = 1;
   options.gpu_batch_us = 50;
@@ -187,7 +186,7 @@ TEST_CASE("each query goes where it is predicted to end first, behind what waits
   CHECK(take(*schedule, gpu, 9) == Numbers{14});
 }
 
-TEST_CASE("an idle GPU takes over as many queries as it will end sooner", "[schedule]") {
+TEST_CASE("an idle GPU takes over the queries that it will finish sooner", "[schedule]") {
   const auto schedule = make("first");
   schedule->add(waiting(0, 5000, 1000));
   CHECK(take(*schedule, gpu, 9) == Numbers{0});
@@ -199,8 +198,7 @@ TEST_CASE("an idle GPU takes over as many queries as it will end sooner", "[sche
   CHECK(take(*schedule, cpu, 1, 100) == Numbers{2});
 }
 
-TEST_CASE("a GPU that is given several batches at a time is expected to work on one while the next is made",
-          "[schedule]") {
+TEST_CASE("a GPU with several batches at a time is expected to work on one while the next is prepared", "[schedule]") {
   ScheduleOptions options;
   options.gpu_batches = 2;
   options.gpu_batch_us = 50;
@@ -224,8 +222,7 @@ TEST_CASE("a GPU that is given several batches at a time is expected to work on 
   schedule->ended(gpu, 211);
 }
 
-TEST_CASE("a thread of the CPU takes several queries where many wait, and leaves as many to each of the others",
-          "[schedule]") {
+TEST_CASE("a CPU thread takes several queries if many wait, and leaves as many for each other thread", "[schedule]") {
   for (const char* name : {"first", "cpu"}) {
     INFO(name);
     ScheduleOptions options;
@@ -291,7 +288,7 @@ TEST_CASE("each query is answered once, by any schedule on any machine", "[sched
   }
 }
 
-TEST_CASE("no schedule that steals lets a processor idle while queries wait", "[schedule]") {
+TEST_CASE("no schedule that steals leaves a processor idle while queries wait", "[schedule]") {
   for (const char* name : {"ding", "share"}) {
     RandomBits random(7);
     const auto schedule = make(name);

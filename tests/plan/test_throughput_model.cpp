@@ -40,7 +40,7 @@ TEST_CASE("points of a sum of a constant and an inverse are fitted exactly", "[c
   CHECK(model.max_queries() == 10000);
 }
 
-TEST_CASE("with a link, bytes take the link's time, and each transfer what was measured", "[cache]") {
+TEST_CASE("with a link, bytes take the link's time, and each transfer the measured time", "[cache]") {
   MeasuredPoints points = exact_points();
   const ThroughputModel measured(points, TransferLink{50});
   CHECK(measured.transfer_us_per_byte().base == Approx(2e-5));  // 50,000 bytes a microsecond
@@ -50,7 +50,7 @@ TEST_CASE("with a link, bytes take the link's time, and each transfer what was m
   CHECK_THROWS_WITH(ThroughputModel(points), Catch::Contains("no points of t"));
   const ThroughputModel unmeasured(points, TransferLink{50});
   CHECK(unmeasured.transfer_us_per_byte().at(1) == Approx(2e-5));
-  // Without a cache a query's 4 MB take 80 us, besides its 10 us and a ten thousandth of the batch's 200 us.
+  // Without a cache, a query's 4 MB take 80 us, in addition to its 10 us and a ten thousandth of the batch's 200 us.
   const auto curve = throughput_curve(unmeasured, 1e12, std::numeric_limits<double>::infinity(), 1);
   CHECK(curve.front().cache_bytes == 0);
   CHECK(curve.front().queries_per_second == Approx(1e6 / (10 + 200 / 1e4 + 80)));
@@ -156,7 +156,7 @@ TEST_CASE("with overlap, a query takes as long as the longest stage", "[cache]")
   CHECK_THROWS_WITH(ThroughputModel(exact_points(), {}, StageOverlap::full), Catch::Contains("no points of c_host"));
 }
 
-TEST_CASE("measured points that are written are read again", "[cache][format]") {
+TEST_CASE("written measured points are read back", "[cache][format]") {
   const MeasuredPoints written = overlapped_points();
   const MeasuredPoints read = parse_measured_points(measured_points_text(written), "text");
   for (const auto points : {&MeasuredPoints::query_us, &MeasuredPoints::transfer_us_per_byte,

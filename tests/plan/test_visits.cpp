@@ -4,12 +4,12 @@
 #include "plan/cached_pages.hpp"
 #include "search/read_queries.hpp"
 
-/// The visits of queries against a plain AND in rounds.
+/// The visits of queries, compared with a plain AND in rounds.
 namespace quern {
 
 using namespace testing;
 
-TEST_CASE("a query ends where a plain AND in rounds does", "[cache][property]") {
+TEST_CASE("a query stops where a plain AND in rounds does", "[cache][property]") {
   const CachedPages pages(tiny);
   for (const std::size_t k : {1u, 3u, 1000u}) {
     for (const std::size_t round : {tiny, 4 * tiny}) {

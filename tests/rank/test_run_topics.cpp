@@ -9,7 +9,7 @@
 #include "catch.hpp"
 #include "index/pipeline/pipeline.hpp"
 
-/// Runs, topics and judgements are joined by topic, whatever the order of their lines.
+/// Runs, topics and judgements are joined by topic, for any order of their lines.
 namespace quern {
 namespace {
 
@@ -86,7 +86,7 @@ struct Run {
 
 }  // namespace
 
-TEST_CASE("topics come with their documents, texts and relevances, in the run's order", "[rerank][property]") {
+TEST_CASE("topics have their documents, texts and relevances, in the run's order", "[rerank][property]") {
   const PlainIndex plain;
   for (const bool grouped : {true, false}) {
     for (const bool judged : {true, false}) {
@@ -127,7 +127,7 @@ TEST_CASE("topics come with their documents, texts and relevances, in the run's 
   }
 }
 
-TEST_CASE("what does not fit together, or not in the memory, is refused", "[rerank]") {
+TEST_CASE("mismatched input, and input that does not fit in memory, is refused", "[rerank]") {
   const PlainIndex plain;
   const auto run_of = [&](std::uint64_t memory_bytes, docid_t documents) {
     auto run = std::make_unique<Run>(plain, memory_bytes);
@@ -135,7 +135,7 @@ TEST_CASE("what does not fit together, or not in the memory, is refused", "[rera
     for (docid_t docid = 0; docid < documents; ++docid) run->add({"1", docid % pages, 1}, docid + 1);
     return run;
   };
-  // 300 documents take 3,600 bytes, and a topic may take an eighth of the memory.
+  // 300 documents need 3,600 bytes, and a topic may use an eighth of the memory.
   CHECK(run_of(28800, pages)->all().size() == 1);
   CHECK_THROWS_WITH(run_of(28799, pages)->all(), Catch::Contains("my.run: topic 1 has 300 results and 0 judgements") &&
                                                      Catch::Contains(option_name<"memory">));

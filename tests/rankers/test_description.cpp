@@ -30,7 +30,7 @@ double score_of(const RankerModel& model, const std::map<std::string, float>& va
   return plain_score(model, row);
 }
 
-/// A NumPy file, version 1, with this head and these bytes.
+/// A NumPy file, version 1, with this header and these bytes.
 std::string npy_file(const std::string& head, const std::string& bytes) {
   std::string file = "\x93NUMPY";
   file += '\1';
@@ -83,7 +83,7 @@ TEST_CASE("the example on the page of descriptions can be read, and scores what 
   CHECK(network.trees.leaves[leaf_of(network.trees, 0, nothing)] == 0.25);
 }
 
-TEST_CASE("trees in descriptions nest to both sides, with parentheses and without", "[rankers]") {
+TEST_CASE("trees in descriptions nest on both sides, with and without parentheses", "[rankers]") {
   const auto trees_of = [](const std::string& tree) {
     const RankerModel model = described(ranker_head + "[inputs]\ntree = " + tree + "\n[layer.1]\nweights = 1\n");
     return std::get<NetworkModel>(model.function).trees;
@@ -178,7 +178,7 @@ TEST_CASE("descriptions that contradict themselves are refused with the line", "
   }
 }
 
-TEST_CASE("NumPy's files are read in all of their types and orders", "[rankers]") {
+TEST_CASE("NumPy files are read in all types and orders", "[rankers]") {
   const auto head = [](const std::string& type, const std::string& order, const std::string& shape) {
     return "{'descr': '" + type + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }   \n";
   };

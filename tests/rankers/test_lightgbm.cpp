@@ -34,7 +34,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 
 }  // namespace
 
-TEST_CASE("LightGBM's missing values go where its types of them say", "[rankers]") {
+TEST_CASE("missing values in LightGBM go to the side that their type says", "[rankers]") {
   constexpr float inf = std::numeric_limits<float>::infinity();
   const auto scores = [](int decision, const std::string& threshold) {
     const RankerModel model = lightgbm_of(one_split(decision, threshold));
@@ -75,7 +75,7 @@ TEST_CASE("LightGBM's categories go left, and everything else right", "[rankers]
     CHECK(plain_score(model, {x}) == 1);
 }
 
-TEST_CASE("LightGBM's features have their names and numbers, and only those that trees use are there", "[rankers]") {
+TEST_CASE("LightGBM's features have their names and numbers, and only those that trees use are kept", "[rankers]") {
   CHECK(lightgbm_of(one_split(0, "1")).features == std::vector<ModelFeature>{{"bm25", ModelFeature::no_number}});
   const std::string unnamed = replaced(one_split(0, "1"), "feature_names=Column_0 Column_1 bm25 Column_3\n", "");
   CHECK(lightgbm_of(unnamed).features == std::vector<ModelFeature>{{"Column_2", 2}});

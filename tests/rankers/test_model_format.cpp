@@ -59,14 +59,14 @@ TEST_CASE("each model in the tests' data has one format, by its first bytes", "[
   }
 }
 
-TEST_CASE("what is no model is refused with the names of formats", "[rankers]") {
+TEST_CASE("a file that is not a model is refused with the names of formats", "[rankers]") {
   CHECK_THROWS_WITH(parse_ranker({"x", "hello"}), Catch::Contains("lightgbm, lightgbm-json, xgboost-json"));
   CHECK_THROWS_WITH(parse_ranker({"x", ""}), Catch::Contains("unknown model format"));
   CHECK_THROWS_WITH(parse_ranker({"x", "binf\x01\x02"}), Catch::Contains("save_model"));
   CHECK_THROWS_AS(read_ranker("/nothing/there"), IoError);
 }
 
-TEST_CASE("features have the numbers that their names say", "[rankers]") {
+TEST_CASE("features have the numbers in their names", "[rankers]") {
   for (const char* name : {"12", "f12", "Column_12"}) CHECK(named_feature(name) == ModelFeature{name, 12});
   CHECK(named_feature("0").number == 0);
   for (const char* name :
@@ -74,7 +74,7 @@ TEST_CASE("features have the numbers that their names say", "[rankers]") {
     CHECK(named_feature(name) == ModelFeature{name, ModelFeature::no_number});
 }
 
-TEST_CASE("thresholds are the greatest float32 on their side", "[rankers]") {
+TEST_CASE("thresholds are the largest float32 on their side", "[rankers]") {
   constexpr float max = std::numeric_limits<float>::max(), inf = std::numeric_limits<float>::infinity();
   CHECK(greatest_float_up_to(0.5) == 0.5f);
   CHECK(greatest_float_up_to(0.1) == std::nextafterf(0.1f, 0));
@@ -104,7 +104,7 @@ TEST_CASE("numbers are rounded, and read whole or not at all", "[rankers]") {
   for (const char* bad : {"9223372036854775808", "1.0", "1e3"}) CHECK_FALSE(read_number(bad, integer));
 }
 
-TEST_CASE("models that break their promises are found", "[rankers]") {
+TEST_CASE("invalid models are detected", "[rankers]") {
   CHECK_NOTHROW(check_model(three_leaves(), "m"));
   const auto refused = [](auto&& change, const char* why) {
     RankerModel model = three_leaves();

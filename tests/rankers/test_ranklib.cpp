@@ -139,7 +139,7 @@ TEST_CASE("RankLib's trees that contradict themselves are refused with the line"
   }
 }
 
-TEST_CASE("RankLib's splits may be in each other 100,000 times", "[rankers]") {
+TEST_CASE("RankLib's splits may be nested 100,000 deep", "[rankers]") {
   std::string begin, end;
   for (int i = 0; i < 100'000; ++i) {
     begin += "<split><feature>1</feature><threshold>" + std::to_string(100'000 - i) + "</threshold>";

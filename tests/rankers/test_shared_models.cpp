@@ -43,7 +43,7 @@ std::vector<FeatureRow> letor_rows(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("XGBoost's scores of a LETOR file come out bit by bit", "[rankers]") {
+TEST_CASE("XGBoost's scores of a LETOR file are reproduced bit by bit", "[rankers]") {
   if (!has_shared_models()) return;
   const RankerModel model = read_ranker(shared_ltr("xgboost/xgb-rank.json"));
   const std::vector<FeatureRow> rows = letor_rows(shared_ltr("lgb-test.letor"));
@@ -62,7 +62,7 @@ TEST_CASE("XGBoost's scores of a LETOR file come out bit by bit", "[rankers]") {
   }
 }
 
-TEST_CASE("leaves' breast cancer models give the predictions that come with them", "[rankers]") {
+TEST_CASE("leaves' breast cancer models give their accompanying predictions", "[rankers]") {
   if (!has_shared_models()) return;
   const std::string folder = "lightgbm-models/";
   const auto values = [](const std::vector<double>& row) { return FeatureRow(row.begin(), row.end()); };
@@ -104,7 +104,7 @@ TEST_CASE("leaves' breast cancer models give the predictions that come with them
   }
 }
 
-TEST_CASE("the models of o19s' plugin have the trees that they say", "[rankers]") {
+TEST_CASE("the models of o19s' plugin have the trees that they declare", "[rankers]") {
   if (!has_shared_models()) return;
   const RankerModel lambdamart = read_ranker(shared_ltr("ranklib/lambdaMART.txt.gz"));
   CHECK(std::get<TreeEnsemble>(lambdamart.function).trees() == 1000);

@@ -78,14 +78,14 @@ std::string written_ubjson(const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("XGBoost sends what is below a threshold to the left", "[rankers]") {
+TEST_CASE("XGBoost sends values below a threshold to the left", "[rankers]") {
   const RankerModel model = xgboost_of(xgboost_sound);
   CHECK(model.features == std::vector<ModelFeature>{{"f4", 4}});
   CHECK(plain_score(model, {std::nextafterf(0.5f, 0)}) == -1);
   CHECK(plain_score(model, {0.5f}) == 1);
   CHECK(plain_score(model, {missing_value}) == -1);
   CHECK(plain_score(xgboost_of(xgboost_with({{"[1,0,0]", "[false,0,0]"}})), {missing_value}) == 1);
-  // The threshold -0 equals 0: no value lies between the greatest number below 0 and 0.
+  // The threshold -0 equals 0: no value lies between the largest number below 0 and 0.
   const RankerModel zero = xgboost_of(xgboost_with({{"[5E-1", "[-0.0"}}));
   CHECK(plain_score(zero, {0.0f}) == 1);
   CHECK(plain_score(zero, {-std::numeric_limits<float>::denorm_min()}) == -1);
@@ -107,7 +107,7 @@ TEST_CASE("XGBoost sends a split's categories to the right, and others to the le
   CHECK(std::get<TreeEnsemble>(model.function).leaves == std::vector<double>{1, -1});
 }
 
-TEST_CASE("XGBoost's sums begin with the margin of its base score", "[rankers]") {
+TEST_CASE("XGBoost's sums start with the margin of its base score", "[rankers]") {
   CHECK(base_of("5E-1") == 0.5);
   CHECK(base_of("[5E-1]") == 0.5);
   CHECK(base_of(" [ 2.5E-1 ] ") == 0.25);

@@ -8,10 +8,10 @@
 #include "quern/search/cpu_backend.hpp"
 #include "quern/search/intersect.hpp"
 
-/// Queries of tests, as engines take them.
+/// Queries of tests in the form that engines accept.
 namespace quern::testing {
 
-/// A query of these terms, each of which weighs as much as it occurs.
+/// A query of these terms, each weighted by its number of occurrences.
 inline QueryTerms query_of(std::vector<std::string> terms) {
   std::sort(terms.begin(), terms.end());
   QueryTerms query;
@@ -24,7 +24,7 @@ inline QueryTerms query_of(std::vector<std::string> terms) {
   return query;
 }
 
-/// Texts, read for an engine: anything that has a reader().
+/// Texts, read for an engine, which may be anything with a reader().
 template <class Engine, class Texts>
 ParsedQueries read_all(const Engine& engine, const Texts& texts) {
   const std::vector<std::string_view> views(std::begin(texts), std::end(texts));
@@ -35,7 +35,7 @@ ParsedQueries read_one(const Engine& engine, std::string_view text) {
   return engine.reader().read({&text, 1}, 1);
 }
 
-/// What GPUs find for texts that are read for an engine.
+/// The GPUs' results for texts that are read for an engine.
 template <class Gpus>
 auto search_texts(Gpus& gpus, const QueryEngine& engine, std::span<const std::string_view> texts,
                   const QueryAlgorithm& algorithm, std::size_t k, auto... more) {

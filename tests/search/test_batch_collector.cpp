@@ -24,7 +24,7 @@ struct SetClock {
 
 }  // namespace
 
-TEST_CASE("a batch is due when it is full, however short it waited", "[batch_collector]") {
+TEST_CASE("a batch is due when it is full, however briefly it waited", "[batch_collector]") {
   SetClock clock;
   Collector collector(3, 1h, clock.now());
   CHECK(collector.try_take().empty());
@@ -68,7 +68,8 @@ TEST_CASE("items after a full batch have waited since they arrived", "[batch_col
   CHECK(collector.try_take() == Batch{3});
 }
 
-TEST_CASE("a batch is due when its items' bytes fill it, and has no more unless one item has", "[batch_collector]") {
+TEST_CASE("a batch is due when its items' bytes fill it, and exceeds the limit only for a single item",
+          "[batch_collector]") {
   SetClock clock;
   Collector collector(100, 1h, clock.now(), 10);
   collector.push(1, 4);
@@ -85,7 +86,7 @@ TEST_CASE("a batch is due when its items' bytes fill it, and has no more unless 
   CHECK(collector.try_take().empty());
 }
 
-TEST_CASE("no item is added while those that wait fill a batch", "[batch_collector]") {
+TEST_CASE("no item is added while the waiting ones fill a batch", "[batch_collector]") {
   constexpr int count = 2000;
   Collector collector(1000, 1h, Collector::Clock::now, 100);
   std::atomic<int> pushed = 0, taken = 0;

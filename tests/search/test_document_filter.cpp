@@ -144,7 +144,7 @@ void check_all(FilteredPages& all) {
 
 }  // namespace
 
-TEST_CASE("filters choose the documents that a plain look at their fields chooses", "[filter][property]") {
+TEST_CASE("filters choose the same documents as a plain check of their fields", "[filter][property]") {
   for (const std::size_t count : {1u, 63u, 1024u, 2500u}) {
     INFO(count << " documents");
     FilteredPages all(draw_pages(count, count), OrderBy::random);
@@ -152,12 +152,12 @@ TEST_CASE("filters choose the documents that a plain look at their fields choose
   }
 }
 
-TEST_CASE("fields of objects that are read in pieces are kept as those of others", "[filter][property]") {
+TEST_CASE("fields of objects that are read in pieces are kept like those of others", "[filter][property]") {
   FilteredPages all(draw_pages(5, 120), OrderBy::natural, true);
   check_all(all);
 }
 
-TEST_CASE("filters that name an unknown field are refused, with those that there are", "[filter]") {
+TEST_CASE("filters that name an unknown field are refused with the existing fields", "[filter]") {
   FilteredPages all(draw_pages(9, 30), OrderBy::natural);
   CHECK_THROWS_WITH(all.passing("lang=en and size=3"), Catch::Contains("at byte 13") &&
                                                            Catch::Contains("no field 'size'") &&
@@ -169,7 +169,7 @@ TEST_CASE("filters that name an unknown field are refused, with those that there
   CHECK_THROWS_AS(evaluate_filter(parse_filter("lang=en"), *all.index, &*all.fields, little), InvalidArgument);
 }
 
-TEST_CASE("a list of docnos chooses all documents with them, and counts those that are unknown", "[filter]") {
+TEST_CASE("a list of docnos chooses all documents with them, and counts unknown ones", "[filter]") {
   FilteredPages all(draw_pages(11, 300), OrderBy::random);
   const std::string one = all.pages[3].docno, other = all.pages[200].docno;
   REQUIRE(one != other);

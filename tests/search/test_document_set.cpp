@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-/// Sets of documents against arrays of flags.
+/// Sets of documents, compared with arrays of flags.
 namespace quern {
 namespace {
 

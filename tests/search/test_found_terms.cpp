@@ -23,7 +23,7 @@ bool is_same(const std::optional<PostingList>& a, const std::optional<PostingLis
 
 }  // namespace
 
-TEST_CASE("terms are found where the index has them, remembered or not", "[query]") {
+TEST_CASE("terms are found in the index, cached or not", "[query]") {
   IndexedCorpus corpus(91, {300, 90, 24, false});
   const IndexReader index = corpus.index(coded(*all_codecs().front(), {8, 1}, 8));
   std::vector<std::string> terms = corpus.terms(1000);

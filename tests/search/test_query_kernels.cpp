@@ -117,7 +117,7 @@ TEST_CASE("all levels compute term scores bit by bit", "[query][kernels][propert
   }
 }
 
-TEST_CASE("all levels add term scores and take what is above a minimum", "[query][kernels][property]") {
+TEST_CASE("all levels add term scores and take scores above a minimum", "[query][kernels][property]") {
   RandomBits random(3);
   for (int trial = 0; trial < 300; ++trial) {
     const docid_t begin = static_cast<docid_t>(random.below(1000));
@@ -150,7 +150,7 @@ TEST_CASE("all levels add term scores and take what is above a minimum", "[query
   }
 }
 
-TEST_CASE("all levels keep what is above a minimum, in place too", "[query][kernels][property]") {
+TEST_CASE("all levels keep scores above a minimum, even in place", "[query][kernels][property]") {
   RandomBits random(4);
   for (std::size_t n = 0; n < 150; ++n) {
     const Scored all = random_scored(random, n);
@@ -177,7 +177,7 @@ TEST_CASE("all levels keep what is above a minimum, in place too", "[query][kern
   }
 }
 
-TEST_CASE("all levels count the docIDs up to one", "[query][kernels][property]") {
+TEST_CASE("all levels count the docIDs up to a given one", "[query][kernels][property]") {
   RandomBits random(5);
   for (std::size_t n = 0; n < 100; ++n) {
     const auto docids = random_scored(random, n).docids;

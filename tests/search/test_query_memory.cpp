@@ -9,7 +9,7 @@
 
 using namespace quern;
 
-TEST_CASE("queries of usual size run beside each other, larger ones one at a time", "[query]") {
+TEST_CASE("queries of usual size run concurrently, larger ones one at a time", "[query]") {
   const QueryMemory memory(8000, 4);
   QueryMemory::Claim usual(memory), large(memory);
   usual.raise_to(468);
@@ -40,7 +40,7 @@ TEST_CASE("queries of usual size run beside each other, larger ones one at a tim
   CHECK(most == 1);
 }
 
-TEST_CASE("a query that needs more memory than there is for all is refused", "[query]") {
+TEST_CASE("a query that needs more than the total memory is refused", "[query]") {
   const QueryMemory memory(8000, 4);
   QueryMemory::Claim claim(memory);
   CHECK_THROWS_AS(claim.raise_to(6001), InvalidArgument);

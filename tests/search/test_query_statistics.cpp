@@ -44,7 +44,7 @@ TEST_CASE("A log of many times has the percentiles of all of them", "[query]") {
   CHECK(LatencyLog(folder.path("")).summary().max_us == 0);
 }
 
-TEST_CASE("A single time is every percentile, and none are all zero", "[query]") {
+TEST_CASE("A single time is every percentile, and without times all are zero", "[query]") {
   const LatencySummary one = summarize({7});
   CHECK(one.p50_us == 7);
   CHECK(one.p999_us == 7);

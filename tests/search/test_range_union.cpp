@@ -108,7 +108,7 @@ TEST_CASE("ranges give all documents above the threshold, with few postings or m
   });
 }
 
-TEST_CASE("a range of few postings ends with blocks that have no more", "[query][range][property]") {
+TEST_CASE("a range of few postings ends before blocks would exceed its size", "[query][range][property]") {
   SmallBlocks small;
   RandomBits random(137);
   small.for_each_index([&](const QueryEngine& engine, const ScoringContext& context) {
@@ -126,7 +126,7 @@ TEST_CASE("a range of few postings ends with blocks that have no more", "[query]
         const auto from = expected.lower_bound(begin);
         if (end == begin && from != expected.end()) REQUIRE(postings < 17);
         REQUIRE(std::distance(from, expected.lower_bound(end)) <= static_cast<std::ptrdiff_t>(postings));
-        // It could not be two blocks of at most 8 longer.
+        // Two more blocks of at most 8 would not fit.
         if (end > begin && end < num_documents)
           REQUIRE(std::distance(from, expected.lower_bound(end)) + 16 > static_cast<std::ptrdiff_t>(postings));
         Candidates taken(num_documents);
@@ -137,7 +137,7 @@ TEST_CASE("a range of few postings ends with blocks that have no more", "[query]
   });
 }
 
-TEST_CASE("wand and bmw find the results, whatever k and the size of blocks", "[query][range][property]") {
+TEST_CASE("wand and bmw find the results for any k and block size", "[query][range][property]") {
   SmallBlocks small;
   const auto queries = draw_queries(31, small.model, 60);
   small.for_each_index([&](const QueryEngine& engine, const ScoringContext& context) {
@@ -185,7 +185,7 @@ TEST_CASE("wand and bmw find the results of a collection of many windows", "[que
   }
 }
 
-TEST_CASE("wand goes from pivot to pivot", "[query][range]") {
+TEST_CASE("wand jumps from pivot to pivot", "[query][range]") {
   SmallBlocks small;
   small.for_each_index([&](const QueryEngine& engine, const ScoringContext&) {
     QueryStatistics one, both;

@@ -71,7 +71,7 @@ TEST_CASE("a list finds the documents that it contains, and scores the chosen on
   });
 }
 
-TEST_CASE("blocks whose term scores are too low are left out", "[query][intersection][property]") {
+TEST_CASE("blocks whose term scores are too low are skipped", "[query][intersection][property]") {
   SmallBlocks small;
   small.for_each_index([&](const QueryEngine& engine, const ScoringContext& context) {
     for (const std::string& term : small_terms) {
@@ -90,7 +90,7 @@ TEST_CASE("blocks whose term scores are too low are left out", "[query][intersec
   });
 }
 
-TEST_CASE("blocks are taken from any docID on, with or without term scores", "[query][intersection][property]") {
+TEST_CASE("blocks are read from any docID on, with or without term scores", "[query][intersection][property]") {
   SmallBlocks small;
   RandomBits random(107);
   small.for_each_index([&](const QueryEngine& engine, const ScoringContext& context) {

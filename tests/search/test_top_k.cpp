@@ -8,7 +8,7 @@
 
 #include "catch.hpp"
 
-/// The best k documents and the thresholds of results against sorting and adding up everything.
+/// The k best documents and the thresholds of results, compared with sorting and adding up everything.
 namespace quern {
 namespace {
 
@@ -33,7 +33,7 @@ std::vector<ScoredDocument> shuffled_documents(RandomBits& random, docid_t count
 
 }  // namespace
 
-TEST_CASE("TopK keeps what sorting all documents puts first, ties by docID", "[query][top_k][property]") {
+TEST_CASE("TopK keeps the first documents of a complete sort, with ties by docID", "[query][top_k][property]") {
   RandomBits random(71);
   for (const std::size_t k : {1, 2, 7, 63, 64, 65, 100, 1000}) {
     for (const docid_t count : {0u, 1u, 64u, 65u, 129u, 2500u}) {

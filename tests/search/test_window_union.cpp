@@ -92,7 +92,7 @@ TEST_CASE("a list adds its postings to any windows, within their upper bounds", 
   });
 }
 
-TEST_CASE("upper bounds of all windows are those of each", "[query][window][property]") {
+TEST_CASE("upper bounds of all windows equal those of single windows", "[query][window][property]") {
   SmallBlocks small;
   small.for_each_index([&](const QueryEngine& engine, const ScoringContext& context) {
     const Windows windows(engine.index().num_documents(), Windows::min_size);
@@ -149,7 +149,7 @@ TEST_CASE("a list completes candidates and drops those that cannot become result
   });
 }
 
-TEST_CASE("windows bound their documents' scores, and probed ones are done", "[query][window][property]") {
+TEST_CASE("windows bound their documents' scores, and probed ones are finished", "[query][window][property]") {
   SmallBlocks small;
   const auto queries = draw_queries(17, small.model, 30);
   small.for_each_index([&](const QueryEngine& engine, const ScoringContext& context) {

@@ -115,7 +115,7 @@ TEST_CASE("The key ascii in options of older files is ignored", "[text][format]"
   }
 }
 
-TEST_CASE("The versions of the libraries that make terms are reported", "[text]") {
+TEST_CASE("The versions of the libraries that analyze terms are reported", "[text]") {
   const TextLibraries plain = text_libraries(make_analyzer_options("none", "english"));
   CHECK(plain.utf8proc == utf8proc_version());
   CHECK(plain.unicode == utf8proc_unicode_version());

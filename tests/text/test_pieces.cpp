@@ -48,7 +48,7 @@ std::string repaired(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("Text in pieces is repaired as the whole", "[text][pieces][property]") {
+TEST_CASE("Text in pieces is repaired like the whole text", "[text][pieces][property]") {
   for_random_texts(3000, [](const std::string& text, std::size_t size, std::uint64_t seed) {
     std::string whole;
     const std::size_t replaced = repair_utf8(text, whole);
@@ -58,7 +58,7 @@ TEST_CASE("Text in pieces is repaired as the whole", "[text][pieces][property]")
   });
 }
 
-TEST_CASE("Text in pieces is converted as the whole", "[text][pieces][property]") {
+TEST_CASE("Text in pieces is converted like the whole text", "[text][pieces][property]") {
   for (const std::string charset : {"windows-1252", "utf-16le", "utf-16be", "utf-16", "utf-32", "shift_jis", "gb18030",
                                     "big5", "euc-jp", "iso-2022-jp", "utf-7"}) {
     for_random_texts(300, [&](const std::string& text, std::size_t size, std::uint64_t seed) {
@@ -71,7 +71,7 @@ TEST_CASE("Text in pieces is converted as the whole", "[text][pieces][property]"
   CHECK_FALSE(CharsetConverter("no such charset").converts());
 }
 
-TEST_CASE("Text in pieces has the tokens of the whole", "[text][pieces][property]") {
+TEST_CASE("Text in pieces has the tokens of the whole text", "[text][pieces][property]") {
   Analyzer whole_analyzer(AnalyzerOptions{}), analyzer(AnalyzerOptions{});
   for_random_texts(3000, [&](const std::string& text, std::size_t size, std::uint64_t seed) {
     std::string phrases = repaired(text);
@@ -100,7 +100,7 @@ TEST_CASE("A run of any length in pieces is one token, cut once", "[text][pieces
   }
 }
 
-TEST_CASE("A page in pieces gives the same result as the whole", "[text][pieces][property]") {
+TEST_CASE("A page in pieces gives the same result as the whole page", "[text][pieces][property]") {
   HtmlExtractor extractor;
   for_random_texts(3000, [&](const std::string& text, std::size_t size, std::uint64_t seed) {
     const std::string page = repaired(text);
@@ -138,7 +138,7 @@ TEST_CASE("Tags of more than 1 MiB are ignored", "[text][pieces]") {
   }
 }
 
-TEST_CASE("A title's end tag begins within 1 MiB", "[text][pieces]") {
+TEST_CASE("A title's end tag must start within 1 MiB", "[text][pieces]") {
   const std::string longest(HtmlScanner::max_look_ahead, 't');
   for (const std::size_t size : {100, 100'000, 10'000'000}) {
     INFO("in pieces of " << size);
@@ -165,7 +165,7 @@ TEST_CASE("A link's text is cut after 1 MiB", "[text][pieces]") {
   CHECK(links[1].anchor == "b");
 }
 
-TEST_CASE("A large text waits in a work file", "[text][pieces]") {
+TEST_CASE("A large text is kept in a temporary file", "[text][pieces]") {
   const TemporaryFolder folder;
   SpooledText text(folder.path(""), 100);
   for (int round = 0; round < 2; ++round) {
@@ -184,7 +184,7 @@ TEST_CASE("A large text waits in a work file", "[text][pieces]") {
   }
 }
 
-TEST_CASE("Links keep their texts, however late these come", "[text][pieces]") {
+TEST_CASE("Links keep their texts, however late these arrive", "[text][pieces]") {
   const TemporaryFolder folder;
   SpooledLinks links(folder.path(""));
   for (int round = 0; round < 2; ++round) {

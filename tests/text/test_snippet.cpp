@@ -51,7 +51,7 @@ TEST_CASE("without a match a text's start is its snippet", "[text][snippet]") {
   CHECK(snippet.matches.empty());
 }
 
-TEST_CASE("a snippet comes from the place with the most distinct terms", "[text][snippet]") {
+TEST_CASE("a snippet is the passage with the most distinct terms", "[text][snippet]") {
   const std::string text = numbered(0, 100) + " water water water " + numbered(100, 1000) + " water mill " +
                            numbered(1000, 2000) + " water mill " + numbered(2000, 2100);
   const Snippet snippet = plain_snippet(text, "water mill stone");

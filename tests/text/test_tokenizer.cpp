@@ -47,7 +47,7 @@ std::string folded(const std::string& run) {
   return text;
 }
 
-/// The definition, applied to one code point after another.
+/// The definition, applied to each code point in order.
 Tokens reference_tokens(std::string_view text) {
   Tokens tokens;
   std::string run;
@@ -90,7 +90,7 @@ TEST_CASE("Case is folded in full and accents are composed", "[text]") {
                   "elvin") == Tokens{"kelvin"});
 }
 
-TEST_CASE("Letters, marks and digits of all scripts make tokens, the rest separates", "[text]") {
+TEST_CASE("Letters, marks and digits of all scripts form tokens, all else separates them", "[text]") {
   CHECK(tokens_of("\xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E\xE3\x80\x82\xE4\xB8\xAD") ==
         Tokens{"\xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E", "\xE4\xB8\xAD"});
   CHECK(tokens_of("\xD9\xA1\xD9\xA2"

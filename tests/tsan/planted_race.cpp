@@ -4,9 +4,10 @@
 #include <cstring>
 #include <vector>
 
-// Run by scripts/tsan: with the argument "race" tasks of one tbb::parallel_for write the same number, which
-// ThreadSanitizer has to report; without, they write numbers of their own, and what they wrote is read after the loop,
-// which it has to allow.
+// Run by scripts/tsan. With the argument "race", tasks of one tbb::parallel_for write the same number, which
+// ThreadSanitizer must report. Without it, each writes its own number, all of which are read after the loop, which must
+// not
+// be reported.
 int main(int argc, char** argv) {
   const bool race = argc == 2 && std::strcmp(argv[1], "race") == 0;
   std::vector<int> written(100'000);

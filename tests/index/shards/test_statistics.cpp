@@ -126,7 +126,7 @@ TEST_CASE("counts of terms are added up over dictionaries of any sizes", "[shard
   }
 }
 
-TEST_CASE("a dictionary whose terms fall is refused, and named", "[shards]") {
+TEST_CASE("a dictionary whose terms don't ascend is refused, and named", "[shards]") {
   const Pipeline pipeline;
   constexpr std::size_t blocks = 2 * DictionaryScan::min_blocks_with_bound;
   std::array<Terms, 2> parts;
@@ -160,7 +160,7 @@ TEST_CASE("statistics of splits are the same in every order and tree", "[shards]
   halves.push_back(corpus.statistics({3, 1}));
   halves.push_back(corpus.statistics({4, 0, 2}));
   CHECK(bytes_of(corpus.merged(halves).container().file()) == wanted);
-  // The lexicon of the whole has the same counts.
+  // The lexicon of the whole corpus has the same counts.
   const CollectionManifest &counts = all.manifest().collection, &whole = corpus.whole.manifest();
   CHECK(counts.documents == whole.documents);
   CHECK(counts.empty_documents == whole.empty_documents);
@@ -178,7 +178,7 @@ TEST_CASE("statistics of splits are the same in every order and tree", "[shards]
   CHECK_FALSE(terms.next(term));
 }
 
-TEST_CASE("statistics find documents that several splits have, and splits that come twice", "[shards]") {
+TEST_CASE("statistics find documents in several splits, and repeated splits", "[shards]") {
   auto documents = random_corpus(5, {40, 100, 20, false});
   documents.back().docno = documents.front().docno;
   documents[20].docno = documents.front().docno;
@@ -195,7 +195,7 @@ TEST_CASE("statistics find documents that several splits have, and splits that c
   CHECK_THROWS_WITH(corpus.merged(overlapping), Catch::Contains("was already counted"));
 }
 
-TEST_CASE("the scale of splits is that of the whole", "[shards][property]") {
+TEST_CASE("the scale of splits is that of the whole corpus", "[shards][property]") {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     SplitCorpus corpus(random_corpus(seed, {60, 120, 40, false}), 1 + seed % 4);
     BuildOptions options;
@@ -207,7 +207,7 @@ TEST_CASE("the scale of splits is that of the whole", "[shards][property]") {
     const Scales scales = corpus.scales(statistics, options.bm25);
     CHECK(scales.top == index.manifest().quantize_top);
     CHECK(scales.splits == statistics.splits());
-    // Also as a file.
+    // The same through a file.
     const StageFile file = corpus.pipeline.new_file();
     write_scales(*file, scales);
     const Scales read = read_scales(ContainerReader(file, FileKind::scales));

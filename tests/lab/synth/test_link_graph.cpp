@@ -21,7 +21,7 @@ DocumentTree tree_of(docid_t documents) {
 
 }  // namespace
 
-TEST_CASE("popular documents are all documents, each once", "[synth]") {
+TEST_CASE("the popular documents contain all documents, each once", "[synth]") {
   for (const docid_t documents : {1u, 2u, 3u, 10u, 64u, 997u, 30030u}) {
     const PopularityRanking popular(documents, 5);
     std::vector<bool> seen(documents);

@@ -74,7 +74,7 @@ TEST_CASE("a tree's leaves and sites cover all documents", "[synth]") {
   }
 }
 
-TEST_CASE("documents' lengths have the mean that was asked for and a heavy tail", "[synth]") {
+TEST_CASE("document lengths have the requested mean and a heavy tail", "[synth]") {
   DocumentTreeOptions options;
   options.documents = 50000;
   options.mean_length = 400;
@@ -88,7 +88,7 @@ TEST_CASE("documents' lengths have the mean that was asked for and a heavy tail"
   CHECK(lengths[lengths.size() * 99 / 100] > 4 * mean);
 }
 
-TEST_CASE("a list has just its df, docIDs that rise and frequencies that fit the documents", "[synth]") {
+TEST_CASE("a list has exactly its df, ascending docIDs and frequencies that fit the documents", "[synth]") {
   for (const docid_t documents : {1u, 2u, 3u, 63u, 64u, 65u, 200u, 20000u}) {
     for (const double clustering : {0.0, 0.5, 1.0}) {
       DocumentTreeOptions options;
@@ -111,7 +111,7 @@ TEST_CASE("a list has just its df, docIDs that rise and frequencies that fit the
   }
 }
 
-TEST_CASE("a list drawn in pieces is the list", "[synth]") {
+TEST_CASE("a list drawn in pieces is the same list", "[synth]") {
   for (const docid_t documents : {1u, 65u, 200u, 20000u}) {
     for (const double clustering : {0.0, 0.5}) {
       DocumentTreeOptions options;

@@ -21,7 +21,7 @@ void succeed(const CommandLine& words) {
 
 }  // namespace
 
-TEST_CASE("quern synth makes an index of a table and a twin of an index", "[cli][synth]") {
+TEST_CASE("quern synth builds an index from a table, and a twin of an index", "[cli][synth]") {
   const TemporaryFolder folder;
   const std::string df = folder.write("df.tsv", table), first = folder.path("first"), twin = folder.path("twin");
   const RunOutcome made = run_quern({"synth", "--df", df, "--docs", "2000", "-o", first, "--json", "--codec", "rice"});

@@ -29,7 +29,7 @@ TEST_CASE("each rank has its own word of syllables", "[synth]") {
   CHECK(word(0xffffffff).size() == 12);
 }
 
-TEST_CASE("a synthetic corpus is parsed, with the titles, URLs and links that its documents have", "[synth]") {
+TEST_CASE("a synthetic corpus is parsed with its documents' titles, URLs and links", "[synth]") {
   Pipeline pipeline;
   SynthCorpusOptions options;
   options.tree.documents = 700;

@@ -45,7 +45,7 @@ TEST_CASE("neither threads nor memory change a synthetic index", "[synth]") {
     Bytes first;
     for (const unsigned threads : {1u, 2u, 5u}) {
       if (sanitized && threads == 2) continue;  // it takes minutes
-      // Lists of more than 64 Ki postings come in pieces; permuted ones go through files with the smallest budget.
+      // Lists of more than 64 Ki postings are in pieces; permuted ones are in files with the smallest budget.
       for (const std::uint64_t memory : {std::uint64_t{20} << 20, std::uint64_t{1} << 30}) {
         Pipeline pipeline;
         pipeline.resources.threads = threads;

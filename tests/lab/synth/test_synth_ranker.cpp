@@ -19,7 +19,7 @@ std::vector<double> synthetic_scores(const RankerModel& model, const SynthFeatur
 
 }  // namespace
 
-TEST_CASE("synthetic rankers have the inputs of those of the thesis", "[synth][ranker]") {
+TEST_CASE("synthetic rankers have the inputs of the rankers in the thesis", "[synth][ranker]") {
   for (const SynthRankerShape& shape : all_synth_rankers) {
     INFO(shape.name);
     SynthRankerOptions options;
@@ -66,7 +66,7 @@ TEST_CASE("synthetic trees have their leaves, and send documents to most of them
   }
 }
 
-TEST_CASE("synthetic rankers and features depend on the seed alone", "[synth][ranker]") {
+TEST_CASE("synthetic rankers and features depend only on the seed", "[synth][ranker]") {
   SynthRankerOptions options;
   options.features = 9;
   const RankerModel model = synth_ranker(all_synth_rankers[1], options);

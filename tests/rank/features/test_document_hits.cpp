@@ -12,7 +12,7 @@ namespace quern {
 
 using namespace testing;
 
-TEST_CASE("hits are the same within any budget that has room for them", "[features][property]") {
+TEST_CASE("hits are the same with any sufficient budget", "[features][property]") {
   Pipeline pipeline;
   RandomBits random(5);
   std::string corpus;
@@ -42,7 +42,7 @@ TEST_CASE("hits are the same within any budget that has room for them", "[featur
   for (const std::string& text : {std::string("w1 w2 http x3 none"), many}) {
     const FeatureQuery query = make_feature_queries(indexes, analyzer, text).front();
     bool was_alone = false, was_refused = false;
-    // A document of 150,000 places has some 60,000 hits or 1,200,000 bytes of them.
+    // A document of 150,000 positions has about 60,000 hits, or 1,200,000 bytes.
     for (const std::uint64_t bytes : {std::uint64_t{1} << 12, std::uint64_t{1} << 16, std::uint64_t{1} << 20,
                                       std::uint64_t{1} << 22, std::uint64_t{1} << 26}) {
       const FeatureMemory memory(bytes, 4, pages);

@@ -37,7 +37,7 @@ TEST_CASE("there are at least 120 features, each with its own name", "[features]
   CHECK(names.size() >= 120);
 }
 
-TEST_CASE("the page about features has all of them, as they describe themselves", "[features][format]") {
+TEST_CASE("the page about features lists all of them with their own descriptions", "[features][format]") {
   auto rows = page_rows();
   std::set<std::string> met;
   for (const Feature& feature : all_features()) {

@@ -6,7 +6,7 @@
 
 namespace quern {
 
-TEST_CASE("pairs that follow each other are the same by followers and by the sequence", "[features][property]") {
+TEST_CASE("adjacent pairs are the same from followers and from the sequence", "[features][property]") {
   RandomBits random(3);
   std::uint64_t met = 0;
   for (int round = 0; round < 200; ++round) {

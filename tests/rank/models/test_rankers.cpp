@@ -201,7 +201,7 @@ TEST_CASE("ensembles at the limits are evaluated", "[ranker]") {
   }
 }
 
-TEST_CASE("leaves that are not numbered from left to right are the right ones", "[ranker]") {
+TEST_CASE("documents reach the correct leaves even if leaves are not numbered from left to right", "[ranker]") {
   ModelRandom random(5);
   EnsembleShape shape;
   shape.trees = 1;
@@ -213,7 +213,7 @@ TEST_CASE("leaves that are not numbered from left to right are the right ones", 
   check_scores(model_of(shape.features, trees), documents.columns);
 }
 
-TEST_CASE("inputs of trees are made of features as models say", "[ranker]") {
+TEST_CASE("inputs of trees are computed from features as models say", "[ranker]") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> values(32);
   const float given[] = {nan, 0.0f, -0.0f, 1e-35f, 1.1e-35f, -1.0f, 2.9f, 3.0f, -0.5f, 4294967296.0f};
@@ -271,7 +271,7 @@ TEST_CASE("linear models have the scores of plain evaluation, bit by bit", "[ran
   }
 }
 
-TEST_CASE("a score that is no number has one form", "[ranker]") {
+TEST_CASE("a NaN score has one form", "[ranker]") {
   LinearModel model;
   model.terms = {{0, 1}, {1, -1}};
   std::vector<float> values(64);
