@@ -33,27 +33,29 @@ TEST_CASE("a program's fields are kept byte for byte like those of JSON lines", 
       "{\"id\":\"b\",\"contents\":\"water mill\"}\n"
       "{\"id\":\"c\",\"contents\":\"water mill\",\"lang\":\"\",\"year\":-0.0,\"open\":false}\n"
       "{\"id\":\"d\",\"contents\":\"water mill\",\"year\":0.1,\"open\":9007199254740993,\"lang\":1e+300}\n";
-  const std::string told = folder.path("told"), added = folder.path("added");
+  const std::string from_lines = folder.path("told"), added = folder.path("added");
   // A document that a program adds may have any size.
   const RunOutcome outcome = run_quern({"index", folder.write("c.jsonl", lines), "--format", "jsonl", "--keep-fields",
-                                        "lang,year,open,odd", "--max-document", "4G", "-o", told});
+                                        "lang,year,open,odd", "--max-document", "4G", "-o", from_lines});
   INFO(outcome.err);
   REQUIRE(outcome.exit_status == 0);
 
   api::IndexOptions options;
   options.keep_fields = {"lang", "year", "open", "odd"};
   api::IndexBuilder builder(added, options);
-  const std::vector<api::KeptField> of_a = {{"lang", "en"}, {"year", 1999}, {"open", true}, {"odd", "q\"\n\1"}};
-  const std::vector<api::KeptField> of_c = {{"lang", ""}, {"year", -0.0}, {"open", false}};
-  const std::vector<api::KeptField> of_d = {{"year", 0.1}, {"open", std::int64_t{9007199254740993}}, {"lang", 1e300}};
-  builder.add(page("a", of_a));
+  const std::vector<api::KeptField> fields_a = {{"lang", "en"}, {"year", 1999}, {"open", true}, {"odd", "q\"\n\1"}};
+  const std::vector<api::KeptField> fields_c = {{"lang", ""}, {"year", -0.0}, {"open", false}};
+  const std::vector<api::KeptField> fields_d = {
+      {"year", 0.1}, {"open", std::int64_t{9007199254740993}}, {"lang", 1e300}};
+  builder.add(page("a", fields_a));
   builder.add(page("b", {}));
-  builder.add(page("c", of_c));
-  builder.add(page("d", of_d));
+  builder.add(page("c", fields_c));
+  builder.add(page("d", fields_d));
   const api::IndexReport report = builder.finish();
   CHECK(report.documents == 4);
   CHECK(report.bad == 0);
-  for (const char* name : {"/index.quern", "/fields.quern"}) CHECK(read_file(added + name) == read_file(told + name));
+  for (const char* name : {"/index.quern", "/fields.quern"})
+    CHECK(read_file(added + name) == read_file(from_lines + name));
 
   const api::Index index = api::Index::open(added);
   index.verify();

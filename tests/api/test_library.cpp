@@ -57,8 +57,8 @@ TEST_CASE("documents that a program adds give the same index as their JSON lines
   const auto documents = random_documents(3000, 1);
   std::string lines;
   for (const TextDocument& document : documents) lines += json_line(document);
-  REQUIRE(run_quern({"index", folder.write("corpus.jsonl", lines), "-o", folder.path("told.quern"), "--block-size",
-                     "64", "--quantize", "8"})
+  REQUIRE(run_quern({"index", folder.write("corpus.jsonl", lines), "-o", folder.path("from_lines.quern"),
+                     "--block-size", "64", "--quantize", "8"})
               .exit_status == 0);
   api::IndexOptions options;
   options.block_size = 64;
@@ -67,22 +67,22 @@ TEST_CASE("documents that a program adds give the same index as their JSON lines
   CHECK(report.documents == documents.size());
   CHECK(report.bad == 0);
 
-  const api::Index told = api::Index::open(folder.path("told.quern"));
+  const api::Index from_lines = api::Index::open(folder.path("from_lines.quern"));
   const api::Index added = api::Index::open(folder.path("added.quern"));
   added.verify();
-  CHECK(added.statistics().terms == told.statistics().terms);
-  CHECK(added.statistics().postings == told.statistics().postings);
-  CHECK(added.statistics().file_bytes == told.statistics().file_bytes);
+  CHECK(added.statistics().terms == from_lines.statistics().terms);
+  CHECK(added.statistics().postings == from_lines.statistics().postings);
+  CHECK(added.statistics().file_bytes == from_lines.statistics().file_bytes);
   std::size_t terms = 0;
-  told.for_each_term([&](std::string_view term, const api::TermInfo& info) {
-    const api::PostingArrays expected = told.postings(term), found = added.postings(term);
+  from_lines.for_each_term([&](std::string_view term, const api::TermInfo& info) {
+    const api::PostingArrays expected = from_lines.postings(term), found = added.postings(term);
     CHECK(found.docids == expected.docids);
     CHECK(found.frequencies == expected.frequencies);
     CHECK(expected.docids.size() == info.df);
     CHECK(added.term(term)->cf == info.cf);
     return ++terms < 1000;
   });
-  CHECK(terms == told.statistics().terms);
+  CHECK(terms == from_lines.statistics().terms);
   for (std::uint32_t docid = 0; docid < 20; ++docid) {
     CHECK(added.docno(docid) == documents[docid].docno);
     CHECK(added.document(docid).title == documents[docid].title);

@@ -297,7 +297,7 @@ TEST_CASE("bench cost fits costs to times, and tests them on other times", "[cli
     CHECK(function["mean_relative_error"] >= 0);
     CHECK(function["leaves"] >= 1);
     std::uint64_t queries = 0;
-    for (const auto& of : function["classes"]) queries += of["queries"].get<std::uint64_t>();
+    for (const auto& length_class : function["classes"]) queries += length_class["queries"].get<std::uint64_t>();
     CHECK(function["queries"] == queries);
   }
   const CostTable table = parse_cost_table(read_file(costs), costs);

@@ -48,7 +48,7 @@ TEST_CASE("mistakes in a configuration file are named with their line", "[cli][c
   const Corpus corpus;
   struct Case {
     const char* text;
-    const char* said;
+    const char* message;
   };
   for (const Case& wrong :
        {Case{"codec = rice\n\nblocksize = 64\n", "line 3: unknown setting 'blocksize'"},
@@ -63,7 +63,7 @@ TEST_CASE("mistakes in a configuration file are named with their line", "[cli][c
     const RunOutcome outcome = corpus.make({"--config", config});
     INFO(outcome.err);
     CHECK(outcome.exit_status == 2);
-    CHECK(outcome.err.starts_with("quern: error: " + config + ": " + wrong.said));
+    CHECK(outcome.err.starts_with("quern: error: " + config + ": " + wrong.message));
     CHECK_FALSE(std::filesystem::exists(corpus.index));
   }
 }

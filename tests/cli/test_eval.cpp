@@ -40,9 +40,9 @@ TEST_CASE("eval prints the page's values in the format of trec_eval", "[cli][eva
   CHECK(lines[4] == "num_rel_ret           \tall\t4");
   CHECK(lines[5] == "map                   \tall\t0.2188");
   // No lines of single queries for measures over all queries only.
-  const RunOutcome of_all =
+  const RunOutcome summary_lines =
       run_quern({"eval", example.run, example.qrels, "--measures", "num_q,gm_map", "--per-query", "--quiet"});
-  CHECK(of_all.out == "num_q                 \tall\t3\ngm_map                \tall\t0.0123\n");
+  CHECK(summary_lines.out == "num_q                 \tall\t3\ngm_map                \tall\t0.0123\n");
 }
 
 TEST_CASE("eval accepts depth and relevance level, compressed files and standard input", "[cli][evaluation]") {
@@ -148,9 +148,9 @@ TEST_CASE("eval refuses runs and measures that it can't evaluate, and says why",
   struct Case {
     CommandLine words;
     int exit_status;
-    const char* said;
+    const char* message;
   };
-  for (const auto& [words, exit_status, said] :
+  for (const auto& [words, exit_status, message] :
        {Case{{example.run}, 2, "FILE"}, Case{{example.run, example.run, example.qrels}, 2, "--compare"},
         Case{{"--compare", example.run, example.qrels}, 2, "two runs"}, Case{{"-", "-"}, 2, "standard input"},
         Case{{example.run, example.qrels, "--measures", "mapp"}, 2, "recip_rank"},
@@ -169,11 +169,11 @@ TEST_CASE("eval refuses runs and measures that it can't evaluate, and says why",
     CommandLine all = words;
     all.insert(all.begin(), "eval");
     const RunOutcome outcome = run_quern(all);
-    INFO(outcome.err << " instead of " << said);
+    INFO(outcome.err << " instead of " << message);
     CHECK(outcome.exit_status == exit_status);
     CHECK(outcome.out.empty());
     CHECK(outcome.err.starts_with("quern: error: "));
-    CHECK(contains(outcome.err, said));
+    CHECK(contains(outcome.err, message));
   }
 }
 

@@ -58,7 +58,7 @@ TEST_CASE("a list of files and named ones, or neither, are wrong usage", "[cli][
   const TemporaryFolder folder;
   const std::string a = folder.write("a.jsonl", one_document("a")), list = folder.write("list", a + "\n");
   const CommandLine output = {"-o", folder.path("out")};
-  for (const auto& [arguments, said] :
+  for (const auto& [arguments, message] :
        std::vector<std::pair<CommandLine, std::string>>{{{a, "--files-from", list}, "can't be combined with"},
                                                         {{}, "CORPUS or --files-from is required"},
                                                         {{a, "--files-root", folder.path("")}, "--files-from"}}) {
@@ -68,19 +68,19 @@ TEST_CASE("a list of files and named ones, or neither, are wrong usage", "[cli][
     const RunOutcome outcome = run_quern(words);
     INFO(outcome.err);
     CHECK(outcome.exit_status == 2);
-    CHECK(contains(outcome.err, said));
+    CHECK(contains(outcome.err, message));
   }
 }
 
 TEST_CASE("output that would overwrite a file of a list, or the list, is wrong usage", "[cli][files_from][output]") {
   const TemporaryFolder folder;
   const std::string a = folder.write("a.jsonl", one_document("a")), list = folder.write("list", a + "\n");
-  for (const auto& [output, said] :
+  for (const auto& [output, message] :
        {std::pair{a, "a file of the corpus"}, std::pair{list, "would overwrite --files-from"}}) {
     const RunOutcome outcome = run_quern({"parse", "--files-from", list, "-o", output, "--force"});
     INFO(outcome.err);
     CHECK(outcome.exit_status == 2);
-    CHECK(contains(outcome.err, said));
+    CHECK(contains(outcome.err, message));
     CHECK(read_file(a) == one_document("a"));
   }
 }

@@ -98,11 +98,11 @@ TEST_CASE("if a GPU's memory is occupied midway, the CPU answers the queries tha
     words.insert(words.end(), form.begin(), form.end());
     RunningQuern running(words, true);
     running.write("mill\n");
-    const std::size_t of_one = expected.size() / (many + 1);
-    for (std::size_t i = 0; i < of_one; ++i) CHECK(running.read_line() == expected[i]);
+    const std::size_t lines_per_query = expected.size() / (many + 1);
+    for (std::size_t i = 0; i < lines_per_query; ++i) CHECK(running.read_line() == expected[i]);
     const MemoryHog hog;
     running.write(rest);
-    for (std::size_t i = of_one; i < expected.size(); ++i) REQUIRE(running.read_line() == expected[i]);
+    for (std::size_t i = lines_per_query; i < expected.size(); ++i) REQUIRE(running.read_line() == expected[i]);
     CHECK(running.finish() == 0);
   }
 }

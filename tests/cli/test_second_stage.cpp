@@ -191,12 +191,12 @@ TEST_CASE("models are bound to features by number and by name", "[cli][second_st
             "\nsplit_gain=1\nthreshold=200\ndecision_type=2\nleft_child=-1\n"
             "right_child=-2\nleaf_value=1 2\nshrinkage=1\n\nend of trees\n");
   };
-  const std::string of_file = reranked(tree(126, 28), "all").out;
-  CHECK(contains(of_file, " 2 quern"));
-  CHECK(contains(of_file, " 1 quern"));
-  CHECK(reranked(tree(125, 27), "all").out == of_file);
-  CHECK(reranked(tree(1, 0), "body.length").out == of_file);
-  CHECK(reranked(tree(2, 1), "body.length").out == of_file);
+  const std::string by_column = reranked(tree(126, 28), "all").out;
+  CHECK(contains(by_column, " 2 quern"));
+  CHECK(contains(by_column, " 1 quern"));
+  CHECK(reranked(tree(125, 27), "all").out == by_column);
+  CHECK(reranked(tree(1, 0), "body.length").out == by_column);
+  CHECK(reranked(tree(2, 1), "body.length").out == by_column);
   CHECK(contains(reranked(tree(30, 28), "all").err, "30 columns"));
   check_failure({"rerank", sample.index, "--run", sample.run, "-q", sample.topics, "--ranker", sample.model,
                  "--features", "body.length"},

@@ -288,8 +288,9 @@ TEST_CASE("statistics name documents that several splits have", "[cli][shards]")
         folder.write(std::string(name) + ".jsonl", "{\"id\":\"same\",\"text\":\"mill " + std::string(name) + "\"}\n");
     Shards::must_run({"parse", corpus, "-o", folder.path(name)});
   }
-  const RunOutcome told = run_quern({"statistics", folder.path("a"), folder.path("b"), "-o", folder.path("s")});
-  CHECK(contains(told.err, "1 document has the docno of another, such as 'same'"));
+  const RunOutcome merged_statistics =
+      run_quern({"statistics", folder.path("a"), folder.path("b"), "-o", folder.path("s")});
+  CHECK(contains(merged_statistics.err, "1 document has the docno of another, such as 'same'"));
   const RunOutcome refused =
       run_quern({"statistics", folder.path("a"), folder.path("b"), "-o", folder.path("t"), "--duplicates", "refuse"});
   CHECK(refused.exit_status == 1);

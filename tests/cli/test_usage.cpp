@@ -144,7 +144,7 @@ TEST_CASE("wrong usage exits with status 2 and says what is wrong", "[cli]") {
   REQUIRE(run_quern({"index", corpus, "-o", index}).exit_status == 0);
   struct Case {
     CommandLine arguments;
-    const char* said;
+    const char* message;
   };
   const std::vector<Case> cases = {
       {{}, "a command is required"},
@@ -207,7 +207,7 @@ TEST_CASE("wrong usage exits with status 2 and says what is wrong", "[cli]") {
     CHECK(outcome.out.empty());
     CHECK(outcome.err.starts_with("quern: error: "));
     INFO(outcome.err);
-    CHECK(contains(outcome.err, wrong.said));
+    CHECK(contains(outcome.err, wrong.message));
     CHECK(contains(outcome.err, "--help"));
   }
   CHECK(names_in(folder.path("")) == CommandLine{"corpus.jsonl", "index"});

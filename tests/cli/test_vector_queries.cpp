@@ -108,9 +108,9 @@ TEST_CASE("plans and their simulation use the terms of vectors", "[cli][impacts]
   const CommandLine simulate = {"simulate", "cache", logs.index, "--json", "--plan", by_vectors};
   CHECK(simulated(logs.with_vectors(simulate)) == simulated(logs.with_texts(simulate)));
   const CommandLine sweep = {"simulate", "cache", logs.index, "--json", "--budget", "20%,50%", "--train"};
-  const auto of_vectors = simulated(logs.with_vectors(plan_of(sweep, logs.vectors)));
-  CHECK(of_vectors["results"] == simulated(logs.with_texts(plan_of(sweep, logs.texts)))["results"]);
-  CHECK(of_vectors["results"].size() == 2 * 4);
+  const auto vector_figures = simulated(logs.with_vectors(plan_of(sweep, logs.vectors)));
+  CHECK(vector_figures["results"] == simulated(logs.with_texts(plan_of(sweep, logs.texts)))["results"]);
+  CHECK(vector_figures["results"].size() == 2 * 4);
 }
 
 TEST_CASE("benchmarks answer weighted queries", "[cli][impacts][measure]") {
@@ -122,12 +122,12 @@ TEST_CASE("benchmarks answer weighted queries", "[cli][impacts][measure]") {
     return parse_query_times(read_file(path), path).rows;
   };
   const CommandLine bench = {"bench", "query", logs.index};
-  const auto of_texts = times_of(logs.with_texts(bench), logs.folder.path("texts.tsv"));
-  const auto of_vectors = times_of(logs.with_vectors(bench), logs.folder.path("vectors.tsv"));
-  REQUIRE(of_vectors.size() == 300);
-  for (std::size_t i = 0; i < of_vectors.size(); ++i) {
-    CHECK(of_vectors[i].features.terms == of_texts[i].features.terms);
-    CHECK(of_vectors[i].features.postings == of_texts[i].features.postings);
+  const auto text_figures = times_of(logs.with_texts(bench), logs.folder.path("texts.tsv"));
+  const auto vector_figures = times_of(logs.with_vectors(bench), logs.folder.path("vectors.tsv"));
+  REQUIRE(vector_figures.size() == 300);
+  for (std::size_t i = 0; i < vector_figures.size(); ++i) {
+    CHECK(vector_figures[i].features.terms == text_figures[i].features.terms);
+    CHECK(vector_figures[i].features.postings == text_figures[i].features.postings);
   }
   const CommandLine quantized = {"bench",  "query",     logs.index, "--scores", "quantized",     "-k", "10", "-a",
                                  "or,bmw", "--repeats", "1",        "--json",   "--query-scale", "2.5"};

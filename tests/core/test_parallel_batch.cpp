@@ -54,15 +54,15 @@ TEST_CASE("answers are delivered in order for any number of threads and waiting 
 }
 
 TEST_CASE("a delivered answer frees its memory", "[core]") {
-  std::size_t most_left = 0;
+  std::size_t max_left = 0;
   answer_in_batches<std::string>(
       2 * max_held_answers, 1, 1,
       [&](std::size_t, std::string& answer) {
-        most_left = std::max(most_left, answer.capacity());
+        max_left = std::max(max_left, answer.capacity());
         answer.assign(1000, 'x');
       },
       [](const std::string& answer) { return answer.capacity(); }, [](std::size_t, const std::string&) {});
-  CHECK(most_left < 1000);
+  CHECK(max_left < 1000);
 }
 
 }  // namespace quern

@@ -178,11 +178,11 @@ TEST_CASE("Comparisons pair queries, and count those without results only on req
   const RunComparison all = compare_runs(evaluation, complete);
   CHECK(all.queries == 5);
   CHECK(all.left_out == 0);
-  const RunDifference& of_all = all.measures[0].others[0];
+  const RunDifference& over_all = all.measures[0].others[0];
   CHECK(all.measures[0].first_mean == Approx(3.0 / 5).epsilon(1e-15));
-  CHECK(of_all.mean == Approx(3.5 / 5).epsilon(1e-15));
-  CHECK((of_all.wins == 2 && of_all.ties == 1 && of_all.losses == 2));
-  CHECK(of_all.holm_t_p == of_all.t_test->p);
+  CHECK(over_all.mean == Approx(3.5 / 5).epsilon(1e-15));
+  CHECK((over_all.wins == 2 && over_all.ties == 1 && over_all.losses == 2));
+  CHECK(over_all.holm_t_p == over_all.t_test->p);
 }
 
 TEST_CASE("Several runs are corrected together, and measures that can't be compared are refused", "[evaluation]") {

@@ -48,10 +48,10 @@ void build_shard(const Workplace& place) {
   write_file("built", [&](File& out) {
     build_index(collection, order, {}, {}, place.resources, out, &source.whole());
     const IndexReader index = IndexReader::open(out);
-    const ForwardShard of_shard{source.docids(), index, statistics};
+    const ForwardShard forward_shard{source.docids(), index, statistics};
     const auto target = [&] {
       const OwnWork own;
-      return ForwardTarget{order.documents, hash_text(index.container().content_hash()), &of_shard};
+      return ForwardTarget{order.documents, hash_text(index.container().content_hash()), &forward_shard};
     }();
     write_file("forward-built", [&](File& forward) { build_forward(collection, target, place.resources, forward); });
   });

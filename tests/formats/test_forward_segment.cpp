@@ -23,8 +23,8 @@ struct Place {
 std::vector<Place> random_places(RandomBits& random, std::uint64_t index_terms, std::size_t count) {
   std::vector<Place> places;
   for (std::size_t stream = 0; stream < num_document_streams; ++stream) {
-    const std::size_t of_stream = random.below(2) == 0 ? count / 4 : random.below(count / 2 + 1);
-    for (std::size_t i = 0; i < of_stream; ++i) {
+    const std::size_t stream_count = random.below(2) == 0 ? count / 4 : random.below(count / 2 + 1);
+    for (std::size_t i = 0; i < stream_count; ++i) {
       Place place{static_cast<DocumentStream>(stream), {}, {}};
       const std::uint64_t kind = random.below(10);
       if (kind == 0) place.literal = "literal" + std::to_string(random.below(20));
@@ -134,7 +134,7 @@ TEST_CASE("segments return their positions, and the ids of their terms", "[forwa
     std::map<std::string, std::uint32_t> found;
     segment.find_literals(
         asked.size(), [&](std::size_t i) -> std::string_view { return asked[i]; },
-        [&](std::size_t i, std::uint32_t of_literal) { found[asked[i]] = of_literal; });
+        [&](std::size_t i, std::uint32_t literal_id) { found[asked[i]] = literal_id; });
     CHECK(found.size() == literals.size());
     for (const std::string& literal : literals) {
       CHECK(found[literal] == id);

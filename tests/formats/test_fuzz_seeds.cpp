@@ -288,11 +288,11 @@ void write_shards_seeds() {
   const testing::SplitCorpus corpus(pages, {pages}, {.terms = 3, .bytes = 64});
   const DocumentOrder order = corpus.pipeline.order(corpus.joined);
   const auto write = [](const std::string& name, const IndexReader& index, const testing::StageFile& forward) {
-    const Bytes of_index = fuzz::seed_of(index.container(), fuzz::index_sections);
-    const Bytes of_forward = fuzz::seed_of(ContainerReader(forward, FileKind::forward), fuzz::forward_sections);
+    const Bytes index_seed = fuzz::seed_of(index.container(), fuzz::index_sections);
+    const Bytes forward_seed = fuzz::seed_of(ContainerReader(forward, FileKind::forward), fuzz::forward_sections);
     Bytes seed;
-    put_le(seed, static_cast<std::uint32_t>(of_index.size()));
-    for (const Bytes& part : {of_index, of_forward}) seed.insert(seed.end(), part.begin(), part.end());
+    put_le(seed, static_cast<std::uint32_t>(index_seed.size()));
+    for (const Bytes& part : {index_seed, forward_seed}) seed.insert(seed.end(), part.begin(), part.end());
     write_seed("shards", name, seed);
   };
   testing::Pipeline pipeline;

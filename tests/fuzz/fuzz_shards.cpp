@@ -37,13 +37,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 4) return 0;
   const Resources resources = fuzz::fuzz_resources();
   const std::size_t index_size = std::min<std::size_t>(load_le<std::uint32_t>(data), size - 4);
-  const ByteView of_index(data + 4, index_size), of_forward(data + 4 + index_size, size - 4 - index_size);
+  const ByteView index_bytes(data + 4, index_size), forward_bytes(data + 4 + index_size, size - 4 - index_size);
   testing::allow_errors([&] {
     std::vector<IndexReader> indexes;
-    indexes.push_back(fuzz::index_around(of_index));
+    indexes.push_back(fuzz::index_around(index_bytes));
     std::optional<ForwardReader> forward;
     testing::allow_errors([&] {
-      forward.emplace(ContainerReader(fuzz::container_around(of_forward, FileKind::forward, fuzz::forward_sections),
+      forward.emplace(ContainerReader(fuzz::container_around(forward_bytes, FileKind::forward, fuzz::forward_sections),
                                       FileKind::forward));
       if (forward->num_documents() != indexes[0].num_documents()) forward.reset();
     });

@@ -160,17 +160,17 @@ auto meet_warp(T value, Visit&& visit) {
   block.meet(warp);
   const std::vector<std::uint64_t>& all = warp.brought(generation);
   return visit([&](unsigned lane) {
-    T of_lane;
-    std::memcpy(&of_lane, &all[lane], sizeof of_lane);
-    return of_lane;
+    T lane_value;
+    std::memcpy(&lane_value, &all[lane], sizeof lane_value);
+    return lane_value;
   });
 }
 
 template <class T, class Join>
 T reduce(T value, Join&& join) {
-  return meet_warp(value, [&](auto of) {
-    T joined = of(0);
-    for (unsigned lane = 1; lane < 32; ++lane) joined = join(joined, of(lane));
+  return meet_warp(value, [&](auto value_in) {
+    T joined = value_in(0);
+    for (unsigned lane = 1; lane < 32; ++lane) joined = join(joined, value_in(lane));
     return joined;
   });
 }
@@ -182,22 +182,23 @@ inline unsigned lane() { return threadIdx.x % 32; }
 template <class T>
 T __shfl_sync(unsigned, T value, unsigned from, unsigned width = 32) {
   using namespace quern::testing::emulated;
-  return meet_warp(value, [&](auto of) { return of(lane() / width * width + from % width); });
+  return meet_warp(value, [&](auto value_in) { return value_in(lane() / width * width + from % width); });
 }
 template <class T>
 T __shfl_up_sync(unsigned, T value, unsigned distance, unsigned width = 32) {
   using namespace quern::testing::emulated;
-  return meet_warp(value, [&](auto of) { return lane() % width >= distance ? of(lane() - distance) : value; });
+  return meet_warp(value,
+                   [&](auto value_in) { return lane() % width >= distance ? value_in(lane() - distance) : value; });
 }
 template <class T>
 T __shfl_xor_sync(unsigned, T value, unsigned bits) {
   using namespace quern::testing::emulated;
-  return meet_warp(value, [&](auto of) { return of(lane() ^ bits); });
+  return meet_warp(value, [&](auto value_in) { return value_in(lane() ^ bits); });
 }
 inline unsigned __ballot_sync(unsigned, bool holds) {
-  return quern::testing::emulated::meet_warp(holds, [](auto of) {
+  return quern::testing::emulated::meet_warp(holds, [](auto value_in) {
     unsigned bits = 0;
-    for (unsigned lane = 0; lane < 32; ++lane) bits |= static_cast<unsigned>(of(lane)) << lane;
+    for (unsigned lane = 0; lane < 32; ++lane) bits |= static_cast<unsigned>(value_in(lane)) << lane;
     return bits;
   });
 }

@@ -116,9 +116,10 @@ class HostIndex {
     options.words = 3 * (postings_.size() + impacts_.size());
     gpu::ListCache cache(options);
     gpu::ListCopies copies;
-    for (const auto& of : lists.coded)
+    for (const auto& numbered_list : lists.coded)
       if (random.below(2) == 0)
-        REQUIRE(cache.keep_front(*of.second, 1 + random.below(of.second->block_last.size()), copies));
+        REQUIRE(
+            cache.keep_front(*numbered_list.second, 1 + random.below(numbered_list.second->block_last.size()), copies));
     arena_.assign(options.words + 4096, 0xabcdef01);
     for (const gpu::WordCopy& copy : copies.words)
       std::copy(copy.from.begin(), copy.from.end(), arena_.begin() + static_cast<std::ptrdiff_t>(copy.to));

@@ -11,30 +11,30 @@ namespace {
 using gpu::Coding;
 
 template <unsigned threads>
-void unite(const gpu::RangeView& of, const Way& way) {
+void unite(const gpu::RangeView& range_view, const Way& way) {
   static gpu::UnionShared shared;
-  emulated::run(1, threads, [&] { gpu::UnionBlock<threads>(of, shared, way.pruning).run(); });
+  emulated::run(1, threads, [&] { gpu::UnionBlock<threads>(range_view, shared, way.pruning).run(); });
 }
 
 /// Decodes lists and finds their candidates.
 template <Coding coding, int V, bool quantized>
-void find_in_entries(const gpu::IndexView& view, const gpu::RangeView& of, const Way& way) {
-  if (of.blocks > 0) {
-    emulated::run(2, gpu::plain_threads, [&] { gpu::clear_starts(of); });
-    emulated::run(2, gpu::plain_threads, [&] { gpu::write_entries<coding, V, quantized>(view, of); });
+void find_in_entries(const gpu::IndexView& view, const gpu::RangeView& range_view, const Way& way) {
+  if (range_view.blocks > 0) {
+    emulated::run(2, gpu::plain_threads, [&] { gpu::clear_starts(range_view); });
+    emulated::run(2, gpu::plain_threads, [&] { gpu::write_entries<coding, V, quantized>(view, range_view); });
   }
   if (way.intersect) {
-    emulated::run(1, gpu::plain_threads, [&] { gpu::RangeIntersection(of).run(); });
+    emulated::run(1, gpu::plain_threads, [&] { gpu::RangeIntersection(range_view).run(); });
   } else if (way.few_queries) {
-    unite<gpu::union_threads_of_few>(of, way);
+    unite<gpu::union_threads_of_few>(range_view, way);
   } else {
-    unite<gpu::union_threads>(of, way);
+    unite<gpu::union_threads>(range_view, way);
   }
 }
 
 template <Coding coding, int V, bool quantized>
-void score_found(const gpu::IndexView& view, const gpu::RangeView& of) {
-  emulated::run(2, gpu::scoring_threads, [&] { gpu::score_candidates<coding, V, quantized>(view, of); });
+void score_found(const gpu::IndexView& view, const gpu::RangeView& range_view) {
+  emulated::run(2, gpu::scoring_threads, [&] { gpu::score_candidates<coding, V, quantized>(view, range_view); });
 }
 
 /// Runs the kernels window by window.
@@ -58,16 +58,16 @@ void run_windows(HostIndex& index, HostBatch& batch, const Way& way, const HostW
 template <Coding coding, int V, bool quantized>
 void run_kernels(HostIndex& index, HostBatch& batch, const Way& way) {
   const gpu::IndexView& view = index.view;
-  const gpu::RangeView& of = batch.view;
+  const gpu::RangeView& range_view = batch.view;
   using emulated::run;
   if (way.windows != nullptr)
     run_windows<coding, V, quantized>(index, batch, way, *way.windows);
   else if (way.from_lists)
-    run(1, gpu::plain_threads, [&] { gpu::run_intersection<coding, V, quantized>(view, of); });
+    run(1, gpu::plain_threads, [&] { gpu::run_intersection<coding, V, quantized>(view, range_view); });
   else
-    find_in_entries<coding, V, quantized>(view, of, way);
+    find_in_entries<coding, V, quantized>(view, range_view, way);
   const bool score = way.score_first && !way.from_lists;
-  if (score && way.windows == nullptr) score_found<coding, V, quantized>(view, of);
+  if (score && way.windows == nullptr) score_found<coding, V, quantized>(view, range_view);
   // Does the same as finish_queries(), whose shared memory is dynamic.
   static gpu::Candidate keys[gpu::many_candidates];
   static std::uint32_t kept;

@@ -34,14 +34,14 @@ struct BatchOfAll {
   gpu::QueryBatch batch;
 };
 
-gpu::ListCache cache_with_fronts(const BatchOfAll& of, bool impacts, RandomBits& random) {
+gpu::ListCache cache_with_fronts(const BatchOfAll& whole, bool impacts, RandomBits& random) {
   gpu::ListCacheOptions options;
   options.with_impacts = impacts;
-  options.block_size = of.batch.engine().index().block_size();
-  for (const WeightedList& list : of.lists) options.words += 2 * (list.list.words.size() + list.list.impacts.size());
+  options.block_size = whole.batch.engine().index().block_size();
+  for (const WeightedList& list : whole.lists) options.words += 2 * (list.list.words.size() + list.list.impacts.size());
   gpu::ListCache cache(options);
   gpu::ListCopies copies;
-  for (const auto& [number, list] : of.batch.coded)
+  for (const auto& [number, list] : whole.batch.coded)
     if (random.below(2) == 0) REQUIRE(cache.keep_front(*list, 1 + random.below(list->block_last.size()), copies));
   return cache;
 }
@@ -141,18 +141,18 @@ TEST_CASE("each window contains all blocks with documents in it", "[gpu_store][p
     ScoringOptions scoring;
     if (impacts) scoring.scores = Scores::quantized;
     const QueryEngine engine(index, scoring);
-    const BatchOfAll of(engine);
-    REQUIRE(of.batch.coded.size() > 10);
+    const BatchOfAll whole(engine);
+    REQUIRE(whole.batch.coded.size() > 10);
     const std::uint32_t ranges = gpu::num_ranges(index.num_documents());
     REQUIRE(ranges == 5);
     for (unsigned turn = 0; turn < 8; ++turn) {
-      const gpu::ListCache cache = cache_with_fronts(of, impacts, random);
+      const gpu::ListCache cache = cache_with_fronts(whole, impacts, random);
       const gpu::WindowLimits none{~std::uint64_t{0}, ~std::uint64_t{0}, 1};
-      const gpu::WindowLimits least = gpu::DocumentWindows(index, of.batch.batch_lists(), cache, none).largest();
+      const gpu::WindowLimits least = gpu::DocumentWindows(index, whole.batch.batch_lists(), cache, none).largest();
       const gpu::WindowLimits limits{least.words + random.below(3 * least.words + 1),
                                      least.entries + random.below(3 * least.entries),
                                      static_cast<std::uint32_t>(1 + random.below(5))};
-      const gpu::DocumentWindows windows(index, of.batch.batch_lists(), cache, limits);
+      const gpu::DocumentWindows windows(index, whole.batch.batch_lists(), cache, limits);
       std::uint32_t next_range = 0;
       std::uint64_t copied = 0;
       gpu::WindowLists lists;
@@ -167,14 +167,14 @@ TEST_CASE("each window contains all blocks with documents in it", "[gpu_store][p
         REQUIRE(check_numbers(lists, index.block_size(), 64) <= limits.entries);
         const gpu::EntryPlace& last = lists.entries_of.lists.back();
         REQUIRE(last.first_start + 2 * lists.window.ranges + 1 <= 64 + windows.entry_room());
-        check_window(of.batch, lists, 1000, impacts);
+        check_window(whole.batch, lists, 1000, impacts);
       }
       REQUIRE(next_range == ranges);
       REQUIRE(copied == windows.copied_words());
     }
-    const gpu::ListCache cache = cache_with_fronts(of, impacts, random);
-    CHECK_THROWS_AS(gpu::DocumentWindows(index, of.batch.batch_lists(), cache, {8, 1 << 30, 1}), GpuOutOfMemory);
-    CHECK_THROWS_AS(gpu::DocumentWindows(index, of.batch.batch_lists(), cache, {1 << 30, 64, 1}), GpuOutOfMemory);
+    const gpu::ListCache cache = cache_with_fronts(whole, impacts, random);
+    CHECK_THROWS_AS(gpu::DocumentWindows(index, whole.batch.batch_lists(), cache, {8, 1 << 30, 1}), GpuOutOfMemory);
+    CHECK_THROWS_AS(gpu::DocumentWindows(index, whole.batch.batch_lists(), cache, {1 << 30, 64, 1}), GpuOutOfMemory);
   }
 }
 
@@ -184,11 +184,11 @@ TEST_CASE("windows of lists with damaged rows stay within the lists, and omit no
   const QueryEngine engine(index, {});
   RandomBits random(89);
   for (unsigned turn = 0; turn < 30; ++turn) {
-    BatchOfAll of(engine);
+    BatchOfAll whole(engine);
     std::deque<std::vector<docid_t>> last;
     std::deque<std::vector<std::uint32_t>> offset;
     std::deque<PostingList> damaged;
-    for (auto& [number, list] : of.batch.coded) {
+    for (auto& [number, list] : whole.batch.coded) {
       PostingList& copy = damaged.emplace_back(*list);
       auto& own_last = last.emplace_back(list->block_last.begin(), list->block_last.end());
       auto& own_offset = offset.emplace_back(list->block_offset.begin(), list->block_offset.end());
@@ -203,10 +203,10 @@ TEST_CASE("windows of lists with damaged rows stay within the lists, and omit no
     gpu::ListCacheOptions options;
     options.block_size = index.block_size();
     const gpu::ListCache cache(options);
-    const gpu::DocumentWindows windows(index, of.batch.batch_lists(), cache,
+    const gpu::DocumentWindows windows(index, whole.batch.batch_lists(), cache,
                                        {1 << 30, 1 << 30, static_cast<std::uint32_t>(1 + turn % 3)});
     gpu::WindowLists lists;
-    std::vector<std::uint32_t> next_block(of.batch.lists.size());
+    std::vector<std::uint32_t> next_block(whole.batch.lists.size());
     for (std::size_t i = 0; i < windows.size(); ++i) {
       windows.view(i, 0, 0, lists);
       check_numbers(lists, index.block_size(), 0);
@@ -219,7 +219,7 @@ TEST_CASE("windows of lists with damaged rows stay within the lists, and omit no
         next_block[number] = std::max(next_block[number], view.end_block);
       }
     }
-    for (const auto& [number, list] : of.batch.coded) REQUIRE(next_block[number] == list->block_last.size());
+    for (const auto& [number, list] : whole.batch.coded) REQUIRE(next_block[number] == list->block_last.size());
   }
 }
 
@@ -264,10 +264,10 @@ TEST_CASE("every strategy reports the maximum size of its windows, or that memor
   IndexedCorpus corpus(19, {300, 40, 20, false});
   const IndexReader index = corpus.index(coded(*all_codecs().front(), {8, 1}));
   const QueryEngine engine(index, {});
-  const BatchOfAll of(engine);
-  REQUIRE(of.lists.size() > 32);
+  const BatchOfAll whole(engine);
+  REQUIRE(whole.lists.size() > 32);
   gpu::QueryBatch small(engine);
-  const std::vector<WeightedList> some(of.lists.begin(), of.lists.begin() + 3);
+  const std::vector<WeightedList> some(whole.lists.begin(), whole.lists.begin() + 3);
   small.add(std::vector<gpu::UnbatchedQuery>{{some}}, {.intersect = true});
   for (const gpu::Strategy& strategy : gpu::all_strategies()) {
     INFO(strategy.name);
@@ -281,8 +281,8 @@ TEST_CASE("every strategy reports the maximum size of its windows, or that memor
     CHECK(limits->ranges == 1);
     CHECK(limits->entries >= small.entries);
     CHECK(limits_of(small, true, 8).has_value() == (strategy.decodes_lists == nullptr));
-    CHECK(limits_of(of.batch, false, 1 << 20));
-    CHECK(limits_of(of.batch, true, 1 << 20));
+    CHECK(limits_of(whole.batch, false, 1 << 20));
+    CHECK(limits_of(whole.batch, true, 1 << 20));
   }
 }
 
@@ -290,11 +290,11 @@ TEST_CASE("the work of a batch of intersections decides whether its lists are de
   IndexedCorpus corpus(29, {3000, 40, 20, false});
   const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}));
   const QueryEngine engine(index, {});
-  BatchOfAll of(engine);
-  std::sort(of.lists.begin(), of.lists.end(),
+  BatchOfAll whole(engine);
+  std::sort(whole.lists.begin(), whole.lists.end(),
             [](const WeightedList& a, const WeightedList& b) { return a.list.df > b.list.df; });
-  const std::vector<WeightedList> longest(of.lists.begin(), of.lists.begin() + 3);
-  const std::vector<WeightedList> with_short = {longest[0], of.lists.back()};
+  const std::vector<WeightedList> longest(whole.lists.begin(), whole.lists.begin() + 3);
+  const std::vector<WeightedList> with_short = {longest[0], whole.lists.back()};
   REQUIRE(longest[2].list.df > 1024);
   REQUIRE(with_short[1].list.df < 512);
   const gpu::BatchWork intersect{true, gpu::Pruning::none, 10}, unite{false, gpu::Pruning::none, 10};
@@ -314,10 +314,10 @@ TEST_CASE("the work of a batch of intersections decides whether its lists are de
   CHECK_FALSE(decodes(with_short, 20000));
   CHECK(decodes(with_short, 1, {.decodes_always = true}));
   // Where lists stay decoded, fewer are enough.
-  const auto most_kept = static_cast<std::size_t>(gpu::kept_lookups_per_batch / (each - gpu::kept_lookups_per_query));
-  REQUIRE(most_kept + 1 < most);
-  CHECK_FALSE(decodes(longest, most_kept, {}, true, true));
-  CHECK(decodes(longest, most_kept + 1, {}, true, true));
+  const auto max_kept = static_cast<std::size_t>(gpu::kept_lookups_per_batch / (each - gpu::kept_lookups_per_query));
+  REQUIRE(max_kept + 1 < most);
+  CHECK_FALSE(decodes(longest, max_kept, {}, true, true));
+  CHECK(decodes(longest, max_kept + 1, {}, true, true));
   CHECK_FALSE(decodes(with_short, 1, {}, true, true));
   // Unions always do.
   CHECK(decodes(longest, 1, {}, false));

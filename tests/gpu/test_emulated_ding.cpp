@@ -118,10 +118,11 @@ std::size_t check_windows(const QueryEngine& engine, const QueryWords& queries, 
     BatchQueries asked;
     const gpu::QueryBatch batch = batch_of(engine, queries, intersect, k, asked);
     HostBatchView host(batch, k);
-    ended += run_windows(index, batch, host, random,
-                         [&](const HostIndex& of, const gpu::BatchView& view, std::span<const gpu::ListView> lists) {
-                           run_view(of, batch, view, lists, intersect, 40000);
-                         });
+    ended +=
+        run_windows(index, batch, host, random,
+                    [&](const HostIndex& host_index, const gpu::BatchView& view, std::span<const gpu::ListView> lists) {
+                      run_view(host_index, batch, view, lists, intersect, 40000);
+                    });
     REQUIRE(index.damaged() == 0);
     check_results(host, engine, asked.texts, intersect, k);
   }
@@ -154,8 +155,8 @@ TEST_CASE("emulated tiles give the CPU's results with PageRank, and end with a w
 
 TEST_CASE("emulated tiles stay within bounds over damaged lists and windows", "[gpu_emulated][gpu_store][ding]") {
   check_damaged(3, all_ways, [](const gpu::QueryBatch& batch, const Way& way) -> FindInWindow {
-    return [&](const HostIndex& of, const gpu::BatchView& view, std::span<const gpu::ListView> lists) {
-      run_view(of, batch, view, lists, way.intersect(), 1 << 20);
+    return [&](const HostIndex& host_index, const gpu::BatchView& view, std::span<const gpu::ListView> lists) {
+      run_view(host_index, batch, view, lists, way.intersect(), 1 << 20);
     };
   });
 }

@@ -29,7 +29,7 @@ Runs random_runs(RandomBits& random, std::size_t count, std::uint64_t most_words
   items.expected.push_back(0);
   for (std::size_t i = 0; i < count; ++i) {
     from_words += random.below(6);
-    places.push_back({from_words, 1 + random.below(most_words)});
+    places.push_back({from_words, 1 + random.below(max_words)});
     from_words += places.back().second;
   }
   items.from.resize(from_words / 4 + 1);
@@ -51,7 +51,7 @@ Runs random_runs(RandomBits& random, std::size_t count, std::uint64_t most_words
 
 TEST_CASE("an emulated kernel moves each run once, and nothing else", "[gpu_emulated][gpu_store][property]") {
   RandomBits random(29);
-  for (const std::uint64_t most_words : {3u, 40u, 1100u})
+  for (const std::uint64_t max_words : {3u, 40u, 1100u})
     for (const std::size_t count : {1u, 7u, 32u, 33u, 64u, 65u, 96u, 97u, 400u}) {
       const emulated::RandomOrder order(1 + random.below(1000));
       const Runs items = random_runs(random, count, most_words);

@@ -93,8 +93,8 @@ std::size_t check_windows(const QueryEngine& engine, const QueryWords& queries, 
     const gpu::QueryBatch batch = batch_of(engine, queries, way.intersect(), k, asked);
     HostBatchView host(batch, k);
     ended += run_windows(index, batch, host, random,
-                         [&](const HostIndex& of, const gpu::BatchView& view, std::span<const gpu::ListView>) {
-                           run_view(of, batch, view, way.method);
+                         [&](const HostIndex& host_index, const gpu::BatchView& view, std::span<const gpu::ListView>) {
+                           run_view(host_index, batch, view, way.method);
                          });
     REQUIRE(index.damaged() == 0);
     check_results(host, engine, asked.texts, way, k);
@@ -142,8 +142,8 @@ TEST_CASE("emulated partitions give the CPU's results with PageRank, and end wit
 TEST_CASE("emulated partitions stay within bounds over damaged lists and windows",
           "[gpu_emulated][gpu_store][partition]") {
   check_damaged(4, all_ways, [](const gpu::QueryBatch& batch, const Way& way) -> FindInWindow {
-    return [&](const HostIndex& of, const gpu::BatchView& view, std::span<const gpu::ListView>) {
-      run_view(of, batch, view, way.method);
+    return [&](const HostIndex& host_index, const gpu::BatchView& view, std::span<const gpu::ListView>) {
+      run_view(host_index, batch, view, way.method);
     };
   });
 }

@@ -36,7 +36,7 @@ struct Room {
 /// The outcomes of queries in some batches.
 struct Ends {
   std::size_t answered = 0, again = 0;
-  std::uint32_t most_candidates = 0, most_spare = 0;
+  std::uint32_t max_found = 0, max_used_spare = 0;
 };
 
 /// Compares the results of queries whose candidates fit with the CPU's.
@@ -59,7 +59,7 @@ void check_way(const QueryEngine& engine, const Queries& queries, const Way& way
     INFO("intersect " << way.intersect << ", from lists " << way.from_lists << ", scored first " << way.score_first
                       << ", pruning " << static_cast<int>(way.pruning) << ", documents of an item "
                       << way.item_documents << ", query " << asked.texts[i]);
-    ends.most_candidates = std::max(ends.most_candidates, host.view.num_candidates[i]);
+    ends.max_found = std::max(ends.max_found, host.view.num_candidates[i]);
     if (host.min_units_again(i)) {
       ++ends.again;
       continue;
@@ -68,7 +68,7 @@ void check_way(const QueryEngine& engine, const Queries& queries, const Way& way
     require_same(host.results(i), engine.search(terms_of_text(asked.texts[i], analyzer),
                                                 algorithm_named(way.intersect ? "and" : "or"), k));
   }
-  ends.most_spare = std::max(ends.most_spare, host.view.num_candidates[asked.texts.size()]);
+  ends.max_used_spare = std::max(ends.max_used_spare, host.view.num_candidates[asked.texts.size()]);
 }
 
 /// Documents in two ranges, most of which contain a query's terms.
@@ -96,9 +96,9 @@ TEST_CASE("few of the documents that reach the first threshold become candidates
     for (const Way& way : all_ways()) check_way(engine, common.queries, way, room, ends);
   });
   CHECK(ends.again == 0);
-  CHECK(ends.most_spare == 0);
+  CHECK(ends.max_used_spare == 0);
   // Out of 11,000 documents or more.
-  CHECK(ends.most_candidates < 3000);
+  CHECK(ends.max_found < 3000);
 }
 
 TEST_CASE("candidates that don't fit a query's space go to the spare space", "[gpu_emulated]") {
@@ -112,7 +112,7 @@ TEST_CASE("candidates that don't fit a query's space go to the spare space", "[g
     }
   });
   CHECK(roomy.again == 0);
-  CHECK(roomy.most_spare > 0);
+  CHECK(roomy.max_used_spare > 0);
   CHECK(tight.again > 0);
   CHECK(none.again >= tight.again);
   CHECK(none.answered > 0);

@@ -18,10 +18,10 @@ class DecodedWindows {
  public:
   DecodedWindows(gpu::ListCache& cache, const gpu::QueryBatch& batch, RandomBits& random)
       : windows_(cache, batch, random), entries_(windows_.entry_room(), 0) {}
-  Way way(Way of) {
-    of.entries = &entries_;
-    of.windows = &windows_;
-    return of;
+  Way way(Way chosen) {
+    chosen.entries = &entries_;
+    chosen.windows = &windows_;
+    return chosen;
   }
 
  private:
@@ -32,8 +32,8 @@ class DecodedWindows {
 void check_windows(const QueryEngine& engine, const std::vector<std::vector<std::string>>& queries, RandomBits& random,
                    const DocumentSet* passing = nullptr) {
   Analyzer analyzer = engine.make_analyzer();
-  for (Way of : {Way{false, false, true, gpu::Pruning::blocks}, Way{true, false, true}, Way{false, false, true}}) {
-    of.passing = passing;
+  for (Way chosen : {Way{false, false, true, gpu::Pruning::blocks}, Way{true, false, true}, Way{false, false, true}}) {
+    chosen.passing = passing;
     // Queries with too many candidates run again, as on a GPU, unless that would not help.
     std::vector<std::uint32_t> min_units(queries.size());
     bool again = true;
@@ -44,14 +44,14 @@ void check_windows(const QueryEngine& engine, const std::vector<std::vector<std:
       HostIndex index(engine);
       BatchQueries asked;
       asked.passing = passing;
-      const gpu::QueryBatch batch = batch_of(engine, queries, of.intersect, 10, asked, min_units);
+      const gpu::QueryBatch batch = batch_of(engine, queries, chosen.intersect, 10, asked, min_units);
       gpu::ListCache cache = index.keep_fronts(batch.batch_lists(), random);
       DecodedWindows windows(cache, batch, random);
-      HostBatch host(index, batch, 10, of.pruning == gpu::Pruning::blocks);
-      run_way(index, host, windows.way(of));
+      HostBatch host(index, batch, 10, chosen.pruning == gpu::Pruning::blocks);
+      run_way(index, host, windows.way(chosen));
       REQUIRE(index.damaged() == 0);
       for (std::size_t i = 0; i < asked.texts.size(); ++i) {
-        INFO("intersect " << of.intersect << ", pruning " << static_cast<int>(of.pruning) << ", run " << run
+        INFO("intersect " << chosen.intersect << ", pruning " << static_cast<int>(chosen.pruning) << ", run " << run
                           << ", query " << asked.texts[i]);
         if (const auto least = host.min_units_again(i)) {
           again |= *least > min_units[i];
@@ -61,7 +61,7 @@ void check_windows(const QueryEngine& engine, const std::vector<std::vector<std:
         }
         require_same(host.results(i),
                      engine.search(terms_of_text(asked.texts[i], analyzer),
-                                   algorithm_named(of.intersect ? "and" : "or"), 10, nullptr, passing));
+                                   algorithm_named(chosen.intersect ? "and" : "or"), 10, nullptr, passing));
       }
     }
     CHECK(left_to_cpu * 2 <= queries.size());
@@ -157,8 +157,8 @@ TEST_CASE("emulated kernels over fronts of lists give the CPU's results after it
   CHECK(plain.run_again == 0);
 
   QueryEnds early;
-  check_fronts_by_global_scores(67, [&](const QueryEngine& engine, const QueryWords& of_pages) {
-    check_fronts(engine, of_pages, random, early);
+  check_fronts_by_global_scores(67, [&](const QueryEngine& engine, const QueryWords& page_queries) {
+    check_fronts(engine, page_queries, random, early);
   });
   QueryEnds filtered;
   for (unsigned turn = 0; turn < 6; ++turn) {

@@ -190,8 +190,8 @@ TEST_CASE("emulated rounds over fronts of lists give the CPU's results after it 
   CHECK(plain.resumed > 100);
 
   QueryEnds early;
-  check_fronts_by_global_scores(89, [&](const QueryEngine& engine, const QueryWords& of_pages) {
-    check_fronts(engine, of_pages, random, early);
+  check_fronts_by_global_scores(89, [&](const QueryEngine& engine, const QueryWords& page_queries) {
+    check_fronts(engine, page_queries, random, early);
   });
   CHECK(early.ended_on_front > 50);
   CHECK(early.resumed > 20);

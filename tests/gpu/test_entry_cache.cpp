@@ -48,18 +48,18 @@ struct Batch {
     views.back().df = df;
   }
   void add(const PostingList& list, bool is_cut = false) {
-    const PostingList* of = &list;
+    const PostingList* source = &list;
     if (is_cut) {
       cut.insert(list.number);
       PostingList& front = fronts.emplace_back(list);
       front.df = list.df / 2;
       front.block_last = list.block_last.first((front.df + 15) / 16);
-      of = &front;
+      source = &front;
     }
-    coded.emplace_back(views.size(), of);
+    coded.emplace_back(views.size(), source);
     gpu::ListView& view = views.emplace_back();
-    view.df = static_cast<std::uint32_t>(of->df);
-    view.rows = static_cast<std::uint32_t>(of->block_last.size());
+    view.df = static_cast<std::uint32_t>(source->df);
+    view.rows = static_cast<std::uint32_t>(source->block_last.size());
   }
 };
 
@@ -170,12 +170,12 @@ TEST_CASE("decoded lists stay while batches use them, and missing ones are decod
         continue;
       }
       arena.run(batch);
-      for (const auto& [other, of] : running) {
-        arena.check(of);
+      for (const auto& [other, other_batch] : running) {
+        arena.check(other_batch);
         // A concurrent batch reads nothing that the other one decodes.
         if (other == flight || cache.others_decode(flight)) continue;
         ++beside;
-        REQUIRE(!reads_what_decodes(batch, of));
+        REQUIRE(!reads_what_decodes(batch, other_batch));
       }
       for (const auto& [number, list] : batch.coded) {
         const bool is_kept = batch.places.lists[number].blocks == 0;

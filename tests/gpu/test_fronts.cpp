@@ -81,8 +81,8 @@ TEST_CASE("the CPU resumes a query at the end of the first front if all lists co
   const auto lists = lists_of(engine, {"often", "everywhere"}, all_found);
   const auto &often = lists[0].list, &everywhere = lists[1].list;
   REQUIRE(often.block_last.size() > 6);
-  const auto end_of = [&](std::uint64_t of_often, std::uint64_t of_everywhere) {
-    const std::uint64_t blocks[] = {of_often, of_everywhere};
+  const auto end_of = [&](std::uint64_t often_blocks, std::uint64_t everywhere_blocks) {
+    const std::uint64_t blocks[] = {often_blocks, everywhere_blocks};
     return end_with(engine, lists, blocks);
   };
   CHECK_FALSE(end_of(0, 0).on_front);

@@ -136,19 +136,19 @@ std::vector<ScoredDocument> answer_of(Shared& shared, const QueryView& query) {
 }  // namespace
 
 TEST_CASE("a CPU and GPUs that share queries give the exhaustive results, by any schedule", "[gpu_shared]") {
-  SharedCorpus of(1);
+  SharedCorpus shared_corpus(1);
   for (const SchedulePolicy& policy : all_schedule_policies()) {
     for (const QueryAlgorithm& algorithm : all_algorithms()) {
-      const std::size_t k = 1 + of.random.below(20);
-      const auto threads = static_cast<unsigned>(1 + of.random.below(3));
+      const std::size_t k = 1 + shared_corpus.random.below(20);
+      const auto threads = static_cast<unsigned>(1 + shared_corpus.random.below(3));
       INFO(policy.name << ", " << algorithm.name << ", k = " << k << ", threads " << threads);
-      Shared shared(of, algorithm, k, with_schedule(policy.name, threads));
+      Shared shared(shared_corpus, algorithm, k, with_schedule(policy.name, threads));
       // Holds a few at a time, then all.
-      const std::uint64_t held_bytes = of.random.below(2) == 0 ? 5000 : default_held_bytes;
-      CHECK(are_same(answers_of(shared, of.views(), held_bytes), of.exhaustive(algorithm, k)));
+      const std::uint64_t held_bytes = shared_corpus.random.below(2) == 0 ? 5000 : default_held_bytes;
+      CHECK(are_same(answers_of(shared, shared_corpus.views(), held_bytes), shared_corpus.exhaustive(algorithm, k)));
       CHECK(shared.notices.empty());
       const HybridFigures& figures = shared.figures();
-      CHECK(figures.on_cpu.queries() + figures.on_gpu.queries() == of.texts.size());
+      CHECK(figures.on_cpu.queries() + figures.on_gpu.queries() == shared_corpus.texts.size());
       CHECK(figures.on_cpu.taken_over + figures.on_gpu.taken_over == 0);
       CHECK(shared.gpus.statistics().front().queries == figures.on_gpu.queries());
       CHECK(figures.on_gpu.queries() - figures.on_gpu.together <= 20 * figures.batches);
@@ -159,48 +159,48 @@ TEST_CASE("a CPU and GPUs that share queries give the exhaustive results, by any
 }
 
 TEST_CASE("a CPU and GPUs share queries among the documents of a filter", "[gpu_shared][filter]") {
-  SharedCorpus of(5);
-  const DocumentSet passing = random_documents(of.index->num_documents(), 3, of.random);
+  SharedCorpus shared_corpus(5);
+  const DocumentSet passing = random_documents(shared_corpus.index->num_documents(), 3, shared_corpus.random);
   for (const SchedulePolicy& policy : all_schedule_policies()) {
     for (const char* name : {"or", "and", "and-or"}) {
       INFO(policy.name << ", " << name);
       const QueryAlgorithm& algorithm = algorithm_named(name);
-      Shared shared(of, algorithm, 7, with_schedule(policy.name, 2));
+      Shared shared(shared_corpus, algorithm, 7, with_schedule(policy.name, 2));
       shared.passing = {&passing};
-      const Results expected = of.exhaustive(algorithm, 7, &passing);
-      CHECK(are_same(answers_of(shared, of.views()), expected));
-      CHECK(answer_of(shared, of.views().front()) == expected.front());
+      const Results expected = shared_corpus.exhaustive(algorithm, 7, &passing);
+      CHECK(are_same(answers_of(shared, shared_corpus.views()), expected));
+      CHECK(answer_of(shared, shared_corpus.views().front()) == expected.front());
       CHECK(shared.notices.empty());
     }
   }
 }
 
 TEST_CASE("queries one by one have the same results, and go where they finish first", "[gpu_shared]") {
-  SharedCorpus of(2);
+  SharedCorpus shared_corpus(2);
   const QueryAlgorithm& algorithm = algorithm_named("maxscore");
   for (const SchedulePolicy& policy : all_schedule_policies()) {
     INFO(policy.name);
     const CostTable costs = constant_costs(algorithm, 0, 20);
-    Shared shared(of, algorithm, 10, with_schedule(policy.name, 2), 0, CostModel(costs));
+    Shared shared(shared_corpus, algorithm, 10, with_schedule(policy.name, 2), 0, CostModel(costs));
     Results results;
-    for (const QueryView& query : of.views()) results.push_back(answer_of(shared, query));
-    CHECK(are_same(results, of.exhaustive(algorithm, 10)));
+    for (const QueryView& query : shared_corpus.views()) results.push_back(answer_of(shared, query));
+    CHECK(are_same(results, shared_corpus.exhaustive(algorithm, 10)));
     // A GPU is predicted to take a second.
-    if (policy.name == "first") CHECK(shared.figures().on_cpu.queries() == of.texts.size());
+    if (policy.name == "first") CHECK(shared.figures().on_cpu.queries() == shared_corpus.texts.size());
   }
 }
 
 TEST_CASE("GPUs that are faster than the CPU answer all queries that arrive together", "[gpu_shared]") {
-  SharedCorpus of(8);
+  SharedCorpus shared_corpus(8);
   const QueryAlgorithm& algorithm = algorithm_named("maxscore");
   const CostTable costs = constant_costs(algorithm, 20, 0);
   for (const unsigned fails_at : {0u, 1u, 2u}) {
     INFO(fails_at);
-    Shared shared(of, algorithm, 10, with_schedule("first", 3), fails_at, CostModel(costs));
+    Shared shared(shared_corpus, algorithm, 10, with_schedule("first", 3), fails_at, CostModel(costs));
     for (unsigned run = 1; run <= 3; ++run) {
-      CHECK(are_same(answers_of(shared, of.views()), of.exhaustive(algorithm, 10)));
+      CHECK(are_same(answers_of(shared, shared_corpus.views()), shared_corpus.exhaustive(algorithm, 10)));
       const bool failed = fails_at > 0 && run >= fails_at;
-      CHECK(shared.figures().on_gpu.queries() == (failed ? fails_at - 1 : run) * of.texts.size());
+      CHECK(shared.figures().on_gpu.queries() == (failed ? fails_at - 1 : run) * shared_corpus.texts.size());
       CHECK(shared.figures().on_gpu.together == shared.figures().on_gpu.queries());
       CHECK(shared.notices.size() == (failed ? 1u : 0u));
     }
@@ -208,14 +208,15 @@ TEST_CASE("GPUs that are faster than the CPU answer all queries that arrive toge
 }
 
 TEST_CASE("features over an engine are those of its index", "[gpu_shared]") {
-  SharedCorpus of(11);
-  for (const QueryView query : of.views())
+  SharedCorpus shared_corpus(11);
+  for (const QueryView query : shared_corpus.views())
     for (const Matching matching : {Matching::any, Matching::all})
-      CHECK(features_of(of.cpu->engines(), query, matching) == features_of(*of.index, query, matching));
+      CHECK(features_of(shared_corpus.cpu->engines(), query, matching) ==
+            features_of(*shared_corpus.index, query, matching));
 }
 
 TEST_CASE("missing bytes of a query's lists count in its predicted time on GPUs", "[gpu_shared]") {
-  SharedCorpus of(12);
+  SharedCorpus shared_corpus(12);
   const QueryAlgorithm& algorithm = algorithm_named("or");
   // Much less than on the CPU, or much more if only a byte is missing.
   CostTable costs = constant_costs(algorithm, 0, -20);
@@ -223,34 +224,34 @@ TEST_CASE("missing bytes of a query's lists count in its predicted time on GPUs"
   HybridOptions options = with_schedule("first", 1);
   options.counts_missing = true;
   const auto is_there = [&](const QueryTerm& term) {
-    const auto list = of.index->find(term.term);
+    const auto list = shared_corpus.index->find(term.term);
     return !list || list->number % 4 > 0;
   };
-  Shared shared(of, algorithm, 10, options, 0, CostModel(costs));
+  Shared shared(shared_corpus, algorithm, 10, options, 0, CostModel(costs));
   shared.fake.missing = [&](QueryView query) {
     return static_cast<std::uint64_t>(
         std::count_if(query.begin(), query.end(), [&](const QueryTerm& term) { return !is_there(term); }));
   };
   Results results;
   std::uint64_t whole = 0;
-  for (const QueryView& query : of.views()) {
+  for (const QueryView& query : shared_corpus.views()) {
     results.push_back(answer_of(shared, query));
     whole += std::all_of(query.begin(), query.end(), is_there);
     CHECK(shared.figures().on_gpu.queries() == whole);
   }
-  CHECK(are_same(results, of.exhaustive(algorithm, 10)));
+  CHECK(are_same(results, shared_corpus.exhaustive(algorithm, 10)));
   CHECK(whole > 0);
-  CHECK(whole < of.texts.size());
+  CHECK(whole < shared_corpus.texts.size());
 }
 
 TEST_CASE("a sample of many queries decides which device answers them", "[gpu_shared]") {
-  SharedCorpus of(9);
+  SharedCorpus shared_corpus(9);
   const QueryAlgorithm& algorithm = algorithm_named("maxscore");
-  const Results once = of.exhaustive(algorithm, 10);
+  const Results once = shared_corpus.exhaustive(algorithm, 10);
   std::vector<QueryView> queries;
   Results expected;
   for (unsigned i = 0; i < 3; ++i) {
-    queries.insert(queries.end(), of.views().begin(), of.views().end());
+    queries.insert(queries.end(), shared_corpus.views().begin(), shared_corpus.views().end());
     expected.insert(expected.end(), once.begin(), once.end());
   }
   for (const bool gpu_is_faster : {false, true}) {
@@ -260,7 +261,7 @@ TEST_CASE("a sample of many queries decides which device answers them", "[gpu_sh
     HybridOptions options = with_schedule("first", 2);
     options.counts_missing = true;
     const CostTable costs = constant_costs(algorithm, gpu_is_faster ? 20 : 0, gpu_is_faster ? 0 : 20);
-    Shared shared(of, algorithm, 10, options, 0, CostModel(costs));
+    Shared shared(shared_corpus, algorithm, 10, options, 0, CostModel(costs));
     shared.fake.missing = [&](QueryView) { return ++predicted, 0; };
     CHECK(are_same(answers_of(shared, queries), expected));
     CHECK(predicted > queries.size() / 20 + (gpu_is_faster ? 0 : queries.size() / 2));
@@ -271,38 +272,38 @@ TEST_CASE("a sample of many queries decides which device answers them", "[gpu_sh
 }
 
 TEST_CASE("if a device takes longer than predicted, queries go to the other one in time", "[gpu_shared]") {
-  SharedCorpus of(10);
+  SharedCorpus shared_corpus(10);
   const QueryAlgorithm& algorithm = algorithm_named("maxscore");
   // A millionth of a microsecond on the CPU, 64 times as long on a GPU.
   const CostTable costs = constant_costs(algorithm, -20, -14);
-  Shared shared(of, algorithm, 10, with_schedule("first", 1), 0, CostModel(costs));
+  Shared shared(shared_corpus, algorithm, 10, with_schedule("first", 1), 0, CostModel(costs));
   Results results;
-  for (const QueryView& query : of.views()) {
+  for (const QueryView& query : shared_corpus.views()) {
     results.push_back(answer_of(shared, query));
     if (results.size() == 64) CHECK(shared.figures().on_gpu.queries() == 0);
   }
-  CHECK(are_same(results, of.exhaustive(algorithm, 10)));
+  CHECK(are_same(results, shared_corpus.exhaustive(algorithm, 10)));
   CHECK(shared.figures().on_gpu.queries() > 0);
   CHECK(shared.figures().on_gpu.faster == shared.figures().on_gpu.queries());
 }
 
 TEST_CASE("groups that start while others run have the same results, even if GPUs fail", "[gpu_shared]") {
-  SharedCorpus of(7);
+  SharedCorpus shared_corpus(7);
   const QueryAlgorithm& algorithm = algorithm_named("maxscore");
-  const Results expected_of_one = of.exhaustive(algorithm, 5);
-  const auto queries = of.views();
+  const Results expected_of_one = shared_corpus.exhaustive(algorithm, 5);
+  const auto queries = shared_corpus.views();
   for (const SchedulePolicy& policy : all_schedule_policies()) {
     for (const unsigned fails_at : {0u, 3u}) {
       INFO(policy.name << ", batch " << fails_at);
       Results expected;
-      Shared shared(of, algorithm, 5, with_schedule(policy.name, 2), fails_at);
+      Shared shared(shared_corpus, algorithm, 5, with_schedule(policy.name, 2), fails_at);
       // A GPU batch may contain queries of both.
       const QueryAlgorithm& other = algorithm_named("and");
-      const Results expected_of_other = of.exhaustive(other, 3);
+      const Results expected_of_other = shared_corpus.exhaustive(other, 3);
       std::vector<std::unique_ptr<PendingSearch>> searches;
       Results results;
       for (std::size_t at = 0, size = 0; at < queries.size(); at += size) {
-        size = std::min<std::size_t>(1 + of.random.below(9), queries.size() - at);
+        size = std::min<std::size_t>(1 + shared_corpus.random.below(9), queries.size() - at);
         SearchRequest request = shared.request(queries.subspan(at, size));
         request.others_arrive = true;
         if (searches.size() % 5 == 4) {
@@ -328,17 +329,18 @@ TEST_CASE("groups that start while others run have the same results, even if GPU
 }
 
 TEST_CASE("if GPUs fail, the CPU takes over: no query is lost or repeated, and there is one notice", "[gpu_shared]") {
-  SharedCorpus of(3);
+  SharedCorpus shared_corpus(3);
   const QueryAlgorithm& algorithm = algorithm_named("bmw");
-  const Results expected = of.exhaustive(algorithm, 5);
+  const Results expected = shared_corpus.exhaustive(algorithm, 5);
   for (const SchedulePolicy& policy : all_schedule_policies()) {
     for (const unsigned fails_at : {1u, 2u, 4u}) {
       INFO(policy.name << ", batch " << fails_at);
-      Shared shared(of, algorithm, 5, with_schedule(policy.name, 1), fails_at);
+      Shared shared(shared_corpus, algorithm, 5, with_schedule(policy.name, 1), fails_at);
       const std::vector<std::string>& notices = shared.notices;
-      for (unsigned turn = 0; turn < 2; ++turn) CHECK(are_same(answers_of(shared, of.views()), expected));
-      CHECK(answer_of(shared, of.views().front()).size() == expected.front().size());
-      CHECK(shared.figures().on_cpu.queries() + shared.figures().on_gpu.queries() == 2 * of.texts.size() + 1);
+      for (unsigned turn = 0; turn < 2; ++turn) CHECK(are_same(answers_of(shared, shared_corpus.views()), expected));
+      CHECK(answer_of(shared, shared_corpus.views().front()).size() == expected.front().size());
+      CHECK(shared.figures().on_cpu.queries() + shared.figures().on_gpu.queries() ==
+            2 * shared_corpus.texts.size() + 1);
       CHECK(notices.size() <= 1);
       for (const std::string& text : notices) CHECK(text == "the CPU answers the remaining queries: the GPU is lost");
       if (policy.name == "gpu") CHECK(notices.size() == 1);
@@ -347,50 +349,50 @@ TEST_CASE("if GPUs fail, the CPU takes over: no query is lost or repeated, and t
 }
 
 TEST_CASE("deadlines that cannot be met are counted, and the queries answered all the same", "[gpu_shared]") {
-  SharedCorpus of(4);
+  SharedCorpus shared_corpus(4);
   const QueryAlgorithm& algorithm = algorithm_named("or");
   for (const double deadline_us : {1e-3, 1e12}) {
     HybridOptions options = with_schedule("ding", 2);
     options.deadline_us = deadline_us;
-    Shared shared(of, algorithm, 10, options);
-    CHECK(are_same(answers_of(shared, of.views()), of.exhaustive(algorithm, 10)));
-    CHECK(shared.figures().missed == (deadline_us < 1 ? of.texts.size() : 0));
+    Shared shared(shared_corpus, algorithm, 10, options);
+    CHECK(are_same(answers_of(shared, shared_corpus.views()), shared_corpus.exhaustive(algorithm, 10)));
+    CHECK(shared.figures().missed == (deadline_us < 1 ? shared_corpus.texts.size() : 0));
   }
 }
 
 TEST_CASE("errors of a query or of the consumer of answers end a run but not the engine", "[gpu_shared]") {
-  SharedCorpus of(5);
+  SharedCorpus shared_corpus(5);
   const QueryAlgorithm& algorithm = algorithm_named("or");
-  Shared damaged(of, algorithm, 10, with_schedule("gpu", 1));
+  Shared damaged(shared_corpus, algorithm, 10, with_schedule("gpu", 1));
   damaged.fake.refuse = [] { throw CorruptFile("blocks do not decode"); };
-  CHECK_THROWS_AS(answers_of(damaged, of.views()), CorruptFile);
+  CHECK_THROWS_AS(answers_of(damaged, shared_corpus.views()), CorruptFile);
 
-  Shared shared(of, algorithm, 10, with_schedule("first", 2));
+  Shared shared(shared_corpus, algorithm, 10, with_schedule("first", 2));
   AnswerConsumer consumer;
   consumer.take = [](std::size_t i, const QueryAnswer&) {
     if (i == 5) throw std::runtime_error("the disk is full");
   };
-  CHECK_THROWS_WITH(run(shared.hybrid, shared.request(of.views()), consumer), "the disk is full");
-  CHECK(are_same(answers_of(shared, of.views()), of.exhaustive(algorithm, 10)));
-  Shared none(of, algorithm, 0, with_schedule("first", 2));
-  CHECK_THROWS_AS(answers_of(none, of.views()), InvalidArgument);
-  CHECK_THROWS_AS(Shared(of, algorithm, 10, with_schedule("best", 1)), InvalidArgument);
+  CHECK_THROWS_WITH(run(shared.hybrid, shared.request(shared_corpus.views()), consumer), "the disk is full");
+  CHECK(are_same(answers_of(shared, shared_corpus.views()), shared_corpus.exhaustive(algorithm, 10)));
+  Shared none(shared_corpus, algorithm, 0, with_schedule("first", 2));
+  CHECK_THROWS_AS(answers_of(none, shared_corpus.views()), InvalidArgument);
+  CHECK_THROWS_AS(Shared(shared_corpus, algorithm, 10, with_schedule("best", 1)), InvalidArgument);
 }
 
 TEST_CASE("GPUs answer until they fail, then the CPU takes over", "[gpu_shared]") {
-  SharedCorpus of(13);
+  SharedCorpus shared_corpus(13);
   const QueryAlgorithm& algorithm = algorithm_named("maxscore");
-  const Results expected = of.exhaustive(algorithm, 5);
-  const SearchRequest request{of.views(), &algorithm, 5};
+  const Results expected = shared_corpus.exhaustive(algorithm, 5);
+  const SearchRequest request{shared_corpus.views(), &algorithm, 5};
   for (const unsigned fails_at : {0u, 1u, 2u, 5u}) {
     // So little memory for answers that there are many searches, or enough for all at once.
     for (const std::uint64_t held_bytes : {std::uint64_t{20000}, default_held_bytes}) {
       INFO(fails_at << ", " << held_bytes << " bytes");
       std::vector<std::string> notices;
       const auto notice = [&](const std::string& text) { notices.push_back(text); };
-      FakeGpus fake(*of.cpu, fails_at);
+      FakeGpus fake(*shared_corpus.cpu, fails_at);
       FallibleGpus gpus(fake, notice);
-      FailoverBackend failover(gpus, &*of.cpu, notice);
+      FailoverBackend failover(gpus, &*shared_corpus.cpu, notice);
       for (unsigned turn = 0; turn < 2; ++turn) CHECK(are_same(answers_of(failover, request, held_bytes), expected));
       const bool failed = fails_at > 0 && fails_at <= fake.searches();
       CHECK(gpus.failed() == failed);
@@ -401,7 +403,7 @@ TEST_CASE("GPUs answer until they fail, then the CPU takes over", "[gpu_shared]"
       if (!failed) CHECK(gpus.statistics().front().queries == 2 * expected.size());
       CHECK((held_bytes == default_held_bytes || fake.max_queries() < 100));
       // Without a CPU, the caller gets the error.
-      FakeGpus strict_fake(*of.cpu, fails_at);
+      FakeGpus strict_fake(*shared_corpus.cpu, fails_at);
       FallibleGpus strict_gpus(strict_fake, notice);
       FailoverBackend strict(strict_gpus, nullptr, notice);
       if (fails_at == 1) {
@@ -415,19 +417,19 @@ TEST_CASE("GPUs answer until they fail, then the CPU takes over", "[gpu_shared]"
 }
 
 TEST_CASE("filtered queries that GPUs don't support go to the CPU, after one notice, or are refused", "[gpu_shared]") {
-  SharedCorpus of(14);
+  SharedCorpus shared_corpus(14);
   const QueryAlgorithm& algorithm = algorithm_named("or");
-  const DocumentSet passing = random_documents(of.index->num_documents(), 3, of.random);
+  const DocumentSet passing = random_documents(shared_corpus.index->num_documents(), 3, shared_corpus.random);
   const DocumentSet* const filters[] = {&passing};
-  const SearchRequest request{of.views(), &algorithm, 5, filters};
+  const SearchRequest request{shared_corpus.views(), &algorithm, 5, filters};
   std::vector<std::string> notices;
   const auto notice = [&](const std::string& text) { notices.push_back(text); };
-  FakeGpus fake(*of.cpu);
+  FakeGpus fake(*shared_corpus.cpu);
   fake.filters = false;
   FallibleGpus gpus(fake, notice);
-  FailoverBackend failover(gpus, &*of.cpu, notice);
+  FailoverBackend failover(gpus, &*shared_corpus.cpu, notice);
   for (unsigned turn = 0; turn < 2; ++turn)
-    CHECK(are_same(answers_of(failover, request), of.exhaustive(algorithm, 5, &passing)));
+    CHECK(are_same(answers_of(failover, request), shared_corpus.exhaustive(algorithm, 5, &passing)));
   CHECK(notices == std::vector<std::string>{"queries run on the CPU: no filters here"});
   CHECK(fake.searches() == 0);
   FailoverBackend strict(gpus, nullptr, notice);
@@ -435,11 +437,11 @@ TEST_CASE("filtered queries that GPUs don't support go to the CPU, after one not
 }
 
 TEST_CASE("the next searches start while answers are delivered, up to the backend's limit", "[gpu_shared]") {
-  SharedCorpus of(15);
+  SharedCorpus shared_corpus(15);
   const QueryAlgorithm& algorithm = algorithm_named("or");
   for (const SearchDivision divided : {SearchDivision{30, 1}, SearchDivision{30, 2}, SearchDivision{7, 3}}) {
     INFO(divided.queries << " queries, " << divided.searches << " searches");
-    FakeGpus fake(*of.cpu);
+    FakeGpus fake(*shared_corpus.cpu);
     fake.divided = divided;
     FallibleGpus gpus(fake, [](const std::string&) {});
     FailoverBackend failover(gpus, nullptr, [](const std::string&) {});
@@ -452,10 +454,10 @@ TEST_CASE("the next searches start while answers are delivered, up to the backen
       if (i % divided.queries == 0) std::this_thread::sleep_for(1ms);
       max_ahead = std::max<std::uint64_t>(max_ahead, fake.searches() * divided.queries - i);
     };
-    run(failover, {of.views(), &algorithm, 5}, consumer);
-    CHECK(taken == of.texts.size());
+    run(failover, {shared_corpus.views(), &algorithm, 5}, consumer);
+    CHECK(taken == shared_corpus.texts.size());
     CHECK(fake.max_queries() == divided.queries);
-    CHECK(fake.searches() == (of.texts.size() + divided.queries - 1) / divided.queries);
+    CHECK(fake.searches() == (shared_corpus.texts.size() + divided.queries - 1) / divided.queries);
     CHECK(max_ahead <= divided.searches * divided.queries);
     if (divided.searches > 1) CHECK(max_ahead > divided.queries);
   }

@@ -28,12 +28,12 @@ class Pairs {
     for (std::size_t a = 0; a < terms.size(); ++a) {
       for (std::size_t b = a + 1; b < terms.size(); ++b) {
         bool all_found = false;
-        std::vector<WeightedList> of = engine.lists_of(query_of({terms[a], terms[b]}), all_found);
-        if (all_found) lists_.push_back(std::move(of));
+        std::vector<WeightedList> pair_lists = engine.lists_of(query_of({terms[a], terms[b]}), all_found);
+        if (all_found) lists_.push_back(std::move(pair_lists));
       }
     }
     std::vector<gpu::UnbatchedQuery> waiting;
-    for (const auto& of : lists_) waiting.push_back({of, 0});
+    for (const auto& pair_lists : lists_) waiting.push_back({pair_lists, 0});
     batch.add(waiting, {.intersect = true});
   }
 

@@ -123,14 +123,14 @@ TEST_CASE("an index's size on a GPU is that of its lists, rows and per-document 
     return index.container().array<std::uint32_t>(section).size_bytes();
   };
   const QueryEngine exact(index, scored(Scores::exact)), quantized(index, scored(Scores::quantized));
-  const gpu::IndexSizes plain = gpu::sizes_of(index, nullptr), of_exact = gpu::sizes_of(index, &exact),
-                        of_quantized = gpu::sizes_of(index, &quantized);
+  const gpu::IndexSizes plain = gpu::sizes_of(index, nullptr), exact_sizes = gpu::sizes_of(index, &exact),
+                        quantized_sizes = gpu::sizes_of(index, &quantized);
   CHECK(plain.lists == bytes_of("postings"));
-  CHECK(of_exact.lists == plain.lists);
-  CHECK(of_quantized.lists == plain.lists + bytes_of("impacts"));
+  CHECK(exact_sizes.lists == plain.lists);
+  CHECK(quantized_sizes.lists == plain.lists + bytes_of("impacts"));
   CHECK(plain.rows == bytes_of("block_last") / 4 * 10);
-  CHECK(of_exact.tables == plain.tables + 4 * index.num_documents());
-  CHECK(of_quantized.tables == plain.tables);
+  CHECK(exact_sizes.tables == plain.tables + 4 * index.num_documents());
+  CHECK(quantized_sizes.tables == plain.tables);
 }
 
 TEST_CASE("a plan's budget is three quarters of the engine's memory for lists", "[plan][gpu_store]") {

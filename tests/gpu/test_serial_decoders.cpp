@@ -117,9 +117,10 @@ void check_codec(std::string_view name, unsigned recursions) {
   Random random(11);
   for (const unsigned block_size : {2u, 4u, 16u, 64u, 128u, 256u, 512u}) {
     for (unsigned recursion = 0; recursion <= recursions; ++recursion) {
-      for (const List& of : lists_of_all_kinds(random)) {
-        INFO(name << ", blocks of " << block_size << ", recursion " << recursion << ", " << of.size() << " postings");
-        SerialList list(codec_named(name), {block_size, recursion}, of);
+      for (const List& coded_list : lists_of_all_kinds(random)) {
+        INFO(name << ", blocks of " << block_size << ", recursion " << recursion << ", " << coded_list.size()
+                  << " postings");
+        SerialList list(codec_named(name), {block_size, recursion}, coded_list);
         check_sound<Decoder>(list);
         check_damaged<Decoder>(list, random);
       }

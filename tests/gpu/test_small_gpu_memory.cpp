@@ -211,23 +211,23 @@ TEST_CASE("copies respect the limit on pinned host memory", "[gpu][gpu_store]") 
   Analyzer analyzer = engine.make_analyzer();
   GpuOptions options;
   options.memory.pinned_bytes = 8 << 20;
-  GpuStatistics of_ranking;
+  GpuStatistics ranking_statistics;
   GpuEngine ranking(engine, options, progress);
-  const auto answers = search_texts(ranking, engine, texts, algorithm_named("or"), 1000, &of_ranking);
+  const auto answers = search_texts(ranking, engine, texts, algorithm_named("or"), 1000, &ranking_statistics);
   for (std::size_t i = 0; i < texts.size(); i += 97)
     require_same(answers[i], engine.search(terms_of_text(texts[i], analyzer), algorithm_named("or"), 1000));
   const auto pinned = static_cast<std::size_t>(gpu::MemoryUse::pinned);
-  CHECK(of_ranking.memory[pinned] > 0);
-  CHECK(of_ranking.memory[pinned] <= *options.memory.pinned_bytes);
-  CHECK(of_ranking.batches > 1);
+  CHECK(ranking_statistics.memory[pinned] > 0);
+  CHECK(ranking_statistics.memory[pinned] <= *options.memory.pinned_bytes);
+  CHECK(ranking_statistics.batches > 1);
 
-  GpuIntersectionOptions of_method;
-  of_method.memory = options.memory;
-  GpuIntersection gpu(index, all_gpu_intersection_methods().front(), of_method, progress);
+  GpuIntersectionOptions method_options;
+  method_options.memory = options.memory;
+  GpuIntersection gpu(index, all_gpu_intersection_methods().front(), method_options, progress);
   const Intersection cpu(index, all_intersection_methods().front(), {});
   const ParsedQueries read = read_all(cpu, texts);
   Intersection::WorkSpace space;
-  GpuIntersectionStatistics of_intersections;
+  GpuIntersectionStatistics intersection_statistics;
   std::size_t next = 0;
   gpu.run(
       read.views(),
@@ -237,9 +237,9 @@ TEST_CASE("copies respect the limit on pinned host memory", "[gpu][gpu_store]") 
         cpu.answer(read.views()[i], space, answer);
         REQUIRE(std::vector<docid_t>(documents.begin(), documents.end()) == answer.documents);
       },
-      &of_intersections);
+      &intersection_statistics);
   CHECK(next == texts.size());
-  CHECK(of_intersections.memory[pinned] <= *options.memory.pinned_bytes);
+  CHECK(intersection_statistics.memory[pinned] <= *options.memory.pinned_bytes);
 
   options.memory.pinned_bytes = 1 << 20;
   CHECK_THROWS_AS(GpuEngine(engine, options, progress), OutOfMemory);

@@ -91,12 +91,12 @@ Workers workers_of(unsigned count) {
 /// exception.
 std::vector<std::exception_ptr> process(Workers& workers, Queue& queue, std::size_t threads,
                                         std::vector<std::string>& failed) {
-  std::vector<std::vector<std::string>> of_threads(threads);
+  std::vector<std::vector<std::string>> thread_failures(threads);
   auto thrown = gpu::in_threads(threads, [&](std::size_t i) {
     workers.use(
-        threads, [&](FakeWorker& worker) { worker.process(queue); }, of_threads[i]);
+        threads, [&](FakeWorker& worker) { worker.process(queue); }, thread_failures[i]);
   });
-  for (const auto& texts : of_threads) failed.insert(failed.end(), texts.begin(), texts.end());
+  for (const auto& texts : thread_failures) failed.insert(failed.end(), texts.begin(), texts.end());
   return thrown;
 }
 

@@ -69,7 +69,7 @@ TEST_CASE("a GPU that fails is excluded, reported once, and freed when no thread
   std::atomic<int> live = 0;
   auto pool = pool_of(3, live);
   pool.for_each([](FakeGpu& gpu) { gpu.fails = gpu.gpu() != 1; });
-  std::atomic<int> done = 0, said = 0;  // Catch checks in one thread only
+  std::atomic<int> done = 0, reports = 0;  // Catch checks in one thread only
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < 4; ++t)
     threads.emplace_back([&] {
@@ -79,11 +79,11 @@ TEST_CASE("a GPU that fails is excluded, reported once, and freed when no thread
             3, [](FakeGpu& gpu) { gpu.work(); }, failed);
         ++done;
       }
-      for (const std::string& text : failed) said += text.ends_with("is no longer used: out of ink");
+      for (const std::string& text : failed) reports += text.ends_with("is no longer used: out of ink");
     });
   for (std::thread& thread : threads) thread.join();
   CHECK(done == 400);
-  CHECK(said == 2);
+  CHECK(reports == 2);
   CHECK(pool.size() == 1);
   CHECK(pool.front().gpu() == 1);
   CHECK(pool.front().uses == 400);

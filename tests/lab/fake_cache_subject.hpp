@@ -47,28 +47,28 @@ class FakeCacheSubject : public CacheSubject {
 
   EngineRun run(const CacheSetting& setting) override {
     ++runs;
-    const CopyDemand of = demand(setting);
+    const CopyDemand demanded = demand(setting);
     const bool resident = setting.memory == whole_memory;
-    const double bytes = resident ? 0 : of.copied_bytes;
-    StageTimes times = resident ? stages(of.batch_queries, 0) : stages_of(of);
+    const double bytes = resident ? 0 : demanded.copied_bytes;
+    StageTimes times = resident ? stages(demanded.batch_queries, 0) : stages_of(demanded);
     if (setting.batch > 1) times.unhidden = unhidden;  // nothing overlaps with a single query
     EngineRun run;
     run.queries = setting.batch == 1 ? 100 : queries;
     const auto count = static_cast<double>(run.queries);
-    const double batches = setting.batch == 1 ? 1 : count / of.batch_queries;
+    const double batches = setting.batch == 1 ? 1 : count / demanded.batch_queries;
     const double us =
-        overlap_ == StageOverlap::full ? times.overlapped_us(batches, of.windows_per_batch) : times.in_turn_us();
+        overlap_ == StageOverlap::full ? times.overlapped_us(batches, demanded.windows_per_batch) : times.in_turn_us();
     run.seconds = 1e-6 * count * us * (resident || calibrates(setting) ? 1 : slower);
     run.results_hash = resident || hash == 0 ? setting.k : hash;
     GpuStatistics& statistics = run.statistics;
     statistics.queries = run.queries;
-    statistics.batches = static_cast<std::uint64_t>(std::lround(count / of.batch_queries));
+    statistics.batches = static_cast<std::uint64_t>(std::lround(count / demanded.batch_queries));
     statistics.prepare_us = count * (times.alone + times.host + times.gather);
     statistics.device.unite_us = count * times.gpu * (resident ? waiting : 1);
     statistics.copy_lists_us = count * times.transfer;
     statistics.lists.lists = 10;
     statistics.lists.resident_lists = resident ? 10 : 6;
-    statistics.lists.bytes = static_cast<std::uint64_t>(count * of.needed_bytes);
+    statistics.lists.bytes = static_cast<std::uint64_t>(count * demanded.needed_bytes);
     statistics.lists.copied_bytes = resident ? resident_copies : static_cast<std::uint64_t>(count * bytes);
     return run;
   }

@@ -28,8 +28,9 @@ CacheBenchFigures measure(FakeCacheSubject& subject, const CacheGrid& grid = som
 
 const CacheSplit& split_of(const CacheBenchFigures& figures, const std::string& memory, double limit_ms,
                            StageOverlap overlap) {
-  for (const CacheSplit& of : figures.splits)
-    if (of.memory == memory && of.policy == "vfb" && of.limit_ms == limit_ms && of.overlap == overlap) return of;
+  for (const CacheSplit& entry : figures.splits)
+    if (entry.memory == memory && entry.policy == "vfb" && entry.limit_ms == limit_ms && entry.overlap == overlap)
+      return entry;
   FAIL("no such split");
   return figures.splits.front();
 }
@@ -44,8 +45,9 @@ TEST_CASE("the grid has each configuration once, grouped by plan", "[measure]") 
   for (std::size_t i = 0; i < all.size(); ++i)
     CHECK(std::find(all.begin() + static_cast<std::ptrdiff_t>(i) + 1, all.end(), all[i]) == all.end());
   std::vector<std::string> plans;
-  for (const CacheSetting& of : all) {
-    const std::string plan = of.memory + of.policy + std::to_string(of.max_admission) + " " + std::to_string(of.k);
+  for (const CacheSetting& entry : all) {
+    const std::string plan =
+        entry.memory + entry.policy + std::to_string(entry.max_admission) + " " + std::to_string(entry.k);
     if (plans.empty() || plans.back() != plan) plans.push_back(plan);
   }
   std::sort(plans.begin(), plans.end());
@@ -56,7 +58,7 @@ TEST_CASE("the grid has each configuration once, grouped by plan", "[measure]") 
   CHECK(calibrating_settings(grid).size() == 2 * 4);
   grid.parts = {GridPart::lambdas};
   CHECK(settings_of(grid).size() == 4 * 2 + 1);
-  for (const CacheSetting& of : settings_of(grid)) CHECK(of.memory == "20%");
+  for (const CacheSetting& entry : settings_of(grid)) CHECK(entry.memory == "20%");
 }
 
 TEST_CASE("grids with wrong numbers are refused", "[measure][numbers]") {
@@ -107,10 +109,10 @@ TEST_CASE("a batch's wait for another batch's kernels does not count as GPU work
   FakeCacheSubject subject(StageOverlap::full);
   subject.waiting = 1.6;
   const CacheBenchFigures figures = measure(subject);
-  for (const ResidentTimes& of : figures.resident) {
-    if (of.setting.batch == 1) continue;  // nothing overlaps with it
-    CHECK(of.times.gpu > 1.5 * of.gpu_us);
-    CHECK(of.gpu_us == Approx(FakeCacheSubject::stages(of.batch_queries, 0).gpu));
+  for (const ResidentTimes& entry : figures.resident) {
+    if (entry.setting.batch == 1) continue;  // nothing overlaps with it
+    CHECK(entry.times.gpu > 1.5 * entry.gpu_us);
+    CHECK(entry.gpu_us == Approx(FakeCacheSubject::stages(entry.batch_queries, 0).gpu));
   }
   for (const CachePoint& point : figures.points)
     if (point.setting.batch > 1) CHECK(point.measured() == Approx(point.overlapped));
@@ -237,12 +239,12 @@ TEST_CASE("splits are the best within their response time", "[measure]") {
   for (const StageOverlap overlap : {StageOverlap::none, StageOverlap::full}) {
     double last = 0;
     for (const double limit_ms : {5.0, 50.0, 100.0, 150.0, 0.0}) {
-      const CacheSplit& of = split_of(figures, "20%", limit_ms, overlap);
-      REQUIRE(of.split);
-      if (limit_ms > 0) CHECK(of.split->response_us <= 1000 * limit_ms);
-      CHECK(of.split->cache_bytes + of.split->buffer_bytes <= 2e8 + 1);
-      CHECK(of.split->queries_per_second >= last);  // more time, more throughput
-      last = of.split->queries_per_second;
+      const CacheSplit& entry = split_of(figures, "20%", limit_ms, overlap);
+      REQUIRE(entry.split);
+      if (limit_ms > 0) CHECK(entry.split->response_us <= 1000 * limit_ms);
+      CHECK(entry.split->cache_bytes + entry.split->buffer_bytes <= 2e8 + 1);
+      CHECK(entry.split->queries_per_second >= last);  // more time, more throughput
+      last = entry.split->queries_per_second;
     }
   }
   CHECK(split_of(figures, "20%", 0, StageOverlap::full).split->queries_per_second >

@@ -26,14 +26,14 @@ struct ReplaySubject {
   }
 
   ListCacheCase half() const {
-    ListCacheCase of;
-    of.arenas.words = coded_list_bytes(index, false) / 2 / sizeof(std::uint32_t);
-    of.batch = 8;
-    of.passes = 2;
-    of.flights = 2;
-    return of;
+    ListCacheCase replay_case;
+    replay_case.arenas.words = coded_list_bytes(index, false) / 2 / sizeof(std::uint32_t);
+    replay_case.batch = 8;
+    replay_case.passes = 2;
+    replay_case.flights = 2;
+    return replay_case;
   }
-  ListCacheFigures replay(const ListCacheCase& of) const { return replay_lists(index, queries, of); }
+  ListCacheFigures replay(const ListCacheCase& replay_case) const { return replay_lists(index, queries, replay_case); }
 
   IndexedCorpus corpus;
   IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}));
@@ -55,15 +55,15 @@ std::uint64_t front_bytes(const CachePlan& plan, term_t term) {
 
 TEST_CASE("a replay with memory for all lists copies each once", "[measure][cache]") {
   const ReplaySubject subject;
-  ListCacheCase of = subject.half();
-  of.arenas.words *= 6;
-  of.passes = 1;
-  const ListCacheFigures cold = subject.replay(of);
+  ListCacheCase replay_case = subject.half();
+  replay_case.arenas.words *= 6;
+  replay_case.passes = 1;
+  const ListCacheFigures cold = subject.replay(replay_case);
   CHECK(cold.queries > 50);
   CHECK(cold.batches == (cold.queries + 7) / 8);
   CHECK(cold.counts.copied_bytes > 0);
-  of.passes = 2;
-  const ListCacheFigures warm = subject.replay(of);
+  replay_case.passes = 2;
+  const ListCacheFigures warm = subject.replay(replay_case);
   CHECK(warm.queries == cold.queries);
   CHECK(warm.counts.bytes == cold.counts.bytes);
   CHECK(warm.counts.copied_bytes == 0);
@@ -86,12 +86,12 @@ TEST_CASE("batches in windows load everything except the plan's fronts", "[measu
   CHECK(fronts <= room.bytes);
   CHECK(fronts > room.bytes / 2);
 
-  ListCacheCase of = subject.half();
-  of.arenas.words /= 2;
-  of.plan = plan;
-  of.batch = subject.queries.size();
-  of.by_windows = true;
-  const ListCacheFigures figures = subject.replay(of);
+  ListCacheCase replay_case = subject.half();
+  replay_case.arenas.words /= 2;
+  replay_case.plan = plan;
+  replay_case.batch = subject.queries.size();
+  replay_case.by_windows = true;
+  const ListCacheFigures figures = subject.replay(replay_case);
   CHECK(figures.batches == 1);
   CHECK(figures.windowed == 1);
   CHECK(figures.windows > 1);
@@ -117,7 +117,7 @@ TEST_CASE("batches in windows load everything except the plan's fronts", "[measu
   CHECK(figures.counts.copied_bytes <= copied + (figures.windows - 1) * blocks);
   CHECK(figures.counts.bytes == std::max(bytes, figures.counts.copied_bytes));
   ListCacheCase small = subject.half();
-  small.batch = of.batch;
+  small.batch = replay_case.batch;
   small.by_windows = true;
   small.arenas.words = bytes / sizeof(std::uint32_t) / 8;  // too small for a window of a single range
   CHECK(subject.replay(small).windowed == 0);
@@ -128,14 +128,14 @@ TEST_CASE("batches in windows load everything except the plan's fronts", "[measu
   CHECK(in_windows.window_lists == in_windows.windows * in_windows.counts.lists);
   CHECK(in_windows.counts.copied_bytes > bytes);
   // Without windows, there are more batches.
-  of.by_windows = false;
-  CHECK(subject.replay(of).batches > 1);
+  replay_case.by_windows = false;
+  CHECK(subject.replay(replay_case).batches > 1);
   // A plan's lists need no additional space.
-  of.by_windows = true;
-  of.arenas.words = bytes / sizeof(std::uint32_t) / 2 * 3;
-  CHECK(subject.replay(of).windowed == 0);
-  of.plan = nullptr;
-  CHECK(subject.replay(of).windowed == 1);
+  replay_case.by_windows = true;
+  replay_case.arenas.words = bytes / sizeof(std::uint32_t) / 2 * 3;
+  CHECK(subject.replay(replay_case).windowed == 0);
+  replay_case.plan = nullptr;
+  CHECK(subject.replay(replay_case).windowed == 1);
 }
 
 TEST_CASE("there is no plan without a policy, nor if all lists fit", "[measure][cache][plan]") {

@@ -11,12 +11,13 @@ namespace quern {
 namespace {
 
 QueryFeatures random_features(RandomBits& random) {
-  QueryFeatures of;
-  of.terms = 1 + random.below(5);
-  of.shortest = 1 + random.below(std::uint64_t{1} << (4 + random.below(12)));
-  of.second = of.terms > 1 ? of.shortest + random.below(100000) : 0;
-  of.postings = of.shortest + of.second + (of.terms > 2 ? (of.terms - 2) * (of.second + random.below(100000)) : 0);
-  return of;
+  QueryFeatures drawn;
+  drawn.terms = 1 + random.below(5);
+  drawn.shortest = 1 + random.below(std::uint64_t{1} << (4 + random.below(12)));
+  drawn.second = drawn.terms > 1 ? drawn.shortest + random.below(100000) : 0;
+  drawn.postings =
+      drawn.shortest + drawn.second + (drawn.terms > 2 ? (drawn.terms - 2) * (drawn.second + random.below(100000)) : 0);
+  return drawn;
 }
 
 /// Times of 2 + postings / 1000 us for `or`, and the square root of the shortest list for `and`.
@@ -66,8 +67,8 @@ TEST_CASE("costs are fitted by device, algorithm, strategy, k and batch, and tes
     CHECK(error.error < 0.05);
     std::uint64_t queries = 0;
     double weighted = 0;
-    for (const CostClass& of : error.classes)
-      queries += of.queries, weighted += of.error * static_cast<double>(of.queries);
+    for (const CostClass& cost_class : error.classes)
+      queries += cost_class.queries, weighted += cost_class.error * static_cast<double>(cost_class.queries);
     CHECK(queries == 1000);
     CHECK(weighted / 1000 == Approx(error.error));
     CHECK(error.classes.size() > 2);

@@ -48,14 +48,14 @@ DispatchWorker worker(Processor processor, std::size_t most, Answers& answers, u
 }
 
 WaitingQuery query(std::uint64_t number, RandomBits& random) {
-  WaitingQuery of;
-  of.number = number;
-  of.deadline_us = random.below(2) * 100.0;
-  of.expected_cpu_us = 1 + random.below(20);
-  of.expected_gpu_us = 1 + random.below(20);
-  of.blocks = random.below(60000);
-  of.missing_bytes = random.below(3);
-  return of;
+  WaitingQuery waiting_query;
+  waiting_query.number = number;
+  waiting_query.deadline_us = random.below(2) * 100.0;
+  waiting_query.expected_cpu_us = 1 + random.below(20);
+  waiting_query.expected_gpu_us = 1 + random.below(20);
+  waiting_query.blocks = random.below(60000);
+  waiting_query.missing_bytes = random.below(3);
+  return waiting_query;
 }
 
 ScheduleOptions some_options() {
@@ -180,7 +180,8 @@ TEST_CASE("a stream without queries and an abandoned one end", "[schedule]") {
 TEST_CASE("arrival times use the dispatcher's clock", "[schedule]") {
   std::vector<double> arrivals_us;
   DispatchWorker noting{Processor::cpu, 1, [&](std::span<const WaitingQuery> queries) {
-                          for (const WaitingQuery& of : queries) arrivals_us.push_back(of.arrival_us);
+                          for (const WaitingQuery& waiting_query : queries)
+                            arrivals_us.push_back(waiting_query.arrival_us);
                         }};
   QueryDispatcher dispatcher(schedule_policy_named("cpu").make({}), {noting}, 10);
   RandomBits random(2);

@@ -143,9 +143,9 @@ TEST_CASE("queries over shards use a filter for each shard", "[shards][query]") 
 TEST_CASE("an error in one shard ends a query over shards, and the next one runs", "[shards][query]") {
   ShardedIndex index(72, 3);
   CpuBackend backend(index.engines);
-  const DocumentSet all_but_last(index.shards[0].num_documents()), of_second(index.shards[1].num_documents());
+  const DocumentSet all_but_last(index.shards[0].num_documents()), second_documents(index.shards[1].num_documents());
   const DocumentSet wrong(index.shards[2].num_documents() + 1);
-  const std::vector<const DocumentSet*> passing{&all_but_last, &of_second, &wrong};
+  const std::vector<const DocumentSet*> passing{&all_but_last, &second_documents, &wrong};
   const AnswerConsumer consumer{{}, [](std::size_t, const QueryAnswer&) {}, 8};
   CHECK_THROWS_WITH(run(backend, {index.read.views(), &algorithm_named("or"), 5, passing}, consumer),
                     Catch::Contains("the filter is a set of"));
