@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares `quern eval` with trec_eval, through its Python binding, on synthetic runs and on given ones.
+"""Compares `quern eval` with trec_eval, through its Python binding, on synthetic and given runs.
 
     pip install pytrec_eval-terrier
     tests/eval/compare_with_pytrec_eval.py build/release/quern                      # synthetic runs
@@ -128,7 +128,7 @@ def made_up(rnd, folder):
         if rnd.random() < 0.85 or number == 0:
             judged = rnd.sample(documents, rnd.randint(1, len(documents)))
             judged = [(docno, rnd.choice(levels)) for docno in judged]
-            if max(level for _, level in judged) < 0:  # trec_eval reads memory that is not its own
+            if max(level for _, level in judged) < 0:  # trec_eval reads out of bounds
                 judged[0] = (judged[0][0], 0)
             judgements += [f'{qid} 0 {docno} {level}\n' for docno, level in judged]
             if number == 0 and not lines:

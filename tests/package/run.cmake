@@ -1,4 +1,4 @@
-# Installs the build tree BUILD under WORK, moves what was installed, builds the program beside this file against it in
+# Installs the build tree BUILD under WORK, moves the installed tree, builds the program next to this file against it in
 # several ways, and runs it and the moved quern.
 cmake_minimum_required(VERSION 3.25)
 function(run)
@@ -16,8 +16,8 @@ foreach(header IN LISTS headers)
     message(FATAL_ERROR "include/quern/${header} is installed, but is no header of lib/api")
   endif()
 endforeach()
-# The static libraries must need no library besides those that cmake/quern_find_libraries.cmake finds, whatever the build
-# found, and libquern.so none at all.
+# The static libraries may need only libraries that cmake/quern_find_libraries.cmake finds, whatever the build found, and
+# libquern.so none at all.
 string(REPLACE "," ";" allowed "${LIBRARIES}")
 list(APPEND allowed CUDA::cudart_static)
 file(GLOB_RECURSE targets_files "${WORK}/moved/quern-*targets*.cmake")
@@ -34,7 +34,7 @@ foreach(targets_file IN LISTS targets_files)
     endif()
   endforeach()
 endforeach()
-# libquern.so shows its interface alone.
+# libquern.so exports only its interface.
 file(GLOB_RECURSE shared_library "${WORK}/moved/*/libquern.so.0")
 execute_process(COMMAND nm --dynamic --defined-only --demangle "${shared_library}" OUTPUT_VARIABLE symbols
                 COMMAND_ERROR_IS_FATAL ANY)
@@ -47,7 +47,7 @@ foreach(symbol IN LISTS symbols)
   endif()
 endforeach()
 
-# The program with each compiler at hand, the static libraries, and flags that change no result.
+# The program with each available compiler, the static libraries, and flags that change no result.
 file(WRITE "${WORK}/lines.tsv" "MILL-1\tA quern is a hand mill.\nMILL-2\tWater mills grind, and windmills do.\nMILL-3\tStones of querns\n")
 file(WRITE "${WORK}/queries.txt" "grinding mills\nno such word\n")
 function(build name compiler)
@@ -75,7 +75,7 @@ foreach(other g++ clang++)
   endif()
 endforeach()
 
-# Flags that would change results are refused by name.
+# Flags that change results are refused by name.
 execute_process(COMMAND "${COMPILER}" -std=c++20 -ffast-math -fsyntax-only "-I${WORK}/moved/include"
                         "${CMAKE_CURRENT_LIST_DIR}/main.cpp" RESULT_VARIABLE status ERROR_VARIABLE message)
 if(status EQUAL 0 OR NOT message MATCHES "Quern refuses -ffast-math")

@@ -1,4 +1,4 @@
-"""What the tests of shards share: a corpus of 32 files, what one machine makes of it, and an executable that dies."""
+"""Shared by the tests of shards: a corpus of 32 files, its index from one machine, and an executable that dies."""
 import contextlib
 import dataclasses
 import hashlib
@@ -27,7 +27,7 @@ def digest(path):
 
 @dataclasses.dataclass
 class Whole:
-    """The sample corpus in 32 files, and what one machine makes of it."""
+    """The sample corpus in 32 files, and its index from one machine."""
 
     files: list
     manifest: pathlib.Path
@@ -55,7 +55,7 @@ def whole(tmp_path_factory, command_line):
 
 @pytest.fixture
 def dying(tmp_path, monkeypatch, command_line):
-    """Makes QUERN an executable that dies on the way, the first time that an output is asked for."""
+    """Sets QUERN to an executable that dies midway, the first time that it writes an output."""
     real = os.environ.get("QUERN") or shutil.which("quern") or SOURCE / "build/release/quern"
     marks = tmp_path / "marks"
     marks.mkdir()
@@ -72,7 +72,7 @@ def program(*words, check=True):
 
 
 def until_done(command, plan, attempts=60):
-    """Runs a command again and again until the plan's results are there, as its user would. Returns its runs."""
+    """Runs a command repeatedly until the plan's results exist, as its user would. Returns its runs."""
     for ran in range(1, attempts + 1):
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
         if done.returncode == 0:
@@ -82,7 +82,7 @@ def until_done(command, plan, attempts=60):
 
 
 def killed_on_the_way(command, plan):
-    """Kills a driver when some steps of the plan are done, and no result: after that, its program must go on."""
+    """Kills a driver when some steps of the plan are done but no results exist. Its program must then continue."""
     steps = [step for _, steps in plan.stages for step in steps]
     driver = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while sum(step.is_done for step in steps) < len(steps) // 4:
@@ -95,7 +95,7 @@ def killed_on_the_way(command, plan):
 
 @dataclasses.dataclass
 class Slurm:
-    """Where jobs are submitted to; a stand-in has no queue: sbatch itself runs them."""
+    """Where jobs are submitted. The stand-in has no queue: its sbatch runs the jobs."""
 
     has_queue: bool
 
@@ -107,7 +107,7 @@ class Slurm:
     @staticmethod
     @contextlib.contextmanager
     def started(folder, monkeypatch):
-        """Slurm on this machine, with two nodes: munged, slurmctld and two slurmd, which end with the context."""
+        """Slurm on this machine with two nodes: munged, slurmctld and two slurmd, stopped at the end of the context."""
         folder.mkdir()
         for name in ("state", "spool-n1", "spool-n2"):
             (folder / name).mkdir()

@@ -1,4 +1,4 @@
-"""What the tests of the package share: the sample corpus, an index of it, and the command line."""
+"""Shared by the tests of the package: the sample corpus, its index, and the command line."""
 import os
 import pathlib
 import shutil
@@ -14,7 +14,7 @@ SAMPLE = SOURCE / "sample_data"
 
 @pytest.fixture(scope="session")
 def command_line():
-    """Runs `quern` and returns what it printed; QUERN names the executable."""
+    """Runs `quern` and returns its output; QUERN names the executable."""
     executable = os.environ.get("QUERN") or shutil.which("quern") or SOURCE / "build/release/quern"
     if not pathlib.Path(executable).exists():
         pytest.skip("no executable of the command line: set QUERN")

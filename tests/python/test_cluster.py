@@ -1,4 +1,4 @@
-"""An index in shards by MPI, Slurm, Spark and Ray, with tasks that die at random: the bytes of one machine."""
+"""Indexes in shards with MPI, Slurm, Spark and Ray, whose tasks die at random, have the bytes of one machine."""
 import importlib.util
 import os
 import shutil
@@ -25,7 +25,7 @@ def needs(*modules, programs=()):
 
 @pytest.fixture
 def plan(whole, tmp_path, request):
-    """A plan with so many splits as the test asks for; saved beside its outputs."""
+    """A plan with the test's number of splits, saved next to its outputs."""
     made = shards.plan(whole.files, tmp_path / "work", splits=request.param, count=4, merge=True, **SETTINGS)
     made.save(tmp_path / "plan")
     return made
@@ -52,7 +52,7 @@ def test_mpi(plan, whole, tmp_path, dying):
 
 @pytest.fixture(params=["slurmd", "stand-in"])
 def slurm(request, tmp_path, monkeypatch):
-    """Slurm on this machine; and a stand-in for sbatch that runs the job script for each task of the array."""
+    """Slurm on this machine, and a stand-in for sbatch that runs the job script for each task of the array."""
     if request.param == "stand-in":
         monkeypatch.setenv("PATH", f"{SOURCE / 'tests/python/stand_in'}:{os.environ['PATH']}")
         monkeypatch.setenv("STAND_IN_JOBS", str(tmp_path / "jobs"))
@@ -88,7 +88,7 @@ def test_slurm(plan, whole, tmp_path, dying, slurm):
 
 @pytest.fixture
 def spark_here(tmp_path, monkeypatch):
-    """What programs of Spark need to start workers on this machine; a master of two, in processes of their own."""
+    """Settings with which Spark programs start workers on this machine, and a master with two workers in separate processes."""
     import pyspark
 
     monkeypatch.setenv("SPARK_HOME", os.path.dirname(pyspark.__file__))
@@ -133,7 +133,7 @@ def test_a_driver_of_spark_is_killed(plan, whole, tmp_path, spark_here):
 
 @pytest.fixture
 def nodes():
-    """A cluster of Ray with three nodes on this machine."""
+    """A Ray cluster with three nodes on this machine."""
     import ray
     from ray.cluster_utils import Cluster
 

@@ -290,7 +290,7 @@ def test_fields_are_kept_as_the_command_line_keeps_them(tmp_path, command_line):
         {"id": "e", "contents": "mill", "lang": numpy.float64(2.5), "date": numpy.int64(7)},
     ]
     fields = ["lang", "date", "open"]
-    # The lines that the package makes of them: hashes in the index are of these.
+    # The lines that the package creates from them, which the index hashes.
     lines = [{key: page[key] for key in ["id", "contents", *fields] if page.get(key) is not None} for page in given]
     written = [json.dumps(line, ensure_ascii=False, separators=(",", ":"), default=int) + "\n" for line in lines]
     corpus = tmp_path / "c.jsonl"

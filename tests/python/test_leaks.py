@@ -1,4 +1,4 @@
-"""Eight threads at once, and what they leave behind, where the module is built with AddressSanitizer."""
+"""Leaks of eight concurrent threads, if the module is built with AddressSanitizer."""
 import concurrent.futures
 import ctypes
 import gc
@@ -19,7 +19,7 @@ def allocated_bytes():
 
 
 def everything(path, topics, folder, number):
-    """What programs do, with their mistakes, by one of several threads."""
+    """Typical calls of programs, including wrong ones, for one of several threads."""
     ix = quern.open(path)
     found = ix.batch(topics, 20, threads=2)
     alone = [ix.search(text, 20, filter=found.docnos()[:7]) for text in topics.values()]
@@ -47,7 +47,7 @@ def test_eight_threads_leave_nothing_behind(sample_path, topics, tmp_path):
         assert len(set(sums)) == 1
 
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        # A leak grows each time; threads and what they keep are made now and then.
+        # A leak grows each time; threads and their memory are created only now and then.
         growths = []
         for _ in range(4):
             before = allocated_bytes()

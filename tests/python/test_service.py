@@ -1,4 +1,4 @@
-"""Live shards by Ray's actors: the results of one index, and what happens when actors die, stall or are busy."""
+"""Live shards in Ray actors: results are those of one index, even if actors die, stall or are busy."""
 import os
 import shutil
 import signal
@@ -43,7 +43,7 @@ def until(answers):
 
 
 def check_same(found, expected):
-    """Results of all shards, and those of the one index."""
+    """Results of all shards and of the single index."""
     for name in ("query", "docid", "score", "rank"):
         assert getattr(found, name).tolist() == getattr(expected, name).tolist()
         assert getattr(found, name).dtype == getattr(expected, name).dtype

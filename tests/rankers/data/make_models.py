@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains the small models of this folder, and writes what LightGBM and XGBoost themselves predict with them.
+"""Trains the small models in this folder, and writes LightGBM's and XGBoost's own predictions with them.
 
 usage: make_models.py TRAINING.letor lightgbm|xgboost SUFFIX
 TRAINING.letor is examples/lambdarank/rank.train of microsoft/LightGBM with query numbers (see README.md)."""
@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-columns = [100, 172, 166, 147, 91, 74, 2, 3]  # features of the training data that trees use often
+columns = [100, 172, 166, 147, 91, 74, 2, 3]  # features that trees often use
 rng = np.random.RandomState(5)
 
 
@@ -25,7 +25,7 @@ def read_letor(path):
 
 
 def make_inputs(labels, rows):
-    """Besides the columns: two of categories, one of them with many, and missing values everywhere."""
+    """Adds two columns of categories, one of them with many, and missing values in all columns."""
     n = len(labels)
     kinds = ((labels + rng.randint(0, 9, n)) % 11).astype(np.float32)
     hosts = ((labels * 5 + rng.randint(0, 60, n)) % 70).astype(np.float32)
@@ -35,7 +35,7 @@ def make_inputs(labels, rows):
 
 
 def make_tests(x):
-    """Rows like those, and odd ones. The last 10 have values that XGBoost refuses."""
+    """Similar rows, and unusual ones. The last 10 have values that XGBoost refuses."""
     tests = x[rng.choice(len(x), 60, replace=False)].copy()
     tests[:5] = np.nan
     tests[5:10] = 0
@@ -77,7 +77,7 @@ def lightgbm_models(labels, queries, x, tests, suffix):
                            feature_name=names if name == 'zeros' else 'auto', free_raw_data=False)
         booster = lgb.train({**common, **settings}, data, rounds)
         text = booster.model_to_string()
-        # What follows the trees is not read, and longer than these.
+        # Removes the text after the trees, which is not read and longer than the trees.
         open(f'lightgbm-{name}{suffix}.txt', 'w').write(text[:text.index('end of trees')] + 'end of trees\n')
         # Raw scores of forests are sums, not means.
         scores = booster.predict(tests.astype(np.float64), raw_score=name != 'forest')
