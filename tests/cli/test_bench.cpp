@@ -420,7 +420,7 @@ TEST_CASE("benchmarks have help texts with examples", "[cli][measure][help]") {
   }
 }
 
-TEST_CASE("bench query refuses what it can't measure", "[cli][measure]") {
+TEST_CASE("bench query refuses set-ups that it can't measure", "[cli][measure]") {
   const SampleIndexes indexes;
   const auto run = [&](const CommandLine& options, const std::string& input = "1:water\n") {
     CommandLine arguments = {"bench", "query", indexes.newpfd, "-q", "-"};

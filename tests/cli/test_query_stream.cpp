@@ -74,7 +74,7 @@ TEST_CASE("the size of a stream's long queries limits a batch", "[cli][query][st
   if (!sanitized) CHECK(run.peak_memory_bytes() < 96 << 20);
 }
 
-TEST_CASE("a stream must name its format, and errors in it come after the previous answers", "[cli][stream]") {
+TEST_CASE("a stream must name its format, and errors in it follow the previous answers", "[cli][stream]") {
   const MillIndex mill;
   for (const char* form : {"auto", "trec", "webtrack"}) {
     const RunOutcome refused = mill.stream({"--queries-format", form, "--batch-wait", "0"}, "mill\n");

@@ -230,7 +230,7 @@ TEST_CASE("a step of shards that is done again writes the same bytes", "[cli][sh
   CHECK(read_file(made.path("statistics2")) == read_file(made.path("statistics")));
 }
 
-TEST_CASE("commands of shards name what is missing", "[cli][shards]") {
+TEST_CASE("errors of commands over shards name the cause", "[cli][shards]") {
   const Shards made(2, 2, {"--by", "url"}, {});
   const auto error_of = [](const CommandLine& words) {
     const RunOutcome outcome = run_quern(words);

@@ -15,7 +15,7 @@ const std::string source_folder = QUERN_SOURCE_DIR;
 
 }  // namespace
 
-TEST_CASE("parse, order and build make the same bytes as index, in every order", "[cli][order]") {
+TEST_CASE("parse, order and build write the same bytes as index, in every order", "[cli][order]") {
   const TemporaryFolder folder;
   const std::string sample = source_folder + "/sample_data/corpus", collection = folder.path("collection");
   const CommandLine shaping = {"--codec", "rpfd", "--block-size", "64"};

@@ -19,7 +19,7 @@ Words packed(const std::vector<std::uint32_t>& impacts, unsigned width, unsigned
 
 }  // namespace
 
-TEST_CASE("quantized impacts of any width and block size come back, block by block and one by one",
+TEST_CASE("quantized impacts of any width and block size are unpacked, block by block and one by one",
           "[codec][property]") {
   Random random(3);
   for (unsigned width = 1; width <= 16; ++width) {

@@ -111,7 +111,7 @@ TEST_CASE("A list is appended after existing bytes", "[codec]") {
   CHECK(decoded(ByteView(bytes).subspan(3), 2, 10) == list);
 }
 
-TEST_CASE("A list of all documents takes bits only for its frequencies", "[codec]") {
+TEST_CASE("A list of all documents needs bits only for its frequencies", "[codec]") {
   FewPostings list;
   for (docid_t docid = 0; docid < 16; ++docid) list.docids.push_back(docid);
   list.freqs.assign(16, 1);

@@ -59,7 +59,7 @@ TEST_CASE("Keys made of numbers sort as the numbers do", "[core][property]") {
   for (std::size_t i = 0; i < keys.size(); ++i) REQUIRE(keys[i].second == numbers[i]);
 }
 
-TEST_CASE("Rows with few different keys, prefixes and zero bytes come in key order", "[core][property]") {
+TEST_CASE("Rows with few different keys, prefixes and zero bytes are in key order", "[core][property]") {
   RandomBits random(5);
   std::vector<Row> rows;
   for (int i = 0; i < 60000; ++i) {

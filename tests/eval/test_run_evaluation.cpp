@@ -91,7 +91,7 @@ TEST_CASE("Results count in the order of float32 scores, ties by decreasing docn
   CHECK(1 / run_value("1 Q0 d10 1 5 t\n1 Q0 d9 2 5 t\n1 Q0 d 3 5 t\n", "1 0 d 1\n", "recip_rank") == 3);
 }
 
-TEST_CASE("The depth cuts after the order, and the level says what is relevant", "[evaluation]") {
+TEST_CASE("The depth cuts the sorted run, and the level sets the minimum relevance", "[evaluation]") {
   const std::string run = "1 Q0 a 1 1 t\n1 Q0 b 2 3 t\n1 Q0 c 3 2 t\n", qrels = "1 0 a 2\n1 0 b 1\n1 0 c -1\n";
   EvaluationOptions options;
   options.depth = 2;

@@ -134,7 +134,7 @@ TEST_CASE("a thread that the system refuses is an error with a remedy", "[cli][f
   }
 }
 
-TEST_CASE("whatever call fails, a command leaves the old output or the new one whole", "[cli][failing]") {
+TEST_CASE("for any failing call, a command leaves the old or the new output complete", "[cli][failing]") {
   if (sanitized) return;  // its library must be loaded first
   FailingCalls calls;
   std::size_t failed = 0;

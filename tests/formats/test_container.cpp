@@ -217,7 +217,7 @@ TEST_CASE("A section can be written in pieces, and copied from a temporary file"
   CHECK(bytes_of(file) == containers.bytes({{"one", large}, {"two", large}}));
 }
 
-TEST_CASE("The writer refuses what a table can't hold", "[format]") {
+TEST_CASE("The writer refuses sections that a table can't hold", "[format]") {
   const Containers containers;
   File file = File::anonymous(containers.folder().path(""));
   ContainerWriter writer(file, kind);

@@ -154,7 +154,7 @@ TEST_CASE("ds2i files that contradict each other are refused", "[format][interch
   refused(2, replaced(sound[2], "02", "03"));
 }
 
-TEST_CASE("what a format can't represent is not written", "[format][interchange]") {
+TEST_CASE("values that a format can't represent are refused", "[format][interchange]") {
   const TemporaryFolder folder;
   InvertedModel model = example();
   model.documents[0].first = "a\nb";

@@ -183,7 +183,7 @@ TEST_CASE("Blanks and control characters in a column become underscores", "[form
   CHECK(written("msmarco", "a b", "", odd) == "a_b\tmy_doc_1_\t1\na_b\t_\t2\na_b\td\xc3\xa9j\xc3\xa0\t3\n");
 }
 
-TEST_CASE("JSON output is valid whatever the bytes", "[format][run_file][property]") {
+TEST_CASE("JSON output is valid for any bytes", "[format][run_file][property]") {
   std::mt19937 random(2);
   for (int round = 0; round < 300; ++round) {
     std::string noise(random() % 40, ' ');

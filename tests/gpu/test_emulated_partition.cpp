@@ -108,7 +108,7 @@ TEST_CASE("emulated partitions give the CPU's results over every codec", "[gpu_e
   check_every_codec(check_partition);
 }
 
-TEST_CASE("emulated partitions give the CPU's results whatever the order of threads",
+TEST_CASE("emulated partitions give the CPU's results for any order of threads",
           "[gpu_emulated][partition][property]") {
   check_thread_orders(6, 3, check_partition);
 }

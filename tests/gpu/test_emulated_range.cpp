@@ -134,7 +134,7 @@ TEST_CASE("emulated kernels give the CPU's results for lists in two parts", "[gp
                 [&](const QueryEngine& engine) { check_moved_lists(engine, queries, random); });
 }
 
-TEST_CASE("emulated kernels give the CPU's results whatever the order of threads", "[gpu_emulated][property]") {
+TEST_CASE("emulated kernels give the CPU's results for any order of threads", "[gpu_emulated][property]") {
   IndexedCorpus corpus(71, {600, 80, 20, false});
   const auto queries = draw_queries(11, corpus.model, 7);
   RandomBits random(73);

@@ -197,7 +197,7 @@ TEST_CASE("emulated rounds over fronts of lists give the CPU's results after it 
   CHECK(early.resumed > 20);
 }
 
-TEST_CASE("emulated rounds give the CPU's results whatever the order of threads", "[gpu_emulated][wang][property]") {
+TEST_CASE("emulated rounds give the CPU's results for any order of threads", "[gpu_emulated][wang][property]") {
   check_thread_orders(
       8, 3, [](const QueryEngine& engine, const QueryWords& queries, RandomBits&) { check_wang(engine, queries); });
 }

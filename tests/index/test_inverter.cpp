@@ -111,7 +111,7 @@ TEST_CASE("Exactly as many postings as fit stay in memory, one more spills", "[i
   CHECK(one_more.postings == sorted(documents));
 }
 
-TEST_CASE("More runs than a process may open files are no hindrance", "[index]") {
+TEST_CASE("There may be more runs than a process may open files", "[index]") {
   struct rlimit before;
   REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
   struct rlimit few = before;

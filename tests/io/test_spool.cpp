@@ -121,7 +121,7 @@ TEST_CASE("A range reader joins bytes across its buffer, and ends where the rang
   CHECK(std::equal(range.data(), range.data() + 150, bytes.begin() + 250));
 }
 
-TEST_CASE("Records come back in the order of appending", "[core]") {
+TEST_CASE("Records are returned in the order of appending", "[core]") {
   struct Record {
     std::uint64_t number;
     std::uint32_t half;

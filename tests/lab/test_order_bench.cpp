@@ -49,7 +49,7 @@ TEST_CASE("An order's figures are those of the indexes built in that order", "[o
   }
 }
 
-TEST_CASE("Peak memory counts only what was used since the reset", "[measure]") {
+TEST_CASE("Peak memory counts only memory used since the reset", "[measure]") {
   REQUIRE(reset_peak_memory());
   REQUIRE(peak_memory_bytes());
   constexpr std::uint64_t held_bytes = 64 << 20;

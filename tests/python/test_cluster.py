@@ -88,7 +88,7 @@ def test_slurm(plan, whole, tmp_path, dying, slurm):
 
 @pytest.fixture
 def spark_here(tmp_path, monkeypatch):
-    """Settings with which Spark programs start workers on this machine, and a master with two workers in separate processes."""
+    """Settings for Spark programs on this machine, and a master with two workers in separate processes."""
     import pyspark
 
     monkeypatch.setenv("SPARK_HOME", os.path.dirname(pyspark.__file__))

@@ -150,7 +150,7 @@ TEST_CASE("an index of any docID order and corpus format has the postings of a p
   }
 }
 
-TEST_CASE("a corpus of nothing but empty documents makes an index without terms", "[index]") {
+TEST_CASE("a corpus of only empty documents gives an index without terms", "[index]") {
   Pipeline pipeline;
   const CollectionReader collection(
       pipeline.parse("{\"id\":\"a\",\"contents\":\"\"}\n{\"id\":\"b\",\"contents\":\"!\"}\n"));
