@@ -135,14 +135,14 @@ std::string_view JsonReader::string_piece() {
   while (unescaped_.size() < string_piece_bytes) {
     if (!has_bytes()) throw JsonDamage("a string is not terminated");
     const std::string_view plain = piece_.substr(0, plain_bytes(piece_));
-    unescaped_ += plain;
     piece_.remove_prefix(plain.size());
+    in_string_ = !piece_.starts_with('"');
+    if (!in_string_) piece_.remove_prefix(1);
+    if (!in_string_ && unescaped_.empty()) return plain;
+    unescaped_ += plain;
+    if (!in_string_) break;
     if (piece_.empty()) continue;
     const int c = take_byte();
-    if (c == '"') {
-      in_string_ = false;
-      break;
-    }
     if (c != '\\') throw JsonDamage("a string contains a control character");
     take_escape();
   }

@@ -1,5 +1,6 @@
 #include "quern/text/utf8.hpp"
 
+#include <simdjson.h>
 #include <utf8proc.h>
 
 #include <algorithm>
@@ -33,12 +34,6 @@ bool is_plain_block(const char* block) {
     bad |= static_cast<unsigned char>(low_or_high & (wanted ^ 1));
   }
   return bad == 0;
-}
-
-bool is_ascii_block(const char* block) {
-  unsigned char all = 0;
-  for (std::size_t i = 0; i < block_bytes; ++i) all |= static_cast<unsigned char>(block[i]);
-  return all < 0x80;
 }
 
 /// The sequence at a byte: well-formed, or the maximal subpart of an ill-formed one.
@@ -106,20 +101,7 @@ std::size_t find_unsound(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-bool is_valid_utf8(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    if (at + block_bytes <= text.size() && is_ascii_block(text.data() + at)) {
-      at += block_bytes;
-      continue;
-    }
-    for (const std::size_t stop = at + block_bytes; at < stop && at < text.size();) {
-      const Sequence sequence = sequence_at(text, at);
-      if (!sequence.well_formed) return false;
-      at += sequence.bytes;
-    }
-  }
-  return true;
-}
+bool is_valid_utf8(std::string_view text) { return simdjson::validate_utf8(text); }
 
 std::size_t repair_utf8(std::string_view in, std::string& out) {
   out.clear();
