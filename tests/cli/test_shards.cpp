@@ -192,8 +192,10 @@ TEST_CASE("a list of docnos is read once for all shards", "[cli][shards]") {
   std::string list = "nowhere\n";
   for (const std::string& line : lines_of(run_quern({"query", made.path("whole"), "-q", topics}).out))
     list += line.substr(line.find("Q0 ") + 3, line.find(' ', line.find("Q0 ") + 3) - line.find("Q0 ") - 3) + "\n";
-  const RunOutcome whole = run_quern(CommandLine{"query", made.path("whole")} + query, {list}),
-                   found = run_quern(CommandLine{"query"} + made.shards() + query, {list});
+  Surroundings from_list;
+  from_list.input = list;
+  const RunOutcome whole = run_quern(CommandLine{"query", made.path("whole")} + query, from_list),
+                   found = run_quern(CommandLine{"query"} + made.shards() + query, from_list);
   CHECK(lines_of(whole.out).size() > 5);
   CHECK(found.out == whole.out);
   CHECK(contains(whole.err, ": 1 of its "));

@@ -73,8 +73,8 @@ void run_kernels(HostIndex& index, HostBatch& batch, const Way& way) {
   static std::uint32_t kept;
   static gpu::WarpBuffers<V, gpu::finish_threads> buffers;
   run(1, gpu::finish_threads, [&] {
-    gpu::QueryFinish<coding, V, quantized> finish(view, of, keys, kept, buffers.own());
-    for (std::uint32_t number = 0; number < of.num_queries; ++number) {
+    gpu::QueryFinish<coding, V, quantized> finish(view, range_view, keys, kept, buffers.own());
+    for (std::uint32_t number = 0; number < range_view.num_queries; ++number) {
       finish.run(number, way.from_lists || score);
       __syncthreads();
     }

@@ -211,7 +211,7 @@ TEST_CASE("windows of lists with damaged rows stay within the lists, and omit no
       windows.view(i, 0, 0, lists);
       check_numbers(lists, index.block_size(), 0);
       for (const gpu::WordCopy& part : lists.copies) REQUIRE(part.to + part.from.size() <= lists.words);
-      for (const auto& [number, list] : of.batch.coded) {
+      for (const auto& [number, list] : whole.batch.coded) {
         const gpu::ListView& view = lists.lists[number];
         REQUIRE(view.begin_block <= next_block[number]);
         REQUIRE(view.end_block <= list->block_last.size());

@@ -22,7 +22,7 @@ struct Runs {
 };
 
 /// Runs of random lengths at random positions of the source; in the target they follow each other, with a word between.
-Runs random_runs(RandomBits& random, std::size_t count, std::uint64_t most_words) {
+Runs random_runs(RandomBits& random, std::size_t count, std::uint64_t max_words) {
   Runs items;
   std::vector<std::pair<std::size_t, std::size_t>> places;
   std::size_t from_words = 0;
@@ -54,11 +54,11 @@ TEST_CASE("an emulated kernel moves each run once, and nothing else", "[gpu_emul
   for (const std::uint64_t max_words : {3u, 40u, 1100u})
     for (const std::size_t count : {1u, 7u, 32u, 33u, 64u, 65u, 96u, 97u, 400u}) {
       const emulated::RandomOrder order(1 + random.below(1000));
-      const Runs items = random_runs(random, count, most_words);
+      const Runs items = random_runs(random, count, max_words);
       std::uint32_t next_item = 0;
       emulated::run(2, gpu::moving_threads,
                     [&] { gpu::move_words(items.table.data(), static_cast<unsigned>(count), &next_item); });
-      INFO(count << " items of at most " << most_words << " words");
+      INFO(count << " items of at most " << max_words << " words");
       const std::uint32_t* const to = &items.to.data()->x;
       REQUIRE(std::vector<std::uint32_t>(to, to + items.expected.size()) == items.expected);
     }
