@@ -46,7 +46,7 @@ struct CollectionManifest {
   static CollectionManifest from_json(const std::string& text, const std::string& what);
 };
 
-/// The pieces of a chunk (documents parsed together), each a zstd frame, in file order. The last two are there only if
+/// The pieces of a chunk (documents parsed together), each a zstd frame, in file order. The last two exist only if
 /// texts or fields are kept.
 enum class ChunkPiece { documents, forward, links, texts, fields };
 inline constexpr std::size_t num_chunk_pieces = 5;

@@ -25,7 +25,7 @@ namespace quern {
 inline constexpr std::array<std::uint32_t, 4> stored_ranks = {1, 10, 100, 1000};
 
 /// A list's impacts at stored_ranks: the greatest one, exact, and the others as stored, which is rounded down. 0 for
-/// ranks that the list has not.
+/// ranks beyond the list's end.
 using RankedImpacts = std::array<float, stored_ranks.size()>;
 
 /// The k-th best impact of a list as it is stored beside the greatest: never above `impact`, and below it by at most

@@ -184,7 +184,7 @@ Manifest read_described_manifest(const std::string& text, const std::string& wha
   return manifest;
 }
 
-/// What only some files of a kind hold. A program that doesn't know a feature can't read the file.
+/// Optional parts of a file. A program that doesn't know a feature can't read the file.
 using Features = std::vector<std::string>;
 inline constexpr std::string_view impacts_feature = "quantized impacts", weights_feature = "given weights",
                                   shard_feature = "shard";

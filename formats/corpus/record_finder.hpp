@@ -48,7 +48,7 @@ class RecordFinder {
     /// Bytes that are no longer needed: the next call's window begins after them. Exceeds the window only after a
     /// record that ends behind it.
     std::uint64_t consumed = 0;
-    /// Of unreadable data: its offset in the file, and the reason.
+    /// For unreadable data: its offset in the file, and the reason.
     std::uint64_t offset = 0;
     const char* reason = nullptr;
   };

@@ -56,7 +56,7 @@ struct TreeEnsemble {
   std::vector<double> leaves;
   std::vector<std::uint64_t> first_node = {0}, first_leaf = {0};  ///< one more than trees
   TreeSum sum = TreeSum::float64;
-  double base = 0;  ///< what the sum starts with
+  double base = 0;  ///< the start of the sum
   /// Groups of consecutive trees with separate sums, each from `base`; the score is the mean of the sums, in double
   /// (RankLib's bags). Each number is the end of a group; the last is the number of trees. Empty: all trees form one
   /// sum.
@@ -74,7 +74,7 @@ struct LinearModel {
     double weight = 0;
     bool operator==(const Term&) const = default;
   };
-  double intercept = 0;  ///< what the sum starts with
+  double intercept = 0;  ///< the start of the sum
   std::vector<Term> terms;
   bool operator==(const LinearModel&) const = default;
 };

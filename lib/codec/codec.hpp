@@ -29,7 +29,7 @@ struct CodecOptions {
   unsigned block_size = 128;
   /// rpfd only: how many times the exceptions' arrays are compressed in turn, 0 to 4.
   unsigned recursion = 1;
-  /// newpfd only: the block layout of index versions 1 to 3, which can only be read.
+  /// newpfd only: the published block layout, with Simple16, which can only be read.
   bool old_newpfd = false;
 
   bool operator==(const CodecOptions&) const = default;

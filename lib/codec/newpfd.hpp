@@ -164,7 +164,7 @@ class WidthSearch {
 
   void begin(std::span<const std::uint32_t> values);
   std::uint64_t count_from(std::uint64_t threshold) const;
-  /// What is left of the greatest value.
+  /// The greatest value's remaining high bits.
   std::uint64_t rest(const Reached& reached) const { return (greatest_ - reached.threshold) >> reached.shift; }
   /// The values that are exceptions for slots of this width.
   Reached exceptions(const Reached& reached, unsigned width) const;

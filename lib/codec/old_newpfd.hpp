@@ -6,8 +6,7 @@
 #include "quern/codec/codec.hpp"
 
 /// Simple16 (Zhang, Long, Suel, WWW 2008): a word holds 1 to 28 small values in 28 bits; its top 4 bits select one of
-/// 16 ways to divide them. formats/codec/simple16.md has the table. NewPFD coded its exceptions with it up to index
-/// version 3.
+/// 16 ways to divide them. formats/codec/simple16.md has the table. The published NewPFD codes its exceptions with it.
 namespace quern {
 
 namespace simple16 {
@@ -60,8 +59,8 @@ class Simple16Reader {
 
 namespace quern::old_newpfd {
 
-// The layout of NewPFD blocks up to index version 3, for reading only: Simple16 codes the exceptions. See
-// formats/codec/newpfd.md.
+// The published layout of NewPFD blocks, for reading only: Simple16 codes the exceptions. formats/codec/simple16.md
+// describes it.
 
 /// Maximum number of exceptions per stream of a block.
 inline constexpr unsigned max_exceptions = 127;

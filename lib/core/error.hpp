@@ -46,7 +46,7 @@ class IoError : public Error {
   using Error::Error;
 };
 
-/// Memory ran out. A smaller Resources::memory_bytes or fewer threads reduce what the work needs.
+/// Out of memory. A smaller Resources::memory_bytes or fewer threads reduce the need.
 class OutOfMemory : public Error {
  public:
   using Error::Error;

@@ -12,8 +12,8 @@
 namespace quern {
 
 /// Per-query buffers that each thread keeps for its next query. A query takes about ten; an allocator would split and
-/// join larger blocks for them, and threads would contend for its memory. Under sanitizers every buffer is allocated
-/// anew, so that they detect accesses past its end.
+/// join larger blocks for them, and threads would contend for its memory. Sanitizer builds allocate
+/// every buffer separately, so that they detect accesses past its end.
 class ScratchMemory {
  public:
   /// A buffer size, and how many of these buffers a thread keeps.

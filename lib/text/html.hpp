@@ -12,7 +12,7 @@ namespace quern {
 
 /// Extracts the text and the links of HTML pages in one pass, without building a tree. Create one per thread, for any
 /// number of pages. Time is linear in the page's size and memory independent of it, for any content (html_scanner.hpp
-/// lists what is dropped of very long tags and titles).
+/// lists the limits of long tags and titles).
 /// - title: the first <title> outside of <svg>.
 /// - body: all other text that a browser shows; not script, style, template, noscript and comments. Tags separate
 /// tokens: those that begin a new line or cell (p, div, h1, li, td, br ...) leave a `phrase_end`, others a space, never

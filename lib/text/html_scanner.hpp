@@ -49,7 +49,7 @@ class HtmlEvents {
 /// Tags, comments, scripts and style sheets end by the rules of the HTML standard (WHATWG, section 13.2.5) for a
 /// browser that runs scripts. Time is linear in the page's size; memory is bounded, since at most max_look_ahead of a
 /// page is held at once. Longer tags are therefore ignored (in a title or a script too), and a title whose end tag does
-/// not begin within that limit is no title. Comments and hidden content may have any length.
+/// not begin within that limit isn't a title. Comments and hidden content may have any length.
 class HtmlScanner {
  public:
   static constexpr std::size_t max_look_ahead = std::size_t{1} << 20;
