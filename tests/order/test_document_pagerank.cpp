@@ -84,7 +84,7 @@ TEST_CASE("PageRank is absent, from links or from a file, and a link file exclud
   CHECK(is(pagerank_input("links", "file"), PagerankFrom::link_file, "file"));
   CHECK_THROWS_AS(pagerank_input("none", "file"), InvalidArgument);
   CHECK_THROWS_WITH(pagerank_input("scores", "file"),
-                    Catch::Contains(std::string("without ") + option_name<"pagerank"> + " scores"));
+                    Catch::Contains(std::string("omit ") + option_name<"pagerank"> + " scores"));
 }
 
 TEST_CASE("Pages without links all have the same PageRank", "[order][pagerank]") {
