@@ -143,11 +143,13 @@ struct ManifestPut {
   }
   template <class Value>
   void operator()(const char* section, const char* key, const Value& value) const {
-    json[section][key] = value;
+    ManifestJson& members = json[section];
+    if (members.is_null()) members = ManifestJson::object();  // see new_manifest()
+    members[key] = value;
   }
   template <class Value>
   void operator()(const char* section, const char* key, const std::optional<Value>& value) const {
-    if (value) json[section][key] = *value;
+    if (value) (*this)(section, key, *value);
   }
 };
 

@@ -118,7 +118,7 @@ TEST_CASE("bench stream measures responses, and simulates the same stream", "[cl
     CHECK(measured["p50_us"] > 0);
     CHECK(simulated["p50_us"] > 0);
     CHECK(row["hand_over_us"] > 0);
-    CHECK(measured["gpu_joules"].is_null());
+    CHECK(measured["gpu_joules_per_query"].is_null());
   }
   CHECK(run_quern(command).exit_status == 0);
   const RunOutcome other_log =
@@ -176,8 +176,8 @@ TEST_CASE("bench stream and query refuse costs and times of another index or dev
     CHECK(outcome.exit_status != 0);
     CHECK(contains(outcome.err, why));
   };
-  fails({"bench", "stream"}, {"--costs", costs}, "another index");
-  fails({"bench", "stream"}, {"--times", other}, "another index");
+  fails({"bench", "stream"}, {"--costs", costs}, "a different index");
+  fails({"bench", "stream"}, {"--times", other}, "a different index");
   fails({"query"}, {"--costs", costs}, "--costs needs --device both");
   fails({"query"}, {"--deadline", "10"}, "--deadline needs --device both");
 }
@@ -202,7 +202,7 @@ TEST_CASE("simulate schedule refuses streams and machines that it can't simulate
   const std::string costs = times.folder.path("costs"), other = times.folder.path("other.tsv");
   std::ofstream(other) << text;
   REQUIRE(run_quern({"bench", "cost", other, "-o", costs}).exit_status == 0);
-  fails({times.cpu, "-a", "or", "--costs", costs, "--rate", "10"}, "another index");
+  fails({times.cpu, "-a", "or", "--costs", costs, "--rate", "10"}, "a different index");
 }
 
 }  // namespace quern

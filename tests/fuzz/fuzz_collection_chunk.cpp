@@ -25,7 +25,7 @@ CollectionReader collection_of(ByteView input) {
   std::size_t sizes[3] = {load_le<std::uint16_t>(input.data() + 2), load_le<std::uint16_t>(input.data() + 4), SIZE_MAX};
   ZstdCompressor zstd;
   ByteView left = input.subspan(6);
-  for (std::size_t piece = 0; piece < num_chunk_pieces; ++piece) {
+  for (std::size_t piece = 0; piece < num_fixed_pieces; ++piece) {
     const std::size_t size = std::min(sizes[piece], left.size());
     pack_piece(static_cast<ChunkPiece>(piece), left.first(size), zstd, chunk);
     left = left.subspan(size);
