@@ -1,5 +1,6 @@
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "quern/corpus/parse_corpus.hpp"
@@ -121,9 +122,14 @@ void use_weights(const Workplace& place) {
   AnswerConsumer consumer;
   consumer.threads = place.resources.threads;
   consumer.take = [](std::size_t, const QueryAnswer&) {};
+  std::vector<const QueryEngine*> engines;
+  {
+    const OwnWork own;
+    engines = {&engine};
+  }
   const QueryTerms terms = engine.reader().use(query);
   const QueryView view = terms;
-  CpuBackend backend({&engine});
+  CpuBackend backend(std::move(engines));
   run(backend, {{&view, 1}, &algorithm_named("maxscore"), 3}, consumer);
 }
 

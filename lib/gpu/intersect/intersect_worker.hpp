@@ -88,6 +88,8 @@ class IntersectWorker final : public gpu::GpuWorker<gpu::IntersectFlight> {
 
   /// Copies the index, or as much as fits, to the GPU. Throws like DeviceIndex and DeviceListStore.
   IntersectWorker(IntersectionContext& context, unsigned gpu, Progress& progress);
+  /// Flights use the members here, which the base class would outlive.
+  ~IntersectWorker() override { flights_.clear(); }
 
   /// GPU memory that stays allocated: rows, and lists or the room for them.
   std::uint64_t device_bytes() const { return index_.account().taken(); }

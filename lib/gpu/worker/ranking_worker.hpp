@@ -53,6 +53,8 @@ class RankingWorker final : public gpu::GpuWorker<gpu::RankingFlight> {
   /// Throws like DeviceIndex and DeviceListStore.
   RankingWorker(const QueryEngine& engine, unsigned gpu, const gpu::GpuMemoryOptions& memory,
                 const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress);
+  /// Flights use the members here, which the base class would outlive.
+  ~RankingWorker() override { flights_.clear(); }
 
   /// GPU memory that stays allocated: tables, rows, and coded and decoded lists, or the room for these.
   std::uint64_t device_bytes() const { return index_.account().taken() + (entries_ ? entries_->bytes() : 0); }
