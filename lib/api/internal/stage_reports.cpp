@@ -47,7 +47,7 @@ void remark_on_read(const PagerankReport& report, const TakeRemark& take) {
 void add_figures(const SidecarReports& reports, ManifestJson& json) {
   if (const auto& forward = reports.forward) {
     const ForwardManifest& manifest = forward->manifest;
-    ManifestJson tokens;
+    ManifestJson tokens = ManifestJson::object();
     for (std::size_t stream = 0; stream < num_document_streams; ++stream)
       tokens[std::string(document_stream_names[stream])] = manifest.counts.tokens[stream];
     json["forward"] = {{"documents", manifest.documents},
