@@ -57,7 +57,8 @@ CollectionCounts CollectionReader::verify_chunk(std::size_t chunk, ChunkBuffers&
   CollectionCounts counts;
   const auto rows = documents(chunk, buffers);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].tokens != chunk_lengths[i]) throw CorruptFile(place(chunk, "the documents") + ": lengths differ");
+    if (rows[i].tokens != chunk_lengths[i])
+      throw CorruptFile(place(chunk, "the documents") + ": a length differs from section 'lengths'");
     counts.tokens += rows[i].tokens;
     counts.empty_documents += rows[i].tokens == 0;
     counts.documents_without_url += rows[i].url.empty();
@@ -65,7 +66,7 @@ CollectionCounts CollectionReader::verify_chunk(std::size_t chunk, ChunkBuffers&
   const auto streams = forward(chunk, buffers);
   for (std::size_t i = is_continued(chunk) ? 1 : 0; i < chunk_lengths.size(); ++i)
     if (count_tokens(chunk, streams[i]) != chunk_lengths[i])
-      throw CorruptFile(place(chunk, "the forward lists") + ": lengths differ");
+      throw CorruptFile(place(chunk, "the forward lists") + ": the tokens differ from section 'lengths'");
   std::sort(buffers.terms.begin(), buffers.terms.end());
   if (std::adjacent_find(buffers.terms.begin(), buffers.terms.end()) != buffers.terms.end())
     part.container.fail("chunk_terms", fmt::format("chunk {} has a term twice", chunk - part.first_chunk));
@@ -80,7 +81,8 @@ void CollectionReader::verify_split(const SplitDocument& split, ChunkBuffers& bu
   for (std::size_t chunk = split.first_chunk; chunk <= split.last_chunk; ++chunk)
     tokens += count_tokens(chunk, forward(chunk, buffers)[split.document - first_document(chunk)]);
   if (tokens != documents(split.last_chunk, buffers).front().tokens)
-    throw CorruptFile(place(split.first_chunk, "the forward lists") + ": the length of a split document differs");
+    throw CorruptFile(place(split.first_chunk, "the forward lists") +
+                      ": a split document's tokens differ from its length");
 }
 
 void CollectionReader::verify_contents(const Resources& resources) const {

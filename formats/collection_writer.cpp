@@ -182,7 +182,7 @@ void CollectionWriter::write_sizes(std::string_view section, ChunkPiece piece) {
 
 void CollectionWriter::finish(const CollectionManifest& manifest) {
   if (manifest.text_bytes.has_value() != with_texts_ || manifest.field_names.kept.empty() == with_fields_)
-    throw Error("collection: misused writer");
+    throw Error("collection: the writer was misused");
   out_.end_section();
   write_rows();
   out_.add_section("manifest", as_bytes(manifest.to_json()));

@@ -70,7 +70,8 @@ ContainerWriter::~ContainerWriter() = default;
 void ContainerWriter::pad() { out_.write(Bytes(aligned(out_.position()) - out_.position(), 0)); }
 
 void ContainerWriter::begin_section(std::string_view name) {
-  if (open_ || name.size() >= name_bytes || sections_.size() == max_sections) throw Error("container: misused writer");
+  if (open_ || name.size() >= name_bytes || sections_.size() == max_sections)
+    throw Error("container: the writer was misused");
   pad();
   sections_.push_back({std::string(name), out_.position(), 0, 0, sums_->sums.size() / 8});
   open_ = true;

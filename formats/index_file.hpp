@@ -24,7 +24,7 @@ namespace quern {
 /// The ranks k for which an index stores a list's k-th best impact f / (K_d + f), for thresholds.
 inline constexpr std::array<std::uint32_t, 4> stored_ranks = {1, 10, 100, 1000};
 
-/// A list's impacts at stored_ranks: the greatest one, exact, and the others as stored, which is rounded down. 0 for
+/// A list's impacts at stored_ranks: the greatest one exactly, the others as stored, which rounds down. 0 for
 /// ranks beyond the list's end.
 using RankedImpacts = std::array<float, stored_ranks.size()>;
 

@@ -131,7 +131,7 @@ std::string TextsReader::text(docid_t docid) const {
 /// Returns a frame's bytes of text.
 std::uint64_t TextsReader::verify_frame(std::uint64_t i, TextBuffers& buffers) const {
   const TextFrame at = frame(i), next = frame(i + 1);
-  if (i == 0 && (at.offset != 0 || at.first_document != 0)) fail_at(i, "is not the first");
+  if (i == 0 && (at.offset != 0 || at.first_document != 0)) fail_at(i, "does not begin at offset 0 with document 0");
   if (next.first_document < at.first_document) fail_at(i, "is not in the order of documents");
   const docid_t documents = next.first_document - at.first_document;
   const bool is_last_part = i > 0 && frame(i - 1).first_document == at.first_document;

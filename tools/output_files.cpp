@@ -130,7 +130,7 @@ void refuse_overwritten_inputs(const CLI::App& command) {
   for (std::size_t i = 0; i < written.size(); ++i) {
     for (const NamedFile& input : read)
       if (are_same(written[i], input))
-        throw usage_error(fmt::format("{} {}: would overwrite {} {}, which is read; choose another name",
+        throw usage_error(fmt::format("{} {}: would overwrite {} {}, which is an input; choose another name",
                                       written[i].option, written[i].path, input.option, input.path));
     for (std::size_t j = i + 1; j < written.size(); ++j)
       if (are_same(written[i], written[j]))

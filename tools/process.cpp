@@ -33,11 +33,10 @@ void write_message(const std::string& text) {
 const int bus_error = SIGRTMIN;
 
 [[noreturn]] void end_on(int signal) {
-  std::string text = signal == bus_error
-                         ? std::string(
-                               "quern: error: an input file became shorter, or can't be read any more, while "
-                               "it was in use; run the command again")
-                         : fmt::format("\nquern: terminated by SIG{}", ::sigabbrev_np(signal));
+  std::string text = signal == bus_error ? std::string(
+                                               "quern: error: an input file was truncated or became unreadable while "
+                                               "it was in use; run the command again")
+                                         : fmt::format("\nquern: terminated by SIG{}", ::sigabbrev_np(signal));
   const char* separator = "; not written: ";
   for (const std::string& name : discard_unfinished_outputs()) {
     text += separator + name;

@@ -122,8 +122,8 @@ void add_filter_option(CLI::App& command, std::optional<std::string>& filter) {
   command
       .add_option(
           "--filter", filter,
-          "Only documents that pass: an expression such as 'lang=en and not url^=http://a.example/', over docno, url "
-          "and the fields kept by quern index --keep-fields; or @FILE, a list of docnos, one per line")
+          "Only documents that pass an expression such as 'lang=en and not url^=http://a.example/', over docno, url "
+          "and the fields kept by quern index --keep-fields, or @FILE, a list of docnos, one per line")
       ->type_name("FILTER");
 }
 

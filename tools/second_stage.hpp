@@ -86,8 +86,7 @@ struct SecondStageArguments {
   bool is_set = false;        ///< --rerank or --features is given
 
   bool wanted() const { return !ranker.ranker.empty(); }
-  /// Throws wrong usage for options that have no effect, and if fewer documents are reranked than the k that are
-  /// wanted.
+  /// Throws usage errors for options that have no effect, and if fewer than k documents are to be reranked.
   void check(std::size_t k) const;
 };
 void add_second_stage_options(CLI::App& command, SecondStageArguments& arguments);

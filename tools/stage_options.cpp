@@ -97,7 +97,7 @@ void add_field_options(CLI::App& command, api::CorpusOptions& reading) {
   for (std::size_t i = 0; i < std::size(keys); ++i)
     command
         .add_option(fmt::format("--{}-field", named_fields[i].name), *keys[i],
-                    fmt::format("Key of JSON objects that has a document's {} (default: the format's own keys)",
+                    fmt::format("Key of a document's {} in JSON objects (default: the format's own keys)",
                                 named_fields[i].content))
         ->type_name("KEY")
         ->check(field_name_validator());

@@ -56,8 +56,8 @@ std::optional<ShardChoice> shard_choice(const std::string& text);
 CLI::Option* add_shard_option(CLI::App& command, std::string& shard, const std::string& help);
 /// Needs the option --order.
 void add_shard_options(CLI::App& command, ShardArguments& arguments);
-/// What the shard takes from files of the whole, whose checksums are compared; null without --shard. The order is that
-/// of --order.
+/// What the shard takes from files of the whole index, whose checksums are compared; null without --shard. The
+/// order is that of --order.
 std::unique_ptr<ShardSource> shard_source(const ShardArguments& arguments, const std::string& order,
                                           const Resources& resources);
 

@@ -67,7 +67,7 @@ void JsonKeys::keep(const std::vector<std::string>& names) {
     if (!is_kept_name(name))
       throw InvalidArgument("'" + name + "' can't be the name of a kept field: names have 1 to " +
                             std::to_string(max_kept_name_bytes) +
-                            " letters, digits or _ - . and are not filter words (and, or, not, in, has)");
+                            " letters, digits, _, - or ., and can't be filter words (and, or, not, in, has)");
     if (find(name) || is_standard_field(name))
       throw InvalidArgument("'" + name + "' can't be kept: it is a standard field or the key of one");
     if (std::find(kept_.begin(), kept_.end(), name) != kept_.end())

@@ -52,7 +52,7 @@ class TsvFormat : public CorpusFormat {
  public:
   std::string_view name() const override { return "tsv"; }
   std::string_view description() const override {
-    return "lines id<TAB>text, or id<TAB>url<TAB>title<TAB>text, as in MS MARCO; only by name";
+    return "lines id<TAB>text, or id<TAB>url<TAB>title<TAB>text, as in MS MARCO; never detected, so it must be named";
   }
   /// Link files, judgements and logs look the same, and a corpus's folder may contain them.
   bool detect(std::string_view) const override { return false; }

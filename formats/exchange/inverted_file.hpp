@@ -43,7 +43,7 @@ class PostingCheck {
   void begin_list() { next_ = 0; }
   const char* wrong(std::uint64_t docid, std::uint64_t freq) {
     if (docid < next_) return "docIDs do not ascend";
-    if (docid >= documents_) return "a docID without a document";
+    if (docid >= documents_) return "a docID that is not below the number of documents";
     if (freq == 0 || freq > 0xffffffffu) return "a frequency outside 1 to 2^32 - 1";
     next_ = docid + 1;
     return nullptr;

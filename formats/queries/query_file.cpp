@@ -172,7 +172,7 @@ class JsonQueries {
       const bool has_vector = object.at_key("vector").error() == simdjson::SUCCESS;
       std::string problem = "has no \"text\"";
       if (has_vector)
-        problem += fmt::format(", but a \"vector\"; read it with {} vector", option_name<"queries-format">);
+        problem += fmt::format(", but has a \"vector\"; read it with {} vector", option_name<"queries-format">);
       fail_at_line(name_, number, problem);
     }
     query.text = trim(text);

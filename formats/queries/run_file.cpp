@@ -160,7 +160,7 @@ class JsonFormat : public RunFormat {
 class TextFormat : public RunFormat {
  public:
   std::string_view name() const override { return "text"; }
-  std::string_view description() const override { return "columns for people: rank, score, docno, title and URL"; }
+  std::string_view description() const override { return "human-readable columns: rank, score, docno, title and URL"; }
   bool shows_titles() const override { return true; }
 
   void append_piece(std::string& out, std::string_view qid, std::string_view query_text, const ResultPiece& piece,

@@ -151,11 +151,11 @@ class LightgbmJsonReader : public JsonEvents {
   void node_text(std::string_view value) {
     Node& node = nodes_.back();
     if (key_ == "decision_type") {
-      if (value != "<=" && value != "==") trees_.fail(fmt::format("the decision_type '{:.20}' does not exist", value));
+      if (value != "<=" && value != "==") trees_.fail(fmt::format("unknown decision_type '{:.20}'", value));
       node.is_categorical = value == "==";
     } else if (key_ == "missing_type") {
       if (value != "None" && value != "Zero" && value != "NaN")
-        trees_.fail(fmt::format("the missing_type '{:.20}' does not exist", value));
+        trees_.fail(fmt::format("unknown missing_type '{:.20}'", value));
       node.missing = value == "None"   ? LightgbmMissing::none
                      : value == "Zero" ? LightgbmMissing::zero
                                        : LightgbmMissing::nan;

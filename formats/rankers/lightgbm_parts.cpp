@@ -197,8 +197,7 @@ class LightgbmReader {
     node.left = node_number(tree_.left[split]);
     node.right = node_number(tree_.right[split]);
     if (decision & categorical_bit) return set_categories(node, trees_, feature, categories(tree_.thresholds[split]));
-    if (missing > 2)
-      trees_.fail(fmt::format("node {} has the decision_type {}, which does not exist", split, decision));
+    if (missing > 2) trees_.fail(fmt::format("node {} has the unknown decision_type {}", split, decision));
     set_numeric(node, trees_, feature, tree_.thresholds[split], static_cast<LightgbmMissing>(missing),
                 (decision & default_left_bit) != 0);
   }

@@ -114,7 +114,7 @@ class DescriptionReader {
     if (key == "ranker.version") return read_version(entry.value);
     if (key.substr(0, 7) == "inputs.") return read_input(key.substr(7), entry.value);
     if (key.substr(0, 6) == "layer.") return read_layer(key.substr(6), entry.value);
-    fail(fmt::format("the key '{:.60}' does not exist; sections are [ranker], [inputs], [layer.1], [layer.2], …", key));
+    fail(fmt::format("unknown key '{:.60}'; sections are [ranker], [inputs], [layer.1], [layer.2], …", key));
   }
 
   void read_version(std::string_view value) {
@@ -161,7 +161,8 @@ class DescriptionReader {
 
   /// Reads a file that the description names. Limits the size of each file and of all together.
   std::string read_beside(const std::string& path) {
-    if (!file_.read_beside) fail(fmt::format("names the file '{:.60}', but this description can't use files", path));
+    if (!file_.read_beside)
+      fail(fmt::format("names the file '{:.60}', but a description in memory can't use files", path));
     std::string bytes = file_.read_beside(path);
     bytes_beside_ += bytes.size();
     if (bytes_beside_ > max_model_bytes) fail("the files so far exceed 1 GiB in total");
@@ -217,7 +218,7 @@ class DescriptionReader {
       layer.bias_line = line_;
     } else if (setting == "activation" && !layer.activation) {
       if (!has_named(activation_names, value))
-        fail(fmt::format("the activation '{:.40}' does not exist: use none, relu, sigmoid or tanh", value));
+        fail(fmt::format("unknown activation '{:.40}': use none, relu, sigmoid or tanh", value));
       layer.activation = find_named(activation_names, value, "activation").value;
     } else {
       fail(fmt::format("layers have the keys weights, bias and activation, each once, not '{:.40}'", setting));
@@ -386,7 +387,7 @@ class DescriptionTreeReader {
       node.missing_left = true;
       next();
     }
-    if (token_ != "?") fail(fmt::format("'{:.40}' is where '?' should be", token_));
+    if (token_ != "?") fail(fmt::format("found '{:.40}' where '?' was expected", token_));
     open_.push_back({Waits::left, done_});
   }
 

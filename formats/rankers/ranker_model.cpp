@@ -59,7 +59,7 @@ class ModelCheck {
     for (std::uint64_t tree = 0; tree < count; ++tree) check_tree(trees, tree);
     for (const double leaf : trees.leaves)
       if (!std::isfinite(leaf)) fail("the value of a leaf is not a finite number");
-    if (!std::isfinite(trees.base)) fail("the start of its sum is not a finite number");
+    if (!std::isfinite(trees.base)) fail("its base score is not a finite number");
     const std::vector<std::uint64_t>& ends = trees.group_ends;
     if (ends.empty()) return;
     if (ends.back() != count || std::adjacent_find(ends.begin(), ends.end(), std::greater<>()) != ends.end())
@@ -82,7 +82,7 @@ class ModelCheck {
       const std::int64_t at = waiting_.back();
       waiting_.pop_back();
       if (at < 0) {
-        if (static_cast<std::uint64_t>(-at - 1) != next_leaf++) fail_in_tree(tree, "its leaves are not in their order");
+        if (static_cast<std::uint64_t>(-at - 1) != next_leaf++) fail_in_tree(tree, "its leaves are out of order");
         continue;
       }
       const TreeNode& node = trees.nodes[begin + static_cast<std::uint64_t>(at)];
@@ -122,7 +122,7 @@ class ModelCheck {
       const bool is_bucket = made.kind == TransformationKind::bucket;
       for (const float parameter : {made.p1, made.p2})
         if (std::isnan(parameter) || (!is_bucket && !std::isfinite(parameter)))
-          fail("a number of an input is not finite");
+          fail("a parameter of an input is not finite");
     }
     std::uint64_t inputs = network.transformations.size() + network.trees.trees();
     if (inputs == 0 || network.layers.empty()) fail("has no inputs, or no layers");

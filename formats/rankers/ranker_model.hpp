@@ -82,7 +82,7 @@ struct LinearModel {
 /// A network's input, computed from one feature's value x (Tadros 2015, section 3.3), in float32.
 enum class TransformationKind : std::uint8_t {
   linear,      ///< x · p1 + p2
-  log_linear,  ///< ln(x + 1) · p1 + p2; x below the float32 after -1 counts as that number
+  log_linear,  ///< ln(x + 1) · p1 + p2; x is clamped to at least the float32 after -1
   bucket,      ///< 1 if p1 <= x < p2, else 0
   free_form,   ///< a function of the registry in lib/rank/models, with the parameters p1 and p2
 };

@@ -122,7 +122,7 @@ std::size_t TreeCollector::add(const LooseTree& tree, std::size_t root) {
 void TreeCollector::add_leaf(const LooseTree::Node& node, std::size_t number, std::int32_t* parent) {
   if (!std::isfinite(node.leaf)) fail(fmt::format("the value of leaf {} is not a finite number", number));
   const std::size_t leaf = trees_.leaves.size() - trees_.first_leaf.back();
-  if (leaf >= max_in_tree) fail("has more leaves than 2,147,483,647");
+  if (leaf >= max_in_tree) fail("has more than 2,147,483,647 leaves");
   if (parent) *parent = -static_cast<std::int32_t>(leaf) - 1;
   trees_.leaves.push_back(node.leaf);
 }
@@ -131,7 +131,7 @@ void TreeCollector::add_inner(const LooseTree& tree, std::size_t number, std::in
   const LooseTree::Node& node = tree.nodes[number];
   if (std::isnan(node.threshold)) fail(fmt::format("the threshold of node {} is not a number", number));
   const std::size_t place = trees_.nodes.size() - trees_.first_node.back();
-  if (place >= max_in_tree) fail("has more nodes than 2,147,483,647");
+  if (place >= max_in_tree) fail("has more than 2,147,483,647 nodes");
   if (parent) *parent = static_cast<std::int32_t>(place);
   const std::size_t left = child_number(tree, node.left, number), right = child_number(tree, node.right, number);
   trees_.nodes.push_back({node.threshold, node.input, -1, -1, node.missing_left});

@@ -43,7 +43,7 @@ std::uint64_t count_of(const std::vector<std::uint64_t>& shape, std::uint64_t by
   std::uint64_t count = 1;
   for (const std::uint64_t size : shape) {
     if (size == 0 || size > bytes || count > bytes / size)
-      throw CorruptFile(what + ": its size does not fit its shape");
+      throw CorruptFile(what + ": its size does not match its shape");
     count *= size;
   }
   return count;

@@ -22,7 +22,7 @@ void XgboostDump::add(XgboostDumpNode node) {
     made.leaf = node.leaf;
   } else {
     if (node.feature.empty() || node.yes < 0 || node.no < 0)
-      fail(fmt::format("node {} lacks a feature, or yes and no", node.id));
+      fail(fmt::format("node {} lacks a feature, or its children yes and no", node.id));
     if (node.has_threshold == node.has_categories)
       fail(fmt::format(
           "node {} has neither a threshold nor categories; Quern can't read features of the type i (indicators)",

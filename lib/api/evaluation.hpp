@@ -77,7 +77,7 @@ struct Evaluation {
   std::vector<MeasureComparison> comparisons;  ///< with EvaluationOptions::compare
 };
 
-/// Measures runs by judgements, as trec_eval does. Throws Error: corrupt_file for a file that is no run or has no
+/// Measures runs by judgements, as trec_eval does. Throws Error: corrupt_file for a file that isn't a run or has no
 /// judgements, io, wrong_usage for unknown measures and those that runs can't be compared by.
 QUERN_API Evaluation evaluate(const std::vector<TrecRun>& runs, const std::string& qrels_path,
                               const EvaluationOptions& options = {}, const Work& work = {});

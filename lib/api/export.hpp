@@ -2,7 +2,7 @@
 
 #ifdef __FAST_MATH__
 #error \
-    "Quern refuses -ffast-math (and -Ofast): a program linked so changes the arithmetic of the whole process, and scores are defined bit by bit; compile and link without it"
+    "Quern refuses -ffast-math (and -Ofast): linking with it changes the arithmetic of the whole process, but scores are defined bit for bit; compile and link without it"
 #endif
 
 /// Symbol visibility of the shared library.

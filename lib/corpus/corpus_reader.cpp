@@ -37,7 +37,7 @@ CorpusReader::CorpusReader(CorpusFiles files, CorpusOptions options, const Resou
   if (options_.format != "auto") given_format_ = &corpus_format_named(options_.format);
   if (given_format_ != nullptr && given_format_ != &jsonl_format() && options_.field_names != FieldNames())
     throw InvalidArgument(std::string(option_name<"format">) + " " + options_.format +
-                          " has no keys; only JSON objects have named fields");
+                          " does not use field keys, which only JSON objects have; omit them");
   if (options_.batch_bytes == 0 || options_.batch_records == 0)
     throw InvalidArgument("a batch of 0 bytes or records can't be read; use at least 1");
   if (options_.max_document_bytes == 0)

@@ -216,8 +216,8 @@ class LexiconBuilder {
   std::uint32_t split_document_ = 0;            ///< the latest one
   bool is_split_open_ = false;                  ///< it continues in the next chunk
   std::uint32_t open_at_begin_ = 0;             ///< open at the start of the generation; 0: none
-  std::vector<std::uint32_t> last_counted_in_;  ///< of each term: the last such document; may be shorter
-  std::vector<bool> is_in_open_at_begin_;       ///< of each term: occurs in it in this generation; may be shorter
+  std::vector<std::uint32_t> last_counted_in_;  ///< by term: the last that counted it; may lack later terms
+  std::vector<bool> is_in_open_at_begin_;       ///< by term: occurs in it in this generation; may lack later terms
   ExternalSort rows_;
   std::vector<std::uint32_t> chunk_sizes_;  ///< number of terms of each chunk
   Spool chunk_numbers_;                     ///< each chunk's terms as numbers of its generation

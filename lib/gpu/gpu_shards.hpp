@@ -30,8 +30,8 @@ class GpuSearch {
  public:
   virtual ~GpuSearch() = default;
 
-  /// The k best documents of each query, with docIDs of the whole. Adds to `counted`, for each shard, what its GPUs
-  /// did. Throws CudaError if no GPU is left, and as SearchBackend::finish() does.
+  /// The k best documents of each query, with docIDs of the whole index. Adds to `counted`, for each shard, what its
+  /// GPUs did. Throws CudaError if no GPU is left, and as SearchBackend::finish() does.
   virtual FoundDocuments search(const SearchRequest& request, std::span<GpuStatistics> counted) = 0;
   /// Shards of the index, and documents in all of them.
   virtual std::size_t shards() const { return 1; }

@@ -72,8 +72,8 @@ class HybridBackend::Pending final : public PendingSearch {
 HybridBackend::HybridBackend(const CpuBackend& cpu, FallibleGpus& gpus, CostModel costs, HybridOptions options)
     : cpu_(cpu), gpus_(gpus), costs_(std::move(costs)), options_(std::move(options)) {
   check_range("threads", options_.schedule_options.cpu_threads, 1, max_threads);
-  check_range("threads for GPUs", options_.gpu_threads, 1, max_threads);
-  check_range("batches of GPUs", options_.schedule_options.gpu_batches, 1, max_threads);
+  check_range("GPU threads", options_.gpu_threads, 1, max_threads);
+  check_range("batches per GPU", options_.schedule_options.gpu_batches, 1, max_threads);
   check_range("queries per batch", options_.max_batch, 1, max_queries_at_once);
   schedule_policy_named(options_.schedule);
 }
@@ -275,7 +275,7 @@ void HybridBackend::answer_on_cpu(const WaitingQuery& query) {
 void HybridBackend::answer_on_gpus(std::span<const WaitingQuery> queries) {
   std::vector<std::shared_ptr<Group>> groups;
   for (const WaitingQuery& query : queries) {
-    // Most are of the same group as the one before.
+    // Most are of the same group as the previous one.
     const bool same = !groups.empty() && groups.back()->has(query.number);
     groups.push_back(same ? groups.back() : group_of(query.number));
   }

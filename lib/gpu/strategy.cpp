@@ -46,21 +46,21 @@ const std::vector<Strategy>& all_strategies() {
        .filters = true},
       {.name = "ding",
        .description = "term by term, with an accumulator per document for unions; wand, bmw, maxscore and auto run as "
-                      "or (Ding et al. 2009)",
+                      "`or` (Ding et al. 2009)",
        .batch_bytes = query_bytes,
        .make = make_ding,
        .window_limits = window_limits},
       {.name = "partition",
        .description =
            "a thread block per query, each thread with a range of documents of its own; maxscore and auto run "
-           "as bmw (Huang et al. 2017)",
+           "as `bmw` (Huang et al. 2017)",
        .batch_bytes = query_bytes,
        .make = make_partition,
        .window_limits = window_limits,
        .reads_block_maxima = true},
       {.name = "wang",
        .description = "a thread block per query, in rounds over the shortest list until no later document can be a "
-                      "result; for and only (Wang et al. 2017)",
+                      "result; for `and` only (Wang et al. 2017)",
        .batch_bytes = query_bytes,
        .make = make_wang,
        .window_limits = window_limits,

@@ -18,8 +18,7 @@ namespace quern {
 /// after all are written; so lists are noted when written and read again for their impacts.
 class ImpactSections {
  public:
-  /// `top`: the greatest term score if known (for shards, that of the whole); otherwise that of the noted lists is
-  /// used.
+  /// `top`: the greatest term score if known (for shards, that of the whole index); otherwise that of the noted lists.
   ImpactSections(unsigned bits, const CollectionStatistics& statistics, const Bm25Parameters& bm25,
                  std::optional<float> top, const Resources& resources);
 

@@ -271,7 +271,7 @@ class GzipSource : public CompressedSource {
       inflateReset(&stream_);
       return in_member_ = true;
     }
-    if (!input.empty() && input[0] != 0) fail("there is trailing data after it");
+    if (!input.empty() && input[0] != 0) fail("extra data follows the compressed data");
     skip_padding();
     return false;
   }
@@ -280,7 +280,7 @@ class GzipSource : public CompressedSource {
   void skip_padding() {
     for (ByteView input = stored_->peek(); !input.empty(); input = stored_->peek()) {
       if (std::any_of(input.begin(), input.end(), [](std::uint8_t byte) { return byte != 0; })) {
-        fail("there is trailing data after it");
+        fail("extra data follows the compressed data");
       }
       stored_->skip(input.size());
     }

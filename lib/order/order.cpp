@@ -47,7 +47,7 @@ constexpr OrderMethod methods[] = {
     {OrderBy::natural, false, "in the order of the corpus", permutation_memory, natural_order},
     {OrderBy::url, false, "by reversed host, then path; documents without a URL last", permutation_memory,
      order_by_url},
-    {OrderBy::score, true, "by decreasing global score: lets queries scored by bm25+pagerank stop early",
+    {OrderBy::score, true, "by decreasing global score, so that bm25+pagerank queries can stop early",
      score_order_bytes, order_by_score},
     {OrderBy::bisection, false,
      "recursive graph bisection, starting from the URL order: documents that share terms get nearby docIDs",

@@ -47,7 +47,7 @@ void check_plan_memory(const CacheBlocks& blocks, std::uint64_t budget_bytes, co
   if (needed > resources.memory_bytes / 2)
     throw InvalidArgument(
         fmt::format("{}: a plan of up to {} of {} lists needs {} of memory, but only half of {} ({}) is available for "
-                    "it; raise it, or lower {} or {}",
+                    "plans; raise it, or lower {} or {}",
                     blocks.index().name(), lists, terms, size_text(needed), option_name<"memory">,
                     size_text(resources.memory_bytes), option_name<"budget">, option_name<"gpu-memory">));
 }

@@ -118,7 +118,7 @@ class VisitCounts {
     if (needed > resources_.memory_bytes / 4)
       throw InvalidArgument(
           fmt::format("{}: the log reads {} lists with {} caching blocks; counting their visits needs {} of memory, "
-                      "but only a quarter of {} ({}) is available for it; raise it",
+                      "but only a quarter of {} ({}) is available; raise it",
                       blocks_.index().name(), lists, blocks, size_text(needed), option_name<"memory">,
                       size_text(resources_.memory_bytes)));
   }

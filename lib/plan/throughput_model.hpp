@@ -58,7 +58,7 @@ struct StageTimes {
   /// GPU work overlap window by window, though each sometimes waits for the other.
   double overlapped_us(double batches = std::numeric_limits<double>::infinity(), double windows_per_batch = 1) const;
   /// From the start of a batch to its end, per query, for back-to-back batches: the sum of its stages, or twice the
-  /// longest if that is more, since a batch waits for the one before.
+  /// longest if that is more, since a batch waits for the previous one.
   double response_us() const;
 };
 

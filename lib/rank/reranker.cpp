@@ -127,8 +127,8 @@ class Binding {
     const std::uint64_t number = std::uint64_t{feature.number} + (model_.columns == list_.size() ? 1 : 0);
     if (number == 0 || number > list_.size())
       throw InvalidArgument(
-          fmt::format("{}: the model reads feature {}, but the list of features has {}, numbered from 1; name the "
-                      "features that it was trained with using {}",
+          fmt::format("{}: the model reads feature {}, but the list of features has {}, numbered from 1; use {} to "
+                      "name the features that it was trained with",
                       name_, feature.number, list_.size(), option_name<"features">));
     return list_[number - 1];
   }
@@ -137,8 +137,8 @@ class Binding {
   void check_columns() const {
     if (model_.columns == 0 || model_.columns == list_.size() || model_.columns == list_.size() + 1) return;
     throw InvalidArgument(
-        fmt::format("{}: the model was trained with {} columns, but the list of features has {}; name the features "
-                    "that it was trained with using {}, or name the columns as Quern does when training it",
+        fmt::format("{}: the model was trained with {} columns, but the list of features has {}; use {} to name the "
+                    "features that it was trained with, or train it with Quern's column names",
                     name_, model_.columns, list_.size(), option_name<"features">));
   }
 

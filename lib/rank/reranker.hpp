@@ -27,7 +27,7 @@ struct BoundModel {
 /// feature, if there is no match, or if the model was trained with another number of columns.
 BoundModel bind_features(RankerModel model, std::span<const std::uint32_t> list, const std::string& name);
 
-/// The second stage: reorders a query's results by a learned model, over all shards of an index as over the whole.
+/// The second stage: reorders a query's results by a learned model, over all shards of an index or the whole index.
 /// Threads may share one, each with its own Space.
 class Reranker {
  public:

@@ -241,7 +241,7 @@ const std::vector<IntersectionMethod>& all_intersection_methods() {
 }
 
 const IntersectionMethod& intersection_method_named(std::string_view name) {
-  return find_named(all_intersection_methods(), name, "method of intersection");
+  return find_named(all_intersection_methods(), name, "intersection method");
 }
 
 }  // namespace quern

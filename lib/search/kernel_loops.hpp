@@ -32,7 +32,7 @@ inline void term_scores(const freq_t* freqs, const docid_t* docids, std::size_t 
   for (std::size_t i = 0; i < n; ++i) out[i] = scale.weight * impact(freqs[i], scale.constants[docids[i]]);
 }
 
-/// The compiler can't know that the docIDs differ, so that additions are independent.
+/// The compiler can't know that the docIDs differ, which makes the additions independent.
 inline void add(const docid_t* docids, const float* terms, std::size_t n, docid_t begin, float* sums) {
   std::size_t i = 0;
   for (; i + 4 <= n; i += 4) {

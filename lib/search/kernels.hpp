@@ -8,7 +8,7 @@
 #include "quern/search/document_set.hpp"
 #include "quern/search/top_k.hpp"
 
-/// The inner loops of queries, written once for each SimdLevel. All give the same values, bit by bit.
+/// The inner loops of queries, written once for each SimdLevel. All give the same values, bit for bit.
 namespace quern {
 
 /// Number of values that a kernel may read (and ignore) or overwrite past the end of its arrays.

@@ -250,7 +250,7 @@ std::vector<ScoredDocument> QueryEngine::search(QueryView query, const QueryAlgo
 
 void QueryEngine::check_passing(const DocumentSet* passing) const {
   if (passing && passing->num_documents() != index_.num_documents())
-    throw InvalidArgument(fmt::format("{}: the filter is a set of {} documents, the index has {}", index_.name(),
+    throw InvalidArgument(fmt::format("{}: the filter is a set of {} documents, but the index has {}", index_.name(),
                                       passing->num_documents(), index_.num_documents()));
 }
 

@@ -39,7 +39,7 @@ class QueryEngine {
   std::vector<ScoredDocument> search(QueryView query, const QueryAlgorithm& algorithm, std::size_t k,
                                      QueryStatistics* statistics = nullptr, const DocumentSet* passing = nullptr,
                                      float above = ScoringContext().above) const;
-  /// Goes on with a query by `and` whose documents below `first` were looked through elsewhere, for example by a GPU
+  /// Goes on with an `and` query whose documents below `first` were looked through elsewhere, for example by a GPU
   /// that has only the fronts of its lists (Wang et al. 2017, section 3.3): returns the k best of all documents with
   /// all terms. `found`: those documents below `first` that are among the k best of them, with their scores; documents
   /// from `first` on are left out, since they are found again. `lists`: all of the query's, as lists_of() returns them.

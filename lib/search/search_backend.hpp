@@ -38,7 +38,7 @@ struct SearchRequest {
   }
 };
 
-/// A query's results, with docIDs of the whole, and their cost.
+/// A query's results, with docIDs of the whole index, and their cost.
 struct QueryAnswer {
   std::vector<ScoredDocument> documents;
   QueryStatistics statistics;

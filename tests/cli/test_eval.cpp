@@ -27,7 +27,7 @@ TEST_CASE("eval prints the page's values in the format of trec_eval", "[cli][eva
   CHECK(outcome.exit_status == 0);
   CHECK(outcome.out == page_block("queries/measures.md", "values"));
   CHECK(outcome.err == "quern: " + example.run + ": skipped 1 query without judgements\nquern: " + example.run +
-                           ": skipped 1 query of the judgements without results; --complete counts them as 0\n");
+                           ": skipped 1 query with judgements but without results; --complete counts them as 0\n");
 
   const RunOutcome usual = run_quern({"eval", example.run, example.qrels, "--complete", "--quiet"});
   CHECK(usual.err.empty());
@@ -101,7 +101,7 @@ TEST_CASE("eval --compare tests differences, with the same figures each time", "
   const RunOutcome table = run_quern(words);
   INFO(table.err);
   REQUIRE(table.exit_status == 0);
-  CHECK(contains(table.err, "b.run: skipped 1 query of the judgements without results"));
+  CHECK(contains(table.err, "b.run: skipped 1 query with judgements but without results"));
   CHECK(lines_of(table.out).size() == 7);
   CHECK(contains(table.out, "Holm(random)"));
   CHECK(run_quern(words).out == table.out);

@@ -83,7 +83,7 @@ std::string k_of(const CommandLine& way) {
 
 const std::string topics = sample_folder + "/topics.txt", ranker = sample_folder + "/ranker.txt";
 
-/// The second stage over shards writes the bytes of that over the whole.
+/// The second stage writes the same bytes over shards as over the whole index.
 void check_second_stage(const TemporaryFolder& folder, const std::string& whole, const CommandLine& shards) {
   const std::string first = folder.path("first-stage-run");
   Shards::must_run({"query", whole, "-q", topics, "-k", "60", "-o", first, "--force"});

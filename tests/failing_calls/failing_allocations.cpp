@@ -36,7 +36,7 @@ bool fail_at(const EntryPoint& entry, long turn, std::string& wrong) {
     wrong = std::string("throws ") + error.what();
   } catch (...) {
     allocations_left = 0;
-    wrong = "throws what is no exception";
+    wrong = "throws something that isn't a std::exception";
   }
   return allocations_left.exchange(0) <= 0;
 }

@@ -5,7 +5,7 @@
 /// failing_new.cpp.
 namespace quern::testing {
 
-/// Number of the allocation from now that fails, from 1; none fails while it is not positive.
+/// Which allocation will fail, counted from now, the next one being 1; none fails while this is not positive.
 extern std::atomic<long> allocations_left;
 /// Allocations that have not been freed.
 extern std::atomic<long> allocations_alive;

@@ -127,12 +127,12 @@ TEST_CASE("All lines decide the format, not only the first", "[format][query_fil
     CHECK(found.format == QueryFormat::lines);
     CHECK(found.queries[1] == Query{"2", "1984: a novel"});
   }
-  SECTION("words before a colon are no ids, even if all lines have them") {
+  SECTION("words before a colon are not ids, even if all lines have them") {
     CHECK(automatic("site:gov mills\ndefine:quern\n").format == QueryFormat::lines);
     CHECK(automatic("linux 2.6: how to\nwindows 95: what for\n").format == QueryFormat::lines);
     CHECK(automatic("http://a1.example\nhttp://b2.example\n").format == QueryFormat::lines);
   }
-  SECTION("a query that repeats its id is no weighted log") {
+  SECTION("a query that repeats its id isn't a weighted log") {
     const QueryFile found = automatic("8108:mill\n8109:8109:the history\n8110:7:eleven\n");
     CHECK(found.format == QueryFormat::colon);
     CHECK(found.queries[1] == Query{"8109", "8109:the history"});

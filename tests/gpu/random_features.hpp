@@ -86,7 +86,7 @@ inline void add_jobs(gpu::FeatureBatch& batch, const FeatureExtractor& extractor
   }
 }
 
-/// Compares columns, which contain the documents of all jobs in order, with the CPU's values, bit by bit.
+/// Compares columns, which contain the documents of all jobs in order, with the CPU's values, bit for bit.
 inline void require_features(const FeatureExtractor& extractor, const std::vector<FeatureJob>& jobs,
                              const FeatureColumns& found) {
   std::size_t row = 0;

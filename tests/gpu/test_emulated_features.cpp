@@ -10,7 +10,7 @@
 #include "catch.hpp"
 #include "gpu/random_features.hpp"
 
-/// The feature kernels, run by an emulated GPU, compute the CPU's features, bit by bit.
+/// The feature kernels, run by an emulated GPU, compute the CPU's features, bit for bit.
 namespace quern {
 namespace {
 

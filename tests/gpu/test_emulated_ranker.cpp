@@ -67,7 +67,7 @@ std::vector<std::uint64_t> emulated_bits(const HostRanker& ranker, const Feature
 
 }  // namespace
 
-TEST_CASE("emulated kernels give the scores of plain evaluation, bit by bit", "[gpu_emulated][gpu_ranker][property]") {
+TEST_CASE("emulated kernels give the scores of plain evaluation, bit for bit", "[gpu_emulated][gpu_ranker][property]") {
   ModelRandom random(41);
   for (const RankerCase& one : small_ranker_cases(random)) {
     const HostRanker ranker(one.model);

@@ -47,7 +47,7 @@ std::uint32_t features_of(const RankerCase& one) { return static_cast<std::uint3
 
 }  // namespace
 
-TEST_CASE("a GPU gives the scores of plain evaluation, bit by bit", "[gpu][gpu_ranker][sanitize]") {
+TEST_CASE("a GPU gives the scores of plain evaluation, bit for bit", "[gpu][gpu_ranker][sanitize]") {
   SKIP_WITHOUT_GPU();
   ModelRandom random(44);
   gpu::MemoryAccount on_gpu, pinned;

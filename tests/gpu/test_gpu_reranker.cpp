@@ -15,7 +15,7 @@
 #include "gpu/random_features.hpp"
 #include "gpu/skip_without_gpu.hpp"
 
-/// Features and the second stage on a GPU have the CPU's values, scores and order, bit by bit.
+/// Features and the second stage on a GPU have the CPU's values, scores and order, bit for bit.
 namespace quern {
 namespace {
 
@@ -74,7 +74,7 @@ void require_same_topics(const std::vector<TopicResults>& found, const std::vect
 
 }  // namespace
 
-TEST_CASE("a GPU computes the features of the CPU, bit by bit", "[gpu][features][sanitize][property]") {
+TEST_CASE("a GPU computes the features of the CPU, bit for bit", "[gpu][features][sanitize][property]") {
   SKIP_WITHOUT_GPU();
   for (const std::uint64_t seed : {11u, 12u, 13u}) {
     const FeatureSite site(seed, 60, seed == 12, seed == 13 ? 3 : 1);

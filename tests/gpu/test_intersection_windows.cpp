@@ -58,7 +58,7 @@ GpuIntersectionStatistics check_twice(const IndexReader& index, const WindowedQu
   return all;
 }
 
-/// Words of the lists of a query, or of all lists if it has no terms; 0 if one has no list in blocks.
+/// Coded words of a query's lists, or of all lists if it has no terms; 0 if a term has no list in blocks.
 std::uint64_t coded_words(const IndexReader& index, const std::vector<std::string>& query) {
   std::uint64_t words = 0;
   if (query.empty()) return index.container().array<std::uint32_t>("postings").size();

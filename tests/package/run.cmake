@@ -13,7 +13,7 @@ file(RENAME "${WORK}/installed" "${WORK}/moved")
 file(GLOB_RECURSE headers RELATIVE "${WORK}/moved/include/quern" "${WORK}/moved/include/*")
 foreach(header IN LISTS headers)
   if(NOT header MATCHES "^api/[a-z_]+\\.hpp$")
-    message(FATAL_ERROR "include/quern/${header} is installed, but is no header of lib/api")
+    message(FATAL_ERROR "include/quern/${header} is installed, but isn't a header of lib/api")
   endif()
 endforeach()
 # The static libraries may need only libraries that cmake/quern_find_libraries.cmake finds, whatever the build found, and

@@ -82,7 +82,7 @@ def test_names_depend_on_all_that_determines_the_bytes(whole, tmp_path):
 
 
 def test_plans_say_what_is_wrong_with_the_corpus(whole, tmp_path):
-    with pytest.raises(StepError, match="32 files can't be 0 splits"):
+    with pytest.raises(StepError, match="32 files can't be cut into 0 splits"):
         shards.plan(whole.files, tmp_path, splits=0)
     packed = tmp_path / "packed.trecweb.gz"
     packed.write_bytes(gzip.compress(b"<DOC>\n<DOCNO>1</DOCNO>\n</DOC>\n"))

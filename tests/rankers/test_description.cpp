@@ -204,8 +204,8 @@ TEST_CASE("NumPy files are read in all types and orders", "[rankers]") {
   refused(npy_file(head("<f4", "False", "(5,)"), six), "has 24 bytes for 5 numbers");
   refused(npy_file(head("<f4", "False", "(7,)"), six), "bytes");
   refused(npy_file(head("<f4", "False", "(4294967296, 4294967296, 4)"), six), "dimensions");
-  refused(npy_file(head("<f4", "False", "(4294967296, 4294967296)"), six), "its size does not fit its shape");
-  refused(npy_file(head("<f4", "False", "(0,)"), ""), "its size does not fit its shape");
+  refused(npy_file(head("<f4", "False", "(4294967296, 4294967296)"), six), "its size does not match its shape");
+  refused(npy_file(head("<f4", "False", "(0,)"), ""), "its size does not match its shape");
   refused(npy_file(head("<f4", "Maybe", "(6,)"), six), "dictionary");
   refused(npy_file("{'descr': '<f4'}", six), "dictionary");
   refused(npy_file(head("<f4", "False", "(1,)"), bytes_of_numbers<float>({missing_value})), "not finite");

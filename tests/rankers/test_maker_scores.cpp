@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "rankers/plain_scores.hpp"
 
-/// Models trained by LightGBM and XGBoost, compared bit by bit with their predictions; see data/README.md.
+/// Models trained by LightGBM and XGBoost, compared bit for bit with their predictions; see data/README.md.
 namespace quern {
 namespace {
 
@@ -66,7 +66,7 @@ void check_scores(const MadeModel& made, bool is_float) {
 
 }  // namespace
 
-TEST_CASE("models of LightGBM give its own scores, bit by bit", "[rankers]") {
+TEST_CASE("models of LightGBM give its own scores, bit for bit", "[rankers]") {
   for (const char* name : {"lambdarank", "dart", "forest", "binary", "zeros", "constant"}) {
     const std::string file = std::string("lightgbm-") + name + "-4.7";
     check_scores({file + ".txt", "lightgbm", file + ".scores"}, false);
@@ -74,7 +74,7 @@ TEST_CASE("models of LightGBM give its own scores, bit by bit", "[rankers]") {
   check_scores({"lightgbm-zeros-4.7.json", "lightgbm-json", "lightgbm-zeros-4.7.scores"}, false);
 }
 
-TEST_CASE("models of XGBoost give its own scores, bit by bit", "[rankers]") {
+TEST_CASE("models of XGBoost give its own scores, bit for bit", "[rankers]") {
   for (const MadeModel& made : {MadeModel{"xgboost-ndcg-3.2.json", "xgboost-json", "xgboost-ndcg-3.2.scores"},
                                 MadeModel{"xgboost-ndcg-2.1.json", "xgboost-json", "xgboost-ndcg-2.1.scores"},
                                 MadeModel{"xgboost-poisson-3.2.json", "xgboost-json", "xgboost-poisson-3.2.scores"},

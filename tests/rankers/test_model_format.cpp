@@ -127,7 +127,7 @@ TEST_CASE("invalid models are detected", "[rankers]") {
   refused([](auto&, TreeEnsemble& t) { t.first_node = {0, 1}; }, "nodes or leaves outside");
   refused([](auto&, TreeEnsemble& t) { t = TreeEnsemble(); }, "no trees");
   refused([](auto&, TreeEnsemble& t) { t.group_ends = {2}; }, "groups");
-  refused([](auto&, TreeEnsemble& t) { t.base = std::numeric_limits<double>::quiet_NaN(); }, "the start of its sum");
+  refused([](auto&, TreeEnsemble& t) { t.base = std::numeric_limits<double>::quiet_NaN(); }, "base score");
   refused([](auto&, TreeEnsemble& t) { t.inputs[0].categories = {1}; }, "categories");
   refused([](RankerModel& m, TreeEnsemble&) { m.features.clear(); }, "uses feature 0, but there are only 0 features");
 }

@@ -43,7 +43,7 @@ std::vector<FeatureRow> letor_rows(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("XGBoost's scores of a LETOR file are reproduced bit by bit", "[rankers]") {
+TEST_CASE("XGBoost's scores of a LETOR file are reproduced bit for bit", "[rankers]") {
   if (!has_shared_models()) return;
   const RankerModel model = read_ranker(shared_ltr("xgboost/xgb-rank.json"));
   const std::vector<FeatureRow> rows = letor_rows(shared_ltr("lgb-test.letor"));

@@ -92,7 +92,7 @@ TEST_CASE("all levels find documents in blocks of any size", "[query][kernels][p
   }
 }
 
-TEST_CASE("all levels compute term scores bit by bit", "[query][kernels][property]") {
+TEST_CASE("all levels compute term scores bit for bit", "[query][kernels][property]") {
   RandomBits random(2);
   std::vector<float> constants(kernel_documents);
   for (float& constant : constants) constant = static_cast<float>(random.below(1000)) / 300;

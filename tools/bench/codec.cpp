@@ -94,7 +94,7 @@ void report_group(const LengthGroup& group, const CodecBench& bench, BenchReport
   report.say("\n{} lists of {}{} postings{}, {} postings; memcpy {:.2f} billion per second\n", bench.lists, group.from,
              group.to == 0 ? "" : fmt::format(" to {}", group.to - 1), group.to == 0 ? " or more" : "", bench.postings,
              1e-9 * memcpy_rate);
-  report.say("Decoded: docIDs and frequencies, in billions per second (of memcpy)\n");
+  report.say("Decoded: docIDs and frequencies, in billions per second (share of memcpy's rate)\n");
   const auto add = [&](const char* key, const CodecFigures& figures) {
     const Row row = row_of(bench, figures);
     json[key].push_back(to_json(row));

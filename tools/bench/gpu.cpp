@@ -222,7 +222,7 @@ void add_gpu_bench(CLI::App& bench) {
                   "How GPUs find the results:" + gpu::strategies_help())
       ->delimiter(',')
       ->capture_default_str();
-  add_settings_option(command, "--gpu-options", "How GPUs work", [&](CLI::App& settings) {
+  add_settings_option(command, "--gpu-options", "GPU settings", [&](CLI::App& settings) {
     add_partitions_option(settings, arguments.bench.strategy_options);
     add_list_options(settings, arguments.gpu_memory.lists.retention, arguments.gpu_memory.lists.transfers);
     add_tails_option(settings, arguments.gpu_memory.lists);
@@ -239,7 +239,7 @@ void add_gpu_bench(CLI::App& bench) {
   command.add_flag("--no-cpu", arguments.no_cpu, "Don't measure the CPU, but still compare results with it");
   add_times_options(command, arguments.times);
   set_notes(command,
-            {"Results are compared with the CPU's, bit by bit, before anything is measured. A strategy is measured "
+            {"Results are compared with the CPU's, bit for bit, before anything is measured. A strategy is measured "
              "only with its algorithms."},
             {{"quern bench gpu my.quern -q log.txt"},
              {"quern bench gpu my.quern -q log.txt -a or,bmw,and -k 10,1000 --batches 1,64,4096 --json"},

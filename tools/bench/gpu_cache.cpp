@@ -192,8 +192,9 @@ CLI::Validator limit_validator() {
 void add_grid_options(CLI::App& command, CacheGrid& grid) {
   grid.policies = policies_and_none();
   add_value_option(command, "--part", grid.parts, grid_parts,
-                   with_choices("What to measure of the grid (default: all of it):", grid_parts));
-  command.add_option("--memories", grid.memories, "GPU memories for lists: sizes, or shares of all coded lists")
+                   with_choices("Parts of the grid to measure (default: all):", grid_parts));
+  command
+      .add_option("--memories", grid.memories, "Amounts of GPU memory for lists: sizes, or shares of all coded lists")
       ->type_name("SIZE|P%")
       ->check(budget_validator())
       ->delimiter(',')
@@ -208,8 +209,8 @@ void add_grid_options(CLI::App& command, CacheGrid& grid) {
   command
       .add_option(
           "--calibrate", grid.calibrating,
-          "GPU memories used to measure the cost of windows of documents and the overlap of copies with work, for "
-          "predicting all other memories")
+          "Amounts of GPU memory used to measure the cost of windows of documents and the overlap of copies with "
+          "work, for predicting all other amounts")
       ->type_name("SIZE|P%")
       ->check(budget_validator())
       ->delimiter(',')
@@ -221,18 +222,19 @@ void add_grid_options(CLI::App& command, CacheGrid& grid) {
       ->delimiter(',')
       ->capture_default_str();
   add_number_option(command, "--ks", grid.ks, "N", "Results per query", 1, gpu::max_results);
-  add_settings_option(command, "--base", "Values of what a part of the grid doesn't vary", [&](CLI::App& settings) {
-    add_number_option(settings, "--k", grid.base.k, "N", "Results per query", 1, gpu::max_results);
-    settings.add_option("--memory", grid.base.memory, "GPU memory for lists")
-        ->type_name("SIZE|P%")
-        ->check(budget_validator())
-        ->capture_default_str();
-    add_number_option(settings, "--batch", grid.base.batch, "N", "Batch size", 1, gpu::max_batch_queries);
-  });
+  add_settings_option(
+      command, "--base", "Values of settings that a part of the grid doesn't vary", [&](CLI::App& settings) {
+        add_number_option(settings, "--k", grid.base.k, "N", "Results per query", 1, gpu::max_results);
+        settings.add_option("--memory", grid.base.memory, "GPU memory for lists")
+            ->type_name("SIZE|P%")
+            ->check(budget_validator())
+            ->capture_default_str();
+        add_number_option(settings, "--batch", grid.base.batch, "N", "Batch size", 1, gpu::max_batch_queries);
+      });
   command
       .add_option("--limits", grid.limits_ms,
-                  "Limits of the response time in milliseconds, or none, within which to compute the best splits of "
-                  "the memories")
+                  "Response-time limits in milliseconds, or none, for which to compute the best split of each "
+                  "memory")
       ->type_name("MS|none")
       ->transform(limit_validator())
       ->delimiter(',')
@@ -255,7 +257,7 @@ void add_gpu_cache_bench(CLI::App& bench) {
   add_query_source_options(command, arguments.queries, QueryKinds::text_and_vectors);
   add_name_option(command, "-a,--algorithm", arguments.algorithm, all_algorithms(), "Query algorithm")
       ->capture_default_str();
-  add_settings_option(command, "--gpu-options", "How GPUs work", [&](CLI::App& settings) {
+  add_settings_option(command, "--gpu-options", "GPU settings", [&](CLI::App& settings) {
     add_strategy_options(settings, arguments.strategy, arguments.gpu.strategy_options);
     add_list_options(settings, arguments.gpu.retention, arguments.gpu.transfers);
   });

@@ -89,8 +89,8 @@ void add_gpu_decode_bench(CLI::App& bench) {
       bench, "gpu-decode", "Measure how fast a GPU decodes posting lists into its memory, or looks docIDs up there",
       run);
   command.add_option("INDEX", arguments.index, "The index whose lists to decode")->type_name("");
-  CLI::Option* least =
-      add_number_option(command, "--least-postings", arguments.min_postings, "N", "Least postings of a list to decode");
+  CLI::Option* least = add_number_option(command, "--least-postings", arguments.min_postings, "N",
+                                         "Minimum postings of a list to decode");
   command.add_option("--lengths", arguments.lengths, "Decode lists of similar length together, group by group")
       ->type_name("NAME")
       ->check(name_validator(length_groupings()))

@@ -150,7 +150,7 @@ void add_gpu_intersect_bench(CLI::App& bench) {
       "For batched and hash-segments: how results are transferred (default: whole for batched, else packed)");
   add_gpu_option(command, arguments.gpu);
   add_gpu_memory_options(command, arguments.gpu_memory);
-  add_settings_option(command, "--gpu-options", "How GPUs work", [&](CLI::App& settings) {
+  add_settings_option(command, "--gpu-options", "GPU settings", [&](CLI::App& settings) {
     add_list_options(settings, arguments.gpu_memory.retention, arguments.gpu_memory.transfers);
   });
   add_gpu_counts_option(command, arguments.gpus);

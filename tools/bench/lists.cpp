@@ -70,12 +70,12 @@ void report_profile(const ListProfile& profile, BenchReport& report) {
   if (profile.pairs > 0) {
     json["pairs_over_independence"] = percentiles_json(profile.pairs_ratio);
     json["pairs_over_independence"]["mean"] = profile.pairs_mean_ratio;
-    report.add("", percentiles_row("pairs of a query's terms over independence", profile.pairs_ratio));
+    report.add("", percentiles_row("co-occurrence of query terms over independence", profile.pairs_ratio));
   }
   report.print_table();
   if (profile.pairs > 0)
-    report.say("{}, on average {:.2f} times independence\n", count_text(profile.pairs, "pair"),
-               profile.pairs_mean_ratio);
+    report.say("{}: on average {:.2f} times the co-occurrence of independent terms\n",
+               count_text(profile.pairs, "pair"), profile.pairs_mean_ratio);
 }
 
 void run(const BenchListsArguments& arguments) {

@@ -57,7 +57,7 @@ void add_pagerank_bench(CLI::App& bench) {
                                        "Use these links instead: lines from<TAB>to; without a collection, any names")
                            ->type_name("FILE");
   add_number_option(command, "--docs", arguments.documents, "N",
-                    "Number of documents without a collection, including those without links", 1, end_docid - 1)
+                    "Without a collection: number of documents, including those without links", 1, end_docid - 1)
       ->excludes(collection)
       ->needs(links);
   add_repeats_option(command, arguments.repeats, "Repetitions; the median time counts");

@@ -241,7 +241,7 @@ Row visits_row(const IndexReader& index, const TerminationFigures& figures) {
             {"visits", figures.curve.visits}}}};
 }
 
-/// Counts how much of their lists queries by `and` read before they end early, and measures no times.
+/// Counts how much of their lists `and` queries read before ending early; measures no times.
 void count_visits(const BenchQueryArguments& arguments, const Resources& resources,
                   std::span<const std::string_view> texts, BenchReport& report) {
   if (arguments.queries.format == QueryFormat::vector) throw usage_error("--visits takes no queries of format vector");
@@ -308,9 +308,10 @@ void add_query_bench(CLI::App& bench) {
   add_alpha_option(command, arguments.alpha);
   add_value_option(command, "--early-termination", arguments.early_termination, switches,
                    "Early termination with bm25+pagerank (default: on)");
-  command.add_flag("--visits", arguments.visits,
-                   "Instead of times, count how much of their lists queries by `and` read before they end early, for "
-                   "indexes whose order is 'score'");
+  command.add_flag(
+      "--visits", arguments.visits,
+      "Instead of measuring times, count how much of their lists `and` queries read before ending early, for "
+      "indexes whose order is 'score'");
   add_repeats_option(command, arguments.repeats, "Repetitions of each query; the median time counts");
   add_number_option(command, "--warm-up", arguments.warm_up, "N", "Passes over all queries before measuring", 0u,
                     1000u);

@@ -128,7 +128,7 @@ class StreamBench {
     return json;
   }
 
-  /// Each query is sent when the one before is answered.
+  /// Each query is sent when the previous one is answered.
   Json run_one_by_one(const StreamSetUp& set_up) {
     constexpr unsigned passes = 5;
     Json json = {{"device", name_of_value(stream_devices, set_up.device)}, {"schedule", set_up.schedule}};
@@ -352,7 +352,7 @@ void add_stream_bench(CLI::App& bench) {
   add_bench_scoring_options(command, arguments.scoring);
   add_gpu_option(command, arguments.gpu.gpu);
   add_gpu_memory_options(command, arguments.gpu_memory);
-  add_settings_option(command, "--gpu-options", "How GPUs work", [&](CLI::App& settings) {
+  add_settings_option(command, "--gpu-options", "GPU settings", [&](CLI::App& settings) {
     add_strategy_options(settings, arguments.strategy, arguments.gpu.strategy_options);
     add_list_options(settings, arguments.gpu_memory.retention, arguments.gpu_memory.transfers);
     add_tails_option(settings, arguments.gpu_memory);

@@ -53,7 +53,7 @@ void load_table(const SynthArguments& arguments, SynthOptions& options, const Re
   const std::uint64_t documents = arguments.documents > 0 ? arguments.documents : options.table.documents;
   if (documents == 0)
     throw usage_error(
-        "the number of documents is unknown; use --docs, or --df-docs if that is the number in the table's collection");
+        "the number of documents is unknown; use --docs, or --df-docs for as many as the table's collection has");
   options.table = scaled_to(std::move(options.table), documents);
 }
 

@@ -45,7 +45,7 @@ void check_files(const EvalArguments& arguments) {
   if (!arguments.options.compare && runs > 1)
     throw usage_error("more than one run before the judgements; use --compare to compare runs");
   if (std::count(arguments.files.begin(), arguments.files.end(), "-") > 1)
-    throw usage_error("- is standard input, which only one of the files can be");
+    throw usage_error("only one of the files can be - (standard input)");
 }
 
 /// A line as trec_eval prints it.
@@ -202,15 +202,16 @@ void add_measure_options(CLI::App& command, EvalArguments& arguments) {
       ->allow_extra_args(false);
   add_number_option(command, "--relevance-level", arguments.options.relevance_level, "N",
                     "The lowest relevance that counts as relevant", 1, std::numeric_limits<std::int32_t>::max());
-  add_number_option(command, "--depth", arguments.options.depth, "N", "Results of each query that count (default: all)",
-                    1, std::uint64_t{1} << 40);
+  add_number_option(command, "--depth", arguments.options.depth, "N",
+                    "Top results of each query to evaluate (default: all)", 1, std::uint64_t{1} << 40);
   command.add_flag("--complete", arguments.options.complete,
                    "Count queries that have judgements but no results as 0, instead of skipping them");
 }
 
 void add_comparison_options(CLI::App& command, EvalArguments& arguments) {
-  CLI::Option* compare = command.add_flag("--compare", arguments.options.compare,
-                                          "Compare the first of several runs with each of the others, with tests");
+  CLI::Option* compare =
+      command.add_flag("--compare", arguments.options.compare,
+                       "Compare the first of several runs with each of the others, with significance tests");
   add_number_option(command, "--samples", arguments.options.samples, "N",
                     "Random sign choices in the randomization test, if there are too many to try all", 1,
                     std::uint64_t{1'000'000'000})

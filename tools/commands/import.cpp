@@ -65,7 +65,7 @@ void add_import_command(CLI::App& program) {
       {"Give the --stemmer and --stopwords with which the file's terms were produced, since queries go through the "
        "same analyzer."},
       {{"quern import corpus.ciff.gz -o my.quern"},
-       {"quern import splade.ciff.gz --impacts 16 -o splade.quern", "An index of weights that a model has learned"},
+       {"quern import splade.ciff.gz --impacts 16 -o splade.quern", "An index of learned weights"},
        {"quern import corpus --from ds2i -o my.quern", "Reads corpus.docs, corpus.freqs and so on"}});
 }
 

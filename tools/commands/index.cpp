@@ -49,11 +49,11 @@ void add_index_command(CLI::App& program) {
   set_notes(command, {},
             {{"quern index corpus.warc.gz -o my.quern"},
              {"quern index --files-from wet.paths.gz --files-root crawl -o my.quern",
-              "The files that a list names, as those of Common Crawl, below the folder crawl"},
+              "The files named in a list, such as Common Crawl's, relative to the folder crawl"},
              {"quern index corpus/ --stemmer porter2 --stopwords english --codec rice -o my.quern"},
              {"quern index corpus/ --store-text -o my.quern", "Keep the documents' texts next to the index"},
              {"quern index splade.jsonl.gz --impacts 16 --impact-scale 100 -o splade.quern",
-              "Weights of terms that a model has learned, instead of texts"},
+              "Learned term weights instead of texts"},
              {"quern inspect my.quern --config > my.conf", "Build another index with the settings of the first"},
              {"quern index corpus/ --config my.conf -o other.quern"}});
 }

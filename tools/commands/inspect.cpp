@@ -408,7 +408,7 @@ void add_inspect_command(CLI::App& program) {
                    "Print, for each list in a plan, the term number, the cached blocks and their bytes");
   command
       .add_option("--tokens", arguments.tokens_of,
-                  "Print the tokens of the document with this docno, a line for each phrase, of an index built with "
+                  "Print the tokens of the document with this docno, a line for each phrase, from an index built with "
                   "--forward; may be repeated")
       ->type_name("DOCNO")
       ->allow_extra_args(false);

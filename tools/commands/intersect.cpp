@@ -234,7 +234,8 @@ void add_intersect_command(CLI::App& program) {
   std::vector<std::string> methods = names_of(all_gpu_intersection_methods());
   for (const IntersectionMethod& method : all_intersection_methods()) methods.emplace_back(method.name);
   const std::string method_help = with_choices(
-      "How lists are intersected, from the shortest to the longest (default: the first of the device). On the CPU:",
+      "How lists are intersected, from the shortest to the longest (default: the first one for the device). On the "
+      "CPU:",
       all_intersection_methods());
   command
       ->add_option("--method", arguments->method,
@@ -251,7 +252,7 @@ void add_intersect_command(CLI::App& program) {
   add_batch_option(*command, arguments->gpu.batch_queries);
   add_gpu_memory_options(*command, arguments->gpu_memory);
   add_settings_option(
-      *command, "--gpu-options", "How GPUs work; quern bench gpu-intersect --help-all says more",
+      *command, "--gpu-options", "GPU settings; quern bench gpu-intersect --help-all says more",
       [&](CLI::App& settings) {
         settings
             .add_option("--levels", arguments->gpu.levels, "For merge-find: levels of splitters; 0 is binary search")

@@ -76,7 +76,7 @@ void add_order_command(CLI::App& program) {
              {"quern order my.collection --by score --links links.tsv.gz -o my.order"},
              {"quern order my.collection --by score --pagerank scores.txt -o my.order"},
              {"quern order my.collection --by url --pagerank links -o my.order",
-              "For queries by bm25+pagerank in the order of URLs"},
+              "For bm25+pagerank queries over an index in URL order"},
              {"quern order split-*.collection --by url --shards 16 -o my.order", "For all splits of a corpus"}});
 }
 

@@ -47,7 +47,7 @@ void add_parse_command(CLI::App& program) {
   add_parse_options(command, arguments.stages);
   command
       .add_option("--range", arguments.range,
-                  "Read only these bytes of the file, which is not compressed: a line of quern ranges")
+                  "Read only this range of bytes of an uncompressed file, as printed by quern ranges")
       ->type_name("FROM-TO")
       ->check(CLI::Validator(
           [](const std::string& text) {
@@ -57,12 +57,12 @@ void add_parse_command(CLI::App& program) {
       ->excludes("--files-from");
   add_output_options(command, arguments.common, arguments.output, "collection");
   add_common_options(command, arguments.common);
-  set_notes(
-      command, {},
-      {{"quern parse corpus/ -o my.collection"},
-       {"quern parse large.warc --range 0-1073741824 -o 1.collection", "A part of a file; quern ranges finds them"},
-       {"quern parse corpus/ --store-text -o my.collection"},
-       {"zcat corpus.gz | quern parse - -o my.collection --stemmer porter2 --stopwords english"}});
+  set_notes(command, {},
+            {{"quern parse corpus/ -o my.collection"},
+             {"quern parse large.warc --range 0-1073741824 -o 1.collection",
+              "One part of a file; quern ranges finds such parts"},
+             {"quern parse corpus/ --store-text -o my.collection"},
+             {"zcat corpus.gz | quern parse - -o my.collection --stemmer porter2 --stopwords english"}});
 }
 
 }  // namespace quern::tools

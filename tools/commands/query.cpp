@@ -249,7 +249,7 @@ void add_query_command(CLI::App& program) {
       ->type_name("MS")
       ->check(range_validator(0u, 3600000u));
   add_gpu_memory_options(*command, arguments->gpu_memory);
-  add_settings_option(*command, "--gpu-options", "How GPUs work; quern bench gpu --help-all says more",
+  add_settings_option(*command, "--gpu-options", "GPU settings; quern bench gpu --help-all says more",
                       [&](CLI::App& settings) {
                         add_strategy_options(settings, arguments->strategy, arguments->gpu.strategy_options);
                         add_list_options(settings, arguments->gpu_memory.retention, arguments->gpu_memory.transfers);
@@ -272,7 +272,7 @@ void add_query_command(CLI::App& program) {
       {{"quern query my.quern --query \"water mill\""},
        {"quern query my.quern -q topics.txt -a and -k 1000 -o my.run"},
        {"quern query my.quern --query \"water mill\" --filter 'lang=en and date>=2020'",
-        "Among some documents; the index was built with --keep-fields lang,date"},
+        "Only among documents that pass; the index was built with --keep-fields lang,date"},
        {"quern query my.quern --query \"water mill\" --fields title,lang,text --output-format text",
         "With the part of each text around the query's words; the index was built with --store-text"},
        {"quern query scored.quern -q topics.txt -a and --scorer bm25+pagerank",
@@ -283,7 +283,7 @@ void add_query_command(CLI::App& program) {
         "Queries of terms with weights"},
        {"quern query my.quern -q log.txt.zst --device auto -o my.run"},
        {"quern query shard-*.quern -q topics.txt --device auto --gpus all -o my.run",
-        "Over all shards, as over the whole index; each GPU has some of them"},
+        "Over all shards, with the results of the whole index; each GPU holds some of the shards"},
        {"quern query my.quern -q log.txt --device both --costs my.costs --deadline 10 --stats stats.json -o my.run",
         "Each query on the CPU or a GPU, where it is predicted to finish first"},
        {"quern query my.quern -q - --queries-format lines --device gpu --batch 1024 --batch-wait 5",

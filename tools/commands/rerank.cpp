@@ -156,7 +156,7 @@ void add_rerank_command(CLI::App& program) {
       ->add_option("--gpu-memory", arguments->gpu_memory, "GPU memory limit (default: the free memory, less a margin)")
       ->type_name("SIZE")
       ->check(size_validator());
-  add_settings_option(*command, "--gpu-options", "How GPUs work",
+  add_settings_option(*command, "--gpu-options", "GPU settings",
                       [&](CLI::App& settings) { add_gpu_rerank_options(settings, arguments->on_gpu); });
   command->add_option("--tag", arguments->tag, "Name of the new run")->type_name("NAME")->capture_default_str();
   add_answer_options(*command, arguments->common, arguments->output, arguments->stats);

@@ -153,7 +153,7 @@ void run(const SimulateScheduleArguments& arguments) {
                       "mean ms", "p50", "p95", "p99", "missed", "on GPU", "CPU busy", "GPU busy"));
   for (const Json& row : json["runs"]) print_row(row);
   for (const Json& row : json["highest_rates"])
-    print(fmt::format("{:<10}{:>12.0f} queries/s at most, with {} % of deadlines missed or less\n",
+    print(fmt::format("{:<10}{:>12.0f} queries/s at most, with at most {} % of deadlines missed\n",
                       row["schedule"].get<std::string>(), row["rate"].get<double>(), 100 * arguments.allowed_missed));
 }
 
@@ -177,16 +177,16 @@ void add_schedule_simulation(CLI::App& simulate) {
       simulate, "schedule", "Simulate a CPU and GPUs that share a stream of queries with deadlines", run);
   command
       .add_option("TIMES", arguments.times,
-                  "Times of one log's queries, used for the simulated ones: from quern bench query --times and quern "
+                  "Measured times of one log's queries, to simulate with: from quern bench query --times and quern "
                   "bench gpu --times")
       ->type_name("")
       ->required();
   add_name_option(command, "-a,--algorithm", arguments.choice.algorithm, all_algorithms(), "Query algorithm")
       ->capture_default_str();
-  command.add_option("--strategy", arguments.choice.strategy, "Strategy of the GPU's times")
+  command.add_option("--strategy", arguments.choice.strategy, "GPU strategy whose times to use")
       ->type_name("NAME")
       ->capture_default_str();
-  add_number_option(command, "-k", arguments.choice.k, "N", "Results per query of the times", 1,
+  add_number_option(command, "-k", arguments.choice.k, "N", "Results per query in the times to use", 1,
                     std::uint64_t{1} << 32);
   command
       .add_option("--schedule", arguments.schedules, with_choices("How queries are assigned:", all_schedule_policies()))
@@ -198,7 +198,7 @@ void add_schedule_simulation(CLI::App& simulate) {
                     "Queries that arrive per second, at random times (Poisson)", 1e-3, 1e9);
   add_deadline_option(command, arguments.deadline_ms);
   add_number_option(command, "--allow-missed", arguments.allowed_missed, "X",
-                    "Share of queries that may miss it, for the highest rate", 0.0, 1.0);
+                    "Share of queries that may miss the deadline at the highest rate", 0.0, 1.0);
   command
       .add_option("--costs", arguments.costs,
                   "Predict with the functions written by quern bench cost (default: the times are known in advance)")
@@ -207,8 +207,8 @@ void add_schedule_simulation(CLI::App& simulate) {
   add_policy_options(command, arguments.options);
   add_number_option(
       command, "--queries", arguments.queries, "N",
-      "Number of queries that arrive, extended to last ten deadlines, up to 2 million; the log starts over at its end",
-      1, 10000000);
+      "Number of queries that arrive, raised to last ten deadlines (up to 2 million); the log is repeated as needed", 1,
+      10000000);
   command.add_flag("--json", arguments.common.json, "Print figures as JSON, which scripts/plot draws");
   add_common_options(command, arguments.common);
   set_notes(command,

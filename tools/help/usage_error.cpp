@@ -125,7 +125,7 @@ std::string usage_message(const CLI::App& program, const CLI::ParseError& error)
   std::string text = error.what();
   std::vector<std::string> words = command.remaining();
   if (words.empty()) words = program.remaining(true);
-  // Extras are named by their command, not their kind.
+  // Unexpected words are reported as errors of their command, whichever of these errors CLI11 throws.
   switch (const auto kind = static_cast<CLI::ExitCodes>(error.get_exit_code())) {
     case CLI::ExitCodes::ExtrasError:
     case CLI::ExitCodes::RequiredError:

@@ -65,7 +65,7 @@ void remark_on_left_out(const RunValues& run, std::uint64_t judged, bool complet
     progress.remark(
         fmt::format("{}: skipped {} without judgements", run.name, count_text(run.unjudged, "query", "queries")));
   if (run.evaluated < judged && !complete)
-    progress.remark(fmt::format("{}: skipped {} of the judgements without results; {} counts them as 0", run.name,
+    progress.remark(fmt::format("{}: skipped {} with judgements but without results; {} counts them as 0", run.name,
                                 count_text(judged - run.evaluated, "query", "queries"), option_name<"complete">));
 }
 

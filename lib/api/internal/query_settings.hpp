@@ -35,7 +35,7 @@ inline std::vector<Hit> hits_of(std::span<const ScoredDocument> documents) {
   return hits;
 }
 
-/// Throws InvalidArgument for a value that is no device.
+/// Throws InvalidArgument for a value that isn't a device.
 inline QueryDevice query_device(Device device) {
   switch (device) {
     case Device::cpu:

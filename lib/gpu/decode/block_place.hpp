@@ -11,7 +11,7 @@ struct BlockPlace {
   const std::uint32_t* list = nullptr;  ///< the list's first word: its header
   std::uint32_t size = 0;               ///< in words, frequencies included; 0 if the row is damaged
   std::uint32_t n = 0;                  ///< postings
-  std::uint32_t before = 0;             ///< maximum docID of the block before; -1 for the first
+  std::uint32_t before = 0;             ///< maximum docID of the previous block; -1 for the first
   std::uint32_t last = 0;               ///< maximum docID of the block, if has_row
   bool has_row = false;
 };

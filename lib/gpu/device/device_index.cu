@@ -89,9 +89,9 @@ std::uint64_t limit_of(const IndexReader& index, const GpuMemoryOptions& memory,
                       margin = std::min<std::uint64_t>(free_bytes / 16, 512 << 20);
   if (!memory.bytes) return free_bytes - margin;
   if (*memory.bytes > free_bytes)
-    throw GpuOutOfMemory(index.name() + ": may use " + size_text(*memory.bytes) + " of GPU memory, but only " +
-                         size_text(free_bytes) + " is free on the " + gpu.name + "; lower " +
-                         option_name<"gpu-memory"> + ", or use " + option_name<"device"> + " cpu");
+    throw GpuOutOfMemory(index.name() + ": is allowed to use " + size_text(*memory.bytes) +
+                         " of GPU memory, but only " + size_text(free_bytes) + " is free on the " + gpu.name +
+                         "; lower " + option_name<"gpu-memory"> + ", or use " + option_name<"device"> + " cpu");
   return *memory.bytes;
 }
 
@@ -99,8 +99,8 @@ std::uint64_t limit_of(const IndexReader& index, const GpuMemoryOptions& memory,
 void check_capability(const cudaDeviceProp& gpu) {
   if (gpu.major < 8)
     throw CudaError(std::string("the ") + gpu.name + " has compute capability " + std::to_string(gpu.major) + "." +
-                    std::to_string(gpu.minor) + ", but 8.0 is needed; use another GPU, or " + option_name<"device"> +
-                    " cpu");
+                    std::to_string(gpu.minor) + ", but 8.0 or higher is needed; use another GPU, or " +
+                    option_name<"device"> + " cpu");
 }
 
 }  // namespace
@@ -215,7 +215,7 @@ bool built_with_cuda() { return true; }
 
 std::vector<GpuInfo> list_gpus() {
   int count = 0;
-  // These are no failures: most machines have no GPU, and the driver may be missing or older than the runtime.
+  // These are not failures: most machines have no GPU, and the driver may be missing or older than the runtime.
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver) return {};
   CUDA_CHECK(status);

@@ -21,7 +21,8 @@ enum class ListRetention : std::uint8_t {
 };
 
 inline constexpr NamedValue<ListRetention> list_retentions[] = {
-    {"lfu", ListRetention::lfu, "lists stay after a batch; those used least often recently are evicted first"},
+    {"lfu", ListRetention::lfu,
+     "lists stay after a batch; the least frequently used are evicted first; old uses count less"},
     {"lru", ListRetention::lru, "lists stay after a batch; those used least recently are evicted first"},
     {"none", ListRetention::none, "only the plan's lists stay"},
 };

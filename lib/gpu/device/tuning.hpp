@@ -59,7 +59,7 @@ inline constexpr std::size_t batches_per_gpu = 2;
 inline constexpr std::size_t first_step_queries = 2048;
 /// Maximum queries per batch in such a search: larger batches are not faster, and overlap less.
 inline constexpr std::size_t overlapping_batch_queries = 8192;
-/// The fixed cost of a query: a posting per this many documents of the index.
+/// The fixed cost of a query, in postings: one per this many documents of the index.
 inline constexpr std::size_t documents_per_posting = 16;
 /// Preferred minimum of items per batch: several per thread block of a large GPU.
 inline constexpr std::size_t many_blocks = 4096;

@@ -65,7 +65,8 @@ __device__ inline bool all_of_group(bool holds) {
 __device__ inline std::uint32_t warp_max(std::uint32_t value) { return __reduce_max_sync(all_lanes, value); }
 __device__ inline std::uint32_t warp_sum(std::uint32_t value) { return __reduce_add_sync(all_lanes, value); }
 
-/// last_not_above() in [begin, end) with 32 probes at a time; first(begin) must not be above `number`. By a whole warp.
+/// last_not_above() in [begin, end) with 32 probes at a time; first(begin) must not be above `number`. Called by a
+/// whole warp.
 template <class First>
 __device__ inline std::uint32_t last_begun(std::uint32_t begin, std::uint32_t end, std::uint32_t number,
                                            First&& first) {

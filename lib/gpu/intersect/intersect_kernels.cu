@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(plain_threads) sum_tiles(const __grid_constant
   if (threadIdx.x == 0) batch.tile_sums[blockIdx.x] = total;
 }
 
-/// Replaces each tile's sum by the sum of the tiles before it. By one thread block.
+/// Replaces each tile's sum by the sum of the tiles before it. Called by one thread block.
 __global__ void __launch_bounds__(plain_threads)
     scan_tiles(const __grid_constant__ IntersectView batch, std::uint32_t tiles) {
   __shared__ ThreadBlockScan<plain_threads>::TempStorage temp;

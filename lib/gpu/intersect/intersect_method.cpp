@@ -19,7 +19,7 @@ const std::vector<GpuIntersectionMethod>& all_gpu_intersection_methods() {
        IntersectKernels::warps, Unpacking::frequent},
       {"block-skipping", "decodes only blocks that may contain a document of the shorter lists; a block per warp",
        IntersectKernels::warps, Unpacking::none},
-      {"merge-find", "finds these blocks by levels of splitters, list by list (Ding et al. 2009)",
+      {"merge-find", "as block-skipping, with blocks found by levels of splitters, list by list (Ding et al. 2009)",
        IntersectKernels::merge_find, Unpacking::none, false, ResultTransfer::packed, false, true},
       {"hash-segments", "unpacks all lists; searches for each document in one bucket of each list (Wang et al. 2017)",
        IntersectKernels::hash_segments, Unpacking::buckets, false, ResultTransfer::packed, true},
@@ -30,16 +30,17 @@ const std::vector<GpuIntersectionMethod>& all_gpu_intersection_methods() {
 }
 
 const GpuIntersectionMethod& gpu_intersection_method_named(std::string_view name) {
-  return find_named(all_gpu_intersection_methods(), name, "GPU method of intersection");
+  return find_named(all_gpu_intersection_methods(), name, "GPU intersection method");
 }
 
 void check_intersection_options(const GpuIntersectionMethod& method, const GpuIntersectionOptions& options) {
-  check_range("the number of the GPU", options.gpu, 0, gpu::max_gpus);
+  check_range("the GPU's number", options.gpu, 0, gpu::max_gpus);
   check_range("GPUs", options.gpus, 0, gpu::max_gpus);
   check_range("queries per batch", options.batch_queries, 1, gpu::max_batch_queries);
   check_range("levels", options.levels, 0, gpu::max_merge_find_levels);
   if (!method.any_transfer && options.transfer.value_or(ResultTransfer::packed) != ResultTransfer::packed)
-    throw InvalidArgument(std::string(method.name) + " always packs its results on the GPU; it has no other transfer");
+    throw InvalidArgument(std::string(method.name) +
+                          " always packs its results on the GPU; it supports no other transfer");
 }
 
 unsigned length_bucket(std::uint64_t shortest) {

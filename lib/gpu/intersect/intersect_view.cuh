@@ -63,7 +63,7 @@ struct UnpackedList {
 /// Items that a warp takes from the queue at a time.
 inline constexpr std::uint32_t items_at_a_time = 4;
 
-/// The query in [begin, end) to which an item belongs. By a whole warp.
+/// The query in [begin, end) to which an item belongs. Called by a whole warp.
 __device__ inline std::uint32_t query_of_item(const IntersectQuery* queries, std::uint32_t begin, std::uint32_t end,
                                               std::uint32_t item) {
   return last_begun(begin, end, item, [&](std::uint32_t i) { return queries[i].first_item; });

@@ -94,7 +94,7 @@ class ProbingWarp {
 // Intersections of unpacked lists as in two papers, by a thread block per query.
 
 /// Writes the documents of `from` for which has(docid) is true to `results`, in order, a segment of one document per
-/// thread at a time. `results` may be `from`. Returns their number. By a whole thread block.
+/// thread at a time. `results` may be `from`. Returns their number. Called by a whole thread block.
 template <unsigned threads, class Has>
 __device__ inline std::uint32_t keep_documents(const ThreadBlockScan<threads>& scan, const std::uint32_t* from,
                                                std::uint32_t count, Has&& has, std::uint32_t* results) {

@@ -157,7 +157,7 @@ class EntryWriter {
 };
 
 /// Prepares the starts and maxima of coded lists that must be decoded. Starts that no block writes lie after the list.
-/// The writer of a raw list sets all of its starts. By all thread blocks, a list at a time each.
+/// The writer of a raw list sets all of its starts. Called by all thread blocks, a list at a time each.
 __device__ inline void clear_starts(const RangeView& batch) {
   for (std::uint32_t number = blockIdx.x; number < batch.num_lists; number += gridDim.x) {
     const EntryPlace& place = batch.entries_of[number];

@@ -27,7 +27,8 @@ class ExactScores {
   }
 
   /// The score of each group's document, for groups of lanes_for(query.terms) lanes: static score and term scores,
-  /// added in the order of summation. Groups without a document pass `wanted` = false. By a whole warp, for one query.
+  /// added in the order of summation. Groups without a document pass `wanted` = false. Called by a whole warp, for one
+  /// query.
   __device__ float score(const BatchQuery& query, std::uint32_t docid, bool wanted) {
     const unsigned lanes = lanes_for(query.terms);
     float sum = wanted ? static_score_of(index_, docid) : 0;

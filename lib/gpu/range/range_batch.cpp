@@ -113,7 +113,7 @@ std::uint64_t documents_for_gpu(const std::vector<std::uint32_t>& lengths) {
 }
 
 /// The class of queries whose shortest list has `postings` postings in all ranges. Lists are twice as dense in each
-/// class as in the one before.
+/// class as in the previous one.
 unsigned class_of(std::uint64_t postings, std::uint64_t ranges, std::uint64_t documents) {
   unsigned number = 0;
   // Postings per item, times `ranges`. Lists have fewer than 2^32 postings.

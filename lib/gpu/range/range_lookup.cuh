@@ -3,7 +3,7 @@
 #include "quern/gpu/range/threshold.cuh"
 
 /// Answers a query for documents with any term in a range by lookups instead of sums: each document of a few lists, the
-/// drivers, is looked up in the other lists while it may still reach the threshold. By a warp.
+/// drivers, is looked up in the other lists while it may still reach the threshold. Called by a warp.
 namespace quern::gpu {
 
 /// A list's entries in a range. Each lane of a warp has those of one term.

@@ -63,7 +63,7 @@ __device__ inline void store_candidate(const RangeView& batch, std::uint32_t num
   if (spare < batch.max_spare) batch.spare[spare] = {candidate, number};
 }
 
-/// Raises the threshold to the highest step that k documents have reached, and returns it. By a whole warp.
+/// Raises the threshold to the highest step that k documents have reached, and returns it. Called by a whole warp.
 __device__ inline QueryThreshold raise_threshold(const RangeView& batch, const BatchQuery& query,
                                                  std::uint32_t number) {
   constexpr unsigned own_steps = threshold_steps / lanes_per_warp;

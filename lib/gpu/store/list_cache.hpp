@@ -14,7 +14,7 @@
 #include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/store/extents.hpp"
 
-/// Places of posting lists in a GPU's memory that is smaller than the index. Host code, which copies nothing.
+/// Places of posting lists in the memory of a GPU that can't hold the index. Host code; it copies nothing.
 namespace quern::gpu {
 
 /// Contiguous words of the arena.

@@ -93,7 +93,7 @@ struct GpuEngine::Search {
 };
 
 void check_gpu_options(const GpuOptions& options) {
-  check_range("the number of the GPU", options.gpu, 0, gpu::max_gpus);
+  check_range("the GPU's number", options.gpu, 0, gpu::max_gpus);
   check_range("GPUs", options.gpus, 0, gpu::max_gpus);
   check_batch(options.batch_queries);
   check_partitions(options.strategy_options);

@@ -6,7 +6,7 @@
 /// Searches in lists by a warp, and exact term scores.
 namespace quern::gpu {
 
-/// lower_bound() in [0, count) with 32 probes at a time. By a whole warp.
+/// lower_bound() in [0, count) with 32 probes at a time. Called by a whole warp.
 __device__ inline std::uint32_t first_not_below(const std::uint32_t* docids, std::uint32_t count, std::uint32_t docid) {
   std::uint32_t begin = 0, end = count;
   while (begin < end) {
@@ -45,7 +45,7 @@ __device__ inline float term_score(const IndexView& index, float weight, std::ui
 }
 
 /// Sets `value` to the frequency (quantized: impact) of a document in a raw list. Returns false if the list doesn't
-/// contain it. By one thread.
+/// contain it. Called by one thread.
 __device__ inline bool find_raw_value(const BatchView& batch, const ListView& list, std::uint32_t docid,
                                       std::uint32_t& value) {
   const std::uint32_t* docids = batch.raw_docids + list.first_word;
@@ -56,7 +56,7 @@ __device__ inline bool find_raw_value(const BatchView& batch, const ListView& li
 }
 
 /// Reads this lane's frequencies (quantized: impacts) of the decoder's open block. If they are damaged, counts that and
-/// returns false. By a whole warp.
+/// returns false. Called by a whole warp.
 template <bool quantized, int V, class Decoder>
 __device__ inline bool read_values(const IndexView& index, const Decoder& decoder, const ListView& list,
                                    std::uint32_t block, const BlockPlace& place, std::uint32_t (&values)[V]) {
@@ -70,7 +70,7 @@ __device__ inline bool read_values(const IndexView& index, const Decoder& decode
 }
 
 /// Reads this lane's postings of a coded block: docIDs and frequencies (quantized: impacts). If they are damaged,
-/// counts that and returns false. By a whole warp.
+/// counts that and returns false. Called by a whole warp.
 template <bool quantized, int V, class Decoder>
 __device__ inline bool read_postings(const IndexView& index, Decoder& decoder, const ListView& list,
                                      std::uint32_t block, const BlockPlace& place, std::uint32_t (&docids)[V],
@@ -80,7 +80,7 @@ __device__ inline bool read_postings(const IndexView& index, Decoder& decoder, c
 }
 
 /// Sets `value` to the frequency (quantized: impact) of a document in a list. Returns false if the list doesn't contain
-/// it. By a whole warp.
+/// it. Called by a whole warp.
 template <bool quantized, int V, class Decoder>
 __device__ inline bool find_value(const IndexView& index, const BatchView& batch, Decoder& decoder,
                                   const ListView& list, std::uint32_t docid, std::uint32_t& value) {

@@ -57,8 +57,8 @@ struct MergedWindow {
 };
 
 /// Merges a query's results in a window into its earlier results. All keys differ, since windows are disjoint, so a
-/// key's rank is its place in its own array plus the number of smaller keys in the other. By a whole thread block.
-/// `keys`: space for 2 k keys in shared memory.
+/// key's rank is its place in its own array plus the number of smaller keys in the other. Called by a whole thread
+/// block. `keys`: space for 2 k keys in shared memory.
 __device__ inline void merge_window(const BatchView& so_far, const MergedWindow& window, std::uint32_t number,
                                     RankKey* keys) {
   const std::uint64_t first = std::uint64_t{number} * so_far.k;

@@ -47,14 +47,15 @@ void export_list(const IndexReader& index, std::string_view term, const PostingL
     const auto freqs = reader.freqs();
     for (std::size_t i = 0; i < docids.size(); ++i) {
       if (const char* wrong = check.wrong(docids[i], freqs[i]))
-        index.container().fail("postings", fmt::format("the list of '{}' has {}", term, wrong));
+        index.container().fail("postings", fmt::format("the list of '{}': {}", term, wrong));
       sink.add_posting(docids[i], freqs[i]);
     }
     postings += docids.size();
     pages.note(docids.size_bytes() + freqs.size_bytes());
   }
   pages.note(term.size() + list_row_bytes);
-  if (postings != list.df) index.container().fail("postings", fmt::format("the list of '{}' has a different df", term));
+  if (postings != list.df)
+    index.container().fail("postings", fmt::format("the df of '{}' differs from the length of its list", term));
   sink.end_list(term);
 }
 
@@ -147,7 +148,7 @@ const std::vector<const InterchangeFormat*>& all_interchange_formats() {
 }
 
 const InterchangeFormat& interchange_format_named(std::string_view name) {
-  return find_named(all_interchange_formats(), name, "format of inverted files");
+  return find_named(all_interchange_formats(), name, "inverted-file format");
 }
 
 const InterchangeFormat& detect_interchange_format(const std::string& path) {

@@ -61,7 +61,7 @@ std::vector<Number> joined(const IndexShards& shards, std::span<const Number> (I
   return all;
 }
 
-/// The manifest of the whole, except for members set by the assembly.
+/// The manifest of the whole index, except for members set by the assembly.
 IndexManifest whole_manifest(const IndexShards& shards) {
   IndexManifest manifest = settings_of_index(shards[0].manifest());
   std::uint64_t hash = hash_of_text(shards[0].manifest().shard->input_hash).value_or(0);

@@ -21,8 +21,8 @@ struct MergeRunsReport {
   std::uint64_t queries = 0, results_read = 0, results = 0;
 };
 
-/// Merges TREC runs of the same queries over the shards of an index, given in shard order, into the run over the whole,
-/// as text in pieces. Results are sorted by score; ties keep shard order, and so docID order. Sorts within half of the
+/// Merges TREC runs of the same queries over the shards of an index, given in shard order, as text, into the run of
+/// the whole index. Results are sorted by score; ties keep shard order, and so docID order. Sorts within half of the
 /// memory budget, on disk if necessary. Throws InvalidArgument if two runs are equal, if a query's results aren't
 /// contiguous in a run or their scores increase, or if `qids` lacks a query; CorruptFile for malformed lines.
 MergeRunsReport merge_runs(const std::vector<std::string>& paths, const MergeRunsOptions& options,

@@ -13,7 +13,7 @@ struct ShardChoice {
   std::uint32_t number = 1, count = 1;
 };
 
-/// A shard's input from files of the whole: the order, the statistics, and the scale of quantized impacts.
+/// A shard's input from files of the whole index: the order, the statistics, and the scale of quantized impacts.
 class ShardSource {
  public:
   /// Throws InvalidArgument if the order isn't cut into that many shards.

@@ -82,7 +82,7 @@ struct GpuBenchFigures {
 };
 
 /// Answers all queries on the CPU, then on GPUs with each memory by each algorithm, k, strategy, number of GPUs and
-/// batch size, and compares results bit by bit. With batches of 1, the first max_single_queries are asked one at a
+/// batch size, and compares results bit for bit. With batches of 1, the first max_single_queries are asked one at a
 /// time, as by users who wait for each answer. Leaves out algorithms by which a strategy does not answer queries, but
 /// throws InvalidArgument if these are all. Throws Error, naming query, algorithm and strategy, if results differ;
 /// otherwise what GpuEngine throws.

@@ -100,10 +100,10 @@ class StreamWork {
 void check_stream_options(const SharedStreamOptions& options) {
   check_range("queries per second", options.queries_per_second, 1e-3, 1e9);
   check_range("seconds", options.seconds, 1e-3, 1e4);
-  check_range("queries of a stream", options.queries_per_second * options.seconds, 0, 2e7);
+  check_range("queries in a stream", options.queries_per_second * options.seconds, 0, 2e7);
   check_range("queries per batch", options.max_batch, 1, gpu::max_batch_queries);
-  check_range("threads for GPUs", options.gpu_threads, 1, max_threads);
-  check_range("batches of GPUs", options.schedule_options.gpu_batches, 1, max_threads);
+  check_range("GPU threads", options.gpu_threads, 1, max_threads);
+  check_range("batches per GPU", options.schedule_options.gpu_batches, 1, max_threads);
 }
 
 SharedStreamFigures measure_shared_stream(const QueryEngine& engine, GpuEngine* gpu, const StreamLog& log,

@@ -56,7 +56,7 @@ std::vector<ForwardReader> open_forwards(const IndexShards& shards);
 /// Shards with their forward files.
 std::vector<FeatureShard> feature_shards(const IndexShards& shards, std::span<const ForwardReader> forwards);
 
-/// Computes features of an index's documents, with the docIDs of the whole. Threads may share one, each with its own
+/// Computes features of an index's documents, with docIDs of the whole index. Threads may share one, each with its own
 /// Space.
 class FeatureExtractor {
  public:
@@ -71,7 +71,7 @@ class FeatureExtractor {
   const FeatureShard& shard_of(docid_t docid) const;
   /// What analyzes queries.
   Analyzer make_analyzer() const { return Analyzer(shards_.front().index.manifest().analyzer); }
-  /// Analyzes a query for each shard, with the counts of the whole. Throws as make_feature_queries() does.
+  /// Analyzes a query for each shard, with the counts of the whole index. Throws as make_feature_queries() does.
   std::vector<FeatureQuery> queries_of(std::string_view text, Analyzer& analyzer) const;
   /// The column of each of all_features(); -1: not selected.
   std::span<const std::int32_t> column_of() const { return column_of_; }

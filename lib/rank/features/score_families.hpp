@@ -90,7 +90,7 @@ struct LanguageModels {
 struct PageNumbers {
   static constexpr std::string_view group = "document";
   static constexpr FeatureInfo features[] = {
-      {"pagerank", FeatureKind::fixed, "PageRank as the index has it, in [0, 1]; 0 if it has none"},
+      {"pagerank", FeatureKind::fixed, "PageRank as stored in the index, in [0, 1]; 0 if it has none"},
       {"in_links", FeatureKind::fixed, "other documents of the collection that link to it"},
       {"out_links", FeatureKind::fixed, "other documents of the collection that it links to"},
       {"links", FeatureKind::fixed, "all its links, wherever they lead"},

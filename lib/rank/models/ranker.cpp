@@ -98,7 +98,7 @@ class TreeCheck {
     const std::uint64_t first = trees_.first_node[tree], count = trees_.first_node[tree + 1] - first;
     const std::uint64_t leaves = trees_.first_leaf[tree + 1] - trees_.first_leaf[tree];
     if (leaves != count + 1) throw_bad_tree(tree, fmt::format("has {} nodes, but {} leaves", count, leaves));
-    if (count >= std::uint64_t{1} << 31) throw_bad_tree(tree, "has more nodes than 2^31 - 1");
+    if (count >= std::uint64_t{1} << 31) throw_bad_tree(tree, "has more than 2^31 - 1 nodes");
     parents_.assign(count, 0);
     leaf_parents_.assign(leaves, 0);
     for (std::uint64_t i = 0; i < count; ++i) check_node(tree, i, trees_.nodes[first + i]);

@@ -34,10 +34,10 @@ enum class FreeFunction : std::uint8_t {
 /// The registry of free functions.
 inline constexpr NamedValue<FreeFunction> all_free_functions[] = {
     {"square", FreeFunction::square, "x² · p1 + p2"},
-    {"root", FreeFunction::root, "√x · p1 + p2; negative x count as 0"},
+    {"root", FreeFunction::root, "√x · p1 + p2; a negative x counts as 0"},
     {"reciprocal", FreeFunction::reciprocal, "1/x · p1 + p2"},
     {"absolute", FreeFunction::absolute, "|x| · p1 + p2"},
-    {"log2", FreeFunction::log2, "log2(x + 1) · p1 + p2; x below the float32 after -1 counts as that number"},
+    {"log2", FreeFunction::log2, "log2(x + 1) · p1 + p2; x is clamped to at least the float32 after -1"},
     {"exponential", FreeFunction::exponential, "e^x · p1 + p2"},
     {"saturation", FreeFunction::saturation, "x / (x + p1) + p2"},
     {"clamp", FreeFunction::clamp, "p1 if x < p1, p2 if x > p2, else x"},
@@ -47,7 +47,7 @@ inline constexpr NamedValue<FreeFunction> all_free_functions[] = {
 
 /// Throws InvalidArgument, listing all names, if there is no such function.
 inline FreeFunction free_function_named(std::string_view name) {
-  return find_named(all_free_functions, name, "function of rankers").value;
+  return find_named(all_free_functions, name, "ranker function").value;
 }
 
 struct Parameters {

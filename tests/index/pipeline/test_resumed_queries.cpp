@@ -11,7 +11,7 @@ namespace {
 
 using namespace testing;
 
-/// A query by `and` with all its results, best first.
+/// An `and` query with all its results, best first.
 struct Found {
   Found(const QueryEngine& engine, const std::vector<std::string>& terms) : text(text_of(terms)) {
     Analyzer analyzer = engine.make_analyzer();

@@ -6,7 +6,7 @@
 #include "index/pipeline/query_checks.hpp"
 #include "index/shards/split_corpus.hpp"
 
-/// An index in shards equals the whole index bit by bit.
+/// An index in shards equals the whole index bit for bit.
 namespace quern {
 namespace {
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Recomputes features from the documents' tokens and compares them bit by bit with those of `quern features`.
+"""Recomputes features from the documents' tokens and compares them bit for bit with those of `quern features`.
 
     reference_features.py QUERN INDEX TOPICS RUN
 

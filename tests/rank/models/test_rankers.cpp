@@ -73,7 +73,7 @@ FeatureColumns first_documents(const RandomDocuments& documents, std::size_t cou
 
 }  // namespace
 
-TEST_CASE("trees of any size have the scores of plain evaluation, bit by bit", "[ranker][property]") {
+TEST_CASE("trees of any size have the scores of plain evaluation, bit for bit", "[ranker][property]") {
   ModelRandom random(1);
   const std::uint32_t most_leaves[] = {1, 2, 3, 8, 33, 64, 65, 128, 129, 256, 257, 300, 700};
   for (unsigned trial = 0; trial < 39; ++trial) {
@@ -240,7 +240,7 @@ TEST_CASE("inputs of trees are computed from features as models say", "[ranker]"
   CHECK(lefts({0, TreeInputKind::in_categories, {0, 2}}, 0, false) == Lefts{0, 1, 1, 1, 1, 0, 1, 0, 1, 0});
 }
 
-TEST_CASE("networks have the scores of plain evaluation, bit by bit", "[ranker][property]") {
+TEST_CASE("networks have the scores of plain evaluation, bit for bit", "[ranker][property]") {
   ModelRandom random(6);
   for (unsigned trial = 0; trial < 24; ++trial) {
     EnsembleShape shape;
@@ -259,7 +259,7 @@ TEST_CASE("networks have the scores of plain evaluation, bit by bit", "[ranker][
   }
 }
 
-TEST_CASE("linear models have the scores of plain evaluation, bit by bit", "[ranker][property]") {
+TEST_CASE("linear models have the scores of plain evaluation, bit for bit", "[ranker][property]") {
   ModelRandom random(7);
   for (unsigned trial = 0; trial < 10; ++trial) {
     LinearModel model;
@@ -323,7 +323,7 @@ TEST_CASE("models that contradict themselves are refused", "[ranker]") {
   NetworkModel network = random_network(random, shape.features, 3, shape, {2, 1});
   network.transformations[1] = {TransformationKind::free_form, 0, 1, 0, "cube"};
   CHECK_THROWS_WITH(make_ranker(model_of(shape.features, network)),
-                    Catch::Contains("unknown function of rankers 'cube': use one of square, root"));
+                    Catch::Contains("unknown ranker function 'cube': use one of square, root"));
   network.transformations[1] = {};
   network.layers[1].weights.pop_back();
   CHECK_THROWS_WITH(make_ranker(model_of(shape.features, network)),

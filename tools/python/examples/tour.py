@@ -50,7 +50,7 @@ def main(folder):
     for docno, score in ix.search("water wheel", k=3):
         print(f"{docno} {score:.4f} {ix.document(ix.find(docno))['title']}")
     first = ix.batch(TOPICS, k=5)
-    for algorithm in ("or", "maxscore", "bmw"):  # all find the same, bit by bit
+    for algorithm in ("or", "maxscore", "bmw"):  # all find the same, bit for bit
         same = ix.batch(TOPICS, k=5, algorithm=algorithm)
         assert (same.docid == first.docid).all() and (same.score == first.score).all()
     print(f"\n{first.to_trec()}")

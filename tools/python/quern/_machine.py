@@ -14,7 +14,7 @@ def _check():
         return
     missing = [flag for flag in ("avx2", "bmi2", "fma") if flags and f" {flag} " not in flags]
     if missing:
-        raise ImportError(f"quern needs a CPU with AVX2 (2013 and later); this one lacks {', '.join(missing)}")
+        raise ImportError(f"quern needs a CPU with AVX2 (2015 and later); this one lacks {', '.join(missing)}")
 
 
 _check()

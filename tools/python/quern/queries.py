@@ -12,7 +12,7 @@ def texts_of(queries):
     if isinstance(queries, dict):
         return [str(qid) for qid in queries], list(queries.values())
     if isinstance(queries, (str, bytes)):
-        raise TypeError("queries must be a list of them; a single one is for search()")
+        raise TypeError("queries must be a list of queries; pass a single query to search()")
     queries = list(queries)
     if queries and all(isinstance(query, tuple) and len(query) == 2 for query in queries):
         return [str(qid) for qid, _ in queries], [text for _, text in queries]

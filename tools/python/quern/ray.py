@@ -179,7 +179,8 @@ class Service:
         qids, texts = texts_of(queries)
         options = {**self._search, **search}
         if options.get("algorithm") == "and-or":
-            raise ValueError("shards can't answer and-or; use and, then or where fewer than k were found")
+            raise ValueError(
+                "shards can't answer 'and-or'; use 'and', then 'or' for the queries with fewer than k results")
         answers, missing = self._ask("batch", {shard: (texts, k, options) for shard in range(len(self._actors))})
         numbers = [numpy.frombuffer(answer, numpy.uint64) for answer in answers.values()]
         counted = [(found[: len(texts)].astype(numpy.int64), found[len(texts) :]) for found in numbers]
@@ -321,10 +322,10 @@ def _last_line(error):
 
 def main():
     """The program. If a step failed, exits with 1 and one line on standard error."""
-    parser = argparse.ArgumentParser(prog="quern.ray", description="Runs a plan of quern.shards by Ray.")
+    parser = argparse.ArgumentParser(prog="quern.ray", description="Runs a plan of quern.shards on Ray.")
     parser.add_argument("plan")
-    parser.add_argument("--address", metavar="ADDRESS", help="of the cluster (default: one on this machine)")
-    parser.add_argument("--cpus", type=float, default=1, metavar="N", help="per step (default: 1)")
+    parser.add_argument("--address", metavar="ADDRESS", help="address of the cluster (default: one on this machine)")
+    parser.add_argument("--cpus", type=float, default=1, metavar="N", help="CPUs per step (default: 1)")
     shards.add_runner_options(parser)
     options = parser.parse_args()
     try:

@@ -125,7 +125,7 @@ class Runner:
         try:
             done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=self.timeout)
         except subprocess.TimeoutExpired:
-            why = f"took longer than {self.timeout:g} s; allow more time, or look at the machine"
+            why = f"took longer than {self.timeout:g} s; allow more time, or check the machine"
             raise _failed(step, why) from None
         sys.stderr.write(done.stderr)
         # Another machine may have finished the same step.
@@ -168,9 +168,9 @@ def plan(files, work, *, splits=1, count=1, parse=(), order=("--by", "url"), bui
     if twice:
         raise StepError(f"{twice[0]} is in the corpus twice; name each file once")
     if not files or splits < 1:
-        raise StepError(f"{len(files)} files can't be {splits} splits; name a file, and use at least 1")
+        raise StepError(f"{len(files)} files can't be cut into {splits} splits; use at least 1 of each")
     if count < 1:
-        raise StepError(f"{count} shards can't be built; use at least 1")
+        raise StepError(f"{count} shards can't be built; use at least 1 shard")
     make = _Maker(work, executable, by_content)
     if splits <= len(files):
         cuts = [len(files) * i // splits for i in range(splits + 1)]
@@ -386,7 +386,7 @@ def add_runner_options(parser):
     parser.add_argument("--quern", metavar="FILE", help="the executable (default: QUERN, else quern on the PATH)")
     parser.add_argument("--timeout", type=float, metavar="S", help="time limit of a step, in seconds (default: none)")
     parser.add_argument("--options", default="", metavar="WORDS",
-                        help="options of all commands that change no output, such as '-j 4 --memory 2G --tmp /local'")
+                        help="options for all commands that don't change outputs, such as '-j 4 --memory 2G --tmp /local'")
 
 
 def runner_of(options):
@@ -402,13 +402,13 @@ def _task(text):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(prog="quern.shards", description="An index in shards, step by step.")
+    parser = argparse.ArgumentParser(prog="quern.shards", description="Plans and runs the steps of an index in shards.")
     commands = parser.add_subparsers(dest="command", required=True)
 
     def command(name, text):
         return commands.add_parser(name, help=text, description=text)
 
-    made = command("plan", "make the plan of an index in shards")
+    made = command("plan", "plan an index in shards")
     made.add_argument("manifest", help="a file of paths, one per line, plain or gzip")
     made.add_argument("--root", metavar="FOLDER", help="where relative paths start (default: next to the manifest)")
     made.add_argument("--splits", type=int, default=1, metavar="N", help="parts of the corpus (default: 1)")
@@ -417,17 +417,17 @@ def _parser():
     for name, default in (("parse", ""), ("order", "--by url"), ("build", "")):
         told = f"further options of quern {name}" + (f" (default: '{default}')" if default else "")
         made.add_argument(f"--{name}", default=default, metavar="WORDS", help=told)
-    asked = command("plan-queries", "make the plan of a run over all shards")
+    asked = command("plan-queries", "plan a run over all shards")
     asked.add_argument("shard", nargs="+")
     asked.add_argument("-q", "--queries", required=True, metavar="FILE")
     asked.add_argument("--query", default="", metavar="WORDS", help="further options of quern query")
     for planned in (made, asked):
-        planned.add_argument("--work", required=True, metavar="FOLDER", help="for all outputs; seen by all machines")
+        planned.add_argument("--work", required=True, metavar="FOLDER", help="folder for outputs, visible to all machines")
         planned.add_argument("-o", "--output", required=True, metavar="PLAN", help="the plan to write, or to replace")
         planned.add_argument("--by-content", action="store_true", help="identify files by content, not size and time")
         planned.add_argument("--quern", metavar="FILE", help="the executable (default: QUERN, else quern on the PATH)")
-    for name, text in (("stages", "print each stage with its number of steps and of those that are done"),
-                       ("results", "print the paths that the last stage makes")):
+    for name, text in (("stages", "print each stage, its number of steps, and how many of them are done"),
+                       ("results", "print the paths that the last stage writes")):
         command(name, text).add_argument("plan")
     ran = command("run", "run steps one after the other on this machine")
     ran.add_argument("plan")

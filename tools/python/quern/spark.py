@@ -48,9 +48,9 @@ def _translated(error):
 
 def main():
     """The program. If a step failed, exits with 1 and one line on standard error."""
-    parser = argparse.ArgumentParser(prog="quern.spark", description="Runs a plan of quern.shards by Spark.")
+    parser = argparse.ArgumentParser(prog="quern.spark", description="Runs a plan of quern.shards on Spark.")
     parser.add_argument("plan")
-    parser.add_argument("--master", metavar="URL", help="of the cluster (default: as Spark is configured)")
+    parser.add_argument("--master", metavar="URL", help="master of the cluster (default: as Spark is configured)")
     shards.add_runner_options(parser)
     options = parser.parse_args()
     builder = SparkSession.builder.appName("quern")

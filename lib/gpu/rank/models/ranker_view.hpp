@@ -62,8 +62,8 @@ struct LargeTree {
   std::uint64_t first_node = 0, first_leaf = 0;
 };
 
-/// A layer's places in RankerView::weights and RankerView::bias. An input's weights are contiguous, for `row` outputs,
-/// a multiple of four; zeros follow those of the layer's outputs.
+/// A layer's places in RankerView::weights and RankerView::bias. An input's weights are `row` contiguous numbers,
+/// a multiple of four: one for each of the layer's outputs, then zeros.
 struct LayerPlace {
   std::uint64_t weights = 0, bias = 0;
   std::uint32_t inputs = 0, outputs = 0, row = 0;
