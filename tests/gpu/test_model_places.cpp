@@ -74,7 +74,7 @@ TEST_CASE("the least recently used model is evicted", "[gpu_ranker]") {
   CHECK(places.counts().refusals == 0);
 }
 
-TEST_CASE("models in use stay, and models that don't fit besides are refused", "[gpu_ranker]") {
+TEST_CASE("models in use stay, and models that don't fit next to them are refused", "[gpu_ranker]") {
   FakePlaces places(100, 1000, {60, 30, 50, 101});
   FakePointer first = places.find(0);
   REQUIRE(places.find(1));
