@@ -22,7 +22,7 @@ void add_sharing_options(CLI::App& command, SharingArguments& arguments);
 void check_sharing(const SharingArguments& arguments, QueryDevice device);
 
 /// A backend's options; with `both`, where `threads` of the CPU are shared with what works for GPUs. `index`: the first
-/// shard. Throws as read_costs() does.
+/// shard. Throws like read_costs().
 BackendOptions backend_options(QueryDevice device, const GpuOptions& gpu, const SharingArguments& sharing,
                                unsigned threads, const IndexReader& index, FailoverNotice notice);
 

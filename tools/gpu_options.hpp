@@ -66,14 +66,14 @@ inline constexpr std::string_view plan_help =
 /// --tails, for commands whose queries have scores.
 void add_tails_option(CLI::App& command, GpuMemoryArguments& arguments);
 
-/// Which plan is for which shard of an index: a path for each, all empty without plans. Throws as PlanReader does;
+/// Which plan is for which shard of an index: a path for each, all empty without plans. Throws like PlanReader;
 /// InvalidArgument if a plan is for another index, and unless each shard has one.
 std::vector<std::string> plans_by_shard(const std::vector<std::string>& plans, std::span<const IndexReader> shards);
 
 /// The options with the plan of an index or a shard, which is read when this is made.
 class GpuMemoryPlan {
  public:
-  /// `plan`: a path, or empty. Throws as PlanReader does; InvalidArgument if the plan is for another index.
+  /// `plan`: a path, or empty. Throws like PlanReader; InvalidArgument if the plan is for another index.
   GpuMemoryPlan(const GpuMemoryArguments& arguments, const IndexReader& index, const std::string& plan);
   /// For an index that isn't in shards.
   GpuMemoryPlan(const GpuMemoryArguments& arguments, const IndexReader& index)

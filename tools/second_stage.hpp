@@ -94,7 +94,7 @@ void add_second_stage_options(CLI::App& command, SecondStageArguments& arguments
 /// Reranks results of queries of an index, or of all its shards. Many threads may use it at once.
 class SecondStage {
  public:
-  /// The shards must stay. Throws as ForwardReader::open() and Reranker do.
+  /// The shards must stay. Throws like ForwardReader::open() and Reranker.
   SecondStage(const RankerArguments& arguments, const IndexShards& shards);
 
   /// What it takes of a command's memory.

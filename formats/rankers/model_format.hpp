@@ -54,11 +54,11 @@ const std::vector<const ModelFormat*>& all_model_formats();
 /// The format of a file that begins with `head`; null if none fits.
 const ModelFormat* find_model_format(std::string_view head);
 
-/// Reads a model from memory. Throws what ModelFormat::read() throws, and InvalidArgument if no format fits.
+/// Reads a model from memory. Throws like ModelFormat::read(), and InvalidArgument if no format fits.
 RankerModel parse_ranker(const ModelFile& file);
 
-/// Reads a learned model of any format, detected from the first bytes, from a file that may be compressed. Throws what
-/// parse_ranker() and read_whole() throw.
+/// Reads a learned model of any format, detected from the first bytes, from a file that may be compressed. Throws like
+/// parse_ranker() and read_whole().
 RankerModel read_ranker(const std::string& path);
 
 /// Throws CorruptFile with the line that contains the byte at `offset` of a file.

@@ -124,7 +124,7 @@ class QUERN_API Searcher {
   std::vector<Hit> search(const Query& query, std::size_t k = 10, std::string_view algorithm = {},
                           SearchStatistics* statistics = nullptr, const Filter* filter = nullptr) const;
   /// Answers many queries on the searcher's device. `work`: 0 threads means as many as given to the constructor;
-  /// progress counts queries. Throws as search() does, and GPU errors.
+  /// progress counts queries. Throws like search(), and GPU errors.
   BatchResults batch(std::span<const Query> queries, const BatchOptions& options = {}, const Work& work = {}) const;
 
   struct QUERN_INTERNAL Impl;

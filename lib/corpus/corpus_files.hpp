@@ -20,7 +20,7 @@ namespace quern {
 class FileList {
  public:
   /// Reads the list `path`, "-" for standard input; plain, gzip or zstd. Relative paths in it are relative to the
-  /// folder `root`, or to the working folder if that is empty. Throws what WholeFile throws.
+  /// folder `root`, or to the working folder if that is empty. Throws like WholeFile.
   FileList(const std::string& path, std::string root, const Resources& resources);
 
   /// Calls visit(path) for each path, in order. Throws InvalidArgument if there is none, or a line is not a valid path;

@@ -81,8 +81,8 @@ struct IntersectionSteps {
 /// Finds all documents with all terms of a query, without scores.
 class FailoverIntersection {
  public:
-  /// Copies the index to the GPUs unless `device` is the CPU; an empty `gpu_method` is the default. Throws as
-  /// GpuIntersection does if `device` is a GPU; with `automatic` it calls `notice` and answers on the CPU instead.
+  /// Copies the index to the GPUs unless `device` is the CPU; an empty `gpu_method` is the default. Throws like
+  /// GpuIntersection if `device` is a GPU; with `automatic` it calls `notice` and answers on the CPU instead.
   /// `cpu` must outlive the object.
   FailoverIntersection(const Intersection& cpu, QueryDevice device, std::string_view gpu_method,
                        const GpuIntersectionOptions& options, Progress& progress, FailoverNotice notice);

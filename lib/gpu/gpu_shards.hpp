@@ -94,7 +94,7 @@ class GpuShards final : public GpuSearch {
   /// options. Of several, the first goes to the first GPU, the next to the one after it, and so on from the first
   /// again: each GPU has a range of documents, and decodes each list of a batch once. `memory`: of the GPUs, for each
   /// shard, with the plan of the shard; shards of a GPU divide its limit evenly. `cpu_takes_over`:
-  /// for shards whose GPUs have failed, while other shards have theirs. Throws as GpuEngine does.
+  /// for shards whose GPUs have failed, while other shards have theirs. Throws like GpuEngine.
   GpuShards(std::span<const QueryEngine* const> engines, const GpuOptions& options,
             std::span<const gpu::GpuMemoryOptions> memory, bool cpu_takes_over, Progress& progress);
 

@@ -23,7 +23,7 @@ struct BackendOptions {
 /// The backend of a device, for an index in shards or not.
 class QueryBackend {
  public:
-  /// Copies the index to GPUs that are to answer queries. `engines`: as CpuBackend takes them. Throws as GpuShards does
+  /// Copies the index to GPUs that are to answer queries. `engines`: as CpuBackend takes them. Throws like GpuShards
   /// if the device needs a GPU. With `automatic` it calls the notice and answers on the CPU instead, except that GPU
   /// numbers which don't exist beside GPUs that do are errors (InvalidArgument).
   QueryBackend(std::vector<const QueryEngine*> engines, BackendOptions options, Progress& progress);
@@ -53,8 +53,8 @@ class QueryBackend {
 namespace quern::gpu {
 
 /// A second stage on this device; null if the CPU reranks. With `automatic`, options.notice gets the reason if no GPU
-/// does. options.cpu_goes_on follows from the device. `on_cpu` must outlive it. Throws as
-/// GpuReranker does, and as require_gpu() if `device` needs a GPU.
+/// does. options.cpu_goes_on follows from the device. `on_cpu` must outlive it. Throws like
+/// GpuReranker, and like require_gpu() if `device` needs a GPU.
 std::unique_ptr<GpuReranker> make_gpu_reranker(const Reranker& on_cpu, QueryDevice device, GpuRerankOptions options,
                                                Progress& progress);
 

@@ -104,7 +104,7 @@ std::uint64_t resident_file_bytes();
 class WholeFile {
  public:
   /// Reads `path`, "-" for standard input. Files larger than 4 MiB or a sixteenth of the memory go to a work file in
-  /// resources.tmp_folder. Throws what ByteSource throws, and IoError if the folder has no space.
+  /// resources.tmp_folder. Throws like ByteSource, and IoError if the folder has no space.
   WholeFile(const std::string& path, const Resources& resources);
 
   ByteView bytes() const { return is_mapped_ ? mapped_.bytes() : ByteView(memory_); }

@@ -53,7 +53,7 @@ InLinks make_in_links(const EdgeSpool& edges, docid_t documents, const Resources
 SpooledInLinks spool_in_links(const EdgeSpool& edges, docid_t documents, const Resources& resources);
 
 /// The graph in memory if the budget holds it together with compute_pagerank(), otherwise in a work file. Throws
-/// InvalidArgument as check_pagerank_memory() does; messages call the source of the edges `name`.
+/// InvalidArgument like check_pagerank_memory(); messages call the source of the edges `name`.
 PageGraph make_page_graph(const std::string& name, const EdgeSpool& edges, docid_t documents,
                           const Resources& resources);
 

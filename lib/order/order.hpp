@@ -74,7 +74,7 @@ void check_order(const std::string& name, const CollectionManifest& collection, 
                  const PagerankInput& pagerank, const Resources& resources);
 
 /// Computes the order that `options` name, with the documents' PageRank by docID if `pagerank` requests it or the order
-/// needs it. Fills `report` with the source of PageRank. Throws as check_order() does.
+/// needs it. Fills `report` with the source of PageRank. Throws like check_order().
 DocumentOrder make_order(const CollectionReader& collection, const OrderOptions& options, const PagerankInput& pagerank,
                          const Resources& resources, PagerankReport* report = nullptr);
 

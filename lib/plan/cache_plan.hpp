@@ -62,8 +62,8 @@ struct SweepOptions {
 using ReadQueries = std::function<void(LogQueries& queries)>;
 
 /// Plans caches for the queries that `train` reads, and simulates them for those that `log` reads; ordered by k,
-/// policy, budget and max_admission, the first slowest. Reads and runs both logs once for each k. Throws as
-/// measure_demand() and CacheAdmission do, and InvalidArgument for an unknown policy.
+/// policy, budget and max_admission, the first slowest. Reads and runs both logs once for each k. Throws like
+/// measure_demand() and CacheAdmission, and InvalidArgument for an unknown policy.
 std::vector<SimulatedCache> sweep_policies(const QueryEngine& engine, const CacheBlocks& blocks,
                                            const ReadQueries& train, const ReadQueries& log,
                                            const SweepOptions& options, const Resources& resources);

@@ -100,7 +100,7 @@ struct RerankReport {
 };
 
 /// Reranks all topics, in parallel, and leaves the k best documents of each; threads share the documents of a topic
-/// that has many. Throws as Reranker::rerank() does.
+/// that has many. Throws like Reranker::rerank().
 RerankReport rerank_topics(const Reranker& reranker, std::span<TopicResults> topics, std::size_t k,
                            const Resources& resources);
 

@@ -22,7 +22,7 @@ class CpuBackend final : public SearchBackend {
 
   /// The k best documents of a query, with docIDs of the whole index. Earlier shards' results set the score that a
   /// shard's documents must exceed. and-or first looks for documents with all terms in all shards. Adds to *statistics,
-  /// unless it is null. Throws as QueryEngine::search() does. Thread-safe.
+  /// unless it is null. Throws like QueryEngine::search(). Thread-safe.
   std::vector<ScoredDocument> search(QueryView query, const QueryAlgorithm& algorithm, std::size_t k,
                                      QueryStatistics* statistics = nullptr, ShardFilters passing = {}) const;
   std::span<const QueryEngine* const> engines() const { return engines_; }

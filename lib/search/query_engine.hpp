@@ -44,7 +44,7 @@ class QueryEngine {
   /// all terms. `found`: those documents below `first` that are among the k best of them, with their scores; documents
   /// from `first` on are left out, since they are found again. `lists`: all of the query's, as lists_of() returns them.
   /// Decodes nothing if `found` has k documents and global scores rule out more results. `passing`, and what is added
-  /// to *statistics, as search(), the lists counted whole; throws as search() does.
+  /// to *statistics, as search(), the lists counted whole; throws like search().
   std::vector<ScoredDocument> resume(std::span<const WeightedList> lists, std::size_t k, docid_t first,
                                      std::span<const ScoredDocument> found, QueryStatistics* statistics = nullptr,
                                      const DocumentSet* passing = nullptr) const;

@@ -95,7 +95,7 @@ class SearchBackend {
   virtual SearchDivision division(const SearchRequest& request, std::uint64_t held_bytes) = 0;
 };
 
-/// Answers queries: begins the next ones while earlier ones are finished. Throws as SearchBackend::finish() does.
+/// Answers queries: begins the next ones while earlier ones are finished. Throws like SearchBackend::finish().
 void run(SearchBackend& backend, const SearchRequest& request, const AnswerConsumer& consumer);
 
 /// Hands over `count` answers; find(i, answer) makes each in one of the consumer's threads.

@@ -40,7 +40,7 @@ struct BenchGpuArguments {
 /// The cases with their plans, which the constructor reads.
 class GpuMemoryPlans {
  public:
-  /// Throws as GpuMemoryPlan does.
+  /// Throws like GpuMemoryPlan.
   GpuMemoryPlans(const GpuMemoryCases& arguments, const IndexReader& index) {
     std::vector<const CachePlan*> plans;
     for (const std::string& plan : arguments.plans)

@@ -22,7 +22,7 @@ struct ImportOptions {
 
 /// Builds an index from an inverted file: `read` passes the file's content to a sink. docIDs stay; lists are sorted by
 /// term on disk, within the memory budget. Document lengths are marked as exact if they are the sums of the
-/// frequencies, otherwise as lossy. Throws what `read` throws, CorruptFile if a term has two lists, and InvalidArgument
+/// frequencies, otherwise as lossy. Throws like `read`, CorruptFile if a term has two lists, and InvalidArgument
 /// like build_index().
 BuildReport import_index(const std::function<void(InvertedSink&)>& read, const ImportOptions& options,
                          const Resources& resources, File& out);

@@ -51,7 +51,7 @@ struct FeatureShard {
   std::uint64_t first_byte = 0;  ///< among the documents' bytes of all forward files
 };
 
-/// Opens the forward files of all shards. Throws as ForwardReader::open() does.
+/// Opens the forward files of all shards. Throws like ForwardReader::open().
 std::vector<ForwardReader> open_forwards(const IndexShards& shards);
 /// Shards with their forward files.
 std::vector<FeatureShard> feature_shards(const IndexShards& shards, std::span<const ForwardReader> forwards);
@@ -71,7 +71,7 @@ class FeatureExtractor {
   const FeatureShard& shard_of(docid_t docid) const;
   /// What analyzes queries.
   Analyzer make_analyzer() const { return Analyzer(shards_.front().index.manifest().analyzer); }
-  /// Analyzes a query for each shard, with the counts of the whole index. Throws as make_feature_queries() does.
+  /// Analyzes a query for each shard, with the counts of the whole index. Throws like make_feature_queries().
   std::vector<FeatureQuery> queries_of(std::string_view text, Analyzer& analyzer) const;
   /// The column of each of all_features(); -1: not selected.
   std::span<const std::int32_t> column_of() const { return column_of_; }
