@@ -63,7 +63,7 @@ void refuse_sections(const std::string& path, const std::string& text) {
     const std::size_t from = line.find_first_not_of(" \t");
     if (from != line.npos && line[from] == '[')
       throw usage_error(
-          fmt::format("{}: line {}: '{}' begins a section, which these files do not have; remove it, and write lines "
+          fmt::format("{}, line {}: '{}' begins a section, which these files do not have; remove it, and write lines "
                       "such as: codec = rice",
                       path, number, line.substr(from, line.find_last_not_of(" \t\r") + 1 - from)));
   }
@@ -75,10 +75,10 @@ po::parsed_options parse(const std::string& path, const std::string& text, const
   try {
     return po::parse_config_file(in, description);
   } catch (const po::unknown_option& error) {
-    throw usage_error(fmt::format("{}: line {}: unknown setting '{}'; quern index --help lists the names of options",
+    throw usage_error(fmt::format("{}, line {}: unknown setting '{}'; quern index --help lists the names of options",
                                   path, line_of(text, error.get_option_name()), error.get_option_name()));
   } catch (const po::invalid_config_file_syntax& error) {
-    throw usage_error(fmt::format("{}: line {}: '{}' is not a setting; write lines such as: codec = rice", path,
+    throw usage_error(fmt::format("{}, line {}: '{}' is not a setting; write lines such as: codec = rice", path,
                                   line_of(text, error.tokens()), error.tokens()));
   } catch (const po::error& error) {
     throw usage_error(fmt::format("{}: {}; write lines such as: codec = rice", path, error.what()));
@@ -121,7 +121,7 @@ void apply_config_file(CLI::App& command) {
   for (const po::option& setting : parse(path, text, description).options) {
     if (!seen.insert(setting.string_key).second) {
       throw usage_error(
-          fmt::format("{}: line {}: '{}' is set twice", path, line_of(text, setting.string_key), setting.string_key));
+          fmt::format("{}, line {}: '{}' is set twice", path, line_of(text, setting.string_key), setting.string_key));
     }
     CLI::Option* option = command.get_option("--" + setting.string_key);
     if (option->count() > 0) continue;
@@ -129,7 +129,7 @@ void apply_config_file(CLI::App& command) {
       for (const std::string& value : setting.value) option->add_result(value);
       option->run_callback();
     } catch (const CLI::ParseError& error) {
-      throw usage_error(fmt::format("{}: line {}: {}", path, line_of(text, setting.string_key), error.what()));
+      throw usage_error(fmt::format("{}, line {}: {}", path, line_of(text, setting.string_key), error.what()));
     }
   }
 }

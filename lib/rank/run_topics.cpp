@@ -75,14 +75,14 @@ void RunTopics::add_topic(std::string_view id, std::string_view text) {
 void RunTopics::add_line(const RunLineText& line, std::uint64_t number) {
   translate_errors([&] {
     if (has_zero_byte(line.qid))
-      throw CorruptFile(fmt::format("{}: line {}: the topic's name contains a zero byte", names_.run, number));
+      throw CorruptFile(fmt::format("{}, line {}: the topic's name contains a zero byte", names_.run, number));
     const auto docid = index_.find_docno(line.docno);
     pages_.note_bytes(line.docno.size());
     if (!docid)
-      throw InvalidArgument(fmt::format("{}: line {}: document '{}' is not in {}; is the run of another index?",
+      throw InvalidArgument(fmt::format("{}, line {}: document '{}' is not in {}; is the run of another index?",
                                         names_.run, number, line.docno, index_.name()));
     if (!std::isfinite(line.score))
-      throw InvalidArgument(fmt::format("{}: line {}: the score {} is not finite", names_.run, number, line.score));
+      throw InvalidArgument(fmt::format("{}, line {}: the score {} is not finite", names_.run, number, line.score));
     add_to(run_range_, line.qid, number, results_.count(), run_row);
     results_.add({*docid, line.score});
   });
@@ -91,7 +91,7 @@ void RunTopics::add_line(const RunLineText& line, std::uint64_t number) {
 void RunTopics::add_judgement(const JudgementLine& line, std::uint64_t number) {
   translate_errors([&] {
     if (has_zero_byte(line.qid))
-      throw CorruptFile(fmt::format("{}: line {}: the topic's name contains a zero byte", names_.judgements, number));
+      throw CorruptFile(fmt::format("{}, line {}: the topic's name contains a zero byte", names_.judgements, number));
     const auto docid = index_.find_docno(line.docno);
     pages_.note_bytes(line.docno.size());
     if (!docid) return;  // no result can be that document
@@ -137,7 +137,7 @@ class RunTopics::Join {
     if (kind == run_row && documents_ == 0) {
       if (!has_text_)
         throw InvalidArgument(
-            fmt::format("{}: line {}: topic {} is not in {}; name the topics that the run was made with",
+            fmt::format("{}, line {}: topic {} is not in {}; name the topics that the run was made with",
                         owner_.names_.run, line, qid, owner_.names_.topics));
       first_line_ = line;
     }
@@ -269,7 +269,7 @@ class RunTopics::Visits {
     });
     for (std::size_t i = 1; i < judged_.size(); ++i)
       if (judged_[i].docid == judged_[i - 1].docid)
-        throw CorruptFile(fmt::format("{}: line {}: topic {} and document '{}' are judged twice",
+        throw CorruptFile(fmt::format("{}, line {}: topic {} and document '{}' are judged twice",
                                       owner_.names_.judgements, judged_[i].line, topic_.qid,
                                       owner_.index_.docno(judged_[i].docid)));
     topic_.relevances.reserve(topic_.documents.size());

@@ -63,7 +63,7 @@ TEST_CASE("mistakes in a configuration file are named with their line", "[cli][c
     const RunOutcome outcome = corpus.make({"--config", config});
     INFO(outcome.err);
     CHECK(outcome.exit_status == 2);
-    CHECK(outcome.err.starts_with("quern: error: " + config + ": " + wrong.message));
+    CHECK(outcome.err.starts_with("quern: error: " + config + ", " + wrong.message));
     CHECK_FALSE(std::filesystem::exists(corpus.index));
   }
 }

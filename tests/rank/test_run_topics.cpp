@@ -146,15 +146,15 @@ TEST_CASE("mismatched input, and input that does not fit in memory, is refused",
   const auto judged_twice = run_of(1 << 20, 3);
   judged_twice->topics->add_judgement({"1", "D5", 1}, 8);
   judged_twice->topics->add_judgement({"1", "D5", 2}, 9);
-  CHECK_THROWS_WITH(judged_twice->all(), Catch::Contains("my.qrels: line 9: topic 1 and document 'D5'"));
+  CHECK_THROWS_WITH(judged_twice->all(), Catch::Contains("my.qrels, line 9: topic 1 and document 'D5'"));
   const auto no_text = run_of(1 << 20, 3);
   no_text->add({"0", 1, 1}, 4);
-  CHECK_THROWS_WITH(no_text->all(), Catch::Contains("my.run: line 4: topic 0 is not in my.topics"));
+  CHECK_THROWS_WITH(no_text->all(), Catch::Contains("my.run, line 4: topic 0 is not in my.topics"));
   const auto two_texts = run_of(1 << 20, 3);
   two_texts->topics->add_topic("1", "wheel");
   CHECK_THROWS_WITH(two_texts->all(), Catch::Contains("my.topics: topic 1 has two texts"));
   const auto run = run_of(1 << 20, 3);
-  CHECK_THROWS_WITH(run->add({"1", pages, 1}, 7), Catch::Contains("my.run: line 7: document 'D300' is not in"));
+  CHECK_THROWS_WITH(run->add({"1", pages, 1}, 7), Catch::Contains("my.run, line 7: document 'D300' is not in"));
   CHECK_THROWS_WITH(run->add({std::string("1\0", 2), 1, 1}, 7), Catch::Contains("line 7") && Catch::Contains("zero"));
 }
 

@@ -75,7 +75,7 @@ class RunMerge {
           qid = line.qid;
           if (!met.emplace(*qid, true).second)
             throw InvalidArgument(
-                fmt::format("{}: line {}: results of query {} are not contiguous", paths_[run], number, *qid));
+                fmt::format("{}, line {}: results of query {} are not contiguous", paths_[run], number, *qid));
           order.add(*qid);
         }
       });
@@ -103,7 +103,7 @@ class RunMerge {
         qid = line.qid;
         query = places_.at(qid);
       } else if (falls < last) {
-        throw InvalidArgument(fmt::format("{}: line {}: scores increase within query {}", paths_[run], number, qid));
+        throw InvalidArgument(fmt::format("{}, line {}: scores increase within query {}", paths_[run], number, qid));
       }
       is_first = false;
       last = falls;
