@@ -14,13 +14,15 @@ namespace {
 
 constexpr std::size_t names_column = 2, description_column = 26;
 
-/// Appends words, folded at `width`. The text is at column `at` of its line; further lines begin at column `indent`.
-void fold(std::string& out, const std::string& text, std::size_t at, std::size_t indent, std::size_t width) {
+/// Appends words, folded at `width`. The text is at column `at` of its line; further lines begin with `margin` and at
+/// column `indent`.
+void fold(std::string& out, const std::string& text, std::size_t at, std::size_t indent, std::size_t width,
+          std::string_view margin = {}) {
   std::istringstream words(text);
   bool first = true;
   for (std::string word; words >> word; first = false) {
     if (!first && at + 1 + word.size() > width) {
-      out += "\n" + std::string(indent, ' ');
+      out += fmt::format("\n{:<{}}", margin, indent);
       at = indent;
     } else if (!first) {
       out += ' ';
@@ -154,7 +156,7 @@ std::string help_text(const CommandText& command, HelpExtent extent, std::size_t
   for (const Example& example : command.examples) {
     if (!example.remark.empty()) {
       out += "  # ";
-      fold(out, example.remark, 4, 4, width);
+      fold(out, example.remark, 4, 4, width, "  #");
     }
     fold_command(out, example.line, width);
   }
