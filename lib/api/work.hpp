@@ -12,7 +12,7 @@ namespace quern::api {
 
 /// Progress of long-running work.
 struct ProgressStep {
-  std::string stage;        ///< such as "parse" or "lists"
+  std::string stage;        ///< such as "parse" or "write lists"
   std::uint64_t done = 0;   ///< units of this stage
   std::uint64_t total = 0;  ///< 0: unknown
   std::string unit;         ///< "bytes", "postings", "documents"

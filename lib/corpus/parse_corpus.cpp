@@ -83,7 +83,7 @@ class CorpusParser {
     report_.skipped_files = reader_.skipped_files();
     report_.num_passed_over = reader_.files().num_passed_over();
     report_.passed_over = reader_.files().passed_over();
-    resources_.progress->start("lexicon", 0, "terms");
+    resources_.progress->start("write lexicon", 0, "terms");
     LexiconBuilder::Counts counts;
     std::vector<docid_t> examples;
     tbb::parallel_invoke([&] { counts = lexicon_.finish(writer_); }, [&] { examples = count_duplicates(); });

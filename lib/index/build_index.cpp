@@ -178,7 +178,7 @@ class IndexBuilder {
 
   /// Begins the step that ends after the documents are written.
   void sort_documents(DocumentSort& documents) {
-    resources_.progress->start("documents", range_.size(), "documents");
+    resources_.progress->start("write documents", range_.size(), "documents");
     ChunkBuffers buffers;
     for (std::size_t chunk = 0; chunk < collection_.num_chunks(); ++chunk) {
       if (!has_document_in_range(chunk)) continue;

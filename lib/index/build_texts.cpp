@@ -133,7 +133,7 @@ FieldsReport build_fields(const CollectionReader& collection, const DocumentOrde
                             option_name<"parse keep-fields">);
     const RangeDocids docids(collection, order, range, resources);
     const std::vector<std::string>& names = collection.manifest().field_names.kept;
-    resources.progress->start("fields", collection.num_documents(), "documents");
+    resources.progress->start("write fields", collection.num_documents(), "documents");
     ExternalSort records(resources.tmp_folder, docids.sorting_bytes());
     ChunkBuffers buffers;
     for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk) {

@@ -199,7 +199,7 @@ class ImpactSections::Job {
 
 void ImpactSections::write(const EncodingContext& context, const File& index, std::size_t jobs_in_flight,
                            IndexImpactWriter& writer) {
-  resources_.progress->start("impacts", postings_, "postings");
+  resources_.progress->start("write impacts", postings_, "postings");
   const IndexImpactWriter::ListSections sections = writer.list_sections();
   Parts parts(rows_, context.options.block_size, index, sections);
   run_jobs(
@@ -240,7 +240,7 @@ void WeightSections::end_list(const EncodedList& list) {
 
 void WeightSections::write(IndexImpactWriter& writer) const {
   constexpr std::size_t words_per_write = 1 << 15;
-  resources_.progress->start("impacts", weights_.count(), "postings");
+  resources_.progress->start("write impacts", weights_.count(), "postings");
   std::vector<std::uint16_t> stored;
   std::vector<std::uint32_t> block;
   Words words;

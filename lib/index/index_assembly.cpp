@@ -169,7 +169,7 @@ void IndexAssembly::write_lists(std::vector<std::uint32_t> lengths, const Collec
                                 const std::function<std::string_view(term_t)>& term_at) {
   const BuildOptions& options = plan_.options;
   Progress& progress = *plan_.resources.progress;
-  progress.start("lists", expected_postings, "postings");
+  progress.start("write lists", expected_postings, "postings");
   const std::vector<float> constants = this->constants(lengths, statistics);
   const EncodingContext context{&codec_named(options.codec),
                                 options.codec_options,

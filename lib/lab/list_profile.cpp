@@ -214,7 +214,7 @@ void profile_counts(const IndexReader& index, const Counts& counts, ListProfile&
 
 ListProfile profile_lists(const IndexReader& index, std::span<const std::string> queries, const Resources& resources) {
   tbb::enumerable_thread_specific<Counts> parts;
-  resources.progress->start("lists", index.manifest().postings, "postings");
+  resources.progress->start("read lists", index.manifest().postings, "postings");
   tbb::parallel_for(std::uint64_t{0}, index.num_lexicon_blocks(), [&](std::uint64_t block) {
     std::uint64_t postings = 0;
     index.for_each_list(block, [&](std::string_view, const PostingList& list) {

@@ -135,7 +135,7 @@ TerminationFigures measure_termination(const QueryEngine& engine, std::span<cons
   figures.k = k;
   std::map<term_t, VisitEnds> terms;
   tbb::enumerable_thread_specific<Analyzer> analyzers([&] { return engine.make_analyzer(); });
-  resources.progress->start("visits", texts.size(), "queries");
+  resources.progress->start("count visits", texts.size(), "queries");
   answer_in_batches<VisitAnswer>(
       texts.size(), resources.threads, resources.memory_bytes / 8,
       [&](std::size_t i, VisitAnswer& answer) {

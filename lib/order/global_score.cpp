@@ -93,7 +93,7 @@ std::uint64_t score_order_bytes(const CollectionManifest& collection) { return c
 DocumentOrder order_by_score(const OrderInput& input) {
   const CollectionReader& collection = input.collection;
   const Resources& resources = input.resources;
-  resources.progress->start("global scores", collection.num_documents(), "documents");
+  resources.progress->start("compute global scores", collection.num_documents(), "documents");
   const std::vector<float> scores = global_scores(input);
   resources.progress->finish();
   ExternalSort keys(resources.tmp_folder, input.free_bytes(sorting_bytes));

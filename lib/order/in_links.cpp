@@ -122,7 +122,7 @@ template <class Visit>
 std::uint64_t for_each_line(ByteSource& source, const Resources& resources, Visit&& visit) {
   constexpr std::uint64_t progress_lines = 1 << 16;
   std::uint64_t lines = 0;
-  resources.progress->start("links", 0, "links");
+  resources.progress->start("read links", 0, "links");
   read_links(source, [&](std::string_view from, std::string_view to) {
     visit(from, to);
     if (++lines % progress_lines == 0) resources.progress->add(progress_lines);

@@ -181,7 +181,7 @@ LinkCounts look_up_page_links(const CollectionReader& collection, const Resource
 LinkCounts spool_page_links(const CollectionReader& collection, const Resources& resources, EdgeSpool& edges) {
   return run_stage(resources, [&] {
     check_free_space(resources.tmp_folder, collection.manifest().links * sizeof(LinkEdge), "the collection's links");
-    resources.progress->start("links", collection.num_documents(), "documents");
+    resources.progress->start("read links", collection.num_documents(), "documents");
     const LinkCounts counts = table_fits(collection, resources) ? look_up_page_links(collection, resources, edges)
                                                                 : join_page_links(collection, resources, edges);
     resources.progress->finish();

@@ -201,7 +201,7 @@ std::uint64_t visit_log(const QueryEngine& engine, LogQueries& log, std::size_t 
                         const Resources& resources) {
   return run_stage(resources, [&] {
     IndexPages pages(engine.index(), resources.memory_bytes / 8);
-    resources.progress->start("visits", log.queries(), "queries");
+    resources.progress->start("count visits", log.queries(), "queries");
     const std::uint64_t distinct = log.for_each([&](std::span<const LogQuery> queries) {
       answer_in_batches<std::vector<ListVisit>>(
           queries.size(), resources.threads, resources.memory_bytes / 16,

@@ -160,7 +160,7 @@ def test_duplicates_are_counted(tmp_path):
 def test_progress_is_told(tmp_path):
     told = []
     quern.index(documents(20000), tmp_path / "ix", progress=lambda *step: told.append(step))
-    assert {"parse", "lists"} <= {stage for stage, *_ in told}
+    assert {"parse", "write lists"} <= {stage for stage, *_ in told}
     quern.open(tmp_path / "ix").verify(progress=lambda *step: told.append(step))
 
 

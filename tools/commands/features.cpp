@@ -119,7 +119,7 @@ void run(const FeaturesArguments& arguments) {
   std::vector<std::string> names;
   for (const std::uint32_t feature : selection) names.push_back(all_features()[feature].name);
 
-  resources.progress->start("features", topics, "topics");
+  resources.progress->start("compute features", topics, "topics");
   FeaturesRun features_run(arguments, shards, extractor, std::move(names), memory, out);
   run_topics.for_each([&](const TopicResults& topic) {
     features_run.write(topic);

@@ -204,7 +204,7 @@ class ForwardBuilder {
                      "the forward file");
     number_documents();
     if (target_.shard != nullptr) read_shard_urls();
-    resources_.progress->start("forward file", collection_.num_documents(), "documents");
+    resources_.progress->start("write forward file", collection_.num_documents(), "documents");
     {
       LinkQuestions<AnchorQuestion> questions(collection_, resources_, working_bytes_ / 4);
       read_chunks(questions);

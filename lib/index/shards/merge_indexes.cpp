@@ -191,7 +191,7 @@ ForwardReport copy_forward(std::span<const IndexPart> parts, const IndexReader& 
       forwards.push_back(ForwardReader::open(part.index));
       forwards.back().container().verify(resources);
     }
-    resources.progress->start("forward file", to.num_documents(), "documents");
+    resources.progress->start("write forward file", to.num_documents(), "documents");
     ForwardRecoder recoder(to, resources, out);
     for (std::size_t i = 0; i < parts.size(); ++i) recoder.add(parts[i].index, forwards[i], parts[i].docids);
     resources.progress->finish();

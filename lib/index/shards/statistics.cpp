@@ -105,7 +105,7 @@ std::vector<float> term_weights(const CollectionReader& collection, const Statis
 void write_statistics(const CollectionReader& collection, const Resources& resources, File& out) {
   return run_stage(resources, [&] {
     const CollectionManifest& from = collection.manifest();
-    resources.progress->start("count", from.documents, "documents");
+    resources.progress->start("count terms", from.documents, "documents");
     StatisticsManifest manifest;
     manifest.collection = from;
     StatisticsWriter writer(out, resources.tmp_folder);

@@ -181,7 +181,7 @@ class CacheBench {
 
   void measure_resident() {
     const std::vector<CacheSetting> settings = resident_settings(grid_);
-    progress_.start("all lists in the memory", settings.size(), "settings");
+    progress_.start("measure all lists in memory", settings.size(), "settings");
     for (const CacheSetting& setting : settings) {
       const EngineRun run = subject_.run(setting);
       if (run.statistics.lists.copied_bytes > 0)
@@ -196,7 +196,7 @@ class CacheBench {
   /// Uses only runs whose batches all go by windows or all don't: the costs of mixed runs can't be separated.
   void calibrate() {
     const std::vector<CacheSetting> settings = calibrating_settings(grid_);
-    progress_.start("copies during work", settings.size(), "settings");
+    progress_.start("measure copies during work", settings.size(), "settings");
     for (const CacheSetting& setting : settings) {
       if (const CopyDemand& demand = demand_of(setting); demand.windowed == 0 || demand.windowed == 1) {
         const EngineRun run = subject_.run(setting);
@@ -225,7 +225,7 @@ class CacheBench {
 
   void make_curves() {
     const std::vector<CacheSetting> settings = curve_settings(grid_);
-    progress_.start("replays of the log", settings.size(), "settings");
+    progress_.start("replay the log", settings.size(), "settings");
     for (const CacheSetting& setting : settings) {
       const CopyDemand& demand = demand_of(setting);
       if (figures_.curves.empty() || figures_.curves.back().policy != setting.policy ||
@@ -247,7 +247,7 @@ class CacheBench {
 
   void measure_points() {
     const std::vector<CacheSetting> settings = settings_of(grid_);
-    progress_.start("the grid", settings.size(), "settings");
+    progress_.start("measure the grid", settings.size(), "settings");
     for (const CacheSetting& setting : settings) {
       figures_.points.push_back(measure_point(setting));
       progress_.add(1);

@@ -198,7 +198,7 @@ class GpuBench {
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return each[a].features.postings < each[b].features.postings;
     });
-    progress_.start("times of single queries", order.size(), "queries");
+    progress_.start("measure single queries", order.size(), "queries");
     for (std::size_t at = 0; at < order.size(); at += figures.batch_queries) {
       const std::size_t count = std::min(figures.batch_queries, order.size() - at);
       time_batch(figures, std::span(order).subspan(at, count));

@@ -66,7 +66,7 @@ std::uint64_t write_links(const LinkGraph& graph, docid_t documents, const std::
                           const Resources& resources, File& out) {
   return run_stage(resources, [&]() -> std::uint64_t {
     std::atomic<std::uint64_t> links = 0;
-    resources.progress->start("links", documents, "documents");
+    resources.progress->start("write links", documents, "documents");
     const auto put_chunk = [&](std::uint64_t chunk, std::string& text) {
       const std::uint64_t first = chunk * chunk_documents,
                           end = std::min<std::uint64_t>(documents, first + chunk_documents);

@@ -92,7 +92,7 @@ class IndexSynthesis {
     for (docid_t document = 0; document < tree_.documents(); ++document)
       constants[document] =
           document_constant(tree_.lengths()[document], statistics.average_length(), options_.build.bm25);
-    resources_.progress->start("scores", options_.table.postings(), "postings");
+    resources_.progress->start("compute scores", options_.table.postings(), "postings");
     const DocumentBests bests = document_bests(tree_, fields_, constants, resources_);
     resources_.progress->finish();
     global_scores_ = global_score_bounds(pagerank_, bests, options_.scores.alpha);
@@ -111,7 +111,7 @@ class IndexSynthesis {
   }
 
   void write_documents() {
-    resources_.progress->start("documents", tree_.documents(), "documents");
+    resources_.progress->start("write documents", tree_.documents(), "documents");
     const DocumentNames names(tree_);
     assembly_.write_documents([&](docid_t first, docid_t end, const IndexAssembly::DocumentVisit& visit) {
       for (docid_t docid = first; docid < end; ++docid) {
