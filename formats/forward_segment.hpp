@@ -45,7 +45,7 @@ class SegmentBuilder {
   /// Adds a term by its number in the index's lexicon.
   Key add_term(term_t number);
   /// Adds a term without a list in the index. `whole_has_list`: the index that this shard belongs to has one; such
-  /// literals don't fill a segment, so segments of the shard end where those of the whole do.
+  /// literals don't fill a segment, so segments of the shard end where those of that index do.
   Key add_literal(std::string_view term, bool whole_has_list = false);
   /// Adds the next position: a term's key, or phrase_end_key. Streams must come in order.
   void add_place(DocumentStream stream, Key key) {

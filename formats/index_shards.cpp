@@ -49,7 +49,7 @@ void check_shard(const std::vector<IndexReader>& shards, std::size_t i, std::uin
 IndexShards::IndexShards(std::vector<IndexReader> indexes) : shards_(std::move(indexes)) {
   if (shards_.empty()) throw InvalidArgument("no index given");
   const std::optional<ShardManifest>& only = shards_.front().manifest().shard;
-  // A single shard must be the whole.
+  // A single shard must be the whole index.
   if (shards_.size() == 1 && (!only || only->count != 1)) return;
   for (const IndexReader& index : shards_)
     if (!index.manifest().shard)

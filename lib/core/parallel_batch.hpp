@@ -108,7 +108,7 @@ class ParallelAnswers {
 
   Slot& slot(std::size_t i) { return *slots_[i % room_]; }
 
-  /// Makes answers until no number is left, no room for answers is left, or another thread found either.
+  /// Makes answers until no number or no space for answers is left, or another thread found so.
   void work() {
     const bool hands_over = std::this_thread::get_id() == caller_;
     std::size_t first = 0;

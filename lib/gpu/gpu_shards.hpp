@@ -86,8 +86,8 @@ class FallibleGpus {
   std::vector<std::string> unreported_;
 };
 
-/// Finds documents on GPUs over all shards of an index, as over the whole: each shard finds its best documents, and the
-/// best of these are the whole's, since shards score as it does. An index that was never cut is one shard.
+/// Finds documents on GPUs over all shards of an index: the best of each shard's best documents are those of the whole
+/// index, since shards score as it does. An index that was never cut is one shard.
 class GpuShards final : public GpuSearch {
  public:
   /// `engines`, those of the shards in their order, must outlive the object. One shard is copied to all GPUs of the

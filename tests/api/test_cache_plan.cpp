@@ -40,10 +40,10 @@ TEST_CASE("a cache plan from the interface is byte for byte that of the command 
     options.scores = scores;
     options.overwrite = !exact;
     REQUIRE(run_quern({"plan", index_path, "-q", sample_folder + "/query_log.txt", "--budget", "20%", "--scores",
-                       exact ? "exact" : "quantized", "-o", folder.path("told"), "--force"})
+                       exact ? "exact" : "quantized", "-o", folder.path("printed"), "--force"})
                 .exit_status == 0);
     const api::PlanReport report = api::plan_cache(index, log, folder.path("made"), options);
-    CHECK(read_file(folder.path("made")) == read_file(folder.path("told")));
+    CHECK(read_file(folder.path("made")) == read_file(folder.path("printed")));
     CHECK(report.queries == 2000);
     CHECK(report.cached_blocks >= report.lists);
     CHECK(report.lists > 0);

@@ -33,7 +33,7 @@ TEST_CASE("a program's fields are kept byte for byte like those of JSON lines", 
       "{\"id\":\"b\",\"contents\":\"water mill\"}\n"
       "{\"id\":\"c\",\"contents\":\"water mill\",\"lang\":\"\",\"year\":-0.0,\"open\":false}\n"
       "{\"id\":\"d\",\"contents\":\"water mill\",\"year\":0.1,\"open\":9007199254740993,\"lang\":1e+300}\n";
-  const std::string from_lines = folder.path("told"), added = folder.path("added");
+  const std::string from_lines = folder.path("lines"), added = folder.path("added");
   // A document that a program adds may have any size.
   const RunOutcome outcome = run_quern({"index", folder.write("c.jsonl", lines), "--format", "jsonl", "--keep-fields",
                                         "lang,year,open,odd", "--max-document", "4G", "-o", from_lines});

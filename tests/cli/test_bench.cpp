@@ -396,7 +396,7 @@ TEST_CASE("benchmarks are plotted if matplotlib is installed", "[cli][measure]")
   const std::string plots = indexes.folder.path("plots"),
                     plot = std::string(QUERN_SOURCE_DIR) + "/scripts/plot -o " + plots + " ";
   const std::string files = indexes.folder.write("q.json", queries.out) + " " +
-                            indexes.folder.write("c.json", codecs.out) + " > " + indexes.folder.path("said");
+                            indexes.folder.write("c.json", codecs.out) + " > " + indexes.folder.path("printed");
   REQUIRE(std::system((plot + files).c_str()) == 0);
   for (const char* name : {"q_latency_1", "q_latency_2", "q_size", "c_size_rate", "c_rate_by_length", "c_bytes"}) {
     INFO(name);

@@ -96,7 +96,7 @@ TEST_CASE("bench rerank is plotted if matplotlib is installed, with a GPU's stag
                              .json();
   const auto draw = [&](const std::string& name) {
     const std::string command = std::string(QUERN_SOURCE_DIR) + "/scripts/plot -o " + folder.path("plots") + " " +
-                                folder.write(name + ".json", bench.dump()) + " > " + folder.path("said");
+                                folder.write(name + ".json", bench.dump()) + " > " + folder.path("printed");
     REQUIRE(std::system(command.c_str()) == 0);
   };
   const auto drawn = [&](const std::string& name) {

@@ -65,7 +65,7 @@ TEST_CASE("A page's end is found after much white space", "[format][pieces]") {
   CHECK(outcome == parsed(trecweb_format(), record));
 }
 
-TEST_CASE("Plain text in pieces has the phrases of the whole", "[format][pieces][property]") {
+TEST_CASE("Plain text in pieces has the phrases of the whole text", "[format][pieces][property]") {
   std::mt19937_64 random(6);
   for (int i = 0; i < 3000; ++i) {
     std::string text = random_markup(random);

@@ -33,7 +33,7 @@ class FeatureSite {
   const IndexReader& index() const { return *index_; }
   const ForwardReader& forward() const { return *forward_; }
   std::vector<FeatureShard> whole() const { return {{*index_, *forward_}}; }
-  /// The shards, or the whole if it wasn't cut.
+  /// The shards, or the whole index if it wasn't cut.
   std::vector<FeatureShard> shards() const {
     return shards_ ? feature_shards(*shards_->indexes, shards_->forwards) : whole();
   }

@@ -80,7 +80,7 @@ class HostFeatures {
 
 }  // namespace
 
-TEST_CASE("an emulated GPU computes the features of the CPU, over shards those of the whole",
+TEST_CASE("an emulated GPU computes the features of the CPU, over shards those of the whole index",
           "[gpu_emulated][features][property]") {
   for (const std::uint64_t seed : {1u, 2u, 3u, 4u, 5u, 6u}) {
     const FeatureSite site(seed, 40, seed % 2 == 0, seed % 3 + 1);

@@ -102,7 +102,7 @@ TEST_CASE("a GPU computes the features of the CPU, bit for bit", "[gpu][features
   }
 }
 
-TEST_CASE("a GPU reranks as the CPU does, with models of all kinds, over shards as over the whole",
+TEST_CASE("a GPU reranks as the CPU does, with models of all kinds, over shards as over the whole index",
           "[gpu][second_stage][sanitize][property]") {
   SKIP_WITHOUT_GPU();
   const FeatureSite site(21, 70, false, 3);

@@ -172,7 +172,7 @@ TEST_CASE("GPUs read lists directly from the mapped index file", "[gpu][gpu_stor
     CHECK(all.lists.direct_bytes > all.lists.copied_bytes / 2);  // words outside of whole pages are staged
     CHECK(all.lists.in_place_lists > 0);
   }
-  SECTION("once that has come to pay") {
+  SECTION("once that pays") {
     options.memory.transfers = gpu::ListTransfers::automatic;
     options.memory.retention = gpu::ListRetention::none;
     const QueryEngine engine(index, {});

@@ -73,11 +73,11 @@ def test_slurm(plan, whole, tmp_path, dying, slurm):
     def until_submissions_do(plan, name):
         for _ in range(30):
             command = [SCRIPTS / "slurm", "--tasks", "3", tmp_path / name, *TIMEOUT]
-            told = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+            outcome = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
             slurm.wait()
             if all(map(os.path.exists, plan.results)):
                 return
-        raise AssertionError(f"not done: {told.stdout}")
+        raise AssertionError(f"not done: {outcome.stdout}")
 
     until_submissions_do(plan, "plan")
     assert digest(plan.results[0]) == digest(whole.index)

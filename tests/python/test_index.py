@@ -157,11 +157,11 @@ def test_duplicates_are_counted(tmp_path):
     assert report.duplicates == 1
 
 
-def test_progress_is_told(tmp_path):
-    told = []
-    quern.index(documents(20000), tmp_path / "ix", progress=lambda *step: told.append(step))
-    assert {"parse", "write lists"} <= {stage for stage, *_ in told}
-    quern.open(tmp_path / "ix").verify(progress=lambda *step: told.append(step))
+def test_progress_is_reported(tmp_path):
+    steps = []
+    quern.index(documents(20000), tmp_path / "ix", progress=lambda *step: steps.append(step))
+    assert {"parse", "write lists"} <= {stage for stage, *_ in steps}
+    quern.open(tmp_path / "ix").verify(progress=lambda *step: steps.append(step))
 
 
 def test_damage_is_found(tmp_path):
@@ -295,9 +295,9 @@ def test_fields_are_kept_as_the_command_line_keeps_them(tmp_path, command_line):
     written = [json.dumps(line, ensure_ascii=False, separators=(",", ":"), default=int) + "\n" for line in lines]
     corpus = tmp_path / "c.jsonl"
     corpus.write_text("".join(written))
-    told = tmp_path / "told"
+    by_command = tmp_path / "by_command"
     options = ["--format", "jsonl", "--max-document", "4G", "--keep-fields", ",".join(fields)]
-    command_line("index", corpus, *options, "-o", told)
+    command_line("index", corpus, *options, "-o", by_command)
 
     report = quern.index(given, tmp_path / "dicts", keep_fields=fields)
     assert report.documents == len(given) and report.bad == 0
@@ -307,7 +307,7 @@ def test_fields_are_kept_as_the_command_line_keeps_them(tmp_path, command_line):
     quern.index(corpus, tmp_path / "file", keep_fields=fields, format="jsonl", max_document="4G")
     for same in ("dicts", "tuples", "file"):
         for name in ("index.quern", "fields.quern"):
-            assert (tmp_path / same / name).read_bytes() == (told / name).read_bytes()
+            assert (tmp_path / same / name).read_bytes() == (by_command / name).read_bytes()
     ix = quern.open(tmp_path / "dicts")
     found = ix.search("mill", filter="lang=en or date<1")
     assert sorted(ix.docno(docid) for docid in found.docid) == ["a", "b", "c"]

@@ -105,12 +105,12 @@ def test_threads_share_an_index(sample, topics):
 
 
 def test_a_gpu_that_is_missing_is_an_error_but_not_with_auto(sample, topics):
-    told = []
+    warnings = []
     try:
         on_gpu = sample.batch(topics, 10, device="gpu")
     except quern.GpuError:
-        on_gpu = sample.batch(topics, 10, device="auto", warn=told.append)
-        assert told
+        on_gpu = sample.batch(topics, 10, device="auto", warn=warnings.append)
+        assert warnings
     assert (on_gpu.docid == sample.batch(topics, 10).docid).all()
 
 

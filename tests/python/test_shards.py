@@ -55,8 +55,8 @@ def test_steps_that_run_twice_at_once_do_no_harm(whole, tmp_path):
     plan.save(tmp_path / "plan")
     command = ["python3", SOURCE / "tools/python/quern/shards.py", "run", tmp_path / "plan"]
     drivers = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
-    told = [driver.communicate()[1] for driver in drivers]
-    assert [driver.returncode for driver in drivers] == [0, 0, 0], told
+    errors = [driver.communicate()[1] for driver in drivers]
+    assert [driver.returncode for driver in drivers] == [0, 0, 0], errors
     assert digest(plan.results[0]) == digest(whole.index)
 
 
@@ -183,10 +183,10 @@ def test_shards_must_be_all_of_one_index(whole, tmp_path):
 
 def test_the_program_says_what_is_wrong(whole, tmp_path):
     (tmp_path / "no-plan").write_text(json.dumps({"kind": "else"}))
-    told = program("run", tmp_path / "no-plan", check=False)
-    assert told.returncode == 1 and "is not a plan of quern.shards" in told.stderr
+    outcome = program("run", tmp_path / "no-plan", check=False)
+    assert outcome.returncode == 1 and "is not a plan of quern.shards" in outcome.stderr
     program("plan", whole.manifest, "--work", tmp_path / "work", "-o", tmp_path / "plan")
-    told = program("run", tmp_path / "plan", "--stage", "mill", check=False)
-    assert told.returncode == 1 and "has no stage 'mill'; it has: parse, statistics-1, order, build" in told.stderr
+    outcome = program("run", tmp_path / "plan", "--stage", "mill", check=False)
+    assert outcome.returncode == 1 and "has no stage 'mill'; it has: parse, statistics-1, order, build" in outcome.stderr
     assert program("run", tmp_path / "plan", "--stage", "parse", "--task", "2/2", check=False).returncode == 2
     assert program("stages", tmp_path / "plan").stdout.splitlines()[0] == "parse 1 0"

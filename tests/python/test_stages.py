@@ -95,9 +95,9 @@ def test_plans_are_the_command_lines(sample, sample_path, tmp_path, command_line
     with pytest.raises(quern.InvalidArgument):
         quern.plan(sample, log, tmp_path / "a.plan", budget="20%")
     vectors = [{term: 0.5 for term in sample.analyze(text)} for text in log if sample.analyze(text)]
-    told = [" ".join(vector) for vector in vectors]
+    texts_of_vectors = [" ".join(vector) for vector in vectors]
     by_vectors = quern.plan(sample, vectors, tmp_path / "v.plan", budget="20%")
-    assert by_vectors == quern.plan(sample, told, tmp_path / "t.plan", budget="20%")
+    assert by_vectors == quern.plan(sample, texts_of_vectors, tmp_path / "t.plan", budget="20%")
     with pytest.raises(quern.InvalidArgument, match="outside"):
         quern.plan(sample, [{"mill": numpy.inf}], tmp_path / "n.plan", budget="20%")
     with pytest.raises(TypeError):

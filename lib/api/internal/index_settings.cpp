@@ -238,7 +238,7 @@ struct IndexBuilder::Impl {
   void hand_over() {
     std::string piece = std::exchange(buffer, {});
     buffer.reserve(piece_bytes + piece_bytes / 4);
-    if (!stream->put(std::move(piece))) reports.get();  // throws why nobody reads
+    if (!stream->put(std::move(piece))) reports.get();  // throws why reading ended
   }
 
   WorkResources resources;

@@ -134,7 +134,7 @@ class IntersectWorker final : public gpu::GpuWorker<gpu::IntersectFlight> {
   gpu::ListFormat format_in_windows() const;
   void begin_batch(unsigned number) { batch_.begin(context_.method->unpacking, item_sizes(), number); }
   gpu::ItemSizes item_sizes() const;
-  /// Adds queries to a batch until one must wait for the next batch or has no room, and sets `end` to that reason.
+  /// Adds queries to a batch until one must wait for the next batch or does not fit, and sets `end` to that reason.
   /// Returns the number of placed queries.
   std::size_t add(gpu::IntersectBatch& batch, Queries queries, Placement& end) const;
   Placement add(gpu::IntersectBatch& batch, const IntersectionQuery& query) const;

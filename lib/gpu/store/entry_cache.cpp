@@ -69,8 +69,8 @@ void EntryCache::use_what_is_there(const Flight& flight, const BatchLists& lists
   });
 }
 
-/// Places the lists that stay. A list of which the cache holds only a front, or only the whole, gets a place for this
-/// batch alone.
+/// Places the lists that stay. A list of which the cache holds only a front, or only the whole list, gets a place for
+/// this batch alone.
 bool EntryCache::place_missing(Flight& flight, const BatchLists& lists, EntryPlaces& places, Unused& unused) {
   for (const auto& [number, list] : lists.coded) {
     const ListView& view = lists.views[number];
@@ -111,7 +111,7 @@ bool EntryCache::take_room(unsigned flight, std::uint64_t words, std::uint64_t& 
   Flight& own = flights_.at(flight);
   Unused unused;
   words = (words + 3) / 4 * 4;
-  // Scattered lists would leave no room for the other flight's windows.
+  // Scattered lists would leave no space for the other flight's windows.
   find_unused(unused);
   for (const auto& [last_use, term] : unused.lists) drop(term);
   unused.lists.clear();

@@ -203,7 +203,7 @@ class GpuWorker {
   /// Waits until the windows of all flights are copied.
   void wait_for_copies() { wait_for_all_copies(flights_, making_); }
   /// Sets the flight's windows to the result of `make(words)`, for `words` words per window. False if that throws
-  /// GpuOutOfMemory, since a single range of documents is too large. Throws GpuOutOfMemory if the store has no room.
+  /// GpuOutOfMemory, since a single range of documents is too large. Throws GpuOutOfMemory if the store lacks space.
   /// Windows of the previous batch may still be in transfer.
   template <class Make>
   bool cut(unsigned number, const Make& make) {

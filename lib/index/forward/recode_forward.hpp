@@ -10,7 +10,7 @@
 
 namespace quern {
 
-/// Writes the forward file of an index made from documents of others: of shards, or of the whole that a shard was cut
+/// Writes the forward file of an index made from documents of others: of shards, or of the index that a shard was cut
 /// from. Segments keep their borders, which are independent of shards, and get the new index's term numbers; the bytes
 /// are those of build_forward().
 class ForwardRecoder {

@@ -22,7 +22,7 @@ IndexManifest settings_of_index(const IndexManifest& from);
 /// it is a single index but not a shard.
 BuildReport merge_indexes(const IndexShards& shards, const Resources& resources, File& out);
 
-// Sidecar files of an index assembled from other indexes: the whole from its shards, or a shard from the whole.
+// Sidecar files of an index assembled from other indexes: a whole index from its shards, or a shard from it.
 
 /// Consecutive documents of an index.
 struct IndexPart {

@@ -18,7 +18,7 @@
 namespace quern {
 namespace {
 
-/// A model on the GPU, or on the CPU if the GPU has no room, and the flight that all models use in turn.
+/// A model on the GPU, or on the CPU if it does not fit, and the flight that all models use in turn.
 class GpuSubject {
  public:
   GpuSubject(const RerankSubject& subject, gpu::RankerCache& cache, gpu::RankerFlight& flight)

@@ -21,7 +21,7 @@ struct GpuRerankBenchOptions {
 /// The loading of a model onto the GPU.
 struct GpuRankerLoad {
   std::string ranker;
-  bool on_gpu = false;  ///< false: no room, the CPU scores instead
+  bool on_gpu = false;  ///< false: it did not fit, the CPU scores instead
   std::uint64_t bytes = 0;
   double seconds = 0;                ///< preparing and copying it
   std::optional<double> difference;  ///< with fast math: see largest_difference()

@@ -213,7 +213,7 @@ class Service:
         answers, reasons = {}, {}
         turn = next(self._turns)
         for attempt in range(len(self._actors[0])):
-            asked = self._send(method, {s: told for s, told in arguments.items() if s not in answers}, turn + attempt)
+            asked = self._send(method, {s: given for s, given in arguments.items() if s not in answers}, turn + attempt)
             if not asked:
                 break
             found, whys = _gather(asked, self._timeout)
@@ -234,9 +234,9 @@ class Service:
         """Sends the calls to each shard's current replica: {call: shard}."""
         asked = {}
         try:
-            for shard, told in arguments.items():
+            for shard, given in arguments.items():
                 replicas = self._actors[shard]
-                asked[getattr(replicas[turn % len(replicas)], method).remote(*told)] = shard
+                asked[getattr(replicas[turn % len(replicas)], method).remote(*given)] = shard
         except ray.exceptions.PendingCallsLimitExceeded:
             for call in asked:
                 ray.cancel(call)

@@ -306,8 +306,8 @@ def _reason(done):
     """The executable's error message."""
     if done.returncode < 0:
         return f"quern was terminated by signal {-done.returncode}; run again"
-    said = [line for line in done.stderr.splitlines() if "error: " in line]
-    return said[-1].split("error: ", 1)[1] if said else f"exit status {done.returncode}: {done.stderr.strip()[-500:]}"
+    errors = [line for line in done.stderr.splitlines() if "error: " in line]
+    return errors[-1].split("error: ", 1)[1] if errors else f"exit status {done.returncode}: {done.stderr.strip()[-500:]}"
 
 
 def find_executable(named=None):
@@ -321,10 +321,10 @@ def find_executable(named=None):
 
 def version_of(executable):
     """Name and version of an executable."""
-    told = subprocess.run([executable, "--version"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    if told.returncode != 0 or not told.stdout.startswith("quern "):
-        raise StepError(f"{executable}: does not run as quern: {told.stderr.strip()[-500:]}")
-    return told.stdout.splitlines()[0]
+    outcome = subprocess.run([executable, "--version"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if outcome.returncode != 0 or not outcome.stdout.startswith("quern "):
+        raise StepError(f"{executable}: does not run as quern: {outcome.stderr.strip()[-500:]}")
+    return outcome.stdout.splitlines()[0]
 
 
 def read_manifest(path, root=None):
@@ -415,8 +415,8 @@ def _parser():
     made.add_argument("--shards", type=int, default=1, metavar="N", help="shards of the index (default: 1)")
     made.add_argument("--merge", action="store_true", help="also merge the shards into one index")
     for name, default in (("parse", ""), ("order", "--by url"), ("build", "")):
-        told = f"further options of quern {name}" + (f" (default: '{default}')" if default else "")
-        made.add_argument(f"--{name}", default=default, metavar="WORDS", help=told)
+        text = f"further options of quern {name}" + (f" (default: '{default}')" if default else "")
+        made.add_argument(f"--{name}", default=default, metavar="WORDS", help=text)
     asked = command("plan-queries", "plan a run over all shards")
     asked.add_argument("shard", nargs="+")
     asked.add_argument("-q", "--queries", required=True, metavar="FILE")

@@ -42,8 +42,8 @@ def run(context, plan, runner=shards.Runner()):
 
 def _translated(error):
     """A StepError with the message of a failed task, or the error itself."""
-    said = re.findall(r"StepError: (.*)", str(error))
-    return shards.StepError(said[-1]) if said else error
+    messages = re.findall(r"StepError: (.*)", str(error))
+    return shards.StepError(messages[-1]) if messages else error
 
 
 def main():
