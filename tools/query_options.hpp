@@ -37,7 +37,7 @@ constexpr QueryKind query_kind(QueryFormat format) {
 
 /// -q/--queries, --query (one of the two is required) and --queries-format; --query-scale if weights matter.
 void add_query_source_options(CLI::App& command, QuerySource& source, QueryKinds kinds = QueryKinds::text);
-/// Throws wrong usage if --query-scale is given and queries are not vectors.
+/// Throws a usage error if --query-scale is given and queries are not vectors.
 void check_query_scale(const QuerySource& source);
 /// Only --queries-format.
 void add_query_format_option(CLI::App& command, QueryFormat& format, const std::string& help,

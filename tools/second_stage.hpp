@@ -52,7 +52,7 @@ struct RunArguments {
 };
 /// --run, -q/--queries and --queries-format.
 void add_run_options(CLI::App& command, RunArguments& arguments);
-/// Throws wrong usage unless the first two are given.
+/// Throws a usage error unless the first two are given.
 void require_run(const RunArguments& arguments);
 
 /// The topics and the lines of the run, and judgements if `qrels` is not empty, joined; `topics` gets the number of the
