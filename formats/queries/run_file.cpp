@@ -17,7 +17,7 @@ namespace {
 template <class Number>
 void put_number(std::string& out, Number value) {
   char digits[32];
-  out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+  out.append(digits, static_cast<std::size_t>(std::to_chars(digits, digits + sizeof digits, value).ptr - digits));
 }
 
 /// Writes a column separated by white space: blanks and control characters inside become '_'.
