@@ -1,10 +1,5 @@
 #include "quern/gpu/failover.hpp"
 
-#include <algorithm>
-#include <utility>
-
-#include "quern/core/error.hpp"
-#include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/device_info.hpp"
 
 namespace quern {
@@ -13,24 +8,16 @@ namespace {
 /// Intersections whose results, of any length, are kept at a time.
 constexpr std::size_t intersections_per_call = std::size_t{1} << 14;
 
-std::string continuing_on_cpu(const CudaError& error) {
-  return std::string("the CPU answers the remaining queries: ") + error.what();
-}
-
 }  // namespace
 
 void require_gpu(unsigned gpu) { gpu::gpu_numbers(gpu, 1); }
 
-/// A search that GPUs work on, or that the CPU will answer.
 class FailoverBackend::Pending final : public PendingSearch {
  public:
   explicit Pending(const SearchRequest& request) : PendingSearch(request) {}
 
   std::future<FoundOnGpus> on_gpus;  ///< not valid: the CPU answers
 };
-
-FailoverBackend::FailoverBackend(FallibleGpus& gpus, CpuBackend* cpu, FailoverNotice notice)
-    : gpus_(gpus), cpu_(cpu), notice_(std::move(notice)) {}
 
 bool FailoverBackend::on_gpus(ShardFilters passing) {
   if (cpu_ != nullptr && gpus_.failed()) return false;
@@ -94,8 +81,6 @@ void FailoverIntersection::run(std::span<const QueryView> queries, unsigned thre
   intersect_batch(cpu_, queries.subspan(done), threads, take, held_bytes);
 }
 
-std::string_view FailoverIntersection::method_name() const { return gpu_ ? gpu_->method().name : cpu_.method().name; }
-
 std::size_t FailoverIntersection::run_on_gpu(std::span<const QueryView> queries, const IntersectionSteps& steps) {
   std::size_t done = 0;
   while (done < queries.size()) {
@@ -116,7 +101,7 @@ std::size_t FailoverIntersection::run_on_gpu(std::span<const QueryView> queries,
       gpu_->run(queries.subspan(first, count), take, &counted);
     } catch (const CudaError& error) {
       if (device_ == QueryDevice::gpu) throw;
-      notice_(continuing_on_cpu(error));
+      notice_(std::string("the CPU answers the remaining queries: ") + error.what());
       return done;
     }
     for (const std::string& failed : counted.failed_gpus) notice_(failed);

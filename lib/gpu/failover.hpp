@@ -1,14 +1,4 @@
 #pragma once
-#include <array>
-#include <atomic>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-
-#include "quern/core/named.hpp"
 #include "quern/gpu/gpu_shards.hpp"
 #include "quern/gpu/intersect/gpu_intersection.hpp"
 #include "quern/search/cpu_backend.hpp"
@@ -49,7 +39,8 @@ class FailoverBackend final : public SearchBackend {
  public:
   /// `cpu` answers queries that GPUs can't: after a failure, or with a filter if the strategy supports none; a notice
   /// says so. Null: such queries fail. All must outlive the object.
-  FailoverBackend(FallibleGpus& gpus, CpuBackend* cpu, FailoverNotice notice);
+  FailoverBackend(FallibleGpus& gpus, CpuBackend* cpu, FailoverNotice notice)
+      : gpus_(gpus), cpu_(cpu), notice_(std::move(notice)) {}
 
   /// Throws InvalidArgument for a filter that GPUs don't support, if there is no CPU.
   std::unique_ptr<PendingSearch> begin(const SearchRequest& request) override;
@@ -82,8 +73,7 @@ struct IntersectionSteps {
 class FailoverIntersection {
  public:
   /// Copies the index to the GPUs unless `device` is the CPU; an empty `gpu_method` is the default. Throws like
-  /// GpuIntersection if `device` is a GPU; with `automatic` it calls `notice` and answers on the CPU instead.
-  /// `cpu` must outlive the object.
+  /// GpuIntersection, except with `automatic`: then `notice` is called, and the CPU answers. `cpu` must outlive it.
   FailoverIntersection(const Intersection& cpu, QueryDevice device, std::string_view gpu_method,
                        const GpuIntersectionOptions& options, Progress& progress, FailoverNotice notice);
 
@@ -92,7 +82,7 @@ class FailoverIntersection {
   void run(std::span<const QueryView> queries, unsigned threads, const IntersectionSteps& steps,
            std::uint64_t held_bytes = default_held_bytes);
   /// The method that answers, or answered first if the GPU failed.
-  std::string_view method_name() const;
+  std::string_view method_name() const { return gpu_ ? gpu_->method().name : cpu_.method().name; }
 
  private:
   /// Returns the number of queries answered; fewer than all if the CPU must answer the others.

@@ -2,11 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <utility>
-
-#include "quern/core/error.hpp"
-#include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/device/in_parallel.hpp"
 #include "quern/search/cpu_backend.hpp"
@@ -41,18 +36,12 @@ std::uint64_t GpuShards::documents() const {
   return sum;
 }
 
-void GpuShards::check_filters() const { gpu::check_filters(strategy_); }
-
 SearchDivision GpuShards::division() const {
   if (gpus_.size() == 1) return GpuSearch::division();
   // One whose answers are merged, one that GPUs work on, and one that is made ready for them.
   SearchDivision division{gpus_.front()->queries_per_search(), 3};
   for (const auto& gpu : gpus_) division.queries = std::min(division.queries, gpu->queries_per_search());
   return division;
-}
-
-bool GpuShards::lacks_lists() const {
-  return std::any_of(gpus_.begin(), gpus_.end(), [](const auto& gpu) { return !gpu->keeps_all(); });
 }
 
 std::uint64_t GpuShards::missing_bytes(QueryView query) {
@@ -144,9 +133,6 @@ SearchDivision divide_for_gpus(const GpuSearch& gpus, const SearchRequest& reque
   return division;
 }
 
-FallibleGpus::FallibleGpus(GpuSearch& gpus, FailoverNotice notice)
-    : gpus_(gpus), notice_(std::move(notice)), statistics_(gpus.shards()) {}
-
 FoundDocuments FallibleGpus::search(const SearchRequest& request) {
   {
     const std::lock_guard lock(mutex_);
@@ -188,11 +174,6 @@ void FoundOnGpus::hand_over(const AnswerConsumer& consumer) {
   });
 }
 
-bool FallibleGpus::failed() const {
-  const std::lock_guard lock(mutex_);
-  return failure_.has_value();
-}
-
 void FallibleGpus::report() {
   std::vector<std::string> failures;
   {
@@ -200,16 +181,6 @@ void FallibleGpus::report() {
     failures.swap(unreported_);
   }
   for (const std::string& failure : failures) notice_(failure);
-}
-
-std::vector<GpuStatistics> FallibleGpus::statistics() const {
-  const std::lock_guard lock(mutex_);
-  return statistics_;
-}
-
-std::uint64_t FallibleGpus::searches() const {
-  const std::lock_guard lock(mutex_);
-  return searches_;
 }
 
 }  // namespace quern

@@ -1,18 +1,4 @@
 #pragma once
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <future>
-#include <limits>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
-#include "quern/gpu/device/gpu_statistics.hpp"
 #include "quern/gpu/worker/gpu_engine.hpp"
 #include "quern/search/search_backend.hpp"
 
@@ -61,20 +47,30 @@ struct FoundOnGpus {
 class FallibleGpus {
  public:
   /// `gpus` must outlive the object.
-  FallibleGpus(GpuSearch& gpus, FailoverNotice notice);
+  FallibleGpus(GpuSearch& gpus, FailoverNotice notice)
+      : gpus_(gpus), notice_(std::move(notice)), statistics_(gpus.shards()) {}
 
   GpuSearch& gpus() { return gpus_; }
   /// As GpuSearch::search(). Throws CudaError also if an earlier search did.
   FoundDocuments search(const SearchRequest& request);
   /// Searches in a thread of its own. The request must outlive the search.
   std::future<FoundOnGpus> begin(const SearchRequest& request);
-  bool failed() const;
+  bool failed() const {
+    const std::lock_guard lock(mutex_);
+    return failure_.has_value();
+  }
   /// Reports failures since the last call, of single GPUs or of all.
   void report();
   /// Statistics by shard.
-  std::vector<GpuStatistics> statistics() const;
+  std::vector<GpuStatistics> statistics() const {
+    const std::lock_guard lock(mutex_);
+    return statistics_;
+  }
   /// Searches so far.
-  std::uint64_t searches() const;
+  std::uint64_t searches() const {
+    const std::lock_guard lock(mutex_);
+    return searches_;
+  }
 
  private:
   GpuSearch& gpus_;
@@ -103,9 +99,11 @@ class GpuShards final : public GpuSearch {
   std::size_t shards() const override { return gpus_.size(); }
   std::uint64_t documents() const override;
   GpuEngine& engine(std::size_t shard) { return *gpus_[shard]; }
-  void check_filters() const override;
+  void check_filters() const override { gpu::check_filters(strategy_); }
   SearchDivision division() const override;
-  bool lacks_lists() const override;
+  bool lacks_lists() const override {
+    return std::any_of(gpus_.begin(), gpus_.end(), [](const auto& gpu) { return !gpu->keeps_all(); });
+  }
   std::uint64_t missing_bytes(QueryView query) override;
 
  private:

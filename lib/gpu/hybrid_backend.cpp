@@ -3,12 +3,7 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
-#include <algorithm>
 #include <iterator>
-
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/wall_clock.hpp"
 
 namespace quern {
 namespace {
@@ -19,11 +14,6 @@ constexpr std::size_t max_queries_at_once = std::size_t{1} << 16;
 constexpr std::size_t predictions_at_once = 64;
 /// For large requests, the time of every 16th query is predicted to choose the faster device.
 constexpr std::size_t sample_every = 16, min_for_sample = 1024;
-
-/// The time of a GPU's batch besides what its queries add: the mean difference between a query alone and in a batch.
-double batch_us(double alone_us, double together_us, std::size_t queries) {
-  return std::max(0.0, alone_us - together_us) / static_cast<double>(std::max<std::size_t>(queries, 1));
-}
 
 /// Whether two requests ask for the same of their queries.
 bool ask_alike(const SearchRequest& a, const SearchRequest& b) {
@@ -158,11 +148,8 @@ std::shared_ptr<HybridBackend::Group> HybridBackend::group_of(std::uint64_t numb
 
 const QueryPredictor& HybridBackend::predictor_of(const SearchRequest& request) {
   const std::lock_guard lock(groups_mutex_);
-  const auto key = std::pair(request.algorithm->name, request.k);
-  const auto known = predictors_.find(key);
-  if (known != predictors_.end()) return known->second;
   const StreamWorkload workload{request.algorithm->name, options_.strategy, request.k, options_.max_batch};
-  return predictors_.emplace(key, QueryPredictor(costs_, workload)).first->second;
+  return predictors_.try_emplace({request.algorithm->name, request.k}, costs_, workload).first->second;
 }
 
 HybridBackend::Known HybridBackend::predict(const QueryPredictor& predictor, const QueryFeatures& features) const {
@@ -216,21 +203,21 @@ void HybridBackend::start(std::span<const Known> queries) {
     together_us += known.query.expected_gpu_us;
   }
   ScheduleOptions& options = options_.schedule_options;
-  options.gpu_batch_us = batch_us(alone_us, together_us, queries.size());
+  // The time of a GPU's batch besides what its queries add.
+  options.gpu_batch_us =
+      std::max(0.0, alone_us - together_us) / static_cast<double>(std::max<std::size_t>(queries.size(), 1));
   std::vector<DispatchWorker> workers(
       options.cpu_threads, {Processor::cpu, max_for_thread,
                             [this](std::span<const WaitingQuery> waiting) { answer_on_cpu(waiting.front()); }});
   // All of TBB's threads would take the cores of those that answer queries. Each worker has its place.
   const unsigned threads = std::max(options_.gpu_threads, options.gpu_batches);
   const auto arena = std::make_shared<tbb::task_arena>(static_cast<int>(threads), options.gpu_batches);
-  workers.insert(workers.end(), options.gpu_batches, gpu_worker(arena));
+  const auto answer = [this, arena](std::span<const WaitingQuery> waiting) {
+    arena->execute([&] { answer_on_gpus(waiting); });
+  };
+  workers.insert(workers.end(), options.gpu_batches, DispatchWorker{Processor::gpu, options_.max_batch, answer});
   dispatcher_ = std::make_unique<QueryDispatcher>(schedule_policy_named(options_.schedule).make(options),
                                                   std::move(workers), max_queries_at_once);
-}
-
-DispatchWorker HybridBackend::gpu_worker(const std::shared_ptr<tbb::task_arena>& arena) {
-  return {Processor::gpu, options_.max_batch,
-          [this, arena](std::span<const WaitingQuery> queries) { arena->execute([&] { answer_on_gpus(queries); }); }};
 }
 
 void HybridBackend::answer_alone(const SearchRequest& request, QueryAnswer& answer) {

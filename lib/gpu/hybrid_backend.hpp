@@ -1,18 +1,6 @@
 #pragma once
 #include <tbb/task_arena.h>
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <exception>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "quern/gpu/gpu_shards.hpp"
 #include "quern/plan/cost_model.hpp"
 #include "quern/plan/query_dispatcher.hpp"
@@ -49,8 +37,7 @@ struct HybridFigures {
 
 class HybridBackend final : public SearchBackend {
  public:
-  /// All that it refers to must outlive the object. Throws InvalidArgument for an unknown schedule or a number out of
-  /// its range.
+  /// The arguments must outlive the object. Throws InvalidArgument for an unknown schedule or a number out of range.
   HybridBackend(const CpuBackend& cpu, FallibleGpus& gpus, CostModel costs, HybridOptions options);
 
   /// Queries of a request with others_arrive are scheduled with all that wait; waits while very many do. Those of
@@ -88,22 +75,17 @@ class HybridBackend final : public SearchBackend {
   /// Whether GPUs alone are predicted to answer a request sooner than all threads of the CPU. The CPU's threads then
   /// help more by making batches than by answering queries.
   bool gpus_are_faster(const SearchRequest& request);
-  /// Hands the search's queries to the schedule.
   void schedule(Pending& search);
   /// Starts the processors. What a batch takes besides its queries is predicted from these queries.
   void start(std::span<const Known> queries);
-  DispatchWorker gpu_worker(const std::shared_ptr<tbb::task_arena>& arena);
-  /// Answers a search's only query in this thread, on the CPU or on GPUs. Handing it over to another thread takes as
-  /// long as a short query does.
+  /// Answers a search's only query in this thread, since handing it over takes as long as a short query.
   void answer_alone(const SearchRequest& request, QueryAnswer& answer);
-  /// The group of the query of this number.
   std::shared_ptr<Group> group_of(std::uint64_t number);
   void answer_on_cpu(const WaitingQuery& query);
   /// Throws CudaError.
   void answer_on_gpus(std::span<const WaitingQuery> queries);
   void ended(Group& group, const WaitingQuery& query, Processor by);
   void count(Processor by, const Known& known, double response_us);
-  /// Counts what the dispatcher's processors found.
   void count(const Group& group);
   void report();
 

@@ -1,9 +1,5 @@
 #include "quern/gpu/query_backend.hpp"
 
-#include <string>
-#include <utility>
-
-#include "quern/core/error.hpp"
 #include "quern/gpu/device/device_info.hpp"
 
 namespace quern {
@@ -30,10 +26,6 @@ QueryBackend::QueryBackend(std::vector<const QueryEngine*> engines, BackendOptio
   CpuBackend* const cpu = options.device == QueryDevice::automatic ? &cpu_ : nullptr;
   failover_ = std::make_unique<FailoverBackend>(*gpus_, cpu, options.notice);
   backend_ = failover_.get();
-}
-
-std::vector<GpuStatistics> QueryBackend::gpu_statistics() const {
-  return gpus_ ? gpus_->statistics() : std::vector<GpuStatistics>();
 }
 
 }  // namespace quern

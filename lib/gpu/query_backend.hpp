@@ -1,10 +1,5 @@
 #pragma once
-#include <memory>
-#include <span>
-#include <vector>
-
 #include "quern/gpu/failover.hpp"
-#include "quern/gpu/gpu_shards.hpp"
 #include "quern/gpu/hybrid_backend.hpp"
 #include "quern/gpu/rank/gpu_reranker.hpp"
 
@@ -35,7 +30,9 @@ class QueryBackend {
   /// For single queries in the calling thread.
   const CpuBackend& cpu() const { return cpu_; }
   /// Statistics of GPUs, by shard; empty: there are none.
-  std::vector<GpuStatistics> gpu_statistics() const;
+  std::vector<GpuStatistics> gpu_statistics() const {
+    return gpus_ ? gpus_->statistics() : std::vector<GpuStatistics>();
+  }
   /// How queries were shared; null unless the device is `both`.
   const HybridFigures* hybrid() const { return hybrid_ ? &hybrid_->figures() : nullptr; }
 

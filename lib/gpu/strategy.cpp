@@ -1,27 +1,18 @@
-#include "quern/gpu/worker/strategy.hpp"
-
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <limits>
-
-#include "quern/core/named.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/gpu/range/range_batch.hpp"
 
 namespace quern::gpu {
 namespace {
 
-std::uint64_t result_bytes(const QueryBatch& batch, std::size_t k) {
-  return batch.queries.size() * k * sizeof(std::uint64_t);
-}
-
 /// Of strategies that answer one window after another: a window's results beside those so far, the queries, and the
 /// lists' views, of the batch and of two windows.
 std::uint64_t query_bytes(const QueryBatch& batch, std::size_t k) {
   constexpr std::uint64_t per_query = sizeof(BatchQuery) + 4 * sizeof(std::uint64_t);
-  return 2 * result_bytes(batch, k) + per_query * batch.queries.size() + 3 * sizeof(ListView) * batch.lists.size() +
-         sizeof(BatchTerm) * batch.terms.size() + 2 * sizeof(std::uint32_t) * batch.raw_docids.size();
+  return 2 * sizeof(std::uint64_t) * batch.queries.size() * k + per_query * batch.queries.size() +
+         3 * sizeof(ListView) * batch.lists.size() + sizeof(BatchTerm) * batch.terms.size() +
+         2 * sizeof(std::uint32_t) * batch.raw_docids.size();
 }
 
 /// They decode no whole lists, and their other memory does not depend on windows.

@@ -1,8 +1,6 @@
 #include "quern/core/option_name.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/intersect/intersect_runner.hpp"
-#include "quern/gpu/rank/features/document_words.hpp"
-#include "quern/gpu/rank/models/device_ranker.hpp"
 #include "quern/gpu/rank/models/ranker_flight.hpp"
 #include "quern/gpu/rank/rerank_flight.hpp"
 #include "quern/gpu/worker/batch_runner.hpp"
@@ -26,16 +24,17 @@ namespace {
 
 }  // namespace
 
+void use_gpu(unsigned) { fail(); }
+void* DeviceAllocation::allocate(std::size_t) { fail(); }
+void DeviceAllocation::free(void*) noexcept {}
+void* PinnedAllocation::allocate(std::size_t) { fail(); }
+void PinnedAllocation::free(void*) noexcept {}
+
 struct DeviceIndex::Device {};
 DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine*, unsigned gpu, const GpuMemoryOptions&, Progress&)
     : index_(index), gpu_(gpu) {
   fail();
 }
-DeviceIndex::DeviceIndex(const IndexReader& index, unsigned gpu, const GpuMemoryOptions& memory, Progress& progress)
-    : DeviceIndex(index, nullptr, gpu, memory, progress) {}
-DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, const GpuMemoryOptions& memory, Progress& progress)
-    : DeviceIndex(engine.index(), &engine, gpu, memory, progress) {}
-DeviceIndex::DeviceIndex(DeviceIndex&&) noexcept = default;
 DeviceIndex::~DeviceIndex() = default;
 
 void DeviceIndex::upload_block_maxima(Progress&) { fail(); }
@@ -46,7 +45,6 @@ DeviceListStore::DeviceListStore(const DeviceIndex& index, const GpuMemoryOption
     : index_(index), cache_({}) {
   fail();
 }
-DeviceListStore::DeviceListStore(DeviceListStore&&) noexcept = default;
 DeviceListStore::~DeviceListStore() = default;
 bool DeviceListStore::acquire(unsigned, std::span<const WantedList>) { fail(); }
 bool DeviceListStore::fit(std::span<const WantedList>) const { fail(); }
@@ -56,16 +54,10 @@ bool DeviceListStore::open_windows(unsigned) { fail(); }
 ListCacheCounts DeviceListStore::take_counts() { fail(); }
 double DeviceListStore::copy_us(unsigned) const { fail(); }
 
-struct EntryStore::Device {};
 EntryStore::EntryStore(const DeviceIndex&, std::uint64_t) { fail(); }
-EntryStore::~EntryStore() = default;
-std::uint32_t* EntryStore::arena() const { fail(); }
 
-struct DocumentWords::Device {};
 std::uint64_t DocumentWords::bytes_needed(const FeatureExtractor&) { fail(); }
 DocumentWords::DocumentWords(const FeatureExtractor&, unsigned, MemoryAccount&, MemoryAccount&, Progress&) { fail(); }
-DocumentWords::~DocumentWords() = default;
-const std::uint32_t* DocumentWords::words() const { fail(); }
 
 struct RerankFlight::State {};
 RerankFlight::RerankFlight(unsigned, const FeatureExtractor& extractor, const DocumentWords* documents,
@@ -76,10 +68,6 @@ RerankFlight::RerankFlight(unsigned, const FeatureExtractor& extractor, const Do
 RerankFlight::~RerankFlight() = default;
 bool RerankFlight::score(const DeviceRanker&, std::span<double>) { fail(); }
 bool RerankFlight::features(FeatureMatrix&) { fail(); }
-
-struct PinnedFeatures::Memory {};
-PinnedFeatures::PinnedFeatures(const FeatureColumns&, std::size_t, MemoryAccount&) { fail(); }
-PinnedFeatures::~PinnedFeatures() = default;
 
 class StrategyRun {};
 std::unique_ptr<StrategyRun> make_range(const DeviceIndex&, MemoryAccount&, const StrategyOptions&) { fail(); }
@@ -93,7 +81,6 @@ struct BatchRunner::State {
 BatchRunner::BatchRunner(const DeviceIndex&, const DeviceListStore*, const Strategy&, const StrategyOptions&) {
   fail();
 }
-BatchRunner::BatchRunner(BatchRunner&&) noexcept = default;
 BatchRunner::~BatchRunner() = default;
 void BatchRunner::start(const QueryBatch&, const BatchWork&, const BatchRunner*, bool) { fail(); }
 void BatchRunner::use_entries(const EntryStore&) { fail(); }
@@ -112,23 +99,15 @@ void BatchRunner::abandon() noexcept {}
 const BatchTimes& BatchRunner::times() const { return state_->times; }
 BatchCounts BatchRunner::counts() const { fail(); }
 
-struct UnpackedMemory::Device {};
-UnpackedMemory::UnpackedMemory(const DeviceIndex&, std::uint64_t) { fail(); }
-UnpackedMemory::UnpackedMemory(UnpackedMemory&&) noexcept = default;
-UnpackedMemory& UnpackedMemory::operator=(UnpackedMemory&&) noexcept = default;
-UnpackedMemory::~UnpackedMemory() = default;
-
 struct IntersectRunner::State {
   IntersectTimes times;
 };
 IntersectRunner::IntersectRunner(const DeviceIndex&, const DeviceListStore*, std::uint64_t) { fail(); }
-IntersectRunner::IntersectRunner(IntersectRunner&&) noexcept = default;
 IntersectRunner::~IntersectRunner() = default;
-void IntersectRunner::start(const IntersectArrays&, const IntersectWork&, const UnpackedMemory&,
-                            const IntersectRunner*) {
+void IntersectRunner::start(const IntersectArrays&, const IntersectWork&, std::uint32_t*, const IntersectRunner*) {
   fail();
 }
-void IntersectRunner::run_windows(const WindowedBatch&, const IntersectWork&, const UnpackedMemory&, DeviceListStore&,
+void IntersectRunner::run_windows(const WindowedBatch&, const IntersectWork&, std::uint32_t*, DeviceListStore&,
                                   unsigned, const IntersectRunner*) {
   fail();
 }

@@ -15,11 +15,10 @@ class FailingRun : public StrategyRun {
   ~FailingRun() override { cudaFree(this); }
 
   OwnBytes plan(const QueryBatch& batch, const BatchWork& work) override { return other_->plan(batch, work); }
-  void fill(std::uint8_t* memory) const override { other_->fill(memory); }
-  void prepare(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work,
-               const CudaStream& stream) override {
-    other_->prepare(arrays, batch, work, stream);
+  void fill(std::uint8_t* host, std::uint8_t* filled, std::uint8_t* zeroed) override {
+    other_->fill(host, filled, zeroed);
   }
+  void prepare(const QueryBatch& batch, const BatchWork& work) override { other_->prepare(batch, work); }
   void run(const IndexView&, const BatchView&, const QueryBatch&, const BatchWork&, const CudaStream& stream) override {
     CUDA_CHECK(cudaMemsetAsync(nullptr, 0, 1, stream));
   }

@@ -24,7 +24,7 @@ void find_in_entries(const gpu::IndexView& view, const gpu::RangeView& range_vie
     emulated::run(2, gpu::plain_threads, [&] { gpu::write_entries<coding, V, quantized>(view, range_view); });
   }
   if (way.intersect) {
-    emulated::run(1, gpu::plain_threads, [&] { gpu::RangeIntersection(range_view).run(); });
+    emulated::run(1, gpu::plain_threads, [&] { gpu::answer_items(range_view); });
   } else if (way.few_queries) {
     unite<gpu::union_threads_of_few>(range_view, way);
   } else {

@@ -83,15 +83,15 @@ class HostIntersection {
     if (view.num_queries == 0) return;
     if (kernels == IntersectKernels::batched) {
       emulated::run(view.num_queries, gpu::batched_threads, [&] {
-        static gpu::BatchedBlock::Scan::TempStorage temp;
-        gpu::BatchedBlock(view, temp).run(blockIdx.x);
+        static gpu::ThreadBlockScan<gpu::batched_threads>::TempStorage temp;
+        gpu::answer_batched(view, gpu::ThreadBlockScan<gpu::batched_threads>(temp), blockIdx.x);
       });
       return;
     }
     if (kernels == IntersectKernels::hash_segments) {
       emulated::run(view.num_queries, gpu::plain_threads, [&] {
-        static gpu::HashSegmentsBlock::Scan::TempStorage temp;
-        gpu::HashSegmentsBlock(view, temp).run(blockIdx.x);
+        static gpu::ThreadBlockScan<gpu::plain_threads>::TempStorage temp;
+        gpu::answer_by_hash_segments(view, gpu::ThreadBlockScan<gpu::plain_threads>(temp), blockIdx.x);
       });
       return;
     }
@@ -100,7 +100,7 @@ class HostIntersection {
       emulated::run(2, gpu::plain_threads, [&] { gpu::MergeFindBlock<coding, V>(index_, view, shared).run(); });
     else
       emulated::run(2, gpu::plain_threads, [&] { gpu::SkippingWarp<coding, V>(index_, view, own_buffer<V>()).run(); });
-    emulated::run(2, gpu::plain_threads, [&] { gpu::ProbingWarp(view).run(); });
+    emulated::run(2, gpu::plain_threads, [&] { gpu::probe_items(view); });
   }
 
   /// Appends the documents found to each query's results, as packing does.
@@ -130,7 +130,7 @@ class HostIntersection {
     for (const gpu::UnpackTask& task : arrays_.unpack)
       std::fill_n(view.unpacked + task.to.first_word, task.to.words, 0);
     if (view.num_unpack > 0)
-      emulated::run(2, gpu::plain_threads, [&] { gpu::UnpackingWarp<coding, V>(index_, view, own_buffer<V>()).run(); });
+      emulated::run(2, gpu::plain_threads, [&] { gpu::unpack_own_blocks<coding, V>(index_, view, own_buffer<V>()); });
     for (std::size_t i = 0; i < arrays_.unpack.size(); ++i) {
       const gpu::UnpackTask& task = arrays_.unpack[i];
       if (task.to.format != gpu::ListFormat::buckets) continue;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "quern/core/scratch_memory.hpp"
+#include "quern/gpu/rank/models/ranker_arrays.hpp"
 #include "quern/gpu/rank/models/ranker_cache.hpp"
 #include "quern/gpu/rank/models/ranker_flight.hpp"
 
@@ -32,7 +33,7 @@ void check_on_gpu(gpu::RankerFlight& flight, const RankerCase& one, const Random
   gpu::MemoryAccount account;
   const gpu::DeviceRanker ranker(one.model, 0, account);
   CHECK(ranker.bytes() == account.taken());
-  CHECK(ranker.bytes() == gpu::DeviceRanker::bytes_needed(one.model));
+  CHECK(ranker.bytes() == gpu::MemoryAccount::rounded(gpu::make_ranker_arrays(one.model).bytes()));
   const std::vector<std::uint64_t> expected = plain_bits(one.model, documents.columns);
   for (const std::size_t count : counts) {
     INFO(one.name << ", " << count << " documents");
@@ -91,7 +92,8 @@ TEST_CASE("several threads score with several models that don't fit together", "
     expected.push_back(plain_bits(cases.back().model, documents.columns));
   }
   std::uint64_t most = 0;
-  for (const RankerCase& one : cases) most = std::max(most, gpu::DeviceRanker::bytes_needed(one.model));
+  for (const RankerCase& one : cases)
+    most = std::max(most, gpu::MemoryAccount::rounded(gpu::make_ranker_arrays(one.model).bytes()));
   gpu::RankerCache cache(0, 2 * most);
   gpu::MemoryAccount on_gpu, pinned;
   SparePool<gpu::RankerFlight> flights([&] { return std::make_unique<gpu::RankerFlight>(0, on_gpu, pinned); });

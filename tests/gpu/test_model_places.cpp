@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "quern/core/random.hpp"
-#include "quern/gpu/rank/models/model_places.hpp"
+#include "quern/gpu/rank/models/ranker_cache.hpp"
 
 #include "catch.hpp"
 

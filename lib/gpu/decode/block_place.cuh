@@ -1,6 +1,5 @@
 #pragma once
 #include "quern/gpu/decode/block_place.hpp"
-#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/device/warp.cuh"
 
 namespace quern::gpu {
@@ -45,8 +44,7 @@ class BlockRows {
 
   __device__ std::uint32_t blocks() const { return blocks_; }
 
-  /// The place of block first + i, for i below 32, which may differ between lanes. Without postings if there is no such
-  /// block.
+  /// The place of block first + i, for i below 32, which may differ between lanes. Empty if there is no such block.
   __device__ BlockPlace place(std::uint32_t i) const {
     BlockPlace place;
     place.list = list_;
@@ -66,8 +64,7 @@ class BlockRows {
   std::uint32_t size_, before_, last_, n_;
 };
 
-/// Sums distances (docid[i] - docid[i - 1], a gap plus 1) up to docIDs: over the lane's values first, then over the
-/// lanes of the block.
+/// Sums distances (docid[i] - docid[i - 1], a gap plus 1) up to docIDs: over the lane's values, then over lanes.
 template <int V, int L = lanes_per_warp>
 __device__ inline void sum_up(std::uint32_t before, std::uint32_t (&values)[V]) {
   std::uint32_t sum = 0;
@@ -120,7 +117,6 @@ template <int V, unsigned threads = plain_threads>
 struct WarpBuffers {
   std::uint32_t words[threads / lanes_per_warp * WarpBuffer<V>::size];
 
-  /// The calling warp's buffer.
   __device__ std::uint32_t* own() { return words + threadIdx.x / lanes_per_warp * WarpBuffer<V>::size; }
 };
 
@@ -131,8 +127,7 @@ class LineWriter {
   __device__ explicit LineWriter(const WarpBuffer<V>& buffer)
       : fours_(reinterpret_cast<uint4*>(buffer.values)), own_(place(lane_id() * V / 4)), line_(place(lane_id())) {}
 
-  /// Writes the first `count` of all lanes' values, lane by lane, to `to`, which is aligned to 16 bytes. Overwrites the
-  /// buffer.
+  /// Writes the first `count` of all lanes' values in order to `to`, aligned to 16 bytes. Overwrites the buffer.
   __device__ void write(const std::uint32_t (&own)[V], std::uint32_t count, std::uint32_t* to) const {
     __syncwarp();
 #pragma unroll
@@ -152,8 +147,7 @@ class LineWriter {
   }
 
  private:
-  /// The place of four values, chosen so that neither a lane's writes nor reads of neighbouring values conflict in a
-  /// bank.
+  /// The place of four values: neither a lane's writes nor reads of neighbouring values conflict in a bank.
   __device__ static unsigned place(unsigned four) { return V == 4 ? four : four ^ (four / 8 % (V / 4)); }
 
   uint4* fours_;

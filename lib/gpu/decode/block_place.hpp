@@ -16,8 +16,7 @@ struct BlockPlace {
   bool has_row = false;
 };
 
-/// The front or tail of a list that contains a block: its words are [low, high) of the list. Empty if the block is not
-/// in memory.
+/// The front or tail that contains a block: words [low, high) of the list. Empty if the block is not in memory.
 struct ListPart {
   const std::uint32_t* words = nullptr;
   std::uint32_t low = 0, high = 0;

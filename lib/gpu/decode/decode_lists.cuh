@@ -1,7 +1,5 @@
 #pragma once
-#include "quern/gpu/decode/block_place.hpp"
 #include "quern/gpu/decode/decoder.cuh"
-#include "quern/gpu/device/tuning.hpp"
 
 namespace quern::gpu {
 
@@ -26,7 +24,6 @@ class ListDecode {
  private:
   static constexpr unsigned groups = lanes_per_warp / L;
 
-  /// Decodes one block per group.
   __device__ void decode(const BlockPlace& place, std::uint64_t to) {
     std::uint32_t values[V];
     const bool opened = decoder_.open(place);

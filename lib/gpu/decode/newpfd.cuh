@@ -1,6 +1,5 @@
 #pragma once
 #include "quern/codec/newpfd.hpp"
-#include "quern/gpu/decode/block_place.cuh"
 #include "quern/gpu/decode/slots.cuh"
 
 /// NewPFD blocks, each decoded by a group of L lanes with V postings per lane; formats/codec/newpfd.md describes them.
@@ -37,7 +36,6 @@ class NewPfdWarpDecoder {
     return false;
   }
 
-  /// This lane's docIDs.
   __device__ bool docids(std::uint32_t (&out)[V]) const {
     const bool sound = distances(out);
     sum_up<V, L>(place_.before, out);
@@ -49,7 +47,6 @@ class NewPfdWarpDecoder {
     return true;
   }
 
-  /// This lane's frequencies.
   __device__ bool freqs(std::uint32_t (&out)[V]) const {
     values(header_.freqs, freq_slots_bit(), freq_highs_, out);
     return true;
@@ -134,7 +131,6 @@ class NewPfdWarpDecoder {
     }
   }
 
-  /// Reads distances or frequencies.
   __device__ void values(const newpfd::Arrays& stream, std::uint32_t slots_bit, const HighPartsOfLane& highs,
                          std::uint32_t (&out)[V]) const {
     const Slots<V, L> slots(place_.words, slots_bit, stream.widths[0], place_.n);

@@ -1,6 +1,4 @@
 #pragma once
-#include "quern/gpu/decode/block_place.cuh"
-#include "quern/gpu/decode/block_place.hpp"
 #include "quern/gpu/decode/slots.cuh"
 
 /// Rice-coded blocks, decoded by one warp each; formats/codec/rice.md describes them.

@@ -1,6 +1,5 @@
 #pragma once
 #include "quern/codec/rpfd_layout.hpp"
-#include "quern/gpu/decode/block_place.cuh"
 #include "quern/gpu/decode/slots.cuh"
 
 /// Recursive PForDelta blocks, decoded by one warp each; formats/codec/rpfd.md describes them.
@@ -119,7 +118,6 @@ class RpfdWarpDecoder {
     word += last_lane(end);
   }
 
-  /// Distances, or frequencies.
   __device__ bool values(const RpfdStream& stream, std::uint32_t (&out)[V]) const {
     read_slots<V>(place_.words, lane_value(stream.slots_bit, 0), lane_value(stream.width, 0), place_.n, out);
     if (lane_value(stream.exceptions, 0) == 0) {
@@ -153,7 +151,6 @@ class RpfdWarpDecoder {
     return patch(stream, array, out);
   }
 
-  /// Adds an array's exceptions to its values.
   __device__ bool patch(const RpfdStream& stream, unsigned array, std::uint32_t* out) const {
     const std::uint32_t count = lane_value(stream.exceptions, array), width = lane_value(stream.width, array);
     const std::uint32_t values = lane_value(stream.values, array);
@@ -231,7 +228,6 @@ class RpfdOnceWarpDecoder {
     return sound;
   }
 
-  /// This lane's docIDs.
   __device__ bool docids(std::uint32_t (&out)[V]) const {
     const bool sound = distances(out);
     sum_up<V, L>(place_.before, out);
@@ -240,7 +236,6 @@ class RpfdOnceWarpDecoder {
   /// The distances of this lane's documents from those before them.
   __device__ bool distances(std::uint32_t (&out)[V]) const { return values(docids_, out); }
 
-  /// This lane's frequencies.
   __device__ bool freqs(std::uint32_t (&out)[V]) const { return values(freqs_, out); }
 
   /// Whether freq_at() can be called.
@@ -305,7 +300,6 @@ class RpfdOnceWarpDecoder {
     return freqs_.gaps.raw_word + 2 * freqs_.gaps.exceptions;
   }
 
-  /// Distances, or frequencies.
   __device__ bool values(const RpfdOnceStream& stream, std::uint32_t (&out)[V]) const {
     const Slots<V, L> slots(place_.words, stream.slots_bit, stream.width, place_.n);
     const bool sound = put_addends(stream);
@@ -354,8 +348,7 @@ class RpfdOnceWarpDecoder {
     return value_at(place_.words, leaf.slots_bit + i * leaf.width, leaf.width);
   }
 
-  /// Adds an array's exceptions to its `own` values from number `first` on, of `size`, in the buffer. Limits results to
-  /// `most`.
+  /// Adds exceptions to an array's `own` values from number `first` on, of `size`; results are at most `most`.
   __device__ bool patch(const RpfdLeaf& leaf, std::uint32_t size, unsigned first, unsigned own, std::uint32_t* values,
                         std::uint32_t most) const {
     const std::uint32_t exceptions = max_of_groups<L>(leaf.exceptions);

@@ -1,11 +1,11 @@
 #pragma once
 #include <bit>
-#include <cstdint>
 
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/newpfd.hpp"
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/gpu/decode/block_place.hpp"
+#include "quern/gpu/device/searches.hpp"
 
 /// Serial decoders, which decode a block to memory by one thread. They are constexpr, so host and device run the same
 /// code. Blocks are not trusted: decoders return false for a damaged one, and read at most 4,096 words after it.
@@ -24,13 +24,6 @@ constexpr std::uint32_t serial_value(const std::uint32_t* words, std::uint64_t b
   const std::uint32_t* word = words + (bit >> 5);
   const std::uint64_t window = std::uint64_t{word[1]} << 32 | word[0];
   return static_cast<std::uint32_t>(window >> (bit & 31)) & low_mask(width);
-}
-
-/// The number of ones, by sums of neighbouring bits, pairs, and so on.
-constexpr std::uint32_t count_ones(std::uint32_t bits) {
-  bits -= bits >> 1 & 0x55555555;
-  bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333);
-  return ((bits + (bits >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
 }
 
 /// The number of consecutive ones from the lowest bit. nvcc 13 with libstdc++ 12 compiles std::countr_one() to 32.
@@ -56,44 +49,6 @@ class RisingDocids {
  private:
   std::uint32_t next_;  ///< the lowest possible next docID
   std::uint32_t num_documents_;
-};
-
-/// The addends of an array's exceptions, in the order of values. Gaps(gap) and Highs(high) read the next value of their
-/// streams; false if there is none.
-template <class Gaps, class Highs>
-class SerialPatches {
- public:
-  constexpr SerialPatches(const Gaps& gaps, const Highs& highs, unsigned count, unsigned width)
-      : gaps_(gaps), highs_(highs), left_(count), width_(width) {
-    find_next(0);
-  }
-
-  /// The number that exceptions add to value i.
-  constexpr std::uint32_t at(std::uint32_t i) {
-    if (i != place_) return 0;
-    std::uint32_t high = 0;
-    sound_ &= highs_(high);
-    --left_;
-    find_next(i + 1);
-    return exception_addend(high, width_);
-  }
-  /// Whether at() was called for the values of all exceptions, and their streams were long enough.
-  constexpr bool sound() const { return sound_ && left_ == 0; }
-
- private:
-  constexpr void find_next(std::uint32_t first) {
-    place_ = 0xffffffffu;
-    if (left_ == 0) return;
-    std::uint32_t gap = 0;
-    sound_ &= gaps_(gap);
-    place_ = first + gap;
-  }
-
-  Gaps gaps_;
-  Highs highs_;
-  std::uint32_t place_ = 0;  ///< of the next exception
-  unsigned left_, width_;
-  bool sound_ = true;
 };
 
 // NewPFD blocks, decoded by one thread; formats/codec/newpfd.md describes them.
@@ -252,17 +207,29 @@ class SerialRice {
 
 // Recursive PForDelta blocks, decoded by one thread; formats/codec/rpfd.md describes them.
 
-/// Reads numbers one after another.
-class SerialNumbers {
+/// The numbers that `count` exceptions, with these position gaps and high parts, add to values in order.
+class SerialPatches {
  public:
-  constexpr explicit SerialNumbers(const std::uint32_t* from) : next_(from) {}
-  constexpr bool operator()(std::uint32_t& value) {
-    value = *next_++;
-    return true;
+  constexpr SerialPatches(const std::uint32_t* gaps, const std::uint32_t* highs, unsigned count, unsigned width)
+      : gap_(gaps), high_(highs), left_(count), width_(width) {
+    find_next(0);
   }
 
+  constexpr std::uint32_t at(std::uint32_t i) {
+    if (i != place_) return 0;
+    --left_;
+    find_next(i + 1);
+    return exception_addend(*high_++, width_);
+  }
+  /// Whether at() was called for the values of all exceptions.
+  constexpr bool all_used() const { return left_ == 0; }
+
  private:
-  const std::uint32_t* next_;
+  constexpr void find_next(std::uint32_t first) { place_ = left_ == 0 ? 0xffffffffu : first + *gap_++; }
+
+  const std::uint32_t *gap_, *high_;  ///< of the next exception
+  std::uint32_t place_ = 0;           ///< of the next exception
+  unsigned left_, width_;
 };
 
 class SerialRpfd {
@@ -319,8 +286,7 @@ class SerialRpfd {
     return static_cast<std::uint8_t>(rpfd::width_of_code(serial_value(list, rpfd::code_bits * array, rpfd::code_bits)));
   }
 
-  /// Calls take(i, value) for the values of a stream until it returns false. Decodes nested arrays first, each before
-  /// its parent.
+  /// Calls take(i, value) for a stream's values until it returns false. Decodes nested arrays before their parents.
   template <class Take>
   constexpr bool values(const rpfd::Stream& stream, const rpfd::Widths& widths, Take&& take) const {
     if (stream.exceptions[0] > 0)
@@ -341,13 +307,12 @@ class SerialRpfd {
     const rpfd::Shape::Array children = context_.shape->arrays[array];
     const std::uint32_t* raw = place_.words + stream.raw_word[array];
     const bool nested = children.highs != 0;
-    const SerialNumbers highs(nested ? context_.nested + children.highs * context_.block_size : raw);
-    const SerialNumbers gaps(nested ? context_.nested + children.positions * context_.block_size : raw + exceptions);
-    SerialPatches patches(gaps, highs, exceptions, width);
+    SerialPatches patches(nested ? context_.nested + children.positions * context_.block_size : raw + exceptions,
+                          nested ? context_.nested + children.highs * context_.block_size : raw, exceptions, width);
     std::uint64_t bit = stream.slots_bit[array];
     for (std::uint32_t i = 0; i < stream.values[array]; ++i, bit += width)
       if (!take(i, serial_value(place_.words, bit, width) + patches.at(i))) return false;
-    return patches.sound();
+    return patches.all_used();
   }
 
   SerialContext context_;
@@ -355,8 +320,6 @@ class SerialRpfd {
   rpfd::Widths docid_widths_{}, freq_widths_{};
   rpfd::Layout layout_{};
 };
-
-// The serial decoder of each coding: a block by one thread.
 
 template <Coding coding>
 struct SerialDecoderOf;

@@ -1,9 +1,7 @@
 #pragma once
 #include <algorithm>
-#include <cstdint>
 
 #include "quern/gpu/decode/block_place.cuh"
-#include "quern/gpu/device/warp.cuh"
 
 /// Slots packed as in lib/codec/bit_packing.hpp, read by a group of lanes: lane l takes the V values from l * V on.
 namespace quern::gpu {
@@ -91,8 +89,6 @@ __device__ inline void read_slots(const std::uint32_t* words, std::uint32_t firs
   Slots<V>(words, first_bit, width, n).take(out);
 }
 
-// Exceptions with position gaps, put at their places by a group of L lanes per block.
-
 /// A block's exceptions of one stream.
 struct Exceptions {
   unsigned count = 0;
@@ -100,8 +96,7 @@ struct Exceptions {
   unsigned n = 0;      ///< postings of the block
 };
 
-/// Reads K neighbouring position gaps from number `own` on; undefined after the last. For K = 4, `values` must be
-/// aligned to 16 bytes.
+/// Reads K position gaps from number `own` on; undefined after the last. If K is 4, `values` is aligned to 16 bytes.
 template <int K>
 __device__ inline void read_gaps(const std::uint32_t* values, unsigned own, unsigned count, std::uint32_t (&gaps)[K]) {
   if constexpr (K == 4) {

@@ -1,23 +1,13 @@
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
-#include <cstring>
-#include <string>
-#include <vector>
-
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/device/device_memory.cuh"
-#include "quern/gpu/device/memory_division.hpp"
-#include "quern/gpu/device/tuning.hpp"
 
 namespace quern::gpu {
 namespace {
-
-/// Zeros after arrays that warps decode, since warps read past the end of a damaged block by at most this much.
-constexpr std::size_t over_read_words = 4096;
 
 Coding coding_of(const IndexReader& index) {
   const std::string_view codec = index.codec().name();
@@ -29,46 +19,6 @@ Coding coding_of(const IndexReader& index) {
   throw InvalidArgument(index.name() + ": codec " + std::string(codec) +
                         " can't be decoded on GPUs; build the index with newpfd, rpfd or rice");
 }
-
-/// Copies arrays through two pinned buffers: one is filled while the other is copied.
-class Uploader {
- public:
-  Uploader(MemoryAccount& account, MemoryAccount& pinned, std::size_t buffer_bytes, Progress& progress)
-      : account_(account), progress_(progress), buffer_bytes_(buffer_bytes) {
-    for (Buffer& buffer : buffers_) buffer.memory = PinnedArray<std::uint8_t>(pinned, MemoryUse::pinned, buffer_bytes);
-  }
-
-  template <class T>
-  DeviceArray<T> upload(MemoryUse use, std::span<const T> from, std::size_t zeros_after = 0) {
-    DeviceArray<T> to(account_, use, from.size() + zeros_after);
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(from.data());
-    auto* target = reinterpret_cast<std::uint8_t*>(to.data());
-    for (std::size_t at = 0; at < from.size_bytes(); at += buffer_bytes_) {
-      const std::size_t size = std::min(buffer_bytes_, from.size_bytes() - at);
-      Buffer& buffer = buffers_[next_++ % 2];
-      buffer.done.wait();
-      std::memcpy(buffer.memory.data(), bytes + at, size);
-      copy_to_device(target + at, buffer.memory.data(), size, stream_);
-      buffer.done.record(stream_);
-      progress_.add(size);
-    }
-    fill_zero(to.data() + from.size(), zeros_after, stream_);
-    return to;
-  }
-  void wait() const { stream_.wait(); }
-
- private:
-  struct Buffer {
-    PinnedArray<std::uint8_t> memory;
-    CudaEvent done;
-  };
-  MemoryAccount& account_;
-  Progress& progress_;
-  std::size_t buffer_bytes_;  ///< a copy
-  CudaStream stream_;
-  Buffer buffers_[2];
-  std::size_t next_ = 0;
-};
 
 /// The maximum of each range of documents; empty for empty `values`.
 std::vector<float> max_of_ranges(std::span<const float> values) {
@@ -105,13 +55,23 @@ void check_capability(const cudaDeviceProp& gpu) {
 
 }  // namespace
 
-DeviceIndex::DeviceIndex(DeviceIndex&&) noexcept = default;
-DeviceIndex::~DeviceIndex() = default;
+void use_gpu(unsigned gpu) { CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu))); }
 
-DeviceIndex::DeviceIndex(const IndexReader& index, unsigned gpu, const GpuMemoryOptions& memory, Progress& progress)
-    : DeviceIndex(index, nullptr, gpu, memory, progress) {}
-DeviceIndex::DeviceIndex(const QueryEngine& engine, unsigned gpu, const GpuMemoryOptions& memory, Progress& progress)
-    : DeviceIndex(engine.index(), &engine, gpu, memory, progress) {}
+void* DeviceAllocation::allocate(std::size_t bytes) {
+  void* memory = nullptr;
+  CUDA_CHECK(cudaMalloc(&memory, bytes));
+  return memory;
+}
+void DeviceAllocation::free(void* memory) noexcept { cudaFree(memory); }
+
+void* PinnedAllocation::allocate(std::size_t bytes) {
+  void* memory = nullptr;
+  CUDA_CHECK(cudaMallocHost(&memory, bytes));
+  return memory;
+}
+void PinnedAllocation::free(void* memory) noexcept { cudaFreeHost(memory); }
+
+DeviceIndex::~DeviceIndex() = default;
 
 DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine* scores, unsigned gpu,
                          const GpuMemoryOptions& memory, Progress& progress)
@@ -119,7 +79,7 @@ DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine* scores, un
   const PinnedDivision pinned = divide_pinned(memory.pinned_bytes);
   pinned_->set_limit(pinned.limit);
   upload_buffer_ = pinned.upload;
-  CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu)));
+  use_gpu(gpu);
   cudaDeviceProp properties{};
   CUDA_CHECK(cudaGetDeviceProperties(&properties, static_cast<int>(gpu)));
   check_capability(properties);
@@ -155,15 +115,15 @@ DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine* scores, un
 
   progress.start("copy to the GPU",
                  sizes.tables + (block_last.size() * 8) + postings.size_bytes() + impacts.size_bytes(), "bytes");
-  Uploader uploader(*account_, *pinned_, upload_buffer_, progress);
-  device.postings = uploader.upload(MemoryUse::lists, postings, postings.empty() ? 0 : over_read_words);
-  device.block_last = uploader.upload(MemoryUse::rows, block_last);
-  device.block_offset = uploader.upload(MemoryUse::rows, block_offset);
-  device.impacts = uploader.upload(MemoryUse::lists, impacts, impacts.empty() ? 0 : over_read_words);
-  device.constants = uploader.upload(MemoryUse::tables, constants);
-  device.static_scores = uploader.upload(MemoryUse::tables, static_scores);
-  device.range_static_score = uploader.upload(MemoryUse::tables, std::span<const float>(range_static_score));
-  device.range_upper_bounds = uploader.upload(MemoryUse::tables, std::span<const float>(range_upper_bounds));
+  Uploader uploader(*pinned_, upload_buffer_, progress);
+  device.postings = uploader.upload(*account_, MemoryUse::lists, postings, postings.empty() ? 0 : over_read_words);
+  device.block_last = uploader.upload(*account_, MemoryUse::rows, block_last);
+  device.block_offset = uploader.upload(*account_, MemoryUse::rows, block_offset);
+  device.impacts = uploader.upload(*account_, MemoryUse::lists, impacts, impacts.empty() ? 0 : over_read_words);
+  device.constants = uploader.upload(*account_, MemoryUse::tables, constants);
+  device.static_scores = uploader.upload(*account_, MemoryUse::tables, static_scores);
+  device.range_static_score = uploader.upload(*account_, MemoryUse::tables, std::span<const float>(range_static_score));
+  device.range_upper_bounds = uploader.upload(*account_, MemoryUse::tables, std::span<const float>(range_upper_bounds));
   uploader.wait();
   progress.finish();
 
@@ -181,10 +141,10 @@ DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine* scores, un
 
 template <class T>
 auto DeviceIndex::upload_more(MemoryUse use, std::span<const T> from, const char* what, Progress& progress) {
-  CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu_)));
+  use_gpu(gpu_);
   progress.start("copy " + std::string(what) + " to the GPU", from.size_bytes(), "bytes");
-  Uploader uploader(*account_, *pinned_, upload_buffer_, progress);
-  DeviceArray<T> to = uploader.upload(use, from);
+  Uploader uploader(*pinned_, upload_buffer_, progress);
+  DeviceArray<T> to = uploader.upload(*account_, use, from);
   uploader.wait();
   progress.finish();
   return to;
@@ -236,7 +196,7 @@ std::vector<GpuInfo> list_gpus() {
 }
 
 std::uint64_t free_gpu_memory(unsigned gpu) {
-  CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu)));
+  gpu::use_gpu(gpu);
   std::size_t free_bytes = 0, all_bytes = 0;
   CUDA_CHECK(cudaMemGetInfo(&free_bytes, &all_bytes));
   return free_bytes;

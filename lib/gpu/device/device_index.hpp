@@ -1,11 +1,9 @@
 #pragma once
-#include <cstdint>
 #include <memory>
 #include <span>
 
 #include "quern/core/resources.hpp"
 #include "quern/gpu/device/memory_division.hpp"
-#include "quern/search/query_engine.hpp"
 
 /// An index in a GPU's memory. Declared without CUDA: in a build without CUDA, constructors throw CudaError.
 namespace quern::gpu {
@@ -21,10 +19,11 @@ class DeviceIndex {
 
   /// Copies postings and block rows, as stored in the file, to GPU `gpu`. Throws GpuOutOfMemory if it has too little
   /// free memory, CudaError if it is unusable.
-  DeviceIndex(const IndexReader& index, unsigned gpu, const GpuMemoryOptions& memory, Progress& progress);
+  DeviceIndex(const IndexReader& index, unsigned gpu, const GpuMemoryOptions& memory, Progress& progress)
+      : DeviceIndex(index, nullptr, gpu, memory, progress) {}
   /// Also copies impacts or a constant per document, and static scores, for scoring.
-  DeviceIndex(const QueryEngine& engine, unsigned gpu, const GpuMemoryOptions& memory, Progress& progress);
-  DeviceIndex(DeviceIndex&&) noexcept;
+  DeviceIndex(const QueryEngine& engine, unsigned gpu, const GpuMemoryOptions& memory, Progress& progress)
+      : DeviceIndex(engine.index(), &engine, gpu, memory, progress) {}
   ~DeviceIndex();
 
   /// Copies the index's block maxima too, unless the GPU has them.
@@ -34,7 +33,6 @@ class DeviceIndex {
 
   const IndexReader& index() const { return index_; }
   unsigned gpu() const { return gpu_; }
-  /// The division of the memory.
   const MemoryDivision& division() const { return division_; }
   /// Maximum memory of each of batches_in_flight batches, with the strategy's working memory.
   std::uint64_t bytes_per_batch() const { return division_.per_batch; }

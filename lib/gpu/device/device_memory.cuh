@@ -1,22 +1,15 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
-#include <cstddef>
-#include <cstdint>
+#include <algorithm>
 #include <cstring>
 #include <deque>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
+#include <type_traits>
 
-#include "quern/core/error.hpp"
 #include "quern/gpu/device/device_index.hpp"
 #include "quern/gpu/device/index_view.hpp"
-#include "quern/gpu/device/memory_division.hpp"
 
-/// Errors of CUDA calls, owners of the CUDA runtime's resources, and copies. For CUDA sources only; kernels take plain
-/// pointers.
+/// Errors of CUDA calls, owners of streams and events, and copies. For CUDA sources only; kernels take pointers.
 namespace quern {
 
 /// Throws CudaError "CALL failed at FILE:LINE: reason" unless `status` is success; GpuOutOfMemory if memory is short.
@@ -34,91 +27,6 @@ inline void check_cuda(cudaError_t status, const char* call, const char* file, i
 #define CUDA_CHECK(call) ::quern::check_cuda((call), #call, __FILE__, __LINE__)
 
 namespace quern::gpu {
-
-/// Owns uninitialised memory for `size` elements, which `Allocation` allocates and an account counts. Throws
-/// GpuOutOfMemory.
-template <class T, class Allocation>
-class OwnedArray {
- public:
-  OwnedArray() = default;
-  explicit OwnedArray(std::size_t size) { allocate(size); }
-  /// Makes an empty array. `account` counts its memory, and must outlive it.
-  OwnedArray(MemoryAccount& account, MemoryUse use) : account_(&account), use_(use) {}
-  OwnedArray(MemoryAccount& account, MemoryUse use, std::size_t size) : OwnedArray(account, use) { allocate(size); }
-  OwnedArray(OwnedArray&& other) noexcept { *this = std::move(other); }
-  OwnedArray& operator=(OwnedArray&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    std::swap(account_, other.account_);
-    std::swap(use_, other.use_);
-    return *this;
-  }
-  ~OwnedArray() { release(); }
-
-  T* data() const { return data_; }
-  std::size_t size() const { return size_; }
-  std::size_t size_bytes() const { return size_ * sizeof(T); }
-  /// Grows to at least `size` elements, and a quarter more if there is memory. Growing loses the contents.
-  void reserve(std::size_t size) {
-    if (size <= size_) return;
-    release();
-    try {
-      allocate(size + size / 4);
-    } catch (const GpuOutOfMemory&) {
-      allocate(size);
-    }
-  }
-  /// Frees the memory.
-  void release() noexcept {
-    if (data_ == nullptr) return;
-    Allocation::free(data_);
-    if (account_ != nullptr) account_->give_back(use_, size_bytes());
-    data_ = nullptr;
-    size_ = 0;
-  }
-
- private:
-  void allocate(std::size_t size) {
-    if (size == 0) return;
-    if (account_ != nullptr) account_->take(use_, size * sizeof(T));
-    try {
-      data_ = static_cast<T*>(Allocation::allocate(size * sizeof(T)));
-    } catch (...) {
-      if (account_ != nullptr) account_->give_back(use_, size * sizeof(T));
-      throw;
-    }
-    size_ = size;
-  }
-
-  T* data_ = nullptr;
-  std::size_t size_ = 0;
-  MemoryAccount* account_ = nullptr;
-  MemoryUse use_ = MemoryUse::working;
-};
-
-struct DeviceAllocation {
-  static void* allocate(std::size_t bytes) {
-    void* memory = nullptr;
-    CUDA_CHECK(cudaMalloc(&memory, bytes));
-    return memory;
-  }
-  static void free(void* memory) { cudaFree(memory); }
-};
-struct PinnedAllocation {
-  static void* allocate(std::size_t bytes) {
-    void* memory = nullptr;
-    CUDA_CHECK(cudaMallocHost(&memory, bytes));
-    return memory;
-  }
-  static void free(void* memory) { cudaFreeHost(memory); }
-};
-
-/// Memory of the current device.
-template <class T>
-using DeviceArray = OwnedArray<T, DeviceAllocation>;
-/// Page-locked host memory, for asynchronous copies.
-template <class T>
-using PinnedArray = OwnedArray<T, PinnedAllocation>;
 
 /// A CUDA stream: a queue of device work that runs in order.
 class CudaStream {
@@ -175,6 +83,17 @@ class CudaEvent {
   cudaEvent_t event_ = nullptr;
 };
 
+/// Launches a kernel with `shared_bytes` of dynamic shared memory.
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, std::size_t shared_bytes,
+            cudaStream_t stream, const Arguments&... arguments) {
+  kernel<<<blocks, threads, shared_bytes, stream>>>(arguments...);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+/// Zeros after arrays of coded words, since kernels read past the end of a damaged block by at most this much.
+inline constexpr std::size_t over_read_words = 4096;
+
 /// Copies asynchronously, but reads pageable host memory before returning.
 template <class T>
 void copy_to_device(T* to, const T* from, std::size_t count, const CudaStream& stream) {
@@ -217,10 +136,74 @@ T* at(std::uint8_t* memory, std::size_t offset) {
   return reinterpret_cast<T*>(memory + offset);
 }
 
-// Measures a stream's work without its waits. For CUDA sources only.
+/// The layout of several vectors: arrays(visit) calls visit(vector, pointer to its elements in a view) for each.
+template <class Arrays>
+ArrayLayout layout_of(const Arrays& arrays) {
+  ArrayLayout layout;
+  arrays([&](const auto& vector, auto&) {
+    layout.add<typename std::remove_cvref_t<decltype(vector)>::value_type>(vector.size());
+  });
+  return layout;
+}
+/// Copies these vectors to host memory with this layout, and sets the pointers to where they go on the GPU.
+template <class Arrays>
+void put_all(const Arrays& arrays, std::uint8_t* host, std::uint8_t* on_gpu) {
+  ArrayLayout layout;
+  arrays([&](const auto& vector, auto& pointer) {
+    using T = typename std::remove_cvref_t<decltype(vector)>::value_type;
+    const std::size_t offset = layout.add<T>(vector.size());
+    put(host, offset, vector);
+    pointer = at<T>(on_gpu, offset);
+  });
+}
 
-/// Adds up the times of steps between begin() and end(). The stream must wait for others outside of steps. For one
-/// thread at a time.
+/// Copies to a GPU through two pinned buffers: one is filled while the other is copied.
+class Uploader {
+ public:
+  /// Copies at most `buffer_bytes` bytes at a time.
+  Uploader(MemoryAccount& pinned, std::size_t buffer_bytes, Progress& progress)
+      : progress_(progress), buffer_bytes_(buffer_bytes) {
+    for (Buffer& buffer : buffers_) buffer.memory = PinnedArray<std::uint8_t>(pinned, MemoryUse::pinned, buffer_bytes);
+  }
+
+  /// Copies `bytes` bytes, which read(first, count) returns in parts.
+  template <class Read>
+  void copy(void* to, std::uint64_t bytes, const Read& read) {
+    for (std::uint64_t at = 0; at < bytes; at += buffer_bytes_) {
+      const std::size_t size = std::min<std::uint64_t>(buffer_bytes_, bytes - at);
+      Buffer& buffer = buffers_[next_++ % 2];
+      buffer.done.wait();
+      std::memcpy(buffer.memory.data(), read(at, size), size);
+      copy_to_device(static_cast<std::uint8_t*>(to) + at, buffer.memory.data(), size, stream_);
+      buffer.done.record(stream_);
+      progress_.add(size);
+    }
+  }
+  /// Copies an array to new memory, followed by zeros.
+  template <class T>
+  DeviceArray<T> upload(MemoryAccount& account, MemoryUse use, std::span<const T> from, std::size_t zeros_after = 0) {
+    DeviceArray<T> to(account, use, from.size() + zeros_after);
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(from.data());
+    copy(to.data(), from.size_bytes(), [&](std::uint64_t first, std::size_t) { return bytes + first; });
+    fill_zero(to.data() + from.size(), zeros_after, stream_);
+    return to;
+  }
+  void wait() const { stream_.wait(); }
+
+ private:
+  struct Buffer {
+    PinnedArray<std::uint8_t> memory;
+    CudaEvent done;
+  };
+  Progress& progress_;
+  std::size_t buffer_bytes_;
+  CudaStream stream_;
+  Buffer buffers_[2];
+  std::size_t next_ = 0;
+  StreamEnd end_{stream_};
+};
+
+/// Adds up the times between begin() and end(), during which the stream must not wait. For one thread at a time.
 class StepClock {
  public:
   /// Forgets all steps, which must have ended.

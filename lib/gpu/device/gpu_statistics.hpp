@@ -1,12 +1,11 @@
 #pragma once
 #include <algorithm>
-#include <cstdint>
-#include <string>
 #include <vector>
 
 #include "quern/gpu/device/memory_division.hpp"
 
-namespace quern::gpu {
+namespace quern {
+namespace gpu {
 
 /// Adds the given members of `from` to those of `to`, and returns `to`.
 template <class T, class... Members>
@@ -15,8 +14,7 @@ T& add_members(T& to, const T& from, Members T::*... members) {
   return to;
 }
 
-/// Counts of lists that batches needed and copied. Bytes are of words, impacts and block rows. Lists read in place
-/// count separately.
+/// Counts of lists that batches needed and copied, in bytes of words, impacts and block rows.
 struct ListCacheCounts {
   std::uint64_t lists = 0, resident_lists = 0;
   std::uint64_t bytes = 0, copied_bytes = 0;
@@ -41,11 +39,6 @@ struct EntryCounts {
     return add_members(*this, other, &EntryCounts::lists, &EntryCounts::kept_lists);
   }
 };
-
-}  // namespace quern::gpu
-
-namespace quern {
-namespace gpu {
 
 /// A batch's times by the GPU's clock, in microseconds.
 struct BatchTimes {

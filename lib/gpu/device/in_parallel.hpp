@@ -6,8 +6,8 @@
 
 namespace quern::gpu {
 
-/// Calls work(i) for 0 <= i < count in parallel, for calls of a few microseconds. Makes few calls in this thread, since
-/// waking others would take longer.
+/// Calls work(i), which takes microseconds, for 0 <= i < count in parallel; a few calls in this thread, to wake no
+/// other.
 template <class Work>
 void in_parallel(std::size_t count, const Work& work) {
   constexpr std::size_t few = 64;

@@ -1,5 +1,4 @@
 #pragma once
-#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -70,12 +69,6 @@ struct ListView {
 /// The view of a coded list in the index's own sections, without its place in a batch.
 ListView coded_view(const IndexReader& index, const PostingList& list);
 
-}  // namespace gpu
-
-}  // namespace quern
-
-namespace quern::gpu {
-
 /// The number of ranges of docIDs in a collection.
 constexpr std::uint32_t num_ranges(docid_t num_documents) {
   return static_cast<std::uint32_t>((std::uint64_t{num_documents} + range_documents - 1) / range_documents);
@@ -84,8 +77,7 @@ constexpr std::uint32_t num_ranges(docid_t num_documents) {
 /// The place of a decoded list in the arena of the strategy `range`: an entry per posting, the starts of ranges in the
 /// list, and the maximum value in each range.
 struct EntryPlace {
-  std::uint64_t first_entry =
-      0;  ///< entry of posting `begin`; a multiple of 4, since kernels read four entries at once
+  std::uint64_t first_entry = 0;     ///< of posting `begin`; a multiple of 4, since kernels read four at once
   std::uint64_t first_start = 0;     ///< of ranges + 1 starts, followed by a maximum per range
   std::uint32_t begin = 0, end = 0;  ///< postings with entries: all, or those of the window's blocks
   std::uint32_t first_block = 0;     ///< number of its first block among those that the batch decodes
@@ -108,4 +100,6 @@ struct BatchLists {
   std::span<const std::pair<std::uint32_t, const PostingList*>> coded;
 };
 
-}  // namespace quern::gpu
+}  // namespace gpu
+
+}  // namespace quern

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
-#include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/formats/posting_reader.hpp"
@@ -20,12 +18,17 @@ constexpr std::uint64_t min_batch = 4 << 20, min_lists = 1 << 20, min_staging = 
 /// Minimum useful pinned memory, and the largest buffer for uploads.
 constexpr std::uint64_t min_pinned = 8 << 20, max_upload = 32 << 20;
 
-std::uint64_t least_of(const IndexSizes& sizes, std::uint64_t lists) {
-  return sizes.tables + staging_buffers * min_staging + lists + 2 * min_batch;
-}
-
 std::uint64_t share_of(std::uint64_t bytes, double share) {
   return static_cast<std::uint64_t>(static_cast<double>(bytes) * share);
+}
+
+/// The rounding of all tables' sizes together.
+constexpr std::uint64_t rounding_bytes = 64 << 10;
+
+/// Bytes of a number per document, and one per range of documents.
+std::uint64_t bytes_with_ranges(std::span<const float> values) {
+  const std::uint64_t ranges = (values.size() + range_documents - 1) / range_documents;
+  return values.size_bytes() + ranges * sizeof(float);
 }
 
 }  // namespace
@@ -61,7 +64,7 @@ MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, std::
   }
   division.whole_index = false;
   const std::uint64_t lists = list_share ? share_of(sizes.lists, std::min(*list_share, 1.0)) : min_lists;
-  if (const std::uint64_t least = least_of(sizes, lists); least > limit)
+  if (const std::uint64_t least = sizes.tables + staging_buffers * min_staging + lists + 2 * min_batch; least > limit)
     throw GpuOutOfMemory(
         fmt::format("{}: queries on a GPU need at least {} of its memory, including {} for per-document data, but only "
                     "{} is allowed; raise {}, or use {} cpu",
@@ -85,19 +88,6 @@ MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, std::
   division.per_batch = left / 2;
   return division;
 }
-
-namespace {
-
-/// The rounding of all tables' sizes together.
-constexpr std::uint64_t rounding_bytes = 64 << 10;
-
-/// Bytes of a number per document, and one per range of documents.
-std::uint64_t bytes_with_ranges(std::span<const float> values) {
-  const std::uint64_t ranges = (values.size() + range_documents - 1) / range_documents;
-  return values.size_bytes() + ranges * sizeof(float);
-}
-
-}  // namespace
 
 IndexSizes sizes_of(const IndexReader& index, const QueryEngine* scores) {
   const bool is_quantized = scores != nullptr && scores->quantizer() != nullptr;

@@ -1,11 +1,14 @@
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "quern/core/error.hpp"
 #include "quern/core/named.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/search/query_engine.hpp"
@@ -126,14 +129,10 @@ PinnedDivision divide_pinned(std::optional<std::uint64_t> limit);
 MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, std::optional<double> list_share,
                              const std::string& name);
 
-// The sizes of an index on a GPU. Host code.
-
-/// The sizes for decoding and, if `scores` is not null, for scoring: numbers per document and, for quantized scores,
-/// impacts.
+/// An index's sizes for decoding and, unless `scores` is null, for scoring: tables and quantized impacts.
 IndexSizes sizes_of(const IndexReader& index, const QueryEngine* scores);
 
-// Accounts of GPU memory and pinned host memory, by use. Host code.
-
+/// Uses of a GPU's memory and of pinned host memory.
 enum class MemoryUse : std::uint8_t {
   tables,
   rows,
@@ -171,8 +170,6 @@ std::uint64_t on_gpu(const MemoryTable& table);
 class MemoryAccount {
  public:
   explicit MemoryAccount(std::uint64_t limit = std::numeric_limits<std::uint64_t>::max()) : limit_(limit) {}
-  MemoryAccount(const MemoryAccount&) = delete;
-  MemoryAccount& operator=(const MemoryAccount&) = delete;
 
   /// The bytes that an allocation of `bytes` bytes occupies.
   static constexpr std::uint64_t rounded(std::uint64_t bytes) {
@@ -200,5 +197,84 @@ class MemoryAccount {
   std::uint64_t limit_, taken_ = 0;
   MemoryTable now_{}, peak_{};  ///< by use
 };
+
+/// Makes a GPU the thread's current one. Throws CudaError.
+void use_gpu(unsigned gpu);
+
+/// Memory of the current GPU.
+struct DeviceAllocation {
+  static void* allocate(std::size_t bytes);
+  static void free(void* memory) noexcept;
+};
+/// Page-locked host memory, for asynchronous copies.
+struct PinnedAllocation {
+  static void* allocate(std::size_t bytes);
+  static void free(void* memory) noexcept;
+};
+
+/// Owns uninitialised memory, which `Allocation` allocates and an account counts. Throws GpuOutOfMemory.
+template <class T, class Allocation>
+class OwnedArray {
+ public:
+  OwnedArray() = default;
+  explicit OwnedArray(std::size_t size) { allocate(size); }
+  /// Makes an empty array. `account` counts its memory, and must outlive it.
+  OwnedArray(MemoryAccount& account, MemoryUse use) : account_(&account), use_(use) {}
+  OwnedArray(MemoryAccount& account, MemoryUse use, std::size_t size) : OwnedArray(account, use) { allocate(size); }
+  OwnedArray(OwnedArray&& other) noexcept { *this = std::move(other); }
+  OwnedArray& operator=(OwnedArray&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(account_, other.account_);
+    std::swap(use_, other.use_);
+    return *this;
+  }
+  ~OwnedArray() { release(); }
+
+  T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  std::size_t size_bytes() const { return size_ * sizeof(T); }
+  /// Returns memory for `size` elements. If it must grow, loses the contents and takes a quarter more if possible.
+  T* reserve(std::size_t size) {
+    if (size <= size_) return data_;
+    release();
+    try {
+      allocate(size + size / 4);
+    } catch (const GpuOutOfMemory&) {
+      allocate(size);
+    }
+    return data_;
+  }
+  void release() noexcept {
+    if (data_ == nullptr) return;
+    Allocation::free(data_);
+    if (account_ != nullptr) account_->give_back(use_, size_bytes());
+    data_ = nullptr;
+    size_ = 0;
+  }
+
+ private:
+  void allocate(std::size_t size) {
+    if (size == 0) return;
+    if (account_ != nullptr) account_->take(use_, size * sizeof(T));
+    try {
+      data_ = static_cast<T*>(Allocation::allocate(size * sizeof(T)));
+    } catch (...) {
+      if (account_ != nullptr) account_->give_back(use_, size * sizeof(T));
+      throw;
+    }
+    size_ = size;
+  }
+
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+  MemoryAccount* account_ = nullptr;
+  MemoryUse use_ = MemoryUse::working;
+};
+
+template <class T>
+using DeviceArray = OwnedArray<T, DeviceAllocation>;
+template <class T>
+using PinnedArray = OwnedArray<T, PinnedAllocation>;
 
 }  // namespace quern::gpu

@@ -6,8 +6,7 @@
 /// bounds even if the numbers are not sorted.
 namespace quern::gpu {
 
-/// The index of the first of the rising `values` in [begin, end) that is not below `value`; `end` if there is none,
-/// `begin` if the range is empty.
+/// The index of the first of the rising `values` in [begin, end) that is not below `value`; `end` if there is none.
 template <class T>
 constexpr std::uint32_t lower_bound(const T* values, std::uint32_t begin, std::uint32_t end,
                                     std::type_identity_t<T> value) {
@@ -21,8 +20,7 @@ constexpr std::uint32_t lower_bound(const T* values, std::uint32_t begin, std::u
   return begin;
 }
 
-/// The first row from `from` on whose docID is not below `target`, or `rows`. Steps double, since the row is usually
-/// near.
+/// The first row from `from` on whose docID is not below `target`, or `rows`. Fast if the row is near.
 constexpr std::uint32_t next_row(const std::uint32_t* last, std::uint32_t from, std::uint32_t rows,
                                  std::uint32_t target) {
   std::uint32_t step = 1;
@@ -44,6 +42,13 @@ constexpr std::uint32_t last_not_above(std::uint32_t count, Number number, First
     count -= half;
   }
   return found;
+}
+
+/// The number of ones, by sums of neighbouring bits, pairs, and so on. Without <bit>, which kernels can't use.
+constexpr std::uint32_t count_ones(std::uint32_t bits) {
+  bits -= bits >> 1 & 0x55555555;
+  bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333);
+  return ((bits + (bits >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
 }
 
 }  // namespace quern::gpu

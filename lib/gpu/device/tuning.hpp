@@ -47,15 +47,12 @@ inline constexpr std::size_t max_direct_queries = 16;
 /// Maximum queries of a batch whose candidates all warps score together, instead of a thread block per query.
 inline constexpr std::size_t max_spread_queries = 256;
 /// Minimum and maximum documents of a query's shortest list per item of an intersection from entries, and the preferred
-/// number of items per batch. With smaller items, warps end closer together; with larger ones, less time is lost at the
-/// beginning of an item.
+/// items per batch. With smaller items, warps end closer together; larger ones have less fixed cost.
 inline constexpr std::uint32_t min_item_documents = 32, max_item_documents = 256;
 inline constexpr std::uint64_t items_per_intersection = 16384;
-/// Approximate batches per GPU, if there are several GPUs. With more, GPUs finish closer together; with fewer, lists
-/// are decoded less often.
+/// Batches per GPU, if there are several. With more, GPUs finish closer together; with fewer, lists are decoded less.
 inline constexpr std::size_t batches_per_gpu = 2;
-/// Queries in the first step of a search where an additional batch costs little. GPUs answer them while the lists of
-/// the others are found.
+/// Queries in a search's first step where an additional batch costs little. Meanwhile, the others' lists are found.
 inline constexpr std::size_t first_step_queries = 2048;
 /// Maximum queries per batch in such a search: larger batches are not faster, and overlap less.
 inline constexpr std::size_t overlapping_batch_queries = 8192;
@@ -66,18 +63,15 @@ inline constexpr std::size_t many_blocks = 4096;
 /// Threads per moving thread block, words that each moves at a time, and thread blocks for words in host memory: fewer
 /// would not keep the link busy, more would displace other kernels.
 inline constexpr unsigned moving_threads = 256, words_per_mover = 16, blocks_of_movers = 12;
-/// Lists are pinned in the mapped file once this many times their bytes have been staged: pinning 1 GB takes about as
-/// long as is lost by staging that.
+/// Lists are pinned once this many times their bytes have been staged: pinning takes as long as that loses.
 inline constexpr std::uint64_t copies_before_pinning = 2;
-/// A list is read in place, in the mapped index file, if a batch reads at most one block in this many: reading single
-/// blocks takes longer per block.
+/// A list is read in the mapped index file if a batch reads at most one block in this many, since it takes longer each.
 inline constexpr std::uint64_t blocks_per_block_in_place = 8;
 /// Threads per thread block of other kernels.
 inline constexpr unsigned plain_threads = 256;
 /// Threads per thread block of the method of Wu et al., as in the paper.
 inline constexpr unsigned batched_threads = 128;
-/// Documents of the shortest list that a thread block takes at a time in Parallel Merge Find; a multiple of
-/// plain_threads.
+/// Documents that a thread block takes at a time in Parallel Merge Find; a multiple of plain_threads.
 inline constexpr std::uint32_t merge_find_tile = 1024;
 
 }  // namespace quern::gpu

@@ -1,6 +1,4 @@
 #pragma once
-#include <cstdint>
-
 #include "quern/gpu/device/searches.hpp"
 
 /// Operations of a warp's 32 lanes together, or of groups of L neighbouring lanes, L a power of two; prefix sums over a
@@ -23,9 +21,15 @@ __device__ inline unsigned group_of_lane() {
   return L == lanes_per_warp ? 0 : lane_id() / L;
 }
 
-/// Returns `value`, which must be the same in all lanes. It tells the compiler so, which then makes branches on it
-/// uniform.
+/// Returns `value`, which must be the same in all lanes, so that the compiler makes branches on it uniform.
 __device__ inline std::uint32_t uniform(std::uint32_t value) { return __shfl_sync(all_lanes, value, 0); }
+
+/// Adds `count` to a counter once for the warp, and returns the counter's previous value to all lanes.
+__device__ inline std::uint32_t take_for_warp(std::uint32_t* counter, std::uint32_t count) {
+  std::uint32_t taken = 0;
+  if (lane_id() == 0) taken = atomicAdd(counter, count);
+  return __shfl_sync(all_lanes, taken, 0);
+}
 
 /// The sum of the values of this lane and of the lanes before it in its group of L lanes.
 template <int L = lanes_per_warp>
@@ -109,14 +113,12 @@ template <unsigned threads>
 class ThreadBlockScan {
  public:
   static constexpr unsigned warps = threads / lanes_per_warp;
-  /// Its shared memory.
   struct TempStorage {
     std::uint32_t sums[warps];
   };
   __device__ explicit ThreadBlockScan(TempStorage& temp) : temp_(temp) {}
 
-  /// Returns the sum of the values of all threads before this one; sets `total` to the sum of all values. Called by all
-  /// threads; passes a barrier.
+  /// Returns the sum of the values of the threads before this one; sets `total` to the sum of all. By all threads.
   __device__ std::uint32_t exclusive_sum(std::uint32_t value, std::uint32_t& total) const {
     const unsigned warp = threadIdx.x / lanes_per_warp;
     const std::uint32_t end = inclusive_sum(value);

@@ -1,7 +1,5 @@
 #pragma once
-#include "quern/gpu/decode/decoder.cuh"
 #include "quern/gpu/device/resident_blocks.hpp"
-#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/intersect/coded_lists.cuh"
 #include "quern/gpu/intersect/intersect_kernels.hpp"
 

@@ -1,18 +1,12 @@
 #pragma once
-#include "quern/gpu/decode/decoder.cuh"
-#include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/device/warp.cuh"
 #include "quern/gpu/intersect/intersect_view.cuh"
-#include "quern/gpu/intersect/merge_find.hpp"
 #include "quern/gpu/worker/live_documents.cuh"
-#include "quern/gpu/worker/lookup.cuh"
 
 /// Intersection by Parallel Merge Find (Ding et al.: Using Graphics Processors for High Performance IR Query
 /// Processing, WWW 2009, section 8.1). List by list, it finds the remaining documents among the blocks' maximum docIDs,
 /// decodes the blocks that may contain one, and searches these. A thread block takes a tile of the shortest list.
 namespace quern::gpu {
 
-/// A thread block's shared memory.
 template <int V>
 struct MergeFindShared {
   static constexpr unsigned warps = plain_threads / lanes_per_warp;
@@ -79,7 +73,6 @@ class MergeFindBlock {
     __syncthreads();
   }
 
-  /// Keeps the documents that the list contains.
   __device__ void intersect_with(const ListView& list) {
     if (list.raw != 0) {
       const std::uint32_t* docids = batch_.raw_docids + list.first_word;
@@ -178,8 +171,6 @@ __global__ void __launch_bounds__(plain_threads)
   MergeFindBlock<coding, V>(index, batch, shared).run();
 }
 
-// Intersection that decodes only blocks that may contain a document of the shorter lists.
-
 /// Block skipping: a warp takes a block of the shortest list and looks up its documents in the other lists: in bits, in
 /// buckets, or in the blocks that may contain one.
 template <Coding coding, int V>
@@ -217,7 +208,6 @@ class SkippingWarp {
     return true;
   }
 
-  /// Writes the remaining documents, and returns their number.
   __device__ std::uint32_t put(std::uint32_t* to) const {
     const std::uint32_t own = __popc(documents_.alive()), end = inclusive_sum(own);
     std::uint32_t place = end - own;
@@ -239,8 +229,6 @@ __global__ void __launch_bounds__(plain_threads)
   SkippingWarp<coding, V>(index, batch, buffers.own()).run();
 }
 
-// Unpacking of posting lists, or of their blocks in a window.
-
 /// Sets the bits of this lane's first `count` documents, whose docIDs rise, one word at a time.
 template <int V>
 __device__ inline void set_bits(std::uint32_t* bits, const std::uint32_t (&docids)[V], unsigned count) {
@@ -258,55 +246,46 @@ __device__ inline void set_bits(std::uint32_t* bits, const std::uint32_t (&docid
   if (mask != 0) atomicOr(bits + word, mask);
 }
 
-/// Unpacks blocks of the batch's tasks to docIDs or bits, in memory filled with zeros.
+/// Unpacks a task's block number `block` to docIDs or bits, in memory filled with zeros. By a whole warp.
+template <int V, class Decoder>
+__device__ inline void unpack_block(const IndexView& index, const IntersectView& batch, Decoder& decoder,
+                                    const UnpackTask& task, std::uint32_t block) {
+  const BlockPlace place = place_of(index, task.list, task.list.begin_block + block);
+  std::uint32_t docids[V];
+  if (!decode_docids<V>(index, decoder, place, docids)) return;
+  const unsigned first = lane_id() * V, count = first < place.n ? min(place.n - first, static_cast<unsigned>(V)) : 0;
+  bool sound = true;
+#pragma unroll
+  for (unsigned j = 0; j < V; ++j) sound &= j >= count || docids[j] < batch.num_documents;
+  if (!__all_sync(all_lanes, sound)) {
+    report_damage(index);
+    return;
+  }
+  std::uint32_t* to = batch.unpacked + task.to.first_word;
+  if (task.to.format == ListFormat::bits) {
+    set_bits<V>(to, docids, count);
+    return;
+  }
+  to += std::uint64_t{block} * index.block_size + first;
+#pragma unroll
+  for (unsigned j = 0; j < V; ++j)
+    if (j < count) to[j] = docids[j];
+}
+
+/// Unpacks this warp's blocks of all tasks of a batch.
 template <Coding coding, int V>
-class UnpackingWarp {
- public:
-  __device__ UnpackingWarp(const IndexView& index, const IntersectView& batch, std::uint32_t* buffer)
-      : index_(index), batch_(batch), decoder_(index, WarpBuffer<V>{buffer}) {}
-
-  /// Unpacks this warp's blocks of all tasks.
-  __device__ void run() {
-    for_own_blocks(
-        batch_.unpack_blocks, batch_.num_unpack, [&](std::uint32_t i) { return batch_.unpack[i].list.first_block; },
-        [&](std::uint32_t i, std::uint32_t block) { unpack(batch_.unpack[i], block); });
-  }
-
- private:
-  /// `block`: its number in the task.
-  __device__ void unpack(const UnpackTask& task, std::uint32_t block) {
-    const BlockPlace place = place_of(index_, task.list, task.list.begin_block + block);
-    std::uint32_t docids[V];
-    if (!decode_docids<V>(index_, decoder_, place, docids)) return;
-    const unsigned first = lane_id() * V, count = first < place.n ? min(place.n - first, static_cast<unsigned>(V)) : 0;
-    bool sound = true;
-#pragma unroll
-    for (unsigned j = 0; j < V; ++j) sound &= j >= count || docids[j] < batch_.num_documents;
-    if (!__all_sync(all_lanes, sound)) {
-      report_damage(index_);
-      return;
-    }
-    std::uint32_t* to = batch_.unpacked + task.to.first_word;
-    if (task.to.format == ListFormat::bits) {
-      set_bits<V>(to, docids, count);
-      return;
-    }
-    to += std::uint64_t{block} * index_.block_size + first;
-#pragma unroll
-    for (unsigned j = 0; j < V; ++j)
-      if (j < count) to[j] = docids[j];
-  }
-
-  const IndexView& index_;
-  const IntersectView& batch_;
-  typename DecoderOf<coding, V>::Type decoder_;
-};
+__device__ inline void unpack_own_blocks(const IndexView& index, const IntersectView& batch, std::uint32_t* buffer) {
+  typename DecoderOf<coding, V>::Type decoder(index, WarpBuffer<V>{buffer});
+  for_own_blocks(
+      batch.unpack_blocks, batch.num_unpack, [&](std::uint32_t i) { return batch.unpack[i].list.first_block; },
+      [&](std::uint32_t i, std::uint32_t block) { unpack_block<V>(index, batch, decoder, batch.unpack[i], block); });
+}
 
 template <Coding coding, int V>
 __global__ void __launch_bounds__(plain_threads)
     unpack_lists(const __grid_constant__ IndexView index, const __grid_constant__ IntersectView batch) {
   __shared__ WarpBuffers<V> buffers;
-  UnpackingWarp<coding, V>(index, batch, buffers.own()).run();
+  unpack_own_blocks<coding, V>(index, batch, buffers.own());
 }
 
 }  // namespace quern::gpu

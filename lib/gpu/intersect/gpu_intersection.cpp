@@ -1,12 +1,5 @@
 #include "quern/gpu/intersect/gpu_intersection.hpp"
 
-#include <algorithm>
-#include <memory>
-#include <thread>
-
-#include "quern/core/error.hpp"
-#include "quern/gpu/device/tuning.hpp"
-
 namespace quern {
 namespace {
 
@@ -47,10 +40,14 @@ void GpuIntersection::run(std::span<const QueryView> asked, const Take& take, Gp
       batch = std::min(batch, (queries.size() + batches - 1) / batches);
     Queue queue(queries, {batch});
     const std::size_t busy = batch == 0 ? 0 : std::min(gpus, (queries.size() + batch - 1) / batch);
+    // On one GPU in this thread, take() gets spans of its runner's memory.
+    const auto take_here = [&](const IntersectionQuery& query, std::span<const docid_t> documents) {
+      take(query.number, documents);
+    };
     if (busy > 1)
       run_in_threads(queue, queries, busy, take, counted);
     else
-      run_here(queue, take, counted);
+      process(queue, 1, take_here, counted);
     if (statistics) *statistics = std::move(counted);
   });
 }
@@ -90,13 +87,6 @@ void GpuIntersection::process(Queue& queue, std::size_t busy, const IntersectWor
   for (const GpuIntersectionStatistics& own : thread_statistics) counted += own;
   for (const std::exception_ptr& error : thrown)
     if (error) std::rethrow_exception(error);
-}
-
-void GpuIntersection::run_here(Queue& queue, const Take& take, GpuIntersectionStatistics& counted) {
-  process(
-      queue, 1,
-      [&take](const IntersectionQuery& query, std::span<const docid_t> documents) { take(query.number, documents); },
-      counted);
 }
 
 void GpuIntersection::run_in_threads(Queue& queue, std::span<IntersectionQuery* const> queries, std::size_t busy,

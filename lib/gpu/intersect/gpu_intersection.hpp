@@ -1,6 +1,5 @@
 #pragma once
 #include "quern/gpu/intersect/intersect_worker.hpp"
-#include "quern/gpu/worker/worker_pool.hpp"
 
 namespace quern {
 
@@ -38,8 +37,6 @@ class GpuIntersection {
 
   /// The queries in the order of their answers. Adds its time to `prepare_us`.
   std::vector<IntersectionQuery*> in_order(std::span<const QueryView> asked, double& prepare_us);
-  /// Answers on one GPU, in this thread; take() gets spans of its runner's memory.
-  void run_here(Queue& queue, const Take& take, GpuIntersectionStatistics& counted);
   /// Answers on several GPUs, each with its own thread.
   void run_in_threads(Queue& queue, std::span<IntersectionQuery* const> queries, std::size_t busy, const Take& take,
                       GpuIntersectionStatistics& counted);

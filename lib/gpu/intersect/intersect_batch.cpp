@@ -1,13 +1,9 @@
 #include "quern/gpu/intersect/intersect_batch.hpp"
 
-#include <algorithm>
-#include <limits>
-#include <utility>
-
-#include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/device/in_parallel.hpp"
 
 namespace quern::gpu {
+
 void IntersectBatch::begin(Unpacking unpacking, const ItemSizes& sizes, unsigned flight) {
   unpacking_ = unpacking;
   sizes_ = sizes;
@@ -126,10 +122,6 @@ void IntersectBatch::unpack_frequent() {
         UnpackedLists::count_use(*use.state, lists[i].coded.df, use.postings))
       unpack_list(i);
   }
-}
-
-void IntersectBatch::finish_for_windows() {
-  for (IntersectQuery& query : added_) query.coded = decodes(query) ? 1 : 0;
 }
 
 void IntersectBatch::finish() {

@@ -1,23 +1,11 @@
 #pragma once
-#include <cstdint>
-#include <limits>
-#include <memory>
-#include <span>
-#include <unordered_map>
-#include <utility>
-#include <vector>
-
-#include "quern/formats/index_file.hpp"
-#include "quern/gpu/device/index_view.hpp"
 #include "quern/gpu/intersect/unpacked_lists.hpp"
 #include "quern/gpu/store/document_windows.hpp"
-#include "quern/gpu/store/list_cache.hpp"
 
 /// Batches of intersections, as kernels take them.
 namespace quern::gpu {
 
-/// A list: coded as in the index, and perhaps unpacked. A short list's postings are in the batch; its format is
-/// `documents`, and coded.raw is 1.
+/// A list: coded, and perhaps unpacked. A short list's postings are in the batch: format `documents`, coded.raw 1.
 struct IntersectList {
   ListView coded;
   UnpackedPlace unpacked;
@@ -59,12 +47,11 @@ struct IntersectArrays {
 
   /// Removes all elements, but keeps the memory.
   void clear();
-  /// Adds a task that unpacks a coded list's blocks to a place of `words` words, directory included, for `documents`
+  /// Adds a task that unpacks a list's blocks to a place of `words` words, directory included, for `documents`
   /// documents.
   void unpack_to(std::uint32_t list, const UnpackedPlace& place, std::uint64_t words, std::uint32_t documents,
                  std::uint32_t block_size);
-  /// Sets `queries` to the added queries for which `left_out` is 0, cuts them into items, and gives each item its space
-  /// for results.
+  /// Sets `queries` to the added queries for which `left_out` is 0, cut into items, each with its space for results.
   void cut_all(std::span<const IntersectQuery> added, std::span<const std::uint8_t> left_out, const ItemSizes& sizes,
                const IndexReader& index);
 
@@ -88,8 +75,6 @@ struct IntersectArrays {
   void cut(IntersectQuery& query, const ItemSizes& sizes, const IndexReader& index);
 };
 
-// Batches of intersections in host memory, and their use of lists.
-
 /// A batch to which queries are added.
 class IntersectBatch : public IntersectArrays {
  public:
@@ -108,9 +93,10 @@ class IntersectBatch : public IntersectArrays {
   bool add(std::span<const PostingList> query_lists);
   /// Decides which lists to unpack, cuts queries into items, and gives each item its space for results.
   void finish();
-  /// Replaces finish() for a batch that goes by windows of documents: unpacks no further lists, and leaves cutting
-  /// queries to each window.
-  void finish_for_windows();
+  /// finish() for a batch that goes by windows: unpacks no further lists, and leaves cutting queries to windows.
+  void finish_for_windows() {
+    for (IntersectQuery& query : added_) query.coded = decodes(query) ? 1 : 0;
+  }
   /// The lists that the batch reads in blocks, and their views, which are valid until another query is added.
   /// place_unpacked() copies the views of lists to unpack to their tasks.
   std::vector<WantedList> coded_lists();
@@ -155,8 +141,6 @@ class IntersectBatch : public IntersectArrays {
   std::vector<IntersectQuery> added_;
 };
 
-// Batches of intersections whose lists exceed a GPU's memory. Host code, which copies nothing.
-
 /// A batch's lists and queries in a window of documents.
 struct IntersectWindow {
   WindowLists lists;
@@ -185,7 +169,6 @@ class WindowedBatch {
   /// The maximum entries of a window, an upper bound of its postings.
   std::uint64_t max_entries(std::uint64_t unpacked_words) const;
   void unpack(IntersectArrays& arrays) const;
-  /// Whether the window contains no document of the list.
   bool is_empty(const IntersectArrays& arrays, const IntersectList& list) const;
 
   std::unique_ptr<IntersectBatch> batch_;

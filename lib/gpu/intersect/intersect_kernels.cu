@@ -1,17 +1,12 @@
-#include <algorithm>
-
 #include "quern/gpu/device/resident_blocks.hpp"
-#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/intersect/intersect_kernels.hpp"
 #include "quern/gpu/intersect/probing.cuh"
 
 namespace quern::gpu {
 namespace {
 
-// Packing moves the results of all items to one array, by query, with rising docIDs. A tile is a thread block's items,
-// whose counts it sums.
+// Packing moves the results of all items to one array, by query. A tile is a thread block's items.
 
-/// Items per thread and per tile.
 constexpr unsigned items_per_thread = 16, items_per_tile = items_per_thread * plain_threads;
 
 /// Writes each item's offset in its tile, and each tile's sum of counts.
@@ -47,8 +42,7 @@ __global__ void __launch_bounds__(plain_threads)
   if (threadIdx.x == 0) batch.begins[batch.num_queries] = before;
 }
 
-/// Writes the documents of 32 words of bits, one word per lane, whose first bit is document `first`. Returns the end of
-/// the written docIDs.
+/// Writes the documents of 32 words of bits, one per lane, from document `first` on. Returns the end of the docIDs.
 __device__ std::uint32_t* put_bits(std::uint32_t word, std::uint32_t first, std::uint32_t* to) {
   const std::uint32_t own = __popc(word), end = inclusive_sum(own);
   std::uint32_t* own_to = to + end - own;
@@ -113,17 +107,17 @@ __global__ void __launch_bounds__(plain_threads) run_directories(const __grid_co
 }
 
 __global__ void __launch_bounds__(plain_threads) run_probing(const __grid_constant__ IntersectView batch) {
-  ProbingWarp(batch).run();
+  probe_items(batch);
 }
 
 __global__ void __launch_bounds__(batched_threads) run_batched(const __grid_constant__ IntersectView batch) {
-  __shared__ BatchedBlock::Scan::TempStorage temp;
-  BatchedBlock(batch, temp).run(blockIdx.x);
+  __shared__ ThreadBlockScan<batched_threads>::TempStorage temp;
+  answer_batched(batch, ThreadBlockScan<batched_threads>(temp), blockIdx.x);
 }
 
 __global__ void __launch_bounds__(plain_threads) run_hash_segments(const __grid_constant__ IntersectView batch) {
-  __shared__ HashSegmentsBlock::Scan::TempStorage temp;
-  HashSegmentsBlock(batch, temp).run(blockIdx.x);
+  __shared__ ThreadBlockScan<plain_threads>::TempStorage temp;
+  answer_by_hash_segments(batch, ThreadBlockScan<plain_threads>(temp), blockIdx.x);
 }
 
 }  // namespace
@@ -141,28 +135,23 @@ void probe(const IntersectView& batch, cudaStream_t stream) {
 }
 
 void intersect_batched(const IntersectView& batch, cudaStream_t stream) {
-  run_batched<<<batch.num_queries, batched_threads, 0, stream>>>(batch);
-  CUDA_CHECK(cudaGetLastError());
+  launch(run_batched, batch.num_queries, batched_threads, 0, stream, batch);
 }
 
 void intersect_hash_segments(const IntersectView& batch, cudaStream_t stream) {
-  run_hash_segments<<<batch.num_queries, plain_threads, 0, stream>>>(batch);
-  CUDA_CHECK(cudaGetLastError());
+  launch(run_hash_segments, batch.num_queries, plain_threads, 0, stream, batch);
 }
 
 std::uint32_t pack_tiles(std::uint32_t items) { return (items + items_per_tile - 1) / items_per_tile; }
 
 void pack(const IntersectView& batch, bool by_query, cudaStream_t stream) {
   const std::uint32_t tiles = pack_tiles(batch.num_items);
-  sum_tiles<<<tiles, plain_threads, 0, stream>>>(batch);
-  CUDA_CHECK(cudaGetLastError());
-  scan_tiles<<<1, plain_threads, 0, stream>>>(batch, tiles);
-  CUDA_CHECK(cudaGetLastError());
+  launch(sum_tiles, tiles, plain_threads, 0, stream, batch);
+  launch(scan_tiles, 1, plain_threads, 0, stream, batch, tiles);
   if (by_query)
-    pack_queries<<<batch.num_queries, plain_threads, 0, stream>>>(batch);
+    launch(pack_queries, batch.num_queries, plain_threads, 0, stream, batch);
   else
     launch_resident(pack_items, plain_threads, 0, stream, batch);
-  CUDA_CHECK(cudaGetLastError());
 }
 
 }  // namespace quern::gpu

@@ -1,7 +1,6 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
-#include "quern/gpu/device/coding.hpp"
 #include "quern/gpu/intersect/intersect_view.cuh"
 
 /// Launches of kernels for intersections without scores. For CUDA sources only.

@@ -1,9 +1,7 @@
 #include "quern/gpu/intersect/intersect_method.hpp"
 
 #include <algorithm>
-#include <string>
 
-#include "quern/core/named.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/gpu/device/tuning.hpp"
 

@@ -1,31 +1,8 @@
-#include <algorithm>
-#include <array>
-#include <cstring>
-#include <string>
-#include <utility>
-
 #include "quern/gpu/intersect/intersect_kernels.hpp"
 #include "quern/gpu/intersect/intersect_runner.hpp"
-#include "quern/gpu/store/list_store_device.cuh"
 #include "quern/gpu/worker/runner_state.cuh"
 
 namespace quern::gpu {
-
-struct UnpackedMemory::Device {
-  explicit Device(std::uint64_t max_bytes) : account(max_bytes) {}
-
-  MemoryAccount account;
-  DeviceArray<std::uint32_t> words;
-};
-
-UnpackedMemory::UnpackedMemory(const DeviceIndex& index, std::uint64_t words)
-    : device_(std::make_unique<Device>(index.bytes_per_batch())) {
-  CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
-  device_->words = DeviceArray<std::uint32_t>(device_->account, MemoryUse::working, words);
-}
-UnpackedMemory::UnpackedMemory(UnpackedMemory&&) noexcept = default;
-UnpackedMemory& UnpackedMemory::operator=(UnpackedMemory&&) noexcept = default;
-UnpackedMemory::~UnpackedMemory() = default;
 
 struct IntersectRunner::State : RunnerState {
   State(const DeviceIndex& device_index, const DeviceListStore* list_store, std::uint64_t max_bytes)
@@ -43,38 +20,33 @@ struct IntersectRunner::State : RunnerState {
   std::vector<std::uint64_t> first_words;  ///< of each query's space for results
   std::uint64_t result_words = 0;
   IntersectTimes times;
-  WindowedAnswers so_far;        ///< of all windows before the last started one
-  IntersectTimes windows_times;  ///< of these
-  std::vector<std::uint32_t>
-      last_places;  ///< IntersectArrays::places of the last started window; empty without queries
+  WindowedAnswers so_far;                  ///< of all windows before the last started one
+  IntersectTimes windows_times;            ///< of these
+  std::vector<std::uint32_t> last_places;  ///< of the last started window; empty without queries
 
   void upload(const IntersectArrays& batch);
   void reserve_results(const IntersectArrays& batch);
-  /// See IntersectRunner::start(). `lists_copied`: follows the copies of the batch's lists; null if lists need no
-  /// copies.
-  void start(const IntersectArrays& batch, const UnpackedMemory& memory, const IntersectRunner* after,
+  /// See IntersectRunner::start(). `lists_copied`: follows the copies of the batch's lists; null: there are none.
+  void start(const IntersectArrays& batch, std::uint32_t* unpacked_words, const IntersectRunner* after,
              const CudaEvent* lists_copied);
-  /// See IntersectRunner::wait().
   std::vector<std::span<const docid_t>> wait();
   /// Copies a window's words to their half, takes the previous window's results, and starts this window.
   void run_window(const IntersectWindow& window, DeviceListStore::Device& device, DeviceListStore::Device::Half& half,
-                  const UnpackedMemory& memory, const IntersectRunner* after);
+                  std::uint32_t* unpacked_words, const IntersectRunner* after);
   /// Waits for the last started window, if any, and adds its results.
   void take_window();
   void unpack();
   void intersect();
-  /// Where each query's documents begin or, if results are not packed, their number. Stored after the count of damaged
-  /// blocks.
+  /// Where each query's documents begin or, if not packed, their number. After the count of damaged blocks.
   const std::uint32_t* found() const { return at<std::uint32_t>(host_out.data(), 0) + 1; }
   std::vector<std::span<const docid_t>> take_packed();
   std::vector<std::span<const docid_t>> take_by_query();
 };
 
 IntersectRunner::IntersectRunner(const DeviceIndex& index, const DeviceListStore* store, std::uint64_t max_bytes) {
-  CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
+  gpu::use_gpu(index.gpu());
   state_ = std::make_unique<State>(index, store, max_bytes);
 }
-IntersectRunner::IntersectRunner(IntersectRunner&&) noexcept = default;
 IntersectRunner::~IntersectRunner() = default;
 const IntersectTimes& IntersectRunner::times() const { return state_->times; }
 const MemoryTable& IntersectRunner::memory() const { return state_->account.peak(); }
@@ -84,34 +56,28 @@ void IntersectRunner::free_memory() {
   State& state = *state_;
   state.RunnerState::free_memory();
   state.counters.release();
-  for (DeviceArray<std::uint32_t>* array : {&state.results, &state.documents}) array->release();
+  state.results.release();
+  state.documents.release();
   state.host_documents.release();
 }
 
 void IntersectRunner::State::upload(const IntersectArrays& batch) {
-  ArrayLayout layout;
-  const std::size_t lists_at = layout.add<IntersectList>(batch.lists.size()),
-                    terms_at = layout.add<std::uint32_t>(batch.terms.size()),
-                    queries_at = layout.add<IntersectQuery>(batch.queries.size()),
-                    docids_at = layout.add<std::uint32_t>(batch.raw_docids.size()),
-                    unpack_at = layout.add<UnpackTask>(batch.unpack.size());
-  host_in.reserve(layout.bytes());
-  in.reserve(layout.bytes());
-  put(host_in.data(), lists_at, batch.lists);
-  put(host_in.data(), terms_at, batch.terms);
-  put(host_in.data(), queries_at, batch.queries);
-  put(host_in.data(), docids_at, batch.raw_docids);
-  put(host_in.data(), unpack_at, batch.unpack);
+  view = {};
+  const auto arrays = [&](const auto& visit) {
+    visit(batch.lists, view.lists);
+    visit(batch.terms, view.terms);
+    visit(batch.queries, view.queries);
+    visit(batch.raw_docids, view.raw_docids);
+    visit(batch.unpack, view.unpack);
+  };
+  const std::size_t bytes = layout_of(arrays).bytes();
+  host_in.reserve(bytes);
+  in.reserve(bytes);
+  put_all(arrays, host_in.data(), in.data());
   started.record(stream);
-  copy_to_device(in.data(), host_in.data(), layout.bytes(), stream);
+  copy_to_device(in.data(), host_in.data(), bytes, stream);
   uploaded.record(stream);
 
-  view = {};
-  view.lists = at<IntersectList>(in.data(), lists_at);
-  view.terms = at<std::uint32_t>(in.data(), terms_at);
-  view.queries = at<IntersectQuery>(in.data(), queries_at);
-  view.raw_docids = at<std::uint32_t>(in.data(), docids_at);
-  view.unpack = at<UnpackTask>(in.data(), unpack_at);
   view.num_unpack = static_cast<std::uint32_t>(batch.unpack.size());
   view.unpack_blocks = batch.unpack_blocks;
   view.unpack_tiles = batch.unpack_tiles;
@@ -143,11 +109,9 @@ void IntersectRunner::State::reserve_results(const IntersectArrays& batch) {
   host_out.reserve((batch.queries.size() + 2) * sizeof(std::uint32_t));
 
   result_words = batch.result_words;
-  results.reserve(result_words);
-  view.results = results.data();
+  view.results = results.reserve(result_words);
   if (work.transfer == ResultTransfer::packed) {
-    documents.reserve(batch.max_documents);
-    view.documents = documents.data();
+    view.documents = documents.reserve(batch.max_documents);
     return;
   }
   host_documents.reserve(result_words);
@@ -179,14 +143,13 @@ void IntersectRunner::State::intersect() {
   if (view.coded_items < view.num_items) probe(view, stream);
 }
 
-void IntersectRunner::State::start(const IntersectArrays& batch, const UnpackedMemory& memory,
+void IntersectRunner::State::start(const IntersectArrays& batch, std::uint32_t* unpacked_words,
                                    const IntersectRunner* after, const CudaEvent* lists_copied) {
   upload(batch);
   reserve_results(batch);
-  view.unpacked = memory.device().words.data();
+  view.unpacked = unpacked_words;
   // Batches' kernels run in the order of starting, so lists that an earlier batch unpacks are complete. UnpackedLists
-  // evicts a list only after the kernels of all batches that use it have ended, so no list is overwritten while it is
-  // read.
+  // evicts a list only after the kernels of all batches that use it have ended.
   if (after) make_wait(after->state_->kernels_ended);
   if (store) index_view.left_free = store->device().moving_blocks();
   if (lists_copied) make_wait(*lists_copied);
@@ -207,12 +170,12 @@ void IntersectRunner::State::start(const IntersectArrays& batch, const UnpackedM
   ended.record(stream);
 }
 
-void IntersectRunner::start(const IntersectArrays& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
+void IntersectRunner::start(const IntersectArrays& batch, const IntersectWork& work, std::uint32_t* unpacked_words,
                             const IntersectRunner* after) {
   State& state = *state_;
   state.use_gpu();
   state.work = work;
-  state.start(batch, unpacked, after, state.store ? &state.store->device().all_copied : nullptr);
+  state.start(batch, unpacked_words, after, state.store ? &state.store->device().all_copied : nullptr);
 }
 
 void IntersectRunner::State::take_window() {
@@ -229,19 +192,19 @@ void IntersectRunner::State::take_window() {
 }
 
 void IntersectRunner::State::run_window(const IntersectWindow& window, DeviceListStore::Device& device,
-                                        DeviceListStore::Device::Half& half, const UnpackedMemory& memory,
+                                        DeviceListStore::Device::Half& half, std::uint32_t* unpacked_words,
                                         const IntersectRunner* after) {
   // Without queries, nothing is copied: the half's previous user may still read it.
   if (window.arrays.queries.empty()) return;
   device.copy_window(window.lists.copies, window.lists.words, half);
   take_window();  // while the words are copied
-  start(window.arrays, memory, after, &half.copied);
+  start(window.arrays, unpacked_words, after, &half.copied);
   half.done.record(stream);
   last_places = window.arrays.places;
   so_far.unpacked.add(window.arrays);
 }
 
-void IntersectRunner::run_windows(const WindowedBatch& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
+void IntersectRunner::run_windows(const WindowedBatch& batch, const IntersectWork& work, std::uint32_t* unpacked_words,
                                   DeviceListStore& store, unsigned flight, const IntersectRunner* after) {
   State& state = *state_;
   state.use_gpu();
@@ -256,7 +219,7 @@ void IntersectRunner::run_windows(const WindowedBatch& batch, const IntersectWor
       device, flight, batch.size(),
       [&](std::size_t window, unsigned slot, std::uint64_t first_word) { batch.make(window, first_word, made[slot]); },
       [&](unsigned slot, DeviceListStore::Device::Half& half) {
-        state.run_window(made[slot], device, half, unpacked, after);
+        state.run_window(made[slot], device, half, unpacked_words, after);
       });
   device.make_wait(state.stream);  // so that the copies' times are known when the batch has ended
 }
@@ -298,9 +261,7 @@ std::vector<std::span<const docid_t>> IntersectRunner::State::take_by_query() {
   return answers;
 }
 
-void IntersectRunner::abandon() noexcept {
-  if (state_) state_->abandon();
-}
+void IntersectRunner::abandon() noexcept { state_->abandon(); }
 
 std::vector<std::span<const docid_t>> IntersectRunner::wait() {
   state_->use_gpu();

@@ -1,10 +1,4 @@
 #pragma once
-#include <memory>
-#include <span>
-#include <vector>
-
-#include "quern/gpu/device/device_index.hpp"
-#include "quern/gpu/device/gpu_statistics.hpp"
 #include "quern/gpu/intersect/intersect_batch.hpp"
 #include "quern/gpu/store/list_store.hpp"
 
@@ -53,40 +47,22 @@ struct WindowedAnswers {
   UnpackCounts unpacked;                        ///< counts a list once per window
 };
 
-/// Memory for unpacked lists on the index's GPU, shared by all runners.
-class UnpackedMemory {
- public:
-  struct Device;  ///< only in CUDA sources
-
-  /// Allocates at most DeviceIndex::bytes_per_batch(). Throws GpuOutOfMemory.
-  UnpackedMemory(const DeviceIndex& index, std::uint64_t words);
-  UnpackedMemory(UnpackedMemory&&) noexcept;
-  UnpackedMemory& operator=(UnpackedMemory&&) noexcept;
-  ~UnpackedMemory();
-  const Device& device() const { return *device_; }
-
- private:
-  std::unique_ptr<Device> device_;
-};
-
-/// Runs one batch at a time in its own stream, so that with two runners one batch is copied while the other is
-/// answered. Throws CudaError if the GPU fails, CorruptFile if blocks don't decode; unpacked lists are invalid after
-/// that.
+/// Runs one batch at a time in its own stream, so that two runners overlap. Throws CudaError if the GPU fails,
+/// CorruptFile if blocks don't decode; unpacked lists are invalid after that.
 class IntersectRunner {
  public:
   /// `store`: the lists', null if the index holds all. Allocates at most `max_bytes` of GPU memory.
   IntersectRunner(const DeviceIndex& index, const DeviceListStore* store, std::uint64_t max_bytes);
-  IntersectRunner(IntersectRunner&&) noexcept;
   ~IntersectRunner();
 
   /// Enqueues the batch and returns. Its kernels wait for those of `after`, the runner of the previous batch unless it
-  /// is this one, since they may use lists that these unpack.
-  void start(const IntersectArrays& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
+  /// is this one, since they may use lists that these unpack. `unpacked`: the GPU's memory for unpacked lists.
+  void start(const IntersectArrays& batch, const IntersectWork& work, std::uint32_t* unpacked,
              const IntersectRunner* after = nullptr);
   /// Answers a batch window by window, and copies the next window's words meanwhile. Returns when the last window is
   /// started. The store may do nothing else meanwhile, and open_windows() must have succeeded for the flight. Any
   /// thread may call this. `after`: see start(). Throws like start() and wait().
-  void run_windows(const WindowedBatch& batch, const IntersectWork& work, const UnpackedMemory& unpacked,
+  void run_windows(const WindowedBatch& batch, const IntersectWork& work, std::uint32_t* unpacked,
                    DeviceListStore& store, unsigned flight, const IntersectRunner* after);
   /// Waits until the last window is answered. Throws like wait().
   WindowedAnswers wait_for_windows();

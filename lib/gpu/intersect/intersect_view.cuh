@@ -29,7 +29,6 @@ struct IntersectView {
   std::uint32_t* next_item = nullptr;  ///< three queues: items that decode, other items, and all items for packing
 
   __device__ bool is_window() const { return first_docid > 0 || end_docid < num_documents; }
-  /// Whether the document is in the window.
   __device__ bool has(std::uint32_t docid) const { return first_docid <= docid && docid < end_docid; }
 };
 
@@ -84,14 +83,11 @@ struct ItemRange {
   }
 };
 
-/// Calls take(query, item, number of the item in its query) for items from the queue until it is empty. By a whole
-/// warp.
+/// Calls take(query, item, its number in the query) for items from the queue until it is empty. By a whole warp.
 template <class Take>
 __device__ inline void for_each_item(const IntersectView& batch, const ItemRange& range, Take&& take) {
   for (;;) {
-    std::uint32_t item = 0;
-    if (lane_id() == 0) item = range.first_item + atomicAdd(range.next, items_at_a_time);
-    item = __shfl_sync(all_lanes, item, 0);
+    std::uint32_t item = range.first_item + take_for_warp(range.next, items_at_a_time);
     if (item >= range.end_item) return;
     const std::uint32_t end = min(item + items_at_a_time, range.end_item);
     std::uint32_t number = query_of_item(batch.queries, range.first_query, range.end_query, item);
@@ -103,13 +99,11 @@ __device__ inline void for_each_item(const IntersectView& batch, const ItemRange
   }
 }
 
-/// An item's space for results.
 __device__ inline std::uint32_t* results_of_item(const IntersectView& batch, const IntersectQuery& query,
                                                  std::uint32_t place) {
   return batch.results + query.first_word + std::uint64_t{place} * query.item_size;
 }
 
-/// The list of the query's term t.
 __device__ inline const IntersectList& list_of(const IntersectView& batch, const IntersectQuery& query,
                                                std::uint32_t t) {
   return batch.lists[batch.terms[query.first_term + t]];

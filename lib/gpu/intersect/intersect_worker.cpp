@@ -1,23 +1,14 @@
 #include "quern/gpu/intersect/intersect_worker.hpp"
 
-#include <algorithm>
 #include <numeric>
-#include <utility>
 
 #include "quern/gpu/device/in_parallel.hpp"
-#include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/worker/worker_pool.hpp"
 
 namespace quern {
 namespace {
 
 /// Maximum words for results: limited by the kernels' 32-bit counters, and by the size of one copy of all space.
 constexpr std::uint64_t max_packed = std::uint64_t{1} << 31, max_whole = std::uint64_t{1} << 28;
-
-/// Each GPU's memory options.
-gpu::GpuMemoryOptions memory_of(const GpuIntersectionOptions& options) {
-  return options.memory.of_each(gpu::gpu_numbers(options.gpu, options.gpus).size());
-}
 
 }  // namespace
 
@@ -43,33 +34,35 @@ void IntersectionContext::find_lists(std::span<IntersectionQuery* const> queries
 }
 
 IntersectWorker::IntersectWorker(IntersectionContext& context, unsigned gpu, Progress& progress)
-    : GpuWorker(context.index, gpu, memory_of(context.options), progress),
+    : GpuWorker(context.index, gpu,
+                context.options.memory.of_each(gpu::gpu_numbers(context.options.gpu, context.options.gpus).size()),
+                progress),
       context_(context),
-      unpacked_memory_(index_, 0),
+      unpacked_account_(index_.bytes_per_batch()),
       unpacked_(context.index.num_documents(), 0),
       batch_(context.index, unpacked_, context.method->unpacking, {}) {
   // Half of two batches' memory is for unpacked lists.
   for (unsigned i = 0; i < num_flights; ++i)
-    flights_.emplace_back(gpu::IntersectRunner(index_, store_ ? &*store_ : nullptr, index_.bytes_per_batch() / 2));
+    flights_.emplace_back(index_, store_ ? &*store_ : nullptr, index_.bytes_per_batch() / 2);
   prepare_method(false);
 }
 
 void IntersectWorker::prepare_method(bool keep_unpacked) {
-  if (context_.method->unpacking != gpu::Unpacking::none && unpacked_words_ == 0) {
+  if (context_.method->unpacking != gpu::Unpacking::none && unpacked_memory_.size() == 0) {
     const std::uint64_t limit = context_.options.unpacked_bytes;
     const std::uint64_t all = index_.bytes_per_batch() / 512 * 512;
     const std::uint64_t max_bytes = limit > 0 ? std::min(limit, all) : all;
     // At most enough for the docIDs and directories of all lists.
-    unpacked_words_ = std::min(max_bytes / 4, context_.index.manifest().postings / 4 * 6 + 4096);
-    unpacked_memory_ = gpu::UnpackedMemory(index_, unpacked_words_);
-    unpacked_ = gpu::UnpackedLists(context_.index.num_documents(), unpacked_words_, context_.options.memory.retention);
+    const std::uint64_t words = std::min(max_bytes / 4, context_.index.manifest().postings / 4 * 6 + 4096);
+    gpu::use_gpu(gpu());
+    unpacked_memory_ = {unpacked_account_, gpu::MemoryUse::working, words};
+    unpacked_ = gpu::UnpackedLists(context_.index.num_documents(), words, context_.options.memory.retention);
   }
   if (!keep_unpacked) unpacked_.clear();
 }
 
 std::uint64_t IntersectWorker::max_words() const {
-  // A runner has space for results and the same for packed documents, and arrays grow by a quarter more: 5/8 of its
-  // memory.
+  // A runner has space for results and for packed documents; arrays grow by a quarter more: 5/8 of its memory.
   const std::uint64_t words = std::min(index_.bytes_per_batch() / 2 / 4 / 4, max_packed);
   return context_.transfer() == gpu::ResultTransfer::packed ? words : std::min(words, max_whole);
 }
@@ -83,19 +76,14 @@ gpu::ItemSizes IntersectWorker::item_sizes() const {
 }
 
 gpu::ListFormat IntersectWorker::format_in_windows() const {
-  switch (context_.method->unpacking) {
-    case gpu::Unpacking::documents:
-      return gpu::ListFormat::documents;
-    case gpu::Unpacking::buckets:
-      return gpu::ListFormat::buckets;
-    default:
-      return gpu::ListFormat::coded;
-  }
+  const gpu::Unpacking unpacking = context_.method->unpacking;
+  if (unpacking == gpu::Unpacking::documents) return gpu::ListFormat::documents;
+  return unpacking == gpu::Unpacking::buckets ? gpu::ListFormat::buckets : gpu::ListFormat::coded;
 }
 
 gpu::MemoryTable IntersectWorker::memory() const {
   gpu::MemoryTable all = GpuWorker::memory();
-  all[static_cast<std::size_t>(gpu::MemoryUse::working)] += unpacked_words_ * sizeof(std::uint32_t);
+  all[static_cast<std::size_t>(gpu::MemoryUse::working)] += unpacked_memory_.size_bytes();
   return all;
 }
 
@@ -142,8 +130,6 @@ std::size_t IntersectWorker::fill(unsigned number, Queries queries, bool /*for_w
   return add(batch_, queries, batch_end_);
 }
 
-bool IntersectWorker::fits(unsigned) { return batch_end_ != Placement::no_room && store_->fit(batch_.coded_lists()); }
-
 bool IntersectWorker::make_windows(unsigned number, Queries queries, std::size_t& count) {
   unpacked_.cancel(number);
   const gpu::ListFormat format = format_in_windows();
@@ -175,11 +161,6 @@ void IntersectWorker::prepare_windows(unsigned number) {
   flight.statistics->postings += batch.postings;
 }
 
-void IntersectWorker::run_windows(unsigned number, const gpu::IntersectRunner* after) {
-  Flight& flight = flights_[number];
-  flight.runner.run_windows(*flight.windows, context_.work(), unpacked_memory_, *store_, number, after);
-}
-
 std::size_t IntersectWorker::start_whole(unsigned number, Queries queries, std::size_t count) {
   Flight& flight = flights_[number];
   wait_for_copies();
@@ -196,7 +177,7 @@ std::size_t IntersectWorker::start_whole(unsigned number, Queries queries, std::
   flight.places = batch_.places;
   flight.has_batch = batch_.size() > 0;
   if (flight.has_batch)
-    flight.runner.start(batch_, context_.work(), unpacked_memory_, runner_before(number));
+    flight.runner.start(batch_, context_.work(), unpacked_memory_.data(), runner_before(number));
   else
     unpacked_.cancel(number);
   flight.statistics->postings += batch_.postings;
@@ -223,11 +204,6 @@ void IntersectWorker::release_decoded(unsigned number, bool ran) noexcept {
     unpacked_.release(number);
   else
     unpacked_.cancel(number);
-}
-
-void IntersectWorker::leave_to_cpu(IntersectionQuery& query) {
-  query.in_batch = false;
-  query.on_cpu = true;
 }
 
 void IntersectWorker::count_unpacked(const gpu::UnpackCounts& counts, GpuIntersectionStatistics& statistics) {

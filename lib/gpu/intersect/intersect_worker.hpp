@@ -1,13 +1,6 @@
 #pragma once
 #include <tbb/enumerable_thread_specific.h>
 
-#include <functional>
-#include <memory>
-#include <mutex>
-#include <span>
-#include <vector>
-
-#include "quern/core/wall_clock.hpp"
 #include "quern/gpu/intersect/intersect_runner.hpp"
 #include "quern/gpu/worker/gpu_worker.hpp"
 #include "quern/gpu/worker/work_queue.hpp"
@@ -67,7 +60,8 @@ namespace gpu {
 struct IntersectFlight : WorkerFlight {
   using Query = IntersectionQuery;
 
-  explicit IntersectFlight(IntersectRunner intersect_runner) : runner(std::move(intersect_runner)) {}
+  IntersectFlight(const DeviceIndex& index, const DeviceListStore* store, std::uint64_t max_bytes)
+      : runner(index, store, max_bytes) {}
 
   IntersectRunner runner;
   std::unique_ptr<WindowedBatch> windows;
@@ -96,13 +90,12 @@ class IntersectWorker final : public gpu::GpuWorker<gpu::IntersectFlight> {
   /// Allocates memory for unpacked lists if the context's method needs it. Drops unpacked lists unless `keep_unpacked`.
   void prepare_method(bool keep_unpacked);
   /// Answers batches in order until the queue is empty. Adds to `statistics`. If the GPU fails, gives its unfinished
-  /// queries back to the queue and throws CudaError; for other errors, stops the queue and rethrows. Thread-safe: one
-  /// thread at a time proceeds.
+  /// queries back to the queue and throws CudaError; for other errors, stops the queue and rethrows. One thread at a
+  /// time proceeds.
   void process(gpu::WorkQueue<IntersectionQuery>& queue, const Take& take, GpuIntersectionStatistics& statistics);
 
  private:
   using Flight = gpu::IntersectFlight;
-  /// The placement of a query.
   enum class Placement : std::uint8_t {
     no_match,    ///< none, since a term is missing
     added,       ///< in this batch
@@ -112,22 +105,27 @@ class IntersectWorker final : public gpu::GpuWorker<gpu::IntersectFlight> {
   };
 
   std::size_t fill(unsigned number, Queries queries, bool for_windows) override;
-  bool fits(unsigned number) override;
+  bool fits(unsigned) override { return batch_end_ != Placement::no_room && store_->fit(batch_.coded_lists()); }
   bool make_windows(unsigned number, Queries queries, std::size_t& count) override;
   void prepare_windows(unsigned number) override;
-  void run_windows(unsigned number, const gpu::IntersectRunner* after) override;
+  void run_windows(unsigned number, const gpu::IntersectRunner* after) override {
+    Flight& flight = flights_[number];
+    flight.runner.run_windows(*flight.windows, context_.work(), unpacked_memory_.data(), *store_, number, after);
+  }
   std::size_t start_whole(unsigned number, Queries queries, std::size_t count) override;
   void started(unsigned, Queries) override {}
   void wait_for_results(unsigned number) override;
   void release_decoded(unsigned number, bool ran) noexcept override;
   void clear_decoded() noexcept override { unpacked_.clear(); }
-  void leave_to_cpu(IntersectionQuery& query) override;
+  void leave_to_cpu(IntersectionQuery& query) override {
+    query.in_batch = false;
+    query.on_cpu = true;
+  }
   gpu::MemoryTable memory() const override;
 
   std::size_t launch_batch(unsigned number, Queries queries);
   /// Lands a flight, and relaunches its queries until all are answered, in order.
   void finish(unsigned number, Queries queries, const Take& take);
-  /// Takes the answers of a landed batch.
   void take_answers(Flight& flight, Queries queries, const Take& take);
   void answer_on_cpu(IntersectionQuery& query, const Take& take, GpuIntersectionStatistics& statistics);
   /// The format to which windows unpack lists; coded if they don't.
@@ -138,8 +136,7 @@ class IntersectWorker final : public gpu::GpuWorker<gpu::IntersectFlight> {
   /// Returns the number of placed queries.
   std::size_t add(gpu::IntersectBatch& batch, Queries queries, Placement& end) const;
   Placement add(gpu::IntersectBatch& batch, const IntersectionQuery& query) const;
-  /// Adds the query to the empty batch after all other unpacked lists are released, or leaves it to the CPU if its
-  /// lists still don't fit.
+  /// Adds the query to the empty batch once other unpacked lists are released, or leaves it to the CPU.
   void add_with_all_memory(IntersectionQuery& query, unsigned number);
   static void count_unpacked(const gpu::UnpackCounts& counts, GpuIntersectionStatistics& statistics);
   /// Maximum words for the results of a batch.
@@ -147,8 +144,8 @@ class IntersectWorker final : public gpu::GpuWorker<gpu::IntersectFlight> {
 
   IntersectionContext& context_;
   std::mutex processing_;
-  std::uint64_t unpacked_words_ = 0;  ///< of the memory for unpacked lists
-  gpu::UnpackedMemory unpacked_memory_;
+  gpu::MemoryAccount unpacked_account_;
+  gpu::DeviceArray<std::uint32_t> unpacked_memory_;
   gpu::UnpackedLists unpacked_;
   gpu::IntersectBatch batch_;               ///< the batch in the making
   Placement batch_end_ = Placement::added;  ///< the reason why the batch ended

@@ -13,8 +13,7 @@ inline constexpr unsigned max_merge_find_levels = 4;
 /// The elements that each pass looks up: pass 0 the topmost splitters, pass `levels` all remaining elements.
 class MergeFindPasses {
  public:
-  /// `levels` levels of splitters (0: plain binary search) over `count` elements. Each level divides sections into the
-  /// same number of smaller ones.
+  /// `levels` levels of splitters (0: plain binary search) over `count` elements, with the same fan-out each.
   constexpr MergeFindPasses(std::uint32_t count, unsigned levels) : levels_(levels) {
     while (power(fan_out_, levels + 1) < count) ++fan_out_;
   }

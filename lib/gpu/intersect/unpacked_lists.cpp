@@ -64,34 +64,18 @@ bool UnpackedLists::add(unsigned flight, std::uint32_t df, Unpacking unpacking, 
   return true;
 }
 
-std::vector<UnpackedLists::Use>& UnpackedLists::uses_of(unsigned flight) {
-  if (in_use_.size() <= flight) in_use_.resize(flight + 1);
-  return in_use_[flight];
-}
-
 void UnpackedLists::use(unsigned flight, ListState& state, bool unpacks) {
   if (state.users == 0) used_words_ += state.words;
   order_.use(state);
   uses_of(flight).push_back({&state, unpacks});
 }
 
-void UnpackedLists::use(unsigned flight, ListState& state) { use(flight, state, false); }
-
-void UnpackedLists::release(unsigned flight) {
+void UnpackedLists::end_use(unsigned flight, bool ran) {
   for (const Use& use : uses_of(flight)) {
     if (!EvictionOrder<ListState>::stop_using(*use.state)) continue;
     used_words_ -= use.state->words;
-    order_.add(*use.state);
-  }
-  in_use_[flight].clear();
-}
-
-void UnpackedLists::cancel(unsigned flight) {
-  // No other batch uses a list that this one should have unpacked, since later batches have not been made.
-  for (const Use& use : uses_of(flight)) {
-    if (!EvictionOrder<ListState>::stop_using(*use.state)) continue;
-    used_words_ -= use.state->words;
-    if (use.unpacks)
+    // No other batch uses a list that a batch which did not run should have unpacked: later batches have not been made.
+    if (use.unpacks && !ran)
       drop(*use.state);
     else
       order_.add(*use.state);
@@ -103,7 +87,5 @@ void UnpackedLists::drop(ListState& state) {
   places_.give_back(state.place.first_word / place_words, state.words / place_words);
   state = {};
 }
-
-void UnpackedLists::clear() { *this = UnpackedLists(num_documents_, words_, retention_); }
 
 }  // namespace quern::gpu

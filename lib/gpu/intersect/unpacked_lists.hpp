@@ -1,12 +1,8 @@
 #pragma once
 #include <bit>
-#include <cstdint>
-#include <optional>
 #include <unordered_map>
-#include <vector>
 
 #include "quern/core/types.hpp"
-#include "quern/gpu/device/searches.hpp"
 #include "quern/gpu/intersect/intersect_method.hpp"
 #include "quern/gpu/store/extents.hpp"
 
@@ -73,11 +69,9 @@ UnpackedPlace unpacked_place(ListFormat format, std::uint32_t df, std::uint32_t 
 /// A list is unpacked once queries would have decoded its postings this many times. For any queries, that costs at most
 /// this factor more than the best choice with all queries known in advance.
 inline constexpr std::uint64_t decodings_before_unpacking = 2;
-/// Lists with at least one posting per this many documents are unpacked to bits, which take no more memory than their
-/// docIDs.
+/// Lists with at least one posting per this many documents are unpacked to bits, which are no larger than docIDs.
 inline constexpr std::uint64_t documents_per_dense_posting = 32;
 
-/// A list's state.
 struct ListState : Evictable {
   UnpackedPlace place;
   std::uint64_t words = 0;          ///< in memory, directory included; 0: not unpacked
@@ -85,8 +79,7 @@ struct ListState : Evictable {
 };
 
 /// Gives lists places in memory. A list that a batch in flight uses stays in its place; others are evicted by
-/// ListRetention when memory is needed. An evicted list's count restarts, so the decodings before each unpacking always
-/// pay for it.
+/// ListRetention when memory is needed. An evicted list's count restarts, so decodings always pay for unpacking.
 class UnpackedLists {
  public:
   /// Lists stay after a batch with any retention, which only sets the order of eviction.
@@ -102,13 +95,13 @@ class UnpackedLists {
   /// unpacks it. False if the lists in use leave too little memory.
   bool add(unsigned flight, std::uint32_t df, Unpacking unpacking, ListState& state);
   /// Keeps an unpacked list in its place for the flight's batch. Call it once per list and batch.
-  void use(unsigned flight, ListState& state);
+  void use(unsigned flight, ListState& state) { use(flight, state, false); }
   /// Ends the flight's use of lists, after its batch's kernels have ended.
-  void release(unsigned flight);
+  void release(unsigned flight) { end_use(flight, true); }
   /// Replaces release() for a batch that was not started, and drops the lists that it should have unpacked.
-  void cancel(unsigned flight);
+  void cancel(unsigned flight) { end_use(flight, false); }
   /// Drops all lists. None may be in use.
-  void clear();
+  void clear() { *this = UnpackedLists(num_documents_, words_, retention_); }
   /// Whether a batch in flight uses lists.
   bool in_use() const { return used_words_ > 0; }
   std::uint64_t words() const { return words_; }
@@ -120,10 +113,13 @@ class UnpackedLists {
     bool unpacks = false;  ///< this flight's batch unpacks it
   };
 
-  std::vector<Use>& uses_of(unsigned flight);
+  std::vector<Use>& uses_of(unsigned flight) {
+    if (in_use_.size() <= flight) in_use_.resize(flight + 1);
+    return in_use_[flight];
+  }
   void use(unsigned flight, ListState& state, bool unpacks);
-  /// The first word of a place for `words` words, for which unused lists are dropped. Empty, without drops, if the
-  /// lists in use leave too few.
+  void end_use(unsigned flight, bool ran);
+  /// Makes room for `words` words by dropping unused lists. Empty, without drops, if the lists in use leave too few.
   std::optional<std::uint64_t> take(std::uint64_t words);
   void drop(ListState& state);
 

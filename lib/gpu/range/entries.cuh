@@ -1,10 +1,6 @@
 #pragma once
-#include "quern/gpu/decode/decoder.cuh"
-#include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/device/warp.cuh"
 #include "quern/gpu/range/range_view.cuh"
 #include "quern/gpu/worker/lookup.cuh"
-#include "quern/gpu/worker/query_batch.hpp"
 
 /// Values of entries, except for quantized impacts: impacts in 65535 steps, rounded up.
 namespace quern::gpu {

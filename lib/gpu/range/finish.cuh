@@ -1,10 +1,7 @@
 #pragma once
 #include "quern/gpu/decode/serial_decoder.hpp"
-#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/range/entries.cuh"
 #include "quern/gpu/range/range_lookup.cuh"
-#include "quern/gpu/range/threshold.cuh"
-#include "quern/gpu/worker/lookup.cuh"
 #include "quern/gpu/worker/sort_keys.cuh"
 
 /// Exact scores of documents whose lists are decoded. An entry gives the posting's number and, unless it is in the
@@ -14,12 +11,10 @@ namespace quern::gpu {
 template <Coding coding, int V, bool quantized>
 class ExactScores {
  public:
-  /// `buffer` is the warp's.
   __device__ ExactScores(const IndexView& index, const RangeView& batch, std::uint32_t* buffer)
       : index_(index), batch_(batch), buffer_(buffer) {}
 
-  /// The number of lanes per document of a query with `terms` terms: a power of two, one lane per term if there are
-  /// enough.
+  /// The lanes per document of a query with `terms` terms: a power of two, one lane per term if possible.
   __device__ static unsigned lanes_for(std::uint32_t terms) {
     unsigned lanes = 1;
     while (lanes < terms && lanes < lanes_per_warp) lanes *= 2;
@@ -42,7 +37,6 @@ class ExactScores {
   }
 
  private:
-  /// A posting of a lane's list.
   struct Posting {
     bool there = false;
     std::uint32_t value = 0;   ///< frequency (quantized: impact); 0: read it from the block
@@ -102,7 +96,6 @@ class ExactScores {
     }
   }
 
-  /// value_by_lane() by a whole warp.
   __noinline__ __device__ static std::uint32_t value_by_warp(const IndexView& index, const RangeView& batch,
                                                              std::uint32_t* buffer, std::uint32_t number,
                                                              std::uint32_t posting) {
@@ -120,20 +113,17 @@ class ExactScores {
   std::uint32_t* buffer_;
 };
 
-// From candidates to results: scores candidates above the threshold exactly, by the CPU's operations in the CPU's
-// order, and sorts them.
+// From candidates to results: scores those above the threshold by the CPU's operations, and sorts them.
 
 /// Marks a candidate that the final threshold rules out.
 inline constexpr Candidate no_candidate = no_key;
 
-/// Threads that score candidates, and their warps.
 inline constexpr unsigned scoring_threads = plain_threads, scoring_warps = scoring_threads / lanes_per_warp;
 
 /// Turns candidates into rank keys, or into no_candidate below the threshold. By warps.
 template <Coding coding, int V, bool quantized>
 class CandidateScores {
  public:
-  /// `buffer` is the warp's.
   __device__ CandidateScores(const IndexView& index, const RangeView& batch, std::uint32_t* buffer)
       : batch_(batch), scores_(index, batch, buffer) {}
 
@@ -143,7 +133,6 @@ class CandidateScores {
     const std::uint32_t own = blockIdx.x * scoring_warps + threadIdx.x / lanes_per_warp;
     const std::uint32_t warps = gridDim.x * scoring_warps;
     for (std::uint32_t number = own % batch_.num_queries; number < batch_.num_queries; number += warps) {
-      // The number of warps for this query.
       const std::uint32_t query_warps =
           max(1u, warps / batch_.num_queries + (number < warps % batch_.num_queries ? 1 : 0));
       if (!batch_.has_all_candidates(number)) continue;  // the query runs again
@@ -265,7 +254,6 @@ class QueryFinish {
     keys_[atomicAdd(&kept_, 1u)] = key;
   }
 
-  /// Turns the candidates from `kept` to `all` into rank keys.
   __device__ void score(const BatchQuery& query, std::uint32_t kept, std::uint32_t all) {
     const unsigned lanes = Scores::lanes_for(query.terms), at_once = lanes_per_warp / lanes;
     for (std::uint32_t first = kept + warp() * at_once; first < all;

@@ -1,7 +1,5 @@
 #pragma once
-#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/range/finish.cuh"
-#include "quern/gpu/range/range_lookup.cuh"
 #include "quern/gpu/worker/scored_documents.cuh"
 
 /// Intersection without entries: a warp looks up the documents of a block of the shortest list in the other lists. Term
@@ -10,8 +8,7 @@ namespace quern::gpu {
 
 /// Blocks of the shortest list that a warp takes at a time.
 inline constexpr std::uint32_t tasks_at_a_time = 4;
-/// Maximum thread blocks per block of the shortest list. If there are more warps than blocks, an item is some of a
-/// block's documents, down to one.
+/// Maximum thread blocks per block of the shortest list, whose documents are divided if there are more warps.
 inline constexpr std::uint32_t blocks_per_task = 16;
 
 template <Coding coding, int V, bool quantized>
@@ -30,7 +27,7 @@ class IntersectionWarp {
     const std::uint32_t items_per_task = block_documents >> shift, all = batch_.tasks * items_per_task;
     // A warp's first tasks need no queue.
     const std::uint32_t step = all <= warps * tasks_at_a_time ? 1 : tasks_at_a_time;
-    for (std::uint32_t work = own * step; work < all; work = warps * step + next_of_queue(step)) {
+    for (std::uint32_t work = own * step; work < all; work = warps * step + take_for_warp(batch_.next_work, step)) {
       const std::uint32_t end = min(work + step, all);
       std::uint32_t number = last_begun(0, batch_.num_queries, work / items_per_task,
                                         [&](std::uint32_t q) { return batch_.queries[q].first_task; });
@@ -47,11 +44,6 @@ class IntersectionWarp {
  private:
   static constexpr std::uint32_t block_documents = V * lanes_per_warp;
 
-  __device__ std::uint32_t next_of_queue(std::uint32_t step) const {
-    std::uint32_t work = 0;
-    if (lane_id() == 0) work = atomicAdd(batch_.next_work, step);
-    return __shfl_sync(all_lanes, work, 0);
-  }
   /// A bit for each of this lane's documents that is in the block's item `item` of 2^shift documents.
   __device__ static std::uint32_t own_documents(std::uint32_t item, unsigned shift) {
     std::uint32_t own = 0;
@@ -67,20 +59,12 @@ class IntersectionWarp {
     if (!list.raw && ended(number, place_of(index_, list, block).before + 1)) return;
     if (!scored_.take(shortest, block)) return;
     scored_.documents.keep(own_);
-    drop_filtered();
+    if (batch_.passing != nullptr) scored_.documents.keep_if([&](std::uint32_t docid) { return batch_.passes(docid); });
     for (std::uint32_t t = 1; t < query.terms; ++t) {
       if (!scored_.documents.any()) return;
       scored_.look_up(batch_.terms[query.first_term + t]);
     }
     add_candidates(number, query);
-  }
-
-  /// Drops the documents that a filter leaves out.
-  __device__ void drop_filtered() {
-    if (batch_.passing == nullptr) return;
-#pragma unroll
-    for (int i = 0; i < V; ++i)
-      if (scored_.documents.alive(i) && !batch_.passes(scored_.documents.docid(i))) scored_.documents.drop(i);
   }
 
   /// Whether no document from `docid` on can be a result.
@@ -134,8 +118,7 @@ __global__ void __launch_bounds__(plain_threads)
 }
 
 // Intersection from entries: a warp takes an item, documents of a query's shortest list, and looks them up in the other
-// lists. An item lies in one range or covers several neighbouring ranges, so that all items have about as many
-// documents.
+// lists. An item lies in one range or covers neighbouring ones, so that items are alike in size.
 
 /// A list to look documents up in. Entries are numbered from 0, even if the first is not posting 0.
 struct EntryList {
@@ -155,7 +138,6 @@ struct EntryList {
     count = place.end - place.begin;
   }
 
-  /// Another lane's list.
   __device__ EntryList from_lane(unsigned lane) const {
     EntryList other;
     other.entries = pointer_of(entries, lane);
@@ -195,7 +177,6 @@ struct ItemDocuments {
   __device__ std::uint32_t greatest_entry(int i) const { return own[i] % range_documents << 16 | 0xffff; }
 };
 
-/// One item of a batch.
 class ItemIntersection {
  public:
   __device__ ItemIntersection(const RangeView& batch, const IntersectionItem& item)
@@ -357,9 +338,8 @@ class ItemIntersection {
     }
   }
 
-  /// Sets `found` to the last entry that is not above each document, or to any if there is none. All documents are in
-  /// the same range: the lanes read 32 evenly spaced entries and choose among them by shuffles. False if there are no
-  /// entries.
+  /// Sets `found` to the last entry that is not above each document, or to any if there is none. For documents of one
+  /// range: lanes read 32 evenly spaced entries and choose among them. False if there are no entries.
   template <int N>
   __device__ bool find_in_range(const EntryList& list, const ItemDocuments<N>& documents,
                                 std::uint32_t (&found)[N]) const {
@@ -464,29 +444,21 @@ class ItemIntersection {
   std::uint32_t min_term_units_ = 0;  ///< minimum units of a document's terms
 };
 
-/// The items of all queries of a batch.
-class RangeIntersection {
- public:
-  explicit __device__ RangeIntersection(const RangeView& batch) : batch_(batch) {}
-
-  __device__ void run() {
-    const std::uint32_t warps_per_block = blockDim.x / lanes_per_warp, warps = gridDim.x * warps_per_block;
-    const std::uint32_t all = batch_.items.all;
-    // A warp's first item needs no queue.
-    std::uint32_t work = blockIdx.x * warps_per_block + threadIdx.x / lanes_per_warp;
-    while (work < all) {
-      // The number of the next item arrives while this one is answered.
-      std::uint32_t next = 0;
-      if (all > warps && lane_id() == 0) next = atomicAdd(batch_.next_work, 1u);
-      const IntersectionItem item = item_of(batch_.items, batch_.ranges, work);
-      if (item.ranges > 0) ItemIntersection(batch_, item).run();
-      if (all <= warps) return;
-      work = warps + uniform(next);
-    }
+/// Answers the items of all queries of a batch. By warps.
+__device__ inline void answer_items(const RangeView& batch) {
+  const std::uint32_t warps_per_block = blockDim.x / lanes_per_warp, warps = gridDim.x * warps_per_block;
+  const std::uint32_t all = batch.items.all;
+  // A warp's first item needs no queue.
+  std::uint32_t work = blockIdx.x * warps_per_block + threadIdx.x / lanes_per_warp;
+  while (work < all) {
+    // The number of the next item arrives while this one is answered.
+    std::uint32_t next = 0;
+    if (all > warps && lane_id() == 0) next = atomicAdd(batch.next_work, 1u);
+    const IntersectionItem item = item_of(batch.items, batch.ranges, work);
+    if (item.ranges > 0) ItemIntersection(batch, item).run();
+    if (all <= warps) return;
+    work = warps + uniform(next);
   }
-
- private:
-  const RangeView& batch_;
-};
+}
 
 }  // namespace quern::gpu

@@ -1,9 +1,4 @@
-#include <cstring>
-
-#include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/device/resident_blocks.hpp"
-#include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/range/entries.cuh"
 #include "quern/gpu/range/intersection.cuh"
 #include "quern/gpu/range/range_kernels.hpp"
 #include "quern/gpu/range/union.cuh"
@@ -24,18 +19,16 @@ __global__ void __launch_bounds__(plain_threads) prepare_starts(const __grid_con
 
 __global__ void __launch_bounds__(plain_threads, intersection_blocks)
     run_range_intersection(const __grid_constant__ RangeView batch) {
-  RangeIntersection(batch).run();
+  answer_items(batch);
 }
 
-/// Finds candidates among the documents with any term of a query, from the entries, with `threads` threads per thread
-/// block.
+/// Finds candidates among the documents with any term of a query, from the entries.
 template <unsigned threads, unsigned blocks_each>
 void unite(const RangeView& batch, Pruning pruning, unsigned left_free, const CudaStream& stream) {
   constexpr auto kernel = run_union<threads, blocks_each>;
   const unsigned blocks = resident_blocks(kernel, threads, sizeof(UnionShared), left_free);
-  kernel<<<std::min(blocks, batch.ranges * batch.num_query_sets), threads, sizeof(UnionShared), stream>>>(batch,
-                                                                                                          pruning);
-  CUDA_CHECK(cudaGetLastError());
+  launch(kernel, std::min(blocks, batch.ranges * batch.num_query_sets), threads, sizeof(UnionShared), stream, batch,
+         pruning);
 }
 
 /// The union with many threads per thread block if there are fewer thread blocks than multiprocessors.
@@ -53,8 +46,7 @@ void intersect_ranges(const RangeView& batch, unsigned left_free, const CudaStre
   constexpr unsigned warps_per_block = plain_threads / lanes_per_warp;
   const unsigned useful = std::max(1u, (batch.items.all + warps_per_block - 1) / warps_per_block);
   const unsigned blocks = std::min(resident_blocks(run_range_intersection, plain_threads, 0, left_free), useful);
-  run_range_intersection<<<blocks, plain_threads, 0, stream>>>(batch);
-  CUDA_CHECK(cudaGetLastError());
+  launch(run_range_intersection, blocks, plain_threads, 0, stream, batch);
 }
 
 /// Decodes the batch's lists that are not decoded yet. `coded`: some of these are not raw.
@@ -62,11 +54,9 @@ template <Coding coding>
 void decode_missing(const IndexView& index, const RangeView& batch, bool coded, bool quantized,
                     const CudaStream& stream) {
   if (batch.blocks == 0) return;
-  if (coded) {
-    prepare_starts<<<std::min(resident_blocks(prepare_starts, plain_threads, 0), batch.num_lists), plain_threads, 0,
-                     stream>>>(batch);
-    CUDA_CHECK(cudaGetLastError());
-  }
+  if (coded)
+    launch(prepare_starts, std::min(resident_blocks(prepare_starts, plain_threads, 0), batch.num_lists), plain_threads,
+           0, stream, batch);
   RangeKernels<coding>::write_entries(index, batch, quantized, stream);
 }
 
@@ -90,39 +80,34 @@ class RangeRun final : public StrategyRun {
     for (const BatchQuery& query : batch.queries)
       primed_.push_back(ThresholdKey{query.min_units} << 32);  // docid: none
     range_passes_ = ranges_that_pass(work.passing);
-    const std::size_t queries = batch.queries.size();
-    ArrayLayout filled, zeroed;
-    query_sets_at_ = filled.add<QuerySet>(query_sets_.size());
-    items_at_ = filled.add<std::uint32_t>(items_.queries().size());
-    thresholds_at_ = filled.add<ThresholdKey>(queries);
-    range_passes_at_ = filled.add<std::uint8_t>(range_passes_.size());
-    steps_at_ = zeroed.add<std::uint32_t>(queries * threshold_steps);
-    max_docid_at_ = zeroed.add<std::uint32_t>(queries);
-    num_candidates_at_ = zeroed.add<std::uint32_t>(queries + 1);
-    num_scored_at_ = zeroed.add<std::uint32_t>(queries + 1);
-    return {filled.bytes(), zeroed.bytes()};
+    ArrayLayout zeroed;
+    for (const std::size_t count : zeroed_counts(batch.queries.size())) zeroed.add<std::uint32_t>(count);
+    return {layout_of([this](const auto& visit) { visit_filled(visit); }).bytes(), zeroed.bytes()};
   }
 
-  void fill(std::uint8_t* memory) const override {
-    put(memory, query_sets_at_, query_sets_);
-    put(memory, items_at_, items_.queries());
-    put(memory, thresholds_at_, primed_);
-    put(memory, range_passes_at_, range_passes_);
+  void fill(std::uint8_t* host, std::uint8_t* filled, std::uint8_t* zeroed) override {
+    view_ = {};
+    put_all([this](const auto& visit) { visit_filled(visit); }, host, filled);
+    if (range_passes_.empty()) view_.range_passes = nullptr;
+    view_.num_query_sets = static_cast<std::uint32_t>(query_sets_.size());
+    ArrayLayout layout;
+    std::uint32_t** array[] = {&view_.steps, &view_.max_docid, &view_.num_candidates, &num_scored_};
+    for (std::size_t i = 0; const std::size_t count : zeroed_counts(primed_.size()))
+      *array[i++] = at<std::uint32_t>(zeroed, layout.add<std::uint32_t>(count));
   }
 
-  void prepare(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work, const CudaStream&) override {
-    prepare_queries(arrays, batch, work);
+  void prepare(const QueryBatch& batch, const BatchWork& work) override {
+    prepare_queries(batch, work);
     view_.ranges = num_ranges(device_.view.num_documents);
     set_items();
   }
 
-  void prepare_windows(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work,
-                       const CudaStream&) override {
-    prepare_queries(arrays, batch, work);
+  void prepare_windows(const QueryBatch& batch, const BatchWork& work, const CudaStream&) override {
+    prepare_queries(batch, work);
     view_.writes_max = view_.reads_max;
     scores_windows_ = std::any_of(batch.queries.begin(), batch.queries.end(),
                                   [](const BatchQuery& query) { return query.exact_units == 0; });
-    view_.num_scored = at<std::uint32_t>(arrays.zeroed, num_scored_at_);
+    view_.num_scored = num_scored_;
   }
 
   void run_window(const IndexView& index, const BatchView& shared, const WindowLists& lists, const BatchWork& work,
@@ -183,17 +168,20 @@ class RangeRun final : public StrategyRun {
   BatchCounts counts() const override { return counts_; }
 
  private:
-  void prepare_queries(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work) {
-    view_ = {};
-    view_.query_sets = at<QuerySet>(arrays.filled, query_sets_at_);
-    view_.num_query_sets = static_cast<std::uint32_t>(query_sets_.size());
-    view_.thresholds = at<ThresholdKey>(arrays.filled, thresholds_at_);
-    if (!range_passes_.empty()) view_.range_passes = at<std::uint8_t>(arrays.filled, range_passes_at_);
-    view_.steps = at<std::uint32_t>(arrays.zeroed, steps_at_);
-    view_.max_docid = at<std::uint32_t>(arrays.zeroed, max_docid_at_);
-    view_.num_candidates = at<std::uint32_t>(arrays.zeroed, num_candidates_at_);
+  template <class Visit>
+  void visit_filled(const Visit& visit) {
+    visit(query_sets_, view_.query_sets);
+    visit(items_.queries(), item_queries_);
+    visit(primed_, view_.thresholds);
+    visit(range_passes_, view_.range_passes);
+  }
+  /// The sizes of RangeView's steps, max_docid, num_candidates and num_scored.
+  static std::array<std::size_t, 4> zeroed_counts(std::size_t queries) {
+    return {queries * threshold_steps, queries, queries + 1, queries + 1};
+  }
+
+  void prepare_queries(const QueryBatch& batch, const BatchWork& work) {
     view_.tasks = batch.tasks;
-    item_queries_ = at<std::uint32_t>(arrays.filled, items_at_);
     view_.block_size = device_.view.block_size;
     view_.num_documents = device_.view.num_documents;
     view_.static_scores = device_.static_scores.data();
@@ -201,20 +189,16 @@ class RangeRun final : public StrategyRun {
     view_.range_upper_bounds = device_.range_upper_bounds.data();
     view_.reads_max = work.pruning == Pruning::blocks;
     view_.max_candidates = static_cast<std::uint32_t>(max_candidates(work.k));
-    candidates_.reserve(batch.queries.size() * view_.max_candidates);
-    view_.candidates = candidates_.data();
+    view_.candidates = candidates_.reserve(batch.queries.size() * view_.max_candidates);
     view_.max_spare = static_cast<std::uint32_t>(max_spare(batch.queries.size()));
-    spare_.reserve(view_.max_spare);
-    view_.spare = spare_.data();
+    view_.spare = spare_.reserve(view_.max_spare);
   }
 
-  /// Sets the view's items.
   void set_items() {
     view_.items = items_.view(view_.ranges);
     view_.items.queries = item_queries_;
   }
 
-  /// Finds candidates in the entries.
   void find_candidates(const BatchWork& work, unsigned left_free, const CudaStream& stream) {
     if (work.intersect)
       intersect_ranges(view_, left_free, stream);
@@ -249,8 +233,7 @@ class RangeRun final : public StrategyRun {
   std::vector<ThresholdKey> primed_;  ///< initial thresholds
   std::vector<std::uint8_t> range_passes_;
   const std::uint32_t* item_queries_ = nullptr;
-  std::size_t query_sets_at_ = 0, items_at_ = 0, thresholds_at_ = 0, range_passes_at_ = 0, steps_at_ = 0,
-              max_docid_at_ = 0, num_candidates_at_ = 0, num_scored_at_ = 0;
+  std::uint32_t* num_scored_ = nullptr;
   RangeView view_;
   DeviceArray<Candidate> candidates_;
   DeviceArray<SpareCandidate> spare_;

@@ -1,13 +1,8 @@
 #include "quern/gpu/range/range_batch.hpp"
 
-#include <algorithm>
-#include <array>
 #include <bit>
 #include <numeric>
-#include <span>
 
-#include "quern/gpu/device/index_view.hpp"
-#include "quern/gpu/device/tuning.hpp"
 #include "quern/search/document_set.hpp"
 
 namespace quern::gpu {
@@ -25,6 +20,28 @@ std::uint64_t lookups(const QueryBatch& batch) {
     sum += std::uint64_t{length(*shortest)} * std::max(1u, query.terms - 1);
   }
   return sum;
+}
+
+/// Items of a batch are counted in 32 bits, and each warp adds one at the end.
+constexpr std::uint64_t max_items = std::uint64_t{1} << 30;
+
+/// Postings in each query's shortest list.
+std::vector<std::uint32_t> shortest_lengths(const QueryBatch& batch) {
+  std::vector<std::uint32_t> lengths;
+  lengths.reserve(batch.queries.size());
+  for (const BatchQuery& query : batch.queries)
+    lengths.push_back(query.terms == 0 ? 0 : batch.lists[batch.terms[query.first_term].list].df);
+  return lengths;
+}
+
+/// The class of queries whose shortest list has `postings` postings: twice as dense as in the class before.
+unsigned class_of(std::uint64_t postings, std::uint64_t ranges, std::uint64_t documents) {
+  unsigned number = 0;
+  // Postings per item, times `ranges`. Lists have fewer than 2^32 postings.
+  for (std::uint64_t item_postings = postings << max_spread;
+       item_postings > documents * ranges && number + 1 < max_item_classes; item_postings /= 2)
+    ++number;
+  return number;
 }
 
 }  // namespace
@@ -89,54 +106,15 @@ std::optional<WindowLimits> range_window_limits(const QueryBatch& batch, const B
   return limits;
 }
 
-namespace {
-
-/// Items of a batch are counted in 32 bits, and each warp adds one at the end.
-constexpr std::uint64_t max_items = std::uint64_t{1} << 30;
-
-/// Postings in each query's shortest list.
-std::vector<std::uint32_t> shortest_lengths(const QueryBatch& batch) {
-  std::vector<std::uint32_t> lengths;
-  lengths.reserve(batch.queries.size());
-  for (const BatchQuery& query : batch.queries)
-    lengths.push_back(query.terms == 0 ? 0 : batch.lists[batch.terms[query.first_term].list].df);
-  return lengths;
-}
-
-std::uint64_t sum_of(const std::vector<std::uint32_t>& lengths) {
-  return std::accumulate(lengths.begin(), lengths.end(), std::uint64_t{0});
-}
-
-/// Documents of the shortest list per item, so that there are enough items for a large GPU.
-std::uint64_t documents_for_gpu(const std::vector<std::uint32_t>& lengths) {
-  return std::clamp<std::uint64_t>(sum_of(lengths) / items_per_intersection, min_item_documents, max_item_documents);
-}
-
-/// The class of queries whose shortest list has `postings` postings in all ranges. Lists are twice as dense in each
-/// class as in the previous one.
-unsigned class_of(std::uint64_t postings, std::uint64_t ranges, std::uint64_t documents) {
-  unsigned number = 0;
-  // Postings per item, times `ranges`. Lists have fewer than 2^32 postings.
-  for (std::uint64_t item_postings = postings << max_spread;
-       item_postings > documents * ranges && number + 1 < max_item_classes; item_postings /= 2)
-    ++number;
-  return number;
-}
-
-}  // namespace
-
-IntersectionItems::IntersectionItems(const QueryBatch& batch)
-    : IntersectionItems(batch, shortest_lengths(batch), std::nullopt) {}
-
-IntersectionItems::IntersectionItems(const QueryBatch& batch, std::uint64_t documents)
-    : IntersectionItems(batch, shortest_lengths(batch), documents) {}
-
-IntersectionItems::IntersectionItems(const QueryBatch& batch, const std::vector<std::uint32_t>& lengths,
-                                     std::optional<std::uint64_t> documents) {
+IntersectionItems::IntersectionItems(const QueryBatch& batch, std::optional<std::uint64_t> documents) {
+  const std::vector<std::uint32_t> lengths = shortest_lengths(batch);
   const std::uint32_t ranges = std::max(1u, num_ranges(batch.engine().index().num_documents()));
   // Items must not exceed their counter.
-  const std::uint64_t least = std::max<std::uint64_t>(1, sum_of(lengths) / (max_items / 8));
-  const std::uint64_t wanted = std::max(least, documents ? *documents : documents_for_gpu(lengths));
+  const std::uint64_t all = std::accumulate(lengths.begin(), lengths.end(), std::uint64_t{0}),
+                      least = std::max<std::uint64_t>(1, all / (max_items / 8)),
+                      for_gpu = std::clamp<std::uint64_t>(all / items_per_intersection, min_item_documents,
+                                                          max_item_documents),
+                      wanted = std::max(least, documents.value_or(for_gpu));
   std::array<std::vector<std::uint32_t>, max_item_classes> queries;
   for (std::uint32_t i = 0; i < lengths.size(); ++i) queries[class_of(lengths[i], ranges, wanted)].push_back(i);
   queries_.reserve(lengths.size());

@@ -1,10 +1,4 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <vector>
-
-#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/store/document_windows.hpp"
 #include "quern/gpu/worker/query_batch.hpp"
 #include "quern/gpu/worker/strategy.hpp"
@@ -64,25 +58,17 @@ constexpr IntersectionItem item_of(const ItemsView& items, std::uint32_t ranges,
 class IntersectionItems {
  public:
   IntersectionItems() = default;
-  /// Makes items with about `documents` documents of their query's shortest list.
-  IntersectionItems(const QueryBatch& batch, std::uint64_t documents);
-  /// Makes enough items for a large GPU, but no very short ones.
-  explicit IntersectionItems(const QueryBatch& batch);
+  /// Makes items with about `documents` documents of the shortest list; by default, enough items for a large GPU.
+  explicit IntersectionItems(const QueryBatch& batch, std::optional<std::uint64_t> documents = std::nullopt);
 
-  /// The queries, by class.
   const std::vector<std::uint32_t>& queries() const { return queries_; }
   /// The items of `ranges` ranges; without ItemsView::queries.
   ItemsView view(std::uint32_t ranges) const;
 
  private:
-  IntersectionItems(const QueryBatch& batch, const std::vector<std::uint32_t>& lengths,
-                    std::optional<std::uint64_t> documents);
-
   std::vector<std::uint32_t> queries_;
   std::vector<ItemClass> classes_;  ///< without empty ones; `end` is not set
 };
-
-// Division of a batch by the strategy `range`. Host code.
 
 /// Consecutive queries that a thread block answers together in a range.
 struct QuerySet {

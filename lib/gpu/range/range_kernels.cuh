@@ -1,12 +1,6 @@
 #pragma once
-#include <algorithm>
-#include <bit>
-
 #include "quern/gpu/decode/decode_lists.cuh"
-#include "quern/gpu/decode/decoder.cuh"
 #include "quern/gpu/device/resident_blocks.hpp"
-#include "quern/gpu/range/entries.cuh"
-#include "quern/gpu/range/finish.cuh"
 #include "quern/gpu/range/intersection.cuh"
 #include "quern/gpu/range/range_kernels.hpp"
 
@@ -27,8 +21,7 @@ void RangeKernels<coding>::intersect(const IndexView& index, const RangeView& ba
     constexpr auto kernel = run_intersection<coding, V, is_quantized>;
     const std::uint64_t useful = std::max<std::uint64_t>(std::uint64_t{batch.tasks} * blocks_per_task, 1);
     const auto blocks = std::min<std::uint64_t>(resident_blocks(kernel, plain_threads, 0, index.left_free), useful);
-    kernel<<<static_cast<unsigned>(blocks), plain_threads, 0, stream>>>(index, batch);
-    CUDA_CHECK(cudaGetLastError());
+    launch(kernel, static_cast<unsigned>(blocks), plain_threads, 0, stream, index, batch);
   });
 }
 
@@ -46,8 +39,7 @@ void RangeKernels<coding>::finish(const IndexView& index, const RangeView& batch
     constexpr auto kernel = finish_queries<coding, V, is_quantized>;
     const std::size_t shared = std::bit_ceil(batch.max_candidates) * sizeof(Candidate);
     const unsigned blocks = std::min(resident_blocks(kernel, finish_threads, shared), batch.num_queries);
-    kernel<<<blocks, finish_threads, shared, stream>>>(index, batch, scored);
-    CUDA_CHECK(cudaGetLastError());
+    launch(kernel, blocks, finish_threads, shared, stream, index, batch, scored);
   });
 }
 
@@ -57,16 +49,15 @@ void RangeKernels<coding>::decode(const IndexView& index, const ListView* lists,
   with_lanes_per_block<coding>(index.block_size, [&]<int V, int L>() {
     const std::uint64_t warps = (out.end_block - out.begin_block + lanes_per_warp / L - 1) / (lanes_per_warp / L);
     const std::uint64_t all = (warps * lanes_per_warp + plain_threads - 1) / plain_threads;
-    const auto launch = [&](auto kernel) {
+    const auto run = [&](auto kernel) {
       const auto blocks = std::min<std::uint64_t>(all, resident_blocks(kernel, plain_threads, 0));
-      kernel<<<static_cast<unsigned>(blocks), plain_threads, 0, stream>>>(index, lists, num_lists, out);
-      CUDA_CHECK(cudaGetLastError());
+      launch(kernel, static_cast<unsigned>(blocks), plain_threads, 0, stream, index, lists, num_lists, out);
     };
-    const bool contiguous = index.block_size == V * L;
-    if (out.distances)
-      contiguous ? launch(decode_lists<coding, V, L, true, false>) : launch(decode_lists<coding, V, L, false, false>);
-    else
-      contiguous ? launch(decode_lists<coding, V, L, true, true>) : launch(decode_lists<coding, V, L, false, true>);
+    if (index.block_size == V * L)
+      return out.distances ? run(decode_lists<coding, V, L, true, false>) : run(decode_lists<coding, V, L, true, true>);
+    // Block sizes are powers of two, so only those below the smallest variant's are left.
+    if constexpr (V * L == (L == lanes_per_warp ? 4 * lanes_per_warp : 64))
+      out.distances ? run(decode_lists<coding, V, L, false, false>) : run(decode_lists<coding, V, L, false, true>);
   });
 }
 

@@ -9,8 +9,7 @@ namespace quern::gpu {
 
 template <Coding coding>
 struct RangeKernels {
-  /// Decodes the lists of a batch to entries. Writes the starts of ranges and, if RangeView::writes_max is set, the
-  /// maximum value in each range.
+  /// Decodes a batch's lists to entries, the starts of ranges and, with RangeView::writes_max, the ranges' maxima.
   static void write_entries(const IndexView& index, const RangeView& batch, bool quantized, cudaStream_t stream);
   /// Finds and scores the documents with all terms of each query, without entries.
   static void intersect(const IndexView& index, const RangeView& batch, bool quantized, cudaStream_t stream);

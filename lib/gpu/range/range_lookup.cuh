@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/range/threshold.cuh"
 
 /// Answers a query for documents with any term in a range by lookups instead of sums: each document of a few lists, the
@@ -13,7 +12,6 @@ struct RangeEntries {
   std::uint32_t unit_weight = 0, unit_offset = 0;
   std::uint32_t max_units = 0;  ///< upper bound of a posting's units; 0 if there are no entries
 
-  /// Another lane's entries.
   __device__ RangeEntries from_lane(unsigned lane) const {
     const auto from = __shfl_sync(all_lanes, reinterpret_cast<unsigned long long>(data), lane);
     return {reinterpret_cast<const std::uint32_t*>(from), __shfl_sync(all_lanes, count, lane),
@@ -43,9 +41,8 @@ __device__ inline std::uint32_t lookup_tiles_of(const RangeEntries& entries) {
 }
 
 /// Looks up one document per lane in a list's `count` rising entries of a range; lanes without a document pass `wanted`
-/// = false. Returns the document's entry, or another document's if it has none. The lanes first read 32 evenly spaced
-/// entries and choose among them by shuffles, which leaves a few dependent reads that lie close together. By a whole
-/// warp.
+/// = false. Returns the document's entry, or another document's if it has none. Lanes first read 32 evenly spaced
+/// entries and choose among them, which leaves a few reads close together. By a whole warp.
 __device__ inline std::uint32_t entry_of(const std::uint32_t* entries, std::uint32_t count, std::uint32_t document,
                                          bool wanted) {
   const std::uint32_t step = (count + lanes_per_warp - 1) / lanes_per_warp, last = document << 16 | 0xffff;
@@ -100,7 +97,6 @@ class RangeLookup {
   }
 
  private:
-  /// Orders the lists by rising key.
   __device__ void order(std::uint32_t key) {
     place_ = 0;
     for (unsigned left = lists_; left != 0; left &= left - 1) {

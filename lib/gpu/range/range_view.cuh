@@ -4,8 +4,7 @@
 
 namespace quern::gpu {
 
-/// A document that may be among a query's results: units in the upper half, docID in the lower half. Replaced by its
-/// RankKey when it is scored.
+/// A document that may be a result: units in the upper half, docID in the lower. Its RankKey replaces it when scored.
 using Candidate = std::uint64_t;
 
 /// A query's current threshold. Upper half: the minimum units of a result. Lower half: 2^32 - 1 minus the docID from
@@ -28,8 +27,7 @@ struct RangeView : BatchView {
   const float* range_static_score = nullptr;  ///< the maximum in each range
   const float* range_upper_bounds = nullptr;  ///< of scores in the range and after it; null: unknown
 
-  const std::uint8_t* range_passes =
-      nullptr;  ///< per range of the collection, whether any document passes the filter; null: no filter
+  const std::uint8_t* range_passes = nullptr;  ///< per range, whether any document passes; null: no filter
 
   ThresholdKey* thresholds = nullptr;       ///< per query
   std::uint32_t* steps = nullptr;           ///< [query][threshold_steps]: documents found, by lower bound of units
@@ -46,8 +44,8 @@ struct RangeView : BatchView {
     return num_candidates[query] <= max_candidates || *num_spare() <= max_spare;
   }
 
-  // A list in the arena BatchView::entries. An entry is a posting: its docID within its range in the upper 16 bits, its
-  // value in the lower 16.
+  // A list in the arena BatchView::entries. An entry is a posting: docID within its range in the upper 16 bits, value
+  // in the lower.
 
   /// Per range, and for the end: the list's first posting in the range or after it.
   __device__ std::uint32_t* starts(const EntryPlace& place) const { return entries + place.first_start; }

@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/gpu/device/warp.cuh"
 #include "quern/gpu/range/range_view.cuh"
 
 /// A query's threshold, shared by all thread blocks that search for its results. Documents are counted in steps of
@@ -33,8 +32,7 @@ __device__ inline std::uint32_t upper_units(const BatchQuery& query, float score
 }
 
 /// Counts a document that may be a result, by which raise_threshold() raises the threshold. Each document is counted
-/// once, and stored afterwards if it still reaches the threshold, so there are few candidates even if many documents
-/// reach the first threshold.
+/// once, and stored if it still reaches the threshold, so there are few candidates.
 __device__ inline void count_document(const RangeView& batch, const BatchQuery& query, std::uint32_t number,
                                       std::uint32_t docid, std::uint32_t units) {
   std::uint32_t lower_units = units;  // lower bound of the score in units

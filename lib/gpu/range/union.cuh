@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/range/range_lookup.cuh"
 
 /// The union of lists, range by range. A thread block keeps the sums of a range's documents in shared memory and
@@ -38,7 +37,6 @@ struct RangeQuery {
   std::uint32_t tasks = 0;           ///< for lookups: tiles_per_lookup_task tiles each
 };
 
-/// A thread block's shared memory.
 struct UnionShared {
   alignas(16) std::uint32_t sums[range_documents / 2];  ///< two documents per word: see SumPlace
   RangeList lists[max_set_terms];
@@ -47,8 +45,7 @@ struct UnionShared {
   std::uint32_t num_queries, num_lookups, num_lists, num_candidates, next_query, next_lookup_task, work;
 };
 
-/// The place of a document's sum. A word holds the sums of a document of the range's lower half and of one of its upper
-/// half.
+/// The place of a document's sum. A word has the sums of a document of the lower half and one of the upper half.
 struct SumPlace {
   static constexpr std::uint32_t words = range_documents / 2;
 
@@ -65,7 +62,6 @@ struct OwnTiles {
   std::uint32_t left = 0;  ///< tiles left, including this one
   uint4 entries{};
 
-  /// Fetches the next tile if there is one.
   __device__ void next() {
     --left;
     ++tile;
@@ -121,9 +117,7 @@ class UnionBlock {
 
   __device__ void choose_queries(const QuerySet& set) {
     for (;;) {
-      std::uint32_t i = 0;
-      if (lane_id() == 0) i = atomicAdd(&shared_.next_query, 1u);
-      i = __shfl_sync(all_lanes, i, 0);
+      const std::uint32_t i = take_for_warp(&shared_.next_query, 1);
       if (i >= set.queries) return;
       const std::uint32_t number = set.first_query + i;
       const BatchQuery& query = batch_.queries[number];
@@ -160,8 +154,7 @@ class UnionBlock {
     if (required.none) return;
     if (pruning_ == Pruning::none) return put_query(number, entries, there, required.min_term_units);
     if (warp_sum(entries.max_units) < required.min_term_units) return;
-    // A list is essential unless it and all lists with lower upper bounds together can't lift a document to the
-    // threshold.
+    // A list is essential unless it and all lists with lower bounds can't lift a document to the threshold.
     std::uint32_t bounds_sum = entries.max_units;
     for (unsigned left = there; left != 0; left &= left - 1) {
       const unsigned lane = __ffs(left) - 1;
@@ -177,7 +170,6 @@ class UnionBlock {
       put_query(number, entries, there, required.min_term_units);
   }
 
-  /// Adds a query to answer by sums.
   __device__ void put_query(std::uint32_t number, const RangeEntries& entries, unsigned there,
                             std::uint32_t min_term_units) {
     const std::uint32_t count = __popc(there), first = reserve_lists(count);
@@ -200,11 +192,7 @@ class UnionBlock {
     put(entries, first, 0, driver);
   }
   /// Reserves places for a query's lists; returns the first.
-  __device__ std::uint32_t reserve_lists(std::uint32_t count) {
-    std::uint32_t first = 0;
-    if (lane_id() == 0) first = atomicAdd(&shared_.num_lists, count);
-    return __shfl_sync(all_lanes, first, 0);
-  }
+  __device__ std::uint32_t reserve_lists(std::uint32_t count) { return take_for_warp(&shared_.num_lists, count); }
 
   /// Stores the lanes' lists from place `first` on. The query has `end` tiles so far; returns the new number.
   __device__ std::uint32_t put(const RangeEntries& entries, std::uint32_t first, std::uint32_t end,
@@ -246,9 +234,7 @@ class UnionBlock {
     const std::uint32_t tasks_end = inclusive_sum(lane_id() < lookups ? lookup(lane_id()).tasks : 0);
     const std::uint32_t all = last_lane(tasks_end);
     for (;;) {
-      std::uint32_t task = 0;
-      if (lane_id() == 0) task = atomicAdd(&shared_.next_lookup_task, 1u);
-      task = __shfl_sync(all_lanes, task, 0);
+      const std::uint32_t task = take_for_warp(&shared_.next_lookup_task, 1);
       if (task >= all) return;
       const unsigned number = __popc(__ballot_sync(all_lanes, tasks_end <= task));
       const std::uint32_t before = __shfl_sync(all_lanes, tasks_end, number) - lookup(number).tasks;
@@ -369,8 +355,7 @@ class UnionBlock {
     __syncthreads();
   }
 
-  /// Calls visit(docID, units) for the noted documents that reach the threshold. A thread visits the same ones in every
-  /// call.
+  /// Calls visit(docID, units) for noted documents that reach the threshold; in a thread, always the same ones.
   template <class Visit>
   __device__ void for_noted(const BatchQuery& batch_query, const RangeQuery& query, std::uint32_t noted,
                             Visit&& visit) const {

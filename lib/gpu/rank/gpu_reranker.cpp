@@ -4,17 +4,10 @@
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
-#include <algorithm>
-#include <limits>
-#include <vector>
-
-#include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/device_info.hpp"
-#include "quern/gpu/rank/models/ranker_cache.hpp"
 
 namespace quern::gpu {
 namespace {
@@ -45,6 +38,22 @@ std::uint64_t ranker_bytes_of(const GpuRerankOptions& options, std::uint64_t mem
         "models are given {} of GPU memory, but the second stage has only {}; lower ranker-memory, or use {} cpu",
         size_text(bytes), size_text(memory), option_name<"device">));
   return bytes;
+}
+
+/// Documents per group of topics, unless a topic has more: less work would not fill a GPU.
+constexpr std::size_t min_together = 1024, max_together = 8192;
+
+using TopicGroup = std::span<TopicResults>;
+
+/// Divides topics into groups large enough for a GPU, several per thread if possible.
+std::vector<TopicGroup> groups_of(std::span<TopicResults> topics, std::uint64_t documents, unsigned threads) {
+  const std::uint64_t wanted = std::clamp<std::uint64_t>(documents / (4 * threads), min_together, max_together);
+  std::vector<TopicGroup> groups;
+  for (std::size_t from = 0, end = 0; from < topics.size(); from = end) {
+    for (std::uint64_t sum = 0; end < topics.size() && sum < wanted; ++end) sum += topics[end].documents.size();
+    groups.push_back(topics.subspan(from, end - from));
+  }
+  return groups;
 }
 
 }  // namespace
@@ -156,11 +165,6 @@ void GpuReranker::rerank(std::span<const RerankJob> jobs, std::size_t k, Reranke
   for (const RerankJob& job : jobs) rerank_on_cpu(job, k, space);
 }
 
-void GpuReranker::rerank_on_cpu(const RerankJob& job, std::size_t k, Reranker::Space& space) const {
-  documents_on_cpu_ += job.documents->size();
-  on_cpu_.rerank(job.query, *job.documents, k, space);
-}
-
 /// False, with all jobs unchanged, if the CPU must do them.
 bool GpuReranker::try_gpu(std::span<const RerankJob> jobs, std::size_t k, Reranker::Space& space) const try {
   const std::shared_ptr<const DeviceRanker> ranker = rankers_.find(on_cpu_.model());
@@ -189,29 +193,6 @@ bool GpuReranker::try_gpu(std::span<const RerankJob> jobs, std::size_t k, Rerank
 } catch (...) {
   throw_translated_error();
 }
-
-GpuRerankCounts GpuReranker::counts() const { return {documents_on_gpu_, documents_on_cpu_, batches_, without_room_}; }
-
-namespace {
-
-/// Documents per group of topics, unless a topic has more: less work would not fill a GPU.
-constexpr std::size_t min_together = 1024, max_together = 8192;
-
-/// Neighbouring topics.
-using TopicGroup = std::span<TopicResults>;
-
-/// Divides topics into groups large enough for a GPU, several per thread if possible.
-std::vector<TopicGroup> groups_of(std::span<TopicResults> topics, std::uint64_t documents, unsigned threads) {
-  const std::uint64_t wanted = std::clamp<std::uint64_t>(documents / (4 * threads), min_together, max_together);
-  std::vector<TopicGroup> groups;
-  for (std::size_t from = 0, end = 0; from < topics.size(); from = end) {
-    for (std::uint64_t sum = 0; end < topics.size() && sum < wanted; ++end) sum += topics[end].documents.size();
-    groups.push_back(topics.subspan(from, end - from));
-  }
-  return groups;
-}
-
-}  // namespace
 
 RerankReport rerank_topics(const GpuReranker& reranker, std::span<TopicResults> topics, std::size_t k,
                            const Resources& resources) {

@@ -1,18 +1,8 @@
 #pragma once
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
-#include "quern/core/resources.hpp"
 #include "quern/core/scratch_memory.hpp"
-#include "quern/gpu/rank/features/document_words.hpp"
 #include "quern/gpu/rank/models/ranker_cache.hpp"
 #include "quern/gpu/rank/rerank_flight.hpp"
 #include "quern/rank/reranker.hpp"
@@ -60,8 +50,7 @@ class GpuReranker {
   /// memory; otherwise each batch carries its documents. Throws CudaError, CorruptFile.
   GpuReranker(const Reranker& on_cpu, const GpuRerankOptions& options, Progress& progress);
 
-  /// Reranker::rerank() for several queries together. Throws like that, and CudaError if the GPU fails and the CPU may
-  /// not continue.
+  /// Reranker::rerank() for several queries. Also throws CudaError, if the GPU fails and the CPU may not continue.
   void rerank(std::span<const RerankJob> jobs, std::size_t k, Reranker::Space& space) const;
 
   const Reranker& on_cpu() const { return on_cpu_; }
@@ -69,10 +58,9 @@ class GpuReranker {
   bool keeps_documents() const { return documents_ != nullptr; }
   /// Remaining GPU memory within the limit.
   std::uint64_t bytes_left() const { return on_gpu_.left() + ranker_bytes_; }
-  std::size_t fewest_documents() const { return fewest_documents_; }
   /// Whether the GPU has failed, so the CPU does all work.
   bool has_failed() const { return failed_; }
-  GpuRerankCounts counts() const;
+  GpuRerankCounts counts() const { return {documents_on_gpu_, documents_on_cpu_, batches_, without_room_}; }
 
  private:
   /// A job's documents in a batch.
@@ -81,7 +69,10 @@ class GpuReranker {
   };
   class Pass;
 
-  void rerank_on_cpu(const RerankJob& job, std::size_t k, Reranker::Space& space) const;
+  void rerank_on_cpu(const RerankJob& job, std::size_t k, Reranker::Space& space) const {
+    documents_on_cpu_ += job.documents->size();
+    on_cpu_.rerank(job.query, *job.documents, k, space);
+  }
   bool try_gpu(std::span<const RerankJob> jobs, std::size_t k, Reranker::Space& space) const;
 
   const Reranker& on_cpu_;

@@ -3,14 +3,9 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_reduce.h>
 
-#include <algorithm>
-#include <utility>
-
 #include "quern/codec/bit_packing.hpp"
-#include "quern/core/error.hpp"
 #include "quern/gpu/device/in_parallel.hpp"
 #include "quern/gpu/device/searches.hpp"
-#include "quern/gpu/device/tuning.hpp"
 
 namespace quern::gpu {
 namespace {
@@ -55,10 +50,9 @@ void DocumentWindows::cut(const WindowLimits& limits) {
   const auto begins = std::make_shared<const Places>(coded_.size());
   Places ends(coded_.size());
   for (std::size_t i = 0; i < coded_.size(); ++i) ends[i] = rows_of(*coded_[i].list);
-  const Size all = size_of(*begins, ends);
+  const WindowSize all = size_of(*begins, ends);
   places_.push_back(begins);
-  // Start with windows of equally many ranges, as few as would do if all were equally large; halve those that are too
-  // large.
+  // Start with windows of equally many ranges, as few as would do if all had the same size; halve large ones.
   std::uint64_t count = std::max(quotient_up(all.words, limits.words), quotient_up(all.entries, limits.entries));
   count = std::max(count + count / 8, quotient_up(ranges, limits.ranges));
   count = std::clamp<std::uint64_t>(count, 1, ranges);
@@ -73,7 +67,7 @@ void DocumentWindows::cut(const WindowLimits& limits) {
 }
 
 void DocumentWindows::add(const DocumentWindow& window, const SharedPlaces& end, const WindowLimits& limits) {
-  const Size size = size_of(*places_.back(), *end);
+  const WindowSize size = size_of(*places_.back(), *end);
   if (size.words <= limits.words && size.entries <= limits.entries && window.ranges <= limits.ranges) {
     windows_.push_back(window);
     places_.push_back(end);
@@ -134,23 +128,21 @@ std::uint64_t DocumentWindows::entries_of(const Coded& coded, const WindowBlocks
   return entry_words(end - std::min(end, std::uint64_t{blocks.begin} * block_size_));
 }
 
-DocumentWindows::Size DocumentWindows::size_of(const Places& begin, const Places& end) const {
-  const auto add = [](const Size& a, const Size& b) { return Size{a.words + b.words, a.entries + b.entries}; };
-  const Size coded = tbb::parallel_reduce(
-      tbb::blocked_range<std::size_t>(0, coded_.size(), 256), Size{},
-      [&](const auto& lists, Size sum) {
+WindowSize DocumentWindows::size_of(const Places& begin, const Places& end) const {
+  const auto add = [](const WindowSize& a, const WindowSize& b) {
+    return WindowSize{a.words + b.words, a.entries + b.entries, 0};
+  };
+  const WindowSize coded = tbb::parallel_reduce(
+      tbb::blocked_range<std::size_t>(0, coded_.size(), 256), WindowSize{},
+      [&](const auto& lists, WindowSize sum) {
         for (std::size_t i = lists.begin(); i < lists.end(); ++i) {
           const WindowBlocks blocks = blocks_of(coded_[i], begin[i], end[i]);
-          sum = add(sum, {blocks.copied_words(), entries_of(coded_[i], blocks)});
+          sum = add(sum, {blocks.copied_words(), entries_of(coded_[i], blocks), 0});
         }
         return sum;
       },
       add);
-  return add(coded, {0, raw_entries_});
-}
-
-std::uint64_t DocumentWindows::entry_room() const {
-  return largest_.entries + lists_.views.size() * start_words(largest_.ranges);
+  return add(coded, {0, raw_entries_, 0});
 }
 
 void DocumentWindows::measure(std::size_t window, WindowLists& out) const {

@@ -1,12 +1,7 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "quern/formats/index_file.hpp"
-#include "quern/gpu/device/index_view.hpp"
-#include "quern/gpu/store/extents.hpp"
 #include "quern/gpu/store/list_cache.hpp"
 
 /// A batch whose lists exceed a GPU's memory goes through the documents by windows: neighbouring ranges of docIDs, with
@@ -59,12 +54,11 @@ struct WindowLists {
 };
 
 /// Cuts the documents into as few windows as the limits allow, and makes each window's view of the lists. A block with
-/// documents in two windows belongs to both. Blocks in a front that the cache keeps are not copied. Lists that need no
-/// copy keep their views.
+/// documents in two windows belongs to both. Blocks in a front are not copied. Lists that need no copy keep their
+/// views.
 class DocumentWindows {
  public:
-  /// Throws GpuOutOfMemory if a single range exceeds the limits. The index and the objects that `lists` and `cache`
-  /// refer to must outlive it.
+  /// Throws GpuOutOfMemory if a single range exceeds the limits. The index and the lists must outlive it.
   DocumentWindows(const IndexReader& index, const BatchLists& lists, const ListCache& cache,
                   const WindowLimits& limits);
 
@@ -77,13 +71,12 @@ class DocumentWindows {
   std::uint64_t copied_words() const { return copied_words_; }
   const DocumentWindow& operator[](std::size_t window) const { return windows_[window]; }
   /// Words that the largest window needs in the arena of decoded lists.
-  std::uint64_t entry_room() const;
+  std::uint64_t entry_room() const { return largest_.entries + lists_.views.size() * start_words(largest_.ranges); }
   /// Makes a window's view of lists copied to the arena of lists from `first_word` on, and decoded to the arena of
   /// decoded lists from `first_entry` on.
   void view(std::size_t window, std::uint64_t first_word, std::uint64_t first_entry, WindowLists& out) const;
 
  private:
-  /// A coded list of the batch.
   struct Coded {
     std::uint32_t number = 0;  ///< in the batch
     const PostingList* list = nullptr;
@@ -91,9 +84,6 @@ class DocumentWindows {
   };
   /// Header, coded words, impacts.
   static constexpr std::size_t copies_per_list = 3;
-  struct Size {
-    std::uint64_t words = 0, entries = 0;
-  };
   /// Per coded list, the first block whose last docID is not below a range's first docID.
   using Places = std::vector<std::uint32_t>;
   using SharedPlaces = std::shared_ptr<const Places>;
@@ -105,7 +95,8 @@ class DocumentWindows {
   SharedPlaces places_of(std::uint32_t range, const Places& low, const Places& high) const;
   /// The blocks from `begin` to `next`, the first that ends after the window.
   WindowBlocks blocks_of(const Coded& coded, std::uint32_t begin, std::uint32_t next) const;
-  Size size_of(const Places& begin, const Places& end) const;
+  /// Without `blocks`.
+  WindowSize size_of(const Places& begin, const Places& end) const;
   std::uint64_t entries_of(const Coded& coded, const WindowBlocks& blocks) const;
   /// Sets a list's view in a window whose words are copied to `place`.
   static void set_view(const Coded& coded, const WindowBlocks& blocks, std::uint64_t place, ListView& view);

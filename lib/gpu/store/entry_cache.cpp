@@ -1,7 +1,5 @@
 #include "quern/gpu/store/entry_cache.hpp"
 
-#include <algorithm>
-
 #include "quern/formats/index_file.hpp"
 #include "quern/gpu/device/in_parallel.hpp"
 
@@ -23,9 +21,6 @@ std::uint64_t all_entry_bytes(const IndexReader& index) {
       index.manifest().postings + index.manifest().long_lists() * (start_words(num_ranges(index.num_documents())) + 3);
   return words * sizeof(std::uint32_t) / 8 * 9;
 }
-
-EntryCache::EntryCache(std::uint64_t words, std::uint32_t ranges)
-    : words_(words / 4 * 4), ranges_(ranges), arena_(words_) {}
 
 bool EntryCache::acquire(unsigned flight, const BatchLists& lists, EntryPlaces& places) {
   Flight& own = flights_.at(flight);
@@ -57,8 +52,7 @@ bool EntryCache::try_acquire(Flight& flight, const BatchLists& lists, EntryPlace
   return true;
 }
 
-/// Marks lists as used, so that they are not evicted for missing ones. In parallel, since each lookup is a cache miss;
-/// a batch has no list twice.
+/// Marks lists as used, so that they are not evicted. In parallel, since each lookup is a cache miss.
 void EntryCache::use_what_is_there(const Flight& flight, const BatchLists& lists, EntryPlaces& places) {
   in_parallel(lists.coded.size(), [&](std::size_t i) {
     const auto& [number, list] = lists.coded[i];
@@ -69,8 +63,7 @@ void EntryCache::use_what_is_there(const Flight& flight, const BatchLists& lists
   });
 }
 
-/// Places the lists that stay. A list of which the cache holds only a front, or only the whole list, gets a place for
-/// this batch alone.
+/// Places the lists that stay. A list of which the cache has other postings gets a place for this batch alone.
 bool EntryCache::place_missing(Flight& flight, const BatchLists& lists, EntryPlaces& places, Unused& unused) {
   for (const auto& [number, list] : lists.coded) {
     const ListView& view = lists.views[number];
@@ -136,10 +129,6 @@ void EntryCache::release(Flight& flight, bool ran) {
 }
 
 void EntryCache::release(unsigned flight, bool ran) { release(flights_.at(flight), ran); }
-
-bool EntryCache::has_batches() const {
-  return std::any_of(flights_.begin(), flights_.end(), [](const Flight& flight) { return flight.batch > 0; });
-}
 
 void EntryCache::clear() {
   entries_.clear();

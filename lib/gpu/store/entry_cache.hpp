@@ -1,21 +1,10 @@
 #pragma once
-#include <array>
-#include <cstdint>
-#include <span>
 #include <unordered_map>
-#include <utility>
-#include <vector>
 
-#include "quern/core/types.hpp"
 #include "quern/gpu/device/device_index.hpp"
 #include "quern/gpu/device/gpu_statistics.hpp"
 #include "quern/gpu/device/index_view.hpp"
 #include "quern/gpu/store/extents.hpp"
-
-namespace quern {
-class IndexReader;
-struct PostingList;
-}  // namespace quern
 
 /// Places of decoded lists in a GPU's memory. Host code, which decodes nothing.
 namespace quern::gpu {
@@ -30,7 +19,7 @@ std::uint64_t all_entry_bytes(const IndexReader& index);
 class EntryCache {
  public:
   /// `words`: size of the arena. `ranges`: number of document ranges of the index.
-  EntryCache(std::uint64_t words, std::uint32_t ranges);
+  EntryCache(std::uint64_t words, std::uint32_t ranges) : words_(words / 4 * 4), ranges_(ranges), arena_(words_) {}
 
   /// Sets the places of all lists of a batch, whose kernels run after those of earlier batches. False, without effect,
   /// if other flights' batches leave too little room. The flight must have released its last batch.
@@ -82,7 +71,9 @@ class EntryCache {
   void find_unused(Unused& unused) const;
   void drop(term_t term);
   void release(Flight& flight, bool ran);
-  bool has_batches() const;
+  bool has_batches() const {
+    return std::any_of(flights_.begin(), flights_.end(), [](const Flight& flight) { return flight.batch > 0; });
+  }
 
   std::uint64_t words_;
   std::uint32_t ranges_;

@@ -1,11 +1,7 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
 #include <span>
-#include <utility>
 
 #include "quern/gpu/device/memory_division.hpp"
 
@@ -44,8 +40,7 @@ struct Evictable {
   std::optional<Priority> unused;  ///< its place in the order, if it may be evicted
 };
 
-/// The order in which unused lists are evicted: see ListRetention. An entry must not move in memory while it may be
-/// evicted.
+/// The order in which unused lists are evicted: see ListRetention. An entry that may be evicted must not move.
 template <class Entry>
 class EvictionOrder {
  public:
@@ -125,8 +120,7 @@ class MoveItems {
   std::size_t bytes_, first_;
 };
 
-/// Writes words [from, from + words) of the copies' destination to `to`, in parallel. The copies fill it without gaps;
-/// some may be empty.
+/// Writes words [from, from + words) of the copies' destination, which they fill without gaps, to `to`, in parallel.
 void gather_words(std::span<const WordCopy> copies, std::uint64_t from, std::uint64_t words, std::uint32_t* to);
 
 }  // namespace quern::gpu

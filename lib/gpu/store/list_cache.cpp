@@ -1,34 +1,6 @@
 #include "quern/gpu/store/list_cache.hpp"
 
-#include <algorithm>
-#include <limits>
-
 namespace quern::gpu {
-
-ListCache::ListCache(const ListCacheOptions& options)
-    : options_(options), words_(options.words), rows_(options.rows), order_(options.retention) {}
-
-std::uint64_t ListCache::words_of(const PostingList& list) const {
-  return list.words.size() + (options_.with_impacts ? list.impacts.size() : 0);
-}
-
-std::uint64_t ListCache::bytes_of(const PostingList& list) const {
-  return 4 * words_of(list) + (options_.rows > 0 ? block_row_bytes * list.block_last.size() : 0);
-}
-
-std::uint64_t ListCache::words_behind_front(const PostingList& list) const {
-  const Entry* entry = entry_with_front(list.number);
-  return words_of(list) - (entry ? entry->front.size() : 0);
-}
-
-std::uint64_t ListCache::rows_behind_front(const PostingList& list) const {
-  return entry_with_front(list.number) ? 0 : rows_of(list);
-}
-
-ListCache::StoredWords ListCache::rest_of(const PostingList& list, const StoredWords& front) const {
-  const std::uint64_t impacts = words_of(list) - list.words.size();
-  return {{list.words.size() - front.coded, impacts - front.impacts}, 0};
-}
 
 void ListCache::add_copies(const PostingList& list, const StoredWords& stored, std::uint64_t first_coded,
                            std::uint64_t first_impact, ListCopies& copies) const {
@@ -57,7 +29,6 @@ bool ListCache::keep_front(const PostingList& list, std::uint64_t blocks, ListCo
   entry.rows = rows;
   kept_words_ += front.size();
   kept_rows_ += rows;
-  ++kept_lists_;
   add_copies(list, front, 0, 0, copies);
   return true;
 }
@@ -177,11 +148,6 @@ bool ListCache::try_acquire(unsigned flight, std::span<const WantedList> lists, 
   return true;
 }
 
-void ListCache::release_from(std::vector<Entry*>& acquired, std::size_t first) {
-  for (std::size_t i = first; i < acquired.size(); ++i) stop_using(*acquired[i]);
-  acquired.resize(first);
-}
-
 std::optional<ArenaRoom> ListCache::take_room() {
   const bool is_used =
       std::any_of(acquired_.begin(), acquired_.end(), [](const auto& acquired) { return !acquired.empty(); });
@@ -193,20 +159,10 @@ std::optional<ArenaRoom> ListCache::take_room() {
   return room;
 }
 
-const ListCache::Entry* ListCache::entry_with_front(term_t term) const {
-  const auto found = entries_.find(term);
-  return found == entries_.end() || found->second.front.size() == 0 ? nullptr : &found->second;
-}
-
 KeptFront ListCache::kept_front(term_t term) const {
   const Entry* entry = entry_with_front(term);
   if (!entry) return {};
   return {entry->front_blocks, entry->front.first, entry->front.coded, entry->front.first + entry->front.coded};
-}
-
-bool ListCache::has(const PostingList& list) const {
-  const auto found = entries_.find(list.number);
-  return found != entries_.end() && found->second.complete;
 }
 
 std::optional<PostingList> ListCache::front_only(const PostingList& list) const {
@@ -220,10 +176,6 @@ void ListCache::use_front(const PostingList& front, ListView& view) {
   set_view(entries_.at(front.number), view);
   ++counts_.lists;
   counts_.bytes += bytes_of(front);
-}
-
-void ListCache::release(unsigned flight) {
-  if (flight < acquired_.size()) release_from(acquired_[flight], 0);
 }
 
 PlanRoom plan_room(const QueryEngine& engine, const GpuMemoryOptions& memory) {

@@ -1,17 +1,9 @@
 #pragma once
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <span>
 #include <unordered_map>
-#include <utility>
-#include <vector>
 
-#include "quern/core/types.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/device/gpu_statistics.hpp"
 #include "quern/gpu/device/index_view.hpp"
-#include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/store/extents.hpp"
 
 /// Places of posting lists in the memory of a GPU that can't hold the index. Host code; it copies nothing.
@@ -57,7 +49,8 @@ struct ListCacheOptions : ListArenas {
 /// plan's fronts never are. For lists with block rows; others are sent with their batch.
 class ListCache {
  public:
-  explicit ListCache(const ListCacheOptions& options);
+  explicit ListCache(const ListCacheOptions& options)
+      : options_(options), words_(options.words), rows_(options.rows), order_(options.retention) {}
 
   /// Keeps the first `blocks` blocks of a list. False, without effect, if fronts would then exceed
   /// ListArenas::for_fronts(). Call it before any list is acquired.
@@ -67,14 +60,18 @@ class ListCache {
   /// fit beside those that other batches use.
   bool acquire(unsigned flight, std::span<const WantedList> lists, ListCopies& copies);
   /// Whether the whole list is in memory.
-  bool has(const PostingList& list) const;
-  /// The list cut to its front, for a batch that reads only that. Empty if no front is kept, or the rest is in memory
-  /// too.
+  bool has(const PostingList& list) const {
+    const auto found = entries_.find(list.number);
+    return found != entries_.end() && found->second.complete;
+  }
+  /// The list cut to its front, for a batch that reads only that. Empty without a front, or if the rest is in memory.
   std::optional<PostingList> front_only(const PostingList& list) const;
   /// Sets the places in the view of a list from front_only(). It needs no release, since fronts stay.
   void use_front(const PostingList& front, ListView& view);
   /// Ends the flight's use of the lists that it acquired.
-  void release(unsigned flight);
+  void release(unsigned flight) {
+    if (flight < acquired_.size()) release_from(acquired_[flight], 0);
+  }
 
   /// Drops all but the fronts, and takes the largest free extent of the arena for windows of documents. Empty if a
   /// batch uses lists. No list can be acquired until give_back_room().
@@ -82,21 +79,28 @@ class ListCache {
   void give_back_room(const ArenaRoom& room) { words_.give_back(room.first, room.words); }
   /// The list's front, without blocks if none is kept.
   KeptFront kept_front(term_t term) const;
-  /// Adds the copies of windows to the counts.
   void count(const ListCacheCounts& more) { counts_ += more; }
 
   bool keeps_impacts() const { return options_.with_impacts; }
   /// Words of all fronts.
   std::uint64_t kept_words() const { return kept_words_; }
-  std::uint64_t kept_lists() const { return kept_lists_; }
   /// Words for lists if no batch uses any.
   std::uint64_t free_words() const { return options_.words - kept_words_; }
-  std::uint64_t bytes_of(const PostingList& list) const;
+  std::uint64_t bytes_of(const PostingList& list) const {
+    return 4 * words_of(list) + (options_.rows > 0 ? block_row_bytes * list.block_last.size() : 0);
+  }
   /// The words and rows of a list, and without those that its front already holds.
-  std::uint64_t words_of(const PostingList& list) const;
+  std::uint64_t words_of(const PostingList& list) const {
+    return list.words.size() + (options_.with_impacts ? list.impacts.size() : 0);
+  }
   std::uint64_t rows_of(const PostingList& list) const { return options_.rows > 0 ? rows_kept(list) : 0; }
-  std::uint64_t words_behind_front(const PostingList& list) const;
-  std::uint64_t rows_behind_front(const PostingList& list) const;
+  std::uint64_t words_behind_front(const PostingList& list) const {
+    const Entry* entry = entry_with_front(list.number);
+    return words_of(list) - (entry ? entry->front.size() : 0);
+  }
+  std::uint64_t rows_behind_front(const PostingList& list) const {
+    return entry_with_front(list.number) ? 0 : rows_of(list);
+  }
   std::uint64_t free_rows() const { return options_.rows - kept_rows_; }
 
   /// Returns what was counted since the last call.
@@ -117,8 +121,14 @@ class ListCache {
   };
 
   /// The list's entry if it has a front, else null.
-  const Entry* entry_with_front(term_t term) const;
-  StoredWords rest_of(const PostingList& list, const StoredWords& front) const;
+  const Entry* entry_with_front(term_t term) const {
+    const auto found = entries_.find(term);
+    return found == entries_.end() || found->second.front.size() == 0 ? nullptr : &found->second;
+  }
+  StoredWords rest_of(const PostingList& list, const StoredWords& front) const {
+    const std::uint64_t impacts = words_of(list) - list.words.size();
+    return {{list.words.size() - front.coded, impacts - front.impacts}, 0};
+  }
   bool try_acquire(unsigned flight, std::span<const WantedList> lists, ListCopies& copies);
   void stop_using(Entry& entry);
   bool complete(Entry& entry, const PostingList& list, ListCopies& copies);
@@ -127,7 +137,10 @@ class ListCache {
   bool take(Extents& arena, std::uint64_t count, std::uint64_t& first);
   bool evict_one();
   void drop_rest(Entry& entry);
-  void release_from(std::vector<Entry*>& acquired, std::size_t first);
+  void release_from(std::vector<Entry*>& acquired, std::size_t first) {
+    for (std::size_t i = first; i < acquired.size(); ++i) stop_using(*acquired[i]);
+    acquired.resize(first);
+  }
   static void set_view(const Entry& entry, ListView& view);
 
   ListCacheOptions options_;
@@ -135,12 +148,11 @@ class ListCache {
   std::unordered_map<term_t, Entry> entries_;
   EvictionOrder<Entry> order_;                 ///< of complete entries
   std::vector<std::vector<Entry*>> acquired_;  ///< by flight
-  std::uint64_t kept_words_ = 0, kept_rows_ = 0, kept_lists_ = 0;
+  std::uint64_t kept_words_ = 0, kept_rows_ = 0;
   ListCacheCounts counts_;
 };
 
-// The room for a plan's lists in a GPU's memory. Host code, which needs no GPU.
-
+/// The room for a plan's lists in a GPU's memory.
 struct PlanRoom {
   std::uint64_t bytes = 0;            ///< for fronts of lists
   std::optional<std::uint64_t> rows;  ///< for the block rows of these lists; empty if the GPU holds all rows

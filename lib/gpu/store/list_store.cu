@@ -1,21 +1,12 @@
-#include <algorithm>
-#include <string>
-
 #include "quern/core/option_name.hpp"
 #include "quern/core/size_text.hpp"
-#include "quern/formats/posting_reader.hpp"
-#include "quern/gpu/device/device_memory.cuh"
-#include "quern/gpu/device/index_view.hpp"
-#include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/store/list_store.hpp"
 #include "quern/gpu/store/list_store_device.cuh"
 
 namespace quern::gpu {
 namespace {
 
-/// Zeros after the arena, since kernels read past the end of a damaged block by at most this much.
-constexpr std::size_t over_read_words = 4096;
-
+/// The smallest useful arena of decoded lists.
+constexpr std::uint64_t min_bytes = 1 << 20;
 ListCacheOptions cache_options(const DeviceIndex& index, const GpuMemoryOptions& memory) {
   ListCacheOptions options{arenas_of(index.division())};
   options.with_impacts = index.device().quantized;
@@ -36,7 +27,7 @@ DeviceListStore::DeviceListStore(const DeviceIndex& index, const GpuMemoryOption
       cache_(cache_options(index, memory)),
       transfers_(memory.transfers),
       device_(std::make_unique<Device>()) {
-  CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
+  use_gpu(index.gpu());
   Device& device = *device_;
   MemoryAccount& account = index.account();
   const ListCacheOptions options = cache_options(index, memory);
@@ -57,7 +48,6 @@ DeviceListStore::DeviceListStore(const DeviceIndex& index, const GpuMemoryOption
   device.mover->take_direct_bytes();  // drops the plan's, which belong to no batch
 }
 
-DeviceListStore::DeviceListStore(DeviceListStore&&) noexcept = default;
 DeviceListStore::~DeviceListStore() = default;
 
 void DeviceListStore::keep_plan(const CachePlan& plan, Progress& progress) {
@@ -162,7 +152,7 @@ void DeviceListStore::choose_transfers() {
   if (transfers_ != ListTransfers::automatic) return;
   const std::uint64_t bytes = coded_list_bytes(index_.index(), cache_.keeps_impacts());
   if (device_->mover->staged_bytes() / copies_before_pinning < bytes) return;
-  CUDA_CHECK(cudaSetDevice(static_cast<int>(index_.gpu())));
+  use_gpu(index_.gpu());
   transfers_ = ListTransfers::staged;
   try {
     pin_lists();
@@ -253,7 +243,7 @@ bool DeviceListStore::acquire(unsigned flight, std::span<const WantedList> lists
     room_.reset();
   }
   // The thread's current GPU may be another.
-  CUDA_CHECK(cudaSetDevice(static_cast<int>(index_.gpu())));
+  use_gpu(index_.gpu());
   ListCopies copies;
   const ListCacheCounts in_place_before = in_place_;
   std::vector<WantedList> copied = without_rarely_read(lists);
@@ -277,36 +267,21 @@ void DeviceListStore::release(unsigned flight) {
 
 double DeviceListStore::copy_us(unsigned flight) const { return device_->copying.at(flight).us(); }
 
-namespace {
-
-/// No batch could use less.
-constexpr std::uint64_t min_bytes = 1 << 20;
-
-}  // namespace
-
-struct EntryStore::Device {
-  DeviceArray<std::uint32_t> words;
-};
-
-EntryStore::EntryStore(const DeviceIndex& index, std::uint64_t bytes) : device_(std::make_unique<Device>()) {
-  CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
+EntryStore::EntryStore(const DeviceIndex& index, std::uint64_t bytes) {
+  use_gpu(index.gpu());
   for (;; bytes /= 2) {
     try {
-      device_->words = DeviceArray<std::uint32_t>(account_, MemoryUse::entries, bytes / sizeof(std::uint32_t));
+      words_ = DeviceArray<std::uint32_t>(account_, MemoryUse::entries, bytes / sizeof(std::uint32_t));
       break;
     } catch (const GpuOutOfMemory&) {
       if (bytes / 2 < min_bytes) throw;
     }
   }
   // Entries are read four at a time, past the end of a list.
-  CUDA_CHECK(cudaMemset(device_->words.data(), 0, device_->words.size_bytes()));
+  CUDA_CHECK(cudaMemset(words_.data(), 0, words_.size_bytes()));
   const IndexReader& reader = index.index();
-  cache_ = std::make_unique<EntryCache>(device_->words.size(), num_ranges(reader.num_documents()));
+  cache_ = std::make_unique<EntryCache>(words_.size(), num_ranges(reader.num_documents()));
   if (bytes >= all_entry_bytes(reader)) cache_->set_has_all_lists();
 }
-
-EntryStore::~EntryStore() = default;
-
-std::uint32_t* EntryStore::arena() const { return device_->words.data(); }
 
 }  // namespace quern::gpu

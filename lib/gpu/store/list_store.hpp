@@ -1,13 +1,4 @@
 #pragma once
-#include <array>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <vector>
-
-#include "quern/gpu/device/device_index.hpp"
-#include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/store/entry_cache.hpp"
 #include "quern/gpu/store/list_cache.hpp"
 
@@ -23,7 +14,6 @@ class DeviceListStore {
   /// warns of the others. Throws GpuOutOfMemory; CorruptFile if the plan has lists that the index lacks; OutOfMemory or
   /// CudaError if direct transfers were requested but are impossible.
   DeviceListStore(const DeviceIndex& index, const GpuMemoryOptions& memory, Progress& progress);
-  DeviceListStore(DeviceListStore&&) noexcept;
   ~DeviceListStore();
 
   /// Makes lists whole for a batch, and sets the places in their views. Returns before they are copied. False, without
@@ -62,7 +52,6 @@ class DeviceListStore {
   void pin_lists();
   /// Lets a list be read in place; false if that is impossible.
   bool read_in_place(const WantedList& wanted);
-  /// Whether a list could be read in place.
   bool can_be_in_place(const WantedList& wanted) const;
   /// Lets the largest lists be read in place, so that the others fit half of the memory for lists.
   void read_largest_in_place(std::vector<WantedList>& lists);
@@ -77,26 +66,21 @@ class DeviceListStore {
   std::unique_ptr<Device> device_;
 };
 
-// The decoded lists in a GPU's memory. Declared without CUDA, like DeviceIndex.
-
 /// An EntryCache with its arena, which both flights share. For one thread at a time.
 class EntryStore {
  public:
-  /// Allocates the arena: `bytes` bytes, or the largest half, quarter and so on that the GPU has. Throws GpuOutOfMemory
-  /// below 1 MiB.
+  /// Allocates `bytes` bytes, or the largest half, quarter and so on that the GPU has. Throws GpuOutOfMemory.
   EntryStore(const DeviceIndex& index, std::uint64_t bytes);
-  ~EntryStore();
 
   EntryCache& cache() { return *cache_; }
   const EntryCache& cache() const { return *cache_; }
   std::uint64_t bytes() const { return account_.taken(); }
   /// The first word of the arena, in GPU memory.
-  std::uint32_t* arena() const;
+  std::uint32_t* arena() const { return words_.data(); }
 
  private:
-  struct Device;
   MemoryAccount account_;
-  std::unique_ptr<Device> device_;
+  DeviceArray<std::uint32_t> words_;
   std::unique_ptr<EntryCache> cache_;
 };
 

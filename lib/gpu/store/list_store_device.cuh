@@ -1,14 +1,6 @@
 #pragma once
 #include <tbb/task_group.h>
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-
-#include "quern/gpu/device/device_memory.cuh"
-#include "quern/gpu/device/index_view.hpp"
-#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/store/list_store.hpp"
 #include "quern/gpu/store/word_mover.cuh"
 
@@ -29,7 +21,6 @@ struct DeviceListStore::Device {
   std::array<Half, 2> halves;
   std::size_t next_half = 0;
 
-  /// Sets the view's pointers to the arenas.
   void set(IndexView& view) const;
   /// Makes later work in `waiting` wait for all copies so far.
   void make_wait(const CudaStream& waiting) const;
@@ -46,8 +37,6 @@ struct DeviceListStore::Device {
   void begin_copies(unsigned flight);
   void end_copies();
 };
-
-// The loop over windows, for ranked queries and intersections. For CUDA sources only.
 
 /// Runs `count` windows, at least one, whose words go to the two halves of the store's room in turn. Calls make(window,
 /// slot, first word of its half) in another thread while the previous window is copied and enqueued, then run(slot,

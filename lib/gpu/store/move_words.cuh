@@ -1,6 +1,4 @@
 #pragma once
-#include <cstdint>
-
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/device/warp.cuh"
 
@@ -14,8 +12,7 @@ struct MovedWords {
 };
 
 /// Words that a thread loads at a time, and lanes that move an item together. Their loads are one memory line, which a
-/// link transfers at once. Many items are short, since lists have few words in a small window, so a whole warp per item
-/// would be no faster.
+/// link transfers at once. Many items are short, so a whole warp per item would be no faster.
 inline constexpr unsigned words_per_load = 4, lanes_per_item = 8;
 /// A thread's loads in flight before it stores the first word. Reading host memory takes microseconds.
 inline constexpr unsigned loads_per_step = words_per_mover / words_per_load,

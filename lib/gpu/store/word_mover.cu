@@ -1,14 +1,8 @@
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstring>
-#include <map>
-#include <mutex>
 #include <numeric>
 
-#include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/device/in_parallel.hpp"
-#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/store/word_mover.cuh"
 
 namespace quern::gpu {
@@ -20,6 +14,26 @@ constexpr std::size_t staged_blocks = 512;
 __global__ void __launch_bounds__(moving_threads)
     run_moves(const MovedWords* items, unsigned count, unsigned* next_item) {
   move_words(items, count, next_item);
+}
+
+/// Bytes pinned per call, for which other threads' calls wait.
+constexpr std::size_t bytes_at_once = 64 << 20;
+constexpr unsigned how_registered = cudaHostRegisterPortable | cudaHostRegisterMapped | cudaHostRegisterReadOnly;
+
+/// The pages that lie completely within the words.
+std::span<const std::byte> pages_of(std::span<const std::uint32_t> words) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(words.data());
+  const std::uintptr_t first = (begin + page - 1) / page * page, last = (begin + words.size_bytes()) / page * page;
+  if (first >= last) return {};
+  return {reinterpret_cast<const std::byte*>(first), last - first};
+}
+
+int attribute(cudaDeviceAttr name) {
+  int gpu = 0, value = 0;
+  CUDA_CHECK(cudaGetDevice(&gpu));
+  CUDA_CHECK(cudaDeviceGetAttribute(&value, name, gpu));
+  return value;
 }
 
 }  // namespace
@@ -98,10 +112,9 @@ void WordMover::move(Buffer& buffer, std::size_t items, std::size_t blocks) {
   buffer.table_copied.record(tables_);
   CUDA_CHECK(cudaStreamWaitEvent(stream_, buffer.table_copied.handle()));
   timed([&] {
-    run_moves<<<static_cast<unsigned>(std::min(items, blocks)), moving_threads, 0, stream_>>>(
-        table_of(buffer.device), static_cast<unsigned>(items), next_item);
+    launch(run_moves, static_cast<unsigned>(std::min(items, blocks)), moving_threads, 0, stream_,
+           table_of(buffer.device), static_cast<unsigned>(items), next_item);
   });
-  CUDA_CHECK(cudaGetLastError());
   buffer.done.record(stream_);
 }
 
@@ -163,35 +176,6 @@ void WordMover::move_copies(std::span<const WordCopy> copies, std::uint64_t word
   staged_bytes_ += sizeof(std::uint32_t) * words;
 }
 
-namespace {
-
-/// Bytes pinned per call, for which other threads' calls wait.
-constexpr std::size_t bytes_at_once = 64 << 20;
-constexpr unsigned how_registered = cudaHostRegisterPortable | cudaHostRegisterMapped | cudaHostRegisterReadOnly;
-
-/// The pages that lie completely within the words.
-std::span<const std::byte> pages_of(std::span<const std::uint32_t> words) {
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<std::uintptr_t>(words.data());
-  const std::uintptr_t first = (begin + page - 1) / page * page, last = (begin + words.size_bytes()) / page * page;
-  if (first >= last) return {};
-  return {reinterpret_cast<const std::byte*>(first), last - first};
-}
-
-int attribute(cudaDeviceAttr name) {
-  int gpu = 0, value = 0;
-  CUDA_CHECK(cudaGetDevice(&gpu));
-  CUDA_CHECK(cudaDeviceGetAttribute(&value, name, gpu));
-  return value;
-}
-
-bool can_read_mapped_files() {
-  return attribute(cudaDevAttrHostRegisterReadOnlySupported) != 0 &&
-         attribute(cudaDevAttrCanUseHostPointerForRegisteredMem) != 0;
-}
-
-}  // namespace
-
 std::shared_ptr<const PinnedWords> PinnedWords::pin(std::span<const std::uint32_t> mapped) {
   // Memory can be registered only once, but several GPUs and engines may read the same index.
   static std::mutex mutex;
@@ -201,7 +185,9 @@ std::shared_ptr<const PinnedWords> PinnedWords::pin(std::span<const std::uint32_
   const std::span<const std::byte> pages = pages_of(mapped);
   std::weak_ptr<const PinnedWords>& known = all[pages.data()];
   if (auto shared = known.lock(); shared && shared->pages_.size() == pages.size()) return shared;
-  if (!can_read_mapped_files()) return nullptr;
+  if (attribute(cudaDevAttrHostRegisterReadOnlySupported) == 0 ||
+      attribute(cudaDevAttrCanUseHostPointerForRegisteredMem) == 0)
+    return nullptr;
   const std::shared_ptr<PinnedWords> words(new PinnedWords(pages));
   if (!words->register_pages()) return nullptr;
   known = words;

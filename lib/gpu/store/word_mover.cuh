@@ -1,14 +1,7 @@
 #pragma once
-#include <array>
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <vector>
 
 #include "quern/gpu/device/device_memory.cuh"
-#include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/store/extents.hpp"
 #include "quern/gpu/store/move_words.cuh"
 
@@ -40,8 +33,6 @@ class PinnedWords {
   std::span<const std::byte> pages_;
   std::size_t registered_ = 0;  ///< bytes, from the first on
 };
-
-// Moves words from the host's memory to a GPU. For CUDA sources only.
 
 /// Moves words in its own stream, concurrently with kernels of other streams. Host threads gather words in pinned
 /// staging buffers; words of pinned files are read in place. A kernel then moves both to their places, since a separate

@@ -1,14 +1,8 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
-#include <algorithm>
 #include <bit>
-#include <cstring>
 
-#include "quern/gpu/device/device_memory.cuh"
-#include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/store/list_store_device.cuh"
-#include "quern/gpu/worker/batch_runner.hpp"
 #include "quern/gpu/worker/runner_state.cuh"
 #include "quern/gpu/worker/strategy_run.cuh"
 #include "quern/search/document_set.hpp"
@@ -62,9 +56,8 @@ struct BatchRunner::State : RunnerState {
   void reserve_results(std::size_t queries);
   /// Sets the view's passing documents. Copies them unless the GPU has the set.
   void send_passing(const BatchWork& work);
-  StrategyRun::OwnArrays upload(const QueryBatch& batch, const BatchWork& work);
-  /// The common steps of start() and begin_windows(). Returns the strategy's arrays on the GPU.
-  StrategyRun::OwnArrays begin(const QueryBatch& batch, const BatchWork& work);
+  void upload(const QueryBatch& batch, const BatchWork& work);
+  void begin(const QueryBatch& batch, const BatchWork& work);
   const CudaEvent& kernels_ended() const { return kernel_ends[turn]; }
   /// A direct batch's results are complete when its kernels have ended.
   const CudaEvent& all_ended() const { return direct ? kernels_ended() : ended; }
@@ -81,12 +74,11 @@ struct BatchRunner::State : RunnerState {
 
 BatchRunner::BatchRunner(const DeviceIndex& index, const DeviceListStore* store, const Strategy& strategy,
                          const StrategyOptions& options) {
-  CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu())));
+  use_gpu(index.gpu());
   state_ = std::make_unique<State>(index, store);
   state_->strategy = strategy.make(index, state_->account, options);
   state_->bytes_for_batches = state_->account.left();
 }
-BatchRunner::BatchRunner(BatchRunner&&) noexcept = default;
 BatchRunner::~BatchRunner() = default;
 const BatchTimes& BatchRunner::times() const { return state_->times; }
 void BatchRunner::use_entries(const EntryStore& entries) {
@@ -128,54 +120,44 @@ void BatchRunner::State::reserve_results(std::size_t queries) {
   view.results = at<RankKey>(memory, results_at);
 }
 
-StrategyRun::OwnArrays BatchRunner::State::upload(const QueryBatch& batch, const BatchWork& work) {
+void BatchRunner::State::upload(const QueryBatch& batch, const BatchWork& work) {
   const StrategyRun::OwnBytes own = strategy->plan(batch, work);
-  ArrayLayout layout;
-  const std::size_t lists_at = layout.add<ListView>(batch.lists.size()),
-                    entries_at = layout.add<EntryPlace>(batch.entries_of.lists.size()),
-                    terms_at = layout.add<BatchTerm>(batch.terms.size()),
-                    queries_at = layout.add<BatchQuery>(batch.queries.size()),
-                    docids_at = layout.add<std::uint32_t>(batch.raw_docids.size()),
-                    values_at = layout.add<std::uint32_t>(batch.raw_values.size()),
-                    filled_at = layout.add<std::uint8_t>(own.filled);
+  const auto arrays = [&](const auto& visit) {
+    visit(batch.lists, view.lists);
+    visit(batch.entries_of.lists, view.entries_of);
+    visit(batch.terms, view.terms);
+    visit(batch.queries, view.queries);
+    visit(batch.raw_docids, view.raw_docids);
+    visit(batch.raw_values, view.raw_values);
+  };
+  ArrayLayout layout = layout_of(arrays);
+  const std::size_t filled_at = layout.add<std::uint8_t>(own.filled);
   // The remaining arrays are zeros.
   const std::size_t work_at = layout.add<std::uint32_t>(1), damage_at = layout.add<std::uint32_t>(1),
                     zeroed_at = layout.add<std::uint8_t>(own.zeroed);
   const std::size_t copied = direct ? layout.bytes() : work_at;
   host_in.reserve(copied);
   in.reserve(layout.bytes());
-  put(host_in.data(), lists_at, batch.lists);
-  put(host_in.data(), entries_at, batch.entries_of.lists);
-  put(host_in.data(), terms_at, batch.terms);
-  put(host_in.data(), queries_at, batch.queries);
-  put(host_in.data(), docids_at, batch.raw_docids);
-  put(host_in.data(), values_at, batch.raw_values);
-  strategy->fill(host_in.data() + filled_at);
+  put_all(arrays, host_in.data(), in.data());
+  strategy->fill(host_in.data() + filled_at, in.data() + filled_at, in.data() + zeroed_at);
   std::memset(host_in.data() + work_at, 0, copied - work_at);
   started.record(stream);
   copy_to_device(in.data(), host_in.data(), copied, stream);
   fill_zero(in.data() + copied, layout.bytes() - copied, stream);
   uploaded.record(stream);
 
-  view.lists = at<ListView>(in.data(), lists_at);
   view.entries = entries ? entries->arena() : nullptr;
-  view.entries_of = batch.entries_of.lists.empty() ? nullptr : at<EntryPlace>(in.data(), entries_at);
+  if (batch.entries_of.lists.empty()) view.entries_of = nullptr;
   view.blocks = batch.entries_of.blocks;
-  view.terms = at<BatchTerm>(in.data(), terms_at);
-  view.queries = at<BatchQuery>(in.data(), queries_at);
-  view.raw_docids = at<std::uint32_t>(in.data(), docids_at);
-  view.raw_values = at<std::uint32_t>(in.data(), values_at);
   view.next_work = at<std::uint32_t>(in.data(), work_at);
   view.num_lists = static_cast<std::uint32_t>(batch.lists.size());
   // Kernels of a direct batch count damaged blocks in host memory.
   index_view.damaged =
       direct ? at<std::uint32_t>(host_out.data(), damaged_at) : at<std::uint32_t>(in.data(), damage_at);
-  return {in.data() + filled_at, in.data() + zeroed_at};
 }
 
 void BatchRunner::State::download() {
-  // Other runners may still read the end of the previous batch. Switch here, since a batch that lacks memory never gets
-  // here.
+  // Other runners may still read the previous batch's end. A batch that lacks memory never gets here.
   turn = 1 - turn;
   if (!direct) {
     CUDA_CHECK(cudaMemcpyAsync(out.data() + damaged_at, index_view.damaged, sizeof(std::uint32_t),
@@ -194,7 +176,7 @@ void BatchRunner::State::note_start(bool waits) {
   if (first_kernel == &kernels_started) kernels_started.record(stream);
 }
 
-StrategyRun::OwnArrays BatchRunner::State::begin(const QueryBatch& batch, const BatchWork& work) {
+void BatchRunner::State::begin(const QueryBatch& batch, const BatchWork& work) {
   use_gpu();
   direct = batch.queries.size() <= max_direct_queries;
   beside = nullptr;
@@ -204,12 +186,12 @@ StrategyRun::OwnArrays BatchRunner::State::begin(const QueryBatch& batch, const 
   view.k = static_cast<std::uint32_t>(work.k);
   send_passing(work);
   reserve_results(batch.queries.size());
-  return upload(batch, work);
+  upload(batch, work);
 }
 
 void BatchRunner::begin_windows(const QueryBatch& batch, const BatchWork& work) {
   State& state = *state_;
-  const StrategyRun::OwnArrays own = state.begin(batch, work);
+  state.begin(batch, work);
   state.by_windows = true;
   state.window_kernels.clear();
   ArrayLayout layout;
@@ -219,7 +201,7 @@ void BatchRunner::begin_windows(const QueryBatch& batch, const BatchWork& work) 
     views.host.reserve(layout.bytes());
     views.device.reserve(layout.bytes());
   }
-  state.strategy->prepare_windows(own, batch, work, state.stream);
+  state.strategy->prepare_windows(batch, work, state.stream);
 }
 
 /// Window views are free after `free`, the end of the window before the last.
@@ -275,9 +257,9 @@ void BatchRunner::run_windows(const BatchWork& work, const DocumentWindows& wind
 
 void BatchRunner::start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after, bool overlaps) {
   State& state = *state_;
-  const StrategyRun::OwnArrays own = state.begin(batch, work);
+  state.begin(batch, work);
   state.by_windows = false;
-  state.strategy->prepare(own, batch, work, state.stream);
+  state.strategy->prepare(batch, work);
   if (after && overlaps)
     state.beside = &after->state_->kernels_ended();
   else if (after)
@@ -296,9 +278,7 @@ void BatchRunner::State::count_once() {
   for (const auto step : {&BatchTimes::decode_us, &BatchTimes::unite_us, &BatchTimes::finish_us}) times.*step *= left;
 }
 
-void BatchRunner::abandon() noexcept {
-  if (state_) state_->abandon();
-}
+void BatchRunner::abandon() noexcept { state_->abandon(); }
 
 void BatchRunner::free_memory() {
   State& state = *state_;

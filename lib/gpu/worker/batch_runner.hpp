@@ -1,10 +1,4 @@
 #pragma once
-#include <memory>
-#include <span>
-#include <vector>
-
-#include "quern/gpu/device/device_index.hpp"
-#include "quern/gpu/device/gpu_statistics.hpp"
 #include "quern/gpu/store/document_windows.hpp"
 #include "quern/gpu/store/list_store.hpp"
 #include "quern/gpu/worker/query_batch.hpp"
@@ -31,7 +25,6 @@ class BatchRunner {
   /// strategy's working memory doesn't fit.
   BatchRunner(const DeviceIndex& index, const DeviceListStore* store,
               const Strategy& strategy = all_strategies().front(), const StrategyOptions& options = {});
-  BatchRunner(BatchRunner&&) noexcept;
   ~BatchRunner();
 
   /// Sets the memory for decoded lists, which must outlive the runner. Half of it counts as the runner's.
@@ -39,8 +32,7 @@ class BatchRunner {
   /// Enqueues the batch and returns. Its kernels wait for the store's copies and for the kernels of `after`, the last
   /// started batch: they may need lists that these decode, and two large batches that share the GPU would both finish
   /// later. With `overlaps` they don't wait for `after`; the time of overlap counts for one batch only. Throws
-  /// GpuOutOfMemory if the batch needs more than DeviceIndex::bytes_per_batch(); abandon() the runner then before a
-  /// smaller batch.
+  /// GpuOutOfMemory if the batch needs more than DeviceIndex::bytes_per_batch(); abandon() it then.
   void start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after = nullptr, bool overlaps = false);
   /// Begins a batch that goes by windows of documents: copies the queries and reserves memory. Throws like start().
   void begin_windows(const QueryBatch& batch, const BatchWork& work);
@@ -59,8 +51,7 @@ class BatchRunner {
   void abandon() noexcept;
   /// Frees the memory of batches, but not the strategy's permanent memory. No batch may be running.
   void free_memory();
-  /// Maximum memory of a batch: DeviceIndex::bytes_per_batch() without the permanent memory of runner, strategy and
-  /// decoded lists.
+  /// Maximum memory of a batch: DeviceIndex::bytes_per_batch() without permanent memory and decoded lists.
   std::uint64_t bytes_for_batches() const;
   /// The peak GPU memory of batches, by use.
   const MemoryTable& memory() const;

@@ -1,6 +1,5 @@
 #pragma once
 #include <algorithm>
-#include <cstddef>
 #include <future>
 #include <utility>
 
@@ -22,24 +21,15 @@ class WorkClock {
   /// Calls wait() without counting its time. Throws what it throws.
   template <class Wait>
   void wait_for(const Wait& wait) {
-    const Waiting waiting(waited_us_);
+    struct Waiting {
+      double& sum_us;
+      WallClock::time_point begun = WallClock::now();
+      ~Waiting() { sum_us += us_since(begun); }
+    } const waiting{waited_us_};
     wait();
   }
 
  private:
-  /// Adds its lifetime to a sum.
-  class Waiting {
-   public:
-    explicit Waiting(double& sum_us) : sum_us_(sum_us) {}
-    Waiting(const Waiting&) = delete;
-    Waiting& operator=(const Waiting&) = delete;
-    ~Waiting() { sum_us_ += us_since(begun_); }
-
-   private:
-    double& sum_us_;
-    WallClock::time_point begun_ = WallClock::now();
-  };
-
   WallClock::time_point begun_ = WallClock::now();
   double waited_us_ = 0;
 };
@@ -77,8 +67,7 @@ class WindowCopies {
   std::shared_future<void> copying_;
 };
 
-/// Waits for the windows of all flights, since the store serves one flight at a time. The clock does not count the
-/// time.
+/// Waits for the windows of all flights, since the store serves one at a time. The clock does not count this.
 template <class Flights>
 void wait_for_all_copies(const Flights& flights, WorkClock& clock) {
   clock.wait_for([&] {
@@ -86,9 +75,8 @@ void wait_for_all_copies(const Flights& flights, WorkClock& clock) {
   });
 }
 
-/// Calls `take()`, which allocates memory and returns whether there was enough. If not, calls `free_others()`, which
-/// waits for other batches and frees their memory, and tries once more. Throws GpuOutOfMemory with the message if that
-/// fails too.
+/// Calls `take()`, which returns whether there was enough memory. If not, calls `free_others()`, which waits for other
+/// batches and frees their memory, and tries once more. Throws GpuOutOfMemory if that fails too.
 template <class Take, class FreeOthers>
 void acquire_or_evict(const Take& take, const FreeOthers& free_others, const char* message) {
   if (take()) return;
@@ -117,8 +105,7 @@ class BatchGrowth {
   /// Starts a batch of the first of `waiting` queries; returns their number, or 0 if memory is too small for the first
   /// one alone. `start_batch(queries)` returns the number of queries that it took, at least one, or throws
   /// GpuOutOfMemory; then `clean_up()` undoes the attempt and frees memory, and after a second failure
-  /// `take_less(queries)` makes the next attempt need less, by too_many() or otherwise. Throws what these throw, except
-  /// GpuOutOfMemory of `start_batch`.
+  /// `take_less(queries)` makes the next attempt need less, by too_many() or otherwise. Throws other errors of these.
   template <class StartBatch, class CleanUp, class TakeLess>
   std::size_t start(std::size_t waiting, const StartBatch& start_batch, const CleanUp& clean_up,
                     const TakeLess& take_less) {

@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/gpu/device/index_view.hpp"
 #include "quern/gpu/device/warp.cuh"
 #include "quern/gpu/worker/query_batch.hpp"
 
@@ -45,8 +44,7 @@ struct BatchView {
   __device__ RankKey limit_of(std::uint32_t query) const { return limits == nullptr ? no_key : limits[query]; }
 };
 
-/// Calls answer(number) for queries of the batch until all have been taken. By a whole thread block; `number` is in its
-/// shared memory.
+/// Calls answer(number) for queries until all have been taken. By a whole thread block; `number` is shared memory.
 template <class Answer>
 __device__ inline void for_each_query(const BatchView& batch, std::uint32_t& number, Answer&& answer) {
   for (;;) {
@@ -59,8 +57,7 @@ __device__ inline void for_each_query(const BatchView& batch, std::uint32_t& num
   }
 }
 
-/// In BatchView::num_results: the query must run again. The upper half of its first result is then the threshold that
-/// it reached, in units.
+/// In BatchView::num_results: the query must run again, from the threshold in the upper half of its first result.
 inline constexpr std::uint32_t run_again = 0xffffffffu;
 
 }  // namespace quern::gpu

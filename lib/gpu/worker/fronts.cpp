@@ -1,9 +1,6 @@
 #include "quern/gpu/worker/fronts.hpp"
 
-#include <algorithm>
-
 #include "quern/core/wall_clock.hpp"
-#include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/worker/query_batch.hpp"
 
 namespace quern::gpu {
@@ -51,9 +48,6 @@ bool is_complete(const QueryEngine& engine, const QueryEnd& end, std::span<const
   if (end.from_cpu == end_docid) return true;
   return results.size() == k && engine.scoring_context().none_above(end.from_cpu, results.back().score);
 }
-
-ResumePool::ResumePool(const QueryEngine& engine, std::size_t k, const DocumentSet* passing)
-    : engine_(engine), k_(k), passing_(passing), arena_(tbb::this_task_arena::max_concurrency()) {}
 
 ResumePool::~ResumePool() {
   if (!used_) return;

@@ -3,21 +3,14 @@
 #include <tbb/task_group.h>
 
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <deque>
-#include <mutex>
-#include <span>
 #include <unordered_set>
-#include <vector>
 
-#include "quern/core/types.hpp"
 #include "quern/gpu/store/list_cache.hpp"
-#include "quern/search/query_engine.hpp"
 
 /// Batches of `and` that read only the fronts of some lists, which a plan keeps (Wang et al.: Efficient GPU-based Query
 /// Processing with Pruned List Caching in Search Engines, ICPADS 2017, section 3.3). The CPU resumes a query where its
-/// first front ends. Host code.
+/// first front ends.
 namespace quern::gpu {
 
 class QueryBatch;
@@ -61,8 +54,6 @@ QueryEnd end_of_query(const QueryBatch& batch, std::size_t place, std::span<cons
 bool is_complete(const QueryEngine& engine, const QueryEnd& end, std::span<const ScoredDocument> results,
                  std::size_t k);
 
-// Queries that a GPU answered up to some document, and the CPU resumes. Host code.
-
 /// A query, and its results so far, which the final ones replace. Lists and results must outlive the work.
 struct UnfinishedQuery {
   std::span<const WeightedList> lists;
@@ -74,13 +65,11 @@ struct UnfinishedQuery {
 /// so a thread that waits for such work never takes one of these queries.
 class ResumePool {
  public:
-  /// Uses as many threads as the caller's parallel calls. `k`: results per query. `passing`: see QueryEngine::search();
-  /// it must outlive the object.
-  ResumePool(const QueryEngine& engine, std::size_t k, const DocumentSet* passing = nullptr);
+  /// Uses as many threads as the caller's parallel calls. `passing`, see QueryEngine::search(), must outlive it.
+  ResumePool(const QueryEngine& engine, std::size_t k, const DocumentSet* passing = nullptr)
+      : engine_(engine), k_(k), passing_(passing), arena_(tbb::this_task_arena::max_concurrency()) {}
   /// Waits for begun tasks, and drops other tasks and errors.
   ~ResumePool();
-  ResumePool(const ResumePool&) = delete;
-  ResumePool& operator=(const ResumePool&) = delete;
 
   /// Hands queries over and returns. Thread-safe.
   void resume(std::span<const UnfinishedQuery> queries);

@@ -3,20 +3,9 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
-#include <algorithm>
-#include <array>
-#include <memory>
-#include <optional>
-#include <utility>
+#include <numeric>
 
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/in_parallel.hpp"
-#include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/worker/query_batch.hpp"
-#include "quern/gpu/worker/worker_pool.hpp"
-#include "quern/search/algorithm.hpp"
 
 namespace quern {
 namespace {
@@ -34,9 +23,6 @@ gpu::Pruning pruning_of(const QueryAlgorithm& algorithm, const QueryEngine& engi
   return algorithm.name == "wand" ? gpu::Pruning::lists : gpu::Pruning::blocks;
 }
 
-/// A search's step: the number of its first query, and how many there are.
-using Step = std::pair<std::size_t, std::size_t>;
-
 const GpuOptions& checked(const GpuOptions& options) {
   check_gpu_options(options);
   return options;
@@ -52,43 +38,17 @@ void check_partitions(const gpu::StrategyOptions& options) {
 
 }  // namespace
 
-/// Queries of one search, answered in steps. Thread-safe functions.
+/// A search, which threads answer in steps.
 struct GpuEngine::Search {
-  Search(std::span<const QueryView> asked, const QueryAlgorithm& by, std::size_t max_results, const DocumentSet* among,
-         std::uint64_t number)
-      : queries(asked), algorithm(by), k(max_results), passing(among), passing_number(number), results(asked.size()) {
-    counted.queries = asked.size();
-  }
-
-  const std::span<const QueryView> queries;
+  std::span<const QueryView> queries;
   const QueryAlgorithm& algorithm;
-  const std::size_t k;
-  const DocumentSet* const passing;
-  const std::uint64_t passing_number;
+  std::size_t k;
+  const DocumentSet* passing;
+  std::uint64_t passing_number;
   std::vector<std::vector<ScoredDocument>> results;
-  std::vector<std::size_t> step_sizes;
-  std::size_t next_step = 0, next_query = 0;
-  GpuStatistics counted;
-  std::mutex mutex;
 
-  /// The work of GPUs.
   gpu::BatchWork work(bool intersect, gpu::Pruning pruning) const {
     return {intersect, pruning, k, passing, passing_number};
-  }
-  /// The next step; empty if all have begun.
-  std::optional<Step> next() {
-    const std::lock_guard lock(mutex);
-    if (next_step == step_sizes.size()) return std::nullopt;
-    const std::size_t size = step_sizes[next_step++];
-    return Step{std::exchange(next_query, next_query + size), size};
-  }
-  void stop() {
-    const std::lock_guard lock(mutex);
-    next_step = step_sizes.size();
-  }
-  void count(const GpuStatistics& more) {
-    const std::lock_guard lock(mutex);
-    counted += more;
   }
 };
 
@@ -129,18 +89,6 @@ void GpuEngine::set_strategy(const gpu::Strategy& strategy, const gpu::StrategyO
   if (workers_.size() > 0) keeps_all_ = workers_.front().keeps_all();
 }
 
-void GpuEngine::find_lists(std::span<GpuQuery> queries, std::span<const QueryView> asked,
-                           std::vector<WeightedList>& lists) const {
-  lists.clear();
-  std::array<std::size_t, queries_at_once + 1> first_lists{};
-  for (std::size_t i = 0; i < queries.size(); ++i) {
-    engine_.append_lists(asked[i], queries[i].all_found, lists);
-    first_lists[i + 1] = lists.size();
-  }
-  for (std::size_t i = 0; i < queries.size(); ++i)
-    queries[i].lists = std::span(lists).subspan(first_lists[i], first_lists[i + 1] - first_lists[i]);
-}
-
 std::vector<GpuQuery> GpuEngine::prepare(std::span<const QueryView> asked, const QueryAlgorithm& algorithm,
                                          std::size_t k, QueryLists& lists) const {
   std::vector<GpuQuery> queries(asked.size());
@@ -149,10 +97,17 @@ std::vector<GpuQuery> GpuEngine::prepare(std::span<const QueryView> asked, const
   tbb::parallel_for(std::size_t{0}, count, [&](std::size_t block) {
     const std::size_t first = block * queries_at_once, some = std::min(queries_at_once, asked.size() - first);
     const auto own = std::span(queries).subspan(first, some);
-    find_lists(own, asked.subspan(first, some), lists[block]);
+    std::vector<WeightedList>& found = lists[block];
+    found.clear();
+    std::array<std::size_t, queries_at_once + 1> first_lists{};
+    for (std::size_t i = 0; i < some; ++i) {
+      engine_.append_lists(asked[first + i], own[i].all_found, found);
+      first_lists[i + 1] = found.size();
+    }
     for (std::size_t i = 0; i < some; ++i) {
       GpuQuery& query = own[i];
       query.number = first + i;
+      query.lists = std::span(found).subspan(first_lists[i], first_lists[i + 1] - first_lists[i]);
       if (engine_.quantizer()) engine_.check_sums(query.lists);
       for (const WeightedList& list : query.lists) query.postings += list.list.df;
       query.answered = query.lists.empty() || (algorithm.matching != Matching::any && !query.all_found);
@@ -172,26 +127,33 @@ std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const Query
   const QueryAlgorithm* const algorithms[] = {&algorithm};
   gpu::check_answers(*options_.strategy, algorithms);
   return translate_errors([&] {
-    Search search(queries, algorithm, k, passing, passing == nullptr ? 0 : ++filtered_searches_);
-    search.step_sizes = keeps_all_ ? step_sizes(queries.size()) : std::vector<std::size_t>{queries.size()};
+    Search search{queries, algorithm, k, passing, passing == nullptr ? 0 : ++filtered_searches_, {}};
+    search.results.resize(queries.size());
+    GpuStatistics all;
+    all.queries = queries.size();
+    std::mutex mutex;  // of `all`
+    const auto steps = keeps_all_ ? step_sizes(queries.size()) : std::vector<std::size_t>{queries.size()};
+    std::atomic<std::size_t> next_step = 0;
     const auto answer_steps = [&] {
-      for (auto step = search.next(); step; step = search.next()) {
+      for (std::size_t step = next_step++; step < steps.size(); step = next_step++) {
         GpuStatistics counted;
         try {
-          answer_step(search, step->first, step->second, counted);
+          const auto own = steps.begin() + static_cast<std::ptrdiff_t>(step);
+          answer_step(search, std::accumulate(steps.begin(), own, std::size_t{0}), *own, counted);
         } catch (...) {
-          search.stop();
+          next_step = steps.size();
           throw;
         }
-        search.count(counted);
+        const std::lock_guard lock(mutex);
+        all += counted;
       }
     };
     // One thread finds lists while GPUs work for another.
-    gpu::HelperThreads helpers(search.step_sizes.size() - 1, answer_steps);
+    gpu::HelperThreads helpers(steps.size() - 1, answer_steps);
     helpers.start();
     answer_steps();
     helpers.join();
-    if (statistics) *statistics = std::move(search.counted);
+    if (statistics) *statistics = std::move(all);
     return std::move(search.results);
   });
 }
@@ -274,7 +236,7 @@ std::vector<GpuQuery*> GpuEngine::process(QueryQueue& queue, const RankingWork& 
   RankingOutcome all;
   std::mutex outcome_mutex;
   // One thread makes a batch while others wait for theirs.
-  gpu::HelperThreads helpers(flights(), [&] {
+  gpu::HelperThreads helpers(gpu::batches_in_flight * gpus_in_use(), [&] {
     RankingOutcome outcome;
     answer_batches(queue, work, outcome, [] {});
     const std::lock_guard lock(outcome_mutex);

@@ -1,18 +1,5 @@
 #pragma once
-#include <algorithm>
-#include <atomic>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <span>
-#include <vector>
-
-#include "quern/core/resources.hpp"
-#include "quern/core/scratch_memory.hpp"
-#include "quern/gpu/worker/query_queue.hpp"
 #include "quern/gpu/worker/ranking_worker.hpp"
-#include "quern/gpu/worker/worker_pool.hpp"
-#include "quern/search/query_engine.hpp"
 
 namespace quern {
 
@@ -74,17 +61,12 @@ class GpuEngine {
   /// Finds the lists of a step's queries, which refer to `lists`.
   std::vector<GpuQuery> prepare(std::span<const QueryView> asked, const QueryAlgorithm& algorithm, std::size_t k,
                                 QueryLists& lists) const;
-  /// Finds the lists of some queries, and stores them in `lists`.
-  void find_lists(std::span<GpuQuery> queries, std::span<const QueryView> asked,
-                  std::vector<WeightedList>& lists) const;
   void answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuStatistics& statistics);
   /// Answers the queries in the queue on all GPUs. Returns the queries that must run again.
   std::vector<GpuQuery*> process(QueryQueue& queue, const RankingWork& work, GpuStatistics& statistics);
   /// Answers batches of the queue until none is left. Calls `more` when other threads may take some too.
   void answer_batches(QueryQueue& queue, const RankingWork& work, RankingOutcome& outcome,
                       const std::function<void()>& more);
-  /// Batches in flight on all GPUs.
-  std::size_t flights() const { return gpu::batches_in_flight * gpus_in_use(); }
   std::size_t gpus_in_use() const { return std::max<std::size_t>(1, std::min(used_, workers_.size())); }
   void answer_on_cpu(const Search& search, std::span<const QueryView> asked, std::span<GpuQuery> queries) const;
 

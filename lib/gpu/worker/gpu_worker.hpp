@@ -1,14 +1,8 @@
 #pragma once
 #include <tbb/task_arena.h>
 
-#include <algorithm>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <vector>
+#include <deque>
 
-#include "quern/core/error.hpp"
-#include "quern/gpu/device/device_index.hpp"
 #include "quern/gpu/store/list_store.hpp"
 #include "quern/gpu/worker/batch_start.hpp"
 #include "quern/gpu/worker/worker_pool.hpp"
@@ -17,8 +11,7 @@
 namespace quern::gpu {
 
 /// The state of a flight. Each kind of batch derives its own flight, which names the type of its queries `Query` and
-/// adds `runner`, `windows` (the runner's windows of documents; null if the batch is whole) and `statistics`, a pointer
-/// to the owner's statistics.
+/// adds `runner`, `windows` (the runner's windows of documents; null if the batch is whole) and a pointer `statistics`.
 struct WorkerFlight {
   bool has_batch = false;  ///< the GPU works on a batch
   WindowCopies copies;     ///< of the batch's windows
@@ -41,11 +34,8 @@ class GpuWorker {
   using Query = typename Flight::Query;
   using Queries = std::span<Query* const>;
 
-  GpuWorker(const GpuWorker&) = delete;
-  GpuWorker& operator=(const GpuWorker&) = delete;
   virtual ~GpuWorker() = default;
 
-  /// The GPU's number.
   unsigned gpu() const { return index_.gpu(); }
 
  protected:
@@ -71,8 +61,7 @@ class GpuWorker {
   virtual bool make_windows(unsigned number, Queries queries, std::size_t& count) = 0;
   /// Reserves the runner's memory for these windows. Throws GpuOutOfMemory.
   virtual void prepare_windows(unsigned number) = 0;
-  /// Runs the windows. Without the lock, in a separate thread. `after`: the runner whose kernels come before; null:
-  /// none.
+  /// Runs the windows. Without the lock, in a separate thread. `after`: the runner whose kernels come before, or null.
   virtual void run_windows(unsigned number, const Runner* after) = 0;
   /// Copies the batch's lists and starts it, unless the GPU has nothing to do; sets has_batch. May add more of the
   /// queries; returns the batch's size. Throws GpuOutOfMemory.
@@ -85,7 +74,6 @@ class GpuWorker {
   virtual void release_decoded(unsigned number, bool ran) noexcept = 0;
   /// Forgets all decoded lists, which no batch uses.
   virtual void clear_decoded() noexcept = 0;
-  /// Leaves a query to the CPU.
   virtual void leave_to_cpu(Query& query) = 0;
   /// Makes the next batch need less memory than one of `queries` queries.
   virtual void take_less(std::size_t queries) { growth_.too_many(queries); }
@@ -109,8 +97,7 @@ class GpuWorker {
 
   // For threads that have a flight, without the lock.
 
-  /// Starts a batch of the first of these queries, at least one, and returns its size. Throws CudaError if the GPU
-  /// fails.
+  /// Starts a batch of the first of these queries, at least one; returns its size. Throws CudaError if the GPU fails.
   std::size_t launch(unsigned number, Queries queries) {
     const auto locked = control_.lock();
     Flight& flight = flights_[number];
@@ -200,7 +187,6 @@ class GpuWorker {
       release(other, true);
     }
   }
-  /// Waits until the windows of all flights are copied.
   void wait_for_copies() { wait_for_all_copies(flights_, making_); }
   /// Sets the flight's windows to the result of `make(words)`, for `words` words per window. False if that throws
   /// GpuOutOfMemory, since a single range of documents is too large. Throws GpuOutOfMemory if the store lacks space.
@@ -225,7 +211,7 @@ class GpuWorker {
   std::optional<DeviceListStore> store_;  ///< empty if the whole index is on the GPU
   FlightControl control_{num_flights};
   // The other members are guarded by the lock, but a flight also belongs to the thread that has it.
-  std::vector<Flight> flights_;
+  std::deque<Flight> flights_;
   BatchGrowth growth_;
   bool by_windows_ = false;              ///< whether the batch in the making, or the last one, goes by windows
   WorkClock making_;                     ///< measures the preparation of batches
@@ -272,8 +258,7 @@ class GpuWorker {
     acquire_or_evict([&] { return store_->open_windows(number); }, [&] { free_lists_of_others(number); },
                      "not enough memory for the lists of a batch");
   }
-  /// Waits until the flight's batch has ended and all earlier ones are checked. Returns whether there was enough
-  /// memory.
+  /// Waits until the batch has ended and all earlier ones are checked. Returns whether there was enough memory.
   bool wait_for_end(unsigned number) {
     Flight& flight = flights_[number];
     bool enough_memory = true;
@@ -294,7 +279,6 @@ class GpuWorker {
     flights_[number].runner.abandon();
     flights_[number].has_batch = false;
   }
-  /// Ends the flight's use of lists.
   void release(unsigned number, bool ran) noexcept {
     if (store_) store_->release(number);
     release_decoded(number, ran);

@@ -22,9 +22,7 @@ class LiveDocuments {
   }
   /// Keeps only this lane's documents with set bits.
   __device__ void keep(unsigned bits) { alive_ &= bits; }
-  /// A bit per document of this lane.
   __device__ unsigned alive() const { return alive_; }
-  /// Whether any lane has a document.
   __device__ bool any() const { return __any_sync(all_lanes, alive_ != 0); }
   __device__ const Decoder& decoder() const { return decoder_; }
 

@@ -1,6 +1,5 @@
 #pragma once
 #include "quern/gpu/decode/decoder.cuh"
-#include "quern/gpu/device/searches.hpp"
 #include "quern/gpu/worker/batch_view.cuh"
 
 /// Searches in lists by a warp, and exact term scores.
@@ -44,8 +43,7 @@ __device__ inline float term_score(const IndexView& index, float weight, std::ui
   return __fmul_rn(weight, __fdiv_rn(number, __fadd_rn(index.constants[docid], number)));
 }
 
-/// Sets `value` to the frequency (quantized: impact) of a document in a raw list. Returns false if the list doesn't
-/// contain it. Called by one thread.
+/// Sets `value` to a document's frequency (quantized: impact) in a raw list; false if it isn't there. By one thread.
 __device__ inline bool find_raw_value(const BatchView& batch, const ListView& list, std::uint32_t docid,
                                       std::uint32_t& value) {
   const std::uint32_t* docids = batch.raw_docids + list.first_word;
@@ -55,8 +53,7 @@ __device__ inline bool find_raw_value(const BatchView& batch, const ListView& li
   return true;
 }
 
-/// Reads this lane's frequencies (quantized: impacts) of the decoder's open block. If they are damaged, counts that and
-/// returns false. Called by a whole warp.
+/// Reads this lane's frequencies (quantized: impacts) of the open block. False, and counted, if they are damaged.
 template <bool quantized, int V, class Decoder>
 __device__ inline bool read_values(const IndexView& index, const Decoder& decoder, const ListView& list,
                                    std::uint32_t block, const BlockPlace& place, std::uint32_t (&values)[V]) {
@@ -77,33 +74,6 @@ __device__ inline bool read_postings(const IndexView& index, Decoder& decoder, c
                                      std::uint32_t (&values)[V]) {
   return decode_docids<V>(index, decoder, place, docids) &&
          read_values<quantized, V>(index, decoder, list, block, place, values);
-}
-
-/// Sets `value` to the frequency (quantized: impact) of a document in a list. Returns false if the list doesn't contain
-/// it. Called by a whole warp.
-template <bool quantized, int V, class Decoder>
-__device__ inline bool find_value(const IndexView& index, const BatchView& batch, Decoder& decoder,
-                                  const ListView& list, std::uint32_t docid, std::uint32_t& value) {
-  if (list.raw) {
-    const std::uint32_t* docids = batch.raw_docids + list.first_word;
-    const std::uint32_t place = first_not_below(docids, list.df, docid);
-    if (place == list.df || docids[place] != docid) return false;
-    value = batch.raw_values[list.first_word + place];
-    return true;
-  }
-  const std::uint32_t block = first_not_below(index.block_last + list.first_row, list.rows, docid);
-  if (block == list.rows) return false;
-  const BlockPlace place = place_of(index, list, block);
-  std::uint32_t docids[V], values[V];
-  if (!read_postings<quantized, V>(index, decoder, list, block, place, docids, values)) return false;
-  bool found = false;
-#pragma unroll
-  for (int i = 0; i < V; ++i)
-    if (lane_id() * V + i < place.n && docids[i] == docid) found = true, value = values[i];
-  const unsigned lanes = __ballot_sync(all_lanes, found);
-  if (lanes == 0) return false;
-  value = __shfl_sync(all_lanes, value, __ffs(lanes) - 1);
-  return true;
 }
 
 }  // namespace quern::gpu

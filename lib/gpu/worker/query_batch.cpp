@@ -1,6 +1,5 @@
 #include "quern/gpu/worker/query_batch.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -30,11 +29,6 @@ double max_value(const QueryEngine& engine, const WeightedList& list, const List
 }
 
 }  // namespace
-
-QueryBatch::QueryBatch(const QueryEngine& engine) : engine_(engine) {
-  for (const float bound : engine.scoring_context().static_score_bounds)
-    max_static_score_ = std::max(max_static_score_, bound);
-}
 
 void QueryBatch::decode_raw(const PostingList& list, const ListView& view) {
   BlockReader reader(engine_.index(), list);

@@ -1,26 +1,11 @@
 #pragma once
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <optional>
-#include <span>
-#include <utility>
-#include <vector>
 
-#include "quern/core/types.hpp"
-#include "quern/gpu/device/index_view.hpp"
 #include "quern/gpu/worker/fronts.hpp"
-#include "quern/search/query_engine.hpp"
 
 /// A batch of ranked queries, as kernels take it. Scoring has two steps. First, each document gets an upper bound of
 /// its score in *units*: small integers, which can be added in any order and whose sums fit 16 bits. Then the few
-/// documents whose sums reach the query's threshold are scored exactly. A query's *scale* is the number of units of a
-/// score of 1.
-namespace quern {
-class DocumentSet;
-}  // namespace quern
-
+/// documents whose sums reach the query's threshold are scored exactly. A query's *scale* is the units of a score of 1.
 namespace quern::gpu {
 
 /// The postings that a union may skip.
@@ -48,8 +33,7 @@ inline constexpr std::size_t max_terms = 64;
 /// Number of steps in which a query's threshold rises.
 inline constexpr std::uint32_t threshold_steps = 256;
 
-/// Units of an entry, whose lower 16 bits are the value: `weight` and `offset` are BatchTerm::unit_weight and
-/// unit_offset.
+/// Units of an entry, whose lower 16 bits are the value. See BatchTerm::unit_weight and unit_offset.
 constexpr std::uint32_t units_of(std::uint32_t entry, std::uint32_t weight, std::uint32_t offset) {
   return static_cast<std::uint32_t>(std::uint64_t{entry << 16} * weight >> 32) + offset;
 }
@@ -81,8 +65,6 @@ struct BatchQuery {
   std::uint32_t exact_units = 0;  ///< 1 if sums of units are the scores, else 0
   std::uint32_t first_task = 0;   ///< for intersections: blocks of the previous queries' shortest lists
 };
-
-// Batches of ranked queries in host memory. Host code.
 
 /// A query that waits for a batch.
 struct UnbatchedQuery {
@@ -116,7 +98,6 @@ class TermNumbers {
   };
 
   bool is_used(const Slot& slot) const { return slot.generation == generation_; }
-  /// The term's slot, or the empty slot where it belongs.
   Slot& slot_of(term_t term) {
     const std::size_t mask = slots_.size() - 1;
     std::size_t place = (term * 0x9e3779b97f4a7c15) >> 32 & mask;
@@ -138,9 +119,11 @@ class TermNumbers {
 /// A batch in host memory.
 class QueryBatch {
  public:
-  explicit QueryBatch(const QueryEngine& engine);
-  /// A batch that reads only the front of a list that the cache keeps, if the rest is not in memory. Only for documents
-  /// with all terms.
+  explicit QueryBatch(const QueryEngine& engine) : engine_(engine) {
+    for (const float bound : engine.scoring_context().static_score_bounds)
+      max_static_score_ = std::max(max_static_score_, bound);
+  }
+  /// A batch that reads only fronts of lists, if the cache lacks the rest. Only for documents with all terms.
   QueryBatch(const QueryEngine& engine, const ListCache& cache) : QueryBatch(engine) { fronts_.emplace(cache); }
 
   /// Removes all queries, but keeps the memory. `cache`: see the constructor.
@@ -163,8 +146,8 @@ class QueryBatch {
   float max_static_score() const { return max_static_score_; }
 
   std::vector<ListView> lists;
-  std::vector<std::pair<std::uint32_t, const PostingList*>>
-      coded;               ///< lists in blocks: numbers in `lists`, and the lists as the batch reads them
+  /// Lists in blocks: numbers in `lists`, and the lists as the batch reads them.
+  std::vector<std::pair<std::uint32_t, const PostingList*>> coded;
   EntryPlaces entries_of;  ///< places of lists decoded as a whole; set by the batch's owner
   std::vector<BatchTerm> terms;
   std::vector<BatchQuery> queries;
@@ -174,8 +157,7 @@ class QueryBatch {
   std::uint64_t postings = 0;                         ///< in the lists of all queries
 
  private:
-  /// Prepared queries that are not in the batch yet, with their terms and lists. Contiguous, since many threads write
-  /// them and one thread reads them.
+  /// Prepared queries that are not in the batch yet. Contiguous, since many threads write and one reads them.
   struct Made {
     std::vector<BatchQuery> queries;
     std::vector<std::size_t> first_terms;  ///< then the number of terms

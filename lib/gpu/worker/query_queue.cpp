@@ -2,17 +2,12 @@
 
 #include <tbb/parallel_sort.h>
 
-#include <algorithm>
 #include <tuple>
-#include <utility>
-
-#include "quern/gpu/device/tuning.hpp"
 
 namespace quern {
 namespace {
 
-/// Sorts the most expensive queries first. Sorts copies of the keys, since comparing queries that other threads wrote
-/// costs cache misses.
+/// Sorts the most expensive queries first. Sorts copies of the keys, since other threads wrote the queries.
 void sort_by_cost(std::vector<GpuQuery*>& queries) {
   struct Key {
     std::uint64_t postings;

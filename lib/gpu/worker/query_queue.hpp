@@ -1,14 +1,6 @@
 #pragma once
-#include <condition_variable>
-#include <cstddef>
-#include <cstdint>
-#include <mutex>
-#include <span>
-#include <vector>
-
 #include "quern/gpu/worker/fronts.hpp"
 #include "quern/gpu/worker/work_queue.hpp"
-#include "quern/search/query_engine.hpp"
 
 namespace quern {
 
@@ -23,13 +15,11 @@ struct GpuQuery {
   gpu::QueryEnd end;  ///< in its last batch
 };
 
-/// Queries that wait for a GPU, the most expensive first, so that thread blocks finish at about the same time.
-/// Thread-safe.
+/// Queries that wait for a GPU, the most expensive first, so that thread blocks end together. Thread-safe.
 class QueryQueue {
  public:
   /// Batches have at most `max_queries` queries. For one GPU, all have the same size. For several GPUs, all have the
-  /// same cost (postings plus `fixed_cost` per query), and each GPU gets a few, so that all finish at about the same
-  /// time.
+  /// same cost (postings plus `fixed_cost` per query), and each GPU gets a few.
   QueryQueue(std::vector<GpuQuery*> queries, std::size_t max_queries, std::size_t gpus, std::uint64_t fixed_cost);
 
   /// Takes the next batch. If the queue is empty, waits until all taken batches are settled, since their queries may

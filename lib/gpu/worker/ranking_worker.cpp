@@ -1,14 +1,8 @@
 #include "quern/gpu/worker/ranking_worker.hpp"
 
-#include <algorithm>
 #include <iterator>
-#include <memory>
-#include <utility>
 
-#include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/in_parallel.hpp"
-#include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/worker/query_batch.hpp"
 
 namespace quern {
 namespace {
@@ -43,7 +37,7 @@ void RankingWorker::set_strategy(const gpu::Strategy& strategy, const gpu::Strat
   if (strategy.reads_block_maxima) index_.upload_block_maxima(progress);
   if (strategy.reads_upper_bounds) index_.upload_upper_bounds(engine_, progress);
   for (unsigned i = 0; i < num_flights; ++i)
-    flights_.emplace_back(gpu::BatchRunner(index_, store_ ? &*store_ : nullptr, strategy, options));
+    flights_.emplace_back(index_, store_ ? &*store_ : nullptr, strategy, options);
   if (strategy.decodes_lists) make_entries();
 }
 
@@ -186,11 +180,6 @@ void RankingWorker::prepare_windows(unsigned number) {
   flight.runner.begin_windows(*flight.batch, flight.work.batch);
 }
 
-void RankingWorker::run_windows(unsigned number, const gpu::BatchRunner* after) {
-  Flight& flight = flights_[number];
-  flight.runner.run_windows(flight.work.batch, *flight.windows, *store_, number, flight.first_entry, after);
-}
-
 std::size_t RankingWorker::start_whole(unsigned number, Queries, std::size_t count) {
   Flight& flight = flights_[number];
   wait_for_copies();
@@ -199,11 +188,6 @@ std::size_t RankingWorker::start_whole(unsigned number, Queries, std::size_t cou
   flight.runner.start(*flight.batch, flight.work.batch, runner_before(number), may_overlap(number));
   flight.has_batch = true;
   return count;
-}
-
-bool RankingWorker::decodes(const Flight& flight) const {
-  return strategy_->decodes_lists(*flight.batch, flight.work.batch, strategy_options_,
-                                  entries_ && entries_->cache().has_all_lists());
 }
 
 void RankingWorker::bring_lists_of_batch(unsigned number) {
@@ -252,14 +236,6 @@ void RankingWorker::started(unsigned number, Queries queries) {
   if (store_) note_ends(*flight.batch, queries);
   if (flight.batch->fronts()) store_->count(flight.batch->fronts()->counts());
   if (!by_windows_) flight.batch.reset();
-}
-
-void RankingWorker::release_decoded(unsigned number, bool ran) noexcept {
-  if (entries_) entries_->cache().release(number, ran);
-}
-
-void RankingWorker::clear_decoded() noexcept {
-  if (entries_) entries_->cache().clear();
 }
 
 void RankingWorker::count(unsigned number) {

@@ -1,12 +1,6 @@
 #pragma once
-#include <functional>
-#include <memory>
-#include <vector>
-
 #include "quern/core/scratch_memory.hpp"
-#include "quern/gpu/store/list_store.hpp"
 #include "quern/gpu/worker/batch_runner.hpp"
-#include "quern/gpu/worker/fronts.hpp"
 #include "quern/gpu/worker/gpu_worker.hpp"
 #include "quern/gpu/worker/query_queue.hpp"
 
@@ -33,7 +27,9 @@ using QueryBatchPool = SparePool<QueryBatch>;
 struct RankingFlight : WorkerFlight {
   using Query = GpuQuery;
 
-  explicit RankingFlight(BatchRunner batch_runner) : runner(std::move(batch_runner)) {}
+  RankingFlight(const DeviceIndex& index, const DeviceListStore* store, const Strategy& strategy,
+                const StrategyOptions& options)
+      : runner(index, store, strategy, options) {}
 
   BatchRunner runner;
   std::unique_ptr<DocumentWindows> windows;
@@ -46,8 +42,7 @@ struct RankingFlight : WorkerFlight {
 
 }  // namespace gpu
 
-/// One GPU's batches of ranked queries. Any number of threads may call answer(), missing_bytes() and keeps_all(), but
-/// no other function meanwhile.
+/// One GPU's batches of ranked queries. Only answer(), missing_bytes() and keeps_all() are thread-safe.
 class RankingWorker final : public gpu::GpuWorker<gpu::RankingFlight> {
  public:
   /// Throws like DeviceIndex and DeviceListStore.
@@ -81,12 +76,19 @@ class RankingWorker final : public gpu::GpuWorker<gpu::RankingFlight> {
   }
   bool make_windows(unsigned number, Queries queries, std::size_t& count) override;
   void prepare_windows(unsigned number) override;
-  void run_windows(unsigned number, const gpu::BatchRunner* after) override;
+  void run_windows(unsigned number, const gpu::BatchRunner* after) override {
+    Flight& flight = flights_[number];
+    flight.runner.run_windows(flight.work.batch, *flight.windows, *store_, number, flight.first_entry, after);
+  }
   std::size_t start_whole(unsigned number, Queries queries, std::size_t count) override;
   void started(unsigned number, Queries queries) override;
   void wait_for_results(unsigned number) override { flights_[number].runner.wait(); }
-  void release_decoded(unsigned number, bool ran) noexcept override;
-  void clear_decoded() noexcept override;
+  void release_decoded(unsigned number, bool ran) noexcept override {
+    if (entries_) entries_->cache().release(number, ran);
+  }
+  void clear_decoded() noexcept override {
+    if (entries_) entries_->cache().clear();
+  }
   void leave_to_cpu(GpuQuery& query) override { query.on_cpu = true; }
   void take_less(std::size_t queries) override;
   gpu::MemoryTable memory() const override;
@@ -104,12 +106,10 @@ class RankingWorker final : public gpu::GpuWorker<gpu::RankingFlight> {
   gpu::QueryBatchPool::Borrowed new_batch(const gpu::BatchWork& work);
   /// Notes up to which document a batch answers its queries.
   static void note_ends(const gpu::QueryBatch& batch, Queries queries);
-  /// Takes the answers of a landed batch.
   void take_answers(const Flight& flight, Queries queries, RankingOutcome& outcome);
   /// Hands queries that ended on fronts over to the CPU, unless they are complete.
   void resume_on_cpu(const Flight& flight, Queries queries);
-  /// Whether the batch may overlap with the previous one: it is small, all lists stay on the GPU, and none is being
-  /// decoded.
+  /// Whether the batch may overlap with the previous one: it is small, and all lists are on the GPU and decoded.
   bool may_overlap(unsigned number) const;
   /// Planned memory of a batch. Arrays grow by up to a quarter more.
   std::uint64_t bytes_for_batch() const { return flights_.front().runner.bytes_for_batches() / 5 * 4; }
@@ -122,12 +122,14 @@ class RankingWorker final : public gpu::GpuWorker<gpu::RankingFlight> {
   bool has_list_room(const gpu::QueryBatch& batch);
   /// Whether a batch's decoded lists, its working memory and `k` results per query leave room for more queries.
   bool has_work_room(const gpu::QueryBatch& batch, std::size_t k) const;
-  /// Allocates the memory for decoded lists.
   void make_entries();
   /// Copies the batch's missing lists to the GPU. Throws GpuOutOfMemory.
   void bring_lists_of_batch(unsigned number);
   /// Whether the strategy, which may decode lists, decodes the batch's as a whole.
-  bool decodes(const Flight& flight) const;
+  bool decodes(const Flight& flight) const {
+    return strategy_->decodes_lists(*flight.batch, flight.work.batch, strategy_options_,
+                                    entries_ && entries_->cache().has_all_lists());
+  }
   /// Gives the batch's decoded lists places. Throws GpuOutOfMemory.
   void place_entries(unsigned number);
 

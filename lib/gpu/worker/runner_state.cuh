@@ -1,7 +1,4 @@
 #pragma once
-#include <string>
-
-#include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/store/list_store_device.cuh"
 
 namespace quern::gpu {
@@ -29,11 +26,9 @@ struct RunnerState {
   DeviceArray<std::uint32_t> scratch;  ///< see IndexView::scratch
   IndexView index_view;
 
-  /// Makes the index's GPU the thread's current one.
-  void use_gpu() const { CUDA_CHECK(cudaSetDevice(static_cast<int>(index.gpu()))); }
+  void use_gpu() const { gpu::use_gpu(index.gpu()); }
   /// Makes later work wait for an event of another stream.
   void make_wait(const CudaEvent& event) const { CUDA_CHECK(cudaStreamWaitEvent(stream, event.handle())); }
-  /// Frees the memory of batches.
   void free_memory() {
     in.release();
     host_in.release();

@@ -1,10 +1,7 @@
 #pragma once
-#include <type_traits>
-
 #include "quern/gpu/worker/live_documents.cuh"
 
-/// Documents that a warp scores while it looks them up in one list after another. Term scores are added in the order of
-/// summation, so scores are exact.
+/// Documents that a warp scores while it looks them up in one list after another, in the order of summation.
 namespace quern::gpu {
 
 template <Coding coding, int V, bool quantized>

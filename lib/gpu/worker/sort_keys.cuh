@@ -33,8 +33,7 @@ __device__ inline void sort_keys(RankKey* keys, std::uint32_t count) {
   __syncthreads();
 }
 
-/// Replaces `best`, `size` rising keys, by the `size` smallest of these and of the `count` rising keys of `more`.
-/// `size` is a power of two.
+/// Replaces `best`, a power of two of rising keys, by the `size` smallest of these and of the rising keys of `more`.
 __device__ inline void merge_best(RankKey* best, std::uint32_t size, const RankKey* more, std::uint32_t count) {
   // The smaller keys of pairs of a rising and a falling key form a sequence that rises and falls.
   for (std::uint32_t i = threadIdx.x; i < count && i < size; i += blockDim.x) {
@@ -44,8 +43,6 @@ __device__ inline void merge_best(RankKey* best, std::uint32_t size, const RankK
   merge_halves(best, size, size);
   __syncthreads();
 }
-
-// For batches that go by windows of documents: merges a window's results with those of earlier windows.
 
 /// A window's results, as in BatchView, and limits for the next window.
 struct MergedWindow {

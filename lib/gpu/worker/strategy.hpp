@@ -25,7 +25,6 @@ constexpr bool are_partitions(unsigned number) {
   return number >= min_partitions && number <= max_partitions && number % min_partitions == 0;
 }
 
-/// Options of strategies.
 struct StrategyOptions {
   unsigned partitions = 128;  ///< strategy `partition`: ranges of docIDs, one per thread; see are_partitions()
   /// Strategy `range`: decodes the lists of all intersections, even where reading single blocks would be faster.
@@ -46,15 +45,13 @@ struct Strategy {
   std::unique_ptr<StrategyRun> (*make)(const DeviceIndex& index, MemoryAccount& account,
                                        const StrategyOptions& options) = nullptr;
   /// Whether the strategy decodes the lists of a batch as a whole, to an EntryStore, unless the batch goes by windows.
-  /// Null: never, so it needs no EntryStore. `lists_stay`: there is room for all lists of the index, so each is decoded
-  /// once.
+  /// Null: never, so it needs no EntryStore. `lists_stay`: there is room for all lists of the index.
   bool (*decodes_lists)(const QueryBatch& batch, const BatchWork& work, const StrategyOptions& options,
                         bool lists_stay) = nullptr;
   /// Maximum size of windows if decoded lists may take `words` words of the EntryStore's arena. Empty if the strategy
   /// can't answer the batch by windows, or needs more memory. Null: it never goes by windows.
   std::optional<WindowLimits> (*window_limits)(const QueryBatch& batch, const BatchWork& work,
                                                std::uint64_t words) = nullptr;
-  /// Whether the strategy reads the index's block maxima.
   bool reads_block_maxima = false;
   /// Whether the strategy reads the documents' upper bounds, by which queries end early.
   bool reads_upper_bounds = false;

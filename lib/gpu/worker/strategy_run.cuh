@@ -1,11 +1,7 @@
 #pragma once
-#include <span>
-
 #include "quern/gpu/device/device_memory.cuh"
-#include "quern/gpu/store/document_windows.hpp"
 #include "quern/gpu/worker/batch_runner.hpp"
 #include "quern/gpu/worker/batch_view.cuh"
-#include "quern/gpu/worker/strategy.hpp"
 
 namespace quern::gpu {
 
@@ -18,33 +14,22 @@ class StrategyRun {
     std::size_t filled = 0;  ///< written by fill()
     std::size_t zeroed = 0;  ///< all zeros
   };
-  /// These arrays on the device.
-  struct OwnArrays {
-    std::uint8_t* filled = nullptr;
-    std::uint8_t* zeroed = nullptr;
-  };
 
-  StrategyRun() = default;
-  StrategyRun(const StrategyRun&) = delete;
-  StrategyRun& operator=(const StrategyRun&) = delete;
   virtual ~StrategyRun() = default;
 
   /// Decides how to answer the batch. Returns the sizes of the strategy's own arrays.
   virtual OwnBytes plan(const QueryBatch& /*batch*/, const BatchWork& /*work*/) { return {}; }
-  /// Writes the filled arrays to host memory.
-  virtual void fill(std::uint8_t* /*memory*/) const {}
+  /// Writes the filled arrays to host memory. `filled` and `zeroed`: where the arrays will be on the GPU.
+  virtual void fill(std::uint8_t* /*host*/, std::uint8_t* /*filled*/, std::uint8_t* /*zeroed*/) {}
   /// Reserves and clears working memory. Kernels of another batch may still run.
-  virtual void prepare(const OwnArrays& /*arrays*/, const QueryBatch& /*batch*/, const BatchWork& /*work*/,
-                       const CudaStream& /*stream*/) {}
-  /// Enqueues the kernels that write BatchView::results and num_results, and returns without waiting. `view` is `batch`
-  /// on the device.
+  virtual void prepare(const QueryBatch& /*batch*/, const BatchWork& /*work*/) {}
+  /// Enqueues the kernels that write BatchView::results and num_results. `view` is `batch` on the device.
   virtual void run(const IndexView& index, const BatchView& view, const QueryBatch& batch, const BatchWork& work,
                    const CudaStream& stream) = 0;
   /// For a batch that goes by windows, BatchRunner calls prepare_windows(), which reserves working memory, run_window()
   /// for each window, with its view of the lists in BatchView::lists, and finish_windows(), which writes the results,
   /// instead of prepare(), run() and add_times().
-  virtual void prepare_windows(const OwnArrays& /*arrays*/, const QueryBatch& /*batch*/, const BatchWork& /*work*/,
-                               const CudaStream& /*stream*/) {}
+  virtual void prepare_windows(const QueryBatch& /*batch*/, const BatchWork& /*work*/, const CudaStream& /*stream*/) {}
   virtual void run_window(const IndexView& /*index*/, const BatchView& /*view*/, const WindowLists& /*lists*/,
                           const BatchWork& /*work*/, const CudaStream& /*stream*/) {}
   virtual void finish_windows(const IndexView& /*index*/, const BatchView& /*view*/, const CudaStream& /*stream*/) {}
@@ -73,8 +58,7 @@ class WindowedRun : public StrategyRun {
            const CudaStream& stream) final {
     find(index, view, batch, batch.lists, work, stream);
   }
-  void prepare_windows(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work,
-                       const CudaStream& stream) final;
+  void prepare_windows(const QueryBatch& batch, const BatchWork& work, const CudaStream& stream) final;
   void run_window(const IndexView& index, const BatchView& view, const WindowLists& lists, const BatchWork& work,
                   const CudaStream& stream) final;
   void free_memory() override;
@@ -82,8 +66,7 @@ class WindowedRun : public StrategyRun {
  protected:
   const DeviceIndex::Device& device() const { return device_; }
   /// Enqueues the kernels that write the results of the view's window. `lists`: BatchView::lists, in host memory.
-  /// Called once for all documents, or for each window; prepare() has reserved all memory that does not depend on
-  /// windows.
+  /// Called once for all documents, or for each window; prepare() has reserved memory.
   virtual void find(const IndexView& index, const BatchView& view, const QueryBatch& batch,
                     std::span<const ListView> lists, const BatchWork& work, const CudaStream& stream) = 0;
 

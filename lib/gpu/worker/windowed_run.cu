@@ -1,6 +1,3 @@
-#include <algorithm>
-
-#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/worker/sort_keys.cuh"
 #include "quern/gpu/worker/strategy_run.cuh"
 
@@ -15,8 +12,7 @@ __global__ void __launch_bounds__(plain_threads)
 
 }  // namespace
 
-void WindowedRun::prepare_windows(const OwnArrays& arrays, const QueryBatch& batch, const BatchWork& work,
-                                  const CudaStream& stream) {
+void WindowedRun::prepare_windows(const QueryBatch& batch, const BatchWork& work, const CudaStream& stream) {
   const std::size_t queries = batch.queries.size();
   batch_ = &batch;
   is_first_ = true;
@@ -25,7 +21,7 @@ void WindowedRun::prepare_windows(const OwnArrays& arrays, const QueryBatch& bat
   limits_.reserve(queries);
   static_assert(no_key == ~RankKey{0}, "memset writes equal bytes");
   CUDA_CHECK(cudaMemsetAsync(limits_.data(), 0xff, queries * sizeof(RankKey), stream));
-  prepare(arrays, batch, work, stream);
+  prepare(batch, work);
 }
 
 void WindowedRun::run_window(const IndexView& index, const BatchView& view, const WindowLists& lists,
@@ -43,8 +39,7 @@ void WindowedRun::run_window(const IndexView& index, const BatchView& view, cons
   MergedWindow merged{results_.data(), num_results_.data(), limits_.data(), nullptr, is_first_};
   if (end_range < device_.range_upper_bounds.size()) merged.next_bound = device_.range_upper_bounds.data() + end_range;
   is_first_ = false;
-  run_merge<<<view.num_queries, plain_threads, 2 * view.k * sizeof(RankKey), stream>>>(view, merged);
-  CUDA_CHECK(cudaGetLastError());
+  launch(run_merge, view.num_queries, plain_threads, 2 * view.k * sizeof(RankKey), stream, view, merged);
 }
 
 void WindowedRun::free_memory() {

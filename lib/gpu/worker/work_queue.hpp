@@ -1,16 +1,8 @@
 #pragma once
-#include <condition_variable>
-#include <cstddef>
-#include <cstdint>
 #include <deque>
-#include <functional>
 #include <limits>
-#include <mutex>
-#include <span>
-#include <utility>
-#include <vector>
+#include <optional>
 
-#include "quern/core/error.hpp"
 #include "quern/gpu/worker/worker_pool.hpp"
 
 /// Queues of work and results for several GPUs. Host code.
@@ -71,8 +63,8 @@ class WorkQueue {
 /// Answers the batches of a queue in order until it is empty, with one GPU's flights in turn. `launch(flight, queries)`
 /// starts a batch of the first of these queries, at least one, and returns its size; `finish(flight, queries)` answers
 /// them; `abandon(flight)` drops a launched or failed batch. If a call throws CudaError, gives the unfinished queries
-/// back to the queue and rethrows; for other exceptions, stops the queue and rethrows. Only one thread at a time may
-/// use `control`.
+/// back to the queue and rethrows; for other exceptions, stops the queue and rethrows. One thread at a time may use
+/// `control`.
 template <class Query, class Launch, class Finish, class Abandon>
 void answer_in_turn(WorkQueue<Query>& queue, FlightControl& control, const Launch& launch, const Finish& finish,
                     const Abandon& abandon) {
@@ -119,13 +111,12 @@ void answer_in_turn(WorkQueue<Query>& queue, FlightControl& control, const Launc
 template <class Result>
 class ResultsInOrder {
  public:
-  explicit ResultsInOrder(std::size_t count) : results_(count), present_(count) {}
+  explicit ResultsInOrder(std::size_t count) : results_(count) {}
 
   /// Stores the result of a place. Called once per place, by any thread.
   void put(std::size_t place, Result result) {
     const std::lock_guard lock(mutex_);
     results_[place] = std::move(result);
-    present_[place] = true;
     changed_.notify_one();
   }
   /// Declares that no more results follow.
@@ -134,15 +125,14 @@ class ResultsInOrder {
     ended_ = true;
     changed_.notify_one();
   }
-  /// Calls take(place, result) for each place in order, in this thread. Returns after the last, or when the next one is
-  /// missing after end().
+  /// Calls take(place, result) for each place in order, until the last, or the first that is missing after end().
   template <class Take>
   void deliver(Take&& take) {
     for (std::size_t place = 0; place < results_.size(); ++place) {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return ended_ || present_[place]; });
-      if (!present_[place]) return;
-      const Result result = std::move(results_[place]);
+      changed_.wait(lock, [&] { return ended_ || results_[place]; });
+      if (!results_[place]) return;
+      const Result result = *std::exchange(results_[place], std::nullopt);
       lock.unlock();
       take(place, result);
     }
@@ -151,8 +141,7 @@ class ResultsInOrder {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Result> results_;
-  std::vector<bool> present_;
+  std::vector<std::optional<Result>> results_;
   bool ended_ = false;
 };
 

@@ -2,14 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <system_error>
-#include <utility>
 
-#include "quern/core/option_name.hpp"
 #include "quern/gpu/device/device_info.hpp"
 
 namespace quern::gpu {
+namespace {
+
+std::size_t threads_here() { return static_cast<std::size_t>(tbb::this_task_arena::max_concurrency()); }
+
+}  // namespace
 
 std::vector<unsigned> gpu_numbers(unsigned first, unsigned count) {
   if (!built_with_cuda())
@@ -43,37 +45,11 @@ std::vector<std::exception_ptr> in_threads(std::size_t count, const std::functio
   return thrown;
 }
 
-void SharedProgress::start(const std::string& stage, std::uint64_t total, const std::string& unit) {
-  const std::lock_guard lock(mutex_);
-  if (started_++ == 0) all_.start(stage, total * threads_, unit);
-}
-void SharedProgress::add(std::uint64_t units) {
-  const std::lock_guard lock(mutex_);
-  all_.add(units);
-}
-void SharedProgress::finish() {
-  const std::lock_guard lock(mutex_);
-  if (++finished_ == threads_) all_.finish();
-}
-void SharedProgress::warn(const std::string& message) {
-  const std::lock_guard lock(mutex_);
-  all_.warn(message);
-}
-
-namespace {
-
-/// The number of threads of parallel calls here.
-std::size_t threads_here() { return static_cast<std::size_t>(tbb::this_task_arena::max_concurrency()); }
-
-}  // namespace
-
 HelperThreads::HelperThreads(std::size_t max_helpers, std::function<void()> work)
     : max_threads_(std::min(max_helpers, std::max<std::size_t>(threads_here(), 2) - 1)),
       work_(std::move(work)),
       // A slot per thread, so that none waits for another to leave.
       arena_(static_cast<int>(threads_here()), static_cast<unsigned>(std::max<std::size_t>(max_threads_, 1))) {}
-
-HelperThreads::~HelperThreads() = default;
 
 void HelperThreads::start() {
   if (!threads_.empty()) return;
@@ -91,11 +67,6 @@ void HelperThreads::run() {
     const std::lock_guard lock(mutex_);
     if (error_ == nullptr) error_ = std::current_exception();
   }
-}
-
-void HelperThreads::join() {
-  threads_.clear();
-  if (error_ != nullptr) std::rethrow_exception(error_);
 }
 
 unsigned FlightControl::take() {
@@ -119,11 +90,6 @@ void FlightControl::give_back(unsigned flight) {
   const std::lock_guard lock(mutex_);
   flights_[flight] = {};
   changed_.notify_all();
-}
-
-void FlightControl::launched(unsigned flight) {
-  flights_[flight].launch = ++launches_;
-  flights_[flight].spoiled = false;
 }
 
 void FlightControl::wait_for_earlier(unsigned flight) {

@@ -22,21 +22,20 @@
 namespace quern::gpu {
 
 /// Threads that share the work of the thread that starts them. Their parallel calls together use as many threads as the
-/// creator's parallel calls.
+/// creator's parallel calls. The destructor waits for all, and drops their errors unless join() was called.
 class HelperThreads {
  public:
   /// At most `max_helpers` helpers, at least one, and with the creating thread no more than the threads of parallel
   /// calls. Each calls `work` once. If it throws, it must make the others end.
   HelperThreads(std::size_t max_helpers, std::function<void()> work);
-  /// Waits for all. Drops their errors unless join() was called.
-  ~HelperThreads();
-  HelperThreads(const HelperThreads&) = delete;
-  HelperThreads& operator=(const HelperThreads&) = delete;
 
   /// Starts the helpers on the first call; fewer if the system has no threads left. For one thread.
   void start();
   /// Waits for all, and rethrows the first error.
-  void join();
+  void join() {
+    threads_.clear();
+    if (error_ != nullptr) std::rethrow_exception(error_);
+  }
 
  private:
   void run();
@@ -49,24 +48,33 @@ class HelperThreads {
   std::vector<std::jthread> threads_;
 };
 
-// The workers of several GPUs, and their threads. Host code.
-
 /// The numbers of `count` GPUs from `first` on, or of all from `first` on if `count` is 0. Throws CudaError if the
 /// machine has no GPU or the build has no CUDA; InvalidArgument, with the number of GPUs, if there are fewer.
 std::vector<unsigned> gpu_numbers(unsigned first, unsigned count);
 
-/// Calls work(i) for 0 <= i < count, each in its own thread (work(0) in this one), and waits for all. Returns each
-/// call's exception, or null.
+/// Calls work(i) for 0 <= i < count, each in a thread, and waits for all. Returns each call's exception, or null.
 std::vector<std::exception_ptr> in_threads(std::size_t count, const std::function<void(std::size_t)>& work);
 
 /// Reports a stage that several threads run as one: the first thread starts it, the last one finishes it.
 class SharedProgress : public Progress {
  public:
   SharedProgress(Progress& all, std::size_t threads) : all_(all), threads_(threads) {}
-  void start(const std::string& stage, std::uint64_t total, const std::string& unit) override;
-  void add(std::uint64_t units) override;
-  void finish() override;
-  void warn(const std::string& message) override;
+  void start(const std::string& stage, std::uint64_t total, const std::string& unit) override {
+    const std::lock_guard lock(mutex_);
+    if (started_++ == 0) all_.start(stage, total * threads_, unit);
+  }
+  void add(std::uint64_t units) override {
+    const std::lock_guard lock(mutex_);
+    all_.add(units);
+  }
+  void finish() override {
+    const std::lock_guard lock(mutex_);
+    if (++finished_ == threads_) all_.finish();
+  }
+  void warn(const std::string& message) override {
+    const std::lock_guard lock(mutex_);
+    all_.warn(message);
+  }
 
  private:
   Progress& all_;
@@ -89,8 +97,7 @@ std::vector<std::unique_ptr<Worker>> make_workers(
 }
 
 /// The workers of several GPUs, for any number of threads: each uses the worker with the fewest users. A GPU that fails
-/// is not used again. Thread-safe, except for for_each() and front(), which require that no worker is in use. Host
-/// code.
+/// is not used again. Thread-safe, except for for_each() and front(), which require that no worker is in use.
 template <class Worker>
 class WorkerPool {
  public:
@@ -204,11 +211,13 @@ class FlightControl {
   /// Keeps other threads from launching and from all other functions.
   std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
   /// Notes, with the lock, that the flight's batch was launched. It must be checked.
-  void launched(unsigned flight);
+  void launched(unsigned flight) {
+    flights_[flight].launch = ++launches_;
+    flights_[flight].spoiled = false;
+  }
   /// Waits until all batches launched before this flight's are checked, except for those of the same thread's flights.
   void wait_for_earlier(unsigned flight);
-  /// Notes, with the lock, that the flight's batch has ended. If it is not sound, all batches launched after it are
-  /// spoiled.
+  /// Notes, with the lock, that the flight's batch has ended. If it is not sound, it spoils all later batches.
   void checked(unsigned flight, bool sound);
   /// Whether the flight's batch must be relaunched. With the lock.
   bool is_spoiled(unsigned flight) const { return flights_[flight].spoiled; }

@@ -1,17 +1,13 @@
-#include <algorithm>
-
 #include "quern/core/size_text.hpp"
 #include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/papers/ding/ding_kernels.hpp"
-#include "quern/gpu/papers/ding/ding_view.cuh"
 #include "quern/gpu/worker/strategy_run.cuh"
 
 namespace quern::gpu {
 namespace {
 
 /// The strategy of Ding et al. It answers queries tile by tile: a union clears the accumulators and adds each term; an
-/// intersection starts with the shortest list. A single warp takes a query's results, so one launch takes the results
-/// of all tiles of a pass.
+/// intersection starts with the shortest list. One launch takes the results of all tiles of a pass, a query per warp.
 class DingRun final : public WindowedRun {
  public:
   DingRun(const DeviceIndex& index, MemoryAccount& account)
@@ -39,7 +35,7 @@ class DingRun final : public WindowedRun {
     docids_.release();
   }
 
-  void prepare(const OwnArrays&, const QueryBatch& batch, const BatchWork&, const CudaStream&) override {
+  void prepare(const QueryBatch& batch, const BatchWork&) override {
     host_queries_.reserve(batch.queries.size());
     queries_.reserve(batch.queries.size());
   }
@@ -62,12 +58,10 @@ class DingRun final : public WindowedRun {
             (last_query.first_leaf + padded_leaves(last_query.leaves) - first_query.first_leaf) * sizeof(std::int32_t),
             stream));
         score(index, view, tile, batch, work.intersect, stream);
-        make_nodes<<<node_blocks_, plain_threads, 0, stream>>>(tile);
-        CUDA_CHECK(cudaGetLastError());
+        launch(make_nodes, node_blocks_, plain_threads, 0, stream, tile);
       }
-      take_results<<<pass.num_queries, plain_threads, 0, stream>>>(view,
-                                                                   queries_of(all, pass.first_query, pass.num_queries));
-      CUDA_CHECK(cudaGetLastError());
+      launch(take_results, pass.num_queries, plain_threads, 0, stream, view,
+             queries_of(all, pass.first_query, pass.num_queries));
     }
   }
 
@@ -76,16 +70,12 @@ class DingRun final : public WindowedRun {
     std::copy(plan.queries.begin(), plan.queries.end(), host_queries_.data());
     copy_to_device(queries_.data(), host_queries_.data(), plan.queries.size(), stream);
     queries_copied_.record(stream);
-    leaves_.reserve(plan.leaves);
-    nodes_.reserve(plan.nodes);
-    tops_.reserve(plan.tops);
-    if (intersect) docids_.reserve(plan.leaves);
     DingTile tile;
     tile.queries = queries_.data();
-    tile.leaves = leaves_.data();
-    tile.docids = intersect ? docids_.data() : nullptr;
-    tile.nodes = nodes_.data();
-    tile.tops = tops_.data();
+    tile.leaves = leaves_.reserve(plan.leaves);
+    tile.nodes = nodes_.reserve(plan.nodes);
+    tile.tops = tops_.reserve(plan.tops);
+    if (intersect) tile.docids = docids_.reserve(plan.leaves);
     return tile;
   }
 
@@ -96,7 +86,6 @@ class DingRun final : public WindowedRun {
     return tile;
   }
 
-  /// Computes the leaves of a tile.
   void score(const IndexView& index, const BatchView& view, const DingTile& tile, const QueryBatch& batch,
              bool intersect, const CudaStream& stream) const {
     std::uint32_t terms = 0;
@@ -104,13 +93,11 @@ class DingRun final : public WindowedRun {
       terms = std::max(terms, batch.queries[tile.first_query + i].terms);
     const bool quantized = device().quantized;
     with_coding(device().coding, [&]<Coding coding>() {
-      if (intersect) DingKernels<coding>::take_shortest(index, view, tile, quantized, stream);
-      for (std::uint32_t t = intersect ? 1 : 0; t < terms; ++t) {
-        if (intersect)
-          DingKernels<coding>::intersect_term(index, view, tile, t, quantized, stream);
-        else
-          DingKernels<coding>::add_term(index, view, tile, t, quantized, stream);
-      }
+      const auto run = [&](DingStep step, std::uint32_t t) {
+        DingKernels<coding>::run(step, index, view, tile, t, quantized, stream);
+      };
+      if (intersect) run(DingStep::take_shortest, 0);
+      for (std::uint32_t t = intersect ? 1 : 0; t < terms; ++t) run(intersect ? DingStep::intersect : DingStep::add, t);
     });
   }
 

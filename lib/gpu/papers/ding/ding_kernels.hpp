@@ -6,17 +6,18 @@
 /// Kernels of the strategy `ding` that read lists; one source per coding.
 namespace quern::gpu {
 
+/// A kernel's work on one term of each query of a tile.
+enum class DingStep : std::uint8_t {
+  add,            ///< adds the term scores to the accumulators
+  take_shortest,  ///< sets a leaf for each posting of the shortest list
+  intersect,      ///< keeps the leaves whose documents are in the list
+};
+
 template <Coding coding>
 struct DingKernels {
-  /// Adds the term scores of each query's term t to its accumulators.
-  static void add_term(const IndexView& index, const BatchView& batch, const DingTile& tile, std::uint32_t t,
-                       bool quantized, cudaStream_t stream);
-  /// Sets a leaf for each posting of each query's shortest list.
-  static void take_shortest(const IndexView& index, const BatchView& batch, const DingTile& tile, bool quantized,
-                            cudaStream_t stream);
-  /// Keeps the leaves whose documents are in the list of term t.
-  static void intersect_term(const IndexView& index, const BatchView& batch, const DingTile& tile, std::uint32_t t,
-                             bool quantized, cudaStream_t stream);
+  /// `t`: the term's number in each query; 0 is the shortest list.
+  static void run(DingStep step, const IndexView& index, const BatchView& batch, const DingTile& tile, std::uint32_t t,
+                  bool quantized, cudaStream_t stream);
 };
 
 }  // namespace quern::gpu

@@ -1,7 +1,5 @@
 #include "quern/gpu/papers/ding/ding_plan.hpp"
 
-#include <algorithm>
-
 namespace quern::gpu {
 namespace {
 

@@ -1,8 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <span>
-#include <vector>
-
 #include "quern/gpu/worker/query_batch.hpp"
 
 /// Division of a batch by the strategy `ding`. Host code.

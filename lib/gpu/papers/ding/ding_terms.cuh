@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/papers/ding/ding_view.cuh"
 #include "quern/gpu/worker/scored_documents.cuh"
 
@@ -31,7 +30,6 @@ __device__ inline std::uint32_t own_tasks(const BatchView& batch, const DingTile
   return list == nullptr ? 0 : tasks_of(*list);
 }
 
-/// Adds terms to accumulators.
 template <Coding coding, int V, bool quantized>
 class TermAdder {
  public:

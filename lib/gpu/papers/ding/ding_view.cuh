@@ -1,13 +1,11 @@
 #pragma once
-#include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/device/warp.cuh"
 #include "quern/gpu/papers/ding/ding_plan.hpp"
 #include "quern/gpu/worker/batch_view.cuh"
 
 /// Queries that are answered together: a tile, or the tiles of a pass. Each query has *leaves*, scores as the bits of a
 /// float, negative without a document. A union has a leaf per document of the window or of the index, its accumulator;
-/// an intersection has a leaf per posting of its shortest list, or of its blocks in the window. Above the leaves are
-/// two levels of a tree of maxima (Ding et al.: Using Graphics Processors for High Performance IR Query Processing, WWW
+/// an intersection has a leaf per posting of its shortest list, or of its blocks in the window. Above them are two
+/// levels of a tree of maxima (Ding et al.: Using Graphics Processors for High Performance IR Query Processing, WWW
 /// 2009, section 8.2).
 namespace quern::gpu {
 
@@ -54,7 +52,6 @@ class Siblings {
       numbers_[i] = place < count ? numbers[place] : no_score;
     }
   }
-  /// The maximum child.
   __device__ std::int32_t maximum() const {
     std::int32_t own = numbers_[0];
 #pragma unroll
@@ -80,8 +77,7 @@ class Siblings {
   std::int32_t numbers_[per_lane];
 };
 
-/// Computes the maxima of the leaves of a tile's queries. Static, like take_results(), since tests include these
-/// kernels too.
+/// Computes the maxima of a tile's leaves. Static, like take_results(), since tests include these kernels.
 static __global__ void __launch_bounds__(plain_threads) make_nodes(const __grid_constant__ DingTile tile) {
   for_own_tasks(
       lane_id() < tile.num_queries ? tile.queries[lane_id()].nodes() : 0, [&](std::uint32_t i, std::uint32_t node) {

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/gpu/papers/partition/partition_kernels.hpp"
@@ -14,8 +12,7 @@ PartitionMethod method_of(const BatchWork& work) {
   return work.pruning == Pruning::lists ? PartitionMethod::wand : PartitionMethod::block_max_wand;
 }
 
-/// The strategy of Huang et al. It launches as many thread blocks as can run at the same time and have working memory,
-/// which take queries from a queue.
+/// The strategy of Huang et al. As many thread blocks as can run and have working memory take queries from a queue.
 class PartitionRun final : public WindowedRun {
  public:
   PartitionRun(const DeviceIndex& index, MemoryAccount& account, const StrategyOptions& options)
@@ -24,8 +21,6 @@ class PartitionRun final : public WindowedRun {
         threads_(options.partitions),
         max_bytes_(account.left() / 2),
         buffer_(account, MemoryUse::working) {
-    if (!are_partitions(threads_))
-      throw InvalidArgument("strategy partition needs a multiple of 32 partitions, from 32 to 512");
     with_coding(coding_, [&]<Coding coding>() {
       resident_ = PartitionKernels<serial_coding(coding)>::resident(threads_, device().quantized);
     });
@@ -36,7 +31,7 @@ class PartitionRun final : public WindowedRun {
     buffer_.release();
   }
 
-  void prepare(const OwnArrays&, const QueryBatch& batch, const BatchWork& work, const CudaStream&) override {
+  void prepare(const QueryBatch& batch, const BatchWork& work) override {
     const IndexView& index = device().view;
     std::uint32_t max_terms = 0;
     for (const BatchQuery& query : batch.queries) max_terms = std::max(max_terms, query.terms);
@@ -52,8 +47,7 @@ class PartitionRun final : public WindowedRun {
                            " here; use fewer partitions or another strategy");
     blocks_ =
         static_cast<unsigned>(std::min<std::uint64_t>({resident_, batch.queries.size(), max_bytes_ / block_bytes}));
-    buffer_.reserve(blocks_ * work_.layout.words);
-    work_.buffer = buffer_.data();
+    work_.buffer = buffer_.reserve(blocks_ * work_.layout.words);
   }
 
  private:

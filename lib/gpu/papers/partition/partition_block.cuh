@@ -91,8 +91,7 @@ class PartitionWand {
   /// Documents come in docID order, so ties with the threshold lose. Upper bounds are summed in double, in any order.
   __device__ bool can_pass(double bound) const { return bound * slack_ > static_cast<double>(top_.threshold()); }
 
-  /// Finds the first document whose lists' upper bounds together pass, and the number of lists skipped to it or before
-  /// it.
+  /// Finds the first document whose lists' upper bounds together pass, and the number of lists skipped up to it.
   __device__ bool find_pivot(std::uint32_t end) {
     double bound = static_score_;
     std::uint32_t i = 0;
@@ -150,8 +149,7 @@ class PartitionWand {
     return __fmul_rn(term.weight, fmaxf(1, floorf(__fadd_ru(__fmul_ru(term.impact_steps, impact), 0.5f))));
   }
 
-  /// Scores the pivot's document in the order of summation. Stops when the remaining terms can't lift it above the
-  /// threshold.
+  /// Scores the pivot's document in the order of summation, until the remaining terms can't lift it to the threshold.
   __device__ void score_pivot() {
     double rest = 0;
     for (std::uint32_t t = 0; t < terms_; ++t)
@@ -199,7 +197,6 @@ class PartitionWand {
   std::uint32_t pivot_ = 0, count_ = 0;
 };
 
-/// The shared memory of a thread block.
 struct PartitionShared {
   std::uint32_t number;  ///< of the query
   RankKey bests[2 * max_partitions / lanes_per_warp];
@@ -225,7 +222,6 @@ class PartitionBlock {
     end_ = static_cast<std::uint32_t>(min(first + size, std::uint64_t{end_docid}));
   }
 
-  /// Answers queries until none is left.
   __device__ void run() {
     for_each_query(batch_, shared_.number, [&](std::uint32_t number) {
       search(number);
@@ -239,7 +235,6 @@ class PartitionBlock {
  private:
   __device__ std::uint32_t* buffer() const { return work_.buffer + blockIdx.x * work_.layout.words; }
 
-  /// Finds the thread's best documents.
   __device__ void search(std::uint32_t number) {
     const RankKey limit = batch_.limit_of(number);
     top_.clear(limit == no_key ? LocalTop::no_threshold : score_of_key(limit));

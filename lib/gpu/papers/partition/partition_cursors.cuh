@@ -1,7 +1,6 @@
 #pragma once
 #include "quern/gpu/decode/serial_decoder.hpp"
 #include "quern/gpu/papers/partition/partition_layout.hpp"
-#include "quern/gpu/worker/batch_view.cuh"
 #include "quern/gpu/worker/lookup.cuh"
 
 namespace quern::gpu {
@@ -75,8 +74,8 @@ class LocalTop {
   float threshold_ = no_threshold;
 };
 
-/// Writes the k best of all threads' keys to `results`, and returns their number. `bests`: two keys per warp. By the
-/// whole thread block.
+/// Writes the k best of all threads' keys to `results`; returns their number. `bests`: two keys per warp. By all
+/// threads.
 __device__ inline std::uint32_t merge_tops(LocalTop& top, std::uint32_t k, RankKey* results, RankKey* bests) {
   constexpr RankKey none = ~RankKey{0};
   const unsigned warps = blockDim.x / lanes_per_warp;
@@ -175,7 +174,6 @@ class PartitionCursors {
     if (place == count && !view.raw) atomicAdd(index_.damaged, 1u);  // rows that don't rise
   }
 
-  /// The term score of the current posting.
   __device__ float term_score(std::uint32_t t) {
     return gpu::term_score<quantized>(index_, term(t).weight, docid(t), value(t));
   }

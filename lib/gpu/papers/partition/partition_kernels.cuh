@@ -23,8 +23,7 @@ template <Coding coding>
 void PartitionKernels<coding>::run(const IndexView& index, const BatchView& batch, const PartitionWork& work,
                                    unsigned blocks, bool quantized, cudaStream_t stream) {
   const auto kernel = quantized ? run_partitions<coding, true> : run_partitions<coding, false>;
-  kernel<<<blocks, work.layout.threads, 0, stream>>>(index, batch, work);
-  CUDA_CHECK(cudaGetLastError());
+  launch(kernel, blocks, work.layout.threads, 0, stream, index, batch, work);
 }
 
 }  // namespace quern::gpu

@@ -5,8 +5,7 @@
 /// Working memory of the strategy `partition`.
 namespace quern::gpu {
 
-/// A thread's fields per term of its query, except for decoded blocks. A field of neighbouring threads is contiguous in
-/// memory.
+/// A thread's fields per term of its query, except decoded blocks. Neighbouring threads' fields are contiguous.
 enum class CursorField : std::uint32_t {
   docid,        ///< the cursor's; no_more_docids after the last posting
   block,        ///< the decoded block

@@ -34,7 +34,6 @@ class WangBlock {
         best_size_(sorted_space(batch.k)),
         scored_(index, batch, shared.buffers.own()) {}
 
-  /// Answers queries until none is left.
   __device__ void run() {
     for_each_query(batch_, shared_.number, [&](std::uint32_t number) {
       begin(number);
@@ -137,8 +136,7 @@ class WangBlock {
     score = __fadd_rn(score, term_score<quantized>(index_, weight, docid, value));
   }
 
-  /// Finds the block that may contain each document, and the first document of each block. Returns the number of
-  /// blocks.
+  /// Finds the block that may contain each document, and each block's first document. Returns the number of blocks.
   __device__ std::uint32_t find_heads(const ListView& list, std::uint32_t& first_row) {
     const bool own = threadIdx.x < count_;
     std::uint32_t row = list.rows;
@@ -188,8 +186,7 @@ class WangBlock {
     __syncthreads();
   }
 
-  /// Whether no document from the round's first on can be a result: there are k that score at least as high, and later
-  /// documents lose ties.
+  /// Whether no document from the round's first on can be a result: k score at least as high, and later ones lose ties.
   __device__ bool ended() const {
     if (index_.upper_bounds == nullptr || worst() == no_key || count_ == 0) return false;
     return index_.upper_bounds[shared_.docids[0]] <= score_of_key(worst());
@@ -198,7 +195,6 @@ class WangBlock {
   /// The worst key of the k best, earlier windows included; no_key if there are fewer. Results have smaller keys.
   __device__ RankKey worst() const { return min(best_[batch_.k - 1], limit_); }
 
-  /// Merges the round's documents with the best.
   __device__ void keep_best() {
     RankKey key = no_key;
     if (threadIdx.x < count_) key = rank_key(shared_.scores[threadIdx.x], shared_.docids[threadIdx.x]);

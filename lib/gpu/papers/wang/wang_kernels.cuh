@@ -1,8 +1,5 @@
 #pragma once
-#include <algorithm>
-
 #include "quern/gpu/device/resident_blocks.hpp"
-#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/papers/wang/wang_block.cuh"
 #include "quern/gpu/papers/wang/wang_kernels.hpp"
 
@@ -22,8 +19,7 @@ void WangKernels<coding>::run(const IndexView& index, const BatchView& batch, bo
     constexpr auto kernel = run_wang<coding, V, is_quantized>;
     const std::size_t best = sorted_space(batch.k) * sizeof(RankKey);
     const unsigned blocks = std::min(resident_blocks(kernel, wang_threads, best, index.left_free), batch.num_queries);
-    kernel<<<blocks, wang_threads, best, stream>>>(index, batch);
-    CUDA_CHECK(cudaGetLastError());
+    launch(kernel, blocks, wang_threads, best, stream, index, batch);
   });
 }
 

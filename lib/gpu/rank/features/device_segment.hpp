@@ -1,7 +1,6 @@
 #pragma once
-#include <cstdint>
-
 #include "quern/formats/forward_segment.hpp"
+#include "quern/gpu/device/searches.hpp"
 
 /// Reads the forward file's segments without exceptions, on host and device, so host tests run the kernels' code. Reads
 /// stay within a document for any bytes.
@@ -83,15 +82,10 @@ constexpr DeviceSegment read_segment(SegmentCursor& cursor, std::uint64_t index_
   return segment;
 }
 
-/// The number of ones in a word, and the place of the n-th of them, from 0. Without <bit>, which kernels can't use.
-constexpr unsigned ones_of(std::uint32_t word) {
-  word -= word >> 1 & 0x55555555u;
-  word = (word & 0x33333333u) + (word >> 2 & 0x33333333u);
-  return ((word + (word >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
-}
+/// The place of the n-th one of a word, from 0.
 constexpr unsigned place_of_one(std::uint32_t word, unsigned n) {
   for (; n > 0; --n) word &= word - 1;
-  return ones_of((word & (~word + 1)) - 1);
+  return count_ones((word & (~word + 1)) - 1);
 }
 
 /// The id of a term of the index; 0 if the segment doesn't contain it.
@@ -103,7 +97,7 @@ constexpr std::uint32_t id_of_term(const BitWords& words, const DeviceSegment& s
     const auto some = static_cast<unsigned>(segment.high_bits - bit < 32 ? segment.high_bits - bit : 32);
     const std::uint32_t found = words.at(segment.highs + bit, some);
     const std::uint32_t zeros = ~found & static_cast<std::uint32_t>((std::uint64_t{1} << some) - 1);
-    const unsigned count = ones_of(zeros);
+    const unsigned count = count_ones(zeros);
     if (count < zeros_left) {
       zeros_left -= count;
       ones += some - count;

@@ -47,11 +47,6 @@ void FeatureBatch::clear() {
   gathered_ = 0;
 }
 
-void FeatureBatch::begin_query(std::span<const FeatureQuery> by_shard) {
-  begun_ = by_shard;
-  shard_ = nullptr;
-}
-
 void FeatureBatch::add_query(const FeatureShard& shard) {
   shard_ = &shard;
   const FeatureQuery& query = begun_[static_cast<std::size_t>(shard_ - extractor_.shards().data())];
@@ -119,10 +114,6 @@ FeatureBatchView FeatureBatch::view() const {
   view.stride = (view.num_documents + group - 1) / group * group;
   view.num_slots = static_cast<std::uint32_t>(slots.size());
   return view;
-}
-
-bool FeatureBatch::is_full() const {
-  return documents.size() >= limits_.documents || gathered_ >= limits_.gathered_bytes;
 }
 
 }  // namespace quern::gpu

@@ -1,5 +1,4 @@
 #pragma once
-#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -18,8 +17,7 @@ struct FeatureBatchLimits {
 /// Documents whose features a GPU computes together, as arrays to copy to it. Host code.
 class FeatureBatch {
  public:
-  /// `gathers`: the batch carries the documents' bytes, since the GPU does not hold the forward file. The extractor
-  /// must outlive the batch.
+  /// `gathers`: the batch carries the documents' bytes, since the GPU lacks them. The extractor must outlive it.
   FeatureBatch(const FeatureExtractor& extractor, bool gathers, const FeatureBatchLimits& limits = {});
 
   /// Whether a GPU can compute features for the query, which depends on its number of distinct terms.
@@ -28,12 +26,15 @@ class FeatureBatch {
   void clear();
   /// Begins a query for which takes() is true. Its documents follow, preferably shard by shard. `by_shard`: as returned
   /// by the extractor's queries_of(); it must outlive the calls of add().
-  void begin_query(std::span<const FeatureQuery> by_shard);
+  void begin_query(std::span<const FeatureQuery> by_shard) {
+    begun_ = by_shard;
+    shard_ = nullptr;
+  }
   /// Adds a document of the last query. Throws InvalidArgument if the docID is not below the number of documents,
   /// CorruptFile if the forward file is damaged, GpuOutOfMemory if the document is too large for kernels.
   void add(const FeatureCandidate& candidate);
   /// Whether the batch is large enough for a GPU.
-  bool is_full() const;
+  bool is_full() const { return documents.size() >= limits_.documents || gathered_ >= limits_.gathered_bytes; }
 
   /// The batch's view, without pointers.
   FeatureBatchView view() const;
@@ -52,7 +53,6 @@ class FeatureBatch {
   std::size_t num_columns = 0;
 
  private:
-  /// Adds the query for documents of a shard.
   void add_query(const FeatureShard& shard);
   std::uint64_t gather(const ForwardReader& forward, ForwardReader::Range range);
 

@@ -1,6 +1,4 @@
 #pragma once
-#include <cstdint>
-
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/device/warp.cuh"
 #include "quern/gpu/rank/features/device_segment.hpp"
@@ -187,7 +185,6 @@ __device__ inline void find_hits_of(const FeatureBatchView& batch, std::uint32_t
   __syncwarp();  // kept hits must be read before the next document overwrites them
 }
 
-/// Threads of a thread block.
 inline constexpr unsigned find_threads = 128;
 
 /// The kernel: a warp per document. Hits are counted even if there is no space for them.

@@ -1,6 +1,5 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
+#include <algorithm>
 #include <memory>
 
 #include "quern/core/feature_columns.hpp"
@@ -19,20 +18,15 @@ struct DeviceRankerOptions {
 /// A model in one GPU's memory. It is immutable, so many flights may use it at once.
 class DeviceRanker {
  public:
-  /// Copies a model. The account must outlive the object. Throws InvalidArgument if check_model() does, GpuOutOfMemory,
-  /// CudaError.
+  /// Copies a model. The account must outlive it. Throws as check_model() does, GpuOutOfMemory, CudaError.
   DeviceRanker(const RankerModel& model, unsigned gpu, MemoryAccount& account, const DeviceRankerOptions& options = {});
   DeviceRanker(const RankerArrays& arrays, unsigned gpu, MemoryAccount& account, const DeviceRankerOptions& options);
-  DeviceRanker(const DeviceRanker&) = delete;
-  DeviceRanker& operator=(const DeviceRanker&) = delete;
   ~DeviceRanker();
 
   /// The number of feature columns that the model reads.
   std::uint32_t features() const;
   /// Bytes of GPU memory.
   std::uint64_t bytes() const;
-  /// The GPU memory of a model. Prepares the model as for copying, which is most of the work.
-  static std::uint64_t bytes_needed(const RankerModel& model);
 
   struct Device;
   const Device& device() const { return *device_; }
@@ -45,16 +39,16 @@ class DeviceRanker {
 class PinnedFeatures {
  public:
   /// `pinned` must outlive the object. Throws GpuOutOfMemory, CudaError.
-  PinnedFeatures(const FeatureColumns& features, std::size_t num_features, MemoryAccount& pinned);
-  PinnedFeatures(const PinnedFeatures&) = delete;
-  PinnedFeatures& operator=(const PinnedFeatures&) = delete;
-  ~PinnedFeatures();
+  PinnedFeatures(const FeatureColumns& features, std::size_t num_features, MemoryAccount& pinned)
+      : values_(pinned, MemoryUse::pinned, num_features * features.stride), columns_(features) {
+    std::copy_n(features.values, values_.size(), values_.data());
+    columns_.values = values_.data();
+  }
 
   const FeatureColumns& columns() const { return columns_; }
 
  private:
-  struct Memory;
-  std::unique_ptr<Memory> memory_;
+  PinnedArray<float> values_;
   FeatureColumns columns_;
 };
 

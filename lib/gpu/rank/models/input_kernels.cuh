@@ -1,7 +1,4 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
-
 #include "quern/core/feature_columns.hpp"
 #include "quern/gpu/device/warp.cuh"
 #include "quern/gpu/rank/models/ranker_tuning.hpp"
@@ -9,8 +6,7 @@
 #include "quern/rank/models/tree_evaluator.hpp"
 
 /// Documents that are scored together, and their working memory. A kernel is a struct, called once per thread with the
-/// thread block's dynamic shared memory, on a GPU or an emulated one. Kernels compute whole tiles, but write scores of
-/// real documents only.
+/// thread block's dynamic shared memory, on a GPU or an emulated one. Kernels compute whole tiles.
 namespace quern::gpu {
 
 /// Working memory by rows of `stride` documents, a multiple of tile_documents.
@@ -44,8 +40,6 @@ __device__ inline std::uint64_t all_warps() {
   return std::uint64_t{gridDim.x} * (threads / lanes_per_warp);
 }
 
-// The inputs of networks and trees, from features.
-
 __device__ inline float transformed(const InputStep& step, float x) {
   switch (step.kind) {
     case TransformationKind::linear:
@@ -64,8 +58,7 @@ __device__ inline float value_of(const RankerView& ranker, const TreeInputView& 
   return input_value(input.kind, ranker.categories + input.first_category, input.categories, x);
 }
 
-/// The ranks of a document in the columns of a word. The searches proceed together, since each search's loads depend on
-/// each other.
+/// The ranks of a document in the columns of a word, by searches whose loads are in flight together.
 __device__ inline std::uint32_t rank_word(const RankerView& ranker, std::uint32_t word, const FeatureColumns& features,
                                           std::size_t document) {
   float values[columns_per_word];
@@ -95,8 +88,7 @@ __device__ inline std::uint32_t rank_word(const RankerView& ranker, std::uint32_
   return ranks;
 }
 
-/// Fills the inputs that depend on one feature, and the words of ranks: a warp computes one of them for a tile at a
-/// time.
+/// Fills the inputs that depend on one feature, and the words of ranks: a warp takes one, for a tile, at a time.
 struct MakeInputs {
   static constexpr unsigned threads = input_threads;
 
@@ -124,15 +116,12 @@ struct MakeInputs {
   }
 };
 
-// Scores of trees and of linear models: sums in double, in the model's order.
-
 /// A document's sum of leaves, tree by tree.
 class LeafSum {
  public:
   __device__ explicit LeafSum(const RankerView& ranker)
       : ranker_(ranker), sum_(ranker.base), end_(ranker.num_sums == 0 ? ranker.trees : ranker.sum_ends[0]) {}
 
-  /// Adds the leaf of the next tree.
   __device__ void add(double leaf) {
     while (next_ == end_) end_group();
     const double sum = sum_ + leaf;

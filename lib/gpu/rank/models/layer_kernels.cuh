@@ -1,9 +1,7 @@
 #pragma once
 #include "quern/gpu/rank/models/input_kernels.cuh"
-#include "quern/rank/models/tree_evaluator.hpp"
 
-/// Layers of networks. A neuron's sum begins with its bias, and products are added one by one in the order of inputs,
-/// so it has the CPU's bits.
+/// Layers of networks. A neuron's sum begins with its bias and adds products in the CPU's order, for the same bits.
 namespace quern::gpu {
 
 /// A layer, its inputs in rows of `stride` documents, and the destination of its outputs: rows, or scores.
@@ -16,7 +14,6 @@ struct LayerView {
   std::size_t stride = 0, documents = 0;
   double* scores = nullptr;  ///< only for the last layer
 
-  /// Finishes a neuron's sum for a document.
   __device__ void put(std::uint32_t output, std::size_t document, float sum) const {
     const float value = activate(size.activation, sum);
     if (scores == nullptr)
@@ -33,8 +30,7 @@ __device__ inline float4 four_of(const float* from, std::size_t stride, std::uin
   return *reinterpret_cast<const float4*>(from + row * stride + column);
 }
 
-/// The inputs and weights of `wide_outputs` neurons and a tile, wide_inputs inputs at a time. While one step is used,
-/// the next is loaded to registers.
+/// The next wide_inputs inputs and weights of a tile and `wide_outputs` neurons, loaded while others are used.
 struct WideStep {
   static constexpr unsigned input_fours = wide_inputs * tile_documents / 4 / layer_threads,
                             weight_fours = wide_inputs * wide_outputs / 4 / layer_threads,
@@ -79,8 +75,7 @@ struct WidePlace {
   }
 };
 
-/// Calls add(step's inputs and weights, number of inputs) for all inputs of a wide layer. By a whole thread block;
-/// `memory` is in shared memory.
+/// Calls add(step, number of inputs) for all inputs of a wide layer. By a whole thread block; `memory` is shared.
 template <class Add>
 __device__ inline void for_each_step(const LayerView& layer, const WidePlace& place, WideStep::Memory (&memory)[2],
                                      const Add& add) {
@@ -147,8 +142,7 @@ struct WideLayer {
   }
 };
 
-/// A layer for few documents or of few neurons: a thread has one neuron of one document, and a warp one neuron of a
-/// tile.
+/// A layer for few documents or of few neurons: a thread has one neuron of one document, a warp one of a tile.
 struct NarrowLayer {
   static constexpr unsigned threads = layer_threads;
 

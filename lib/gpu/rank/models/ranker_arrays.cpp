@@ -2,12 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
-#include <limits>
 #include <tuple>
 
-#include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/gpu/rank/models/device_ranker.hpp"
 #include "quern/gpu/rank/models/ranker_tuning.hpp"
@@ -141,68 +138,29 @@ class ArraysMaker {
   RankerArrays made_;
 };
 
-}  // namespace
-
-std::uint64_t DeviceRanker::bytes_needed(const RankerModel& model) {
-  return MemoryAccount::rounded(make_ranker_arrays(model).bytes());
-}
-
-std::uint64_t RankerArrays::bytes() const {
-  std::uint64_t sum = 0;
-  RankerView unused;
-  visit_arrays(*this, unused, [&](const auto& array, auto) { sum += bytes_in_row(array.size() * sizeof(array[0])); });
-  return sum;
-}
-
-RankerArrays make_ranker_arrays(const RankerModel& model) {
-  check_model(model);
-  return ArraysMaker().make(model);
-}
-
-namespace {
-
 constexpr std::size_t word_bytes = sizeof(std::uint32_t), words_per_record = sizeof(GroupTree) / word_bytes;
 
 /// A tree's nodes in preorder.
-class PackedTree {
- public:
-  PackedTree(const TreeProgram& program, const StepTree& tree) : tree_(tree), steps_(program.steps_of(tree)) {
-    count_leaves();
-    if (tree.steps != 0) visit();
+std::vector<std::uint32_t> packed_nodes(const TreeProgram& program, const StepTree& tree) {
+  const TreeStep* const steps = program.steps_of(tree);
+  const auto is_leaf = [&](std::uint16_t child) { return child == tree.steps; };
+  // Leaves below each step; 1 for a leaf. Children follow their steps.
+  std::vector<std::uint32_t> leaves(tree.steps + std::size_t{1}, 1), nodes;
+  for (std::size_t i = tree.steps; i-- > 0;) leaves[i] = leaves[steps[i].children[0]] + leaves[steps[i].children[1]];
+  std::vector<std::uint16_t> open;
+  if (tree.steps != 0) open.push_back(0);
+  while (!open.empty()) {
+    const TreeStep& step = steps[open.back()];
+    open.pop_back();
+    const auto [left, right] = step.children;
+    nodes.push_back(static_cast<std::uint32_t>(int{step.threshold} + rank_bias) |
+                    std::uint32_t{step.column} << node_column_shift | leaves[left] << node_jump_shift |
+                    std::uint32_t{is_leaf(left)} << node_left_leaf | std::uint32_t{is_leaf(right)} << node_right_leaf);
+    if (!is_leaf(right)) open.push_back(right);
+    if (!is_leaf(left)) open.push_back(left);
   }
-
-  const std::vector<std::uint32_t>& nodes() const { return nodes_; }
-
- private:
-  bool is_leaf(std::uint16_t child) const { return child == tree_.steps; }
-
-  /// Children follow their steps.
-  void count_leaves() {
-    leaves_.assign(tree_.steps + std::size_t{1}, 1);
-    for (std::size_t i = tree_.steps; i-- > 0;)
-      leaves_[i] = leaves_[steps_[i].children[0]] + leaves_[steps_[i].children[1]];
-  }
-
-  void visit() {
-    std::vector<std::uint16_t> open = {0};
-    while (!open.empty()) {
-      const TreeStep& step = steps_[open.back()];
-      open.pop_back();
-      const auto [left, right] = step.children;
-      nodes_.push_back(static_cast<std::uint32_t>(int{step.threshold} + rank_bias) |
-                       std::uint32_t{step.column} << node_column_shift | leaves_[left] << node_jump_shift |
-                       std::uint32_t{is_leaf(left)} << node_left_leaf |
-                       std::uint32_t{is_leaf(right)} << node_right_leaf);
-      if (!is_leaf(right)) open.push_back(right);
-      if (!is_leaf(left)) open.push_back(left);
-    }
-  }
-
-  const StepTree& tree_;
-  const TreeStep* steps_;
-  std::vector<std::uint32_t> leaves_;  ///< below each step; 1 for a leaf
-  std::vector<std::uint32_t> nodes_;
-};
+  return nodes;
+}
 
 class GroupMaker {
  public:
@@ -240,8 +198,8 @@ class GroupMaker {
       record.first_leaf = static_cast<std::uint16_t>(leaves.size() / leaf_words_);
       words[words_per_record * i] = record.tree;
       words[words_per_record * i + 1] = std::uint32_t{record.first_leaf} << 16 | record.first_node;
-      const PackedTree packed(program_, tree);
-      words.insert(words.end(), packed.nodes().begin(), packed.nodes().end());
+      const std::vector<std::uint32_t> nodes = packed_nodes(program_, tree);
+      words.insert(words.end(), nodes.begin(), nodes.end());
       for (std::uint32_t leaf = 0; leaf < tree.leaves; ++leaf)
         add_leaf(program_.leaves[tree.first_leaf + leaf], leaves);
     }
@@ -281,6 +239,19 @@ class GroupMaker {
 };
 
 }  // namespace
+
+std::uint64_t RankerArrays::bytes() const {
+  std::uint64_t sum = 0;
+  RankerView unused;
+  visit_arrays(*this, unused,
+               [&](const auto& array, auto) { sum += (array.size() * sizeof(array[0]) + 255) / 256 * 256; });
+  return sum;
+}
+
+RankerArrays make_ranker_arrays(const RankerModel& model) {
+  check_model(model);
+  return ArraysMaker().make(model);
+}
 
 TreeGroups make_tree_groups(const TreeProgram& program, bool to_float) { return GroupMaker(program, to_float).make(); }
 

@@ -1,10 +1,7 @@
 #pragma once
-#include <cstdint>
 #include <vector>
 
-#include "quern/formats/rankers/ranker_model.hpp"
 #include "quern/gpu/rank/models/ranker_view.hpp"
-#include "quern/rank/models/tree_program.hpp"
 
 namespace quern::gpu {
 
@@ -50,11 +47,7 @@ void visit_arrays(const RankerArrays& arrays, RankerView& view, Visit&& visit) {
   visit(arrays.bias, view.bias);
 }
 
-/// The bytes of an array, rounded up to a multiple of 256.
-constexpr std::uint64_t bytes_in_row(std::uint64_t bytes) { return (bytes + 255) / 256 * 256; }
-
-/// Prepares a model for kernels. Throws InvalidArgument if check_model() does, or if the model has more than 2^32 trees
-/// or numbers of one kind.
+/// Prepares a model for kernels. Throws InvalidArgument as check_model() does, or if a count exceeds 32 bits.
 RankerArrays make_ranker_arrays(const RankerModel& model);
 
 /// Trees in groups that fit shared memory.

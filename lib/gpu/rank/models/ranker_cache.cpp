@@ -1,10 +1,7 @@
 #include "quern/gpu/rank/models/ranker_cache.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "quern/core/error.hpp"
 #include "quern/gpu/rank/models/ranker_arrays.hpp"
 #include "quern/gpu/rank/models/ranker_tuning.hpp"
 
@@ -15,7 +12,7 @@ namespace {
 struct DocumentCost {
   double core = 0, gpu = 0;
 
-  void add_trees(const TreeEnsemble& trees) {
+  void add(const TreeEnsemble& trees) {
     // On a core, time grows more slowly than leaves, since only parts of large trees are walked.
     const auto count = static_cast<double>(trees.trees());
     const double leaves = count == 0 ? 0 : static_cast<double>(trees.leaves.size()) / count;
@@ -23,26 +20,23 @@ struct DocumentCost {
         static_cast<double>(trees.inputs.size()) * core_input_ns + count * core_tree_ns * std::pow(leaves / 64, 0.8);
     gpu += count * gpu_tree_ns * std::max(1.0, std::log2(leaves) / 6);
   }
-  void add_inputs(std::size_t inputs) { core += static_cast<double>(inputs) * core_input_ns; }
+  void add(const LinearModel& model) { add_weights(model.terms.size()); }
+  void add(const NetworkModel& model) {
+    core += static_cast<double>(model.transformations.size()) * core_input_ns;
+    add(model.trees);
+    for (const DenseLayer& layer : model.layers) add_weights(layer.weights.size());
+  }
   void add_weights(std::size_t weights) {
     core += static_cast<double>(weights) * core_weight_ns;
     gpu += static_cast<double>(weights) * gpu_weight_ns;
   }
 };
 
-void add_cost(const TreeEnsemble& trees, DocumentCost& cost) { cost.add_trees(trees); }
-void add_cost(const LinearModel& model, DocumentCost& cost) { cost.add_weights(model.terms.size()); }
-void add_cost(const NetworkModel& model, DocumentCost& cost) {
-  cost.add_inputs(model.transformations.size());
-  cost.add_trees(model.trees);
-  for (const DenseLayer& layer : model.layers) cost.add_weights(layer.weights.size());
-}
-
 }  // namespace
 
 std::size_t fewest_gpu_documents(const RankerModel& model) {
   DocumentCost cost;
-  std::visit([&](const auto& function) { add_cost(function, cost); }, model.function);
+  std::visit([&](const auto& function) { cost.add(function); }, model.function);
   cost.gpu += static_cast<double>(model.features.size()) * gpu_feature_ns;
   constexpr auto least = static_cast<double>(least_core_documents);
   if (gpu_call_ns + cost.gpu < least * cost.core) return 1;
@@ -50,9 +44,6 @@ std::size_t fewest_gpu_documents(const RankerModel& model) {
   const double documents = std::ceil(gpu_call_ns / (cost.core - cost.gpu));
   return documents < 1e15 ? static_cast<std::size_t>(documents) : std::numeric_limits<std::size_t>::max();
 }
-
-RankerCache::RankerCache(unsigned gpu, std::uint64_t bytes, DeviceRankerOptions options)
-    : gpu_(gpu), options_(options), account_(bytes), places_(bytes) {}
 
 std::shared_ptr<const DeviceRanker> RankerCache::find(const RankerModel& model) {
   const std::lock_guard lock(mutex_);
@@ -67,11 +58,6 @@ std::shared_ptr<const DeviceRanker> RankerCache::find(const RankerModel& model) 
     };
     return ModelPlaces<DeviceRanker>::Wanted{MemoryAccount::rounded(arrays->bytes()), load};
   });
-}
-
-RankerCacheCounts RankerCache::counts() const {
-  const std::lock_guard lock(mutex_);
-  return places_.counts();
 }
 
 }  // namespace quern::gpu

@@ -1,9 +1,6 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
-#include <algorithm>
-#include <cstring>
-
 #include "quern/gpu/rank/models/ranker_flight.hpp"
 #include "quern/gpu/rank/models/scoring.cuh"
 
@@ -29,31 +26,25 @@ bool is_pinned(const float* values) {
 }  // namespace
 
 struct RankerFlight::State {
-  State(unsigned on_gpu, MemoryAccount& account, MemoryAccount& pinned)
-      : gpu((CUDA_CHECK(cudaSetDevice(static_cast<int>(on_gpu))), on_gpu)),
-        host_features(pinned, MemoryUse::pinned),
-        host_scores(pinned, MemoryUse::pinned),
-        features(account, MemoryUse::batch),
-        scores(account, MemoryUse::batch),
-        memory(account) {}
-
   void copy_in(const FeatureColumns& from, std::size_t num_features, std::size_t stride);
-  void take_times();
   void clear_clocks() {
-    for (StepClock* const clock : {&in, &out, &clocks.inputs, &clocks.trees, &clocks.layers}) clock->clear();
+    in.clear();
+    out.clear();
+    for (StepClock& clock : clocks) clock.clear();
   }
 
   unsigned gpu;
-  PinnedArray<float> host_features;
-  PinnedArray<double> host_scores;
-  DeviceArray<float> features;
-  DeviceArray<double> scores;
-  ScoringMemory memory;
-  CudaStream stream;
+  MemoryAccount &account, &pinned;
+  PinnedArray<float> host_features{pinned, MemoryUse::pinned};
+  PinnedArray<double> host_scores{pinned, MemoryUse::pinned};
+  DeviceArray<float> features{account, MemoryUse::batch};
+  DeviceArray<double> scores{account, MemoryUse::batch};
+  DeviceArray<std::uint8_t> memory{account, MemoryUse::working};  ///< for scoring
+  CudaStream stream{};
   bool measured = false;
-  ScoringClocks clocks;
-  StepClock in, out;
-  RankerTimes times;
+  ScoringClocks clocks{};
+  StepClock in{}, out{};
+  RankerTimes times{};
 };
 
 /// Copies the features to rows of `stride`, directly if they are pinned. Otherwise gathers them in pinned memory, with
@@ -70,7 +61,7 @@ void RankerFlight::State::copy_in(const FeatureColumns& from, std::size_t num_fe
   host_features.reserve(num_features * stride);
   const std::size_t rows = std::max<std::size_t>(staged_item_bytes / row_bytes, 1);
   const auto copy_rows = [&](std::size_t item) {
-    CUDA_CHECK(cudaSetDevice(static_cast<int>(gpu)));
+    use_gpu(gpu);
     const std::size_t first = item * rows, end = std::min(num_features, first + rows);
     gather_rows(from, first, end, stride, host_features.data());
     copy_to_device(features.data() + first * stride, host_features.data() + first * stride, (end - first) * stride,
@@ -86,18 +77,16 @@ void RankerFlight::State::copy_in(const FeatureColumns& from, std::size_t num_fe
   }
 }
 
-void RankerFlight::State::take_times() {
-  times = {in.us(), clocks.inputs.us(), clocks.trees.us(), clocks.layers.us(), out.us()};
+RankerFlight::RankerFlight(unsigned gpu, MemoryAccount& on_gpu, MemoryAccount& pinned) {
+  use_gpu(gpu);
+  state_.reset(new State{gpu, on_gpu, pinned});
 }
-
-RankerFlight::RankerFlight(unsigned gpu, MemoryAccount& on_gpu, MemoryAccount& pinned)
-    : state_(std::make_unique<State>(gpu, on_gpu, pinned)) {}
 RankerFlight::~RankerFlight() = default;
 
 void RankerFlight::score(const DeviceRanker& ranker, const FeatureColumns& features, std::span<double> scores) {
   State& state = *state_;
   if (features.documents == 0) return;
-  CUDA_CHECK(cudaSetDevice(static_cast<int>(state.gpu)));
+  use_gpu(state.gpu);
   const StreamEnd end(state.stream);
   state.clear_clocks();
   const std::size_t stride = (features.documents + tile_documents - 1) / tile_documents * tile_documents;
@@ -118,7 +107,8 @@ void RankerFlight::score(const DeviceRanker& ranker, const FeatureColumns& featu
           [&] { copy_to_host(state.host_scores.data(), state.scores.data(), features.documents, state.stream); });
   state.stream.wait();
   std::memcpy(scores.data(), state.host_scores.data(), features.documents * sizeof(double));
-  if (state.measured) state.take_times();
+  const ScoringClocks& clocks = state.clocks;
+  if (state.measured) state.times = {state.in.us(), clocks[0].us(), clocks[1].us(), clocks[2].us(), state.out.us()};
 }
 
 void RankerFlight::measure_times(bool wanted) { state_->measured = wanted; }

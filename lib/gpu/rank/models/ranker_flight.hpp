@@ -1,9 +1,6 @@
 #pragma once
-#include <memory>
 #include <span>
 
-#include "quern/core/feature_columns.hpp"
-#include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/rank/models/device_ranker.hpp"
 
 namespace quern::gpu {
@@ -20,13 +17,10 @@ class RankerFlight {
  public:
   /// The accounts must outlive the flight. Throws CudaError.
   RankerFlight(unsigned gpu, MemoryAccount& on_gpu, MemoryAccount& pinned);
-  RankerFlight(const RankerFlight&) = delete;
-  RankerFlight& operator=(const RankerFlight&) = delete;
   ~RankerFlight();
 
-  /// Copies the features, scores, and copies the scores back; waits for all. The scores have the bits of
-  /// Ranker::score(), except with DeviceRankerOptions::fast_math. `ranker` must be on this flight's GPU. Throws
-  /// GpuOutOfMemory, CudaError.
+  /// Copies features to this flight's GPU, which has `ranker`, and scores back. Scores have the bits of
+  /// Ranker::score(), except with DeviceRankerOptions::fast_math. Throws GpuOutOfMemory, CudaError.
   void score(const DeviceRanker& ranker, const FeatureColumns& features, std::span<double> scores);
 
   /// Sets whether later calls measure times().

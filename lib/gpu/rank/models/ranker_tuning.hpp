@@ -23,8 +23,7 @@ inline constexpr unsigned tree_blocks = 3;
 inline constexpr unsigned input_threads = 256, large_tree_threads = 256, sum_threads = 256, trees_per_sum = 64;
 /// Threads of a thread block that sums terms of linear models, a document each.
 inline constexpr unsigned term_threads = 64;
-/// A thread block of a wide layer computes wide_outputs outputs of a tile, with wide_inputs inputs in shared memory at
-/// a time.
+/// A thread block of a wide layer computes wide_outputs outputs of a tile, from wide_inputs inputs at a time.
 inline constexpr unsigned layer_threads = 128, wide_outputs = 64, wide_inputs = 32;
 /// A thread block of a narrow layer computes an output per warp.
 inline constexpr unsigned narrow_outputs = layer_threads / tile_documents, narrow_inputs = 128;
@@ -37,8 +36,7 @@ inline constexpr std::uint32_t blocks_per_multiprocessor = 8;
 
 /// Maximum working memory for documents scored at a time.
 inline constexpr std::uint64_t scoring_bytes = std::uint64_t{64} << 20;
-/// Bytes of features that a thread gathers in pinned memory and copies. One thread gathers fewer, since waking others
-/// would take longer.
+/// Bytes of features that a thread gathers and copies; one thread alone gathers fewer, to wake no other.
 inline constexpr std::size_t staged_item_bytes = std::size_t{256} << 10;
 /// Shorter rows are gathered even if they are pinned, since copying a row has a minimum time.
 inline constexpr std::size_t least_direct_row_bytes = 2048;

@@ -1,5 +1,4 @@
 #pragma once
-#include <cstddef>
 #include <cstdint>
 
 #include "quern/formats/rankers/ranker_model.hpp"
@@ -43,8 +42,8 @@ inline constexpr unsigned node_column_shift = 8, node_jump_shift = 19, node_left
 inline constexpr std::uint32_t node_column_limit = 2048, node_jump_mask = 2047;
 
 /// Trees that thread blocks walk in shared memory: words [first_word, first_word + words) of RankerView::group_words, a
-/// multiple of four. A GroupTree per tree comes first, then nodes, then leaves from the word `leaves` on: float for
-/// networks, else double.
+/// multiple of four. First a GroupTree per tree, then nodes, then leaves from word `leaves` on: float for networks,
+/// else double.
 struct TreeGroup {
   std::uint64_t first_word = 0;
   std::uint32_t words = 0, leaves = 0, trees = 0;

@@ -27,29 +27,17 @@ class StreamLauncher {
 
   template <class Kernel>
   void launch(const Kernel& kernel, unsigned blocks, std::size_t shared_bytes) const {
-    run_scoring<<<blocks, Kernel::threads, shared_bytes, stream_>>>(kernel);
-    CUDA_CHECK(cudaGetLastError());
+    gpu::launch(run_scoring<Kernel>, blocks, Kernel::threads, shared_bytes, stream_, kernel);
   }
 
   void begin(ScoringStage stage) const {
-    if (clocks_ != nullptr) clock_of(stage).begin(stream_);
+    if (clocks_ != nullptr) (*clocks_)[static_cast<std::size_t>(stage)].begin(stream_);
   }
   void end(ScoringStage stage) const {
-    if (clocks_ != nullptr) clock_of(stage).end(stream_);
+    if (clocks_ != nullptr) (*clocks_)[static_cast<std::size_t>(stage)].end(stream_);
   }
 
  private:
-  StepClock& clock_of(ScoringStage stage) const {
-    switch (stage) {
-      case ScoringStage::inputs:
-        return clocks_->inputs;
-      case ScoringStage::trees:
-        return clocks_->trees;
-      default:
-        return clocks_->layers;
-    }
-  }
-
   unsigned multiprocessors_;
   const CudaStream& stream_;
   ScoringClocks* clocks_;
@@ -57,11 +45,41 @@ class StreamLauncher {
 
 }  // namespace
 
-void enqueue_scoring(const DeviceRanker& ranker, const FeatureColumns& features, double* scores, ScoringMemory& memory,
-                     const CudaStream& stream, ScoringClocks* clocks) {
+DeviceRanker::Device::Device(const RankerArrays& arrays, unsigned gpu, MemoryAccount& account,
+                             const DeviceRankerOptions& options)
+    : layers(arrays.layers) {
+  use_gpu(gpu);
+  int count = 0;
+  CUDA_CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, static_cast<int>(gpu)));
+  multiprocessors = static_cast<unsigned>(count);
+  const std::uint64_t bytes = arrays.bytes();
+  memory = DeviceArray<std::uint8_t>(account, MemoryUse::rankers, bytes);
+  loaded.view = arrays.view;
+  std::vector<std::uint8_t> all(bytes);
+  put_all([&](const auto& visit) { visit_arrays(arrays, loaded.view, visit); }, all.data(), memory.data());
+  loaded.layers = layers;
+  loaded.fast_math = options.fast_math;
+  const CudaStream stream;
+  copy_to_device(memory.data(), all.data(), bytes, stream);
+  stream.wait();
+}
+
+DeviceRanker::DeviceRanker(const RankerArrays& arrays, unsigned gpu, MemoryAccount& account,
+                           const DeviceRankerOptions& options)
+    : device_(std::make_unique<Device>(arrays, gpu, account, options)) {}
+DeviceRanker::DeviceRanker(const RankerModel& model, unsigned gpu, MemoryAccount& account,
+                           const DeviceRankerOptions& options)
+    : DeviceRanker(make_ranker_arrays(model), gpu, account, options) {}
+DeviceRanker::~DeviceRanker() = default;
+
+std::uint32_t DeviceRanker::features() const { return device_->loaded.view.features; }
+std::uint64_t DeviceRanker::bytes() const { return MemoryAccount::rounded(device_->memory.size_bytes()); }
+
+void enqueue_scoring(const DeviceRanker& ranker, const FeatureColumns& features, double* scores,
+                     DeviceArray<std::uint8_t>& memory, const CudaStream& stream, ScoringClocks* clocks) {
   StreamLauncher launcher(ranker.device(), stream, clocks);
   score_documents(
-      ranker.device().loaded, features, scores, [&](std::size_t bytes) { return memory.get(bytes); }, launcher);
+      ranker.device().loaded, features, scores, [&](std::size_t bytes) { return memory.reserve(bytes); }, launcher);
 }
 
 }  // namespace quern::gpu

@@ -1,9 +1,7 @@
 #pragma once
 #include <algorithm>
-#include <cstdint>
 #include <span>
 
-#include "quern/gpu/rank/models/input_kernels.cuh"
 #include "quern/gpu/rank/models/layer_kernels.cuh"
 #include "quern/gpu/rank/models/ranker_arrays.hpp"
 #include "quern/gpu/rank/models/tree_kernels.cuh"
@@ -14,7 +12,6 @@
 /// The kernels that score documents, in order, for a GPU and for an emulated one.
 namespace quern::gpu {
 
-/// The stages of scoring.
 enum class ScoringStage : std::uint8_t { inputs, trees, layers };
 
 /// A model in memory that kernels can read.

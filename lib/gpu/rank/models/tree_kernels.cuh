@@ -1,6 +1,4 @@
 #pragma once
-#include <cstring>
-
 #include "quern/gpu/rank/models/input_kernels.cuh"
 
 /// Finds the leaves that documents reach.
