@@ -46,6 +46,31 @@ bool fits(std::uint64_t offset, std::uint64_t size, std::uint64_t whole) {
   return offset <= whole && size <= whole - offset;
 }
 
+/// Throws unless a collection can be combined with the first.
+void check_fits(const ContainerReader& first, const CollectionManifest& first_manifest, const ContainerReader& other,
+                const CollectionManifest& other_manifest) {
+  if (parse_settings(first_manifest) != parse_settings(other_manifest) ||
+      first_manifest.text_bytes.has_value() != other_manifest.text_bytes.has_value())
+    throw InvalidArgument(
+        "{}: was parsed with different options than {}; compare them with quern inspect and parse one again",
+        other.name(), first.name());
+  if (first_manifest.libraries != other_manifest.libraries)
+    throw InvalidArgument("{}: was parsed with different library versions than {}; parse one again", other.name(),
+                          first.name());
+}
+
+/// Adds another collection's counts.
+void add_counts(CollectionManifest& sum, const CollectionManifest& other) {
+  sum.documents += other.documents;
+  sum.empty_documents += other.empty_documents;
+  sum.tokens += other.tokens;
+  sum.postings += other.postings;
+  sum.links += other.links;
+  sum.input_hash += other.input_hash;
+  sum.documents_without_url += other.documents_without_url;
+  if (sum.text_bytes) *sum.text_bytes += *other.text_bytes;
+}
+
 }  // namespace
 
 bool LexiconScan::next(LexiconEntry& entry) {
@@ -84,43 +109,14 @@ CollectionReader::CollectionReader(const std::vector<std::shared_ptr<const File>
     add_part(file);
     const auto [same, is_new] = met.emplace(parts_.back().container.content_hash(), parts_.size() - 1);
     if (!is_new)
-      throw InvalidArgument(fmt::format("{}: given twice, or the same file as {}; name each collection once",
-                                        parts_.back().container.name(), parts_[same->second].container.name()));
+      throw InvalidArgument("{}: given twice, or the same file as {}; name each collection once",
+                            parts_.back().container.name(), parts_[same->second].container.name());
   }
   name_ = parts_.front().container.name();
   if (files.size() > 1) name_ = fmt::format("{} and {} more", name_, files.size() - 1);
 } catch (...) {
   throw_translated_error();
 }
-
-namespace {
-
-/// Throws unless a collection can be combined with the first.
-void check_fits(const ContainerReader& first, const CollectionManifest& first_manifest, const ContainerReader& other,
-                const CollectionManifest& other_manifest) {
-  if (parse_settings(first_manifest) != parse_settings(other_manifest) ||
-      first_manifest.text_bytes.has_value() != other_manifest.text_bytes.has_value())
-    throw InvalidArgument(fmt::format(
-        "{}: was parsed with different options than {}; compare them with quern inspect and parse one again",
-        other.name(), first.name()));
-  if (first_manifest.libraries != other_manifest.libraries)
-    throw InvalidArgument(fmt::format("{}: was parsed with different library versions than {}; parse one again",
-                                      other.name(), first.name()));
-}
-
-/// Adds another collection's counts.
-void add_counts(CollectionManifest& sum, const CollectionManifest& other) {
-  sum.documents += other.documents;
-  sum.empty_documents += other.empty_documents;
-  sum.tokens += other.tokens;
-  sum.postings += other.postings;
-  sum.links += other.links;
-  sum.input_hash += other.input_hash;
-  sum.documents_without_url += other.documents_without_url;
-  if (sum.text_bytes) *sum.text_bytes += *other.text_bytes;
-}
-
-}  // namespace
 
 void CollectionReader::add_part(std::shared_ptr<const File> file) {
   ContainerReader container(std::move(file), FileKind::collection);
@@ -135,9 +131,8 @@ void CollectionReader::add_part(std::shared_ptr<const File> file) {
     add_counts(manifest_, manifest);
     manifest_.terms = 0;
     if (manifest_.documents >= end_docid)
-      throw InvalidArgument(
-          fmt::format("the collections up to {} have more than 2^32 - 2 documents; split the corpus into shards",
-                      container.name()));
+      throw InvalidArgument("the collections up to {} have more than 2^32 - 2 documents; split the corpus into shards",
+                            container.name());
   }
   parts_.push_back({std::move(container), std::move(manifest), rows_.size(), first_document, true});
   const Part& part = parts_.back();

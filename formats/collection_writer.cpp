@@ -25,6 +25,21 @@ void put_row(Bytes& out, const ChunkRow& row) {
   put_le(out, std::uint32_t{row.unfinished});
 }
 
+Features features_of(const CollectionManifest& manifest) {
+  return manifest.impacts ? Features{std::string(weights_feature)} : Features{};
+}
+
+constexpr auto describe_collection = [](const auto& io, auto& collection) {
+  io("counts", "documents", collection.documents);
+  io("counts", "empty_documents", collection.empty_documents);
+  io("counts", "documents_without_url", collection.documents_without_url);
+  io("counts", "terms", collection.terms);
+  io("counts", "tokens", collection.tokens);
+  io("counts", "postings", collection.postings);
+  io("counts", "links", collection.links);
+  io("counts", "text_bytes", collection.text_bytes);
+};
+
 }  // namespace
 
 void pack_piece(ChunkPiece piece, ByteView raw, ZstdCompressor& zstd, PackedChunk& packed) {
@@ -188,25 +203,6 @@ void CollectionWriter::finish(const CollectionManifest& manifest) {
   out_.add_section("manifest", as_bytes(manifest.to_json()));
   out_.finish();
 }
-
-namespace {
-
-Features features_of(const CollectionManifest& manifest) {
-  return manifest.impacts ? Features{std::string(weights_feature)} : Features{};
-}
-
-constexpr auto describe_collection = [](const auto& io, auto& collection) {
-  io("counts", "documents", collection.documents);
-  io("counts", "empty_documents", collection.empty_documents);
-  io("counts", "documents_without_url", collection.documents_without_url);
-  io("counts", "terms", collection.terms);
-  io("counts", "tokens", collection.tokens);
-  io("counts", "postings", collection.postings);
-  io("counts", "links", collection.links);
-  io("counts", "text_bytes", collection.text_bytes);
-};
-
-}  // namespace
 
 std::string CollectionManifest::to_json() const {
   ManifestJson json = new_manifest("collection");

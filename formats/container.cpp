@@ -7,9 +7,7 @@
 #include <array>
 #include <filesystem>
 
-#include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/io/checksum.hpp"
 
@@ -26,6 +24,55 @@ constexpr std::uint32_t max_sections = 64;
 std::uint64_t aligned(std::uint64_t offset) { return (offset + section_alignment - 1) & ~(section_alignment - 1); }
 
 std::uint64_t chunks_of(std::uint64_t size) { return (size + container_chunk_bytes - 1) / container_chunk_bytes; }
+
+/// Reads the header; throws unless its checksum matches.
+Bytes checked_header(const File& file) {
+  Bytes header(header_bytes);
+  const std::size_t got = file.size() < header_bytes ? 0 : file.read_some(0, header);
+  const auto is_prefix_of_magic = [&] {
+    Bytes start(magic.size());
+    const std::size_t size = file.read_some(0, start);
+    return std::equal(start.begin(), start.begin() + static_cast<std::ptrdiff_t>(size), magic.begin());
+  };
+  if (got != header_bytes) {
+    throw CorruptFile(file.name() +
+                      (file.size() > 0 && is_prefix_of_magic() ? ": is truncated" : ": is not a Quern file"));
+  }
+  if (!std::equal(magic.begin(), magic.end(), header.begin())) throw CorruptFile(file.name() + ": is not a Quern file");
+  if (load_le<std::uint64_t>(header.data() + header_summed_bytes) != xxh3(ByteView(header).first(header_summed_bytes)))
+    throw CorruptFile(file.name() + ": the header is damaged; build the file again, or restore a copy");
+  return header;
+}
+
+ByteView chunk_of(ByteView section, std::uint64_t chunk) {
+  const std::uint64_t at = chunk * container_chunk_bytes;
+  return section.subspan(at, std::min<std::uint64_t>(container_chunk_bytes, section.size() - at));
+}
+
+bool fits(ByteView bytes, const Bytes& sums, std::uint64_t chunk) {
+  return xxh3(bytes) == load_le<std::uint64_t>(sums.data() + chunk * 8);
+}
+
+[[noreturn]] void fail_in(std::string_view file, std::string_view section, std::string_view why) {
+  throw CorruptFile("{}: section '{}': {}; the file is damaged: build it again, or restore a copy", file, section, why);
+}
+
+[[noreturn]] void fail_at(std::string_view file, const SectionInfo& info, std::uint64_t chunk) {
+  const std::uint64_t from = chunk * container_chunk_bytes, to = std::min(from + container_chunk_bytes, info.size);
+  fail_in(file, info.name,
+          fmt::format("the checksum of block {} (bytes {} to {} of the file) does not match", chunk, info.offset + from,
+                      info.offset + to - 1));
+}
+
+/// Reads a chunk of a section and checks its sum; returns the chunk's size.
+std::uint64_t check_chunk(const File& file, const SectionInfo& info, const Bytes& sums, std::uint64_t chunk) {
+  const std::uint64_t at = chunk * container_chunk_bytes, size = std::min(container_chunk_bytes, info.size - at);
+  const auto buffer = std::make_unique_for_overwrite<std::uint8_t[]>(size);
+  const std::span<std::uint8_t> bytes(buffer.get(), size);
+  file.read_at(info.offset + at, bytes);
+  if (!fits(bytes, sums, chunk)) fail_at(file.name(), info, chunk);
+  return size;
+}
 
 }  // namespace
 
@@ -148,29 +195,6 @@ ContainerReader::ContainerReader(std::shared_ptr<const File> file, FileKind kind
   throw_translated_error();
 }
 
-namespace {
-
-/// Reads the header; throws unless its checksum matches.
-Bytes checked_header(const File& file) {
-  Bytes header(header_bytes);
-  const std::size_t got = file.size() < header_bytes ? 0 : file.read_some(0, header);
-  const auto is_prefix_of_magic = [&] {
-    Bytes start(magic.size());
-    const std::size_t size = file.read_some(0, start);
-    return std::equal(start.begin(), start.begin() + static_cast<std::ptrdiff_t>(size), magic.begin());
-  };
-  if (got != header_bytes) {
-    throw CorruptFile(file.name() +
-                      (file.size() > 0 && is_prefix_of_magic() ? ": is truncated" : ": is not a Quern file"));
-  }
-  if (!std::equal(magic.begin(), magic.end(), header.begin())) throw CorruptFile(file.name() + ": is not a Quern file");
-  if (load_le<std::uint64_t>(header.data() + header_summed_bytes) != xxh3(ByteView(header).first(header_summed_bytes)))
-    throw CorruptFile(file.name() + ": the header is damaged; build the file again, or restore a copy");
-  return header;
-}
-
-}  // namespace
-
 std::vector<std::string> index_members() {
   return {index_member, forward_member, texts_member, fields_member, statistics_member};
 }
@@ -193,7 +217,7 @@ std::string existing_member_path(const std::string& index_path, const char* memb
   std::string path = member_path(index_path, member);
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored)) return path;
-  throw InvalidArgument(fmt::format("{}: no file {} next to it; {}", index_path, member, remedy));
+  throw InvalidArgument("{}: no file {} next to it; {}", index_path, member, remedy);
 }
 
 FileKind kind_of_file(const std::string& path) {
@@ -209,20 +233,19 @@ void ContainerReader::read_header(FileKind kind) {
   const auto found_kind = static_cast<FileKind>(reader.le<std::uint32_t>());
   const auto found_version = reader.le<std::uint32_t>();
   if (found_kind != kind) {
-    throw InvalidArgument(
-        fmt::format("{}: is a Quern {}; expected a Quern {}", name(), kind_name(found_kind), kind_name(kind)));
+    throw InvalidArgument("{}: is a Quern {}; expected a Quern {}", name(), kind_name(found_kind), kind_name(kind));
   }
   if (found_version != format_version(kind)) {
     throw UnsupportedVersion(
-        fmt::format("{}: has format version {}, but this program reads version {}: build the file again, or use the "
-                    "program that wrote it",
-                    name(), found_version, format_version(kind)));
+        "{}: has format version {}, but this program reads version {}: build the file again, or use the "
+        "program that wrote it",
+        name(), found_version, format_version(kind));
   }
   const auto promised_size = reader.le<std::uint64_t>();
   if (promised_size != file_size_) {
-    throw CorruptFile(fmt::format(
-        "{}: is {} bytes long, but its header says {}: {}; build it again, or restore a copy", name(), file_size_,
-        promised_size, file_size_ < promised_size ? "the file is truncated" : "there is extra data after its end"));
+    throw CorruptFile("{}: is {} bytes long, but its header says {}: {}; build it again, or restore a copy", name(),
+                      file_size_, promised_size,
+                      file_size_ < promised_size ? "the file is truncated" : "there is extra data after its end");
   }
   const auto table_offset = reader.le<std::uint64_t>();
   const auto count = reader.le<std::uint32_t>();
@@ -314,41 +337,6 @@ Bytes ContainerReader::chunk_sums(const SectionInfo& info) const {
   return sums;
 }
 
-namespace {
-
-ByteView chunk_of(ByteView section, std::uint64_t chunk) {
-  const std::uint64_t at = chunk * container_chunk_bytes;
-  return section.subspan(at, std::min<std::uint64_t>(container_chunk_bytes, section.size() - at));
-}
-
-bool fits(ByteView bytes, const Bytes& sums, std::uint64_t chunk) {
-  return xxh3(bytes) == load_le<std::uint64_t>(sums.data() + chunk * 8);
-}
-
-[[noreturn]] void fail_in(std::string_view file, std::string_view section, std::string_view why) {
-  throw CorruptFile(
-      fmt::format("{}: section '{}': {}; the file is damaged: build it again, or restore a copy", file, section, why));
-}
-
-[[noreturn]] void fail_at(std::string_view file, const SectionInfo& info, std::uint64_t chunk) {
-  const std::uint64_t from = chunk * container_chunk_bytes, to = std::min(from + container_chunk_bytes, info.size);
-  fail_in(file, info.name,
-          fmt::format("the checksum of block {} (bytes {} to {} of the file) does not match", chunk, info.offset + from,
-                      info.offset + to - 1));
-}
-
-/// Reads a chunk of a section and checks its sum; returns the chunk's size.
-std::uint64_t check_chunk(const File& file, const SectionInfo& info, const Bytes& sums, std::uint64_t chunk) {
-  const std::uint64_t at = chunk * container_chunk_bytes, size = std::min(container_chunk_bytes, info.size - at);
-  const auto buffer = std::make_unique_for_overwrite<std::uint8_t[]>(size);
-  const std::span<std::uint8_t> bytes(buffer.get(), size);
-  file.read_at(info.offset + at, bytes);
-  if (!fits(bytes, sums, chunk)) fail_at(file.name(), info, chunk);
-  return size;
-}
-
-}  // namespace
-
 void ContainerReader::fail(std::string_view section, std::string_view why) const { fail_in(name(), section, why); }
 
 void ContainerReader::check_sums(const SectionInfo& info, ByteView bytes) const {
@@ -388,7 +376,7 @@ void ContainerReader::verify_padding() const {
     Bytes bytes(to - from);
     file_->read_at(from, bytes);
     if (std::any_of(bytes.begin(), bytes.end(), [](std::uint8_t byte) { return byte != 0; }))
-      throw CorruptFile(fmt::format("{}: bytes between sections are not zero (bytes {} to {})", name(), from, to - 1));
+      throw CorruptFile("{}: bytes between sections are not zero (bytes {} to {})", name(), from, to - 1);
   };
   std::uint64_t chunks = 0;
   for (const SectionInfo& section : sections_) {

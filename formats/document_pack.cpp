@@ -1,7 +1,5 @@
 #include "quern/formats/document_pack.hpp"
 
-#include "quern/core/bytes.hpp"
-
 namespace quern {
 
 void DocumentPack::clear() {

@@ -12,7 +12,6 @@
 #include "quern/core/option_name.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/core/types.hpp"
-#include "quern/formats/fields_file.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/io/checksum.hpp"
 
@@ -52,8 +51,8 @@ void FieldsReader::check_belongs_to(const IndexReader& index) const {
   if (manifest_.index_hash == hash_text(index.container().content_hash()) &&
       manifest_.documents == index.num_documents())
     return;
-  throw InvalidArgument(
-      fmt::format("{}: holds the fields of another index, not of {}; build the index again", name(), index.name()));
+  throw InvalidArgument("{}: holds the fields of another index, not of {}; build the index again", name(),
+                        index.name());
 }
 
 std::optional<std::size_t> FieldsReader::find(std::string_view field) const {
@@ -66,8 +65,7 @@ const std::vector<FieldValue>& FieldsReader::values(std::size_t field, std::uint
                                                     FieldBuffers& buffers) const {
   return translate_errors([&]() -> const std::vector<FieldValue>& {
     if (field >= manifest_.names.size() || group >= num_groups())
-      throw InvalidArgument(
-          fmt::format("{}: no field number {} for documents from {} on", name(), field, group * fields_per_frame));
+      throw InvalidArgument("{}: no field number {} for documents from {} on", name(), field, group * fields_per_frame);
     const std::uint64_t frame = group * manifest_.names.size() + field;
     if (buffers.frame == frame) return buffers.values;
     buffers.frame.reset();
@@ -89,7 +87,7 @@ const std::vector<FieldValue>& FieldsReader::values(std::size_t field, std::uint
 }
 
 FieldValue FieldsReader::value(std::size_t field, docid_t docid, FieldBuffers& buffers) const {
-  if (docid >= manifest_.documents) throw InvalidArgument(fmt::format("{}: no docID {}", name(), docid));
+  if (docid >= manifest_.documents) throw InvalidArgument("{}: no docID {}", name(), docid);
   return values(field, docid / fields_per_frame, buffers)[docid % fields_per_frame];
 }
 

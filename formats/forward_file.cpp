@@ -6,14 +6,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <mutex>
-#include <string>
-#include <vector>
 
 #include "quern/codec/kernels.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
-#include "quern/core/types.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/io/checksum.hpp"
 
@@ -30,6 +26,44 @@ constexpr auto describe_forward = [](const auto& io, auto& forward) {
     io("counts", (std::string(document_stream_names[stream]) + "_tokens").c_str(), forward.counts.tokens[stream]);
   io("counts", "phrase_ends", forward.counts.phrase_ends);
   io("counts", "literals", forward.counts.literals);
+};
+
+/// Decodes documents one after another.
+class ForwardVerification {
+ public:
+  explicit ForwardVerification(const ForwardReader& forward) : forward_(forward) {}
+
+  SegmentCounts count(docid_t docid) {
+    SegmentCounts counts;
+    const std::string what = forward_.place(docid);
+    std::size_t last_stream = 0;
+    forward_.for_each_segment(docid, [&](const ForwardSegment& segment) {
+      segment.read_terms(numbers_, literals_, what);
+      ids_.resize(segment.places() + unpack_slack);
+      segment.unpack(0, segment.places(), ids_.data());
+      std::uint32_t at = 0;
+      for (std::size_t stream = 0; stream < num_document_streams; ++stream) {
+        const std::uint32_t places = segment.stream_places()[stream];
+        if (places > 0 && stream < last_stream) throw CorruptFile(what + ": streams out of order");
+        if (places > 0) last_stream = stream;
+        for (const std::uint32_t end = at + places; at < end; ++at) count_place(ids_[at], stream, what, counts);
+      }
+      counts.literals += segment.num_literals();
+      ++counts.segments;
+    });
+    return counts;
+  }
+
+ private:
+  void count_place(std::uint32_t id, std::size_t stream, const std::string& what, SegmentCounts& counts) const {
+    if (id > numbers_.size() + literals_.size()) throw CorruptFile(what + ": an unknown term");
+    ++(id == 0 ? counts.phrase_ends : counts.tokens[stream]);
+  }
+
+  const ForwardReader& forward_;
+  std::vector<term_t> numbers_;
+  std::vector<std::string_view> literals_;
+  std::vector<std::uint32_t> ids_;
 };
 
 }  // namespace
@@ -75,8 +109,8 @@ ForwardReader ForwardReader::open(const IndexReader& index) {
   return translate_errors([&] {
     const std::string path = forward_path(index.name());
     if (!std::filesystem::exists(path)) {
-      throw InvalidArgument(fmt::format("{}: the index has no forward file; build it again with {} or {}", path,
-                                        option_name<"index forward">, option_name<"build forward">));
+      throw InvalidArgument("{}: the index has no forward file; build it again with {} or {}", path,
+                            option_name<"index forward">, option_name<"build forward">);
     }
     ForwardReader reader(ContainerReader::open(path, FileKind::forward));
     reader.check_belongs_to(index);
@@ -104,8 +138,8 @@ void ForwardReader::check_belongs_to(const IndexReader& index) const {
       manifest_.documents == index.manifest().documents && manifest_.index_terms == index.manifest().terms)
     return;
   throw InvalidArgument(
-      fmt::format("{}: is the forward file of another index; build the index and its forward file together, with {}",
-                  name(), option_name<"index forward">));
+      "{}: is the forward file of another index; build the index and its forward file together, with {}", name(),
+      option_name<"index forward">);
 }
 
 std::string ForwardReader::place(docid_t docid) const {
@@ -141,48 +175,6 @@ StaticNumbers ForwardReader::numbers(docid_t docid) const {
   ByteReader reader(document_bytes(docid), container_.name());
   return read_head(docid, reader);
 }
-
-namespace {
-
-/// Decodes documents one after another.
-class ForwardVerification {
- public:
-  explicit ForwardVerification(const ForwardReader& forward) : forward_(forward) {}
-
-  SegmentCounts count(docid_t docid) {
-    SegmentCounts counts;
-    const std::string what = forward_.place(docid);
-    std::size_t last_stream = 0;
-    forward_.for_each_segment(docid, [&](const ForwardSegment& segment) {
-      segment.read_terms(numbers_, literals_, what);
-      ids_.resize(segment.places() + unpack_slack);
-      segment.unpack(0, segment.places(), ids_.data());
-      std::uint32_t at = 0;
-      for (std::size_t stream = 0; stream < num_document_streams; ++stream) {
-        const std::uint32_t places = segment.stream_places()[stream];
-        if (places > 0 && stream < last_stream) throw CorruptFile(what + ": streams out of order");
-        if (places > 0) last_stream = stream;
-        for (const std::uint32_t end = at + places; at < end; ++at) count_place(ids_[at], stream, what, counts);
-      }
-      counts.literals += segment.num_literals();
-      ++counts.segments;
-    });
-    return counts;
-  }
-
- private:
-  void count_place(std::uint32_t id, std::size_t stream, const std::string& what, SegmentCounts& counts) const {
-    if (id > numbers_.size() + literals_.size()) throw CorruptFile(what + ": an unknown term");
-    ++(id == 0 ? counts.phrase_ends : counts.tokens[stream]);
-  }
-
-  const ForwardReader& forward_;
-  std::vector<term_t> numbers_;
-  std::vector<std::string_view> literals_;
-  std::vector<std::uint32_t> ids_;
-};
-
-}  // namespace
 
 void ForwardReader::verify_contents(const IndexReader& index, const Resources& resources) const {
   return run_stage(resources, [&] {

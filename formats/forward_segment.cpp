@@ -18,6 +18,17 @@ void append_packed(std::span<const std::uint32_t> values, unsigned width, Bytes&
   out.insert(out.end(), bytes, bytes + bytes_of_bits(bits));
 }
 
+/// Reads a value of `width` bits at any bit; 8 more bytes must be readable.
+std::uint32_t value_at(const std::uint8_t* bytes, std::uint64_t bit, unsigned width) {
+  return static_cast<std::uint32_t>(load_le<std::uint64_t>(bytes + bit / 8) >> bit % 8) & low_mask(width);
+}
+
+/// Position of the word's n-th one bit (from 0), which must exist.
+unsigned nth_one(std::uint64_t word, unsigned n) {
+  for (; n > 0; --n) word &= word - 1;
+  return static_cast<unsigned>(std::countr_zero(word));
+}
+
 }  // namespace
 
 SegmentCounts& SegmentCounts::operator+=(const SegmentCounts& other) {
@@ -114,21 +125,6 @@ std::uint64_t ForwardSegment::high_word(std::uint64_t i) const {
   const auto word = load_le<std::uint64_t>(highs_.data() + i * 8);
   return left >= 8 ? word : word & ((std::uint64_t{1} << left * 8) - 1);
 }
-
-namespace {
-
-/// Reads a value of `width` bits at any bit; 8 more bytes must be readable.
-std::uint32_t value_at(const std::uint8_t* bytes, std::uint64_t bit, unsigned width) {
-  return static_cast<std::uint32_t>(load_le<std::uint64_t>(bytes + bit / 8) >> bit % 8) & low_mask(width);
-}
-
-/// Position of the word's n-th one bit (from 0), which must exist.
-unsigned nth_one(std::uint64_t word, unsigned n) {
-  for (; n > 0; --n) word &= word - 1;
-  return static_cast<unsigned>(std::countr_zero(word));
-}
-
-}  // namespace
 
 std::uint32_t ForwardSegment::id_of(term_t number, NumberSearch& search) const {
   const std::uint64_t high = number >> low_bits_;

@@ -2,8 +2,6 @@
 
 #include <bit>
 
-#include "quern/formats/index_file.hpp"
-
 namespace quern {
 namespace {
 

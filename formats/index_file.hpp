@@ -5,7 +5,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "quern/codec/codec.hpp"
 #include "quern/core/bm25.hpp"
@@ -14,7 +13,6 @@
 #include "quern/formats/container.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/formats/term_dictionary.hpp"
-#include "quern/io/zstd_frame.hpp"
 #include "quern/text/analyzer.hpp"
 #include "quern/text/field_value.hpp"
 

@@ -1,5 +1,4 @@
 #include "quern/codec/codec.hpp"
-#include "quern/core/types.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/manifest_settings.hpp"
 

@@ -56,8 +56,7 @@ IndexReader::IndexReader(ContainerReader container) try
     codec_ = &codec_named(manifest_.codec);
     check_codec_options(manifest_.codec_options);
   } catch (const InvalidArgument& error) {
-    throw UnsupportedVersion(
-        fmt::format("{}: uses a codec that this version of Quern lacks: {}", name(), error.what()));
+    throw UnsupportedVersion("{}: uses a codec that this version of Quern lacks: {}", name(), error.what());
   }
   lexicon_ = TermDictionary(container_, "lexicon", manifest_.terms);
   postings_ = container_.array<std::uint32_t>("postings");

@@ -1,9 +1,6 @@
 #include "quern/formats/index_shards.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <optional>
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
@@ -28,20 +25,19 @@ void check_shard(const std::vector<IndexReader>& shards, std::size_t i, std::uin
   const ShardManifest &shard = *index.manifest().shard, &first_shard = *first.manifest().shard;
   if (shard.order_hash != first_shard.order_hash || shard.statistics_hash != first_shard.statistics_hash ||
       shard.count != first_shard.count)
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(
         "{}: comes from a different order or uses different statistics than {}; cut all shards from one order",
-        index.name(), first.name()));
+        index.name(), first.name());
   if (i > 0 && shard.number == shards[i - 1].manifest().shard->number)
-    throw InvalidArgument(fmt::format("{}: is shard {} of {}, as is {}; name each shard once", index.name(),
-                                      shard.number, shard.count, shards[i - 1].name()));
-  if (shard.number != i + 1)
-    throw InvalidArgument(fmt::format("shard {} of {} is missing; name all shards", i + 1, shard.count));
+    throw InvalidArgument("{}: is shard {} of {}, as is {}; name each shard once", index.name(), shard.number,
+                          shard.count, shards[i - 1].name());
+  if (shard.number != i + 1) throw InvalidArgument("shard {} of {} is missing; name all shards", i + 1, shard.count);
   if (shared_part(index.manifest()) != shared_part(first.manifest()))
-    throw InvalidArgument(fmt::format("{}: was built with different options than {}; compare them with quern inspect",
-                                      index.name(), first.name()));
+    throw InvalidArgument("{}: was built with different options than {}; compare them with quern inspect", index.name(),
+                          first.name());
   if (index.manifest().docid_base != documents_before)
-    throw InvalidArgument(fmt::format("{}: begins with docID {}, but the previous shards end with {}", index.name(),
-                                      index.manifest().docid_base, documents_before));
+    throw InvalidArgument("{}: begins with docID {}, but the previous shards end with {}", index.name(),
+                          index.manifest().docid_base, documents_before);
 }
 
 }  // namespace
@@ -64,11 +60,11 @@ IndexShards::IndexShards(std::vector<IndexReader> indexes) : shards_(std::move(i
   }
   const IndexReader& first = shards_.front();
   if (shards_.size() != first.manifest().shard->count)
-    throw InvalidArgument(
-        fmt::format("shard {} of {} is missing; name all shards", shards_.size() + 1, first.manifest().shard->count));
+    throw InvalidArgument("shard {} of {} is missing; name all shards", shards_.size() + 1,
+                          first.manifest().shard->count);
   if (documents != first.manifest().statistics.documents)
-    throw InvalidArgument(fmt::format("{}: the shards have {} documents, but their statistics have {}", first.name(),
-                                      documents, first.manifest().statistics.documents));
+    throw InvalidArgument("{}: the shards have {} documents, but their statistics have {}", first.name(), documents,
+                          first.manifest().statistics.documents);
 }
 
 IndexShards IndexShards::open(const std::vector<std::string>& paths) {
@@ -113,8 +109,7 @@ StatisticsBeside StatisticsBeside::open(const IndexReader& shard) {
     StatisticsReader statistics = StatisticsReader::open(path);
     if (hash_text(statistics.container().content_hash()) !=
         shard.manifest().shard.value_or(ShardManifest()).statistics_hash)
-      throw InvalidArgument(
-          fmt::format("{}: is not the file that {} was built with; build the shard again", path, shard.name()));
+      throw InvalidArgument("{}: is not the file that {} was built with; build the shard again", path, shard.name());
     return StatisticsBeside(std::move(statistics));
   });
 }

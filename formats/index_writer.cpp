@@ -7,7 +7,6 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
 #include "quern/io/checksum.hpp"
-#include "quern/io/spool.hpp"
 
 namespace quern {
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "quern/core/error.hpp"
-#include "quern/formats/collection.hpp"
-#include "quern/formats/term_dictionary.hpp"
 
 namespace quern {
 namespace {

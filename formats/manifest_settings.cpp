@@ -79,8 +79,8 @@ void check_features(const ManifestJson& json, const Features& implied, const std
   const auto features = json.value("features", Features());
   for (const std::string& feature : features)
     if (feature != impacts_feature && feature != weights_feature && feature != shard_feature)
-      throw UnsupportedVersion(fmt::format(
-          "{}: has the feature '{}', which this version does not support; use a newer version", what, feature));
+      throw UnsupportedVersion("{}: has the feature '{}', which this version does not support; use a newer version",
+                               what, feature);
   if (features != implied) throw CorruptFile(what + ": section 'manifest': its features contradict its settings");
 }
 

@@ -1,11 +1,7 @@
 #include "quern/formats/order_file.hpp"
 
-#include <fmt/format.h>
-
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
-#include "quern/core/types.hpp"
-#include "quern/formats/manifest_settings.hpp"
 #include "quern/io/checksum.hpp"
 
 namespace quern {
@@ -80,9 +76,8 @@ OrderReader::OrderReader(ContainerReader container) try
 void OrderReader::check_belongs_to(const CollectionReader& collection) const {
   const std::string wanted = hash_text(collection.content_hash());
   if (manifest_.collection_hash != wanted || manifest_.documents != collection.num_documents()) {
-    throw InvalidArgument(
-        fmt::format("{}: is an order of another collection, not of {}; create one with: quern order {} -o ORDER",
-                    name(), collection.name(), collection.name()));
+    throw InvalidArgument("{}: is an order of another collection, not of {}; create one with: quern order {} -o ORDER",
+                          name(), collection.name(), collection.name());
   }
 }
 

@@ -1,13 +1,9 @@
 #include "quern/formats/plan_file.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <limits>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
-#include "quern/core/types.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/io/checksum.hpp"
 
@@ -104,9 +100,8 @@ bool PlanReader::belongs_to(const IndexReader& index) const {
 
 void PlanReader::check_belongs_to(const IndexReader& index) const {
   if (!belongs_to(index))
-    throw InvalidArgument(
-        fmt::format("{}: is a plan for another index, not for {}; create one with: quern plan {} -q LOG -o PLAN",
-                    name(), index.name(), index.name()));
+    throw InvalidArgument("{}: is a plan for another index, not for {}; create one with: quern plan {} -q LOG -o PLAN",
+                          name(), index.name(), index.name());
 }
 
 CachePlan PlanReader::load() const {

@@ -1,8 +1,5 @@
 #include "quern/formats/posting_reader.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <string_view>
 
 #include "quern/codec/bit_packing.hpp"
@@ -14,9 +11,9 @@ namespace {
 [[noreturn]] void fail_at_block(std::string_view section, const IndexReader& index, const PostingList& list,
                                 std::size_t block, std::string_view why) {
   throw CorruptFile(
-      fmt::format("{}: section '{}': list {}, block {}: {}; the file is damaged: build it again, "
-                  "or restore a copy",
-                  index.name(), section, list.number, block, why));
+      "{}: section '{}': list {}, block {}: {}; the file is damaged: build it again, "
+      "or restore a copy",
+      index.name(), section, list.number, block, why);
 }
 
 /// Given weights replace frequencies and must not be 0.

@@ -1,7 +1,5 @@
 #include "quern/formats/statistics_file.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -147,10 +145,10 @@ void StatisticsReader::check_splits(std::vector<CollectionSplit> collections,
     std::set_difference(all.begin(), all.end(), some.begin(), some.end(), std::back_inserter(missing));
     return missing.size();
   };
-  throw InvalidArgument(fmt::format(
+  throw InvalidArgument(
       "{}: was made from different collections than {}: {} of its {} splits were not given, and {} of the given splits "
       "are not in it; name all splits, or create statistics with: quern statistics COLLECTION... -o STATISTICS",
-      name(), collections_name, lacking(splits_, collections), splits_.size(), lacking(collections, splits_)));
+      name(), collections_name, lacking(splits_, collections), splits_.size(), lacking(collections, splits_));
 }
 
 void StatisticsReader::verify_contents() const {

@@ -7,7 +7,6 @@
 #include "quern/formats/collection.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/term_dictionary.hpp"
-#include "quern/io/checksum.hpp"
 
 /// Additive statistics of a corpus's splits, and the scale of their quantized impacts. See statistics.md.
 namespace quern {

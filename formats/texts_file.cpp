@@ -14,7 +14,6 @@
 #include "quern/core/resources.hpp"
 #include "quern/core/types.hpp"
 #include "quern/formats/manifest_settings.hpp"
-#include "quern/formats/texts_file.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/text/utf8.hpp"
 
@@ -22,6 +21,28 @@ namespace quern {
 namespace {
 
 constexpr std::uint64_t frame_row_bytes = 16;
+
+/// Frames that threads compress together.
+constexpr std::size_t frames_at_once = 32;
+
+std::size_t varint_bytes(std::uint64_t value) {
+  std::size_t bytes = 1;
+  for (; value >= 0x80; value >>= 7) ++bytes;
+  return bytes;
+}
+
+/// Bytes of an overlong text for its next frame: up to a character boundary if it is UTF-8.
+std::size_t part_bytes(ByteView text) {
+  const std::size_t bytes = cut_at_character(as_text(text), text_frame_bytes).size();
+  return bytes >= min_text_part_bytes ? bytes : text_frame_bytes;
+}
+
+constexpr auto describe_texts = [](const auto& io, auto& texts) {
+  io("libraries", "zstd", texts.zstd);
+  io("documents", texts.documents);
+  io("text_bytes", texts.text_bytes);
+  io("index_hash", texts.index_hash);
+};
 
 }  // namespace
 
@@ -54,8 +75,8 @@ void TextsReader::check_belongs_to(const IndexReader& index) const {
   if (manifest_.index_hash == hash_text(index.container().content_hash()) &&
       manifest_.documents == index.num_documents())
     return;
-  throw InvalidArgument(fmt::format("{}: holds the texts of another index, not of {}; build the index again with {}",
-                                    name(), index.name(), option_name<"store-text">));
+  throw InvalidArgument("{}: holds the texts of another index, not of {}; build the index again with {}", name(),
+                        index.name(), option_name<"store-text">);
 }
 
 void TextsReader::fail_at(std::uint64_t i, std::string_view why) const {
@@ -103,7 +124,7 @@ std::string_view TextsReader::in_group(std::uint64_t i, docid_t documents, docid
 
 void TextsReader::read(docid_t docid, TextBuffers& buffers, const std::function<void(std::string_view)>& visit) const {
   translate_errors([&] {
-    if (docid >= manifest_.documents) throw InvalidArgument(fmt::format("{}: no docID {}", name(), docid));
+    if (docid >= manifest_.documents) throw InvalidArgument("{}: no docID {}", name(), docid);
     const std::uint64_t end = first_frame_from(std::uint64_t{docid} + 1);
     if (end == 0) fail_at(0, "does not begin with the first document");
     const docid_t first = frame(end - 1).first_document, next = frame(end).first_document;
@@ -166,32 +187,6 @@ void TextsReader::verify_contents(const Resources& resources) const {
       container_.fail("manifest", "its number of bytes differs from that of the texts");
   });
 }
-
-namespace {
-
-/// Frames that threads compress together.
-constexpr std::size_t frames_at_once = 32;
-
-std::size_t varint_bytes(std::uint64_t value) {
-  std::size_t bytes = 1;
-  for (; value >= 0x80; value >>= 7) ++bytes;
-  return bytes;
-}
-
-/// Bytes of an overlong text for its next frame: up to a character boundary if it is UTF-8.
-std::size_t part_bytes(ByteView text) {
-  const std::size_t bytes = cut_at_character(as_text(text), text_frame_bytes).size();
-  return bytes >= min_text_part_bytes ? bytes : text_frame_bytes;
-}
-
-constexpr auto describe_texts = [](const auto& io, auto& texts) {
-  io("libraries", "zstd", texts.zstd);
-  io("documents", texts.documents);
-  io("text_bytes", texts.text_bytes);
-  io("index_hash", texts.index_hash);
-};
-
-}  // namespace
 
 std::string TextsManifest::to_json() const { return described_manifest("texts", *this, describe_texts); }
 

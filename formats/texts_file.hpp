@@ -4,12 +4,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "quern/formats/container.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/io/file.hpp"
-#include "quern/io/spool.hpp"
 #include "quern/io/zstd_frame.hpp"
 
 /// The texts of an index's documents, in a file beside the index. See texts.md.

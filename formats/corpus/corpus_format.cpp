@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <string>
-#include <string_view>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/named.hpp"
@@ -29,38 +27,6 @@ constexpr UnreadableFormat unreadable_formats[] = {
      "compressed with xz, which Quern can't read; unpack it, or compress it with gzip or zstd instead"},
     {"PK\x03\x04", "a zip archive, which Quern can't read; unpack it first"},
 };
-
-}  // namespace
-
-const std::vector<const CorpusFormat*>& all_corpus_formats() {
-  // A TRECWEB file would also pass as TRECTEXT, so it is tried first.
-  static const std::vector<const CorpusFormat*> formats = {&trecweb_format(), &trectext_format(), &warc_format(),
-                                                           &jsonl_format(), &tsv_format()};
-  return formats;
-}
-
-const CorpusFormat& corpus_format_named(std::string_view name) {
-  return find_named(all_corpus_formats(), name, "corpus format");
-}
-
-const CorpusFormat* find_corpus_format(std::string_view head) {
-  for (const CorpusFormat* format : all_corpus_formats())
-    if (format->detect(head)) return format;
-  return nullptr;
-}
-
-const CorpusFormat& detect_corpus_format(std::string_view head, const std::string& file_name) {
-  if (const CorpusFormat* format = find_corpus_format(head)) return *format;
-  for (const UnreadableFormat& format : unreadable_formats) {
-    if (head.substr(0, format.magic.size()) == format.magic)
-      throw InvalidArgument(fmt::format("{} is {}", file_name, format.message));
-  }
-  throw InvalidArgument(
-      fmt::format("{}: unknown corpus format: matches none of {}; name the format with {}, or exclude the file",
-                  file_name, fmt::join(names_of(all_corpus_formats()), ", "), option_name<"format">));
-}
-
-namespace {
 
 /// Lines read in pieces, without leading white space.
 class ExtractedLines {
@@ -124,6 +90,33 @@ class ExtractedLines {
 };
 
 }  // namespace
+
+const std::vector<const CorpusFormat*>& all_corpus_formats() {
+  // A TRECWEB file would also pass as TRECTEXT, so it is tried first.
+  static const std::vector<const CorpusFormat*> formats = {&trecweb_format(), &trectext_format(), &warc_format(),
+                                                           &jsonl_format(), &tsv_format()};
+  return formats;
+}
+
+const CorpusFormat& corpus_format_named(std::string_view name) {
+  return find_named(all_corpus_formats(), name, "corpus format");
+}
+
+const CorpusFormat* find_corpus_format(std::string_view head) {
+  for (const CorpusFormat* format : all_corpus_formats())
+    if (format->detect(head)) return format;
+  return nullptr;
+}
+
+const CorpusFormat& detect_corpus_format(std::string_view head, const std::string& file_name) {
+  if (const CorpusFormat* format = find_corpus_format(head)) return *format;
+  for (const UnreadableFormat& format : unreadable_formats) {
+    if (head.substr(0, format.magic.size()) == format.magic)
+      throw InvalidArgument("{} is {}", file_name, format.message);
+  }
+  throw InvalidArgument("{}: unknown corpus format: matches none of {}; name the format with {}, or exclude the file",
+                        file_name, fmt::join(names_of(all_corpus_formats()), ", "), option_name<"format">);
+}
 
 void read_extracted_text(PieceSource& text, RecordScratch& scratch, DocumentText& out) {
   ExtractedLines lines(out);

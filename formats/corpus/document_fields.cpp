@@ -122,6 +122,11 @@ void append_plain_text(PieceSource& bytes, std::string_view charset, RecordScrat
   });
 }
 
+/// Hashes kept in memory.
+constexpr std::size_t max_kept_terms = 1 << 16;
+/// Memory for sorting work files.
+constexpr std::uint64_t sorting_bytes = 2 << 20;
+
 }  // namespace
 
 ParsedRecord bad_record(std::string reason) { return {RecordKind::bad, std::move(reason)}; }
@@ -196,15 +201,6 @@ void extract_plain_page(PieceSource& page, std::string_view http_content_type, R
                         DocumentText& out) {
   append_plain_text(page, html_charset(http_content_type, {}), scratch, out.body);
 }
-
-namespace {
-
-/// Hashes kept in memory.
-constexpr std::size_t max_kept_terms = 1 << 16;
-/// Memory for sorting work files.
-constexpr std::uint64_t sorting_bytes = 2 << 20;
-
-}  // namespace
 
 DocumentWeights::DocumentWeights(const RecordScratch& scratch, DocumentText& out)
     : scratch_(scratch), settings_(*scratch.impacts), out_(out) {

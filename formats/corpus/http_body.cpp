@@ -220,43 +220,6 @@ bool is_stored_decoded(const OpenPieces& body, Compression compression, std::uin
   return pieces.is_damaged();
 }
 
-}  // namespace
-
-OpenPieces without_chunks(OpenPieces body) {
-  if (!ChunkedPieces(body()).is_chunked()) return body;
-  return [body = std::move(body)] { return std::make_unique<ChunkedPieces>(body()); };
-}
-
-DecodedBody::DecodedBody(OpenPieces body, std::string_view encoding, std::uint64_t max_bytes) {
-  constexpr int max_encodings = 4;
-  for (int i = 0; i < max_encodings && !encoding.empty(); ++i) {
-    // The encoding named last was applied last.
-    const std::size_t comma = encoding.rfind(',');
-    std::string one = ascii_lowered(trim(encoding.substr(comma + 1)));  // npos + 1 is 0
-    encoding = encoding.substr(0, comma == encoding.npos ? 0 : comma);
-    if (one == "x-gzip") one = "gzip";
-    if (one.empty() || one == "identity" || one == "none") continue;
-    if (one != "gzip" && one != "deflate") {
-      problem_ = "its content encoding '" + one + "' is not supported";
-      body = [] { return std::make_unique<ViewPieces>(""); };
-      break;
-    }
-    const Compression compression = one == "gzip" ? Compression::gzip : Compression::deflate;
-    if (is_stored_decoded(body, compression, max_bytes)) continue;
-    body = [this, inner = std::move(body), compression, max_bytes] {
-      return std::make_unique<InflatedPieces>(inner, compression, max_bytes, problem_);
-    };
-  }
-  pieces_ = body();
-}
-
-const std::string& DecodedBody::problem() {
-  read_to_end(*pieces_);
-  return problem_;
-}
-
-namespace {
-
 bool is_header(std::string_view line) {
   std::string_view name, value;
   return split_header(line, name, value) && std::all_of(name.begin(), name.end(), [](char c) {
@@ -302,6 +265,39 @@ int status_of(std::string_view line) {
 }
 
 }  // namespace
+
+OpenPieces without_chunks(OpenPieces body) {
+  if (!ChunkedPieces(body()).is_chunked()) return body;
+  return [body = std::move(body)] { return std::make_unique<ChunkedPieces>(body()); };
+}
+
+DecodedBody::DecodedBody(OpenPieces body, std::string_view encoding, std::uint64_t max_bytes) {
+  constexpr int max_encodings = 4;
+  for (int i = 0; i < max_encodings && !encoding.empty(); ++i) {
+    // The encoding named last was applied last.
+    const std::size_t comma = encoding.rfind(',');
+    std::string one = ascii_lowered(trim(encoding.substr(comma + 1)));  // npos + 1 is 0
+    encoding = encoding.substr(0, comma == encoding.npos ? 0 : comma);
+    if (one == "x-gzip") one = "gzip";
+    if (one.empty() || one == "identity" || one == "none") continue;
+    if (one != "gzip" && one != "deflate") {
+      problem_ = "its content encoding '" + one + "' is not supported";
+      body = [] { return std::make_unique<ViewPieces>(""); };
+      break;
+    }
+    const Compression compression = one == "gzip" ? Compression::gzip : Compression::deflate;
+    if (is_stored_decoded(body, compression, max_bytes)) continue;
+    body = [this, inner = std::move(body), compression, max_bytes] {
+      return std::make_unique<InflatedPieces>(inner, compression, max_bytes, problem_);
+    };
+  }
+  pieces_ = body();
+}
+
+const std::string& DecodedBody::problem() {
+  read_to_end(*pieces_);
+  return problem_;
+}
 
 std::string_view take_line(std::string_view& rest) {
   std::string_view line = take_until(rest, '\n');

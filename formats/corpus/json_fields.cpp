@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "quern/core/error.hpp"
-#include "quern/text/field_value.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {

@@ -2,7 +2,6 @@
 #include <array>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

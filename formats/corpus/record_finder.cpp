@@ -1,7 +1,6 @@
 #include "quern/formats/corpus/record_finder.hpp"
 
 #include <algorithm>
-#include <string>
 
 #include "quern/core/option_name.hpp"
 

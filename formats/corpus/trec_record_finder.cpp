@@ -1,7 +1,6 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <string>
 
 #include "quern/core/bytes.hpp"
 #include "quern/formats/corpus/record_finder.hpp"

@@ -1,5 +1,4 @@
 #include <cstring>
-#include <string>
 
 #include "quern/core/bytes.hpp"
 #include "quern/formats/corpus/document_fields.hpp"

@@ -109,9 +109,9 @@ class CiffReader {
     });
     if (version != 1)
       throw UnsupportedVersion(
-          fmt::format("{}: has version {} of CIFF, or is not a CIFF file; Quern reads "
-                      "version 1",
-                      in_.name(), version));
+          "{}: has version {} of CIFF, or is not a CIFF file; Quern reads "
+          "version 1",
+          in_.name(), version);
     counts_.total_documents = std::max(counts_.total_documents, counts_.documents);
   }
 
@@ -182,7 +182,7 @@ constexpr std::size_t ciff_list_buffer_bytes = 4 << 20;
 
 void check_fits(std::uint64_t number, const char* what) {
   if (number > max_int32)
-    throw InvalidArgument(fmt::format("{} {} are too many for a CIFF file; export to ds2i instead", number, what));
+    throw InvalidArgument("{} {} are too many for a CIFF file; export to ds2i instead", number, what);
 }
 
 }  // namespace

@@ -73,8 +73,7 @@ void put_u32(FileAppender& out, std::uint64_t number) {
 void put_line(FileAppender& out, std::string_view text) {
   const bool fits = text.find('\n') == std::string_view::npos && (text.empty() || text.back() != '\r');
   if (!fits)
-    throw InvalidArgument(
-        fmt::format("'{}' contains a line break, which ds2i files can't represent; export to ciff", text));
+    throw InvalidArgument("'{}' contains a line break, which ds2i files can't represent; export to ciff", text);
   out.write(as_bytes(text));
   out.write(as_bytes("\n"));
 }

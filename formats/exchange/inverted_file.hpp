@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include "quern/core/error.hpp"
 #include "quern/core/types.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/io/spool.hpp"

@@ -75,11 +75,10 @@ class FilterParser {
   [[noreturn]] void fail(std::string_view why) {
     const bool ended = at_end();
     constexpr std::size_t shown_bytes = 20;
-    throw InvalidArgument(
-        fmt::format("filter, {}: {}",
-                    ended ? std::string("at its end")
-                          : fmt::format("at byte {}, {}", at_ + 1, quoted_start(text_.substr(at_), shown_bytes)),
-                    why));
+    throw InvalidArgument("filter, {}: {}",
+                          ended ? std::string("at its end")
+                                : fmt::format("at byte {}, {}", at_ + 1, quoted_start(text_.substr(at_), shown_bytes)),
+                          why);
   }
 
   void put(FilterStep::Kind kind) { expression_.steps.push_back({kind, 0}); }
@@ -198,7 +197,7 @@ class FilterParser {
 FilterExpression parse_filter(std::string_view text) {
   return translate_errors([&] {
     if (text.size() > max_filter_bytes)
-      throw InvalidArgument(fmt::format("filter: it has {} bytes; the limit is {}", text.size(), max_filter_bytes));
+      throw InvalidArgument("filter: it has {} bytes; the limit is {}", text.size(), max_filter_bytes);
     return FilterParser(text).parse();
   });
 }

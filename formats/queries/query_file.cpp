@@ -11,7 +11,6 @@
 #include "quern/core/option_name.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/formats/queries/topic_markup.hpp"
-#include "quern/formats/tables/text_lines.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {
@@ -295,8 +294,35 @@ void check_is_text(std::string_view bytes, std::string_view name, const TextRele
 /// `number` is the query's number in the file, from 1.
 void check_size(std::string_view name, std::uint64_t number, std::string_view id, std::string_view text) {
   if (text.size() <= max_query_bytes && id.size() <= max_query_bytes) return;
-  throw CorruptFile(fmt::format("{}: query {}, with the id \"{}\", is longer than {}; is this a file of queries?", name,
-                                number, id.substr(0, 40), size_text(max_query_bytes)));
+  throw CorruptFile("{}: query {}, with the id \"{}\", is longer than {}; is this a file of queries?", name, number,
+                    id.substr(0, 40), size_text(max_query_bytes));
+}
+
+[[noreturn]] void refuse(std::string_view what, std::string_view why) { throw InvalidArgument("{}: {}", what, why); }
+
+void refuse_repeated(const std::vector<QueryTerm>& terms, std::string_view what) {
+  std::vector<std::string_view> sorted;
+  sorted.reserve(terms.size());
+  for (const QueryTerm& term : terms) sorted.push_back(term.term);
+  std::sort(sorted.begin(), sorted.end());
+  const auto repeated = std::adjacent_find(sorted.begin(), sorted.end());
+  if (repeated != sorted.end()) refuse(what, "the term " + quoted_start(*repeated) + " occurs twice");
+}
+
+std::vector<QueryTerm> read_terms(const simdjson::dom::object& object, std::string_view what) {
+  std::vector<QueryTerm> terms;
+  terms.reserve(object.size());
+  for (const simdjson::dom::key_value_pair member : object) {
+    if (member.key.empty()) refuse(what, "a term is empty");
+    double weight = 0;
+    if (member.value.get_double().get(weight) != simdjson::SUCCESS)
+      refuse(what, "the weight of the term " + quoted_start(member.key) + " is not a number");
+    if (weight < 0)
+      refuse(what, fmt::format("the term {} has the negative weight {}; remove it", quoted_start(member.key), weight));
+    terms.push_back({std::string(member.key), weight});
+  }
+  refuse_repeated(terms, what);
+  return terms;
 }
 
 }  // namespace
@@ -376,39 +402,6 @@ std::optional<Query> QueryLineParser::next(std::string_view line) {
   check_size(state_->name, state_->lines, query.id, query.text);
   return Query{std::string(query.id), std::string(query.text)};
 }
-
-namespace {
-
-[[noreturn]] void refuse(std::string_view what, std::string_view why) {
-  throw InvalidArgument(fmt::format("{}: {}", what, why));
-}
-
-void refuse_repeated(const std::vector<QueryTerm>& terms, std::string_view what) {
-  std::vector<std::string_view> sorted;
-  sorted.reserve(terms.size());
-  for (const QueryTerm& term : terms) sorted.push_back(term.term);
-  std::sort(sorted.begin(), sorted.end());
-  const auto repeated = std::adjacent_find(sorted.begin(), sorted.end());
-  if (repeated != sorted.end()) refuse(what, "the term " + quoted_start(*repeated) + " occurs twice");
-}
-
-std::vector<QueryTerm> read_terms(const simdjson::dom::object& object, std::string_view what) {
-  std::vector<QueryTerm> terms;
-  terms.reserve(object.size());
-  for (const simdjson::dom::key_value_pair member : object) {
-    if (member.key.empty()) refuse(what, "a term is empty");
-    double weight = 0;
-    if (member.value.get_double().get(weight) != simdjson::SUCCESS)
-      refuse(what, "the weight of the term " + quoted_start(member.key) + " is not a number");
-    if (weight < 0)
-      refuse(what, fmt::format("the term {} has the negative weight {}; remove it", quoted_start(member.key), weight));
-    terms.push_back({std::string(member.key), weight});
-  }
-  refuse_repeated(terms, what);
-  return terms;
-}
-
-}  // namespace
 
 std::vector<QueryTerm> parse_query_vector(std::string_view json, std::string_view what) {
   return translate_errors([&] {

@@ -1,6 +1,5 @@
 #include "quern/formats/rankers/json_events.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -138,9 +137,7 @@ class UbjsonEvents final : public nlohmann::json_sax<nlohmann::json> {
   /// The library's reader recurses.
   static constexpr std::size_t max_levels = 100;
 
-  [[noreturn]] void fail(std::string_view why) const {
-    throw CorruptFile(fmt::format("{}: is not UBJSON: {}", name_, why));
-  }
+  [[noreturn]] void fail(std::string_view why) const { throw CorruptFile("{}: is not UBJSON: {}", name_, why); }
   void begin(std::size_t size) {
     if (is_counted_.size() == max_levels) fail("values are nested too deeply");
     is_counted_.push_back(size != std::size_t(-1));
@@ -192,7 +189,7 @@ void read_json(std::string_view text, const std::string& name, JsonEvents& event
   try {
     reader.read();
   } catch (const JsonDamage& damage) {
-    throw CorruptFile(fmt::format("{}: byte {}: is not JSON: {}", name, reader.offset(), damage.what()));
+    throw CorruptFile("{}: byte {}: is not JSON: {}", name, reader.offset(), damage.what());
   }
 }
 

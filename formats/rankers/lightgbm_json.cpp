@@ -56,9 +56,9 @@ class LightgbmJsonReader : public JsonEvents {
   void begin_array() override {
     if (!nodes_.empty()) {
       if (key_ == "leaf_coeff" || key_ == "leaf_features")
-        throw InvalidArgument(fmt::format(
+        throw InvalidArgument(
             "{}: tree {} has linear models in its leaves, which Quern can't read; train without linear_tree", name_,
-            trees_.trees().trees()));
+            trees_.trees().trees());
       ++arrays_in_node_;
     } else {
       path_.push_back(std::exchange(key_, {}));
@@ -78,7 +78,7 @@ class LightgbmJsonReader : public JsonEvents {
     if (path_.size() != 1) return;
     const auto get = [&](std::uint64_t& to) {
       std::int64_t number = 0;
-      if (!value.get(number) || number < 0) throw CorruptFile(fmt::format("{}: {} is not a valid number", name_, key_));
+      if (!value.get(number) || number < 0) throw CorruptFile("{}: {} is not a valid number", name_, key_);
       to = static_cast<std::uint64_t>(number);
     };
     if (key_ == "num_class") get(head_.classes);
@@ -106,8 +106,8 @@ class LightgbmJsonReader : public JsonEvents {
   RankerModel finish() {
     check_lightgbm_head(head_, name_);
     if (greatest_feature_ >= head_.features)
-      throw CorruptFile(fmt::format("{}: trees use feature {}, but there are only {} features", name_,
-                                    greatest_feature_, head_.features));
+      throw CorruptFile("{}: trees use feature {}, but there are only {} features", name_, greatest_feature_,
+                        head_.features);
     if (!head_.names.empty()) trees_.features().rename(head_.names);
     return finish_lightgbm(trees_, head_, lightgbm_json_format().name);
   }

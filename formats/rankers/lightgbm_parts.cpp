@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
 
 #include "quern/core/bytes.hpp"
@@ -13,18 +12,18 @@ namespace quern {
 void check_lightgbm_head(const LightgbmHead& head, const std::string& name) {
   if (head.version != "v2" && head.version != "v3" && head.version != "v4")
     throw UnsupportedVersion(
-        fmt::format("{}: is a LightGBM model of version '{:.20}', but Quern reads v2, v3 and v4; save it with "
-                    "LightGBM 2.1 to 4",
-                    name, head.version));
+        "{}: is a LightGBM model of version '{:.20}', but Quern reads v2, v3 and v4; save it with "
+        "LightGBM 2.1 to 4",
+        name, head.version);
   if (head.classes > 1 || head.trees_per_iteration != 1)
     throw InvalidArgument(
-        fmt::format("{}: is a LightGBM model of several classes ('{:.40}'), which don't give a single score; train a "
-                    "ranker, a regression or "
-                    "a binary classifier",
-                    name, head.objective));
+        "{}: is a LightGBM model of several classes ('{:.40}'), which don't give a single score; train a "
+        "ranker, a regression or "
+        "a binary classifier",
+        name, head.objective);
   if (!head.has_features) throw CorruptFile(name + ": is a LightGBM model without max_feature_idx");
   if (!head.names.empty() && head.names.size() != head.features)
-    throw CorruptFile(fmt::format("{}: has {} feature_names for {} features", name, head.names.size(), head.features));
+    throw CorruptFile("{}: has {} feature_names for {} features", name, head.names.size(), head.features);
 }
 
 RankerModel finish_lightgbm(TreeCollector& trees, const LightgbmHead& head, std::string_view format) {
@@ -98,7 +97,7 @@ class LightgbmReader {
   std::uint64_t head_number(std::string_view key, std::string_view value) const {
     std::uint64_t number = 0;
     if (!read_number(trim(value), number))
-      throw CorruptFile(fmt::format("{}: {} is '{:.40}', which is not a valid number", file_.name, key, value));
+      throw CorruptFile("{}: {} is '{:.40}', which is not a valid number", file_.name, key, value);
     return number;
   }
 
@@ -149,8 +148,8 @@ class LightgbmReader {
     };
     if (tree_.is_linear)
       throw InvalidArgument(
-          fmt::format("{}: tree {} has linear models in its leaves, which Quern can't read; train without linear_tree",
-                      file_.name, trees_.trees().trees()));
+          "{}: tree {} has linear models in its leaves, which Quern can't read; train without linear_tree", file_.name,
+          trees_.trees().trees());
     if (tree_.leaves == 0) trees_.fail("has no leaves");
     check(tree_.leaf_values, "leaf_value", tree_.leaves);
     if (tree_.leaves == 1) return;
@@ -210,8 +209,8 @@ class LightgbmReader {
     for (std::size_t split = 0; split < splits; ++split) set_split(loose_.nodes[split], split);
     for (std::size_t leaf = 0; leaf < tree_.leaves; ++leaf) loose_.nodes[splits + leaf].leaf = tree_.leaf_values[leaf];
     if (trees_.add(loose_) != loose_.nodes.size())
-      throw CorruptFile(
-          fmt::format("{}: tree {}: its root does not reach all of its nodes", file_.name, trees_.trees().trees() - 1));
+      throw CorruptFile("{}: tree {}: its root does not reach all of its nodes", file_.name,
+                        trees_.trees().trees() - 1);
   }
 
   const ModelFile& file_;

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "quern/core/error.hpp"
 #include "quern/formats/rankers/number_text.hpp"
 #include "quern/formats/rankers/tree_collector.hpp"
 

@@ -7,7 +7,6 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/named.hpp"
-#include "quern/formats/rankers/ranker_model.hpp"
 #include "quern/io/byte_source.hpp"
 
 namespace quern {
@@ -45,9 +44,9 @@ RankerModel parse_ranker(const ModelFile& file) {
     if (!format) {
       for (const UnreadModelForm& form : unread_model_forms)
         if (file.bytes.substr(0, form.magic.size()) == form.magic)
-          throw InvalidArgument(fmt::format("{} is {}", file.name, form.message));
-      throw InvalidArgument(fmt::format("{}: unknown model format: matches none of {}; name another file", file.name,
-                                        fmt::join(names_of(all_model_formats()), ", ")));
+          throw InvalidArgument("{} is {}", file.name, form.message);
+      throw InvalidArgument("{}: unknown model format: matches none of {}; name another file", file.name,
+                            fmt::join(names_of(all_model_formats()), ", "));
     }
     RankerModel model = format->read(file);
     check_model(model, file.name);

@@ -1,6 +1,5 @@
 #pragma once
 #include <charconv>
-#include <cmath>
 #include <cstdlib>
 #include <initializer_list>
 #include <limits>

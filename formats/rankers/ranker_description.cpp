@@ -52,8 +52,7 @@ std::vector<DescriptionEntry> read_entries(const ModelFile& file) {
     const bool is_section = line.front() == '[' && line.back() == ']';
     // Boost accepts all of these; an empty section has undefined results.
     if (is_section ? line.size() < 3 : line.find('=') == line.npos || line.front() == '=')
-      throw CorruptFile(
-          fmt::format("{}, line {}: '{:.40}' is neither [section] nor key = value", file.name, number, line));
+      throw CorruptFile("{}, line {}: '{:.40}' is neither [section] nor key = value", file.name, number, line);
     if (!is_section) lines.push_back(number);
   }
   namespace po = boost::program_options;
@@ -64,7 +63,7 @@ std::vector<DescriptionEntry> read_entries(const ModelFile& file) {
     for (const po::option& option : po::parse_config_file(text, po::options_description(), true).options)
       entries.push_back({option.string_key, option.value.empty() ? "" : option.value.front(), 0});
   } catch (const po::error& error) {
-    throw CorruptFile(fmt::format("{}: {}", file.name, error.what()));
+    throw CorruptFile("{}: {}", file.name, error.what());
   }
   if (entries.size() != lines.size())
     throw CorruptFile(file.name + ": has lines that are neither [section] nor key = value");
@@ -107,7 +106,7 @@ class DescriptionReader {
 
  private:
   std::string place() const { return line_ > 0 ? fmt::format("{}, line {}", file_.name, line_) : file_.name; }
-  [[noreturn]] void fail(std::string_view why) const { throw CorruptFile(fmt::format("{}: {}", place(), why)); }
+  [[noreturn]] void fail(std::string_view why) const { throw CorruptFile("{}: {}", place(), why); }
 
   void read_entry(const DescriptionEntry& entry) {
     const std::string_view key = entry.key;
@@ -119,8 +118,7 @@ class DescriptionReader {
 
   void read_version(std::string_view value) {
     if (value != "1")
-      throw UnsupportedVersion(
-          fmt::format("{}: is a description of version '{:.20}', but Quern reads version 1", place(), value));
+      throw UnsupportedVersion("{}: is a description of version '{:.20}', but Quern reads version 1", place(), value);
     has_version_ = true;
   }
 
@@ -173,10 +171,10 @@ class DescriptionReader {
     const std::string bytes = read_beside(path);
     const ModelFormat* const format = find_model_format(std::string_view(bytes).substr(0, model_detection_bytes));
     if (!format || format == &ranker_description_format())
-      throw InvalidArgument(fmt::format("{}: '{:.60}' is not a file of trees that Quern can read", place(), path));
+      throw InvalidArgument("{}: '{:.60}' is not a file of trees that Quern can read", place(), path);
     const RankerModel model = format->read({path, bytes});
     const auto* const ensemble = std::get_if<TreeEnsemble>(&model.function);
-    if (!ensemble) throw InvalidArgument(fmt::format("{}: '{:.60}' has no trees", place(), path));
+    if (!ensemble) throw InvalidArgument("{}: '{:.60}' has no trees", place(), path);
     append(*ensemble, model.features);
   }
 
@@ -296,17 +294,6 @@ bool is_description(std::string_view head) {
 
 RankerModel read_description(const ModelFile& file) { return DescriptionReader(file).read(); }
 
-}  // namespace
-
-const ModelFormat& ranker_description_format() {
-  static const ModelFormat format = {"description",
-                                     "Quern's descriptions of networks over transformed features and trees",
-                                     is_description, read_description};
-  return format;
-}
-
-namespace {
-
 /// tree: number | ( tree ) | feature <= number ? tree : tree | feature <= number or missing ? tree : tree
 class DescriptionTreeReader {
  public:
@@ -330,7 +317,7 @@ class DescriptionTreeReader {
     std::size_t node;
   };
 
-  [[noreturn]] void fail(std::string_view why) const { throw CorruptFile(fmt::format("{}: {}", place_, why)); }
+  [[noreturn]] void fail(std::string_view why) const { throw CorruptFile("{}: {}", place_, why); }
 
   /// Moves to the next token; empty at the end.
   std::string_view next() {
@@ -421,6 +408,13 @@ class DescriptionTreeReader {
 };
 
 }  // namespace
+
+const ModelFormat& ranker_description_format() {
+  static const ModelFormat format = {"description",
+                                     "Quern's descriptions of networks over transformed features and trees",
+                                     is_description, read_description};
+  return format;
+}
 
 void add_description_tree(std::string_view text, const std::string& place, TreeCollector& trees) {
   DescriptionTreeReader(text, place, trees).read();

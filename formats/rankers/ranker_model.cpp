@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
-#include <vector>
 
 #include "quern/core/error.hpp"
 
@@ -29,7 +27,7 @@ class ModelCheck {
   }
 
  private:
-  [[noreturn]] void fail(std::string_view why) const { throw CorruptFile(fmt::format("{}: {}", name_, why)); }
+  [[noreturn]] void fail(std::string_view why) const { throw CorruptFile("{}: {}", name_, why); }
   [[noreturn]] void fail_in_tree(std::uint64_t tree, std::string_view why) const {
     fail(fmt::format("tree {}: {}", tree, why));
   }

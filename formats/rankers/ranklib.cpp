@@ -50,10 +50,10 @@ RankerModel read_ranklib(const ModelFile& file) {
   const RanklibRanker* ranker = find_ranklib_ranker(file.bytes);
   if (!ranker) fail_at(file, 0, "the first line is not the name of a RankLib ranker");
   if (ranker->kind == RanklibKind::unread)
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(
         "{}: is a RankLib model of the kind {}, which Quern can't read; train LambdaMART, MART, Random Forests, Linear "
         "Regression or Coordinate Ascent",
-        file.name, ranker->name));
+        file.name, ranker->name);
   if (ranker->kind == RanklibKind::trees || ranker->kind == RanklibKind::bags)
     return read_ranklib_trees(file, ranker->kind == RanklibKind::bags);
   return read_ranklib_linear(file, ranker->kind == RanklibKind::linear_with_constant);
@@ -67,57 +67,6 @@ std::string_view line_of_weights(std::string_view text) {
   }
   return {};
 }
-
-}  // namespace
-
-void fail_at(const ModelFile& file, std::size_t offset, std::string_view why) {
-  const auto line = 1 + std::count(file.bytes.begin(), file.bytes.begin() + static_cast<std::ptrdiff_t>(offset), '\n');
-  throw CorruptFile(fmt::format("{}, line {}: {}", file.name, line, why));
-}
-
-RankerModel read_ranklib_linear(const ModelFile& file, bool has_constant) {
-  const std::string_view weights = line_of_weights(file.bytes);
-  const auto fail = [&](std::string_view why) {
-    const char* const place = weights.empty() ? file.bytes.data() + file.bytes.size() : weights.data();
-    fail_at(file, static_cast<std::size_t>(place - file.bytes.data()), why);
-  };
-  FeatureCollector features;
-  LinearModel linear;
-  bool met_constant = false;
-  for (std::size_t at = 0; at < weights.size();) {
-    const std::size_t end = std::min(weights.find_first_of(" \t", at), weights.size());
-    const std::string_view pair = weights.substr(at, end - at);
-    at = end + 1;
-    if (pair.empty()) continue;
-    const std::size_t colon = std::min(pair.find(':'), pair.size());
-    std::uint32_t number = 0;
-    double weight = 0;
-    if (!read_number(pair.substr(0, colon), number) || number > std::numeric_limits<std::int32_t>::max() ||
-        !read_number(pair.substr(std::min(colon + 1, pair.size())), weight) || !std::isfinite(weight))
-      fail(fmt::format("'{:.40}' is not a feature number with a weight", pair));
-    if (number == 0) {
-      if (!has_constant || met_constant)
-        fail("has a weight for feature 0, although features are numbered from 1, or has that weight twice");
-      met_constant = true;
-      linear.intercept = weight;
-    } else {
-      linear.terms.push_back({features.by_name(fmt::format("{}", number)), weight});
-    }
-  }
-  if (linear.terms.empty()) fail("has no weights of features");
-  if (has_constant && !met_constant) fail("has no constant (the weight of feature 0)");
-  const std::vector<std::uint32_t> places = features.sort();
-  for (LinearModel::Term& term : linear.terms) term.feature = places[term.feature];
-  return {std::string(ranklib_format().name), features.take(), 0, std::move(linear)};
-}
-
-const ModelFormat& ranklib_format() {
-  static const ModelFormat format = {"ranklib", "RankLib's LambdaMART, MART, random forests and linear models",
-                                     is_ranklib, read_ranklib};
-  return format;
-}
-
-namespace {
 
 /// A tag of RankLib's XML, which has only tree elements and no entities.
 struct RanklibTag {
@@ -323,6 +272,53 @@ class RanklibTreeReader {
 };
 
 }  // namespace
+
+void fail_at(const ModelFile& file, std::size_t offset, std::string_view why) {
+  const auto line = 1 + std::count(file.bytes.begin(), file.bytes.begin() + static_cast<std::ptrdiff_t>(offset), '\n');
+  throw CorruptFile("{}, line {}: {}", file.name, line, why);
+}
+
+RankerModel read_ranklib_linear(const ModelFile& file, bool has_constant) {
+  const std::string_view weights = line_of_weights(file.bytes);
+  const auto fail = [&](std::string_view why) {
+    const char* const place = weights.empty() ? file.bytes.data() + file.bytes.size() : weights.data();
+    fail_at(file, static_cast<std::size_t>(place - file.bytes.data()), why);
+  };
+  FeatureCollector features;
+  LinearModel linear;
+  bool met_constant = false;
+  for (std::size_t at = 0; at < weights.size();) {
+    const std::size_t end = std::min(weights.find_first_of(" \t", at), weights.size());
+    const std::string_view pair = weights.substr(at, end - at);
+    at = end + 1;
+    if (pair.empty()) continue;
+    const std::size_t colon = std::min(pair.find(':'), pair.size());
+    std::uint32_t number = 0;
+    double weight = 0;
+    if (!read_number(pair.substr(0, colon), number) || number > std::numeric_limits<std::int32_t>::max() ||
+        !read_number(pair.substr(std::min(colon + 1, pair.size())), weight) || !std::isfinite(weight))
+      fail(fmt::format("'{:.40}' is not a feature number with a weight", pair));
+    if (number == 0) {
+      if (!has_constant || met_constant)
+        fail("has a weight for feature 0, although features are numbered from 1, or has that weight twice");
+      met_constant = true;
+      linear.intercept = weight;
+    } else {
+      linear.terms.push_back({features.by_name(fmt::format("{}", number)), weight});
+    }
+  }
+  if (linear.terms.empty()) fail("has no weights of features");
+  if (has_constant && !met_constant) fail("has no constant (the weight of feature 0)");
+  const std::vector<std::uint32_t> places = features.sort();
+  for (LinearModel::Term& term : linear.terms) term.feature = places[term.feature];
+  return {std::string(ranklib_format().name), features.take(), 0, std::move(linear)};
+}
+
+const ModelFormat& ranklib_format() {
+  static const ModelFormat format = {"ranklib", "RankLib's LambdaMART, MART, random forests and linear models",
+                                     is_ranklib, read_ranklib};
+  return format;
+}
 
 RankerModel read_ranklib_trees(const ModelFile& file, bool averages) {
   return RanklibTreeReader(file, averages).read();

@@ -176,7 +176,7 @@ RankerModel TreeCollector::finish(std::string_view format, std::uint64_t columns
 }
 
 void TreeCollector::fail(std::string_view why) const {
-  throw CorruptFile(fmt::format("{}: tree {}: {}", name_, trees_.trees(), why));
+  throw CorruptFile("{}: tree {}: {}", name_, trees_.trees(), why);
 }
 
 }  // namespace quern

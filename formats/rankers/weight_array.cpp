@@ -49,34 +49,6 @@ std::uint64_t count_of(const std::vector<std::uint64_t>& shape, std::uint64_t by
   return count;
 }
 
-}  // namespace
-
-WeightArray weights_of_bytes(std::string_view bytes, WeightType type, std::vector<std::uint64_t> shape, bool by_columns,
-                             const std::string& what) {
-  if (shape.size() > 2)
-    throw CorruptFile(fmt::format("{}: has {} dimensions; weights have one or two", what, shape.size()));
-  const std::uint64_t count = count_of(shape, bytes.size(), what);
-  if (count != bytes.size() / bytes_of(type) || bytes.size() % bytes_of(type) != 0)
-    throw CorruptFile(
-        fmt::format("{}: has {} bytes for {} numbers of {} bytes", what, bytes.size(), count, bytes_of(type)));
-  WeightArray array;
-  array.values.resize(count);
-  const bool is_turned = by_columns && shape.size() == 2;
-  const std::uint64_t rows = is_turned ? shape[0] : 1, columns = is_turned ? shape[1] : count;
-  for (std::uint64_t row = 0; row < rows; ++row) {
-    for (std::uint64_t column = 0; column < columns; ++column) {
-      const std::uint64_t from = is_turned ? column * rows + row : column;
-      const float value = load_weight(bytes.data() + from * bytes_of(type), type);
-      if (!std::isfinite(value)) throw CorruptFile(fmt::format("{}: number {} is not finite in float32", what, from));
-      array.values[row * columns + column] = value;
-    }
-  }
-  array.shape = std::move(shape);
-  return array;
-}
-
-namespace {
-
 constexpr std::string_view npy_magic = "\x93NUMPY";
 constexpr std::size_t max_npy_dimensions = 32;
 
@@ -172,31 +144,9 @@ WeightType npy_type(const std::string& type, const std::string& name) {
   if (type == "<f4") return WeightType::float32;
   if (type == "<f8") return WeightType::float64;
   if (type == "<f2") return WeightType::float16;
-  throw InvalidArgument(
-      fmt::format("{}: has numbers of the NumPy type '{:.20}'; save float32 instead: array.astype('<f4')", name, type));
+  throw InvalidArgument("{}: has numbers of the NumPy type '{:.20}'; save float32 instead: array.astype('<f4')", name,
+                        type);
 }
-
-}  // namespace
-
-WeightArray read_npy(std::string_view bytes, const std::string& name) {
-  if (bytes.substr(0, npy_magic.size()) != npy_magic || bytes.size() < 10)
-    throw CorruptFile(name + ": is not a NumPy file, which begins with \\x93NUMPY");
-  const auto version = static_cast<unsigned>(static_cast<unsigned char>(bytes[6]));
-  if (version < 1 || version > 3)
-    throw UnsupportedVersion(
-        fmt::format("{}: is a NumPy file of version {}, but Quern reads versions 1 to 3", name, version));
-  const std::size_t length_bytes = version == 1 ? 2 : 4;
-  const std::size_t begin = 8 + length_bytes;
-  if (bytes.size() < begin) throw CorruptFile(name + ": ends within its header");
-  const std::uint64_t length =
-      version == 1 ? load_le<std::uint16_t>(bytes.data() + 8) : load_le<std::uint32_t>(bytes.data() + 8);
-  if (length > bytes.size() - begin) throw CorruptFile(name + ": ends within its header");
-  const NpyHead head(bytes.substr(begin, length), name);
-  const WeightType type = npy_type(head.type(), name);
-  return weights_of_bytes(bytes.substr(begin + length), type, head.shape(), head.by_columns(), name);
-}
-
-namespace {
 
 constexpr std::size_t max_tensor_dimensions = 32, max_names_in_message = 20;
 
@@ -272,10 +222,49 @@ WeightType tensor_type(const std::string& type, const std::string& what) {
   if (type == "F32") return WeightType::float32;
   if (type == "F64") return WeightType::float64;
   if (type == "F16") return WeightType::float16;
-  throw InvalidArgument(fmt::format("{}: has numbers of the type '{:.20}'; save float32 instead", what, type));
+  throw InvalidArgument("{}: has numbers of the type '{:.20}'; save float32 instead", what, type);
 }
 
 }  // namespace
+
+WeightArray weights_of_bytes(std::string_view bytes, WeightType type, std::vector<std::uint64_t> shape, bool by_columns,
+                             const std::string& what) {
+  if (shape.size() > 2) throw CorruptFile("{}: has {} dimensions; weights have one or two", what, shape.size());
+  const std::uint64_t count = count_of(shape, bytes.size(), what);
+  if (count != bytes.size() / bytes_of(type) || bytes.size() % bytes_of(type) != 0)
+    throw CorruptFile("{}: has {} bytes for {} numbers of {} bytes", what, bytes.size(), count, bytes_of(type));
+  WeightArray array;
+  array.values.resize(count);
+  const bool is_turned = by_columns && shape.size() == 2;
+  const std::uint64_t rows = is_turned ? shape[0] : 1, columns = is_turned ? shape[1] : count;
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    for (std::uint64_t column = 0; column < columns; ++column) {
+      const std::uint64_t from = is_turned ? column * rows + row : column;
+      const float value = load_weight(bytes.data() + from * bytes_of(type), type);
+      if (!std::isfinite(value)) throw CorruptFile("{}: number {} is not finite in float32", what, from);
+      array.values[row * columns + column] = value;
+    }
+  }
+  array.shape = std::move(shape);
+  return array;
+}
+
+WeightArray read_npy(std::string_view bytes, const std::string& name) {
+  if (bytes.substr(0, npy_magic.size()) != npy_magic || bytes.size() < 10)
+    throw CorruptFile(name + ": is not a NumPy file, which begins with \\x93NUMPY");
+  const auto version = static_cast<unsigned>(static_cast<unsigned char>(bytes[6]));
+  if (version < 1 || version > 3)
+    throw UnsupportedVersion("{}: is a NumPy file of version {}, but Quern reads versions 1 to 3", name, version);
+  const std::size_t length_bytes = version == 1 ? 2 : 4;
+  const std::size_t begin = 8 + length_bytes;
+  if (bytes.size() < begin) throw CorruptFile(name + ": ends within its header");
+  const std::uint64_t length =
+      version == 1 ? load_le<std::uint16_t>(bytes.data() + 8) : load_le<std::uint32_t>(bytes.data() + 8);
+  if (length > bytes.size() - begin) throw CorruptFile(name + ": ends within its header");
+  const NpyHead head(bytes.substr(begin, length), name);
+  const WeightType type = npy_type(head.type(), name);
+  return weights_of_bytes(bytes.substr(begin + length), type, head.shape(), head.by_columns(), name);
+}
 
 WeightArray read_safetensors(std::string_view bytes, const std::string& name, std::string_view tensor) {
   constexpr std::size_t begin = 8;
@@ -284,8 +273,7 @@ WeightArray read_safetensors(std::string_view bytes, const std::string& name, st
   if (length > bytes.size() - begin) throw CorruptFile(name + ": ends within its header, or is not a safetensors file");
   SafetensorsHead head(name, tensor);
   read_json(bytes.substr(begin, length), name, head);
-  if (!head.is_found())
-    throw InvalidArgument(fmt::format("{}: has no tensor '{:.60}'; it has {}", name, tensor, head.names()));
+  if (!head.is_found()) throw InvalidArgument("{}: has no tensor '{:.60}'; it has {}", name, tensor, head.names());
   const std::string what = fmt::format("{}, tensor '{:.60}'", name, tensor);
   const std::vector<std::uint64_t>& offsets = head.entry().offsets;
   const std::string_view data = bytes.substr(begin + length);

@@ -59,7 +59,7 @@ void XgboostDump::end_tree() {
   }
   const auto root = static_cast<std::size_t>(place_of(0));
   if (trees_.add(loose_, root) != loose_.nodes.size())
-    throw CorruptFile(fmt::format("{}: tree {}: node 0 does not reach all nodes", trees_.name(), trees() - 1));
+    throw CorruptFile("{}: tree {}: node 0 does not reach all nodes", trees_.name(), trees() - 1);
   loose_.nodes.clear();
   // Not clear(): its time grows with the largest tree so far.
   places_ = {};
@@ -87,9 +87,7 @@ class XgboostTextDumpReader {
   }
 
  private:
-  [[noreturn]] void fail(std::string_view why) const {
-    throw CorruptFile(fmt::format("{}, line {}: {}", file_.name, line_, why));
-  }
+  [[noreturn]] void fail(std::string_view why) const { throw CorruptFile("{}, line {}: {}", file_.name, line_, why); }
   void end_tree() {
     if (has_nodes_) dump_.end_tree();
     has_nodes_ = false;
@@ -161,16 +159,6 @@ bool is_xgboost_text_dump(std::string_view head) {
 }
 
 RankerModel read_xgboost_text_dump(const ModelFile& file) { return XgboostTextDumpReader(file).read(); }
-
-}  // namespace
-
-const ModelFormat& xgboost_text_dump_format() {
-  static const ModelFormat format = {"xgboost-text-dump", "XGBoost's dumps of trees as text", is_xgboost_text_dump,
-                                     read_xgboost_text_dump};
-  return format;
-}
-
-namespace {
 
 /// An array of trees, each a node that contains its children.
 class XgboostJsonDumpReader : public JsonEvents {
@@ -269,6 +257,12 @@ RankerModel read_xgboost_json_dump(const ModelFile& file) {
 }
 
 }  // namespace
+
+const ModelFormat& xgboost_text_dump_format() {
+  static const ModelFormat format = {"xgboost-text-dump", "XGBoost's dumps of trees as text", is_xgboost_text_dump,
+                                     read_xgboost_text_dump};
+  return format;
+}
 
 const ModelFormat& xgboost_json_dump_format() {
   static const ModelFormat format = {"xgboost-json-dump", "XGBoost's dumps of trees in JSON", is_xgboost_json_dump,

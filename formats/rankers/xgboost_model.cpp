@@ -117,7 +117,7 @@ class XgboostReader : public JsonEvents {
  private:
   static constexpr std::size_t max_depth = 64;
 
-  [[noreturn]] void fail(std::string_view why) const { throw CorruptFile(fmt::format("{}: {}", name_, why)); }
+  [[noreturn]] void fail(std::string_view why) const { throw CorruptFile("{}: {}", name_, why); }
 
   /// Whether the first `depth` levels of the path end in a model's list of trees.
   bool is_tree_list(std::size_t depth) const {
@@ -166,9 +166,9 @@ class XgboostReader : public JsonEvents {
     };
     if (tree_.values_per_leaf.size() > 1 || tree_.values_per_leaf > "1")
       throw InvalidArgument(
-          fmt::format("{}: tree {} has several values in each leaf, which don't give a single score; train "
-                      "for one target",
-                      name_, trees_.trees().trees()));
+          "{}: tree {} has several values in each leaf, which don't give a single score; train "
+          "for one target",
+          name_, trees_.trees().trees());
     check(tree_.right, "right_children");
     check(tree_.features, "split_indices");
     check(tree_.default_left, "default_left");
@@ -254,9 +254,9 @@ class XgboostReader : public JsonEvents {
       fail("has a num_class or num_target that is not a number");
     if (classes > 1 || targets > 1)
       throw InvalidArgument(
-          fmt::format("{}: is an XGBoost model of {} classes and {} targets, which don't give a single score; "
-                      "train a ranker, a regression or a binary classifier",
-                      name_, classes, targets));
+          "{}: is an XGBoost model of {} classes and {} targets, which don't give a single score; "
+          "train a ranker, a regression or a binary classifier",
+          name_, classes, targets);
     if (head_.objective.empty()) fail("has no objective");
     if (std::uint64_t trees = 0; !read_number(std::string_view(head_.trees), trees) || trees != trees_.trees().trees())
       fail(fmt::format("has {} trees, but num_trees is '{:.40}'", trees_.trees().trees(), head_.trees));
@@ -314,17 +314,6 @@ class XgboostReader : public JsonEvents {
   TreeCollector trees_;
 };
 
-}  // namespace
-
-RankerModel read_xgboost_model(const ModelFile& file, std::string_view format,
-                               void (*read_values)(std::string_view, const std::string&, JsonEvents&)) {
-  XgboostReader reader(file, format);
-  read_values(file.bytes, file.name, reader);
-  return reader.finish();
-}
-
-namespace {
-
 bool is_xgboost_json(std::string_view head) {
   return begins_with_tokens(head, {"{", "\"learner\""}) || begins_with_tokens(head, {"{", "\"version\""});
 }
@@ -348,6 +337,13 @@ RankerModel read_xgboost_ubjson(const ModelFile& file) {
 }
 
 }  // namespace
+
+RankerModel read_xgboost_model(const ModelFile& file, std::string_view format,
+                               void (*read_values)(std::string_view, const std::string&, JsonEvents&)) {
+  XgboostReader reader(file, format);
+  read_values(file.bytes, file.name, reader);
+  return reader.finish();
+}
 
 const ModelFormat& xgboost_json_format() {
   static const ModelFormat format = {"xgboost-json", "XGBoost's model files in JSON", is_xgboost_json,

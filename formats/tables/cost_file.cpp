@@ -64,7 +64,7 @@ void check_tree(const CostFunction& function, std::string_view name) {
     return node.left < nodes.size() && node.right < nodes.size();
   });
   if (nodes.empty() || !complete)
-    throw CorruptFile(fmt::format("{}: the function for {:.40} lacks nodes of its tree", name, function.algorithm));
+    throw CorruptFile("{}: the function for {:.40} lacks nodes of its tree", name, function.algorithm);
 }
 
 /// Reads the lines of functions and their nodes.

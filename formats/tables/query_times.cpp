@@ -6,7 +6,6 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
-#include "quern/formats/tables/text_lines.hpp"
 
 namespace quern {
 namespace {
@@ -62,6 +61,16 @@ BatchRate read_rate(TabFields row) {
   return rate;
 }
 
+struct HeadLine {
+  std::string_view name;
+  std::string TimesOrigin::*text;
+};
+
+constexpr HeadLine head_lines[] = {{"index", &TimesOrigin::index_hash},
+                                   {"scoring", &TimesOrigin::scoring},
+                                   {"cpu", &TimesOrigin::cpu},
+                                   {"gpu", &TimesOrigin::gpu}};
+
 }  // namespace
 
 QueryTimeTable parse_query_times(std::string_view text, std::string_view name) {
@@ -107,20 +116,6 @@ std::string query_times_text(const QueryTimeTable& times) {
     return text;
   });
 }
-
-namespace {
-
-struct HeadLine {
-  std::string_view name;
-  std::string TimesOrigin::*text;
-};
-
-constexpr HeadLine head_lines[] = {{"index", &TimesOrigin::index_hash},
-                                   {"scoring", &TimesOrigin::scoring},
-                                   {"cpu", &TimesOrigin::cpu},
-                                   {"gpu", &TimesOrigin::gpu}};
-
-}  // namespace
 
 bool read_head_line(std::string_view line, TimesOrigin& origin) {
   if (!line.starts_with('#')) return false;

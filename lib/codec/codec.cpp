@@ -1,7 +1,5 @@
 #include "quern/codec/codec.hpp"
 
-#include <fmt/format.h>
-
 #include <bit>
 #include <string>
 
@@ -87,8 +85,8 @@ const Codec& codec_named(std::string_view name) { return find_named(all_codecs()
 void check_codec_options(const CodecOptions& options) {
   const unsigned size = options.block_size;
   if (size < min_block_size || size > max_block_size || !std::has_single_bit(size))
-    throw InvalidArgument(fmt::format("the block size must be a power of two from {} to {}, not {}", min_block_size,
-                                      max_block_size, size));
+    throw InvalidArgument("the block size must be a power of two from {} to {}, not {}", min_block_size, max_block_size,
+                          size);
   if (options.recursion > 4)
     throw InvalidArgument("the recursion must be 0 to 4, not " + std::to_string(options.recursion));
 }

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <bit>
-#include <cstring>
 
 #include "quern/codec/avx512_tables.hpp"
 #include "quern/codec/bit_packing.hpp"

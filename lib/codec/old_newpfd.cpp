@@ -3,8 +3,6 @@
 #include <numeric>
 #include <string>
 
-#include "quern/codec/bit_packing.hpp"
-#include "quern/codec/codec.hpp"
 #include "quern/codec/exceptions.hpp"
 #include "quern/codec/kernels.hpp"
 #include "quern/core/error.hpp"

@@ -1,11 +1,9 @@
 #include "quern/codec/rice.hpp"
 
-#include <algorithm>
 #include <array>
 #include <limits>
 #include <string>
 
-#include "quern/codec/bit_packing.hpp"
 #include "quern/codec/codec.hpp"
 #include "quern/codec/kernels.hpp"
 #include "quern/core/error.hpp"
@@ -129,15 +127,6 @@ class RiceEncoder final : public ListEncoder {
   CodedBits bits_;
 };
 
-}  // namespace
-
-std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options) {
-  check_codec_options(options);
-  return std::make_unique<RiceEncoder>(options);
-}
-
-namespace {
-
 [[noreturn]] void throw_corrupt(const char* what) { throw CorruptBlock(std::string("a Rice-coded ") + what); }
 
 constexpr const char* wrong_count = "block has a unary part with the wrong number of values";
@@ -257,6 +246,11 @@ class RiceDecoder final : public ListDecoder {
 };
 
 }  // namespace
+
+std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options) {
+  check_codec_options(options);
+  return std::make_unique<RiceEncoder>(options);
+}
 
 std::unique_ptr<ListDecoder> make_decoder(WordView list) {
   if (list.empty() || !Widths::is_valid(list[0])) throw_corrupt("list has no valid header");

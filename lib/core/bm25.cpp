@@ -1,7 +1,5 @@
 #include "quern/core/bm25.hpp"
 
-#include "quern/core/option_name.hpp"
-
 namespace quern {
 
 void check_impact_settings(const ImpactSettings& settings) {

@@ -1,11 +1,7 @@
 #include "quern/core/error.hpp"
 
 #include <new>
-#include <stdexcept>
-#include <string>
 #include <system_error>
-
-#include "quern/core/error.hpp"
 
 namespace quern {
 namespace {

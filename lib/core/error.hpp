@@ -1,4 +1,6 @@
 #pragma once
+#include <fmt/core.h>
+
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -13,6 +15,11 @@ namespace quern {
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+  /// Inserts the values into the text, as fmt::format() does.
+  template <class... Values>
+    requires(sizeof...(Values) > 0)
+  explicit Error(fmt::format_string<const Values&...> text, const Values&... values)
+      : std::runtime_error(fmt::format(text, values...)) {}
 };
 
 /// A file whose bytes contradict its format or its checksums.

@@ -1,7 +1,5 @@
 #include "quern/core/scratch_memory.hpp"
 
-#include <new>
-
 namespace quern {
 namespace {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <fstream>
-#include <string>
 
 #include "quern/core/error.hpp"
 

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view units = "KMGT";
 
 [[noreturn]] void refuse(std::string_view text) {
-  throw InvalidArgument(fmt::format("'{}' is not a size; write a number such as 64M or 1.5G", text));
+  throw InvalidArgument("'{}' is not a size; write a number such as 64M or 1.5G", text);
 }
 
 }  // namespace

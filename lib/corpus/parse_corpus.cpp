@@ -142,10 +142,10 @@ class CorpusParser {
         total_bytes > read_bytes_ ? static_cast<double>(read_bytes_) / static_cast<double>(total_bytes) : 1;
     const auto expected = static_cast<std::uint64_t>(static_cast<double>(payloads) / std::max(share, 1e-6));
     throw InvalidArgument(
-        fmt::format("{}: the digests of {} distinct pages, after {:.0f} % of the corpus, fill the quarter of {} "
-                    "reserved for them; the whole corpus needs a {} of about {}",
-                    option_name<"drop-copies">, payloads, 100 * share, option_name<"memory">, option_name<"memory">,
-                    size_text(4 * DigestSet::bytes_for(expected))));
+        "{}: the digests of {} distinct pages, after {:.0f} % of the corpus, fill the quarter of {} "
+        "reserved for them; the whole corpus needs a {} of about {}",
+        option_name<"drop-copies">, payloads, 100 * share, option_name<"memory">, option_name<"memory">,
+        size_text(4 * DigestSet::bytes_for(expected)));
   }
 
   /// Builds a batch's chunks, to wait in memory for their turn. If they exceed the memory, as those of large documents
@@ -226,9 +226,9 @@ class CorpusParser {
     std::string line = place_and_reason(bad);
     if (bad.needs_options) throw InvalidArgument(line);
     if (++report_.bad > options_.max_errors && !options_.reader.skip_bad) {
-      throw InvalidArgument(fmt::format(
+      throw InvalidArgument(
           "more than {} bad documents, the last one in {}; fix the corpus, raise {}, or skip all bad documents with {}",
-          options_.max_errors, line, option_name<"max-errors">, option_name<"skip-bad">));
+          options_.max_errors, line, option_name<"max-errors">, option_name<"skip-bad">);
     }
     if (report_.bad_documents.size() < max_reported_bad) report_.bad_documents.push_back(std::move(line));
   }
@@ -273,8 +273,8 @@ class CorpusParser {
       }
     }
     throw InvalidArgument(
-        fmt::format("{}: {} documents repeat an earlier docno, such as{}; fix the corpus, or allow them with {} keep",
-                    reader_.files().file(0).path, report_.duplicates, names, option_name<"duplicates">));
+        "{}: {} documents repeat an earlier docno, such as{}; fix the corpus, or allow them with {} keep",
+        reader_.files().file(0).path, report_.duplicates, names, option_name<"duplicates">);
   }
 
   CollectionManifest manifest() const {
@@ -328,19 +328,17 @@ class CorpusParser {
 void check_impacts(const ParseOptions& options) {
   if (!options.impacts) {
     if (!options.reader.field_names.vector.empty())
-      throw InvalidArgument(fmt::format("{} names the key of term weights, which are read only with {}",
-                                        option_name<"vector-field">, option_name<"impacts">));
+      throw InvalidArgument("{} names the key of term weights, which are read only with {}",
+                            option_name<"vector-field">, option_name<"impacts">);
     return;
   }
   check_impact_settings(*options.impacts);
   const std::string& format = options.reader.format;
   if (format != "auto" && !corpus_format_named(format).gives_weights())
-    throw InvalidArgument(
-        fmt::format("the format {} has no term weights; {} needs jsonl", format, option_name<"impacts">));
+    throw InvalidArgument("the format {} has no term weights; {} needs jsonl", format, option_name<"impacts">);
   if (options.analyzer != AnalyzerOptions())
-    throw InvalidArgument(
-        fmt::format("weighted terms are used unchanged: {} can't be combined with a stemmer or stop words",
-                    option_name<"impacts">));
+    throw InvalidArgument("weighted terms are used unchanged: {} can't be combined with a stemmer or stop words",
+                          option_name<"impacts">);
 }
 
 /// Only some formats state languages.
@@ -348,14 +346,12 @@ void check_pages(const ParseOptions& options) {
   const std::vector<std::string>& languages = options.pages.languages;
   for (const std::string& language : languages)
     if (!is_language_code(language))
-      throw InvalidArgument(
-          fmt::format("{}: '{}' is not an ISO 639-3 code such as eng or deu", option_name<"languages">, language));
+      throw InvalidArgument("{}: '{}' is not an ISO 639-3 code such as eng or deu", option_name<"languages">, language);
   if (std::adjacent_find(languages.begin(), languages.end(), std::greater_equal<>()) != languages.end())
-    throw InvalidArgument(fmt::format("{} must be sorted, without duplicates", option_name<"languages">));
+    throw InvalidArgument("{} must be sorted, without duplicates", option_name<"languages">);
   const std::string& format = options.reader.format;
   if (!languages.empty() && format != "auto" && !corpus_format_named(format).states_languages())
-    throw InvalidArgument(
-        fmt::format("the format {} does not state languages; {} needs warc", format, option_name<"languages">));
+    throw InvalidArgument("the format {} does not state languages; {} needs warc", format, option_name<"languages">);
 }
 
 }  // namespace

@@ -157,7 +157,7 @@ std::uint64_t read_cut(std::string_view digits, std::string_view text) {
   const char* const end = digits.data() + digits.size();
   const auto [stop, error] = std::from_chars(digits.data(), end, cut);
   if (error != std::errc() || stop != end || cut < 1 || cut > max_cut || digits.front() == '0')
-    throw InvalidArgument(fmt::format("measure '{}': the cut must be a number from 1 to {}", text, max_cut));
+    throw InvalidArgument("measure '{}': the cut must be a number from 1 to {}", text, max_cut);
   return cut;
 }
 

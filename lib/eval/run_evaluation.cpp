@@ -1,7 +1,5 @@
 #include "quern/eval/run_evaluation.hpp"
 
-#include <fmt/format.h>
-
 #include <bit>
 #include <cmath>
 #include <functional>
@@ -98,8 +96,7 @@ void RunEvaluator::add_run(ByteSource& run) {
     LineProgress progress(*resources_.progress, values.name);
     read_run(run, [&](const RunLineText& line, std::uint64_t number) {
       if (std::isnan(line.score))
-        throw CorruptFile(
-            fmt::format("{}, line {}: the score is not a number, so the result has no rank", values.name, number));
+        throw CorruptFile("{}, line {}: the score is not a number, so the result has no rank", values.name, number);
       add(line.qid, line.docno, file, std::bit_cast<std::uint32_t>(line.score), number);
       if (values.first_qid.empty()) values.first_qid = line.qid;
       values.tag = line.tag;
@@ -112,8 +109,8 @@ void RunEvaluator::add_run(ByteSource& run) {
 void RunEvaluator::add(std::string_view qid, std::string_view docno, std::uint32_t file, std::uint32_t value,
                        std::uint64_t line) {
   if (qid.find(key_separator) != qid.npos || docno.find(key_separator) != docno.npos)
-    throw CorruptFile(fmt::format("{}, line {}: the name of a query or document contains a zero byte",
-                                  file == 0 ? qrels_name_ : runs_[file - 1].name, line));
+    throw CorruptFile("{}, line {}: the name of a query or document contains a zero byte",
+                      file == 0 ? qrels_name_ : runs_[file - 1].name, line);
   key_.assign(qid);
   key_ += key_separator;
   key_ += docno;
@@ -212,16 +209,16 @@ class RunEvaluator::Join {
   void take_values_bytes() {
     values_bytes_ += sizeof(std::string) + qid_.size() + results_.size() * evaluation_.measures.size() * sizeof(double);
     if (values_bytes_ > max_values_bytes_)
-      throw InvalidArgument(
-          fmt::format("the values of the first {} queries of {} fill the memory; raise {}, or choose fewer {}",
-                      evaluation_.qids.size(), evaluator_.qrels_name_, option_name<"memory">, option_name<"measures">));
+      throw InvalidArgument("the values of the first {} queries of {} fill the memory; raise {}, or choose fewer {}",
+                            evaluation_.qids.size(), evaluator_.qrels_name_, option_name<"memory">,
+                            option_name<"measures">);
   }
 
   void check_fits() const {
     if (num_results_ <= max_results_) return;
-    throw InvalidArgument(fmt::format("query {} has {} results and judgements, which need {} {} or more", qid_,
-                                      num_results_, option_name<"memory">,
-                                      size_text(num_results_ * QueryResults::bytes_per_result * results_share)));
+    throw InvalidArgument("query {} has {} results and judgements, which need {} {} or more", qid_, num_results_,
+                          option_name<"memory">,
+                          size_text(num_results_ * QueryResults::bytes_per_result * results_share));
   }
 
   void check_common(const RunValues& run) const {
@@ -230,15 +227,14 @@ class RunEvaluator::Join {
     if (evaluation_.qids.empty())
       throw InvalidArgument(evaluator_.qrels_name_ + " has no judgements; name the judgements of the run's queries");
     throw InvalidArgument(
-        fmt::format("{} and {} have no query in common: the run begins with query {}, the judgements with query {}; "
-                    "name the judgements of the run's queries",
-                    run.name, evaluator_.qrels_name_, run.first_qid, evaluation_.qids.front()));
+        "{} and {} have no query in common: the run begins with query {}, the judgements with query {}; "
+        "name the judgements of the run's queries",
+        run.name, evaluator_.qrels_name_, run.first_qid, evaluation_.qids.front());
   }
 
   [[noreturn]] void fail_twice(std::string_view docno, std::uint64_t line) const {
-    throw CorruptFile(fmt::format("{}, line {}: query {} has document {} already in line {}; remove one of them",
-                                  file_ == 0 ? evaluator_.qrels_name_ : evaluator_.runs_[file_ - 1].name, line, qid_,
-                                  docno, line_));
+    throw CorruptFile("{}, line {}: query {} has document {} already in line {}; remove one of them",
+                      file_ == 0 ? evaluator_.qrels_name_ : evaluator_.runs_[file_ - 1].name, line, qid_, docno, line_);
   }
 
   RunEvaluator& evaluator_;

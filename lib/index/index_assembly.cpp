@@ -1,6 +1,5 @@
 #include "quern/index/index_assembly.hpp"
 
-#include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
@@ -74,7 +73,7 @@ class ListOutput {
     if (whole_ == nullptr) return term;
     list.whole = whole_->counts(term);
     if (list.whole->df < list.df || list.whole->cf < list.cf)
-      throw InvalidArgument(fmt::format("the statistics have fewer postings of '{}' than the shard", term));
+      throw InvalidArgument("the statistics have fewer postings of '{}' than the shard", term);
     return term;
   }
 
@@ -136,9 +135,9 @@ double ratio(double part, std::uint64_t whole) { return whole == 0 ? 0 : part / 
 void IndexTables::check(const std::string& source, const Resources& resources) const {
   const std::uint64_t needed = bytes() + min_working_bytes;
   if (needed > resources.memory_bytes) {
-    throw InvalidArgument(fmt::format("{}{}an index of {} documents needs {} of memory, but {} allows {}; raise it",
-                                      source, source.empty() ? "" : ": ", documents, size_text(needed),
-                                      option_name<"memory">, size_text(resources.memory_bytes)));
+    throw InvalidArgument("{}{}an index of {} documents needs {} of memory, but {} allows {}; raise it", source,
+                          source.empty() ? "" : ": ", documents, size_text(needed), option_name<"memory">,
+                          size_text(resources.memory_bytes));
   }
 }
 

@@ -1,7 +1,5 @@
 #include "quern/index/list_encoder.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <functional>
 #include <numeric>
@@ -126,7 +124,7 @@ ListEncoding::ListEncoding(const EncodingContext& context)
     : context_(context), encoder_(context.codec->make_encoder(context.options)) {}
 
 void ListEncoding::fail_to_rise(term_t term) const {
-  throw CorruptFile(fmt::format("{}: a document occurs twice in the list of term {}", context_.source, term));
+  throw CorruptFile("{}: a document occurs twice in the list of term {}", context_.source, term);
 }
 
 ListEncoding::CodedValues ListEncoding::add_values(term_t term, std::span<const docid_t> docids,
@@ -161,8 +159,8 @@ void ListEncoding::check_weights(term_t term, std::span<const freq_t> freqs) con
   const std::uint32_t max_weight = context_.impacts->max_weight();
   for (const freq_t weight : freqs)
     if (weight > max_weight)
-      throw CorruptFile(fmt::format("{}: the list of term {} has the weight {}, but {} bits hold at most {}",
-                                    context_.source, term, weight, context_.impacts->bits, max_weight));
+      throw CorruptFile("{}: the list of term {} has the weight {}, but {} bits hold at most {}", context_.source, term,
+                        weight, context_.impacts->bits, max_weight);
 }
 
 float ListEncoding::add_impacts(std::span<const docid_t> docids, std::span<const freq_t> freqs) {

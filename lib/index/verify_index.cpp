@@ -59,7 +59,7 @@ class IndexCheck {
       } catch (const CorruptBlock& error) {
         fail(list.is_short() ? "lexicon" : "postings", fmt::format("{} (the list of '{}')", error.what(), term));
       } catch (const CorruptFile& error) {
-        throw CorruptFile(fmt::format("{} (the list of '{}')", error.what(), term));
+        throw CorruptFile("{} (the list of '{}')", error.what(), term);
       }
       postings += list.df;
       tokens_ += list.cf;

@@ -14,9 +14,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
@@ -38,171 +36,6 @@ bool is_zstd(ByteView head) {
   return begins_with(head, {0x28, 0xb5, 0x2f, 0xfd}) ||
          (head.size() >= 4 && (head[0] & 0xf0) == 0x50 && begins_with(head.subspan(1), {0x2a, 0x4d, 0x18}));
 }
-
-}  // namespace
-
-std::unique_ptr<ByteSource> decompressing(std::unique_ptr<RawSource> stored, std::uint64_t max_window_bytes) {
-  const ByteView head = stored->peek();
-  if (is_gzip(head)) return make_gzip_source(std::move(stored));
-  if (is_zstd(head)) return make_zstd_source(std::move(stored), max_window_bytes);
-  return stored;
-}
-
-std::unique_ptr<ByteSource> ByteSource::open(const std::string& path, const ReadInterrupt* interrupt,
-                                             std::uint64_t max_window_bytes) {
-  return translate_errors([&] { return decompressing(RawSource::open(path, interrupt), max_window_bytes); });
-}
-
-std::unique_ptr<ByteSource> ByteSource::open(const std::string& path, const Resources& resources) {
-  return open(path, nullptr, max_window_bytes(resources));
-}
-
-std::unique_ptr<ByteSource> ByteSource::open_range(const std::string& path, const FileRange& range,
-                                                   const ReadInterrupt* interrupt) {
-  return translate_errors([&]() -> std::unique_ptr<ByteSource> {
-    if (is_compressed(RawSource::open_range(path, {0, std::min<std::uint64_t>(4, range.to)}, interrupt)->peek()))
-      throw InvalidArgument(path + ": is compressed and can't be read in ranges; decompress it, or read it whole");
-    return RawSource::open_range(path, range, interrupt);
-  });
-}
-
-std::unique_ptr<ByteSource> ByteSource::from_memory(std::string name, std::string bytes) {
-  return decompressing(RawSource::from_memory(std::move(name), std::move(bytes)), default_max_window_bytes);
-}
-
-bool is_compressed(ByteView head) { return is_gzip(head) || is_zstd(head); }
-
-std::size_t read_fully(ByteSource& source, std::span<std::uint8_t> to) {
-  std::size_t size = 0;
-  while (size < to.size()) {
-    const std::size_t got = source.read(to.subspan(size));
-    if (got == 0) break;
-    size += got;
-  }
-  return size;
-}
-
-std::string read_whole(const std::string& path, std::uint64_t max_bytes) {
-  return translate_errors([&]() -> std::string {
-    constexpr std::size_t step = 64 << 10;
-    const std::unique_ptr<ByteSource> source = ByteSource::open(path);
-    std::string text;
-    for (;;) {
-      const std::size_t before = text.size();
-      text.resize(before + step);
-      const std::size_t got = read_fully(*source, {reinterpret_cast<std::uint8_t*>(text.data()) + before, step});
-      text.resize(before + got);
-      if (text.size() > max_bytes) {
-        throw InvalidArgument(source->name() + ": is larger than " + size_text(max_bytes) +
-                              ", the limit for this kind of file; is it the right file?");
-      }
-      if (got < step) return text;
-    }
-  });
-}
-
-std::size_t HashingSource::read(std::span<std::uint8_t> to) {
-  const std::size_t size = source_->read(to);
-  hash_.add(to.first(size));
-  return size;
-}
-
-std::unique_ptr<RawSource> RawSource::open(const std::string& path, const ReadInterrupt* interrupt) {
-  std::unique_ptr<RawSource> source(new RawSource(path == "-" ? "standard input" : path));
-  source->interrupt_ = interrupt;
-  if (path == "-") {
-    source->descriptor_ = STDIN_FILENO;
-  } else {
-    source->file_ = interrupt == nullptr ? File::open_for_reading(path) : File::open_without_waiting(path);
-    source->descriptor_ = source->file_->descriptor();
-  }
-  return source;
-}
-
-std::unique_ptr<RawSource> RawSource::open_range(const std::string& path, const FileRange& range,
-                                                 const ReadInterrupt* interrupt) {
-  std::unique_ptr<RawSource> source(new RawSource(path));
-  source->interrupt_ = interrupt;
-  source->file_ = File::open_regular(path);
-  source->descriptor_ = source->file_->descriptor();
-  if (range.from > range.to || range.to > source->file_->size())
-    throw InvalidArgument(
-        fmt::format("{}: is {} bytes long and has no range {}-{}", path, source->file_->size(), range.from, range.to));
-  if (::lseek(source->descriptor_, static_cast<off_t>(range.from), SEEK_SET) < 0) throw_errno("can't read", path);
-  source->left_ = range.to - range.from;
-  return source;
-}
-
-std::unique_ptr<RawSource> RawSource::from_memory(std::string name, std::string bytes) {
-  std::unique_ptr<RawSource> source(new RawSource(std::move(name)));
-  const ByteView view = as_bytes(bytes);
-  source->buffer_.assign(view.begin(), view.end());
-  source->filled_ = source->bytes_read_ = bytes.size();
-  source->at_end_ = true;
-  return source;
-}
-
-std::size_t RawSource::read_stored(std::span<std::uint8_t> to) {
-  if (at_end_) return 0;
-  const std::size_t size = std::min<std::uint64_t>(to.size(), left_);
-  while (interrupt_ == nullptr || interrupt_->wait(descriptor_, name_)) {
-    // pread() does not support pipes.
-    const ssize_t got = ::read(descriptor_, to.data(), size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw_errno("can't read", name_);
-    at_end_ = got == 0;
-    bytes_read_ += static_cast<std::uint64_t>(got);
-    left_ -= static_cast<std::uint64_t>(got);
-    return static_cast<std::size_t>(got);
-  }
-  at_end_ = true;
-  return 0;
-}
-
-std::size_t RawSource::read(std::span<std::uint8_t> to) {
-  if (to.empty()) return 0;
-  if (taken_ == filled_) return read_stored(to);
-  const std::size_t size = std::min(to.size(), filled_ - taken_);
-  std::memcpy(to.data(), buffer_.data() + taken_, size);
-  taken_ += size;
-  return size;
-}
-
-ByteView RawSource::peek() {
-  while (filled_ - taken_ < 4 && !at_end_) {
-    const std::size_t kept = std::min(taken_, keep_behind_), dropped = taken_ - kept;
-    buffer_.resize(keep_behind_ + buffer_bytes);
-    std::memmove(buffer_.data(), buffer_.data() + dropped, filled_ - dropped);
-    filled_ -= dropped;
-    taken_ = kept;
-    filled_ += read_stored(std::span(buffer_).subspan(filled_));
-  }
-  return ByteView(buffer_).subspan(taken_, filled_ - taken_);
-}
-
-void RawSource::skip(std::size_t size) { taken_ += size; }
-
-ReadInterrupt::ReadInterrupt() : event_(::eventfd(0, EFD_CLOEXEC)) {
-  if (event_ < 0) throw_errno("can't create", "an event descriptor");
-}
-
-ReadInterrupt::~ReadInterrupt() { ::close(event_); }
-
-void ReadInterrupt::stop() noexcept {
-  stopped_ = true;
-  ::eventfd_write(event_, 1);
-}
-
-bool ReadInterrupt::wait(int descriptor, const std::string& name) const {
-  while (!stopped_) {
-    pollfd waiting[] = {{descriptor, POLLIN, 0}, {event_, POLLIN, 0}};
-    if (::poll(waiting, 2, -1) >= 0) return !stopped_;
-    if (errno != EINTR) throw_errno("can't wait for", name);
-  }
-  return false;
-}
-
-namespace {
 
 /// The name, offset and error messages of both compressed formats.
 class CompressedSource : public ByteSource {
@@ -339,6 +172,167 @@ class ZstdSource : public CompressedSource {
 };
 
 }  // namespace
+
+std::unique_ptr<ByteSource> decompressing(std::unique_ptr<RawSource> stored, std::uint64_t max_window_bytes) {
+  const ByteView head = stored->peek();
+  if (is_gzip(head)) return make_gzip_source(std::move(stored));
+  if (is_zstd(head)) return make_zstd_source(std::move(stored), max_window_bytes);
+  return stored;
+}
+
+std::unique_ptr<ByteSource> ByteSource::open(const std::string& path, const ReadInterrupt* interrupt,
+                                             std::uint64_t max_window_bytes) {
+  return translate_errors([&] { return decompressing(RawSource::open(path, interrupt), max_window_bytes); });
+}
+
+std::unique_ptr<ByteSource> ByteSource::open(const std::string& path, const Resources& resources) {
+  return open(path, nullptr, max_window_bytes(resources));
+}
+
+std::unique_ptr<ByteSource> ByteSource::open_range(const std::string& path, const FileRange& range,
+                                                   const ReadInterrupt* interrupt) {
+  return translate_errors([&]() -> std::unique_ptr<ByteSource> {
+    if (is_compressed(RawSource::open_range(path, {0, std::min<std::uint64_t>(4, range.to)}, interrupt)->peek()))
+      throw InvalidArgument(path + ": is compressed and can't be read in ranges; decompress it, or read it whole");
+    return RawSource::open_range(path, range, interrupt);
+  });
+}
+
+std::unique_ptr<ByteSource> ByteSource::from_memory(std::string name, std::string bytes) {
+  return decompressing(RawSource::from_memory(std::move(name), std::move(bytes)), default_max_window_bytes);
+}
+
+bool is_compressed(ByteView head) { return is_gzip(head) || is_zstd(head); }
+
+std::size_t read_fully(ByteSource& source, std::span<std::uint8_t> to) {
+  std::size_t size = 0;
+  while (size < to.size()) {
+    const std::size_t got = source.read(to.subspan(size));
+    if (got == 0) break;
+    size += got;
+  }
+  return size;
+}
+
+std::string read_whole(const std::string& path, std::uint64_t max_bytes) {
+  return translate_errors([&]() -> std::string {
+    constexpr std::size_t step = 64 << 10;
+    const std::unique_ptr<ByteSource> source = ByteSource::open(path);
+    std::string text;
+    for (;;) {
+      const std::size_t before = text.size();
+      text.resize(before + step);
+      const std::size_t got = read_fully(*source, {reinterpret_cast<std::uint8_t*>(text.data()) + before, step});
+      text.resize(before + got);
+      if (text.size() > max_bytes) {
+        throw InvalidArgument(source->name() + ": is larger than " + size_text(max_bytes) +
+                              ", the limit for this kind of file; is it the right file?");
+      }
+      if (got < step) return text;
+    }
+  });
+}
+
+std::size_t HashingSource::read(std::span<std::uint8_t> to) {
+  const std::size_t size = source_->read(to);
+  hash_.add(to.first(size));
+  return size;
+}
+
+std::unique_ptr<RawSource> RawSource::open(const std::string& path, const ReadInterrupt* interrupt) {
+  std::unique_ptr<RawSource> source(new RawSource(path == "-" ? "standard input" : path));
+  source->interrupt_ = interrupt;
+  if (path == "-") {
+    source->descriptor_ = STDIN_FILENO;
+  } else {
+    source->file_ = interrupt == nullptr ? File::open_for_reading(path) : File::open_without_waiting(path);
+    source->descriptor_ = source->file_->descriptor();
+  }
+  return source;
+}
+
+std::unique_ptr<RawSource> RawSource::open_range(const std::string& path, const FileRange& range,
+                                                 const ReadInterrupt* interrupt) {
+  std::unique_ptr<RawSource> source(new RawSource(path));
+  source->interrupt_ = interrupt;
+  source->file_ = File::open_regular(path);
+  source->descriptor_ = source->file_->descriptor();
+  if (range.from > range.to || range.to > source->file_->size())
+    throw InvalidArgument("{}: is {} bytes long and has no range {}-{}", path, source->file_->size(), range.from,
+                          range.to);
+  if (::lseek(source->descriptor_, static_cast<off_t>(range.from), SEEK_SET) < 0) throw_errno("can't read", path);
+  source->left_ = range.to - range.from;
+  return source;
+}
+
+std::unique_ptr<RawSource> RawSource::from_memory(std::string name, std::string bytes) {
+  std::unique_ptr<RawSource> source(new RawSource(std::move(name)));
+  const ByteView view = as_bytes(bytes);
+  source->buffer_.assign(view.begin(), view.end());
+  source->filled_ = source->bytes_read_ = bytes.size();
+  source->at_end_ = true;
+  return source;
+}
+
+std::size_t RawSource::read_stored(std::span<std::uint8_t> to) {
+  if (at_end_) return 0;
+  const std::size_t size = std::min<std::uint64_t>(to.size(), left_);
+  while (interrupt_ == nullptr || interrupt_->wait(descriptor_, name_)) {
+    // pread() does not support pipes.
+    const ssize_t got = ::read(descriptor_, to.data(), size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw_errno("can't read", name_);
+    at_end_ = got == 0;
+    bytes_read_ += static_cast<std::uint64_t>(got);
+    left_ -= static_cast<std::uint64_t>(got);
+    return static_cast<std::size_t>(got);
+  }
+  at_end_ = true;
+  return 0;
+}
+
+std::size_t RawSource::read(std::span<std::uint8_t> to) {
+  if (to.empty()) return 0;
+  if (taken_ == filled_) return read_stored(to);
+  const std::size_t size = std::min(to.size(), filled_ - taken_);
+  std::memcpy(to.data(), buffer_.data() + taken_, size);
+  taken_ += size;
+  return size;
+}
+
+ByteView RawSource::peek() {
+  while (filled_ - taken_ < 4 && !at_end_) {
+    const std::size_t kept = std::min(taken_, keep_behind_), dropped = taken_ - kept;
+    buffer_.resize(keep_behind_ + buffer_bytes);
+    std::memmove(buffer_.data(), buffer_.data() + dropped, filled_ - dropped);
+    filled_ -= dropped;
+    taken_ = kept;
+    filled_ += read_stored(std::span(buffer_).subspan(filled_));
+  }
+  return ByteView(buffer_).subspan(taken_, filled_ - taken_);
+}
+
+void RawSource::skip(std::size_t size) { taken_ += size; }
+
+ReadInterrupt::ReadInterrupt() : event_(::eventfd(0, EFD_CLOEXEC)) {
+  if (event_ < 0) throw_errno("can't create", "an event descriptor");
+}
+
+ReadInterrupt::~ReadInterrupt() { ::close(event_); }
+
+void ReadInterrupt::stop() noexcept {
+  stopped_ = true;
+  ::eventfd_write(event_, 1);
+}
+
+bool ReadInterrupt::wait(int descriptor, const std::string& name) const {
+  while (!stopped_) {
+    pollfd waiting[] = {{descriptor, POLLIN, 0}, {event_, POLLIN, 0}};
+    if (::poll(waiting, 2, -1) >= 0) return !stopped_;
+    if (errno != EINTR) throw_errno("can't wait for", name);
+  }
+  return false;
+}
 
 std::unique_ptr<ByteSource> make_gzip_source(std::unique_ptr<RawSource> stored) {
   return std::make_unique<GzipSource>(std::move(stored));

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "quern/core/error.hpp"
-#include "quern/io/byte_source.hpp"
 
 namespace quern {
 namespace {

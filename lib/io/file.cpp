@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -28,6 +27,9 @@ int open_unlinked(const std::string& folder) {
   if (descriptor >= 0) ::unlink(path.c_str());
   return descriptor;
 }
+
+constexpr std::size_t step_bytes = 256 << 10;
+constexpr std::uint64_t max_in_memory = std::uint64_t{4} << 20;
 
 }  // namespace
 
@@ -178,13 +180,6 @@ void check_free_space(const std::string& folder, std::uint64_t needed_bytes, con
                   option_name<"tmp"> + " or " + option_name<"output">);
   }
 }
-
-namespace {
-
-constexpr std::size_t step_bytes = 256 << 10;
-constexpr std::uint64_t max_in_memory = std::uint64_t{4} << 20;
-
-}  // namespace
 
 WholeFile::WholeFile(const std::string& path, const Resources& resources) {
   translate_errors([&] {

@@ -3,7 +3,6 @@
 #include <zstd.h>
 
 #include <new>
-#include <string>
 
 #include "quern/core/error.hpp"
 

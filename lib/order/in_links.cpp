@@ -289,8 +289,8 @@ ReadGraph graph_of_link_file(const std::string& path, docid_t documents, const R
         const std::uint64_t max_names =
             std::min<std::uint64_t>(resources.memory_bytes / NameTable::growing_name_bytes, end_docid);
         if (names.size() + 1 >= max_names)
-          throw InvalidArgument(fmt::format("{}: has more than {} names, the maximum that fits in {}; raise it",
-                                            source.name(), max_names, option_name<"memory">));
+          throw InvalidArgument("{}: has more than {} names, the maximum that fits in {}; raise it", source.name(),
+                                max_names, option_name<"memory">);
         return names.add(name, static_cast<docid_t>(names.size()));
       };
       counts = look_up_links(source, number, edges, resources);

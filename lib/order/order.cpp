@@ -72,8 +72,8 @@ struct UrlKeysJob {
 PagerankInput pagerank_for(const OrderMethod& method, const PagerankInput& input) {
   if (!method.needs_pagerank) return input;
   if (input.from == PagerankFrom::nothing)
-    throw InvalidArgument(
-        fmt::format("the order {} needs PageRank: use {} links, or a file", method.name(), option_name<"pagerank">));
+    throw InvalidArgument("the order {} needs PageRank: use {} links, or a file", method.name(),
+                          option_name<"pagerank">);
   return input.from == PagerankFrom::if_needed ? PagerankInput{PagerankFrom::links, {}} : input;
 }
 
@@ -137,9 +137,9 @@ void check_order(const std::string& name, const CollectionManifest& collection, 
   const PagerankInput input = pagerank_for(method, pagerank);
   const bool has_ranks = input.from != PagerankFrom::if_needed && input.from != PagerankFrom::nothing;
   if (has_ranks && collection.impacts)
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(
         "{}: scores from given impacts can't include PageRank; omit {} and {}, and choose an order other than score",
-        name, option_name<"pagerank">, option_name<"links">));
+        name, option_name<"pagerank">, option_name<"links">);
   check_order_memory(fmt::format("{}: the order {} of {} documents{}", name, method.name(), collection.documents,
                                  has_ranks ? " with PageRank" : ""),
                      method.needed_bytes(collection) + (has_ranks ? collection.documents * ranks_bytes : 0), resources);
@@ -168,9 +168,8 @@ DocumentOrder make_order(const CollectionReader& collection, const OrderOptions&
 
 void check_order_memory(const std::string& what, std::uint64_t needed_bytes, const Resources& resources) {
   if (needed_bytes > resources.memory_bytes) {
-    throw InvalidArgument(fmt::format("{} needs {} of memory, but {} allows {}; raise it", what,
-                                      size_text(needed_bytes), option_name<"memory">,
-                                      size_text(resources.memory_bytes)));
+    throw InvalidArgument("{} needs {} of memory, but {} allows {}; raise it", what, size_text(needed_bytes),
+                          option_name<"memory">, size_text(resources.memory_bytes));
   }
 }
 

@@ -1,6 +1,5 @@
 #include "quern/plan/cache_blocks.hpp"
 
-#include <fmt/format.h>
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_reduce.h>
 
@@ -18,9 +17,9 @@ CacheBlocks::CacheBlocks(const IndexReader& index, std::uint64_t size, const Res
       threads_(resources.threads),
       pages_bytes_(resources.memory_bytes / 8) {
   if (size == 0 || size % index.block_size() != 0)
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(
         "{}: a caching block of {} postings is not a multiple of the index's block size, {}; choose a multiple",
-        index.name(), size, index.block_size()));
+        index.name(), size, index.block_size());
 }
 
 std::uint64_t CacheBlocks::default_size(const IndexReader& index) {

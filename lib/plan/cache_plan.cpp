@@ -1,7 +1,5 @@
 #include "quern/plan/cache_plan.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "quern/core/error.hpp"
@@ -46,10 +44,10 @@ void check_plan_memory(const CacheBlocks& blocks, std::uint64_t budget_bytes, co
       terms * sizeof(std::uint32_t) + std::max(sorted * sizeof(LengthOfList), lists * 2 * sizeof(CachedList));
   if (needed > resources.memory_bytes / 2)
     throw InvalidArgument(
-        fmt::format("{}: a plan of up to {} of {} lists needs {} of memory, but only half of {} ({}) is available for "
-                    "plans; raise it, or lower {} or {}",
-                    blocks.index().name(), lists, terms, size_text(needed), option_name<"memory">,
-                    size_text(resources.memory_bytes), option_name<"budget">, option_name<"gpu-memory">));
+        "{}: a plan of up to {} of {} lists needs {} of memory, but only half of {} ({}) is available for "
+        "plans; raise it, or lower {} or {}",
+        blocks.index().name(), lists, terms, size_text(needed), option_name<"memory">,
+        size_text(resources.memory_bytes), option_name<"budget">, option_name<"gpu-memory">);
 }
 
 CachePlan make_plan(const QueryEngine& engine, const CacheBlocks& blocks, const LogDemand& demand,
@@ -164,8 +162,8 @@ PlanManifest LogPlanner::write(const PlanOptions& options, const ReadQueries& lo
     const CachePlan plan = make_plan(engine_, blocks_, demand, options);
     if (plan.lists.empty() && options.budget_bytes > 0 && blocks_.kept_bytes() > 0)
       throw InvalidArgument(
-          fmt::format("a budget of {} is too small for a single block; raise {} or {}, or give a share such as 20%",
-                      size_text(options.budget_bytes), option_name<"budget">, option_name<"gpu-memory">));
+          "a budget of {} is too small for a single block; raise {} or {}, or give a share such as 20%",
+          size_text(options.budget_bytes), option_name<"budget">, option_name<"gpu-memory">);
     write_plan(out.file(), plan);
     out.commit();
     return PlanReader::open(path).manifest();

@@ -1,7 +1,5 @@
 #include "quern/plan/cost_model.hpp"
 
-#include <fmt/format.h>
-
 #include <limits>
 
 #include "quern/core/error.hpp"
@@ -31,8 +29,7 @@ CostFunction function_like(const QueryTime& time) {
 /// Sets `known` to `text` if it is empty. Throws InvalidArgument if they differ.
 void agree(std::string& known, const std::string& text, std::string_view what, const std::string& name) {
   if (!known.empty() && !text.empty() && known != text)
-    throw InvalidArgument(
-        fmt::format("{} is from a different {} than the previous files: {}, not {}", name, what, text, known));
+    throw InvalidArgument("{} is from a different {} than the previous files: {}, not {}", name, what, text, known);
   if (known.empty()) known = text;
 }
 

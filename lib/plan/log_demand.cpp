@@ -1,7 +1,5 @@
 #include "quern/plan/log_demand.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -117,10 +115,10 @@ class VisitCounts {
     const std::uint64_t needed = lists * per_list + blocks * per_block;
     if (needed > resources_.memory_bytes / 4)
       throw InvalidArgument(
-          fmt::format("{}: the log reads {} lists with {} caching blocks; counting their visits needs {} of memory, "
-                      "but only a quarter of {} ({}) is available; raise it",
-                      blocks_.index().name(), lists, blocks, size_text(needed), option_name<"memory">,
-                      size_text(resources_.memory_bytes)));
+          "{}: the log reads {} lists with {} caching blocks; counting their visits needs {} of memory, "
+          "but only a quarter of {} ({}) is available; raise it",
+          blocks_.index().name(), lists, blocks, size_text(needed), option_name<"memory">,
+          size_text(resources_.memory_bytes));
   }
 
   const CacheBlocks& blocks_;

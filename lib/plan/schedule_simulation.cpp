@@ -1,7 +1,5 @@
 #include "quern/plan/schedule_simulation.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -327,9 +325,8 @@ MeasuredStream measured_stream(std::span<const QueryTimeTable> times, const Stre
   const ChosenRows rows(times, choice);
   const Rows &cpu = rows.cpu, &gpu = rows.joined();
   if (cpu.empty() && gpu.empty())
-    throw InvalidArgument(fmt::format("there are no times for {} with k = {}; measure them with {} and {}",
-                                      choice.algorithm, choice.k, option_name<"bench query times">,
-                                      option_name<"bench gpu times">));
+    throw InvalidArgument("there are no times for {} with k = {}; measure them with {} and {}", choice.algorithm,
+                          choice.k, option_name<"bench query times">, option_name<"bench gpu times">);
   check_same_queries(cpu, gpu);
   MeasuredStream stream;
   stream.has_cpu = !cpu.empty();

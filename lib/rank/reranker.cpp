@@ -1,7 +1,5 @@
 #include "quern/rank/reranker.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
@@ -49,8 +47,7 @@ void Reranker::score(std::span<const FeatureQuery> queries, std::span<ScoredDocu
 
 void Reranker::set_score(ScoredDocument& document, double score) const {
   if (std::isnan(score))
-    throw InvalidArgument(
-        fmt::format("{}: the model gives docID {} a score that is not a number", name_, document.docid));
+    throw InvalidArgument("{}: the model gives docID {} a score that is not a number", name_, document.docid);
   document.score = static_cast<float>(score);
 }
 
@@ -121,15 +118,15 @@ class Binding {
     if (const auto named = by_name_.find(feature.name); named != by_name_.end()) return named->second;
     if (feature.number == ModelFeature::no_number)
       throw InvalidArgument(
-          fmt::format("{}: the model reads a feature '{}', which Quern does not have; {} lists the available ones",
-                      name_, feature.name, option_name<"features list">));
+          "{}: the model reads a feature '{}', which Quern does not have; {} lists the available ones", name_,
+          feature.name, option_name<"features list">);
     check_columns();
     const std::uint64_t number = std::uint64_t{feature.number} + (model_.columns == list_.size() ? 1 : 0);
     if (number == 0 || number > list_.size())
       throw InvalidArgument(
-          fmt::format("{}: the model reads feature {}, but the list of features has {}, numbered from 1; use {} to "
-                      "name the features that it was trained with",
-                      name_, feature.number, list_.size(), option_name<"features">));
+          "{}: the model reads feature {}, but the list of features has {}, numbered from 1; use {} to "
+          "name the features that it was trained with",
+          name_, feature.number, list_.size(), option_name<"features">);
     return list_[number - 1];
   }
 
@@ -137,9 +134,9 @@ class Binding {
   void check_columns() const {
     if (model_.columns == 0 || model_.columns == list_.size() || model_.columns == list_.size() + 1) return;
     throw InvalidArgument(
-        fmt::format("{}: the model was trained with {} columns, but the list of features has {}; use {} to name the "
-                    "features that it was trained with, or train it with Quern's column names",
-                    name_, model_.columns, list_.size(), option_name<"features">));
+        "{}: the model was trained with {} columns, but the list of features has {}; use {} to name the "
+        "features that it was trained with, or train it with Quern's column names",
+        name_, model_.columns, list_.size(), option_name<"features">);
   }
 
   const RankerModel& model_;

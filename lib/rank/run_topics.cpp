@@ -1,18 +1,15 @@
 #include "quern/rank/run_topics.hpp"
 
-#include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
-#include <vector>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/core/wall_clock.hpp"
 
@@ -46,6 +43,20 @@ bool has_zero_byte(std::string_view text) { return text.find('\0') != text.npos;
 /// Divisors of the memory: for the two sorts, the second of which exists while topics are visited, and for a topic.
 constexpr std::uint64_t topic_sort_share = 4, line_sort_share = 16, topic_share = 8;
 
+using Spaces = tbb::enumerable_thread_specific<Reranker::Space>;
+
+/// Reranks a topic whose documents are divided among all threads.
+void rerank_large(const Reranker& reranker, TopicResults& topic, std::size_t k, Spaces& spaces) {
+  const auto queries = reranker.extractor().queries_of(topic.text, spaces.local().analyzer);
+  const std::span<ScoredDocument> documents(topic.documents);
+  constexpr std::size_t at_once = Reranker::documents_at_once;
+  tbb::parallel_for(std::size_t{0}, (documents.size() + at_once - 1) / at_once, [&](std::size_t i) {
+    const std::size_t from = i * at_once;
+    reranker.score(queries, documents.subspan(from, std::min(at_once, documents.size() - from)), spaces.local());
+  });
+  Reranker::keep_best(topic.documents, k);
+}
+
 }  // namespace
 
 RunTopics::RunTopics(const IndexShards& index, IndexPages& pages, Names names, const Resources& resources) try
@@ -75,14 +86,14 @@ void RunTopics::add_topic(std::string_view id, std::string_view text) {
 void RunTopics::add_line(const RunLineText& line, std::uint64_t number) {
   translate_errors([&] {
     if (has_zero_byte(line.qid))
-      throw CorruptFile(fmt::format("{}, line {}: the topic's name contains a zero byte", names_.run, number));
+      throw CorruptFile("{}, line {}: the topic's name contains a zero byte", names_.run, number);
     const auto docid = index_.find_docno(line.docno);
     pages_.note_bytes(line.docno.size());
     if (!docid)
-      throw InvalidArgument(fmt::format("{}, line {}: document '{}' is not in {}; is the run of another index?",
-                                        names_.run, number, line.docno, index_.name()));
+      throw InvalidArgument("{}, line {}: document '{}' is not in {}; is the run of another index?", names_.run, number,
+                            line.docno, index_.name());
     if (!std::isfinite(line.score))
-      throw InvalidArgument(fmt::format("{}, line {}: the score {} is not finite", names_.run, number, line.score));
+      throw InvalidArgument("{}, line {}: the score {} is not finite", names_.run, number, line.score);
     add_to(run_range_, line.qid, number, results_.count(), run_row);
     results_.add({*docid, line.score});
   });
@@ -91,7 +102,7 @@ void RunTopics::add_line(const RunLineText& line, std::uint64_t number) {
 void RunTopics::add_judgement(const JudgementLine& line, std::uint64_t number) {
   translate_errors([&] {
     if (has_zero_byte(line.qid))
-      throw CorruptFile(fmt::format("{}, line {}: the topic's name contains a zero byte", names_.judgements, number));
+      throw CorruptFile("{}, line {}: the topic's name contains a zero byte", names_.judgements, number);
     const auto docid = index_.find_docno(line.docno);
     pages_.note_bytes(line.docno.size());
     if (!docid) return;  // no result can be that document
@@ -136,9 +147,8 @@ class RunTopics::Join {
     const auto line = number_in_key<std::uint64_t>(key, end + 2);
     if (kind == run_row && documents_ == 0) {
       if (!has_text_)
-        throw InvalidArgument(
-            fmt::format("{}, line {}: topic {} is not in {}; name the topics that the run was made with",
-                        owner_.names_.run, line, qid, owner_.names_.topics));
+        throw InvalidArgument("{}, line {}: topic {} is not in {}; name the topics that the run was made with",
+                              owner_.names_.run, line, qid, owner_.names_.topics);
       first_line_ = line;
     }
     if (kind == judgement_row && documents_ == 0) return;  // the run does not have the topic
@@ -162,8 +172,7 @@ class RunTopics::Join {
 
   void take_text(std::uint64_t first, std::uint64_t count) {
     if (has_text_ && owner_.text_at(first, count) != owner_.text_at(text_begin_, text_bytes_))
-      throw InvalidArgument(
-          fmt::format("{}: topic {} has two texts; give each topic an id of its own", owner_.names_.topics, qid_));
+      throw InvalidArgument("{}: topic {} has two texts; give each topic an id of its own", owner_.names_.topics, qid_);
     has_text_ = true;
     text_begin_ = first;
     text_bytes_ = count;
@@ -230,17 +239,16 @@ class RunTopics::Visits {
     topic_.qid = as_text(reader.take(reader.left()));
     topic_.text = owner_.text_at(text_begin, text_bytes);
     if (documents > owner_.index_.num_documents())
-      throw InvalidArgument(
-          fmt::format("{}: topic {} has {} results, more than {} has documents; some must be repeated",
-                      owner_.names_.run, topic_.qid, documents, owner_.index_.name()));
+      throw InvalidArgument("{}: topic {} has {} results, more than {} has documents; some must be repeated",
+                            owner_.names_.run, topic_.qid, documents, owner_.index_.name());
     // check_distinct() copies the docIDs, before there are relevances.
     const std::uint64_t bytes = documents * (sizeof(ScoredDocument) + sizeof(docid_t)) + judgements * sizeof(Judged);
     if (bytes > owner_.memory_bytes_ / topic_share)
       throw InvalidArgument(
-          fmt::format("{}: topic {} has {} results and {} judgements, which need {} of memory; {} {} allows "
-                      "only {}: raise it",
-                      owner_.names_.run, topic_.qid, documents, judgements, size_text(bytes), option_name<"memory">,
-                      size_text(owner_.memory_bytes_), size_text(owner_.memory_bytes_ / topic_share)));
+          "{}: topic {} has {} results and {} judgements, which need {} of memory; {} {} allows "
+          "only {}: raise it",
+          owner_.names_.run, topic_.qid, documents, judgements, size_text(bytes), option_name<"memory">,
+          size_text(owner_.memory_bytes_), size_text(owner_.memory_bytes_ / topic_share));
     topic_.documents.reserve(documents);
     judged_.reserve(judgements);
   }
@@ -259,8 +267,8 @@ class RunTopics::Visits {
     std::sort(docids.begin(), docids.end());
     const auto twice = std::adjacent_find(docids.begin(), docids.end());
     if (twice != docids.end())
-      throw InvalidArgument(fmt::format("{}: topic {} has document '{}' twice; remove one of them", owner_.names_.run,
-                                        topic_.qid, owner_.index_.docno(*twice)));
+      throw InvalidArgument("{}: topic {} has document '{}' twice; remove one of them", owner_.names_.run, topic_.qid,
+                            owner_.index_.docno(*twice));
   }
 
   void label() {
@@ -269,9 +277,8 @@ class RunTopics::Visits {
     });
     for (std::size_t i = 1; i < judged_.size(); ++i)
       if (judged_[i].docid == judged_[i - 1].docid)
-        throw CorruptFile(fmt::format("{}, line {}: topic {} and document '{}' are judged twice",
-                                      owner_.names_.judgements, judged_[i].line, topic_.qid,
-                                      owner_.index_.docno(judged_[i].docid)));
+        throw CorruptFile("{}, line {}: topic {} and document '{}' are judged twice", owner_.names_.judgements,
+                          judged_[i].line, topic_.qid, owner_.index_.docno(judged_[i].docid));
     topic_.relevances.reserve(topic_.documents.size());
     for (const ScoredDocument& document : topic_.documents) {
       const auto found = std::lower_bound(judged_.begin(), judged_.end(), document.docid,
@@ -294,24 +301,6 @@ void RunTopics::for_each(const std::function<void(TopicResults)>& visit) {
     visits.end_topic();
   });
 }
-
-namespace {
-
-using Spaces = tbb::enumerable_thread_specific<Reranker::Space>;
-
-/// Reranks a topic whose documents are divided among all threads.
-void rerank_large(const Reranker& reranker, TopicResults& topic, std::size_t k, Spaces& spaces) {
-  const auto queries = reranker.extractor().queries_of(topic.text, spaces.local().analyzer);
-  const std::span<ScoredDocument> documents(topic.documents);
-  constexpr std::size_t at_once = Reranker::documents_at_once;
-  tbb::parallel_for(std::size_t{0}, (documents.size() + at_once - 1) / at_once, [&](std::size_t i) {
-    const std::size_t from = i * at_once;
-    reranker.score(queries, documents.subspan(from, std::min(at_once, documents.size() - from)), spaces.local());
-  });
-  Reranker::keep_best(topic.documents, k);
-}
-
-}  // namespace
 
 RerankReport rerank_topics(const Reranker& reranker, std::span<TopicResults> topics, std::size_t k,
                            const Resources& resources) {

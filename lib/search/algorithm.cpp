@@ -1,7 +1,5 @@
 #include "quern/search/algorithm.hpp"
 
-#include <fmt/format.h>
-
 #include "quern/core/named.hpp"
 #include "quern/search/list_window.hpp"
 #include "quern/search/scored_intersection.hpp"
@@ -117,9 +115,8 @@ void run_and_or(const ScoringContext& context, std::span<const WeightedList> lis
 void check_whole_results(const IndexReader& index, const QueryAlgorithm& algorithm) {
   if (algorithm.matching != Matching::all_else_any || !index.manifest().shard || index.manifest().shard->count == 1)
     return;
-  throw InvalidArgument(fmt::format("{}: shard {} of {} alone can't answer {}, which needs all shards; name all shards",
-                                    index.name(), index.manifest().shard->number, index.manifest().shard->count,
-                                    algorithm.name));
+  throw InvalidArgument("{}: shard {} of {} alone can't answer {}, which needs all shards; name all shards",
+                        index.name(), index.manifest().shard->number, index.manifest().shard->count, algorithm.name);
 }
 
 void run_auto(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {

@@ -1,6 +1,5 @@
 #include "quern/search/cpu_backend.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "quern/core/error.hpp"

@@ -1,6 +1,5 @@
 #include "quern/search/document_set.hpp"
 
-#include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
@@ -115,9 +114,9 @@ class FilterEvaluation {
     std::string known = "docno, url";
     if (fields_ != nullptr)
       for (const std::string& name : fields_->manifest().names) known += ", " + name;
-    throw InvalidArgument(
-        fmt::format("filter, at byte {}: {} has no field '{}' (it has {}); keep fields of JSON objects with {}",
-                    comparison.position, index_.name(), comparison.field, known, option_name<"index keep-fields">));
+    throw InvalidArgument("filter, at byte {}: {} has no field '{}' (it has {}); keep fields of JSON objects with {}",
+                          comparison.position, index_.name(), comparison.field, known,
+                          option_name<"index keep-fields">);
   }
 
   Outcomes compare(std::uint32_t number, docid_t begin, docid_t end) {
@@ -148,9 +147,9 @@ class FilterEvaluation {
 DocumentSet empty_set(const IndexReader& index, const Resources& resources) {
   const std::uint64_t bytes = DocumentSet::bytes(index.num_documents());
   if (bytes > resources.memory_bytes)
-    throw InvalidArgument(fmt::format(
-        "{}: a filter needs {} of memory for its {} documents, but only {} is allowed; raise {}", index.name(),
-        size_text(bytes), index.num_documents(), size_text(resources.memory_bytes), option_name<"memory">));
+    throw InvalidArgument("{}: a filter needs {} of memory for its {} documents, but only {} is allowed; raise {}",
+                          index.name(), size_text(bytes), index.num_documents(), size_text(resources.memory_bytes),
+                          option_name<"memory">);
   return DocumentSet(index.num_documents());
 }
 

@@ -15,20 +15,19 @@ namespace {
 void check_quantized(const IndexReader& index, const ScoringOptions& options) {
   const IndexManifest& manifest = index.manifest();
   if (!index.quantizer())
-    throw InvalidArgument(fmt::format("{}: has no quantized impacts; build it with {} BITS, or use {} exact",
-                                      index.name(), option_name<"quantize">, option_name<"scores">));
+    throw InvalidArgument("{}: has no quantized impacts; build it with {} BITS, or use {} exact", index.name(),
+                          option_name<"quantize">, option_name<"scores">);
   if (options.bm25 != manifest.bm25 || options.idf != Idf::lucene)
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(
         "{}: its quantized impacts were computed with k1 {}, b {} and the lucene IDF; use these, build the index with "
         "other {} and {}, or use {} exact",
-        index.name(), manifest.bm25.k1, manifest.bm25.b, option_name<"k1">, option_name<"b">, option_name<"scores">));
+        index.name(), manifest.bm25.k1, manifest.bm25.b, option_name<"k1">, option_name<"b">, option_name<"scores">);
 }
 
 /// Scores are sums of given impacts, whatever the options say; those that would change them are refused.
 void check_given(const IndexReader& index, const ScoringOptions& options) {
   const auto refuse = [&](const std::string& named) {
-    throw InvalidArgument(
-        fmt::format("{}: its scores are sums of weights given by the corpus; omit {}", index.name(), named));
+    throw InvalidArgument("{}: its scores are sums of weights given by the corpus; omit {}", index.name(), named);
   };
   if (options.bm25 != index.manifest().bm25) refuse(fmt::format("{} and {}", option_name<"k1">, option_name<"b">));
   if (options.idf != Idf::lucene) refuse(option_name<"idf">);
@@ -73,8 +72,7 @@ void QueryEngine::prepare() {
   check_range("alpha", options_.alpha, 0, 1);
   if (options_.query_scale) {
     check_range("the query weight scale", *options_.query_scale, min_query_weight, max_query_weight);
-    if (!quantizer_)
-      throw InvalidArgument(fmt::format("exact scores use weights unchanged; omit {}", option_name<"query-scale">));
+    if (!quantizer_) throw InvalidArgument("exact scores use weights unchanged; omit {}", option_name<"query-scale">);
   }
   index_.container().check_section("lengths");
   const double average = index_.manifest().statistics.average_length();
@@ -99,11 +97,11 @@ std::uint64_t QueryEngine::table_bytes(const IndexReader& index, Scorer scorer) 
 void QueryEngine::use_pagerank() {
   const auto pagerank = index_.pagerank();
   if (quantizer_)
-    throw InvalidArgument(fmt::format("quantized scores cannot include PageRank; use {} exact", option_name<"scores">));
+    throw InvalidArgument("quantized scores cannot include PageRank; use {} exact", option_name<"scores">);
   if (pagerank.empty() && index_.num_documents() > 0)
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(
         "{}: has no PageRank; build the index with '{} links' (or a score file), or from an order made with '{} links'",
-        index_.name(), option_name<"index pagerank">, option_name<"order pagerank">));
+        index_.name(), option_name<"index pagerank">, option_name<"order pagerank">);
   index_.check_document_scores();
   if (index_.manifest().shard) whole_.emplace(StatisticsBeside::open(index_));
   const auto alpha = static_cast<float>(options_.alpha);
@@ -187,13 +185,13 @@ void QueryEngine::check_sums(std::span<const WeightedList> lists) const {
   }
   if (sum < max_exact_sum) return;
   if (index_.manifest().impacts)
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(
         "a query of {} terms could score {}, but scores must stay below {}; shorten it, or scale its weights down",
-        lists.size(), sum, max_exact_sum));
-  throw InvalidArgument(fmt::format(
+        lists.size(), sum, max_exact_sum);
+  throw InvalidArgument(
       "a query of {} terms could score {}, but quantized scores must stay below {}; shorten it, build the index with "
       "fewer bits than {} {}, or use {} exact",
-      lists.size(), sum, max_exact_sum, option_name<"quantize">, quantizer_->bits(), option_name<"scores">));
+      lists.size(), sum, max_exact_sum, option_name<"quantize">, quantizer_->bits(), option_name<"scores">);
 }
 
 void QueryEngine::append_lists(QueryView query, bool& all_found, std::vector<WeightedList>& lists) const {
@@ -250,8 +248,8 @@ std::vector<ScoredDocument> QueryEngine::search(QueryView query, const QueryAlgo
 
 void QueryEngine::check_passing(const DocumentSet* passing) const {
   if (passing && passing->num_documents() != index_.num_documents())
-    throw InvalidArgument(fmt::format("{}: the filter is a set of {} documents, but the index has {}", index_.name(),
-                                      passing->num_documents(), index_.num_documents()));
+    throw InvalidArgument("{}: the filter is a set of {} documents, but the index has {}", index_.name(),
+                          passing->num_documents(), index_.num_documents());
 }
 
 std::vector<ScoredDocument> QueryEngine::resume(std::span<const WeightedList> lists, std::size_t k, docid_t first,
@@ -278,9 +276,8 @@ std::vector<ListVisit> QueryEngine::visits(QueryView query, std::size_t k, std::
   return translate_errors([&]() -> std::vector<ListVisit> {
     check_range("k", k, 1, end_docid);
     if (round == 0 || round % index_.block_size() != 0)
-      throw InvalidArgument(
-          fmt::format("a round of {} postings is not a multiple of the index's block size, {}; choose a multiple",
-                      round, index_.block_size()));
+      throw InvalidArgument("a round of {} postings is not a multiple of the index's block size, {}; choose a multiple",
+                            round, index_.block_size());
     bool all_found = false;
     const std::vector<WeightedList> lists = lists_of(query, all_found);
     if (lists.empty() || !all_found) return {};

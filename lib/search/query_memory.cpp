@@ -1,7 +1,5 @@
 #include "quern/search/query_memory.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "quern/core/error.hpp"
@@ -21,9 +19,9 @@ QueryMemory::QueryMemory(std::uint64_t bytes, unsigned threads) {
 
 void QueryMemory::Claim::raise_to(std::uint64_t bytes) {
   if (bytes > memory_.max_alone_)
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(
         "a query needs {} of memory, but only {} is allowed; shorten it, ask for fewer results, or raise {}",
-        size_text(bytes), size_text(memory_.max_alone_), option_name<"memory">));
+        size_text(bytes), size_text(memory_.max_alone_), option_name<"memory">);
   if (bytes > memory_.max_share_ && !alone_.owns_lock()) alone_ = std::unique_lock(*memory_.large_);
 }
 

@@ -22,8 +22,7 @@ namespace {
 constexpr std::size_t queries_per_reading = 64;
 
 [[noreturn]] void refuse_weight(const QueryTerm& term, std::string_view why) {
-  throw InvalidArgument(
-      fmt::format("the weight {} of the query's term {} {}", term.weight, quoted_start(term.term), why));
+  throw InvalidArgument("the weight {} of the query's term {} {}", term.weight, quoted_start(term.term), why);
 }
 
 void check_weight(const QueryTerm& term, double min) {

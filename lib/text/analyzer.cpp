@@ -1,12 +1,10 @@
 #include "quern/text/analyzer.hpp"
 
-#include <fmt/format.h>
 #include <libstemmer.h>
 #include <nlohmann/json.hpp>
 #include <utf8proc.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "quern/core/bytes.hpp"
@@ -45,7 +43,7 @@ struct NamedStemmer {
 constexpr std::array stemmers = {NamedStemmer{"none", nullptr}, NamedStemmer{"porter2", "english"}};
 
 [[noreturn]] void refuse(std::string_view what, std::string_view why) {
-  throw CorruptFile(fmt::format("{}: the analyzer's options are damaged: {}", what, why));
+  throw CorruptFile("{}: the analyzer's options are damaged: {}", what, why);
 }
 
 bool is_strictly_sorted(const std::vector<std::string>& words) {
@@ -90,7 +88,7 @@ Stemmer::Stemmer(std::string_view name) {
   const char* const algorithm = find_named(stemmers, name, "stemmer").algorithm;
   if (algorithm == nullptr) return;
   stemmer_ = sb_stemmer_new(algorithm, "UTF_8");
-  if (stemmer_ == nullptr) throw Error(fmt::format("libstemmer can't create the stemmer \"{}\"", algorithm));
+  if (stemmer_ == nullptr) throw Error("libstemmer can't create the stemmer \"{}\"", algorithm);
 }
 
 Stemmer::~Stemmer() { sb_stemmer_delete(stemmer_); }
@@ -150,8 +148,8 @@ AnalyzerOptions analyzer_from_json(std::string_view json, std::string_view what)
   }
   if (!is_strictly_sorted(options.stopwords)) refuse(what, "stop words are not sorted");
   if (!has_named(stemmers, options.stemmer)) {
-    throw UnsupportedVersion(
-        fmt::format("{}: made with the stemmer \"{}\", which this version does not support", what, options.stemmer));
+    throw UnsupportedVersion("{}: made with the stemmer \"{}\", which this version does not support", what,
+                             options.stemmer);
   }
   return options;
 }

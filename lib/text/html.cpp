@@ -1,7 +1,6 @@
 #include "quern/text/html.hpp"
 
 #include <algorithm>
-#include <string>
 
 #include "quern/text/html_scanner.hpp"
 #include "quern/text/packed_name.hpp"
@@ -56,6 +55,38 @@ class LineText {
   std::string line_;
   bool is_separated_ = false;
 };
+
+struct KnownTag {
+  std::string_view name;
+  TagKind kind;
+};
+
+constexpr KnownTag known_tags[] = {
+    {"a", TagKind::link},         {"area", TagKind::area},        {"base", TagKind::base},
+    {"svg", TagKind::picture},    {"title", TagKind::title},      {"iframe", TagKind::raw},
+    {"noembed", TagKind::raw},    {"noscript", TagKind::raw},     {"script", TagKind::raw},
+    {"style", TagKind::raw},      {"template", TagKind::raw},     {"address", TagKind::block},
+    {"article", TagKind::block},  {"aside", TagKind::block},      {"blockquote", TagKind::block},
+    {"body", TagKind::block},     {"br", TagKind::block},         {"button", TagKind::block},
+    {"caption", TagKind::block},  {"center", TagKind::block},     {"dd", TagKind::block},
+    {"details", TagKind::block},  {"dialog", TagKind::block},     {"dir", TagKind::block},
+    {"div", TagKind::block},      {"dl", TagKind::block},         {"dt", TagKind::block},
+    {"fieldset", TagKind::block}, {"figcaption", TagKind::block}, {"figure", TagKind::block},
+    {"footer", TagKind::block},   {"form", TagKind::block},       {"frame", TagKind::block},
+    {"frameset", TagKind::block}, {"h1", TagKind::block},         {"h2", TagKind::block},
+    {"h3", TagKind::block},       {"h4", TagKind::block},         {"h5", TagKind::block},
+    {"h6", TagKind::block},       {"head", TagKind::block},       {"header", TagKind::block},
+    {"hr", TagKind::block},       {"html", TagKind::block},       {"input", TagKind::block},
+    {"legend", TagKind::block},   {"li", TagKind::block},         {"main", TagKind::block},
+    {"menu", TagKind::block},     {"nav", TagKind::block},        {"noframes", TagKind::block},
+    {"ol", TagKind::block},       {"optgroup", TagKind::block},   {"option", TagKind::block},
+    {"p", TagKind::block},        {"pre", TagKind::block},        {"section", TagKind::block},
+    {"select", TagKind::block},   {"summary", TagKind::block},    {"table", TagKind::block},
+    {"tbody", TagKind::block},    {"td", TagKind::block},         {"textarea", TagKind::block},
+    {"tfoot", TagKind::block},    {"th", TagKind::block},         {"thead", TagKind::block},
+    {"tr", TagKind::block},       {"ul", TagKind::block}};
+
+constexpr PackedNameTable<8> table(known_tags);
 
 }  // namespace
 
@@ -219,42 +250,6 @@ void HtmlExtractor::extract(std::string_view html, std::string_view url, Documen
   SlicedPieces pieces(whole);
   extract(pieces, url, out);
 }
-
-namespace {
-
-struct KnownTag {
-  std::string_view name;
-  TagKind kind;
-};
-
-constexpr KnownTag known_tags[] = {
-    {"a", TagKind::link},         {"area", TagKind::area},        {"base", TagKind::base},
-    {"svg", TagKind::picture},    {"title", TagKind::title},      {"iframe", TagKind::raw},
-    {"noembed", TagKind::raw},    {"noscript", TagKind::raw},     {"script", TagKind::raw},
-    {"style", TagKind::raw},      {"template", TagKind::raw},     {"address", TagKind::block},
-    {"article", TagKind::block},  {"aside", TagKind::block},      {"blockquote", TagKind::block},
-    {"body", TagKind::block},     {"br", TagKind::block},         {"button", TagKind::block},
-    {"caption", TagKind::block},  {"center", TagKind::block},     {"dd", TagKind::block},
-    {"details", TagKind::block},  {"dialog", TagKind::block},     {"dir", TagKind::block},
-    {"div", TagKind::block},      {"dl", TagKind::block},         {"dt", TagKind::block},
-    {"fieldset", TagKind::block}, {"figcaption", TagKind::block}, {"figure", TagKind::block},
-    {"footer", TagKind::block},   {"form", TagKind::block},       {"frame", TagKind::block},
-    {"frameset", TagKind::block}, {"h1", TagKind::block},         {"h2", TagKind::block},
-    {"h3", TagKind::block},       {"h4", TagKind::block},         {"h5", TagKind::block},
-    {"h6", TagKind::block},       {"head", TagKind::block},       {"header", TagKind::block},
-    {"hr", TagKind::block},       {"html", TagKind::block},       {"input", TagKind::block},
-    {"legend", TagKind::block},   {"li", TagKind::block},         {"main", TagKind::block},
-    {"menu", TagKind::block},     {"nav", TagKind::block},        {"noframes", TagKind::block},
-    {"ol", TagKind::block},       {"optgroup", TagKind::block},   {"option", TagKind::block},
-    {"p", TagKind::block},        {"pre", TagKind::block},        {"section", TagKind::block},
-    {"select", TagKind::block},   {"summary", TagKind::block},    {"table", TagKind::block},
-    {"tbody", TagKind::block},    {"td", TagKind::block},         {"textarea", TagKind::block},
-    {"tfoot", TagKind::block},    {"th", TagKind::block},         {"thead", TagKind::block},
-    {"tr", TagKind::block},       {"ul", TagKind::block}};
-
-constexpr PackedNameTable<8> table(known_tags);
-
-}  // namespace
 
 TagKind tag_kind(std::string_view name) { return tag_kind(name, packed_name(name)); }
 

@@ -1,8 +1,6 @@
 #pragma once
 #include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <string>
 #include <string_view>
 
 #include "quern/io/piece_source.hpp"

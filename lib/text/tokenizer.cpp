@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string>
 
 #include "quern/core/error.hpp"
-#include "quern/text/utf8.hpp"
 
 namespace quern {
 namespace {

@@ -1,7 +1,5 @@
 #include "quern/index/exchange/import_index.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "quern/core/bytes.hpp"
@@ -63,9 +61,9 @@ class IndexImport : public InvertedSink {
     const auto& impacts = options_.build.impacts;
     if (impacts && freq > impacts->max_weight())
       throw InvalidArgument(
-          fmt::format("{}: document {} has the frequency {} in a list, but weights of {} bits can be at most {}; "
-                      "allow more with {}, up to 16",
-                      options_.source, docid, freq, impacts->bits, impacts->max_weight(), option_name<"impacts">));
+          "{}: document {} has the frequency {} in a list, but weights of {} bits can be at most {}; "
+          "allow more with {}, up to 16",
+          options_.source, docid, freq, impacts->bits, impacts->max_weight(), option_name<"impacts">);
     lists_->add_posting(docid, freq);
     std::uint32_t& sum = sums_[docid];
     exact_ = exact_ && freq <= UINT32_MAX - sum;

@@ -1,7 +1,5 @@
 #include "quern/index/forward/build_forward.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <memory>
@@ -412,9 +410,9 @@ void check_forward_memory(const CollectionReader& collection, const Resources& r
                           " needs; omit it");
   const std::uint64_t needed = forward_table_bytes(collection) + min_forward_bytes;
   if (needed > resources.memory_bytes) {
-    throw InvalidArgument(fmt::format(
-        "{}: the forward file of {} documents needs {} of memory, but {} allows {}; raise it", collection.name(),
-        collection.num_documents(), size_text(needed), option_name<"memory">, size_text(resources.memory_bytes)));
+    throw InvalidArgument("{}: the forward file of {} documents needs {} of memory, but {} allows {}; raise it",
+                          collection.name(), collection.num_documents(), size_text(needed), option_name<"memory">,
+                          size_text(resources.memory_bytes));
   }
 }
 

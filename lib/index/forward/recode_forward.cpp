@@ -1,7 +1,5 @@
 #include "quern/index/forward/recode_forward.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 
@@ -114,9 +112,9 @@ void ForwardRecoder::add(const IndexReader& from, const ForwardReader& forward, 
     // A job holds its documents, their terms and positions, and the encoded result.
     constexpr std::uint64_t bytes_per_job = 4 * large_document_bytes;
     if (table_bytes + bytes_per_job > resources_.memory_bytes)
-      throw InvalidArgument(fmt::format("{}: needs {} of memory for terms and links, but {} allows {}; raise it",
-                                        forward.name(), size_text(table_bytes + bytes_per_job), option_name<"memory">,
-                                        size_text(resources_.memory_bytes)));
+      throw InvalidArgument("{}: needs {} of memory for terms and links, but {} allows {}; raise it", forward.name(),
+                            size_text(table_bytes + bytes_per_job), option_name<"memory">,
+                            size_text(resources_.memory_bytes));
     const Terms terms(from, to_);
     from.container().release();
     docid_t next = docids.first;

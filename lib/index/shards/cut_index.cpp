@@ -1,6 +1,5 @@
 #include "quern/index/shards/cut_index.hpp"
 
-#include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
@@ -163,8 +162,8 @@ BuildReport cut_index(const IndexReader& index, const ShardChoice& choice, const
     const DocidRange range{firsts[choice.number - 1],
                            choice.number < choice.count ? firsts[choice.number] : index.num_documents()};
     if (range.size() == 0)
-      throw InvalidArgument(fmt::format("{}: shard {} of {} has no documents; cut it into fewer", index.name(),
-                                        choice.number, choice.count));
+      throw InvalidArgument("{}: shard {} of {} has no documents; cut it into fewer", index.name(), choice.number,
+                            choice.count);
     const std::string source = hash_text(index.container().content_hash());
     RangeLexicon lexicon(index, range);
     CollectionContext whole;

@@ -1,7 +1,5 @@
 #include "quern/index/shards/merge_runs.hpp"
 
-#include <fmt/format.h>
-
 #include <bit>
 #include <list>
 #include <optional>
@@ -74,22 +72,21 @@ class RunMerge {
         if (!qid || *qid != line.qid) {
           qid = line.qid;
           if (!met.emplace(*qid, true).second)
-            throw InvalidArgument(
-                fmt::format("{}, line {}: results of query {} are not contiguous", paths_[run], number, *qid));
+            throw InvalidArgument("{}, line {}: results of query {} are not contiguous", paths_[run], number, *qid);
           order.add(*qid);
         }
       });
       const auto [same, is_new] = hashes.emplace(source.hash(), run);
       if (!is_new && !met.empty())
-        throw InvalidArgument(
-            fmt::format("{}: is the same run as {}; name each shard's run once", paths_[run], paths_[same->second]));
+        throw InvalidArgument("{}: is the same run as {}; name each shard's run once", paths_[run],
+                              paths_[same->second]);
     }
     qids_ = options_.qids.empty() ? order.qids() : options_.qids;
     for (std::size_t i = 0; i < qids_.size(); ++i) places_.emplace(qids_[i], static_cast<std::uint32_t>(i));
     if (options_.qids.empty()) return;
     for (const std::string& qid : order.qids())
       if (!places_.contains(qid))
-        throw InvalidArgument(fmt::format("the runs contain a query {} that is not among the queries", qid));
+        throw InvalidArgument("the runs contain a query {} that is not among the queries", qid);
   }
 
   void read(std::size_t run) {
@@ -103,7 +100,7 @@ class RunMerge {
         qid = line.qid;
         query = places_.at(qid);
       } else if (falls < last) {
-        throw InvalidArgument(fmt::format("{}, line {}: scores increase within query {}", paths_[run], number, qid));
+        throw InvalidArgument("{}, line {}: scores increase within query {}", paths_[run], number, qid);
       }
       is_first = false;
       last = falls;

@@ -1,6 +1,5 @@
 #include "quern/index/shards/statistics.hpp"
 
-#include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
@@ -26,12 +25,11 @@ void check_alike(const std::vector<StatisticsReader>& inputs) {
   for (const StatisticsReader& other : inputs) {
     const CollectionManifest& collection = other.manifest().collection;
     if (parse_settings(collection) != settings)
-      throw InvalidArgument(fmt::format("{}: its collections were parsed with different options than those of {}",
-                                        other.name(), first.name()));
+      throw InvalidArgument("{}: its collections were parsed with different options than those of {}", other.name(),
+                            first.name());
     if (collection.libraries != first.manifest().collection.libraries)
-      throw InvalidArgument(
-          fmt::format("{}: its collections were parsed with different library versions than those of {}", other.name(),
-                      first.name()));
+      throw InvalidArgument("{}: its collections were parsed with different library versions than those of {}",
+                            other.name(), first.name());
   }
 }
 
@@ -47,9 +45,8 @@ std::vector<CollectionSplit> all_splits(const std::vector<StatisticsReader>& inp
   std::size_t last = inputs.size();
   do --last;
   while (!std::binary_search(inputs[last].splits().begin(), inputs[last].splits().end(), *twice));
-  throw InvalidArgument(
-      fmt::format("{}: contains a split that was already counted, of {} documents (collection hash {})",
-                  inputs[last].name(), twice->documents, hash_text(twice->hash)));
+  throw InvalidArgument("{}: contains a split that was already counted, of {} documents (collection hash {})",
+                        inputs[last].name(), twice->documents, hash_text(twice->hash));
 }
 
 void merge_terms(const std::vector<StatisticsReader>& inputs, std::uint64_t memory_bytes, Progress& progress,
@@ -93,7 +90,7 @@ std::vector<float> term_weights(const CollectionReader& collection, const Statis
     if (entry.df == 0) continue;
     while (has_more && in_whole.term < entry.term) has_more = whole.next(in_whole);
     if (!has_more || in_whole.term != entry.term)
-      throw CorruptFile(fmt::format("{}: lacks the term '{}' of one of its splits", statistics.name(), entry.term));
+      throw CorruptFile("{}: lacks the term '{}' of one of its splits", statistics.name(), entry.term);
     const TermCounts counts = TermCounts::parse(in_whole.payload, statistics.name());
     weights[term] = quantized_weight(counts.df, statistics.manifest().statistics(), bm25);
   }
@@ -146,7 +143,7 @@ StatisticsManifest merge_statistics(const std::vector<StatisticsReader>& inputs,
       sum.documents_hash += input.manifest().documents_hash;
       terms += input.manifest().collection.terms;
       if (counts.documents >= end_docid)
-        throw InvalidArgument(fmt::format("the splits up to {} have more than 2^32 - 2 documents", input.name()));
+        throw InvalidArgument("the splits up to {} have more than 2^32 - 2 documents", input.name());
     }
     const std::vector<CollectionSplit> splits = all_splits(inputs);
     resources.progress->start("merge statistics", terms, "terms");
@@ -284,8 +281,7 @@ Scales find_scales(const CollectionReader& collection, const StatisticsReader& s
                             ": holds term weights, which need no scale; build its shards without scales");
     const CollectionSplit split{collection.content_hash(), collection.num_documents()};
     if (!std::binary_search(statistics.splits().begin(), statistics.splits().end(), split))
-      throw InvalidArgument(
-          fmt::format("{}: is not among the splits of the statistics {}", collection.name(), statistics.name()));
+      throw InvalidArgument("{}: is not among the splits of the statistics {}", collection.name(), statistics.name());
     const std::vector<float> weights = term_weights(collection, statistics, bm25);
     const double average = statistics.manifest().statistics().average_length();
     std::vector<float> constants;
@@ -328,14 +324,14 @@ Scales merge_scales(const std::vector<Scales>& inputs, const std::vector<std::st
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     const Scales& input = inputs[i];
     if (input.statistics_hash != sum.statistics_hash)
-      throw InvalidArgument(fmt::format("{}: was computed with different statistics than {}", names[i], names[0]));
+      throw InvalidArgument("{}: was computed with different statistics than {}", names[i], names[0]);
     if (input.bm25 != sum.bm25)
-      throw InvalidArgument(fmt::format("{}: was computed with a different k1 or b than {}", names[i], names[0]));
+      throw InvalidArgument("{}: was computed with a different k1 or b than {}", names[i], names[0]);
     sum.top = std::max(sum.top, input.top);
     sum.splits.insert(sum.splits.end(), input.splits.begin(), input.splits.end());
     std::sort(sum.splits.begin(), sum.splits.end());
     if (std::adjacent_find(sum.splits.begin(), sum.splits.end()) != sum.splits.end())
-      throw InvalidArgument(fmt::format("{}: contains a split that was already counted", names[i]));
+      throw InvalidArgument("{}: contains a split that was already counted", names[i]);
   }
   return sum;
 }

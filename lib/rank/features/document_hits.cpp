@@ -1,7 +1,5 @@
 #include "quern/rank/features/document_hits.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -69,10 +67,10 @@ std::uint64_t places_of(const ForwardReader& forward, docid_t docid) {
 void claim_bytes(std::uint64_t bytes, const ForwardReader& forward, docid_t docid, const FeatureMemory& memory,
                  QueryMemory::Claim& claim) {
   if (bytes > memory.hits().max_alone())
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(
         "{}: the positions of the query's terms need {} of memory, but only {} is allowed; raise {}, or shorten the "
         "query",
-        forward.place(docid), size_text(bytes), size_text(memory.hits().max_alone()), option_name<"memory">));
+        forward.place(docid), size_text(bytes), size_text(memory.hits().max_alone()), option_name<"memory">);
   claim.raise_to(bytes);
 }
 

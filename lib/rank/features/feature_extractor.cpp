@@ -1,6 +1,5 @@
 #include "quern/rank/features/feature_extractor.hpp"
 
-#include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
@@ -62,9 +61,9 @@ FeatureExtractor::FeatureExtractor(std::vector<FeatureShard> shards, std::span<c
   const IndexReader& first = shards_.front().index;
   if (const auto& shard = first.manifest().shard; shard && shard->count != shards_.size())
     throw InvalidArgument(
-        fmt::format("{}: shard {} of {} alone can't compute features, which depend on all shards; pass all shards, or "
-                    "merge them with quern merge",
-                    first.name(), shard->number, shard->count));
+        "{}: shard {} of {} alone can't compute features, which depend on all shards; pass all shards, or "
+        "merge them with quern merge",
+        first.name(), shard->number, shard->count);
   for (std::size_t i = 1; i < shards_.size(); ++i) {
     shards_[i].first_docid = shards_[i - 1].first_docid + shards_[i - 1].index.num_documents();
     shards_[i].first_byte = shards_[i - 1].first_byte + shards_[i - 1].forward.section_bytes();
@@ -83,7 +82,7 @@ const FeatureShard& FeatureExtractor::shard_of(docid_t docid) const {
                                       [](docid_t wanted, const auto& shard) { return wanted < shard.first_docid; });
   const FeatureShard& shard = *(after - 1);
   if (docid - shard.first_docid >= shard.forward.num_documents())
-    throw InvalidArgument(fmt::format("{}: docID {} does not exist", shard.forward.name(), docid));
+    throw InvalidArgument("{}: docID {} does not exist", shard.forward.name(), docid);
   return shard;
 }
 

@@ -76,9 +76,8 @@ std::vector<std::uint32_t> select_features(std::string_view choice) try {
       is_selected[i] = true;
     }
     if (!found) {
-      throw InvalidArgument(
-          fmt::format("no feature is called '{}'; {} prints all of them, and * stands for any characters", pattern,
-                      option_name<"features list">));
+      throw InvalidArgument("no feature is called '{}'; {} prints all of them, and * stands for any characters",
+                            pattern, option_name<"features list">);
     }
   }
   return selected;

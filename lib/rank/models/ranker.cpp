@@ -68,12 +68,12 @@ std::unique_ptr<Ranker> fast_ranker(const NetworkModel& model) {
 
 void check_feature(std::uint32_t feature, std::size_t features, const char* what, std::size_t place) {
   if (feature >= features)
-    throw InvalidArgument(
-        fmt::format("{} {} of the ranker reads feature {}, but there are only {}", what, place, feature, features));
+    throw InvalidArgument("{} {} of the ranker reads feature {}, but there are only {}", what, place, feature,
+                          features);
 }
 
 [[noreturn]] void throw_bad_tree(std::uint64_t tree, const std::string& what) {
-  throw InvalidArgument(fmt::format("tree {} of the ranker {}; train or export the model again", tree, what));
+  throw InvalidArgument("tree {} of the ranker {}; train or export the model again", tree, what);
 }
 
 /// Checks one tree after another.
@@ -85,7 +85,7 @@ class TreeCheck {
     for (std::size_t i = 0; i < trees_.inputs.size(); ++i) {
       check_feature(trees_.inputs[i].feature, features, "input", i);
       if (!std::is_sorted(trees_.inputs[i].categories.begin(), trees_.inputs[i].categories.end()))
-        throw InvalidArgument(fmt::format("the categories of input {} of the ranker are not in ascending order", i));
+        throw InvalidArgument("the categories of input {} of the ranker are not in ascending order", i);
     }
     check_bounds(trees_.first_node, trees_.nodes.size(), "nodes");
     check_bounds(trees_.first_leaf, trees_.leaves.size(), "leaves");
@@ -108,13 +108,13 @@ class TreeCheck {
  private:
   static void check_bounds(const std::vector<std::uint64_t>& bounds, std::size_t size, const char* what) {
     if (bounds.empty() || bounds.front() != 0 || bounds.back() != size || !std::is_sorted(bounds.begin(), bounds.end()))
-      throw InvalidArgument(fmt::format("the ranker's trees don't cover its {} {}", size, what));
+      throw InvalidArgument("the ranker's trees don't cover its {} {}", size, what);
   }
 
   void check_groups() const {
     if (!std::is_sorted(trees_.group_ends.begin(), trees_.group_ends.end()) ||
         trees_.group_ends.back() != trees_.trees())
-      throw InvalidArgument(fmt::format("the ranker's groups don't cover its {} trees", trees_.trees()));
+      throw InvalidArgument("the ranker's groups don't cover its {} trees", trees_.trees());
   }
 
   void check_node(std::uint64_t tree, std::uint64_t i, const TreeNode& node) {
@@ -153,18 +153,16 @@ void check_layers(std::span<const DenseLayer> layers, std::uint64_t inputs) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const DenseLayer& layer = layers[i];
     if (std::max<std::uint64_t>(inputs, layer.outputs) > max_layer_size)
-      throw InvalidArgument(fmt::format("layer {} of the ranker has {} inputs and {} outputs; the limit is {}", i,
-                                        inputs, layer.outputs, max_layer_size));
+      throw InvalidArgument("layer {} of the ranker has {} inputs and {} outputs; the limit is {}", i, inputs,
+                            layer.outputs, max_layer_size);
     if (layer.inputs != inputs)
-      throw InvalidArgument(
-          fmt::format("layer {} of the ranker expects {} inputs, but there are {}", i, layer.inputs, inputs));
+      throw InvalidArgument("layer {} of the ranker expects {} inputs, but there are {}", i, layer.inputs, inputs);
     if (layer.weights.size() != std::uint64_t{layer.inputs} * layer.outputs || layer.bias.size() != layer.outputs)
-      throw InvalidArgument(
-          fmt::format("layer {} of the ranker has {} weights and {} biases for {} inputs and {} outputs", i,
-                      layer.weights.size(), layer.bias.size(), layer.inputs, layer.outputs));
+      throw InvalidArgument("layer {} of the ranker has {} weights and {} biases for {} inputs and {} outputs", i,
+                            layer.weights.size(), layer.bias.size(), layer.inputs, layer.outputs);
     inputs = layer.outputs;
   }
-  if (inputs != 1) throw InvalidArgument(fmt::format("the ranker's last layer has {} outputs instead of one", inputs));
+  if (inputs != 1) throw InvalidArgument("the ranker's last layer has {} outputs instead of one", inputs);
 }
 
 void check_function(const NetworkModel& model, std::size_t features) {
