@@ -83,25 +83,18 @@ bool LexiconScan::next(LexiconEntry& entry) {
   return true;
 }
 
-CollectionReader CollectionReader::open(const std::string& path) {
-  return translate_errors([&] { return open(std::vector<std::string>{path}); });
-}
+CollectionReader CollectionReader::open(const std::string& path) { return open(std::vector<std::string>{path}); }
 
 CollectionReader CollectionReader::open(const std::vector<std::string>& paths) {
-  return translate_errors([&] {
-    std::vector<std::shared_ptr<const File>> files;
-    for (const std::string& path : paths) files.push_back(std::make_shared<const File>(File::open_regular(path)));
-    return CollectionReader(files);
-  });
+  std::vector<std::shared_ptr<const File>> files;
+  for (const std::string& path : paths) files.push_back(std::make_shared<const File>(File::open_regular(path)));
+  return CollectionReader(files);
 }
 
-CollectionReader::CollectionReader(std::shared_ptr<const File> file) try
-    : CollectionReader(std::vector<std::shared_ptr<const File>>{std::move(file)}) {
-} catch (...) {
-  throw_translated_error();
-}
+CollectionReader::CollectionReader(std::shared_ptr<const File> file)
+    : CollectionReader(std::vector<std::shared_ptr<const File>>{std::move(file)}) {}
 
-CollectionReader::CollectionReader(const std::vector<std::shared_ptr<const File>>& files) try {
+CollectionReader::CollectionReader(const std::vector<std::shared_ptr<const File>>& files) {
   if (files.empty()) throw InvalidArgument("no collection given");
   parts_.reserve(files.size());
   std::unordered_map<std::uint64_t, std::size_t> met;  // hashes of the collections
@@ -114,8 +107,6 @@ CollectionReader::CollectionReader(const std::vector<std::shared_ptr<const File>
   }
   name_ = parts_.front().container.name();
   if (files.size() > 1) name_ = fmt::format("{} and {} more", name_, files.size() - 1);
-} catch (...) {
-  throw_translated_error();
 }
 
 void CollectionReader::add_part(std::shared_ptr<const File> file) {
@@ -144,18 +135,16 @@ void CollectionReader::add_part(std::shared_ptr<const File> file) {
 void CollectionReader::join_lexicons(const std::string& tmp_folder, std::uint64_t memory_bytes,
                                      const std::function<bool(docid_t)>& is_wanted) {
   if (parts_.size() == 1) return;
-  translate_errors([&] {
-    std::vector<JoinedLexicon::Source> sources;
-    for (Part& part : parts_) {
-      const docid_t end = part.first_document + static_cast<docid_t>(part.manifest.documents);
-      part.is_read = !is_wanted;
-      for (docid_t document = part.first_document; document < end && !part.is_read; ++document)
-        part.is_read = is_wanted(document);
-      sources.push_back({part.is_read ? &part.container : nullptr, part.manifest.terms});
-    }
-    joined_ = std::make_shared<const JoinedLexicon>(sources, tmp_folder, memory_bytes);
-    manifest_.terms = joined_->terms();
-  });
+  std::vector<JoinedLexicon::Source> sources;
+  for (Part& part : parts_) {
+    const docid_t end = part.first_document + static_cast<docid_t>(part.manifest.documents);
+    part.is_read = !is_wanted;
+    for (docid_t document = part.first_document; document < end && !part.is_read; ++document)
+      part.is_read = is_wanted(document);
+    sources.push_back({part.is_read ? &part.container : nullptr, part.manifest.terms});
+  }
+  joined_ = std::make_shared<const JoinedLexicon>(sources, tmp_folder, memory_bytes);
+  manifest_.terms = joined_->terms();
 }
 
 std::uint64_t CollectionReader::content_hash() const {
@@ -278,18 +267,16 @@ void CollectionReader::load_terms(std::size_t chunk, ChunkBuffers& buffers) cons
 template <class Read>
 void CollectionReader::read_piece(std::size_t chunk, ChunkPiece piece, std::string_view name, ChunkBuffers& buffers,
                                   Read&& read) const {
-  translate_errors([&] {
-    const ContainerReader& container = part_of(chunk).container;
-    const ChunkRow& row = rows_[chunk];
-    const auto i = static_cast<std::size_t>(piece);
-    const std::string what = place(chunk, name);
-    buffers.frame.resize(row.sizes[i]);
-    container.file().read_at(container.find("chunk_data").offset + row.offset + pieces_size(row, i), buffers.frame);
-    buffers.zstd.decompress(buffers.frame, row.raw_sizes[i], buffers.raw, what);
-    ByteReader reader(buffers.raw, what);
-    read(reader);
-    if (!reader.done()) reader.fail("has trailing bytes");
-  });
+  const ContainerReader& container = part_of(chunk).container;
+  const ChunkRow& row = rows_[chunk];
+  const auto i = static_cast<std::size_t>(piece);
+  const std::string what = place(chunk, name);
+  buffers.frame.resize(row.sizes[i]);
+  container.file().read_at(container.find("chunk_data").offset + row.offset + pieces_size(row, i), buffers.frame);
+  buffers.zstd.decompress(buffers.frame, row.raw_sizes[i], buffers.raw, what);
+  ByteReader reader(buffers.raw, what);
+  read(reader);
+  if (!reader.done()) reader.fail("has trailing bytes");
 }
 
 std::span<const DocumentRow> CollectionReader::documents(std::size_t chunk, ChunkBuffers& buffers) const {
@@ -308,7 +295,7 @@ std::span<const DocumentRow> CollectionReader::documents(std::size_t chunk, Chun
 }
 
 std::span<const ForwardRow> CollectionReader::forward(std::size_t chunk, ChunkBuffers& buffers) const {
-  translate_errors([&] { load_terms(chunk, buffers); });
+  load_terms(chunk, buffers);
   buffers.forward.clear();
   read_piece(chunk, ChunkPiece::forward, "the forward lists", buffers, [&](ByteReader& reader) {
     std::vector<ForwardSizes> sizes(std::min<std::uint64_t>(num_rows(chunk), reader.left() / 3 + 1));
@@ -326,10 +313,8 @@ std::span<const ForwardRow> CollectionReader::forward(std::size_t chunk, ChunkBu
 }
 
 std::span<const std::string_view> CollectionReader::texts(std::size_t chunk, ChunkBuffers& buffers) const {
-  translate_errors([&] {
-    if (!has_texts())
-      throw InvalidArgument(name() + ": keeps no texts; parse the corpus with " + option_name<"store-text">);
-  });
+  if (!has_texts())
+    throw InvalidArgument(name() + ": keeps no texts; parse the corpus with " + option_name<"store-text">);
   buffers.texts.clear();
   read_piece(chunk, ChunkPiece::texts, "the texts", buffers, [&](ByteReader& reader) {
     if (num_rows(chunk) > reader.left()) reader.fail("ends too early");
@@ -341,10 +326,8 @@ std::span<const std::string_view> CollectionReader::texts(std::size_t chunk, Chu
 }
 
 std::span<const ByteView> CollectionReader::fields(std::size_t chunk, ChunkBuffers& buffers) const {
-  translate_errors([&] {
-    if (!has_fields())
-      throw InvalidArgument(name() + ": keeps no fields; parse the corpus with " + option_name<"keep-fields">);
-  });
+  if (!has_fields())
+    throw InvalidArgument(name() + ": keeps no fields; parse the corpus with " + option_name<"keep-fields">);
   buffers.fields.clear();
   read_piece(chunk, ChunkPiece::fields, "the kept fields", buffers, [&](ByteReader& reader) {
     for (std::uint32_t i = 0; i < rows_[chunk].documents; ++i) {
@@ -373,15 +356,13 @@ std::vector<std::uint32_t> CollectionReader::lengths() const {
   const auto lengths_of = [](const Part& part) {
     return part.container.load_array<std::uint32_t>("lengths", part.manifest.documents);
   };
-  return translate_errors([&] {
-    if (parts_.size() == 1) return lengths_of(parts_.front());
-    std::vector<std::uint32_t> lengths(manifest_.documents);
-    for (const Part& part : parts_) {
-      const std::vector<std::uint32_t> part_lengths = lengths_of(part);
-      std::copy(part_lengths.begin(), part_lengths.end(), lengths.begin() + part.first_document);
-    }
-    return lengths;
-  });
+  if (parts_.size() == 1) return lengths_of(parts_.front());
+  std::vector<std::uint32_t> lengths(manifest_.documents);
+  for (const Part& part : parts_) {
+    const std::vector<std::uint32_t> part_lengths = lengths_of(part);
+    std::copy(part_lengths.begin(), part_lengths.end(), lengths.begin() + part.first_document);
+  }
+  return lengths;
 }
 
 }  // namespace quern

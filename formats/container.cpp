@@ -183,16 +183,13 @@ void ContainerWriter::finish() {
 }
 
 ContainerReader ContainerReader::open(const std::string& path, FileKind kind) {
-  return translate_errors(
-      [&] { return ContainerReader(std::make_shared<const File>(File::open_regular(path)), kind); });
+  return ContainerReader(std::make_shared<const File>(File::open_regular(path)), kind);
 }
 
-ContainerReader::ContainerReader(std::shared_ptr<const File> file, FileKind kind) try
+ContainerReader::ContainerReader(std::shared_ptr<const File> file, FileKind kind)
     : file_(std::move(file)), file_size_(file_->size()) {
   read_header(kind);
   mapped_ = MappedFile(*file_);
-} catch (...) {
-  throw_translated_error();
 }
 
 std::vector<std::string> index_members() {
@@ -200,17 +197,15 @@ std::vector<std::string> index_members() {
 }
 
 std::string quern_file(const std::string& path) {
-  return translate_errors([&]() -> std::string {
-    std::error_code ignored;
-    if (!std::filesystem::is_directory(path, ignored)) return path;
-    std::string file = path + "/" + index_member;
-    if (std::filesystem::exists(file, ignored)) return file;
-    throw InvalidArgument(path + ": is a folder without " + index_member + ", so it is not a Quern index");
-  });
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored)) return path;
+  std::string file = path + "/" + index_member;
+  if (std::filesystem::exists(file, ignored)) return file;
+  throw InvalidArgument(path + ": is a folder without " + index_member + ", so it is not a Quern index");
 }
 
 std::string member_path(const std::string& index_path, const char* member) {
-  return translate_errors([&] { return folder_of(quern_file(index_path)) + "/" + member; });
+  return folder_of(quern_file(index_path)) + "/" + member;
 }
 
 std::string existing_member_path(const std::string& index_path, const char* member, std::string_view remedy) {
@@ -221,10 +216,8 @@ std::string existing_member_path(const std::string& index_path, const char* memb
 }
 
 FileKind kind_of_file(const std::string& path) {
-  return translate_errors([&]() -> FileKind {
-    const Bytes header = checked_header(File::open_regular(quern_file(path)));
-    return static_cast<FileKind>(load_le<std::uint32_t>(header.data() + 8));
-  });
+  const Bytes header = checked_header(File::open_regular(quern_file(path)));
+  return static_cast<FileKind>(load_le<std::uint32_t>(header.data() + 8));
 }
 
 void ContainerReader::read_header(FileKind kind) {
@@ -311,14 +304,12 @@ void ContainerReader::check_count(const SectionInfo& info, std::uint64_t count, 
 }
 
 std::string ContainerReader::manifest() const {
-  return translate_errors([&]() -> std::string {
-    const SectionInfo& info = find("manifest");
-    if (info.size > container_chunk_bytes * 16) fail("manifest", "is too large");
-    Bytes bytes(info.size);
-    file_->read_at(info.offset, bytes);
-    check_sums(info, bytes);
-    return std::string(as_text(bytes));
-  });
+  const SectionInfo& info = find("manifest");
+  if (info.size > container_chunk_bytes * 16) fail("manifest", "is too large");
+  Bytes bytes(info.size);
+  file_->read_at(info.offset, bytes);
+  check_sums(info, bytes);
+  return std::string(as_text(bytes));
 }
 
 std::uint64_t ContainerReader::content_hash() const {

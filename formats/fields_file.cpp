@@ -18,19 +18,17 @@
 namespace quern {
 
 FieldsReader FieldsReader::open(const std::string& path) {
-  return translate_errors([&] { return FieldsReader(ContainerReader::open(path, FileKind::fields)); });
+  return FieldsReader(ContainerReader::open(path, FileKind::fields));
 }
 
 FieldsReader FieldsReader::open_beside(const IndexReader& index) {
-  return translate_errors([&] {
-    const std::string remedy = std::string("build the index again with ") + option_name<"keep-fields">;
-    FieldsReader fields = open(existing_member_path(index.name(), fields_member, remedy));
-    fields.check_belongs_to(index);
-    return fields;
-  });
+  const std::string remedy = std::string("build the index again with ") + option_name<"keep-fields">;
+  FieldsReader fields = open(existing_member_path(index.name(), fields_member, remedy));
+  fields.check_belongs_to(index);
+  return fields;
 }
 
-FieldsReader::FieldsReader(ContainerReader container) try
+FieldsReader::FieldsReader(ContainerReader container)
     : container_(std::move(container)), manifest_(FieldsManifest::from_json(container_.manifest(), container_.name())) {
   if (manifest_.documents >= end_docid) container_.fail("manifest", "too many documents");
   if (manifest_.names.empty() || manifest_.names.size() > max_kept_fields)
@@ -43,8 +41,6 @@ FieldsReader::FieldsReader(ContainerReader container) try
   frames_ = CheckedSection(container_, "fields");
   offsets_ = CheckedSection(container_, "field_offsets");
   sizes_ = CheckedSection(container_, "field_sizes");
-} catch (...) {
-  throw_translated_error();
 }
 
 void FieldsReader::check_belongs_to(const IndexReader& index) const {
@@ -63,27 +59,25 @@ std::optional<std::size_t> FieldsReader::find(std::string_view field) const {
 
 const std::vector<FieldValue>& FieldsReader::values(std::size_t field, std::uint64_t group,
                                                     FieldBuffers& buffers) const {
-  return translate_errors([&]() -> const std::vector<FieldValue>& {
-    if (field >= manifest_.names.size() || group >= num_groups())
-      throw InvalidArgument("{}: no field number {} for documents from {} on", name(), field, group * fields_per_frame);
-    const std::uint64_t frame = group * manifest_.names.size() + field;
-    if (buffers.frame == frame) return buffers.values;
-    buffers.frame.reset();
-    const auto from = offsets_.number<std::uint64_t>(frame), to = offsets_.number<std::uint64_t>(frame + 1);
-    const auto size = sizes_.number<std::uint32_t>(frame);
-    const std::string what = fmt::format("{}: section 'fields': frame {}", name(), frame);
-    if (from > to || to > frames_.size()) throw CorruptFile(what + ": reaches past the section");
-    if (size > max_field_frame_bytes) throw CorruptFile(what + ": is too large");
-    buffers.zstd.decompress(frames_.bytes(from, to), size, buffers.raw, what);
-    ByteReader reader(buffers.raw, what);
-    buffers.values.clear();
-    const std::uint64_t documents =
-        std::min<std::uint64_t>(fields_per_frame, manifest_.documents - group * fields_per_frame);
-    for (std::uint64_t i = 0; i < documents; ++i) buffers.values.push_back(read_field_value(reader));
-    if (!reader.done()) reader.fail("has trailing bytes");
-    buffers.frame = frame;
-    return buffers.values;
-  });
+  if (field >= manifest_.names.size() || group >= num_groups())
+    throw InvalidArgument("{}: no field number {} for documents from {} on", name(), field, group * fields_per_frame);
+  const std::uint64_t frame = group * manifest_.names.size() + field;
+  if (buffers.frame == frame) return buffers.values;
+  buffers.frame.reset();
+  const auto from = offsets_.number<std::uint64_t>(frame), to = offsets_.number<std::uint64_t>(frame + 1);
+  const auto size = sizes_.number<std::uint32_t>(frame);
+  const std::string what = fmt::format("{}: section 'fields': frame {}", name(), frame);
+  if (from > to || to > frames_.size()) throw CorruptFile(what + ": reaches past the section");
+  if (size > max_field_frame_bytes) throw CorruptFile(what + ": is too large");
+  buffers.zstd.decompress(frames_.bytes(from, to), size, buffers.raw, what);
+  ByteReader reader(buffers.raw, what);
+  buffers.values.clear();
+  const std::uint64_t documents =
+      std::min<std::uint64_t>(fields_per_frame, manifest_.documents - group * fields_per_frame);
+  for (std::uint64_t i = 0; i < documents; ++i) buffers.values.push_back(read_field_value(reader));
+  if (!reader.done()) reader.fail("has trailing bytes");
+  buffers.frame = frame;
+  return buffers.values;
 }
 
 FieldValue FieldsReader::value(std::size_t field, docid_t docid, FieldBuffers& buffers) const {

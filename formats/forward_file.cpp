@@ -93,32 +93,28 @@ void ForwardWriter::begin_document(const StaticNumbers& numbers) {
 
 void ForwardWriter::finish(const ForwardManifest& manifest, const std::vector<std::uint32_t>& out_links,
                            const std::vector<std::uint32_t>& in_links) {
-  return translate_errors([&] {
-    offsets_.add(out_.section_size());
-    out_.write(Bytes(ForwardSegment::slack_bytes));
-    out_.end_section();
-    out_.add_section("document_offsets", offsets_.bytes());
-    out_.add_array("out_links", out_links);
-    out_.add_array("in_links", in_links);
-    out_.add_section("manifest", as_bytes(manifest.to_json()));
-    out_.finish();
-  });
+  offsets_.add(out_.section_size());
+  out_.write(Bytes(ForwardSegment::slack_bytes));
+  out_.end_section();
+  out_.add_section("document_offsets", offsets_.bytes());
+  out_.add_array("out_links", out_links);
+  out_.add_array("in_links", in_links);
+  out_.add_section("manifest", as_bytes(manifest.to_json()));
+  out_.finish();
 }
 
 ForwardReader ForwardReader::open(const IndexReader& index) {
-  return translate_errors([&] {
-    const std::string path = forward_path(index.name());
-    if (!std::filesystem::exists(path)) {
-      throw InvalidArgument("{}: the index has no forward file; build it again with {} or {}", path,
-                            option_name<"index forward">, option_name<"build forward">);
-    }
-    ForwardReader reader(ContainerReader::open(path, FileKind::forward));
-    reader.check_belongs_to(index);
-    return reader;
-  });
+  const std::string path = forward_path(index.name());
+  if (!std::filesystem::exists(path)) {
+    throw InvalidArgument("{}: the index has no forward file; build it again with {} or {}", path,
+                          option_name<"index forward">, option_name<"build forward">);
+  }
+  ForwardReader reader(ContainerReader::open(path, FileKind::forward));
+  reader.check_belongs_to(index);
+  return reader;
 }
 
-ForwardReader::ForwardReader(ContainerReader container) try
+ForwardReader::ForwardReader(ContainerReader container)
     : container_(std::move(container)),
       manifest_(ForwardManifest::from_json(container_.manifest(), container_.name())),
       documents_(container_, "documents"),
@@ -129,8 +125,6 @@ ForwardReader::ForwardReader(ContainerReader container) try
   container_.check_count(container_.find("out_links"), manifest_.documents, sizeof(std::uint32_t));
   container_.check_count(container_.find("in_links"), manifest_.documents, sizeof(std::uint32_t));
   if (documents_.size() < ForwardSegment::slack_bytes) container_.fail("documents", "ends too early");
-} catch (...) {
-  throw_translated_error();
 }
 
 void ForwardReader::check_belongs_to(const IndexReader& index) const {
@@ -212,27 +206,25 @@ void ForwardReader::verify_contents(const IndexReader& index, const Resources& r
 }
 
 void for_each_token(const ForwardReader& forward, const IndexReader& index, docid_t docid, const TokenVisitor& visit) {
-  return translate_errors([&] {
-    const std::string what = forward.place(docid);
-    std::vector<term_t> numbers;
-    std::vector<std::string_view> literals;
-    std::vector<std::string> terms;
-    std::vector<std::uint32_t> ids;
-    forward.for_each_segment(docid, [&](const ForwardSegment& segment) {
-      segment.read_terms(numbers, literals, what);
-      terms.assign(1, {});
-      for (const term_t number : numbers) terms.push_back(index.term(number));
-      for (const std::string_view literal : literals) terms.emplace_back(literal);
-      ids.resize(segment.places() + unpack_slack);
-      segment.unpack(0, segment.places(), ids.data());
-      std::uint32_t at = 0;
-      for (std::size_t stream = 0; stream < num_document_streams; ++stream) {
-        for (const std::uint32_t end = at + segment.stream_places()[stream]; at < end; ++at) {
-          if (ids[at] >= terms.size()) throw CorruptFile(what + ": an unknown term");
-          visit(static_cast<DocumentStream>(stream), terms[ids[at]]);
-        }
+  const std::string what = forward.place(docid);
+  std::vector<term_t> numbers;
+  std::vector<std::string_view> literals;
+  std::vector<std::string> terms;
+  std::vector<std::uint32_t> ids;
+  forward.for_each_segment(docid, [&](const ForwardSegment& segment) {
+    segment.read_terms(numbers, literals, what);
+    terms.assign(1, {});
+    for (const term_t number : numbers) terms.push_back(index.term(number));
+    for (const std::string_view literal : literals) terms.emplace_back(literal);
+    ids.resize(segment.places() + unpack_slack);
+    segment.unpack(0, segment.places(), ids.data());
+    std::uint32_t at = 0;
+    for (std::size_t stream = 0; stream < num_document_streams; ++stream) {
+      for (const std::uint32_t end = at + segment.stream_places()[stream]; at < end; ++at) {
+        if (ids[at] >= terms.size()) throw CorruptFile(what + ": an unknown term");
+        visit(static_cast<DocumentStream>(stream), terms[ids[at]]);
       }
-    });
+    }
   });
 }
 

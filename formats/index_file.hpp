@@ -9,7 +9,6 @@
 #include "quern/codec/codec.hpp"
 #include "quern/core/bm25.hpp"
 #include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/formats/term_dictionary.hpp"
@@ -166,15 +165,13 @@ class IndexReader {
   /// Calls visit(term, list) for all lists of a lexicon block, 0 to num_lexicon_blocks() - 1.
   template <class Visit>
   void for_each_list(std::uint64_t lexicon_block, Visit&& visit) const {
-    translate_errors([&] {
-      DictionaryBlock block = lexicon_.block(lexicon_block);
-      ListPlace place = block_start(lexicon_block);
-      DictionaryEntry entry;
-      while (block.next(entry)) {
-        const PostingList list = read_list(entry.payload, place);
-        visit(entry.term, list);
-      }
-    });
+    DictionaryBlock block = lexicon_.block(lexicon_block);
+    ListPlace place = block_start(lexicon_block);
+    DictionaryEntry entry;
+    while (block.next(entry)) {
+      const PostingList list = read_list(entry.payload, place);
+      visit(entry.term, list);
+    }
   }
   /// The list with this number, which must exist.
   PostingList list(term_t number) const;

@@ -14,12 +14,11 @@
 namespace quern {
 
 IndexReader IndexReader::open(const std::string& path) {
-  return translate_errors([&] { return IndexReader(ContainerReader::open(quern_file(path), FileKind::index)); });
+  return IndexReader(ContainerReader::open(quern_file(path), FileKind::index));
 }
 
 IndexReader IndexReader::open(const File& file) {
-  return translate_errors(
-      [&] { return IndexReader(ContainerReader(std::make_shared<const File>(file.duplicate()), FileKind::index)); });
+  return IndexReader(ContainerReader(std::make_shared<const File>(file.duplicate()), FileKind::index));
 }
 
 namespace {
@@ -40,7 +39,7 @@ std::uint64_t groups(std::uint64_t count, std::uint64_t size) { return (count + 
 
 }  // namespace
 
-IndexReader::IndexReader(ContainerReader container) try
+IndexReader::IndexReader(ContainerReader container)
     : container_(std::move(container)), manifest_(IndexManifest::from_json(container_.manifest(), container_.name())) {
   if (manifest_.documents >= end_docid || manifest_.terms >= end_docid || manifest_.short_lists > manifest_.terms)
     container_.fail("manifest", "has impossible counts");
@@ -76,40 +75,32 @@ IndexReader::IndexReader(ContainerReader container) try
   if (container_.has("pagerank")) pagerank_ = array_of<float>(container_, "pagerank", manifest_.documents);
   if (container_.has("global_scores"))
     global_scores_ = array_of<float>(container_, "global_scores", manifest_.documents);
-} catch (...) {
-  throw_translated_error();
 }
 
 PostingList IndexReader::list(term_t number) const {
-  return translate_errors([&]() -> PostingList {
-    PostingList found;
-    for_each_list(number / terms_per_block, [&](std::string_view, const PostingList& list) {
-      if (list.number == number) found = list;
-    });
-    return found;
+  PostingList found;
+  for_each_list(number / terms_per_block, [&](std::string_view, const PostingList& list) {
+    if (list.number == number) found = list;
   });
+  return found;
 }
 
 std::string IndexReader::term(term_t number) const {
-  return translate_errors([&]() -> std::string {
-    std::string found;
-    for_each_list(number / terms_per_block, [&](std::string_view term, const PostingList& list) {
-      if (list.number == number) found = term;
-    });
-    return found;
+  std::string found;
+  for_each_list(number / terms_per_block, [&](std::string_view term, const PostingList& list) {
+    if (list.number == number) found = term;
   });
+  return found;
 }
 
 void IndexReader::check_document_scores() const {
-  translate_errors([&] {
-    for (const char* section : {"pagerank", "global_scores"})
-      if (container_.has(section)) container_.check_section(section);
-    for (const float rank : pagerank_)
-      if (!(rank >= 0 && rank <= 1)) container_.fail("pagerank", "has values outside of [0, 1]");
-    for (std::size_t docid = 0; docid < global_scores_.size(); ++docid)
-      if (!(global_scores_[docid] >= 0) || (docid > 0 && global_scores_[docid] > global_scores_[docid - 1]))
-        container_.fail("global_scores", "its values increase");
-  });
+  for (const char* section : {"pagerank", "global_scores"})
+    if (container_.has(section)) container_.check_section(section);
+  for (const float rank : pagerank_)
+    if (!(rank >= 0 && rank <= 1)) container_.fail("pagerank", "has values outside of [0, 1]");
+  for (std::size_t docid = 0; docid < global_scores_.size(); ++docid)
+    if (!(global_scores_[docid] >= 0) || (docid > 0 && global_scores_[docid] > global_scores_[docid - 1]))
+      container_.fail("global_scores", "its values increase");
 }
 
 void IndexReader::open_impacts() {
@@ -204,29 +195,25 @@ PostingList IndexReader::read_list(ByteView payload, ListPlace& place) const {
 }
 
 std::optional<PostingList> IndexReader::find(std::string_view term) const {
-  return translate_errors([&]() -> std::optional<PostingList> {
-    const auto block_number = lexicon_.block_of(term);
-    if (!block_number) return std::nullopt;
-    DictionaryBlock block = lexicon_.block(*block_number);
-    ListPlace place = block_start(*block_number);
-    const auto payload = block.find(term, [&](ByteView before) {
-      ByteReader reader(before, lexicon_.what());
-      read_head(reader, place);
-    });
-    if (!payload) return std::nullopt;
-    return read_list(*payload, place);
+  const auto block_number = lexicon_.block_of(term);
+  if (!block_number) return std::nullopt;
+  DictionaryBlock block = lexicon_.block(*block_number);
+  ListPlace place = block_start(*block_number);
+  const auto payload = block.find(term, [&](ByteView before) {
+    ByteReader reader(before, lexicon_.what());
+    read_head(reader, place);
   });
+  if (!payload) return std::nullopt;
+  return read_list(*payload, place);
 }
 
 std::string_view IndexReader::docno(docid_t docid) const {
-  return translate_errors([&]() -> std::string_view {
-    const docid_t group = docid / docnos_per_block;
-    const auto from = docno_offsets_.number<std::uint64_t>(group), to = docno_offsets_.number<std::uint64_t>(group + 1);
-    if (from > to || to > docnos_.size()) container_.fail("docno_offsets", "do not ascend");
-    ByteReader reader(docnos_.bytes(from, to), name());
-    for (docid_t i = docid % docnos_per_block; i > 0; --i) reader.string();
-    return reader.string();
-  });
+  const docid_t group = docid / docnos_per_block;
+  const auto from = docno_offsets_.number<std::uint64_t>(group), to = docno_offsets_.number<std::uint64_t>(group + 1);
+  if (from > to || to > docnos_.size()) container_.fail("docno_offsets", "do not ascend");
+  ByteReader reader(docnos_.bytes(from, to), name());
+  for (docid_t i = docid % docnos_per_block; i > 0; --i) reader.string();
+  return reader.string();
 }
 
 std::uint64_t IndexReader::docno_hash_at(std::uint64_t place) const {
@@ -240,22 +227,16 @@ std::uint64_t IndexReader::first_place_of(std::uint64_t hash) const {
 }
 
 std::optional<docid_t> IndexReader::find_docno(std::string_view wanted) const {
-  return translate_errors([&]() -> std::optional<docid_t> {
-    const std::uint64_t hash = docno_hash(wanted);
-    for (std::uint64_t place = first_place_of(hash); place < manifest_.documents && docno_hash_at(place) == hash;
-         ++place)
-      if (docno(docno_lookup(place)) == wanted) return docno_lookup(place);
-    return std::nullopt;
-  });
+  const std::uint64_t hash = docno_hash(wanted);
+  for (std::uint64_t place = first_place_of(hash); place < manifest_.documents && docno_hash_at(place) == hash; ++place)
+    if (docno(docno_lookup(place)) == wanted) return docno_lookup(place);
+  return std::nullopt;
 }
 
 void IndexReader::for_each_of_docno(std::string_view wanted, const std::function<void(docid_t)>& visit) const {
-  translate_errors([&] {
-    const std::uint64_t hash = docno_hash(wanted);
-    for (std::uint64_t place = first_place_of(hash); place < manifest_.documents && docno_hash_at(place) == hash;
-         ++place)
-      if (docno(docno_lookup(place)) == wanted) visit(docno_lookup(place));
-  });
+  const std::uint64_t hash = docno_hash(wanted);
+  for (std::uint64_t place = first_place_of(hash); place < manifest_.documents && docno_hash_at(place) == hash; ++place)
+    if (docno(docno_lookup(place)) == wanted) visit(docno_lookup(place));
 }
 
 IndexReader::DocumentText IndexReader::text(docid_t docid) const {
@@ -270,27 +251,25 @@ IndexReader::DocumentText IndexReader::text(docid_t docid) const {
 void IndexReader::for_each_text(
     docid_t begin, docid_t end,
     const std::function<void(docid_t, std::string_view url, std::string_view title)>& visit) const {
-  translate_errors([&] {
-    ZstdDecompressor zstd;
-    Bytes raw;
-    const std::string what = name() + ": section 'texts'";
-    while (begin < end) {
-      const docid_t group = begin / texts_per_block;
-      const auto from = text_offsets_.number<std::uint64_t>(group), to = text_offsets_.number<std::uint64_t>(group + 1);
-      if (from > to || to > texts_.size()) container_.fail("text_offsets", "do not ascend");
-      ByteReader header(texts_.bytes(from, to), what);
-      const std::uint64_t size = header.varint();
-      zstd.decompress(header.take(header.left()), size, raw, what);
-      ByteReader reader(raw, what);
-      const docid_t first = group * texts_per_block;
-      const auto stop = static_cast<docid_t>(std::min<std::uint64_t>(end, std::uint64_t{first} + texts_per_block));
-      for (docid_t docid = first; docid < stop; ++docid) {
-        const std::string_view url = reader.string(), title = reader.string();
-        if (docid >= begin) visit(docid, url, title);
-      }
-      begin = stop;
+  ZstdDecompressor zstd;
+  Bytes raw;
+  const std::string what = name() + ": section 'texts'";
+  while (begin < end) {
+    const docid_t group = begin / texts_per_block;
+    const auto from = text_offsets_.number<std::uint64_t>(group), to = text_offsets_.number<std::uint64_t>(group + 1);
+    if (from > to || to > texts_.size()) container_.fail("text_offsets", "do not ascend");
+    ByteReader header(texts_.bytes(from, to), what);
+    const std::uint64_t size = header.varint();
+    zstd.decompress(header.take(header.left()), size, raw, what);
+    ByteReader reader(raw, what);
+    const docid_t first = group * texts_per_block;
+    const auto stop = static_cast<docid_t>(std::min<std::uint64_t>(end, std::uint64_t{first} + texts_per_block));
+    for (docid_t docid = first; docid < stop; ++docid) {
+      const std::string_view url = reader.string(), title = reader.string();
+      if (docid >= begin) visit(docid, url, title);
     }
-  });
+    begin = stop;
+  }
 }
 
 }  // namespace quern

@@ -68,11 +68,9 @@ IndexShards::IndexShards(std::vector<IndexReader> indexes) : shards_(std::move(i
 }
 
 IndexShards IndexShards::open(const std::vector<std::string>& paths) {
-  return translate_errors([&] {
-    std::vector<IndexReader> indexes;
-    for (const std::string& path : paths) indexes.push_back(IndexReader::open(path));
-    return IndexShards(std::move(indexes));
-  });
+  std::vector<IndexReader> indexes;
+  for (const std::string& path : paths) indexes.push_back(IndexReader::open(path));
+  return IndexShards(std::move(indexes));
 }
 
 docid_t IndexShards::num_documents() const { return first_docid(shards_.size() - 1) + shards_.back().num_documents(); }
@@ -103,32 +101,25 @@ std::optional<docid_t> IndexShards::find_docno(std::string_view docno) const {
 }
 
 StatisticsBeside StatisticsBeside::open(const IndexReader& shard) {
-  return translate_errors([&] {
-    const std::string path =
-        existing_member_path(shard.name(), statistics_member, "PageRank scores need it; build the shard again");
-    StatisticsReader statistics = StatisticsReader::open(path);
-    if (hash_text(statistics.container().content_hash()) !=
-        shard.manifest().shard.value_or(ShardManifest()).statistics_hash)
-      throw InvalidArgument("{}: is not the file that {} was built with; build the shard again", path, shard.name());
-    return StatisticsBeside(std::move(statistics));
-  });
+  const std::string path =
+      existing_member_path(shard.name(), statistics_member, "PageRank scores need it; build the shard again");
+  StatisticsReader statistics = StatisticsReader::open(path);
+  if (hash_text(statistics.container().content_hash()) !=
+      shard.manifest().shard.value_or(ShardManifest()).statistics_hash)
+    throw InvalidArgument("{}: is not the file that {} was built with; build the shard again", path, shard.name());
+  return StatisticsBeside(std::move(statistics));
 }
 
-StatisticsBeside::StatisticsBeside(StatisticsReader statistics) try
+StatisticsBeside::StatisticsBeside(StatisticsReader statistics)
     : statistics_(std::move(statistics)),
-      terms_(statistics_.container(), "terms", statistics_.manifest().collection.terms) {
-} catch (...) {
-  throw_translated_error();
-}
+      terms_(statistics_.container(), "terms", statistics_.manifest().collection.terms) {}
 
 std::optional<TermCounts> StatisticsBeside::find(std::string_view term) const {
-  return translate_errors([&]() -> std::optional<TermCounts> {
-    const auto block = terms_.block_of(term);
-    if (!block) return std::nullopt;
-    const auto payload = terms_.block(*block).find(term, [](ByteView) {});
-    if (!payload) return std::nullopt;
-    return TermCounts::parse(*payload, terms_.what());
-  });
+  const auto block = terms_.block_of(term);
+  if (!block) return std::nullopt;
+  const auto payload = terms_.block(*block).find(term, [](ByteView) {});
+  if (!payload) return std::nullopt;
+  return TermCounts::parse(*payload, terms_.what());
 }
 
 }  // namespace quern

@@ -44,33 +44,29 @@ DocidRange OrderManifest::shard(std::size_t number) const {
 
 void write_order(File& out, const DocumentOrder& order, const OrderOptions& options, const CollectionReader& collection,
                  const std::vector<docid_t>& shards) {
-  return translate_errors([&] {
-    OrderManifest manifest;
-    manifest.options = options;
-    manifest.options.scores.origin = order.pagerank_origin;
-    manifest.documents = order.documents.size();
-    manifest.collection_hash = hash_text(collection.content_hash());
-    manifest.shards = shards;
-    manifest.has_pagerank = !order.pagerank.empty();
-    manifest.has_global_scores = !order.global_scores.empty();
-    ContainerWriter writer(out, FileKind::order);
-    writer.add_array("documents", order.documents);
-    if (manifest.has_pagerank) writer.add_array("pagerank", order.pagerank);
-    if (manifest.has_global_scores) writer.add_array("global_scores", order.global_scores);
-    writer.add_section("manifest", as_bytes(manifest.to_json()));
-    writer.finish();
-  });
+  OrderManifest manifest;
+  manifest.options = options;
+  manifest.options.scores.origin = order.pagerank_origin;
+  manifest.documents = order.documents.size();
+  manifest.collection_hash = hash_text(collection.content_hash());
+  manifest.shards = shards;
+  manifest.has_pagerank = !order.pagerank.empty();
+  manifest.has_global_scores = !order.global_scores.empty();
+  ContainerWriter writer(out, FileKind::order);
+  writer.add_array("documents", order.documents);
+  if (manifest.has_pagerank) writer.add_array("pagerank", order.pagerank);
+  if (manifest.has_global_scores) writer.add_array("global_scores", order.global_scores);
+  writer.add_section("manifest", as_bytes(manifest.to_json()));
+  writer.finish();
 }
 
 OrderReader OrderReader::open(const std::string& path) {
-  return translate_errors([&] { return OrderReader(ContainerReader::open(path, FileKind::order)); });
+  return OrderReader(ContainerReader::open(path, FileKind::order));
 }
 
-OrderReader::OrderReader(ContainerReader container) try
+OrderReader::OrderReader(ContainerReader container)
     : container_(std::move(container)), manifest_(OrderManifest::from_json(container_.manifest(), container_.name())) {
   if (manifest_.documents >= end_docid) container_.fail("manifest", "too many documents");
-} catch (...) {
-  throw_translated_error();
 }
 
 void OrderReader::check_belongs_to(const CollectionReader& collection) const {
@@ -82,26 +78,24 @@ void OrderReader::check_belongs_to(const CollectionReader& collection) const {
 }
 
 DocumentOrder OrderReader::load() const {
-  return translate_errors([&] {
-    DocumentOrder order;
-    order.documents = container_.load_array<docid_t>("documents", manifest_.documents);
-    if (manifest_.has_pagerank) order.pagerank = container_.load_array<float>("pagerank", manifest_.documents);
-    order.pagerank_origin = manifest_.options.scores.origin;
-    if (manifest_.has_global_scores)
-      order.global_scores = container_.load_array<float>("global_scores", manifest_.documents);
-    std::vector<bool> seen(order.documents.size());
-    for (const docid_t document : order.documents) {
-      if (document >= seen.size() || seen[document])
-        container_.fail("documents", "is not a permutation of the documents");
-      seen[document] = true;
-    }
-    for (std::size_t i = 0; i < order.global_scores.size(); ++i)
-      if (!(order.global_scores[i] >= 0) || (i > 0 && order.global_scores[i] > order.global_scores[i - 1]))
-        container_.fail("global_scores", "its values increase");
-    for (const float rank : order.pagerank)
-      if (!(rank >= 0 && rank <= 1)) container_.fail("pagerank", "has values outside of [0, 1]");
-    return order;
-  });
+  DocumentOrder order;
+  order.documents = container_.load_array<docid_t>("documents", manifest_.documents);
+  if (manifest_.has_pagerank) order.pagerank = container_.load_array<float>("pagerank", manifest_.documents);
+  order.pagerank_origin = manifest_.options.scores.origin;
+  if (manifest_.has_global_scores)
+    order.global_scores = container_.load_array<float>("global_scores", manifest_.documents);
+  std::vector<bool> seen(order.documents.size());
+  for (const docid_t document : order.documents) {
+    if (document >= seen.size() || seen[document])
+      container_.fail("documents", "is not a permutation of the documents");
+    seen[document] = true;
+  }
+  for (std::size_t i = 0; i < order.global_scores.size(); ++i)
+    if (!(order.global_scores[i] >= 0) || (i > 0 && order.global_scores[i] > order.global_scores[i - 1]))
+      container_.fail("global_scores", "its values increase");
+  for (const float rank : order.pagerank)
+    if (!(rank >= 0 && rank <= 1)) container_.fail("pagerank", "has values outside of [0, 1]");
+  return order;
 }
 
 }  // namespace quern

@@ -58,41 +58,34 @@ std::uint64_t CachePlan::blocks_of(term_t term) const {
 }
 
 void write_plan(File& out, const CachePlan& plan) {
-  return translate_errors([&] {
-    PlanManifest manifest = plan.manifest;
-    manifest.lists = plan.lists.size();
-    manifest.cached_blocks = manifest.cached_bytes = 0;
-    std::vector<term_t> terms;
-    std::vector<std::uint32_t> blocks;
-    std::vector<std::uint64_t> bytes;
-    terms.reserve(plan.lists.size());
-    blocks.reserve(plan.lists.size());
-    bytes.reserve(plan.lists.size());
-    for (const CachedList& list : plan.lists) {
-      terms.push_back(list.term);
-      blocks.push_back(list.blocks);
-      bytes.push_back(list.bytes);
-      manifest.cached_blocks += list.blocks;
-      manifest.cached_bytes += list.bytes;
-    }
-    ContainerWriter writer(out, FileKind::plan);
-    writer.add_array("terms", terms);
-    writer.add_array("blocks", blocks);
-    writer.add_array("bytes", bytes);
-    writer.add_section("manifest", as_bytes(manifest.to_json()));
-    writer.finish();
-  });
+  PlanManifest manifest = plan.manifest;
+  manifest.lists = plan.lists.size();
+  manifest.cached_blocks = manifest.cached_bytes = 0;
+  std::vector<term_t> terms;
+  std::vector<std::uint32_t> blocks;
+  std::vector<std::uint64_t> bytes;
+  terms.reserve(plan.lists.size());
+  blocks.reserve(plan.lists.size());
+  bytes.reserve(plan.lists.size());
+  for (const CachedList& list : plan.lists) {
+    terms.push_back(list.term);
+    blocks.push_back(list.blocks);
+    bytes.push_back(list.bytes);
+    manifest.cached_blocks += list.blocks;
+    manifest.cached_bytes += list.bytes;
+  }
+  ContainerWriter writer(out, FileKind::plan);
+  writer.add_array("terms", terms);
+  writer.add_array("blocks", blocks);
+  writer.add_array("bytes", bytes);
+  writer.add_section("manifest", as_bytes(manifest.to_json()));
+  writer.finish();
 }
 
-PlanReader PlanReader::open(const std::string& path) {
-  return translate_errors([&] { return PlanReader(ContainerReader::open(path, FileKind::plan)); });
-}
+PlanReader PlanReader::open(const std::string& path) { return PlanReader(ContainerReader::open(path, FileKind::plan)); }
 
-PlanReader::PlanReader(ContainerReader container) try
-    : container_(std::move(container)), manifest_(PlanManifest::from_json(container_.manifest(), container_.name())) {
-} catch (...) {
-  throw_translated_error();
-}
+PlanReader::PlanReader(ContainerReader container)
+    : container_(std::move(container)), manifest_(PlanManifest::from_json(container_.manifest(), container_.name())) {}
 
 bool PlanReader::belongs_to(const IndexReader& index) const {
   return manifest_.index_hash == hash_text(index.container().content_hash());
@@ -105,52 +98,48 @@ void PlanReader::check_belongs_to(const IndexReader& index) const {
 }
 
 CachePlan PlanReader::load() const {
-  return translate_errors([&]() -> CachePlan {
-    const auto terms = container_.load_array<term_t>("terms", manifest_.lists);
-    const auto blocks = container_.load_array<std::uint32_t>("blocks", manifest_.lists);
-    const auto bytes = container_.load_array<std::uint64_t>("bytes", manifest_.lists);
-    CachePlan plan;
-    plan.manifest = manifest_;
-    plan.lists.reserve(terms.size());
-    // Terms ascend, so there are fewer than 2^32 lists and the sum of blocks stays below 2^64; the sum of bytes may
-    // not.
-    std::uint64_t sum_of_blocks = 0, bytes_left = manifest_.cached_bytes;
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-      if (i > 0 && terms[i] <= terms[i - 1]) container_.fail("terms", "do not ascend");
-      if (blocks[i] == 0) container_.fail("blocks", "has a list without blocks");
-      if (bytes[i] > bytes_left) container_.fail("bytes", "its sum differs from the manifest's");
-      sum_of_blocks += blocks[i];
-      bytes_left -= bytes[i];
-      plan.lists.push_back({terms[i], blocks[i], bytes[i]});
-    }
-    if (sum_of_blocks != manifest_.cached_blocks) container_.fail("blocks", "its sum differs from the manifest's");
-    if (bytes_left > 0) container_.fail("bytes", "its sum differs from the manifest's");
-    return plan;
-  });
+  const auto terms = container_.load_array<term_t>("terms", manifest_.lists);
+  const auto blocks = container_.load_array<std::uint32_t>("blocks", manifest_.lists);
+  const auto bytes = container_.load_array<std::uint64_t>("bytes", manifest_.lists);
+  CachePlan plan;
+  plan.manifest = manifest_;
+  plan.lists.reserve(terms.size());
+  // Terms ascend, so there are fewer than 2^32 lists and the sum of blocks stays below 2^64; the sum of bytes may
+  // not.
+  std::uint64_t sum_of_blocks = 0, bytes_left = manifest_.cached_bytes;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (i > 0 && terms[i] <= terms[i - 1]) container_.fail("terms", "do not ascend");
+    if (blocks[i] == 0) container_.fail("blocks", "has a list without blocks");
+    if (bytes[i] > bytes_left) container_.fail("bytes", "its sum differs from the manifest's");
+    sum_of_blocks += blocks[i];
+    bytes_left -= bytes[i];
+    plan.lists.push_back({terms[i], blocks[i], bytes[i]});
+  }
+  if (sum_of_blocks != manifest_.cached_blocks) container_.fail("blocks", "its sum differs from the manifest's");
+  if (bytes_left > 0) container_.fail("bytes", "its sum differs from the manifest's");
+  return plan;
 }
 
 CachePlan PlanReader::load_for(const IndexReader& index) const {
-  return translate_errors([&] {
-    check_belongs_to(index);
-    if (manifest_.block % index.block_size() != 0)
-      container_.fail("manifest", "a caching block is not a multiple of the index's blocks");
-    CachePlan plan = load();
-    if (!plan.lists.empty() && plan.lists.back().term >= index.manifest().terms)
+  check_belongs_to(index);
+  if (manifest_.block % index.block_size() != 0)
+    container_.fail("manifest", "a caching block is not a multiple of the index's blocks");
+  CachePlan plan = load();
+  if (!plan.lists.empty() && plan.lists.back().term >= index.manifest().terms)
+    container_.fail("terms", "contains a term that is not in the index");
+  // Read only the lexicon blocks that contain cached lists.
+  for (auto list = plan.lists.begin(); list != plan.lists.end();) {
+    const std::uint64_t lexicon_block = list->term / terms_per_block;
+    index.for_each_list(lexicon_block, [&](std::string_view, const PostingList& postings) {
+      if (list == plan.lists.end() || list->term != postings.number) return;
+      const std::uint64_t blocks_there = (postings.df - 1) / manifest_.block + 1;
+      if (list->blocks > blocks_there) container_.fail("blocks", "has more blocks of a list than the index");
+      ++list;
+    });
+    if (list != plan.lists.end() && list->term / terms_per_block == lexicon_block)
       container_.fail("terms", "contains a term that is not in the index");
-    // Read only the lexicon blocks that contain cached lists.
-    for (auto list = plan.lists.begin(); list != plan.lists.end();) {
-      const std::uint64_t lexicon_block = list->term / terms_per_block;
-      index.for_each_list(lexicon_block, [&](std::string_view, const PostingList& postings) {
-        if (list == plan.lists.end() || list->term != postings.number) return;
-        const std::uint64_t blocks_there = (postings.df - 1) / manifest_.block + 1;
-        if (list->blocks > blocks_there) container_.fail("blocks", "has more blocks of a list than the index");
-        ++list;
-      });
-      if (list != plan.lists.end() && list->term / terms_per_block == lexicon_block)
-        container_.fail("terms", "contains a term that is not in the index");
-    }
-    return plan;
-  });
+  }
+  return plan;
 }
 
 }  // namespace quern

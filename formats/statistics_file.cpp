@@ -118,10 +118,10 @@ std::string docno_key(std::string_view docno) {
 }
 
 StatisticsReader StatisticsReader::open(const std::string& path) {
-  return translate_errors([&] { return StatisticsReader(ContainerReader::open(path, FileKind::statistics)); });
+  return StatisticsReader(ContainerReader::open(path, FileKind::statistics));
 }
 
-StatisticsReader::StatisticsReader(ContainerReader container) try
+StatisticsReader::StatisticsReader(ContainerReader container)
     : container_(std::move(container)),
       manifest_(StatisticsManifest::from_json(container_.manifest(), container_.name())),
       splits_(read_splits(container_)) {
@@ -132,8 +132,6 @@ StatisticsReader::StatisticsReader(ContainerReader container) try
   for (const CollectionSplit& split : splits_) documents += split.documents;
   if (documents != counts.documents)
     container_.fail("splits", "have a different number of documents than the manifest");
-} catch (...) {
-  throw_translated_error();
 }
 
 void StatisticsReader::check_splits(std::vector<CollectionSplit> collections,
@@ -152,34 +150,32 @@ void StatisticsReader::check_splits(std::vector<CollectionSplit> collections,
 }
 
 void StatisticsReader::verify_contents() const {
-  translate_errors([&] {
-    TermCounts sums;
-    std::string last;
-    DictionaryEntry entry;
-    const auto check_rise = [&](std::string_view section, bool is_first) {
-      if (!is_first && entry.term <= last) container_.fail(section, "does not ascend");
-      last = entry.term;
-    };
-    DictionaryScan scan = terms();
-    for (bool is_first = true; scan.next(entry); is_first = false) {
-      check_rise("terms", is_first);
-      const TermCounts counts = TermCounts::parse(entry.payload, name());
-      if (counts.df == 0 || counts.cf < counts.df || counts.df > manifest_.collection.documents)
-        container_.fail("terms", "has impossible counts");
-      sums += counts;
-    }
-    if (sums != TermCounts{manifest_.collection.postings, manifest_.collection.tokens})
-      container_.fail("terms", "have different sums than the manifest");
-    std::uint64_t documents = 0;
-    DictionaryScan docno_scan = docnos();
-    for (bool is_first = true; docno_scan.next(entry); is_first = false) {
-      check_rise("docnos", is_first);
-      ByteReader payload(entry.payload, name());
-      documents += payload.varint();
-    }
-    if (documents != manifest_.collection.documents)
-      container_.fail("docnos", "have a different number of documents than the manifest");
-  });
+  TermCounts sums;
+  std::string last;
+  DictionaryEntry entry;
+  const auto check_rise = [&](std::string_view section, bool is_first) {
+    if (!is_first && entry.term <= last) container_.fail(section, "does not ascend");
+    last = entry.term;
+  };
+  DictionaryScan scan = terms();
+  for (bool is_first = true; scan.next(entry); is_first = false) {
+    check_rise("terms", is_first);
+    const TermCounts counts = TermCounts::parse(entry.payload, name());
+    if (counts.df == 0 || counts.cf < counts.df || counts.df > manifest_.collection.documents)
+      container_.fail("terms", "has impossible counts");
+    sums += counts;
+  }
+  if (sums != TermCounts{manifest_.collection.postings, manifest_.collection.tokens})
+    container_.fail("terms", "have different sums than the manifest");
+  std::uint64_t documents = 0;
+  DictionaryScan docno_scan = docnos();
+  for (bool is_first = true; docno_scan.next(entry); is_first = false) {
+    check_rise("docnos", is_first);
+    ByteReader payload(entry.payload, name());
+    documents += payload.varint();
+  }
+  if (documents != manifest_.collection.documents)
+    container_.fail("docnos", "have a different number of documents than the manifest");
 }
 
 void write_scales(File& out, const Scales& scales) {
@@ -194,18 +190,16 @@ void write_scales(File& out, const Scales& scales) {
 }
 
 Scales read_scales(const ContainerReader& container) {
-  return translate_errors([&] {
-    Scales scales;
-    read_manifest(container.manifest(), container.name(), [&](const ManifestJson& json) {
-      json.at("settings").at("k1").get_to(scales.bm25.k1);
-      json.at("settings").at("b").get_to(scales.bm25.b);
-      json.at("settings").at("quantize_top").get_to(scales.top);
-      json.at("statistics_hash").get_to(scales.statistics_hash);
-    });
-    if (!(scales.top >= 0) || !std::isfinite(scales.top)) container.fail("manifest", "has an impossible term score");
-    scales.splits = read_splits(container);
-    return scales;
+  Scales scales;
+  read_manifest(container.manifest(), container.name(), [&](const ManifestJson& json) {
+    json.at("settings").at("k1").get_to(scales.bm25.k1);
+    json.at("settings").at("b").get_to(scales.bm25.b);
+    json.at("settings").at("quantize_top").get_to(scales.top);
+    json.at("statistics_hash").get_to(scales.statistics_hash);
   });
+  if (!(scales.top >= 0) || !std::isfinite(scales.top)) container.fail("manifest", "has an impossible term score");
+  scales.splits = read_splits(container);
+  return scales;
 }
 
 }  // namespace quern

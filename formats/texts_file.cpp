@@ -47,19 +47,17 @@ constexpr auto describe_texts = [](const auto& io, auto& texts) {
 }  // namespace
 
 TextsReader TextsReader::open(const std::string& path) {
-  return translate_errors([&] { return TextsReader(ContainerReader::open(path, FileKind::texts)); });
+  return TextsReader(ContainerReader::open(path, FileKind::texts));
 }
 
 TextsReader TextsReader::open_beside(const IndexReader& index) {
-  return translate_errors([&] {
-    const std::string remedy = std::string("build the index again with ") + option_name<"store-text">;
-    TextsReader texts = open(existing_member_path(index.name(), texts_member, remedy));
-    texts.check_belongs_to(index);
-    return texts;
-  });
+  const std::string remedy = std::string("build the index again with ") + option_name<"store-text">;
+  TextsReader texts = open(existing_member_path(index.name(), texts_member, remedy));
+  texts.check_belongs_to(index);
+  return texts;
 }
 
-TextsReader::TextsReader(ContainerReader container) try
+TextsReader::TextsReader(ContainerReader container)
     : container_(std::move(container)), manifest_(TextsManifest::from_json(container_.manifest(), container_.name())) {
   if (manifest_.documents >= end_docid) container_.fail("manifest", "too many documents");
   const SectionInfo& rows = container_.find("text_frames");
@@ -67,8 +65,6 @@ TextsReader::TextsReader(ContainerReader container) try
   num_frames_ = rows.size / frame_row_bytes - 1;
   rows_ = CheckedSection(container_, "text_frames");
   frames_ = CheckedSection(container_, "texts");
-} catch (...) {
-  throw_translated_error();
 }
 
 void TextsReader::check_belongs_to(const IndexReader& index) const {
@@ -123,23 +119,21 @@ std::string_view TextsReader::in_group(std::uint64_t i, docid_t documents, docid
 }
 
 void TextsReader::read(docid_t docid, TextBuffers& buffers, const std::function<void(std::string_view)>& visit) const {
-  translate_errors([&] {
-    if (docid >= manifest_.documents) throw InvalidArgument("{}: no docID {}", name(), docid);
-    const std::uint64_t end = first_frame_from(std::uint64_t{docid} + 1);
-    if (end == 0) fail_at(0, "does not begin with the first document");
-    const docid_t first = frame(end - 1).first_document, next = frame(end).first_document;
-    const std::uint64_t begin = first_frame_from(first);
-    if (first > docid || next <= docid || begin >= end) fail_at(end - 1, "is not in the order of documents");
-    if (end - begin == 1) {
-      load(begin, buffers);
-      return visit(in_group(begin, next - first, docid - first, buffers));
-    }
-    if (next - first != 1) fail_at(begin, "holds part of a document together with others");
-    for (std::uint64_t i = begin; i < end; ++i) {
-      load(i, buffers);
-      visit(as_text(buffers.raw));
-    }
-  });
+  if (docid >= manifest_.documents) throw InvalidArgument("{}: no docID {}", name(), docid);
+  const std::uint64_t end = first_frame_from(std::uint64_t{docid} + 1);
+  if (end == 0) fail_at(0, "does not begin with the first document");
+  const docid_t first = frame(end - 1).first_document, next = frame(end).first_document;
+  const std::uint64_t begin = first_frame_from(first);
+  if (first > docid || next <= docid || begin >= end) fail_at(end - 1, "is not in the order of documents");
+  if (end - begin == 1) {
+    load(begin, buffers);
+    return visit(in_group(begin, next - first, docid - first, buffers));
+  }
+  if (next - first != 1) fail_at(begin, "holds part of a document together with others");
+  for (std::uint64_t i = begin; i < end; ++i) {
+    load(i, buffers);
+    visit(as_text(buffers.raw));
+  }
 }
 
 std::string TextsReader::text(docid_t docid) const {

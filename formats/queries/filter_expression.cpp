@@ -195,11 +195,9 @@ class FilterParser {
 }  // namespace
 
 FilterExpression parse_filter(std::string_view text) {
-  return translate_errors([&] {
-    if (text.size() > max_filter_bytes)
-      throw InvalidArgument("filter: it has {} bytes; the limit is {}", text.size(), max_filter_bytes);
-    return FilterParser(text).parse();
-  });
+  if (text.size() > max_filter_bytes)
+    throw InvalidArgument("filter: it has {} bytes; the limit is {}", text.size(), max_filter_bytes);
+  return FilterParser(text).parse();
 }
 
 }  // namespace quern

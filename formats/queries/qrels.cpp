@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "quern/core/error.hpp"
 #include "quern/formats/tables/source_bytes.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 
@@ -43,12 +42,10 @@ class QrelsLines {
 }  // namespace
 
 void read_qrels(ByteSource& source, const std::function<void(const JudgementLine&, std::uint64_t)>& visit) {
-  translate_errors([&] {
-    QrelsLines reader(source.name());
-    JudgementLine judgement;
-    for_each_source_line(source, [&](std::string_view line, std::uint64_t number) {
-      if (reader.read(line, number, judgement)) visit(judgement, number);
-    });
+  QrelsLines reader(source.name());
+  JudgementLine judgement;
+  for_each_source_line(source, [&](std::string_view line, std::uint64_t number) {
+    if (reader.read(line, number, judgement)) visit(judgement, number);
   });
 }
 

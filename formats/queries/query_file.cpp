@@ -329,45 +329,41 @@ std::vector<QueryTerm> read_terms(const simdjson::dom::object& object, std::stri
 
 QueryFormat for_each_query(std::string_view bytes, QueryFormat format, std::string_view name, const QueryVisitor& visit,
                            const TextRelease& release) {
-  return translate_errors([&]() -> QueryFormat {
-    const bool automatic = format == QueryFormat::automatic;
-    check_is_text(bytes, name, release);
-    const std::string_view text = without_byte_order_mark(bytes);
-    const TopicMarkup* markup = automatic ? detect_topic_markup(text, release) : markup_of(format);
-    const LineFormat* line_format = line_format_of(format);
-    if (automatic && markup == nullptr) line_format = &detect_line_format(text, name, release);
+  const bool automatic = format == QueryFormat::automatic;
+  check_is_text(bytes, name, release);
+  const std::string_view text = without_byte_order_mark(bytes);
+  const TopicMarkup* markup = automatic ? detect_topic_markup(text, release) : markup_of(format);
+  const LineFormat* line_format = line_format_of(format);
+  if (automatic && markup == nullptr) line_format = &detect_line_format(text, name, release);
 
-    const QueryFormat found = markup != nullptr ? markup->format : line_format->format;
-    std::uint64_t queries = 0;
-    const QueryVisitor visit_query = [&](std::string_view id, std::string_view query) {
-      check_size(name, ++queries, id, query);
-      visit(id, query);
-    };
-    if (markup != nullptr) {
-      for_each_topic(text, *markup, name, visit_query, release);
-    } else {
-      for_each_line(text, *line_format, name, visit_query, release);
-    }
-    if (queries == 0 && markup == nullptr)  // every line that isn't blank is a query or an error
-      throw InvalidArgument(std::string(name) + ": contains no queries: it is empty" +
-                            (text.empty() ? "" : ", or blank"));
-    if (queries == 0) {
-      throw InvalidArgument(std::string(name) + ": contains no queries (read as " +
-                            std::string(name_of_value(query_formats, found)) + "); name another format with " +
-                            option_name<"queries-format">);
-    }
-    return found;
-  });
+  const QueryFormat found = markup != nullptr ? markup->format : line_format->format;
+  std::uint64_t queries = 0;
+  const QueryVisitor visit_query = [&](std::string_view id, std::string_view query) {
+    check_size(name, ++queries, id, query);
+    visit(id, query);
+  };
+  if (markup != nullptr) {
+    for_each_topic(text, *markup, name, visit_query, release);
+  } else {
+    for_each_line(text, *line_format, name, visit_query, release);
+  }
+  if (queries == 0 && markup == nullptr)  // every line that isn't blank is a query or an error
+    throw InvalidArgument(std::string(name) + ": contains no queries: it is empty" +
+                          (text.empty() ? "" : ", or blank"));
+  if (queries == 0) {
+    throw InvalidArgument(std::string(name) + ": contains no queries (read as " +
+                          std::string(name_of_value(query_formats, found)) + "); name another format with " +
+                          option_name<"queries-format">);
+  }
+  return found;
 }
 
 QueryFile parse_queries(std::string_view bytes, QueryFormat format, std::string_view name) {
-  return translate_errors([&] {
-    QueryFile file;
-    file.format = for_each_query(bytes, format, name, [&](std::string_view id, std::string_view text) {
-      file.queries.push_back({std::string(id), std::string(text)});
-    });
-    return file;
+  QueryFile file;
+  file.format = for_each_query(bytes, format, name, [&](std::string_view id, std::string_view text) {
+    file.queries.push_back({std::string(id), std::string(text)});
   });
+  return file;
 }
 
 struct QueryLineParser::State {
@@ -404,26 +400,21 @@ std::optional<Query> QueryLineParser::next(std::string_view line) {
 }
 
 std::vector<QueryTerm> parse_query_vector(std::string_view json, std::string_view what) {
-  return translate_errors([&] {
-    simdjson::dom::parser parser;
-    simdjson::dom::object object;
-    const auto error = parser.parse(json.data(), json.size(), true).get(object);
-    if (error == simdjson::MEMALLOC) throw std::bad_alloc();
-    if (error)
-      refuse(what, fmt::format("is not a JSON object of terms and weights: {}", simdjson::error_message(error)));
-    return read_terms(object, what);
-  });
+  simdjson::dom::parser parser;
+  simdjson::dom::object object;
+  const auto error = parser.parse(json.data(), json.size(), true).get(object);
+  if (error == simdjson::MEMALLOC) throw std::bad_alloc();
+  if (error) refuse(what, fmt::format("is not a JSON object of terms and weights: {}", simdjson::error_message(error)));
+  return read_terms(object, what);
 }
 
 std::string query_vector_text(const std::vector<QueryTerm>& terms) {
-  return translate_errors([&] {
-    std::string text = "{";
-    for (const QueryTerm& term : terms) {
-      if (text.size() > 1) text += ',';
-      text += nlohmann::json(term.term).dump() + ':' + nlohmann::json(term.weight).dump();
-    }
-    return text + '}';
-  });
+  std::string text = "{";
+  for (const QueryTerm& term : terms) {
+    if (text.size() > 1) text += ',';
+    text += nlohmann::json(term.term).dump() + ':' + nlohmann::json(term.weight).dump();
+  }
+  return text + '}';
 }
 
 }  // namespace quern

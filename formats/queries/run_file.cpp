@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cmath>
 
-#include "quern/core/error.hpp"
 #include "quern/core/named.hpp"
 #include "quern/formats/tables/source_bytes.hpp"
 #include "quern/formats/tables/text_lines.hpp"
@@ -208,10 +207,8 @@ const RunFormat& run_format_named(std::string_view name) {
 }
 
 void read_run(ByteSource& source, const std::function<void(const RunLineText&, std::uint64_t)>& visit) {
-  translate_errors([&] {
-    for_each_source_line(source, [&](std::string_view line, std::uint64_t number) {
-      visit(read_run_line(line, source.name(), number), number);
-    });
+  for_each_source_line(source, [&](std::string_view line, std::uint64_t number) {
+    visit(read_run_line(line, source.name(), number), number);
   });
 }
 

@@ -39,30 +39,26 @@ const ModelFormat* find_model_format(std::string_view head) {
 }
 
 RankerModel parse_ranker(const ModelFile& file) {
-  return translate_errors([&] {
-    const ModelFormat* const format = find_model_format(file.bytes.substr(0, model_detection_bytes));
-    if (!format) {
-      for (const UnreadModelForm& form : unread_model_forms)
-        if (file.bytes.substr(0, form.magic.size()) == form.magic)
-          throw InvalidArgument("{} is {}", file.name, form.message);
-      throw InvalidArgument("{}: unknown model format: matches none of {}; name another file", file.name,
-                            fmt::join(names_of(all_model_formats()), ", "));
-    }
-    RankerModel model = format->read(file);
-    check_model(model, file.name);
-    return model;
-  });
+  const ModelFormat* const format = find_model_format(file.bytes.substr(0, model_detection_bytes));
+  if (!format) {
+    for (const UnreadModelForm& form : unread_model_forms)
+      if (file.bytes.substr(0, form.magic.size()) == form.magic)
+        throw InvalidArgument("{} is {}", file.name, form.message);
+    throw InvalidArgument("{}: unknown model format: matches none of {}; name another file", file.name,
+                          fmt::join(names_of(all_model_formats()), ", "));
+  }
+  RankerModel model = format->read(file);
+  check_model(model, file.name);
+  return model;
 }
 
 RankerModel read_ranker(const std::string& path) {
-  return translate_errors([&] {
-    const std::string bytes = read_whole(path, max_model_bytes);
-    const std::filesystem::path folder = path == "-" ? "." : std::filesystem::path(path).parent_path();
-    const auto read_beside = [&](const std::string& other) {
-      return read_whole((folder / other).string(), max_model_bytes);
-    };
-    return parse_ranker({path == "-" ? "standard input" : path, bytes, read_beside});
-  });
+  const std::string bytes = read_whole(path, max_model_bytes);
+  const std::filesystem::path folder = path == "-" ? "." : std::filesystem::path(path).parent_path();
+  const auto read_beside = [&](const std::string& other) {
+    return read_whole((folder / other).string(), max_model_bytes);
+  };
+  return parse_ranker({path == "-" ? "standard input" : path, bytes, read_beside});
 }
 
 }  // namespace quern

@@ -128,32 +128,28 @@ double ModelTree::at(const CostInput& input) const {
 }
 
 CostTable parse_cost_table(std::string_view text, std::string_view name) {
-  return translate_errors([&] {
-    CostTable table;
-    table.name = name;
-    TableReader reader(table);
-    LineReader lines(without_byte_order_mark(text));
-    for (std::string_view line; lines.next(line);)
-      if (!read_head_line(line, table)) reader.add(line, lines.number());
-    reader.finish();
-    if (table.functions.empty()) throw CorruptFile(table.name + " has no functions that predict costs");
-    check_has_index(table, "costs");
-    return table;
-  });
+  CostTable table;
+  table.name = name;
+  TableReader reader(table);
+  LineReader lines(without_byte_order_mark(text));
+  for (std::string_view line; lines.next(line);)
+    if (!read_head_line(line, table)) reader.add(line, lines.number());
+  reader.finish();
+  if (table.functions.empty()) throw CorruptFile(table.name + " has no functions that predict costs");
+  check_has_index(table, "costs");
+  return table;
 }
 
 std::string cost_table_text(const CostTable& table) {
-  return translate_errors([&] {
-    std::string text = head_lines_text(table);
-    for (const CostFunction& function : table.functions) {
-      fmt::format_to(std::back_inserter(text), "function\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n",
-                     name_of_value(processor_names, function.device), function.algorithm,
-                     strategy_text(function.strategy), function.k, function.batch, function.queries,
-                     function.error.value_or(-1));
-      for (const ModelTreeNode& node : function.tree.nodes) append_node(text, node);
-    }
-    return text;
-  });
+  std::string text = head_lines_text(table);
+  for (const CostFunction& function : table.functions) {
+    fmt::format_to(std::back_inserter(text), "function\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n",
+                   name_of_value(processor_names, function.device), function.algorithm,
+                   strategy_text(function.strategy), function.k, function.batch, function.queries,
+                   function.error.value_or(-1));
+    for (const ModelTreeNode& node : function.tree.nodes) append_node(text, node);
+  }
+  return text;
 }
 
 }  // namespace quern

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "quern/core/error.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 
 namespace quern {
@@ -40,38 +39,34 @@ bool take_number(std::string_view& line, double& value) {
 }  // namespace
 
 MeasuredPoints parse_measured_points(std::string_view text, std::string_view name) {
-  return translate_errors([&]() -> MeasuredPoints {
-    MeasuredPoints points;
-    points.name = name;
-    LineReader lines(text);
-    for (std::string_view line; lines.next(line);) {
-      std::string_view rest = line;
-      const std::string_view function = trim(take_until(rest, ','));
-      if (function == "function" || function.starts_with('#')) continue;
-      MeasuredPoint point;
-      if (!take_number(rest, point.x) || !take_number(rest, point.y) || !rest.empty())
-        fail_at_line(name, lines.number(), "is not function,x,y with two numbers");
-      if (point.x < 0 || point.y < 0) fail_at_line(name, lines.number(), "has a negative number");
-      const auto* const known = std::find_if(std::begin(point_functions), std::end(point_functions),
-                                             [&](const PointFunction& each) { return each.name == function; });
-      if (known == std::end(point_functions))
-        fail_at_line(name, lines.number(), "does not name one of the functions " + function_names());
-      if (point.x == 0 && !known->from_zero)
-        fail_at_line(name, lines.number(), "has an x of 0; batches and transfers must not be empty");
-      (points.*known->points).push_back(point);
-    }
-    return points;
-  });
+  MeasuredPoints points;
+  points.name = name;
+  LineReader lines(text);
+  for (std::string_view line; lines.next(line);) {
+    std::string_view rest = line;
+    const std::string_view function = trim(take_until(rest, ','));
+    if (function == "function" || function.starts_with('#')) continue;
+    MeasuredPoint point;
+    if (!take_number(rest, point.x) || !take_number(rest, point.y) || !rest.empty())
+      fail_at_line(name, lines.number(), "is not function,x,y with two numbers");
+    if (point.x < 0 || point.y < 0) fail_at_line(name, lines.number(), "has a negative number");
+    const auto* const known = std::find_if(std::begin(point_functions), std::end(point_functions),
+                                           [&](const PointFunction& each) { return each.name == function; });
+    if (known == std::end(point_functions))
+      fail_at_line(name, lines.number(), "does not name one of the functions " + function_names());
+    if (point.x == 0 && !known->from_zero)
+      fail_at_line(name, lines.number(), "has an x of 0; batches and transfers must not be empty");
+    (points.*known->points).push_back(point);
+  }
+  return points;
 }
 
 std::string measured_points_text(const MeasuredPoints& points) {
-  return translate_errors([&] {
-    std::string text = "function,x,y\n";
-    for (const PointFunction& function : point_functions)
-      for (const MeasuredPoint& point : points.*function.points)
-        text += fmt::format("{},{},{}\n", function.name, point.x, point.y);
-    return text;
-  });
+  std::string text = "function,x,y\n";
+  for (const PointFunction& function : point_functions)
+    for (const MeasuredPoint& point : points.*function.points)
+      text += fmt::format("{},{},{}\n", function.name, point.x, point.y);
+  return text;
 }
 
 }  // namespace quern

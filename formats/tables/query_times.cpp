@@ -74,47 +74,43 @@ constexpr HeadLine head_lines[] = {{"index", &TimesOrigin::index_hash},
 }  // namespace
 
 QueryTimeTable parse_query_times(std::string_view text, std::string_view name) {
-  return translate_errors([&] {
-    QueryTimeTable times;
-    times.name = name;
-    LineReader lines(without_byte_order_mark(text));
-    bool has_columns = false;
-    for (std::string_view line; lines.next(line);) {
-      if (is_rate(line)) {
-        times.rates.push_back(read_rate(TabFields(line, name, lines.number())));
-        continue;
-      }
-      if (read_head_line(line, times)) continue;
-      if (has_columns) {
-        times.rows.push_back(read_row(TabFields(line, name, lines.number())));
-        continue;
-      }
-      if (line != columns)
-        fail_at_line(name, lines.number(), "does not name the columns of query times: it is not a file of query times");
-      has_columns = true;
+  QueryTimeTable times;
+  times.name = name;
+  LineReader lines(without_byte_order_mark(text));
+  bool has_columns = false;
+  for (std::string_view line; lines.next(line);) {
+    if (is_rate(line)) {
+      times.rates.push_back(read_rate(TabFields(line, name, lines.number())));
+      continue;
     }
-    if (!has_columns) throw CorruptFile(times.name + " lacks the line with the columns of query times");
-    check_has_index(times, "query times");
-    return times;
-  });
+    if (read_head_line(line, times)) continue;
+    if (has_columns) {
+      times.rows.push_back(read_row(TabFields(line, name, lines.number())));
+      continue;
+    }
+    if (line != columns)
+      fail_at_line(name, lines.number(), "does not name the columns of query times: it is not a file of query times");
+    has_columns = true;
+  }
+  if (!has_columns) throw CorruptFile(times.name + " lacks the line with the columns of query times");
+  check_has_index(times, "query times");
+  return times;
 }
 
 std::string query_times_text(const QueryTimeTable& times) {
-  return translate_errors([&] {
-    std::string text = head_lines_text(times);
-    for (const BatchRate& rate : times.rates)
-      fmt::format_to(std::back_inserter(text), "{}\t{}\t{}\t{}\t{}\t{}\n", rate_name, rate.algorithm, rate.strategy,
-                     rate.k, rate.batch, rate.per_second);
-    text.append(columns).append("\n");
-    for (const QueryTime& time : times.rows) {
-      const QueryFeatures& features = time.features;
-      fmt::format_to(std::back_inserter(text), "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", time.query,
-                     name_of_value(processor_names, time.device), time.algorithm, strategy_text(time.strategy), time.k,
-                     time.batch, time.us, features.terms, features.shortest, features.second, features.postings,
-                     features.blocks, features.missing_bytes);
-    }
-    return text;
-  });
+  std::string text = head_lines_text(times);
+  for (const BatchRate& rate : times.rates)
+    fmt::format_to(std::back_inserter(text), "{}\t{}\t{}\t{}\t{}\t{}\n", rate_name, rate.algorithm, rate.strategy,
+                   rate.k, rate.batch, rate.per_second);
+  text.append(columns).append("\n");
+  for (const QueryTime& time : times.rows) {
+    const QueryFeatures& features = time.features;
+    fmt::format_to(std::back_inserter(text), "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", time.query,
+                   name_of_value(processor_names, time.device), time.algorithm, strategy_text(time.strategy), time.k,
+                   time.batch, time.us, features.terms, features.shortest, features.second, features.postings,
+                   features.blocks, features.missing_bytes);
+  }
+  return text;
 }
 
 bool read_head_line(std::string_view line, TimesOrigin& origin) {

@@ -179,38 +179,32 @@ std::string MeasureChoice::name() const {
 }
 
 std::vector<MeasureChoice> measures_named(std::string_view text) {
-  return translate_errors([&]() -> std::vector<MeasureChoice> {
-    std::string_view digits;
-    const Measure* const cut_measure = has_named(measure_table, text) ? nullptr : measure_with_cut(text, digits);
-    if (cut_measure != nullptr) return {{cut_measure, read_cut(digits, text)}};
-    const Measure& measure = find_named(measure_table, text, "measure");
-    if (measure.cuts.empty()) return {{&measure}};
-    std::vector<MeasureChoice> choices;
-    for (const std::uint64_t cut : measure.cuts) choices.push_back({&measure, cut});
-    return choices;
-  });
+  std::string_view digits;
+  const Measure* const cut_measure = has_named(measure_table, text) ? nullptr : measure_with_cut(text, digits);
+  if (cut_measure != nullptr) return {{cut_measure, read_cut(digits, text)}};
+  const Measure& measure = find_named(measure_table, text, "measure");
+  if (measure.cuts.empty()) return {{&measure}};
+  std::vector<MeasureChoice> choices;
+  for (const std::uint64_t cut : measure.cuts) choices.push_back({&measure, cut});
+  return choices;
 }
 
 std::vector<MeasureChoice> measures_named(std::span<const std::string> texts) {
-  return translate_errors([&]() -> std::vector<MeasureChoice> {
-    std::vector<MeasureChoice> choices;
-    for (const std::string& text : texts) {
-      for (const MeasureChoice& choice : measures_named(std::string_view(text))) {
-        if (std::find(choices.begin(), choices.end(), choice) != choices.end())
-          throw InvalidArgument("measure " + choice.name() + " is named twice");
-        choices.push_back(choice);
-      }
+  std::vector<MeasureChoice> choices;
+  for (const std::string& text : texts) {
+    for (const MeasureChoice& choice : measures_named(std::string_view(text))) {
+      if (std::find(choices.begin(), choices.end(), choice) != choices.end())
+        throw InvalidArgument("measure " + choice.name() + " is named twice");
+      choices.push_back(choice);
     }
-    return choices;
-  });
+  }
+  return choices;
 }
 
 std::vector<MeasureChoice> default_measures() {
-  return translate_errors([]() -> std::vector<MeasureChoice> {
-    std::vector<MeasureChoice> choices;
-    for (const std::string_view text : default_texts) choices.push_back(measures_named(text).front());
-    return choices;
-  });
+  std::vector<MeasureChoice> choices;
+  for (const std::string_view text : default_texts) choices.push_back(measures_named(text).front());
+  return choices;
 }
 
 }  // namespace quern

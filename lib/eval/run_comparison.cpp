@@ -145,31 +145,29 @@ std::vector<MeasureChoice> comparable_measures(std::vector<MeasureChoice> measur
 }
 
 RunComparison compare_runs(const Evaluation& evaluation, const ComparisonOptions& options) {
-  return translate_errors([&]() -> RunComparison {
-    if (evaluation.runs.size() < 2) throw InvalidArgument("a comparison needs at least two runs");
-    const std::vector<std::size_t> queries = compared_queries(evaluation, options.complete);
-    if (queries.empty())
-      throw InvalidArgument("the runs have no judged query in common; compare runs of the same queries");
-    RunComparison comparison;
-    comparison.queries = queries.size();
-    comparison.left_out = evaluation.qids.size() - queries.size();
-    for (std::size_t measure = 0; measure < evaluation.measures.size(); ++measure) {
-      const MeasureChoice& choice = evaluation.measures[measure];
-      if (choice.measure->summary != MeasureSummary::mean)
-        throw InvalidArgument(choice.name() + " is not a mean over queries, so runs can't be compared by it");
-      const auto values_of = [&](std::size_t run) {
-        std::vector<double> values;
-        for (const std::size_t query : queries) values.push_back(evaluation.value(run, query, measure));
-        return values;
-      };
-      const std::vector<double> first = values_of(0);
-      MeasureComparison& compared = comparison.measures.emplace_back(MeasureComparison{choice, mean_of(first), {}});
-      for (std::size_t run = 1; run < evaluation.runs.size(); ++run)
-        compared.others.push_back(run_difference(first, values_of(run), options.randomization));
-      adjust(compared.others);
-    }
-    return comparison;
-  });
+  if (evaluation.runs.size() < 2) throw InvalidArgument("a comparison needs at least two runs");
+  const std::vector<std::size_t> queries = compared_queries(evaluation, options.complete);
+  if (queries.empty())
+    throw InvalidArgument("the runs have no judged query in common; compare runs of the same queries");
+  RunComparison comparison;
+  comparison.queries = queries.size();
+  comparison.left_out = evaluation.qids.size() - queries.size();
+  for (std::size_t measure = 0; measure < evaluation.measures.size(); ++measure) {
+    const MeasureChoice& choice = evaluation.measures[measure];
+    if (choice.measure->summary != MeasureSummary::mean)
+      throw InvalidArgument(choice.name() + " is not a mean over queries, so runs can't be compared by it");
+    const auto values_of = [&](std::size_t run) {
+      std::vector<double> values;
+      for (const std::size_t query : queries) values.push_back(evaluation.value(run, query, measure));
+      return values;
+    };
+    const std::vector<double> first = values_of(0);
+    MeasureComparison& compared = comparison.measures.emplace_back(MeasureComparison{choice, mean_of(first), {}});
+    for (std::size_t run = 1; run < evaluation.runs.size(); ++run)
+      compared.others.push_back(run_difference(first, values_of(run), options.randomization));
+    adjust(compared.others);
+  }
+  return comparison;
 }
 
 std::optional<TTest> paired_t_test(std::span<const double> differences) {

@@ -70,7 +70,7 @@ double Evaluation::summary(std::size_t run, std::size_t measure, bool complete) 
   return kind == MeasureSummary::mean ? mean : std::exp(mean);
 }
 
-RunEvaluator::RunEvaluator(ByteSource& qrels, EvaluationOptions options, const Resources& resources) try
+RunEvaluator::RunEvaluator(ByteSource& qrels, EvaluationOptions options, const Resources& resources)
     : options_(std::move(options)),
       resources_(resources),
       qrels_name_(qrels.name()),
@@ -84,8 +84,6 @@ RunEvaluator::RunEvaluator(ByteSource& qrels, EvaluationOptions options, const R
     });
   });
   progress.finish();
-} catch (...) {
-  throw_translated_error();
 }
 
 void RunEvaluator::add_run(ByteSource& run) {

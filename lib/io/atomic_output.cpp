@@ -210,31 +210,25 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-AtomicOutput AtomicOutput::file(const std::string& path, bool force) {
-  return translate_errors([&] { return AtomicOutput(path, {}, force); });
-}
+AtomicOutput AtomicOutput::file(const std::string& path, bool force) { return AtomicOutput(path, {}, force); }
 
 AtomicOutput AtomicOutput::folder(const std::string& path, std::vector<std::string> members, bool force) {
-  return translate_errors([&] {
-    if (members.empty()) throw Error("atomic output: a folder needs at least one file");
-    return AtomicOutput(path, std::move(members), force);
-  });
+  if (members.empty()) throw Error("atomic output: a folder needs at least one file");
+  return AtomicOutput(path, std::move(members), force);
 }
 
 AtomicOutput::AtomicOutput(std::string path, std::vector<std::string> members, bool force)
     : path_(std::move(path)), members_(std::move(members)), force_(force) {
-  translate_errors([&] {
-    path_ = target_of_links(without_end_slashes(path_));
-    parent_ = folder_of(path_);
-    refuse_existing(path_, members_, force_);
-    remove_leftovers(parent_, temporary_prefix(path_));
-    try {
-      create_temporary();
-    } catch (...) {
-      discard();
-      throw;
-    }
-  });
+  path_ = target_of_links(without_end_slashes(path_));
+  parent_ = folder_of(path_);
+  refuse_existing(path_, members_, force_);
+  remove_leftovers(parent_, temporary_prefix(path_));
+  try {
+    create_temporary();
+  } catch (...) {
+    discard();
+    throw;
+  }
 }
 
 /// Creates the temporary file or folder and locks it. False if the name is taken, or if another process removed the
@@ -290,11 +284,9 @@ File& AtomicOutput::create_member(const std::string& name) {
 }
 
 File& AtomicOutput::add_member(const std::string& name) {
-  return translate_errors([&]() -> File& {
-    if (std::find(members_.begin(), members_.end(), name) == members_.end())
-      throw Error("atomic output: " + name + " is not one of the folder's members");
-    return create_member(name);
-  });
+  if (std::find(members_.begin(), members_.end(), name) == members_.end())
+    throw Error("atomic output: " + name + " is not one of the folder's members");
+  return create_member(name);
 }
 
 /// Removes the temporary file or folder, if any, and releases its lock.
@@ -362,29 +354,25 @@ void AtomicOutput::finish() {
 }
 
 void AtomicOutput::commit() {
-  translate_errors([&] {
-    sync();
-    const auto lock = Unfinished::all().lock();
-    take_place(false);
-    finish();
-    sync_folder(parent_);
-  });
+  sync();
+  const auto lock = Unfinished::all().lock();
+  take_place(false);
+  finish();
+  sync_folder(parent_);
 }
 
 void AtomicOutput::commit_together(std::span<const std::unique_ptr<AtomicOutput>> outputs) {
-  translate_errors([&] {
-    for (const auto& output : outputs) output->sync();
-    const auto lock = Unfinished::all().lock();
-    std::size_t placed = 0;
-    try {
-      for (; placed < outputs.size(); ++placed) outputs[placed]->take_place(true);
-    } catch (...) {
-      while (placed > 0) outputs[--placed]->leave_place();
-      throw;
-    }
-    for (const auto& output : outputs) output->finish();
-    for (const auto& output : outputs) sync_folder(output->parent_);
-  });
+  for (const auto& output : outputs) output->sync();
+  const auto lock = Unfinished::all().lock();
+  std::size_t placed = 0;
+  try {
+    for (; placed < outputs.size(); ++placed) outputs[placed]->take_place(true);
+  } catch (...) {
+    while (placed > 0) outputs[--placed]->leave_place();
+    throw;
+  }
+  for (const auto& output : outputs) output->finish();
+  for (const auto& output : outputs) sync_folder(output->parent_);
 }
 
 }  // namespace quern

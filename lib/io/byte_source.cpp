@@ -182,7 +182,7 @@ std::unique_ptr<ByteSource> decompressing(std::unique_ptr<RawSource> stored, std
 
 std::unique_ptr<ByteSource> ByteSource::open(const std::string& path, const ReadInterrupt* interrupt,
                                              std::uint64_t max_window_bytes) {
-  return translate_errors([&] { return decompressing(RawSource::open(path, interrupt), max_window_bytes); });
+  return decompressing(RawSource::open(path, interrupt), max_window_bytes);
 }
 
 std::unique_ptr<ByteSource> ByteSource::open(const std::string& path, const Resources& resources) {
@@ -191,11 +191,9 @@ std::unique_ptr<ByteSource> ByteSource::open(const std::string& path, const Reso
 
 std::unique_ptr<ByteSource> ByteSource::open_range(const std::string& path, const FileRange& range,
                                                    const ReadInterrupt* interrupt) {
-  return translate_errors([&]() -> std::unique_ptr<ByteSource> {
-    if (is_compressed(RawSource::open_range(path, {0, std::min<std::uint64_t>(4, range.to)}, interrupt)->peek()))
-      throw InvalidArgument(path + ": is compressed and can't be read in ranges; decompress it, or read it whole");
-    return RawSource::open_range(path, range, interrupt);
-  });
+  if (is_compressed(RawSource::open_range(path, {0, std::min<std::uint64_t>(4, range.to)}, interrupt)->peek()))
+    throw InvalidArgument(path + ": is compressed and can't be read in ranges; decompress it, or read it whole");
+  return RawSource::open_range(path, range, interrupt);
 }
 
 std::unique_ptr<ByteSource> ByteSource::from_memory(std::string name, std::string bytes) {
@@ -215,22 +213,20 @@ std::size_t read_fully(ByteSource& source, std::span<std::uint8_t> to) {
 }
 
 std::string read_whole(const std::string& path, std::uint64_t max_bytes) {
-  return translate_errors([&]() -> std::string {
-    constexpr std::size_t step = 64 << 10;
-    const std::unique_ptr<ByteSource> source = ByteSource::open(path);
-    std::string text;
-    for (;;) {
-      const std::size_t before = text.size();
-      text.resize(before + step);
-      const std::size_t got = read_fully(*source, {reinterpret_cast<std::uint8_t*>(text.data()) + before, step});
-      text.resize(before + got);
-      if (text.size() > max_bytes) {
-        throw InvalidArgument(source->name() + ": is larger than " + size_text(max_bytes) +
-                              ", the limit for this kind of file; is it the right file?");
-      }
-      if (got < step) return text;
+  constexpr std::size_t step = 64 << 10;
+  const std::unique_ptr<ByteSource> source = ByteSource::open(path);
+  std::string text;
+  for (;;) {
+    const std::size_t before = text.size();
+    text.resize(before + step);
+    const std::size_t got = read_fully(*source, {reinterpret_cast<std::uint8_t*>(text.data()) + before, step});
+    text.resize(before + got);
+    if (text.size() > max_bytes) {
+      throw InvalidArgument(source->name() + ": is larger than " + size_text(max_bytes) +
+                            ", the limit for this kind of file; is it the right file?");
     }
-  });
+    if (got < step) return text;
+  }
 }
 
 std::size_t HashingSource::read(std::span<std::uint8_t> to) {

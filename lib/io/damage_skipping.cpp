@@ -8,7 +8,6 @@
 #include <new>
 #include <utility>
 
-#include "quern/core/error.hpp"
 
 namespace quern {
 namespace {
@@ -158,7 +157,7 @@ std::unique_ptr<DamageSkippingSource> skipping_damage(std::unique_ptr<RawSource>
 std::unique_ptr<DamageSkippingSource> DamageSkippingSource::open(const std::string& path,
                                                                  const ReadInterrupt* interrupt,
                                                                  std::uint64_t max_window_bytes) {
-  return translate_errors([&] { return skipping_damage(RawSource::open(path, interrupt), max_window_bytes); });
+  return skipping_damage(RawSource::open(path, interrupt), max_window_bytes);
 }
 
 std::unique_ptr<DamageSkippingSource> DamageSkippingSource::from_memory(std::string name, std::string bytes) {

@@ -52,40 +52,38 @@ void check_plan_memory(const CacheBlocks& blocks, std::uint64_t budget_bytes, co
 
 CachePlan make_plan(const QueryEngine& engine, const CacheBlocks& blocks, const LogDemand& demand,
                     const PlanOptions& options) {
-  return translate_errors([&] {
-    CacheAdmission admission(blocks, options.budget_bytes, options.max_admission, options.budget_rows);
-    cache_policy_named(options.policy).admit(demand, admission);
-    CachePlan plan;
-    plan.lists.reserve(admission.num_lists());
-    blocks.for_each_list([&](const PostingList& list) {
-      const auto admitted = static_cast<std::uint32_t>(admission.blocks_of(list.number));
-      if (admitted > 0) plan.lists.push_back({list.number, admitted, blocks.bytes(list, admitted)});
-    });
-    PlanManifest& manifest = plan.manifest;
-    const ScoringOptions& scoring = engine.options();
-    manifest.policy = options.policy;
-    manifest.budget_bytes = options.budget_bytes;
-    manifest.budget_rows = options.budget_rows;
-    manifest.max_admission = options.max_admission;
-    manifest.count = name_of_value(visit_kinds, options.demand.kind);
-    manifest.k = options.demand.k;
-    manifest.alpha = scoring.alpha;
-    manifest.bm25 = scoring.bm25;
-    manifest.idf = name_of_value(idf_names, scoring.idf);
-    manifest.scores = name_of_value(scores_names, scoring.scores);
-    manifest.scorer = name_of_value(scorer_names, scoring.scorer);
-    manifest.early_termination = engine.ends_early();
-    manifest.round = options.demand.round;
-    manifest.block = blocks.size();
-    manifest.queries = demand.queries;
-    manifest.distinct_queries = demand.distinct;
-    manifest.unknown_queries = demand.unknown;
-    manifest.empty_queries = demand.empty;
-    manifest.log_hash = hash_text(demand.log_hash);
-    manifest.index_hash = hash_text(engine.index().container().content_hash());
-    manifest.index_bytes = blocks.index_bytes();
-    return plan;
+  CacheAdmission admission(blocks, options.budget_bytes, options.max_admission, options.budget_rows);
+  cache_policy_named(options.policy).admit(demand, admission);
+  CachePlan plan;
+  plan.lists.reserve(admission.num_lists());
+  blocks.for_each_list([&](const PostingList& list) {
+    const auto admitted = static_cast<std::uint32_t>(admission.blocks_of(list.number));
+    if (admitted > 0) plan.lists.push_back({list.number, admitted, blocks.bytes(list, admitted)});
   });
+  PlanManifest& manifest = plan.manifest;
+  const ScoringOptions& scoring = engine.options();
+  manifest.policy = options.policy;
+  manifest.budget_bytes = options.budget_bytes;
+  manifest.budget_rows = options.budget_rows;
+  manifest.max_admission = options.max_admission;
+  manifest.count = name_of_value(visit_kinds, options.demand.kind);
+  manifest.k = options.demand.k;
+  manifest.alpha = scoring.alpha;
+  manifest.bm25 = scoring.bm25;
+  manifest.idf = name_of_value(idf_names, scoring.idf);
+  manifest.scores = name_of_value(scores_names, scoring.scores);
+  manifest.scorer = name_of_value(scorer_names, scoring.scorer);
+  manifest.early_termination = engine.ends_early();
+  manifest.round = options.demand.round;
+  manifest.block = blocks.size();
+  manifest.queries = demand.queries;
+  manifest.distinct_queries = demand.distinct;
+  manifest.unknown_queries = demand.unknown;
+  manifest.empty_queries = demand.empty;
+  manifest.log_hash = hash_text(demand.log_hash);
+  manifest.index_hash = hash_text(engine.index().container().content_hash());
+  manifest.index_bytes = blocks.index_bytes();
+  return plan;
 }
 
 SimulatedCache simulate_plan(const CachePlan& plan, const IndexReader& index, LogQueries& log, std::uint64_t batch,

@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/io/external_sort.hpp"
@@ -82,7 +81,7 @@ double CacheFigures::transfer_bytes_per_query() const { return share(transfer_by
 double CacheFigures::transfer_bytes_per_batch() const { return share(batch_transfer_bytes, batches); }
 
 CacheTrace::CacheTrace(const QueryEngine& engine, LogQueries& log, std::size_t k, std::uint64_t round,
-                       const Resources& resources) try
+                       const Resources& resources)
     : index_(engine.index()),
       threads_(resources.threads),
       memory_bytes_(resources.memory_bytes),
@@ -106,8 +105,6 @@ CacheTrace::CacheTrace(const QueryEngine& engine, LogQueries& log, std::size_t k
   left_out_.unknown += log.queries() - with_terms;
   queries_ = in_log_order.count();
   on_threads(threads_, [&] { in_log_order.merge([&](std::string_view, ByteView query) { traced_.append(query); }); });
-} catch (...) {
-  throw_translated_error();
 }
 
 void CacheTrace::put(const std::vector<ListVisit>& visits, Bytes& to) {
@@ -160,29 +157,27 @@ void CacheTrace::serve(const TracedQuery& query, const CacheBlocks& blocks, cons
 
 CacheFigures CacheTrace::simulate(const CacheBlocks& blocks, const CachedBlocks& cached, std::uint64_t batch) const {
   check_range("queries per batch", batch, 1, std::numeric_limits<std::uint64_t>::max());
-  return translate_errors([&] {
-    CacheFigures figures = left_out_;
-    Lists lists(*this);
-    ListSet in_batch(index_.manifest().terms);
-    IndexPages pages(index_, memory_bytes_ / 4);
-    SpoolReader reader(traced_, 0, traced_.size());
-    TracedQuery query;
-    while (figures.queries < queries_) {
-      read(reader, query);
-      if (figures.queries % batch == 0) {
-        in_batch.clear();
-        ++figures.batches;
-      }
-      serve(query, blocks, cached, lists, figures);
-      for (const Request& request : query.requests)
-        if (cached(request.term) == 0 && in_batch.insert(request.term)) {
-          const PostingList& list = lists[request.term];
-          figures.batch_transfer_bytes += blocks.bytes(list, blocks.count(list));
-        }
-      pages.note_query();
+  CacheFigures figures = left_out_;
+  Lists lists(*this);
+  ListSet in_batch(index_.manifest().terms);
+  IndexPages pages(index_, memory_bytes_ / 4);
+  SpoolReader reader(traced_, 0, traced_.size());
+  TracedQuery query;
+  while (figures.queries < queries_) {
+    read(reader, query);
+    if (figures.queries % batch == 0) {
+      in_batch.clear();
+      ++figures.batches;
     }
-    return figures;
-  });
+    serve(query, blocks, cached, lists, figures);
+    for (const Request& request : query.requests)
+      if (cached(request.term) == 0 && in_batch.insert(request.term)) {
+        const PostingList& list = lists[request.term];
+        figures.batch_transfer_bytes += blocks.bytes(list, blocks.count(list));
+      }
+    pages.note_query();
+  }
+  return figures;
 }
 
 }  // namespace quern

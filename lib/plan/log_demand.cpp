@@ -129,24 +129,17 @@ class VisitCounts {
 
 }  // namespace
 
-LogQueries::LogQueries(const AnalyzerOptions& analyzer, const Resources& resources, QueryKind kind) try
+LogQueries::LogQueries(const AnalyzerOptions& analyzer, const Resources& resources, QueryKind kind)
     : reader_(analyzer, kind),
       threads_(resources.threads),
       max_group_bytes_(resources.memory_bytes / 16),
-      sorted_(resources.tmp_folder, resources.memory_bytes / 8 * 3) {
-} catch (...) {
-  throw_translated_error();
-}
+      sorted_(resources.tmp_folder, resources.memory_bytes / 8 * 3) {}
 
-void LogQueries::add(std::string_view text) {
-  translate_errors([&] { add(reader_.read(text), text); });
-}
+void LogQueries::add(std::string_view text) { add(reader_.read(text), text); }
 
 void LogQueries::add(QueryTerms vector) {
-  translate_errors([&] {
-    const QueryTerms terms = reader_.use(std::move(vector));
-    add(terms, text_of_terms(terms));
-  });
+  const QueryTerms terms = reader_.use(std::move(vector));
+  add(terms, text_of_terms(terms));
 }
 
 void LogQueries::add(const QueryTerms& terms, std::string_view text) {
@@ -163,35 +156,33 @@ void LogQueries::add(const QueryTerms& terms, std::string_view text) {
 }
 
 std::uint64_t LogQueries::for_each(const std::function<void(std::span<const LogQuery>)>& visit) {
-  return translate_errors([&] {
-    std::vector<LogQuery> group;
-    std::string last;
-    std::uint64_t distinct = 0, group_bytes = 0;
-    const auto end_group = [&] {
-      if (!group.empty()) visit(group);
-      group.clear();
-      group_bytes = 0;
-    };
-    sorted_.merge([&](std::string_view key, ByteView payload) {
-      if (group_bytes > max_group_bytes_) end_group();
-      const bool is_new = distinct == 0 || key != last;
-      if (is_new || group.empty()) {
-        LogQuery query{terms_of(key), {}};
-        const std::uint64_t bytes = key.size() + query.terms.size() * (sizeof(QueryTerm) + sizeof(ListVisit));
-        if (group.size() == queries_per_visit || group_bytes + bytes > max_group_bytes_) end_group();
-        group.push_back(std::move(query));
-        group_bytes += bytes;
-      }
-      if (is_new) {
-        last = key;
-        ++distinct;
-      }
-      group.back().places.push_back(ByteReader(payload, "sorted queries").varint());
-      group_bytes += 2 * sizeof(std::uint64_t);  // vectors grow by doubling
-    });
-    end_group();
-    return distinct;
+  std::vector<LogQuery> group;
+  std::string last;
+  std::uint64_t distinct = 0, group_bytes = 0;
+  const auto end_group = [&] {
+    if (!group.empty()) visit(group);
+    group.clear();
+    group_bytes = 0;
+  };
+  sorted_.merge([&](std::string_view key, ByteView payload) {
+    if (group_bytes > max_group_bytes_) end_group();
+    const bool is_new = distinct == 0 || key != last;
+    if (is_new || group.empty()) {
+      LogQuery query{terms_of(key), {}};
+      const std::uint64_t bytes = key.size() + query.terms.size() * (sizeof(QueryTerm) + sizeof(ListVisit));
+      if (group.size() == queries_per_visit || group_bytes + bytes > max_group_bytes_) end_group();
+      group.push_back(std::move(query));
+      group_bytes += bytes;
+    }
+    if (is_new) {
+      last = key;
+      ++distinct;
+    }
+    group.back().places.push_back(ByteReader(payload, "sorted queries").varint());
+    group_bytes += 2 * sizeof(std::uint64_t);  // vectors grow by doubling
   });
+  end_group();
+  return distinct;
 }
 
 std::uint64_t visit_log(const QueryEngine& engine, LogQueries& log, std::size_t k, std::uint64_t round,

@@ -12,15 +12,11 @@
 
 namespace quern {
 
-Reranker::Reranker(std::vector<FeatureShard> shards, BoundModel model, std::string name,
-                   const FeatureMemory& memory) try
+Reranker::Reranker(std::vector<FeatureShard> shards, BoundModel model, std::string name, const FeatureMemory& memory)
     : extractor_(std::move(shards), model.selection, memory),
       model_(std::move(model.model)),
       ranker_(make_ranker(model_)),
-      name_(std::move(name)) {
-} catch (...) {
-  throw_translated_error();
-}
+      name_(std::move(name)) {}
 
 void Reranker::rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k,
                       Space& space) const {
@@ -28,8 +24,7 @@ void Reranker::rerank(std::string_view query, std::vector<ScoredDocument>& docum
   keep_best(documents, k);
 }
 
-void Reranker::score(std::span<const FeatureQuery> queries, std::span<ScoredDocument> documents, Space& space) const
-    try {
+void Reranker::score(std::span<const FeatureQuery> queries, std::span<ScoredDocument> documents, Space& space) const {
   for (std::size_t from = 0; from < documents.size(); from += documents_at_once) {
     const std::size_t count = std::min(documents_at_once, documents.size() - from);
     space.candidates.clear();
@@ -41,8 +36,6 @@ void Reranker::score(std::span<const FeatureQuery> queries, std::span<ScoredDocu
     ranker_->score(space.matrix.columns(), space.scores);
     for (std::size_t i = 0; i < count; ++i) set_score(documents[from + i], space.scores[i]);
   }
-} catch (...) {
-  throw_translated_error();
 }
 
 void Reranker::set_score(ScoredDocument& document, double score) const {
@@ -148,7 +141,7 @@ class Binding {
 
 }  // namespace
 
-BoundModel bind_features(RankerModel model, std::span<const std::uint32_t> list, const std::string& name) try {
+BoundModel bind_features(RankerModel model, std::span<const std::uint32_t> list, const std::string& name) {
   Binding binding(model, list, name);
   std::visit(
       [&](auto& function) {
@@ -157,8 +150,6 @@ BoundModel bind_features(RankerModel model, std::span<const std::uint32_t> list,
       model.function);
   model.features = std::move(binding.used_);
   return {std::move(model), std::move(binding.selection_)};
-} catch (...) {
-  throw_translated_error();
 }
 
 }  // namespace quern

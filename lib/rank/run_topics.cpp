@@ -59,7 +59,7 @@ void rerank_large(const Reranker& reranker, TopicResults& topic, std::size_t k, 
 
 }  // namespace
 
-RunTopics::RunTopics(const IndexShards& index, IndexPages& pages, Names names, const Resources& resources) try
+RunTopics::RunTopics(const IndexShards& index, IndexPages& pages, Names names, const Resources& resources)
     : index_(index),
       pages_(pages),
       names_(std::move(names)),
@@ -69,46 +69,37 @@ RunTopics::RunTopics(const IndexShards& index, IndexPages& pages, Names names, c
       judged_(resources.tmp_folder),
       has_judgements_(!names_.judgements.empty()),
       by_qid_(resources.tmp_folder, resources.memory_bytes / topic_sort_share),
-      by_line_(resources.tmp_folder, resources.memory_bytes / line_sort_share) {
-} catch (...) {
-  throw_translated_error();
-}
+      by_line_(resources.tmp_folder, resources.memory_bytes / line_sort_share) {}
 
 void RunTopics::add_topic(std::string_view id, std::string_view text) {
   // No line of a run can name it.
   if (has_zero_byte(id)) return;
-  translate_errors([&] {
-    by_qid_.add(topic_key(id, text_row, num_texts_++), range_bytes(texts_.size(), text.size()));
-    texts_.append(as_bytes(text));
-  });
+  by_qid_.add(topic_key(id, text_row, num_texts_++), range_bytes(texts_.size(), text.size()));
+  texts_.append(as_bytes(text));
 }
 
 void RunTopics::add_line(const RunLineText& line, std::uint64_t number) {
-  translate_errors([&] {
-    if (has_zero_byte(line.qid))
-      throw CorruptFile("{}, line {}: the topic's name contains a zero byte", names_.run, number);
-    const auto docid = index_.find_docno(line.docno);
-    pages_.note_bytes(line.docno.size());
-    if (!docid)
-      throw InvalidArgument("{}, line {}: document '{}' is not in {}; is the run of another index?", names_.run, number,
-                            line.docno, index_.name());
-    if (!std::isfinite(line.score))
-      throw InvalidArgument("{}, line {}: the score {} is not finite", names_.run, number, line.score);
-    add_to(run_range_, line.qid, number, results_.count(), run_row);
-    results_.add({*docid, line.score});
-  });
+  if (has_zero_byte(line.qid))
+    throw CorruptFile("{}, line {}: the topic's name contains a zero byte", names_.run, number);
+  const auto docid = index_.find_docno(line.docno);
+  pages_.note_bytes(line.docno.size());
+  if (!docid)
+    throw InvalidArgument("{}, line {}: document '{}' is not in {}; is the run of another index?", names_.run, number,
+                          line.docno, index_.name());
+  if (!std::isfinite(line.score))
+    throw InvalidArgument("{}, line {}: the score {} is not finite", names_.run, number, line.score);
+  add_to(run_range_, line.qid, number, results_.count(), run_row);
+  results_.add({*docid, line.score});
 }
 
 void RunTopics::add_judgement(const JudgementLine& line, std::uint64_t number) {
-  translate_errors([&] {
-    if (has_zero_byte(line.qid))
-      throw CorruptFile("{}, line {}: the topic's name contains a zero byte", names_.judgements, number);
-    const auto docid = index_.find_docno(line.docno);
-    pages_.note_bytes(line.docno.size());
-    if (!docid) return;  // no result can be that document
-    add_to(judgement_range_, line.qid, number, judged_.count(), judgement_row);
-    judged_.add({*docid, line.relevance, number});
-  });
+  if (has_zero_byte(line.qid))
+    throw CorruptFile("{}, line {}: the topic's name contains a zero byte", names_.judgements, number);
+  const auto docid = index_.find_docno(line.docno);
+  pages_.note_bytes(line.docno.size());
+  if (!docid) return;  // no result can be that document
+  add_to(judgement_range_, line.qid, number, judged_.count(), judgement_row);
+  judged_.add({*docid, line.relevance, number});
 }
 
 void RunTopics::add_to(LineRange& range, std::string_view qid, std::uint64_t line, std::uint64_t place, char kind) {
@@ -195,13 +186,11 @@ class RunTopics::Join {
 };
 
 std::uint64_t RunTopics::join() {
-  return translate_errors([&] {
-    end_range(run_range_, run_row);
-    end_range(judgement_range_, judgement_row);
-    Join join(*this);
-    by_qid_.merge([&](std::string_view key, ByteView row) { join.take(key, row); });
-    return join.finish();
-  });
+  end_range(run_range_, run_row);
+  end_range(judgement_range_, judgement_row);
+  Join join(*this);
+  by_qid_.merge([&](std::string_view key, ByteView row) { join.take(key, row); });
+  return join.finish();
 }
 
 /// Takes rows sorted by line and assembles topics.
@@ -295,11 +284,9 @@ class RunTopics::Visits {
 };
 
 void RunTopics::for_each(const std::function<void(TopicResults)>& visit) {
-  translate_errors([&] {
-    Visits visits(*this, visit);
-    by_line_.merge([&](std::string_view key, ByteView row) { visits.take(key, row); });
-    visits.end_topic();
-  });
+  Visits visits(*this, visit);
+  by_line_.merge([&](std::string_view key, ByteView row) { visits.take(key, row); });
+  visits.end_topic();
 }
 
 RerankReport rerank_topics(const Reranker& reranker, std::span<TopicResults> topics, std::size_t k,

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "quern/core/error.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/search/top_k.hpp"
 
@@ -11,17 +10,15 @@ namespace quern {
 CpuBackend::CpuBackend(std::vector<const QueryEngine*> engines) : engines_(std::move(engines)) {}
 
 std::unique_ptr<PendingSearch> CpuBackend::begin(const SearchRequest& request) {
-  return translate_errors([&] { return std::make_unique<PendingSearch>(request); });
+  return std::make_unique<PendingSearch>(request);
 }
 
 void CpuBackend::finish(PendingSearch& search, const AnswerConsumer& consumer) {
-  translate_errors([&] {
-    const SearchRequest& request = search.request();
-    hand_over(request.queries.size(), consumer, [&](std::size_t i, QueryAnswer& out) {
-      const auto started = WallClock::now();
-      out.documents = this->search(request.queries[i], *request.algorithm, request.k, &out.statistics, request.passing);
-      out.time_us = us_since(started);
-    });
+  const SearchRequest& request = search.request();
+  hand_over(request.queries.size(), consumer, [&](std::size_t i, QueryAnswer& out) {
+    const auto started = WallClock::now();
+    out.documents = this->search(request.queries[i], *request.algorithm, request.k, &out.statistics, request.passing);
+    out.time_us = us_since(started);
   });
 }
 

@@ -156,7 +156,7 @@ DocumentSet empty_set(const IndexReader& index, const Resources& resources) {
 }  // namespace
 
 DocumentSet::DocumentSet(docid_t num_documents) : num_documents_(num_documents) {
-  translate_errors([&] { words_.resize(bytes(num_documents) / sizeof(std::uint64_t)); });
+  words_.resize(bytes(num_documents) / sizeof(std::uint64_t));
 }
 
 std::uint64_t DocumentSet::count(docid_t begin, docid_t end) const {
@@ -217,26 +217,24 @@ DocumentSet evaluate_filter(const FilterExpression& filter, const IndexReader& i
 }
 
 ListedDocuments read_docno_list(ByteSource& list, std::span<const IndexReader> shards, const Resources& resources) {
-  return translate_errors([&] {
-    ListedDocuments listed;
-    Resources left = resources;
-    for (const IndexReader& index : shards) {
-      listed.documents.push_back(empty_set(index, left));
-      left.memory_bytes -= DocumentSet::bytes(index.num_documents());
-    }
-    for_each_source_line(list, [&](std::string_view line, std::uint64_t) {
-      const std::string_view docno = trim(line);
-      bool found = false;
-      for (std::size_t i = 0; i < shards.size(); ++i)
-        shards[i].for_each_of_docno(docno, [&](docid_t docid) {
-          listed.documents[i].add(docid);
-          found = true;
-        });
-      ++listed.listed;
-      if (!found && listed.unknown++ == 0) listed.first_unknown = docno;
-    });
-    return listed;
+  ListedDocuments listed;
+  Resources left = resources;
+  for (const IndexReader& index : shards) {
+    listed.documents.push_back(empty_set(index, left));
+    left.memory_bytes -= DocumentSet::bytes(index.num_documents());
+  }
+  for_each_source_line(list, [&](std::string_view line, std::uint64_t) {
+    const std::string_view docno = trim(line);
+    bool found = false;
+    for (std::size_t i = 0; i < shards.size(); ++i)
+      shards[i].for_each_of_docno(docno, [&](docid_t docid) {
+        listed.documents[i].add(docid);
+        found = true;
+      });
+    ++listed.listed;
+    if (!found && listed.unknown++ == 0) listed.first_unknown = docno;
   });
+  return listed;
 }
 
 }  // namespace quern

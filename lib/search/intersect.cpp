@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "quern/core/error.hpp"
 #include "quern/core/named.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/search/algorithm.hpp"
@@ -168,63 +167,59 @@ void Intersection::answer(QueryView query, WorkSpace& space, IntersectionAnswer&
 
 bool Intersection::answer_unless_full(QueryView query, WorkSpace& space, IntersectionAnswer& answer,
                                       HeldAnswer& held) const {
-  return translate_errors([&] {
-    answer.documents.clear();
-    IntersectionStatistics& statistics = answer.statistics = {};
-    const ScopedTimer whole(statistics.time_us);
-    QueryMemory::Claim claim(memory_);
-    if (!find_lists(query, space)) return true;
-    const std::uint64_t decoded = method_.intersect_coded || space.lists.size() == 1 ? 0 : space.lists.back().df;
-    claim.raise_to((space.lists.front().df + decoded) * sizeof(docid_t));
-    // Answers may have filled up while it waited for other large queries.
-    if (claim.is_alone() && held.is_full()) return false;
-    QueryStatistics read;
+  answer.documents.clear();
+  IntersectionStatistics& statistics = answer.statistics = {};
+  const ScopedTimer whole(statistics.time_us);
+  QueryMemory::Claim claim(memory_);
+  if (!find_lists(query, space)) return true;
+  const std::uint64_t decoded = method_.intersect_coded || space.lists.size() == 1 ? 0 : space.lists.back().df;
+  claim.raise_to((space.lists.front().df + decoded) * sizeof(docid_t));
+  // Answers may have filled up while it waited for other large queries.
+  if (claim.is_alone() && held.is_full()) return false;
+  QueryStatistics read;
+  {
+    const ScopedTimer timer(statistics.decode_us);
+    decode(space.lists.front(), read, answer.documents);
+  }
+  for (std::size_t i = 1; i < space.lists.size() && !answer.documents.empty(); ++i) {
+    if (method_.intersect_coded) {
+      const ScopedTimer timer(statistics.intersect_us);
+      BlockReader reader(index_, space.lists[i], &read.blocks_decoded);
+      method_.intersect_coded(answer.documents, reader);
+      continue;
+    }
     {
       const ScopedTimer timer(statistics.decode_us);
-      decode(space.lists.front(), read, answer.documents);
+      decode(space.lists[i], read, space.decoded);
     }
-    for (std::size_t i = 1; i < space.lists.size() && !answer.documents.empty(); ++i) {
-      if (method_.intersect_coded) {
-        const ScopedTimer timer(statistics.intersect_us);
-        BlockReader reader(index_, space.lists[i], &read.blocks_decoded);
-        method_.intersect_coded(answer.documents, reader);
-        continue;
-      }
-      {
-        const ScopedTimer timer(statistics.decode_us);
-        decode(space.lists[i], read, space.decoded);
-      }
-      const ScopedTimer timer(statistics.intersect_us);
-      method_.intersect_decoded(answer.documents, space.decoded, options_);
-    }
-    // Unread lists count too: rates refer to whole queries.
-    for (const PostingList& list : space.lists) {
-      statistics.counts.postings += list.df;
-      statistics.counts.blocks += list.num_blocks(index_.block_size());
-    }
-    statistics.counts.blocks_decoded = read.blocks_decoded;
-    if (claim.is_alone()) {
-      space.decoded = {};
-      answer.documents.shrink_to_fit();
-    }
-    // Before the claim ends and another large query begins.
-    held.add(answer.documents.capacity() * sizeof(docid_t));
-    return true;
-  });
+    const ScopedTimer timer(statistics.intersect_us);
+    method_.intersect_decoded(answer.documents, space.decoded, options_);
+  }
+  // Unread lists count too: rates refer to whole queries.
+  for (const PostingList& list : space.lists) {
+    statistics.counts.postings += list.df;
+    statistics.counts.blocks += list.num_blocks(index_.block_size());
+  }
+  statistics.counts.blocks_decoded = read.blocks_decoded;
+  if (claim.is_alone()) {
+    space.decoded = {};
+    answer.documents.shrink_to_fit();
+  }
+  // Before the claim ends and another large query begins.
+  held.add(answer.documents.capacity() * sizeof(docid_t));
+  return true;
 }
 
 void intersect_batch(const Intersection& intersection, std::span<const QueryView> queries, unsigned threads,
                      const std::function<void(std::size_t, const IntersectionAnswer&)>& take,
                      std::uint64_t held_bytes) {
-  return translate_errors([&] {
-    tbb::enumerable_thread_specific<Intersection::WorkSpace> spaces;
-    answer_or_put_off_in_batches<IntersectionAnswer>(
-        queries.size(), threads, held_bytes,
-        [&](std::size_t i, IntersectionAnswer& answer, HeldAnswer& held) {
-          return intersection.answer_unless_full(queries[i], spaces.local(), answer, held);
-        },
-        take);
-  });
+  tbb::enumerable_thread_specific<Intersection::WorkSpace> spaces;
+  answer_or_put_off_in_batches<IntersectionAnswer>(
+      queries.size(), threads, held_bytes,
+      [&](std::size_t i, IntersectionAnswer& answer, HeldAnswer& held) {
+        return intersection.answer_unless_full(queries[i], spaces.local(), answer, held);
+      },
+      take);
 }
 
 const std::vector<IntersectionMethod>& all_intersection_methods() {

@@ -52,7 +52,7 @@ QueryEngine::QueryEngine(const IndexReader& index, const ScoringOptions& options
       options_(options),
       memory_(std::move(memory)),
       found_terms_(index, memory_.for_terms() / FoundTerms::term_bytes) {
-  translate_errors([&] { on_threads(threads, [&] { prepare(); }); });
+  on_threads(threads, [&] { prepare(); });
 }
 
 QueryReader QueryEngine::reader(QueryKind kind) const {
@@ -195,11 +195,9 @@ void QueryEngine::check_sums(std::span<const WeightedList> lists) const {
 }
 
 void QueryEngine::append_lists(QueryView query, bool& all_found, std::vector<WeightedList>& lists) const {
-  translate_errors([&] {
-    const std::size_t others = lists.size();
-    all_found = find_lists(found_terms_, query, false, appending_to(lists));
-    order_and_weigh(query, std::span(lists).subspan(others));
-  });
+  const std::size_t others = lists.size();
+  all_found = find_lists(found_terms_, query, false, appending_to(lists));
+  order_and_weigh(query, std::span(lists).subspan(others));
 }
 
 std::vector<WeightedList> QueryEngine::lists_of(QueryView query, bool& all_found) const {
@@ -224,26 +222,24 @@ std::uint64_t QueryEngine::max_matches(std::span<const WeightedList> lists) cons
 std::vector<ScoredDocument> QueryEngine::search(QueryView query, const QueryAlgorithm& algorithm, std::size_t k,
                                                 QueryStatistics* statistics, const DocumentSet* passing,
                                                 float above) const {
-  return translate_errors([&]() -> std::vector<ScoredDocument> {
-    check_range("k", k, 1, end_docid);
-    check_passing(passing);
-    check_whole_results(index_, algorithm);
-    std::vector<WeightedList> lists;
-    lists.reserve(query.size());
-    const bool all_needed = algorithm.matching == Matching::all;
-    const bool all_found = find_lists(found_terms_, query, all_needed, appending_to(lists));
-    if (lists.empty() || (all_needed && !all_found)) return {};
-    order_and_weigh(query, lists);
-    QueryMemory::Claim claim(memory_);
-    TopK top = claimed_top(claim, lists.size(), k, max_matches(lists));
-    ScoringContext context = scoring_context();
-    context.all_terms_found = all_found;
-    context.passing = passing;
-    // and-or needs to know whether there are k documents with all terms.
-    if (algorithm.matching != Matching::all_else_any) context.above = above;
-    run(algorithm, lists, context, top, statistics);
-    return top.take();
-  });
+  check_range("k", k, 1, end_docid);
+  check_passing(passing);
+  check_whole_results(index_, algorithm);
+  std::vector<WeightedList> lists;
+  lists.reserve(query.size());
+  const bool all_needed = algorithm.matching == Matching::all;
+  const bool all_found = find_lists(found_terms_, query, all_needed, appending_to(lists));
+  if (lists.empty() || (all_needed && !all_found)) return {};
+  order_and_weigh(query, lists);
+  QueryMemory::Claim claim(memory_);
+  TopK top = claimed_top(claim, lists.size(), k, max_matches(lists));
+  ScoringContext context = scoring_context();
+  context.all_terms_found = all_found;
+  context.passing = passing;
+  // and-or needs to know whether there are k documents with all terms.
+  if (algorithm.matching != Matching::all_else_any) context.above = above;
+  run(algorithm, lists, context, top, statistics);
+  return top.take();
 }
 
 void QueryEngine::check_passing(const DocumentSet* passing) const {
@@ -255,42 +251,38 @@ void QueryEngine::check_passing(const DocumentSet* passing) const {
 std::vector<ScoredDocument> QueryEngine::resume(std::span<const WeightedList> lists, std::size_t k, docid_t first,
                                                 std::span<const ScoredDocument> found, QueryStatistics* statistics,
                                                 const DocumentSet* passing) const {
-  return translate_errors([&]() -> std::vector<ScoredDocument> {
-    check_range("k", k, 1, end_docid);
-    check_passing(passing);
-    if (lists.empty()) return {};
-    QueryMemory::Claim claim(memory_);
-    TopK top = claimed_top(claim, lists.size(), k, max_matches(lists));
-    for (const ScoredDocument& document : found)
-      if (document.docid < first) top.add(document.docid, document.score);
-    ScoringContext context = scoring_context();
-    context.first = first;
-    context.passing = passing;
-    run(algorithm_named("and"), lists, context, top, statistics);
-    return top.take();
-  });
+  check_range("k", k, 1, end_docid);
+  check_passing(passing);
+  if (lists.empty()) return {};
+  QueryMemory::Claim claim(memory_);
+  TopK top = claimed_top(claim, lists.size(), k, max_matches(lists));
+  for (const ScoredDocument& document : found)
+    if (document.docid < first) top.add(document.docid, document.score);
+  ScoringContext context = scoring_context();
+  context.first = first;
+  context.passing = passing;
+  run(algorithm_named("and"), lists, context, top, statistics);
+  return top.take();
 }
 
 std::vector<ListVisit> QueryEngine::visits(QueryView query, std::size_t k, std::uint64_t round,
                                            QueryStatistics* statistics) const {
-  return translate_errors([&]() -> std::vector<ListVisit> {
-    check_range("k", k, 1, end_docid);
-    if (round == 0 || round % index_.block_size() != 0)
-      throw InvalidArgument("a round of {} postings is not a multiple of the index's block size, {}; choose a multiple",
-                            round, index_.block_size());
-    bool all_found = false;
-    const std::vector<WeightedList> lists = lists_of(query, all_found);
-    if (lists.empty() || !all_found) return {};
-    QueryMemory::Claim claim(memory_);
-    TopK top = claimed_top(claim, lists.size(), k, max_matches(lists));
-    VisitCount visits{round, {}};
-    for (const WeightedList& list : lists) visits.lists.push_back({list.list.number, list.list.df, 0});
-    ScoringContext context = scoring_context();
-    context.all_terms_found = all_found;
-    context.visits = &visits;
-    run(algorithm_named("and"), lists, context, top, statistics);
-    return visits.lists;
-  });
+  check_range("k", k, 1, end_docid);
+  if (round == 0 || round % index_.block_size() != 0)
+    throw InvalidArgument("a round of {} postings is not a multiple of the index's block size, {}; choose a multiple",
+                          round, index_.block_size());
+  bool all_found = false;
+  const std::vector<WeightedList> lists = lists_of(query, all_found);
+  if (lists.empty() || !all_found) return {};
+  QueryMemory::Claim claim(memory_);
+  TopK top = claimed_top(claim, lists.size(), k, max_matches(lists));
+  VisitCount visits{round, {}};
+  for (const WeightedList& list : lists) visits.lists.push_back({list.list.number, list.list.df, 0});
+  ScoringContext context = scoring_context();
+  context.all_terms_found = all_found;
+  context.visits = &visits;
+  run(algorithm_named("and"), lists, context, top, statistics);
+  return visits.lists;
 }
 
 ScoringContext QueryEngine::scoring_context() const {

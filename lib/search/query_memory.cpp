@@ -14,7 +14,7 @@ QueryMemory::QueryMemory(std::uint64_t bytes, unsigned threads) {
   for_terms_ = std::min(bytes / 64, max_for_terms);
   max_share_ = (bytes / 4 - for_terms_) / threads;
   max_alone_ = bytes - bytes / 4;
-  translate_errors([&] { large_ = std::make_unique<std::mutex>(); });
+  large_ = std::make_unique<std::mutex>();
 }
 
 void QueryMemory::Claim::raise_to(std::uint64_t bytes) {

@@ -112,14 +112,11 @@ ParsedQueries::ParsedQueries(std::size_t count, unsigned threads,
 }
 
 QueryReader::QueryReader(const AnalyzerOptions& analyzer, QueryKind kind, std::optional<QueryWeights> weights,
-                         const QueryMemory* memory) try
+                         const QueryMemory* memory)
     : kind_(kind),
       weights_(weights),
       memory_(memory),
-      analyzers_([analyzer] { return std::unique_ptr<Analyzer>(new Analyzer(analyzer)); }) {
-} catch (...) {
-  throw_translated_error();
-}
+      analyzers_([analyzer] { return std::unique_ptr<Analyzer>(new Analyzer(analyzer)); }) {}
 
 double QueryReader::usable(const QueryTerm& term) const {
   check_weight(term, min_query_weight);
@@ -134,27 +131,22 @@ double QueryReader::usable(const QueryTerm& term) const {
 }
 
 QueryTerms QueryReader::use(QueryTerms terms) const {
-  return translate_errors([&] {
-    for (const QueryTerm& term : terms) check_weight(term, 0);
-    merge_repeated(terms);
-    std::erase_if(terms, [](const QueryTerm& term) { return term.weight == 0; });
-    for (QueryTerm& term : terms) term.weight = weights_ ? usable(term) : 1;
-    return std::move(terms);
-  });
+  for (const QueryTerm& term : terms) check_weight(term, 0);
+  merge_repeated(terms);
+  std::erase_if(terms, [](const QueryTerm& term) { return term.weight == 0; });
+  for (QueryTerm& term : terms) term.weight = weights_ ? usable(term) : 1;
+  return std::move(terms);
 }
 
 QueryTerms QueryReader::read(std::string_view text) const {
-  return translate_errors([&] {
-    std::optional<QueryMemory::Claim> claim;
-    if (memory_ != nullptr) claim.emplace(*memory_).raise_to_words_of(text);
-    if (kind_ == QueryKind::vector) return use(parse_query_vector(text, "the query"));
-    return terms_of_text(text, *analyzers_.borrow());
-  });
+  std::optional<QueryMemory::Claim> claim;
+  if (memory_ != nullptr) claim.emplace(*memory_).raise_to_words_of(text);
+  if (kind_ == QueryKind::vector) return use(parse_query_vector(text, "the query"));
+  return terms_of_text(text, *analyzers_.borrow());
 }
 
 ParsedQueries QueryReader::read(std::span<const std::string_view> texts, unsigned threads) const {
-  return translate_errors(
-      [&] { return ParsedQueries(texts.size(), threads, [&](std::size_t i) { return read(texts[i]); }); });
+  return ParsedQueries(texts.size(), threads, [&](std::size_t i) { return read(texts[i]); });
 }
 
 QuerySyntax syntax_in(std::string_view text) {

@@ -4,7 +4,6 @@
 #include <deque>
 #include <utility>
 
-#include "quern/core/error.hpp"
 
 namespace quern {
 
@@ -39,7 +38,7 @@ void run_searches(SearchBackend& backend, const SearchRequest& request, const An
 }  // namespace
 
 void run(SearchBackend& backend, const SearchRequest& request, const AnswerConsumer& consumer) {
-  translate_errors([&] { run_searches(backend, request, consumer); });
+  run_searches(backend, request, consumer);
 }
 
 }  // namespace quern

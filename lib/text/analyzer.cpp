@@ -104,27 +104,25 @@ std::string_view Stemmer::stem(std::string_view token) {
 }
 
 AnalyzerOptions make_analyzer_options(const std::string& stemmer, const std::string& stopwords) {
-  return translate_errors([&] {
-    const Stemmer check(stemmer);
-    AnalyzerOptions options;
-    options.stemmer = stemmer;
-    if (stopwords == "none") return options;
-    if (stopwords == "english") {
-      options.stopwords = english_stopwords();
-      options.stopwords_name = stopwords;
-      return options;
-    }
-    constexpr std::string_view inline_words = "words:";
-    if (stopwords.starts_with(inline_words)) {
-      std::string lines = stopwords.substr(inline_words.size());
-      std::replace(lines.begin(), lines.end(), ',', '\n');
-      options.stopwords = parse_stopwords(lines);
-    } else {
-      options.stopwords = read_stopwords(stopwords);
-    }
-    options.stopwords_name = "file";
+  const Stemmer check(stemmer);
+  AnalyzerOptions options;
+  options.stemmer = stemmer;
+  if (stopwords == "none") return options;
+  if (stopwords == "english") {
+    options.stopwords = english_stopwords();
+    options.stopwords_name = stopwords;
     return options;
-  });
+  }
+  constexpr std::string_view inline_words = "words:";
+  if (stopwords.starts_with(inline_words)) {
+    std::string lines = stopwords.substr(inline_words.size());
+    std::replace(lines.begin(), lines.end(), ',', '\n');
+    options.stopwords = parse_stopwords(lines);
+  } else {
+    options.stopwords = read_stopwords(stopwords);
+  }
+  options.stopwords_name = "file";
+  return options;
 }
 
 std::string analyzer_to_json(const AnalyzerOptions& options) {

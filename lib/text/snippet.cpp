@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {
@@ -33,7 +32,7 @@ void append_word(std::vector<Word>& words, Word word) {
 }  // namespace
 
 SnippetMaker::SnippetMaker(std::string_view query, Analyzer& analyzer) : analyzer_(analyzer) {
-  translate_errors([&] { terms_ = analyzer.terms(query); });
+  terms_ = analyzer.terms(query);
   std::sort(terms_.begin(), terms_.end());
   terms_.erase(std::unique(terms_.begin(), terms_.end()), terms_.end());
   if (terms_.size() > max_terms) terms_.resize(max_terms);
@@ -49,16 +48,14 @@ std::uint64_t SnippetMaker::terms_in(std::string_view word) {
 }
 
 void SnippetMaker::add(std::string_view piece) {
-  translate_errors([&] {
-    for (const char c : piece) {
-      if (is_ascii_space(c)) {
-        end_word(false);
-        continue;
-      }
-      open_ += c;
-      if (open_.size() > max_snippet_word_bytes) end_word(true);
+  for (const char c : piece) {
+    if (is_ascii_space(c)) {
+      end_word(false);
+      continue;
     }
-  });
+    open_ += c;
+    if (open_.size() > max_snippet_word_bytes) end_word(true);
+  }
 }
 
 void SnippetMaker::end_word(bool cut) {
@@ -99,21 +96,19 @@ void SnippetMaker::take(Word word) {
 }
 
 Snippet SnippetMaker::finish() {
-  return translate_errors([&] {
-    end_word(false);
-    Snippet snippet;
-    for (const Word& word : best_) {
-      if (!snippet.text.empty() && word.after_space) snippet.text += ' ';
-      const std::size_t begin = snippet.text.size();
-      snippet.text += word.text;
-      if (word.terms != 0) snippet.matches.push_back(place_of(word.text, begin));
-    }
-    recent_.clear();
-    best_.clear();
-    best_terms_ = 0;
-    words_to_come_ = snippet_words;
-    return snippet;
-  });
+  end_word(false);
+  Snippet snippet;
+  for (const Word& word : best_) {
+    if (!snippet.text.empty() && word.after_space) snippet.text += ' ';
+    const std::size_t begin = snippet.text.size();
+    snippet.text += word.text;
+    if (word.terms != 0) snippet.matches.push_back(place_of(word.text, begin));
+  }
+  recent_.clear();
+  best_.clear();
+  best_terms_ = 0;
+  words_to_come_ = snippet_words;
+  return snippet;
 }
 
 }  // namespace quern

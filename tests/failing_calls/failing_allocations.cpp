@@ -29,7 +29,7 @@ struct Turns {
 bool fail_at(const EntryPoint& entry, long turn, std::string& wrong) {
   allocations_left = turn;
   try {
-    entry.call();
+    translate_errors(entry.call);  // as lib/api and the command line do
   } catch (const Error&) {
   } catch (const std::exception& error) {
     allocations_left = 0;

@@ -71,7 +71,7 @@ class Ciff : public InterchangeFormat {
   bool is_at(const std::string& path) const override { return path == "-" || is_file(path); }
 
   void read(const std::string& path, InvertedSink& sink, const Resources& resources) const override {
-    translate_errors([&] { read_ciff(*ByteSource::open(path, resources), sink); });
+    read_ciff(*ByteSource::open(path, resources), sink);
   }
 
   void write(const IndexReader& index, const std::string& path, bool force, const Resources& resources) const override {
@@ -93,13 +93,11 @@ class Ds2i : public InterchangeFormat {
   bool is_at(const std::string& path) const override { return is_file(path + ds2i_endings.front()); }
 
   void read(const std::string& path, InvertedSink& sink, const Resources& resources) const override {
-    translate_errors([&] {
-      std::array<std::unique_ptr<ByteSource>, ds2i_endings.size()> sources;
-      const std::uint64_t max_window_bytes = ByteSource::max_window_bytes(resources) / 2;  // each of the five files
-      for (std::size_t i = 0; i < sources.size(); ++i)
-        sources[i] = ByteSource::open(path + ds2i_endings[i], nullptr, max_window_bytes);
-      read_ds2i({*sources[0], *sources[1], *sources[2], *sources[3], *sources[4]}, sink);
-    });
+    std::array<std::unique_ptr<ByteSource>, ds2i_endings.size()> sources;
+    const std::uint64_t max_window_bytes = ByteSource::max_window_bytes(resources) / 2;  // each of the five files
+    for (std::size_t i = 0; i < sources.size(); ++i)
+      sources[i] = ByteSource::open(path + ds2i_endings[i], nullptr, max_window_bytes);
+    read_ds2i({*sources[0], *sources[1], *sources[2], *sources[3], *sources[4]}, sink);
   }
 
   void write(const IndexReader& index, const std::string& path, bool force, const Resources& resources) const override {

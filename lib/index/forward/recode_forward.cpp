@@ -91,11 +91,8 @@ struct ForwardRecoder::Job {
   }
 };
 
-ForwardRecoder::ForwardRecoder(const IndexReader& to, const Resources& resources, File& out) try
-    : to_(to), resources_(resources), file_(out), writer_(out, resources.tmp_folder) {
-} catch (...) {
-  throw_translated_error();
-}
+ForwardRecoder::ForwardRecoder(const IndexReader& to, const Resources& resources, File& out)
+    : to_(to), resources_(resources), file_(out), writer_(out, resources.tmp_folder) {}
 
 void ForwardRecoder::write(docid_t docid, const ForwardReader& forward, const Terms& terms, Job& job) {
   writer_.begin_document(forward.numbers(docid));
@@ -166,12 +163,10 @@ void ForwardRecoder::add(const IndexReader& from, const ForwardReader& forward, 
 }
 
 ForwardReport ForwardRecoder::finish() {
-  return translate_errors([&] {
-    manifest_.index_hash = hash_text(to_.container().content_hash());
-    manifest_.index_terms = to_.manifest().terms;
-    writer_.finish(manifest_, out_links_, in_links_);
-    return ForwardReport{manifest_, file_.size(), std::nullopt};
-  });
+  manifest_.index_hash = hash_text(to_.container().content_hash());
+  manifest_.index_terms = to_.manifest().terms;
+  writer_.finish(manifest_, out_links_, in_links_);
+  return ForwardReport{manifest_, file_.size(), std::nullopt};
 }
 
 }  // namespace quern

@@ -6,7 +6,7 @@
 namespace quern {
 
 ShardSource::ShardSource(const ShardChoice& choice, const OrderReader& order, StatisticsReader statistics,
-                         std::optional<Scales> scales) try
+                         std::optional<Scales> scales)
     : statistics_(std::move(statistics)), scales_(std::move(scales)) {
   const OrderManifest& manifest = order.manifest();
   if (manifest.shards.size() != choice.count)
@@ -24,8 +24,6 @@ ShardSource::ShardSource(const ShardChoice& choice, const OrderReader& order, St
   whole_.statistics = statistics_.manifest().statistics();
   if (scales_) whole_.quantize_top = scales_->top;
   whole_.counts = [this](std::string_view term) { return counts_of(term); };
-} catch (...) {
-  throw_translated_error();
 }
 
 void ShardSource::check(const CollectionReader& collection, const BuildOptions& options) const {
@@ -46,10 +44,8 @@ void ShardSource::check(const CollectionReader& collection, const BuildOptions& 
 }
 
 const CollectionContext& ShardSource::whole() {
-  translate_errors([&] {
-    scan_.emplace(statistics_.terms());
-    has_entry_ = scan_->next(entry_);
-  });
+  scan_.emplace(statistics_.terms());
+  has_entry_ = scan_->next(entry_);
   return whole_;
 }
 

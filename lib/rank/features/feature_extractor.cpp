@@ -36,19 +36,15 @@ AverageLengths average_lengths_of(std::span<const FeatureShard> shards) {
 }  // namespace
 
 std::vector<ForwardReader> open_forwards(const IndexShards& shards) {
-  return translate_errors([&] {
-    std::vector<ForwardReader> forwards;
-    for (const IndexReader& shard : shards) forwards.push_back(ForwardReader::open(shard));
-    return forwards;
-  });
+  std::vector<ForwardReader> forwards;
+  for (const IndexReader& shard : shards) forwards.push_back(ForwardReader::open(shard));
+  return forwards;
 }
 
 std::vector<FeatureShard> feature_shards(const IndexShards& shards, std::span<const ForwardReader> forwards) {
-  return translate_errors([&] {
-    std::vector<FeatureShard> pairs;
-    for (std::size_t i = 0; i < shards.size(); ++i) pairs.push_back({shards[i], forwards[i]});
-    return pairs;
-  });
+  std::vector<FeatureShard> pairs;
+  for (std::size_t i = 0; i < shards.size(); ++i) pairs.push_back({shards[i], forwards[i]});
+  return pairs;
 }
 
 FeatureExtractor::FeatureExtractor(std::vector<FeatureShard> shards, std::span<const std::uint32_t> selection,
@@ -87,11 +83,9 @@ const FeatureShard& FeatureExtractor::shard_of(docid_t docid) const {
 }
 
 std::vector<FeatureQuery> FeatureExtractor::queries_of(std::string_view text, Analyzer& analyzer) const {
-  return translate_errors([&] {
-    std::vector<const IndexReader*> indexes;
-    for (const FeatureShard& shard : shards_) indexes.push_back(&shard.index);
-    return make_feature_queries(indexes, analyzer, text, *memory_);
-  });
+  std::vector<const IndexReader*> indexes;
+  for (const FeatureShard& shard : shards_) indexes.push_back(&shard.index);
+  return make_feature_queries(indexes, analyzer, text, *memory_);
 }
 
 DocumentView FeatureExtractor::view_of(std::span<const FeatureQuery> queries, const FeatureCandidate& candidate,
@@ -149,7 +143,7 @@ void FeatureExtractor::extract(std::span<const FeatureQuery> queries, std::span<
 }
 
 void FeatureExtractor::extract_all(std::span<const FeatureQuery> queries, std::span<const FeatureCandidate> candidates,
-                                   FeatureMatrix& matrix) const try {
+                                   FeatureMatrix& matrix) const {
   constexpr std::size_t group = FeatureColumns::documents_per_group;
   matrix.resize(num_features(), candidates.size());
   tbb::enumerable_thread_specific<Space> spaces;
@@ -157,8 +151,6 @@ void FeatureExtractor::extract_all(std::span<const FeatureQuery> queries, std::s
     const std::size_t from = i * group;
     extract(queries, candidates.subspan(from, std::min(group, candidates.size() - from)), from, matrix, spaces.local());
   });
-} catch (...) {
-  throw_translated_error();
 }
 
 }  // namespace quern

@@ -59,7 +59,7 @@ const std::vector<Feature>& all_features() {
   return features;
 }
 
-std::vector<std::uint32_t> select_features(std::string_view choice) try {
+std::vector<std::uint32_t> select_features(std::string_view choice) {
   const std::vector<Feature>& features = all_features();
   std::vector<std::uint32_t> selected;
   std::vector<bool> is_selected(features.size());
@@ -81,8 +81,6 @@ std::vector<std::uint32_t> select_features(std::string_view choice) try {
     }
   }
   return selected;
-} catch (...) {
-  throw_translated_error();
 }
 
 }  // namespace quern
