@@ -225,9 +225,8 @@ void ContainerReader::read_header(FileKind kind) {
   ByteReader reader(ByteView(header).subspan(magic.size()), name());
   const auto found_kind = static_cast<FileKind>(reader.le<std::uint32_t>());
   const auto found_version = reader.le<std::uint32_t>();
-  if (found_kind != kind) {
+  if (found_kind != kind)
     throw InvalidArgument("{}: is a Quern {}; expected a Quern {}", name(), kind_name(found_kind), kind_name(kind));
-  }
   if (found_version != format_version(kind)) {
     throw UnsupportedVersion(
         "{}: has format version {}, but this program reads version {}: build the file again, or use the "

@@ -163,10 +163,9 @@ std::uint32_t ForwardSegment::id_of(term_t number, NumberSearch& search) const {
 
 std::uint32_t ForwardSegment::id_of(std::string_view literal) const {
   ByteReader reader(literals_, literals_name);
-  for (std::uint32_t i = 0; i < num_literals_; ++i) {
+  for (std::uint32_t i = 0; i < num_literals_; ++i)
     if (const std::string_view found = reader.string(); found >= literal)
       return found == literal ? num_terms_ + i + 1 : 0;
-  }
   return 0;
 }
 

@@ -164,11 +164,10 @@ class PostingCursor {
   BlockReader& reader() { return reader_; }
   unsigned place() const { return place_; }
   void next() {
-    if (++place_ < reader_.size()) {
+    if (++place_ < reader_.size())
       docid_ = reader_.docids()[place_];
-    } else {
+    else
       enter(reader_.block() + 1);
-    }
   }
   /// Moves to a later posting of the current block.
   void move_to(unsigned place) {

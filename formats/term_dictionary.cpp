@@ -56,11 +56,10 @@ std::uint64_t leading_bytes(std::string_view term) {
 void DictionaryWriter::add(std::string_view term, ByteView payload) {
   if (count_ > 0 && term <= last_) throw Error("term dictionary: terms out of order");
   std::size_t shared = 0;
-  if (at_block_start()) {
+  if (at_block_start())
     put_offset(written_ + buffer_.size());
-  } else {
+  else
     shared = shared_prefix(last_, term);
-  }
   put_varint(buffer_, shared);
   put_string(buffer_, term.substr(shared));
   put_varint(buffer_, payload.size());

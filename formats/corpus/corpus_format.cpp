@@ -72,11 +72,10 @@ class ExtractedLines {
   }
   void end_line() {
     at_line_begin_ = true;
-    if (place_ == Place::first_line) {
+    if (place_ == Place::first_line)
       place_ = Place::behind_title;
-    } else {
+    else
       end_phrase(out_.body);
-    }
   }
   void put_title() {
     out_.title += trim(first_);
@@ -110,10 +109,9 @@ const CorpusFormat* find_corpus_format(std::string_view head) {
 
 const CorpusFormat& detect_corpus_format(std::string_view head, const std::string& file_name) {
   if (const CorpusFormat* format = find_corpus_format(head)) return *format;
-  for (const UnreadableFormat& format : unreadable_formats) {
+  for (const UnreadableFormat& format : unreadable_formats)
     if (head.substr(0, format.magic.size()) == format.magic)
       throw InvalidArgument("{} is {}", file_name, format.message);
-  }
   throw InvalidArgument("{}: unknown corpus format: matches none of {}; name the format with {}, or exclude the file",
                         file_name, fmt::join(names_of(all_corpus_formats()), ", "), option_name<"format">);
 }

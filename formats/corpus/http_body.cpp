@@ -115,11 +115,8 @@ class InflatedPieces final : public PieceSource {
   bool is_damaged() const { return is_damaged_; }
 
   std::string_view next() override {
-    while (!done_) {
-      if (const std::size_t size = inflate_some()) {
-        return {reinterpret_cast<const char*>(buffer_.data()), size};
-      }
-    }
+    while (!done_)
+      if (const std::size_t size = inflate_some()) return {reinterpret_cast<const char*>(buffer_.data()), size};
     return {};
   }
 

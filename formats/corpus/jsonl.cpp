@@ -43,9 +43,8 @@ class CharacterPieces {
 bool is_utf8(const RecordText& record) {
   if (record.is_whole()) return is_valid_utf8(record.head());
   CharacterPieces pieces(record.pieces());
-  for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next()) {
+  for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next())
     if (!is_valid_utf8(piece)) return false;
-  }
   return true;
 }
 
@@ -116,9 +115,8 @@ TrimmedString take_trimmed(JsonReader& json) {
   std::uint64_t taken = 0;
   JsonStringPieces pieces(json);
   for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next()) {
-    if (taken == 0) {
+    if (taken == 0)
       while (!piece.empty() && is_ascii_space(piece.front())) piece.remove_prefix(1);
-    }
     string.text += piece.substr(0, max_field_bytes + 1 - string.text.size());
     std::size_t end = piece.size();
     while (end > 0 && is_ascii_space(piece[end - 1])) --end;
@@ -186,11 +184,10 @@ class JsonDocument {
         docno_ = read_docno();
         break;
       case JsonField::url:
-        if (json_.peek() == '"') {
+        if (json_.peek() == '"')
           url_ = take_trimmed(json_);
-        } else {
+        else
           json_.skip_value();
-        }
         break;
       case JsonField::title:
         is_title_text_ = read_text(out_.title);
@@ -255,11 +252,10 @@ class JsonDocument {
         problem = not_a_kept_value(name);
         return false;
       }
-      if (kept.value.kind != FieldValue::Kind::text) {
+      if (kept.value.kind != FieldValue::Kind::text)
         put_field_value(out_.kept, kept.value);
-      } else if (!keep_text(name, kept.text, kept.size, out_, problem)) {
+      else if (!keep_text(name, kept.text, kept.size, out_, problem))
         return false;
-      }
     }
     return true;
   }

@@ -58,11 +58,10 @@ RecordFinder::Found RecordFinder::wait(std::size_t window_size) {
   skipping_ = skipping_ || becomes_too_large;
   Found found{becomes_too_large ? Found::too_large : Found::need_more, 0, 0, searched, 0, nullptr};
   if (in_record_ && !skipping_) {
-    if (searched > begin_ && record_bytes_before(searched) > limits_.max_in_memory) {
+    if (searched > begin_ && record_bytes_before(searched) > limits_.max_in_memory)
       found = {Found::part, begin_, searched - begin_, searched, 0, nullptr};
-    } else {
+    else
       found.consumed = begin_;
-    }
   }
   begin_ -= std::min<std::size_t>(begin_, found.consumed);
   scanned_ -= found.consumed;

@@ -32,11 +32,10 @@ std::uint64_t RecordText::trimmed_end(std::uint64_t begin, std::uint64_t end) co
 }
 
 void RecordText::read_at(std::uint64_t offset, std::span<char> to) const {
-  if (spool_ != nullptr) {
+  if (spool_ != nullptr)
     spool_->read_at(offset, {reinterpret_cast<std::uint8_t*>(to.data()), to.size()});
-  } else {
+  else
     std::copy_n(view_.begin() + static_cast<std::ptrdiff_t>(offset), to.size(), to.begin());
-  }
 }
 
 }  // namespace quern

@@ -72,9 +72,8 @@ class TrecRecordFinder : public RecordFinder {
       if (!found) return {Step::ran_out, window.size(), 0, nullptr};
       at = static_cast<std::size_t>(static_cast<const char*>(found) - window.data());
       const std::string_view here = window.substr(at);
-      if (here.size() < max_mark_bytes + max_blanks && !last && may_be_mark(here)) {
+      if (here.size() < max_mark_bytes + max_blanks && !last && may_be_mark(here))
         return {Step::ran_out, at, 0, nullptr};
-      }
       if (is_doc_start(here)) {
         if (!in_record()) return {Step::begins, at, at + 4, nullptr};
         // A record begins on a line inside another: the end tag is missing.

@@ -73,11 +73,10 @@ class RecordWalk {
       section_ = nullptr;
     } else if (section_) {
       in_docno_ = false;
-      if (equals_ignoring_case(tag.name, "p")) {
+      if (equals_ignoring_case(tag.name, "p"))
         end_phrase(*section_);
-      } else {
+      else
         *section_ += ' ';
-      }
     } else {
       in_docno_ = false;
     }

@@ -110,9 +110,8 @@ class TrecWebFormat : public CorpusFormat {
     if (!begins_with_trec_record(head)) return false;
     SgmlTagScanner tags(head);
     SgmlTag tag;
-    for (std::size_t at = 0; tags.next(at, tag); at = tag.end) {
+    for (std::size_t at = 0; tags.next(at, tag); at = tag.end)
       if (equals_ignoring_case(tag.name, "dochdr")) return true;
-    }
     return false;
   }
   std::unique_ptr<RecordFinder> make_finder(const RecordLimits& limits) const override {

@@ -149,11 +149,10 @@ class WarcFormat : public CorpusFormat {
     OpenPieces stored = [&record, body_begin] { return record.pieces(body_begin); };
     if (equals_ignoring_case(http.transfer_encoding, "chunked")) stored = without_chunks(std::move(stored));
     DecodedBody body(std::move(stored), http.content_encoding, scratch.max_document_bytes);
-    if (is_plain_text(media_type(http.content_type))) {
+    if (is_plain_text(media_type(http.content_type)))
       extract_plain_page(body.pieces(), http.content_type, scratch, out);
-    } else {
+    else
       extract_html(body.pieces(), http.content_type, scratch, out);
-    }
     if (!body.problem().empty()) {
       scratch.repaired_utf8 = repaired_before;  // this document is dropped
       return bad_record(body.problem());

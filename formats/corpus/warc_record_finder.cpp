@@ -58,9 +58,8 @@ class WarcRecordFinder : public RecordFinder {
         in_junk_line_ = at == window.size();
       }
       while (at < window.size() && is_ascii_space(window[at])) ++at;
-      if (at == window.size() || (!last && window.size() - at < max_warc_version_line)) {
+      if (at == window.size() || (!last && window.size() - at < max_warc_version_line))
         return {Step::ran_out, at, 0, nullptr};
-      }
       if (begins_with_warc_record(window.substr(at))) {
         is_junk_told_ = false;
         has_length_ = false;
@@ -79,9 +78,8 @@ class WarcRecordFinder : public RecordFinder {
     for (;;) {
       const std::size_t line_end = window.find('\n', at);
       if (line_end == std::string_view::npos || line_end - at > max_header_line) {
-        if (line_end == std::string_view::npos && !last && window.size() - at <= max_header_line) {
+        if (line_end == std::string_view::npos && !last && window.size() - at <= max_header_line)
           return {Step::ran_out, at, 0, nullptr};
-        }
         place_ = Place::lost;
         return find_version_line(window, at, last);
       }
@@ -115,9 +113,8 @@ class WarcRecordFinder : public RecordFinder {
     const std::uint64_t end = window_place(promised_end_);
     const bool shows_end = last || window.size() >= end + max_after_block;
     if (!shows_end && promised_end_ <= limits().max_in_memory) return {Step::ran_out, from, 0, nullptr};
-    if (shows_end ? end <= window.size() && is_record_end(window.substr(end)) : is_record_end_ahead(end)) {
+    if (shows_end ? end <= window.size() && is_record_end(window.substr(end)) : is_record_end_ahead(end))
       return {Step::ends, end, 0, nullptr};
-    }
     place_ = Place::lost;
     return find_version_line(window, from, last);
   }

@@ -121,13 +121,12 @@ class CiffReader {
     term_.clear();
     check_.begin_list();
     message(in_.varint(), [&](std::uint64_t key) {
-      if (key == list::posting) {
+      if (key == list::posting)
         read_posting(docid, postings++ == 0);
-      } else if (key == list::term) {
+      else if (key == list::term)
         in_.string(in_.varint(), term_);
-      } else {
+      else
         return read_number(key, {{list::df, df, max_int64}});
-      }
       return true;
     });
     if (df != postings)

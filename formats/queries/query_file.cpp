@@ -127,13 +127,11 @@ const LineFormat& detect_line_format(std::string_view text, std::string_view nam
   std::uint64_t fitting[num_detected_formats] = {}, first_misfit[num_detected_formats] = {};
   QueryLines lines(text, name, release);
   for (std::string_view line; lines.next(line); ++num_lines) {
-    for (std::size_t i = 0; i < num_detected_formats; ++i) {
-      if (fits(line_formats[i], line)) {
+    for (std::size_t i = 0; i < num_detected_formats; ++i)
+      if (fits(line_formats[i], line))
         ++fitting[i];
-      } else if (first_misfit[i] == 0) {
+      else if (first_misfit[i] == 0)
         first_misfit[i] = lines.number();
-      }
-    }
   }
   std::size_t i = 0;
   for (; fitting[i] != num_lines; ++i) {
@@ -262,9 +260,8 @@ void for_each_line(std::string_view text, const LineFormat& format, std::string_
 
 /// The markup of a topic format; null for other formats.
 const TopicMarkup* markup_of(QueryFormat format) {
-  for (const TopicMarkup* markup : {&trec_markup(), &webtrack_markup()}) {
+  for (const TopicMarkup* markup : {&trec_markup(), &webtrack_markup()})
     if (format == markup->format) return markup;
-  }
   return nullptr;
 }
 
@@ -342,11 +339,10 @@ QueryFormat for_each_query(std::string_view bytes, QueryFormat format, std::stri
     check_size(name, ++queries, id, query);
     visit(id, query);
   };
-  if (markup != nullptr) {
+  if (markup != nullptr)
     for_each_topic(text, *markup, name, visit_query, release);
-  } else {
+  else
     for_each_line(text, *line_format, name, visit_query, release);
-  }
   if (queries == 0 && markup == nullptr)  // every line that isn't blank is a query or an error
     throw InvalidArgument(std::string(name) + ": contains no queries: it is empty" +
                           (text.empty() ? "" : ", or blank"));

@@ -105,13 +105,12 @@ void put_field(std::string& out, const ResultField& field) {
   out += ',';
   put_json(out, field.name);
   out += ':';
-  if (field.is_snippet) {
+  if (field.is_snippet)
     put_snippet(out, field);
-  } else if (field.value.kind == FieldValue::Kind::text) {
+  else if (field.value.kind == FieldValue::Kind::text)
     put_json(out, field.value.text);
-  } else {
+  else
     out += field.value.kind == FieldValue::Kind::none ? "null" : plain_text(field.value);
-  }
 }
 
 class JsonFormat : public RunFormat {
@@ -137,11 +136,10 @@ class JsonFormat : public RunFormat {
       put_json(out, result.docno);
       out += ",\"score\":";
       // JSON has no infinities.
-      if (std::isfinite(result.score)) {
+      if (std::isfinite(result.score))
         put_number(out, result.score);
-      } else {
+      else
         out += "null";
-      }
       if (result.fields) {
         for (const ResultField& field : *result.fields) put_field(out, field);
       } else {

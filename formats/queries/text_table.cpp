@@ -93,11 +93,10 @@ void put_snippet_lines(std::string& out, const ResultField& field, std::size_t b
 void put_other_fields(std::string& out, std::span<const ResultField> fields, std::size_t begin, bool in_bold) {
   for (const ResultField& field : fields) {
     if (field.name == "title" || field.name == "url" || field.value.kind == FieldValue::Kind::none) continue;
-    if (field.is_snippet) {
+    if (field.is_snippet)
       put_snippet_lines(out, field, begin, in_bold);
-    } else {
+    else
       out.append(begin, ' ').append(field.name).append(": ").append(whole(plain_text(field.value)).text).append("\n");
-    }
   }
 }
 

@@ -116,9 +116,8 @@ class TopicReader {
     begin_ = tag.begin;
     fields_.assign(markup_.query_tags.size(), std::nullopt);
     id_.clear();
-    for (const std::string_view attribute : markup_.id_attributes) {
+    for (const std::string_view attribute : markup_.id_attributes)
       if (id_.empty()) id_ = attribute_text(tag.attributes, attribute);
-    }
   }
 
   void open_field(const SgmlTag& tag) {
@@ -129,9 +128,8 @@ class TopicReader {
       if (!inside_) start_topic(tag);
       open_ = &id_text_;
     } else if (inside_) {
-      for (std::size_t i = 0; i < fields_.size(); ++i) {
+      for (std::size_t i = 0; i < fields_.size(); ++i)
         if (equals_ignoring_case(tag.name, markup_.query_tags[i]) && !fields_[i]) open_ = &fields_[i];
-      }
     }
   }
 

@@ -77,13 +77,12 @@ class LightgbmReader {
         ended_ = true;
         break;
       }
-      if (key == "Tree") {
+      if (key == "Tree")
         begin_tree();
-      } else if (in_tree_) {
+      else if (in_tree_)
         read_tree_line(key, value);
-      } else {
+      else
         read_head_line(key, value);
-      }
     }
     end_tree();
     if (!in_tree_) check_lightgbm_head(head_, file_.name);

@@ -323,13 +323,12 @@ class DescriptionTreeReader {
   std::string_view next() {
     text_ = trim(text_);
     std::size_t size = 0;
-    if (text_.substr(0, 2) == "<=") {
+    if (text_.substr(0, 2) == "<=")
       size = 2;
-    } else if (!text_.empty() && is_mark(text_.front())) {
+    else if (!text_.empty() && is_mark(text_.front()))
       size = 1;
-    } else {
+    else
       while (size < text_.size() && !is_ascii_space(text_[size]) && !is_mark(text_[size]) && text_[size] != '<') ++size;
-    }
     if (size == 0 && !text_.empty()) fail("has a '<' without '='");
     token_ = text_.substr(0, size);
     text_.remove_prefix(size);

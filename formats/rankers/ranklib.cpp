@@ -110,17 +110,16 @@ class RanklibTreeReader {
       while (at_ < text.size() && is_ascii_space(text[at_])) ++at_;
       tag_at_ = at_;
       if (at_ == text.size()) return false;
-      if (text[at_] == '#') {
+      if (text[at_] == '#')
         at_ = std::min(text.find('\n', at_), text.size());
-      } else if (text.substr(at_, 4) == "<!--") {
+      else if (text.substr(at_, 4) == "<!--")
         skip_past("-->");
-      } else if (text.substr(at_, 2) == "<?") {
+      else if (text.substr(at_, 2) == "<?")
         skip_past("?>");
-      } else if (text[at_] == '<') {
+      else if (text[at_] == '<')
         break;
-      } else {
+      else
         fail("has text between its elements");
-      }
     }
     tag.begin = at_;
     const std::size_t end = text.find('>', at_);

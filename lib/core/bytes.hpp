@@ -184,9 +184,8 @@ constexpr int hex_value(char c) {
 /// Whether `text` equals `lower_case`, ignoring the case of ASCII letters.
 inline bool equals_ignoring_case(std::string_view text, std::string_view lower_case) {
   if (text.size() != lower_case.size()) return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
+  for (std::size_t i = 0; i < text.size(); ++i)
     if (ascii_lower(text[i]) != lower_case[i]) return false;
-  }
   return true;
 }
 

@@ -17,8 +17,7 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
   /// Inserts the values into the text, as fmt::format() does.
   template <class... Values>
-    requires(sizeof...(Values) > 0)
-  explicit Error(fmt::format_string<const Values&...> text, const Values&... values)
+  requires(sizeof...(Values) > 0) explicit Error(fmt::format_string<const Values&...> text, const Values&... values)
       : std::runtime_error(fmt::format(text, values...)) {}
 };
 

@@ -15,27 +15,25 @@ namespace quern {
 
 template <class Entry>
 std::string_view name_of_entry(const Entry& entry) {
-  if constexpr (std::is_pointer_v<Entry>) {
+  if constexpr (std::is_pointer_v<Entry>)
     return name_of_entry(*entry);
-  } else if constexpr (requires { entry.name(); }) {
+  else if constexpr (requires { entry.name(); })
     return entry.name();
-  } else {
+  else
     return entry.name;
-  }
 }
 
 /// An entry's description for help texts; empty if it has none.
 template <class Entry>
 std::string_view description_of_entry(const Entry& entry) {
-  if constexpr (std::is_pointer_v<Entry>) {
+  if constexpr (std::is_pointer_v<Entry>)
     return description_of_entry(*entry);
-  } else if constexpr (requires { entry.description(); }) {
+  else if constexpr (requires { entry.description(); })
     return entry.description();
-  } else if constexpr (requires { entry.description; }) {
+  else if constexpr (requires { entry.description; })
     return entry.description;
-  } else {
+  else
     return {};
-  }
 }
 
 /// The names of all entries, in registry order.
@@ -64,11 +62,10 @@ const auto& find_named(const Registry& registry, std::string_view name, std::str
     message.resize(message.size() - 2);
     throw InvalidArgument(message);
   }
-  if constexpr (std::is_pointer_v<std::remove_cvref_t<decltype(*found)>>) {
+  if constexpr (std::is_pointer_v<std::remove_cvref_t<decltype(*found)>>)
     return **found;
-  } else {
+  else
     return *found;
-  }
 }
 
 /// A value, usually of an enum, with its name in options and files and its description for help texts. A constexpr

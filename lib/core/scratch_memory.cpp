@@ -55,11 +55,10 @@ void* ScratchMemory::take(std::size_t bytes) {
 
 void ScratchMemory::give_back(void* memory, std::size_t bytes) noexcept {
   const std::size_t kind = keeps_buffers ? kind_of(bytes) : kinds.size();
-  if (kind == kinds.size() || kept_buffers[kind].count >= kinds[kind].max_kept) {
+  if (kind == kinds.size() || kept_buffers[kind].count >= kinds[kind].max_kept)
     ::operator delete(memory);
-  } else {
+  else
     kept_buffers[kind].keep(memory);
-  }
 }
 
 }  // namespace quern

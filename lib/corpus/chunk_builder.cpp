@@ -19,11 +19,10 @@ std::string_view one_line(PieceSource& text, std::string& buffer) {
     for (const char c : piece) {
       if (buffer.size() >= enough) break;
       const bool space = c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v' || c == phrase_end;
-      if (!space) {
+      if (!space)
         buffer.push_back(c);
-      } else if (!buffer.empty() && buffer.back() != ' ') {
+      else if (!buffer.empty() && buffer.back() != ' ')
         buffer.push_back(' ');
-      }
     }
   }
   if (!buffer.empty() && buffer.back() == ' ') buffer.pop_back();
@@ -215,11 +214,10 @@ void ChunkBuilder::add_title_and_body(const TakeChunk& take) {
 
 void ChunkBuilder::add_document(ParsedBatch& parsed, const TakeChunk& take) {
   tokens_ = 0;
-  if (scratch_.impacts) {
+  if (scratch_.impacts)
     add_weights(take);
-  } else {
+  else
     add_texts(take);
-  }
   document_.links.for_each([&](std::string_view target, std::string_view anchor) {
     if (is_full()) end_chunk(take);
     encoder_.add_link(target, anchor);
@@ -270,14 +268,12 @@ void ChunkBuilder::add_record(const RecordBatch& batch, const RecordSpan& record
                                   : record.format->parse(text, scratch_, document_);
   if (result.kind == RecordKind::document) {
     add_document(parsed, take);
-    if (!result.remark.empty() && parsed.remarked++ == 0) {
+    if (!result.remark.empty() && parsed.remarked++ == 0)
       parsed.remark = {record.file, record.file_offset, result.remark};
-    }
   }
   if (result.kind == RecordKind::skipped) ++parsed.skipped;
-  if (result.kind == RecordKind::bad) {
+  if (result.kind == RecordKind::bad)
     parsed.bad.push_back({record.file, record.file_offset, result.reason, result.needs_options});
-  }
 }
 
 bool ChunkBuilder::build(const RecordBatch& batch, ParsedBatch& parsed, const TakeChunk& take) {

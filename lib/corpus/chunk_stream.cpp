@@ -112,9 +112,8 @@ bool FileBytes::next(std::string& window) {
 }
 
 std::string FileBytes::peek(std::uint64_t distance, std::size_t size) {
-  while (waiting_bytes() < distance + size && !segment_is_seen() && read_chunk()) {
+  while (waiting_bytes() < distance + size && !segment_is_seen() && read_chunk())
     waiting_.append(as_bytes(chunk_.bytes));
-  }
   std::string bytes(std::min<std::uint64_t>(size, waiting_bytes() - std::min(waiting_bytes(), distance)), '\0');
   waiting_.read_at(waiting_begin_ + distance, {reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()});
   return bytes;

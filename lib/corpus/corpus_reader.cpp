@@ -42,9 +42,8 @@ CorpusReader::CorpusReader(CorpusFiles files, CorpusOptions options, const Resou
     throw InvalidArgument("a batch of 0 bytes or records can't be read; use at least 1");
   if (options_.max_document_bytes == 0)
     throw InvalidArgument(std::string(option_name<"max-document">) + " 0 allows no document; use at least 1");
-  if (options_.max_document_bytes > CorpusOptions::largest_max_document) {
+  if (options_.max_document_bytes > CorpusOptions::largest_max_document)
     throw InvalidArgument(std::string(option_name<"max-document">) + " must be at most 4G");
-  }
   file_bytes_ = std::make_unique<FileBytes>(files_, ByteSource::max_window_bytes(resources),
                                             options_.skip_bad ? Damage::skip : Damage::refuse, tmp_folder_);
 }

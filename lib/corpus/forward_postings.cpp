@@ -29,11 +29,10 @@ void ForwardPostings::count_row(const ForwardRow& row, docid_t docid, const Coll
                                 std::vector<Posting>& postings) {
   counted_.clear();
   count(row.title, collection);
-  if (collection.manifest().impacts) {
+  if (collection.manifest().impacts)
     count_weights(row.body, collection);
-  } else {
+  else
     count(row.body, collection);
-  }
   for (const std::uint32_t term : counted_) {
     postings.push_back({buffers_.terms[term], docid, counts_[term]});
     counts_[term] = 0;
@@ -71,13 +70,11 @@ namespace {
 void sum_by_term(std::vector<Posting>& postings) {
   std::sort(postings.begin(), postings.end(), [](const Posting& a, const Posting& b) { return a.term < b.term; });
   std::size_t last = 0;
-  for (std::size_t i = 1; i < postings.size(); ++i) {
-    if (postings[i].term == postings[last].term) {
+  for (std::size_t i = 1; i < postings.size(); ++i)
+    if (postings[i].term == postings[last].term)
       postings[last].freq += postings[i].freq;
-    } else {
+    else
       postings[++last] = postings[i];
-    }
-  }
   if (!postings.empty()) postings.resize(last + 1);
 }
 

@@ -57,11 +57,10 @@ double binary_preference(const JudgedRanking& ranking, std::uint64_t) {
   const double max_before = static_cast<double>(std::min(ranking.not_relevant, ranking.relevant));
   for (const std::int32_t relevance : ranking.results) {
     if (relevance < 0) continue;
-    if (relevance < ranking.level) {
+    if (relevance < ranking.level)
       ++before;
-    } else {
+    else
       sum += before > 0 ? 1 - static_cast<double>(std::min(before, ranking.relevant)) / max_before : 1;
-    }
   }
   return quotient(sum, static_cast<double>(ranking.relevant));
 }

@@ -16,11 +16,10 @@ namespace {
 /// Indices of the queries to compare.
 std::vector<std::size_t> compared_queries(const Evaluation& evaluation, bool complete) {
   std::vector<std::size_t> queries;
-  for (std::size_t query = 0; query < evaluation.qids.size(); ++query) {
+  for (std::size_t query = 0; query < evaluation.qids.size(); ++query)
     if (complete || std::all_of(evaluation.runs.begin(), evaluation.runs.end(),
                                 [query](const RunValues& run) { return run.has_results[query]; }))
       queries.push_back(query);
-  }
   return queries;
 }
 

@@ -163,11 +163,10 @@ class RunEvaluator::Join {
   void add(std::uint32_t file, std::uint32_t value) {
     if (file == 0) relevance_ = std::max(std::bit_cast<std::int32_t>(value), not_judged);
     if (++num_results_ > max_results_) return;  // keeps counting for the message
-    if (file == 0) {
+    if (file == 0)
       judged_.push_back(relevance_);
-    } else {
+    else
       results_[file - 1].add(std::bit_cast<float>(value), relevance_);
-    }
   }
 
   void start_query(std::string_view qid) {
@@ -180,12 +179,11 @@ class RunEvaluator::Join {
   void end_query() {
     if (!has_query_) return;
     check_fits();
-    if (judged_.empty()) {
+    if (judged_.empty())
       for (std::size_t run = 0; run < results_.size(); ++run)
         evaluator_.runs_[run].unjudged_queries += !results_[run].empty();
-    } else {
+    else
       evaluate_query();
-    }
     judged_.clear();
     for (QueryResults& results : results_) results.clear();
     num_results_ = 0;

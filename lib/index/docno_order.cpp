@@ -56,11 +56,10 @@ void DocnoOrder::merge_runs(const Spool& spool, std::span<const SpooledRuns::Run
   while (!heads.empty()) {
     std::pop_heap(heads.begin(), heads.end(), later);
     visit(heads.back().row);
-    if (read(heads.back())) {
+    if (read(heads.back()))
       std::push_heap(heads.begin(), heads.end(), later);
-    } else {
+    else
       heads.pop_back();
-    }
   }
 }
 

@@ -37,11 +37,10 @@ class ListOutput {
 
   void write(const EncodedBatch& batch) {
     if (weights_) weights_->add(batch);
-    if (batch.piece) {
+    if (batch.piece)
       write_piece(batch);
-    } else {
+    else
       for (const EncodedBatch::Item& item : batch.items) write_list(batch, item);
-    }
     counts_.coded.docid_bits += batch.bits.docid_bits;
     counts_.coded.freq_bits += batch.bits.freq_bits;
     counts_.postings += batch.postings;
@@ -51,11 +50,10 @@ class ListOutput {
   void write_list(const EncodedBatch& batch, const EncodedBatch::Item& item) {
     EncodedList list = batch.list(item);
     const std::string_view term = name(list, item);
-    if (batch.is_spooled) {
+    if (batch.is_spooled)
       writer_.add_list(term, list, batch.parts);
-    } else {
+    else
       writer_.add_list(term, list);
-    }
     note(list, item);
   }
 

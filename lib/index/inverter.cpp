@@ -127,11 +127,10 @@ class SortedRunMerge {
         visit(reader->docid(), reader->freq());
         more = reader->next_posting();
       } while (more && reader->docid() < limit);
-      if (more) {
+      if (more)
         postings_.push(reader);
-      } else if (reader->next_list()) {
+      else if (reader->next_list())
         lists_.push(reader);
-      }
     }
   }
 
@@ -180,11 +179,10 @@ class MergedSource : public ListSource {
 
   bool next(ListBatch& batch) override {
     if (!more_) return false;
-    if (merge_.count() > max_list_postings_) {
+    if (merge_.count() > max_list_postings_)
       batch = take_long_list();
-    } else {
+    else
       batch = take_lists();
-    }
     return true;
   }
 

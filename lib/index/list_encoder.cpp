@@ -141,11 +141,10 @@ ListEncoding::CodedValues ListEncoding::add_values(term_t term, std::span<const 
     falls |= docids[i] <= docids[i - 1];
   }
   if (falls != 0) fail_to_rise(term);
-  if (context_.impacts) {
+  if (context_.impacts)
     std::fill_n(less_one, n, 0);
-  } else {
+  else
     for (std::size_t i = 0; i < n; ++i) less_one[i] = freqs[i] - 1;
-  }
   return {{gaps, n}, {less_one, n}};
 }
 
@@ -287,11 +286,10 @@ void ListEncoding::encode_lists(const ListColumns& columns, EncodedBatch& out) {
     const auto list_freqs = freqs.first(df);
     docids = docids.subspan(df);
     freqs = freqs.subspan(df);
-    if (df <= max_short_list) {
+    if (df <= max_short_list)
       encode_short_list(term, list_docids, list_freqs, out);
-    } else {
+    else
       encode_list({term, df}, blocks_of(list_docids, list_freqs, context_.options.block_size), out);
-    }
   }
 }
 

@@ -240,11 +240,10 @@ bool AtomicOutput::create_locked(const std::string& path) {
   std::string noted = path;
   Unfinished::all().add(path, path_);
   try {
-    if (!is_folder()) {
+    if (!is_folder())
       files_.push_back(File::create(path));
-    } else if (::mkdir(path.c_str(), 0777) != 0) {
+    else if (::mkdir(path.c_str(), 0777) != 0)
       throw_errno("can't create", path);
-    }
   } catch (...) {
     Unfinished::all().remove(path);
     throw;
@@ -267,11 +266,10 @@ bool AtomicOutput::create_locked(const std::string& path) {
 void AtomicOutput::create_temporary() {
   const std::string stem = parent_ + "/" + temporary_prefix(path_) + std::to_string(::getpid()) + "-";
   for (int attempt = 0; !create_locked(stem + std::to_string(attempt));) ++attempt;
-  if (is_folder()) {
+  if (is_folder())
     create_member(members_.front());
-  } else {
+  else
     files_.back().rename_for_messages(path_);
-  }
 }
 
 File& AtomicOutput::create_member(const std::string& name) {
@@ -334,11 +332,10 @@ void AtomicOutput::take_place(bool keeps_old) {
 
 /// Undoes take_place() as far as the file system allows.
 void AtomicOutput::leave_place() noexcept {
-  if (!replaced_) {
+  if (!replaced_)
     ::rename(path_.c_str(), temporary_path_.c_str());
-  } else if (!swap_paths(temporary_path_, path_)) {
+  else if (!swap_paths(temporary_path_, path_))
     ::rename(temporary_path_.c_str(), path_.c_str());
-  }
 }
 
 void AtomicOutput::sync() {

@@ -71,9 +71,8 @@ class GzipSource : public CompressedSource {
   GzipSource& operator=(const GzipSource&) = delete;
 
   std::size_t read(std::span<std::uint8_t> to) override {
-    while (!to.empty() && (in_member_ || begin_member())) {
+    while (!to.empty() && (in_member_ || begin_member()))
       if (const std::size_t size = inflate_some(to)) return size;
-    }
     return 0;
   }
 
@@ -89,11 +88,10 @@ class GzipSource : public CompressedSource {
     const uInt offered_out = stream_.avail_out;
     const int status = inflate(&stream_, Z_NO_FLUSH);
     stored_->skip(offered_in - stream_.avail_in);
-    if (status == Z_STREAM_END) {
+    if (status == Z_STREAM_END)
       in_member_ = false;
-    } else if (status != Z_OK && status != Z_BUF_ERROR) {
+    else if (status != Z_OK && status != Z_BUF_ERROR)
       fail(stream_.msg ? stream_.msg : "invalid deflate data");
-    }
     return offered_out - stream_.avail_out;
   }
 
@@ -112,9 +110,8 @@ class GzipSource : public CompressedSource {
   /// Tapes and some tools pad the last block with zeros.
   void skip_padding() {
     for (ByteView input = stored_->peek(); !input.empty(); input = stored_->peek()) {
-      if (std::any_of(input.begin(), input.end(), [](std::uint8_t byte) { return byte != 0; })) {
+      if (std::any_of(input.begin(), input.end(), [](std::uint8_t byte) { return byte != 0; }))
         fail("extra data follows the compressed data");
-      }
       stored_->skip(input.size());
     }
   }

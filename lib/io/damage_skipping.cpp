@@ -8,7 +8,6 @@
 #include <new>
 #include <utility>
 
-
 namespace quern {
 namespace {
 
@@ -87,11 +86,10 @@ class GzipMembers final : public DamageSkippingSource {
     stored_->skip(offered_in - stream_.avail_in);
     content_ = ByteView(buffer_).first(buffer_.size() - stream_.avail_out);
     content_bytes_ += content_.size();
-    if (status == Z_STREAM_END) {
+    if (status == Z_STREAM_END)
       in_member_ = false;
-    } else if (status != Z_OK && status != Z_BUF_ERROR) {
+    else if (status != Z_OK && status != Z_BUF_ERROR)
       skip_damage("a damaged gzip member");
-    }
   }
 
   /// Skips to the next possible member. Inflating damage may have passed it, so the search begins right after the
@@ -104,11 +102,10 @@ class GzipMembers final : public DamageSkippingSource {
     const std::uint64_t kept_from = here - std::min<std::uint64_t>(here, max_step_back);
     const std::uint64_t from = std::max({member_begin_ + 1, kept_from, std::min(here, searched_to_)});
     searched_to_ = std::max(searched_to_, here);
-    if (from < here) {
+    if (from < here)
       stored_->go_back(static_cast<std::size_t>(here - from));
-    } else if (from > here) {
+    else if (from > here)
       stored_->skip(1);  // the first byte of the foreign data
-    }
     find_member();
   }
 

@@ -196,11 +196,10 @@ WholeFile::WholeFile(const std::string& path, const Resources& resources) {
       file->write_at(0, memory_);
       memory_ = {};
     }
-    if (file) {
+    if (file)
       file->write_at(size, read);
-    } else {
+    else
       memory_.insert(memory_.end(), read.begin(), read.end());
-    }
     size += got;
   }
   is_mapped_ = file.has_value();

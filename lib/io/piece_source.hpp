@@ -84,11 +84,10 @@ class ChangedPieces final : public PieceSource {
     while (buffer_->empty() && !ended_) {
       const std::string_view piece = from_->next();
       ended_ = piece.empty();
-      if (ended_) {
+      if (ended_)
         stage_->finish(*buffer_);
-      } else {
+      else
         stage_->append(piece, *buffer_);
-      }
     }
     return *buffer_;
   }

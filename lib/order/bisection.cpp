@@ -235,12 +235,11 @@ bool RangeSplit::exchange(std::span<const TermSet> documents) {
 void RangeSplit::gather(std::span<TermSet> documents) {
   std::size_t firsts = 0;
   seconds_.clear();
-  for (std::size_t i = 0; i < documents.size(); ++i) {
+  for (std::size_t i = 0; i < documents.size(); ++i)
     if (second_[i])
       seconds_.push_back(documents[i]);
     else
       documents[firsts++] = documents[i];
-  }
   std::copy(seconds_.begin(), seconds_.end(), documents.begin() + static_cast<std::ptrdiff_t>(firsts));
 }
 

@@ -62,13 +62,12 @@ std::uint64_t look_up_scores(ByteSource& source, const CollectionReader& collect
   std::uint64_t unknown = 0;
   read_scores(source, [&](const ScoreLine& line) {
     const docid_t document = names.find(line.document);
-    if (document == end_docid) {
+    if (document == end_docid)
       ++unknown;
-    } else if (ranks[document] != no_score) {
+    else if (ranks[document] != no_score)
       fail_at_second_score(source, line.number);
-    } else {
+    else
       ranks[document] = line.score;
-    }
   });
   return unknown;
 }
@@ -88,22 +87,20 @@ std::uint64_t join_scores(ByteSource& source, const CollectionReader& collection
   std::uint64_t unknown = 0;
   ExternalSort found(resources.tmp_folder, resources.memory_bytes / 2);
   lines.answer([&](docid_t document, const AskedLine& line) {
-    if (document == end_docid) {
+    if (document == end_docid)
       ++unknown;
-    } else {
+    else
       found.add(SortKey(document, line.number, static_cast<std::uint32_t>(line.score_bits)).view(), {});
-    }
   });
   std::optional<std::uint64_t> repeated_line;
   found.merge([&](std::string_view row, ByteView) {
     float& rank = ranks[number_in_key<docid_t>(row, 0)];
     const auto line = number_in_key<std::uint64_t>(row, sizeof(docid_t));
     const auto bits = number_in_key<std::uint32_t>(row, sizeof(docid_t) + sizeof line);
-    if (rank == no_score) {
+    if (rank == no_score)
       rank = std::bit_cast<float>(bits);
-    } else {
+    else
       repeated_line = std::min(repeated_line.value_or(line), line);
-    }
   });
   if (repeated_line) fail_at_second_score(source, *repeated_line);
   return unknown;

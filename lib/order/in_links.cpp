@@ -133,13 +133,12 @@ std::uint64_t for_each_line(ByteSource& source, const Resources& resources, Visi
 
 /// Counts a line of a link file, and spools its edge if it has one.
 void take_line(docid_t from, docid_t to, LinkCounts& counts, EdgeSpool& edges) {
-  if (from == end_docid || to == end_docid) {
+  if (from == end_docid || to == end_docid)
     ++counts.unknown;
-  } else if (from == to) {
+  else if (from == to)
     ++counts.self;
-  } else {
+  else
     edges.add({from, to});
-  }
 }
 
 /// Caches the lookup of the last name, since most files list a page's links consecutively.

@@ -41,13 +41,12 @@ class OnePage {
     ++counts_.links;
     const Hash128 hash = NameTable::hash_of(page_url_of_resolved(url, buffer_));
     const docid_t target = urls_.find(hash);
-    if (target == end_docid) {
+    if (target == end_docid)
       leaving_.push_back(hash);
-    } else if (target == document || target == urls_.first_with_url_of(document)) {
+    else if (target == document || target == urls_.first_with_url_of(document))
       ++counts_.self;
-    } else {
+    else
       targets_.push_back(target);
-    }
   }
 
   /// Ends the page: counts its links and returns the distinct targets, valid until clear().

@@ -175,11 +175,10 @@ class NamedJoin {
   template <class Visit>
   void answer(Visit&& visit) {
     docnos_.answer([&](docid_t document, const AskedTwice& asked, bool, ByteView) {
-      if (document != end_docid) {
+      if (document != end_docid)
         visit(document, asked.question);
-      } else {
+      else
         urls_.ask(asked.url, asked.question);
-      }
     });
     urls_.answer([&](docid_t document, const Question& question, bool, ByteView) { visit(document, question); });
   }

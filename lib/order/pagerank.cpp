@@ -126,11 +126,10 @@ void scale_log(std::span<float> ranks) {
   }
   const double range = max_rank > min_rank ? std::log(static_cast<double>(max_rank) / min_rank) : 0;
   for (float& rank : ranks) {
-    if (range == 0) {
+    if (range == 0)
       rank = rank == max_rank ? 1.0f : 0.0f;
-    } else {
+    else
       rank = rank <= min_rank ? 0.0f : static_cast<float>(std::log(static_cast<double>(rank) / min_rank) / range);
-    }
     rank = std::min(rank, 1.0f);
   }
 }

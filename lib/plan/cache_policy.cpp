@@ -71,13 +71,11 @@ std::vector<VisitedBlocks> visited_blocks(const LogDemand& demand, const Places&
   all.reserve(demand.visits.size());
   for (std::uint32_t rank = 0; rank < places.size(); ++rank) {
     const auto visits = demand.visits_of(demand.lists[places[rank]]);
-    for (std::size_t block = 0; block < visits.size() && visits[block] > 0; ++block) {
-      if (block > 0 && visits[block] == visits[block - 1]) {
+    for (std::size_t block = 0; block < visits.size() && visits[block] > 0; ++block)
+      if (block > 0 && visits[block] == visits[block - 1])
         ++all.back().blocks;
-      } else {
+      else
         all.push_back({visits[block], rank, 1});
-      }
-    }
   }
   return all;
 }

@@ -218,13 +218,12 @@ LogDemand measure_demand(const QueryEngine& engine, const CacheBlocks& blocks, L
     const auto add = [&](const LogQuery& query, const std::vector<ListVisit>& visits) {
       const std::uint64_t count = query.places.size();
       with_terms += count;
-      if (visits.empty()) {
+      if (visits.empty())
         demand.unknown += count;
-      } else if (visits.back().end == 0) {
+      else if (visits.back().end == 0)
         demand.empty += count;
-      } else {
+      else
         counts.add(visits, count);
-      }
     };
     demand.distinct = visit_log(engine, log, options.k, options.round, add, resources);
     demand.unknown += demand.queries - with_terms;

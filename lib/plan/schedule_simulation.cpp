@@ -197,11 +197,10 @@ struct ChosenRows {
           rates[rate.batch] = rate.per_second;
       for (const QueryTime& row : file.rows) {
         if (row.algorithm != choice.algorithm || row.k != choice.k) continue;
-        if (row.device == Processor::cpu) {
+        if (row.device == Processor::cpu)
           cpu[row.query] = &row;
-        } else if (row.strategy == choice.strategy) {
+        else if (row.strategy == choice.strategy)
           (row.batch == 1 ? alone : batches[row.batch])[row.query] = &row;
-        }
       }
     }
   }

@@ -205,11 +205,10 @@ class RunTopics::Visits {
       begin_topic(row);
       return;
     }
-    if (kind == run_row) {
+    if (kind == run_row)
       append(owner_.results_, row, topic_.documents);
-    } else {
+    else
       append(owner_.judged_, row, judged_);
-    }
   }
 
   void end_topic() {

@@ -59,12 +59,11 @@ class BatchCollector {
   /// Waits for the next batch; empty at the end of the input.
   std::vector<Item> take() {
     std::unique_lock lock(mutex_);
-    while (!is_due() && !(finished_ && waiting_.empty())) {
+    while (!is_due() && !(finished_ && waiting_.empty()))
       if (waiting_.empty())
         has_items_.wait(lock);
       else
         has_items_.wait_for(lock, waiting_.front().arrival + wait_ - now_());
-    }
     return cut();
   }
 

@@ -19,9 +19,8 @@ void ListWindow::add_bounds(const Windows& windows, std::span<double> sums) cons
   if (last.empty()) {
     // A single block is already decoded: only windows that contain its postings get the bound.
     std::size_t added = sums.size();
-    for (const docid_t docid : reader().docids()) {
+    for (const docid_t docid : reader().docids())
       if (windows.of(docid) != added) sums[added = windows.of(docid)] += max_term_score();
-    }
     return;
   }
   if (!scorer_.bounds_hold()) {
@@ -184,13 +183,12 @@ ListBlocks::ListBlocks(const ScoringContext& context, const PostingList& list)
 void ListBlocks::restart(docid_t docid) {
   const auto last = reader_.list().block_last;
   block_ = search_rows(last, 0, docid);
-  if (block_ == reader_.num_blocks()) {
+  if (block_ == reader_.num_blocks())
     next_ = end_docid;
-  } else if (reader_.holds(block_)) {
+  else if (reader_.holds(block_))
     next_ = reader_.docids().front();
-  } else {
+  else
     next_ = block_ == 0 ? 0 : last[block_ - 1] + 1;
-  }
 }
 
 bool ListBlocks::search(docid_t docid) {

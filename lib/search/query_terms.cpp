@@ -37,12 +37,11 @@ void merge_repeated(QueryTerms& terms) {
     return a.term != b.term ? a.term < b.term : a.weight < b.weight;
   });
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < terms.size(); ++i) {
+  for (std::size_t i = 0; i < terms.size(); ++i)
     if (kept > 0 && terms[kept - 1].term == terms[i].term)
       terms[kept - 1].weight += terms[i].weight;
     else if (kept++ != i)
       terms[kept - 1] = std::move(terms[i]);
-  }
   terms.resize(kept);
 }
 
@@ -80,12 +79,11 @@ QueryTerms terms_of_text(std::string_view text, Analyzer& analyzer) {
   std::sort(words.begin(), words.end());
   QueryTerms terms;
   terms.reserve(words.size());
-  for (std::string& word : words) {
+  for (std::string& word : words)
     if (!terms.empty() && terms.back().term == word)
       terms.back().weight += 1;
     else
       terms.push_back({std::move(word), 1});
-  }
   return terms;
 }
 

@@ -125,15 +125,14 @@ docid_t RangeUnion::score(docid_t begin, docid_t end, const RangeBounds& bounds,
   // Some of the lists may begin after `stop`.
   if (stop < end && !find_lists(stop, bounds, cut)) return stop;
   const float min = cut.min_score(rests_[summed_]);
-  if (few_pass(begin, stop)) {
+  if (few_pass(begin, stop))
     look_up_passing(begin, stop, min);
-  } else if (summed_lists().size() == 1 && context_.static_scores.empty()) {
+  else if (summed_lists().size() == 1 && context_.static_scores.empty())
     summed_lists()[0]->take_above(begin, stop, min, candidates_);
-  } else if (few) {
+  else if (few)
     merge(begin, stop, min);
-  } else {
+  else
     add_up(begin, stop, min);
-  }
   candidates_.keep(context_.passing);
   complete(stop - begin, cut);
   add_all(candidates_, top_);

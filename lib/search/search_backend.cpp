@@ -4,7 +4,6 @@
 #include <deque>
 #include <utility>
 
-
 namespace quern {
 
 namespace {

@@ -102,12 +102,11 @@ void add_results_of_shard(std::vector<ScoredDocument>& best, std::span<const Sco
                           std::size_t k) {
   // The number of each among the k best; of equal scores, those of earlier shards come first.
   std::size_t old_left = 0, added_left = 0;
-  while (old_left + added_left < k && (old_left < best.size() || added_left < added.size())) {
+  while (old_left + added_left < k && (old_left < best.size() || added_left < added.size()))
     if (added_left == added.size() || (old_left < best.size() && best[old_left].score >= added[added_left].score))
       ++old_left;
     else
       ++added_left;
-  }
   best.resize(old_left + added_left);
   // From the worst on, so that each result moves before its place is overwritten.
   for (std::size_t end = best.size(); added_left > 0; --end) {

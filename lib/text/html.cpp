@@ -156,11 +156,10 @@ void HtmlExtractor::Page::end() {
 
 void HtmlExtractor::Page::text(std::string_view text, bool plain) {
   const std::size_t begin = body_.size();
-  if (plain) {
+  if (plain)
     body_ += text;
-  } else {
+  else
     append_page_text(text, body_);
-  }
   see_text(begin);
 }
 

@@ -161,9 +161,8 @@ bool HtmlScanner::State::pass_text() {
 }
 
 void HtmlScanner::State::put_text(std::string_view text, bool plain) {
-  if (ending_ != Ending::text && !in_text_) {
+  if (ending_ != Ending::text && !in_text_)
     while (!text.empty() && is_html_blank(text.front())) text.remove_prefix(1);
-  }
   if (text.empty()) return;
   events_->text(text, plain);
   in_text_ = true;

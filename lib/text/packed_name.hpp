@@ -34,9 +34,8 @@ class PackedNameTable {
   static constexpr std::size_t none = 0xffff;
   /// The index of the row with this packed name; `none` if there is none.
   constexpr std::size_t find(std::uint64_t key) const {
-    for (std::size_t slot = slot_of(key); keys_[slot] != 0; slot = next(slot)) {
+    for (std::size_t slot = slot_of(key); keys_[slot] != 0; slot = next(slot))
       if (keys_[slot] == key) return rows_[slot];
-    }
     return none;
   }
 

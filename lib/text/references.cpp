@@ -47,9 +47,8 @@ Reference read_number(std::string_view text, std::size_t& digits) {
 
 /// The longest prefix of `text` that is a name valid without a semicolon.
 Reference read_bare_name(std::string_view text) {
-  for (std::size_t length = std::min(text.size(), max_bare_name_bytes); length > 1; --length) {
+  for (std::size_t length = std::min(text.size(), max_bare_name_bytes); length > 1; --length)
     if (const std::uint32_t point = bare_entity_value(text.substr(0, length))) return {length, point};
-  }
   return {};
 }
 
@@ -79,11 +78,10 @@ constexpr std::size_t max_reference_bytes = 16;
 void append_point(std::uint32_t point, std::string& out) {
   const bool is_control = point < 0x20 && point != '\t' && point != '\n';
   if (is_control) point = ' ';
-  if (point >= end_of_unicode || (point >= 0xd800 && point <= 0xdfff)) {
+  if (point >= end_of_unicode || (point >= 0xd800 && point <= 0xdfff))
     out += replacement_character;
-  } else {
+  else
     append_utf8(point, out);
-  }
 }
 
 /// The code point of a reference, given without "&" and ";". False if it is not a reference.
@@ -178,11 +176,10 @@ void append_page_text(std::string_view text, std::string& out) {
     } else if (text[0] == '&') {
       const Reference reference = read_reference(text.substr(1));
       passed += reference.bytes;
-      if (reference.bytes == 0) {
+      if (reference.bytes == 0)
         out += '&';
-      } else if (is_xml_character(reference.point)) {
+      else if (is_xml_character(reference.point))
         append_utf8(reference.point, out);
-      }
     }
     text.remove_prefix(passed);
   }

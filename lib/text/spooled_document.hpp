@@ -23,11 +23,10 @@ class SpooledText {
       : tmp_folder_(std::move(tmp_folder)), memory_bytes_(memory_bytes) {}
 
   void append(std::string_view text) {
-    if (spool_ || text.size() > memory_bytes_ - memory_.size()) {
+    if (spool_ || text.size() > memory_bytes_ - memory_.size())
       append_to_spool(text);
-    } else {
+    else
       memory_.append(text);
-    }
   }
   SpooledText& operator+=(std::string_view text) {
     append(text);

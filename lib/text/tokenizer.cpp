@@ -45,13 +45,12 @@ std::size_t TokenBuffer::run_end(std::string_view text, std::size_t at) {
   std::size_t skip = 0;
   while (at < text.size()) {
     const std::uint8_t kind = tokenizing::classes[static_cast<unsigned char>(text[at])];
-    if (kind > tokenizing::beyond_ascii) {
+    if (kind > tokenizing::beyond_ascii)
       ++at;
-    } else if (kind < tokenizing::beyond_ascii || token_character(text, at, skip) == 0) {
+    else if (kind < tokenizing::beyond_ascii || token_character(text, at, skip) == 0)
       break;
-    } else {
+    else
       at += skip;
-    }
   }
   return at;
 }
@@ -84,9 +83,8 @@ void OpenRun::take_front(std::string_view& piece, std::string& joint) {
     return tokenizing::classes[static_cast<unsigned char>(c)] < tokenizing::beyond_ascii;
   };
   std::size_t size = 0;
-  while (size < std::min(max_bytes, piece.size())) {
+  while (size < std::min(max_bytes, piece.size()))
     if (ends_runs(piece[size++])) break;
-  }
   joint.append(piece, 0, size);
   piece.remove_prefix(size);
 }

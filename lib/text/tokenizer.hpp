@@ -78,11 +78,10 @@ class TokenBuffer {
     std::size_t begin = 0;  // of the current run
     bool in_run = false, is_ascii = true;
     const auto end_run = [&](std::size_t end) {
-      if (is_ascii && end - begin <= max_term_bytes) {
+      if (is_ascii && end - begin <= max_term_bytes)
         on_token(std::string_view(lowered_.data() + begin, end - begin));
-      } else {
+      else
         tokenize_bytes(utf8.substr(begin, end - begin), true, on_token, on_phrase_end);
-      }
       in_run = false;
     };
     for (std::size_t base = 0; base < utf8.size(); base += TextBlock::bytes) {

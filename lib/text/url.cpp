@@ -118,13 +118,11 @@ std::string_view clean(std::string_view href, std::string& cleaned) {
   while (!href.empty() && is_control_or_space(href.back())) href.remove_suffix(1);
   if (std::none_of(href.begin(), href.end(), is_control_or_space)) return href;
   cleaned.clear();
-  for (const char c : href) {
-    if (c == ' ') {
+  for (const char c : href)
+    if (c == ' ')
       cleaned += "%20";
-    } else if (!is_control_or_space(c)) {
+    else if (!is_control_or_space(c))
       cleaned += c;
-    }
-  }
   return cleaned;
 }
 
@@ -165,11 +163,10 @@ std::string with_normal_percents(std::string_view url) {
     const auto low = high ? hex_digit(url[i + 2]) : std::nullopt;
     if (low) i += 2;
     const unsigned decoded = low ? *high * 16 + *low : '%';
-    if (is_unreserved(static_cast<char>(decoded))) {
+    if (is_unreserved(static_cast<char>(decoded)))
       out += static_cast<char>(decoded);
-    } else {
+    else
       out.append({'%', upper_digits[decoded / 16], upper_digits[decoded % 16]});
-    }
   }
   return out;
 }
@@ -209,11 +206,10 @@ std::string_view UrlResolver::resolve(std::string_view href) {
     if (scheme != scheme_ || site_.empty()) return {};
     set_path(reference.path);
   }
-  if (reference.query) {
+  if (reference.query)
     url_.append("?").append(*reference.query);
-  } else if (!reference.authority && reference.path.empty()) {
+  else if (!reference.authority && reference.path.empty())
     url_ += query_;
-  }
   if (reference.fragment) url_.append("#").append(*reference.fragment);
   return url_.size() > max_url_bytes ? std::string_view() : url_;
 }

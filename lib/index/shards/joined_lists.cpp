@@ -62,11 +62,10 @@ void read(std::span<const PostingRange> ranges, std::uint64_t first, std::uint64
     }
     const docid_t shift = range.add - range.subtract;  // modulo 2^32
     const std::uint64_t some = std::min(count, range.count - first);
-    if (range.list.is_short()) {
+    if (range.list.is_short())
       read_short(range, shift, first, some, to);
-    } else {
+    else
       read_blocks(range, shift, first, some, to);
-    }
     count -= some;
     first = 0;
   }

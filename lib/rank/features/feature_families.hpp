@@ -39,11 +39,10 @@ inline constexpr std::size_t num_stream_families = std::tuple_size_v<StreamFamil
 /// Publishes a family's values for a document; families of documents ignore `stream`.
 template <class Family>
 constexpr void publish_family(const DocumentView& document, std::size_t stream, double* values) {
-  if constexpr (requires { Family::publish(document, values); }) {
+  if constexpr (requires { Family::publish(document, values); })
     Family::publish(document, values);
-  } else {
+  else
     Family::publish(document.streams[stream], values);
-  }
 }
 
 template <class Visit, std::size_t... streams, std::size_t... documents>

@@ -46,11 +46,10 @@ struct OrderedPairs {
     while (begin < end) {
       const std::uint32_t middle = begin + (end - begin) / 2;
       if (query.followers[middle] == second) return true;
-      if (query.followers[middle] < second) {
+      if (query.followers[middle] < second)
         begin = middle + 1;
-      } else {
+      else
         end = middle;
-      }
     }
     return false;
   }

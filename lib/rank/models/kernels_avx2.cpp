@@ -173,22 +173,20 @@ void store_some(const TreeProgram& program, std::uint64_t first, std::uint64_t e
 
 void add_trees(const TreeProgram& program, std::uint64_t first, std::uint64_t end, const std::int8_t* ranks,
                unsigned documents, const TreeSums& to) {
-  for (unsigned from = 0; from < documents; from += 64) {
+  for (unsigned from = 0; from < documents; from += 64)
     if (documents - from <= 32)
       add_some<1>(program, first, end, ranks + from, to.sums + from, to.to_float32);
     else
       add_some<2>(program, first, end, ranks + from, to.sums + from, to.to_float32);
-  }
 }
 
 void store_trees(const TreeProgram& program, std::uint64_t first, std::uint64_t end, const std::int8_t* ranks,
                  unsigned documents, float* leaves) {
-  for (unsigned from = 0; from < documents; from += 64) {
+  for (unsigned from = 0; from < documents; from += 64)
     if (documents - from <= 32)
       store_some<1>(program, first, end, ranks + from, leaves + from);
     else
       store_some<2>(program, first, end, ranks + from, leaves + from);
-  }
 }
 
 // Layers: keeps some outputs of 16 documents at a time in registers.

@@ -72,11 +72,10 @@ constexpr bool is_in_categories(const std::uint32_t* categories, std::size_t cou
   while (begin < end) {
     const std::size_t middle = begin + (end - begin) / 2;
     if (categories[middle] == wanted) return true;
-    if (categories[middle] < wanted) {
+    if (categories[middle] < wanted)
       begin = middle + 1;
-    } else {
+    else
       end = middle;
-    }
   }
   return false;
 }

@@ -47,12 +47,11 @@ class ProgramMaker {
     find_inputs();
     find_thresholds();
     const bool too_many = !add_columns();
-    for (std::uint64_t tree = 0; tree < trees_.trees(); ++tree) {
+    for (std::uint64_t tree = 0; tree < trees_.trees(); ++tree)
       if (too_many || is_large(tree))
         add_walked(tree);
       else
         add_steps(tree);
-    }
     return std::move(program_);
   }
 
