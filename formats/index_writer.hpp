@@ -1,18 +1,66 @@
 #pragma once
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "quern/formats/document_pack.hpp"
+#include "quern/core/bytes.hpp"
 #include "quern/formats/index_file.hpp"
+#include "quern/formats/term_dictionary.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/io/file.hpp"
 #include "quern/io/spool.hpp"
+#include "quern/io/zstd_frame.hpp"
 
-/// Writes an index in stages. Each stage is a type, and ending it returns the next stage, which enforces the section
-/// order of index.md: lists, quantized impacts, documents, docno look-up, scores and manifest.
 namespace quern {
+
+/// Consecutive documents, encoded for the sections of an index: docnos and compressed texts. Threads can encode packs
+/// in parallel.
+class DocumentPack {
+ public:
+  void clear();
+  void add(std::string_view docno, std::string_view url, std::string_view title);
+  /// Completes the last block of texts. A pack's first document must be the first of its block.
+  void end();
+
+  std::size_t size() const { return docno_hashes_.size(); }
+  /// Hash of each document's docno.
+  std::span<const std::uint64_t> docno_hashes() const { return docno_hashes_; }
+  ByteView docnos() const { return docnos_; }
+  ByteView texts() const { return texts_; }
+  /// Offsets of the blocks in the pack's docnos and texts.
+  std::span<const std::size_t> docno_offsets() const { return docno_offsets_; }
+  std::span<const std::size_t> text_offsets() const { return text_offsets_; }
+
+ private:
+  void put_text_block();
+
+  std::vector<std::uint64_t> docno_hashes_;
+  Bytes docnos_, texts_, text_block_;
+  std::vector<std::size_t> docno_offsets_, text_offsets_;
+  ZstdCompressor zstd_{3};
+};
+
+/// Identifies a set of documents, whatever their order and splits: the sum, modulo 2^64, of each document's XXH3-64
+/// over docno, URL and title as strings and its tokens as a varint. Sums of splits and shards add up to the sum of the
+/// whole.
+class DocumentsHash {
+ public:
+  void add(std::string_view docno, std::string_view url, std::string_view title, std::uint64_t tokens) {
+    row_.clear();
+    put_string(row_, docno);
+    put_string(row_, url);
+    put_string(row_, title);
+    put_varint(row_, tokens);
+    sum_ += xxh3(row_);
+  }
+  std::uint64_t value() const { return sum_; }
+
+ private:
+  std::uint64_t sum_ = 0;
+  Bytes row_;
+};
 
 /// A list encoded for the writer.
 struct EncodedList {
@@ -48,77 +96,14 @@ struct SpooledListParts {
   }
 };
 
-/// State passed between stages: the file, the spools of later sections, and counts.
-class IndexWriting {
- protected:
-  struct State;
-  explicit IndexWriting(std::unique_ptr<State> state);
-  IndexWriting(IndexWriting&&) noexcept;
-  ~IndexWriting();
-  std::unique_ptr<State> state_;
-};
-
-/// The last stage: scores and the manifest.
-class IndexEndWriter : IndexWriting {
+/// Writes the sections of an index in the order of index.md. Call its functions in the order of their declaration;
+/// those that add something as often as needed, the others once. All throw IoError.
+class IndexWriter {
  public:
-  /// Writes the documents' scores by docID, if any, and the manifest, with the writer's counts of lists and bytes; ends
-  /// the file.
-  void finish(IndexManifest manifest, std::span<const float> pagerank, std::span<const float> global_scores) &&;
+  /// `with_impacts`: the index has quantized impacts.
+  IndexWriter(File& file, const std::string& tmp_folder, bool with_impacts);
 
- private:
-  friend class IndexDocnoWriter;
-  using IndexWriting::IndexWriting;
-};
-
-/// The docno look-up stage.
-class IndexDocnoWriter : IndexWriting {
- public:
-  /// Adds docIDs sorted by (docno hash, docID), in pieces.
-  void add_docids(std::span<const docid_t> docids);
-  IndexEndWriter end() &&;
-
- private:
-  friend class IndexDocumentWriter;
-  using IndexWriting::IndexWriting;
-};
-
-/// The stage of documents, in docID order.
-class IndexDocumentWriter : IndexWriting {
- public:
-  /// All packs except the last must contain a multiple of texts_per_block documents.
-  void add(const DocumentPack& pack);
-  IndexDocnoWriter end(std::span<const std::uint32_t> lengths) &&;
-
- private:
-  friend class IndexImpactWriter;
-  using IndexWriting::IndexWriting;
-};
-
-/// The stage of quantized impacts of lists with more than max_short_list postings, in list order. An index without them
-/// adds none.
-class IndexImpactWriter : IndexWriting {
- public:
-  /// File offsets of the sections with the lists' words and rows, which are readable now.
-  struct ListSections {
-    std::uint64_t postings = 0, block_last = 0, block_offset = 0;
-  };
-  ListSections list_sections() const;
-  /// Begins the next list; its impacts have `width` bits. Requires `with_impacts`.
-  void begin_list(unsigned width);
-  /// Adds the next blocks of the current list, packed by put_impacts().
-  void add_impacts(WordView words);
-  IndexDocumentWriter end() &&;
-
- private:
-  friend class IndexListWriter;
-  using IndexWriting::IndexWriting;
-};
-
-/// The first stage: lists in term order. All stages throw IoError.
-class IndexListWriter : IndexWriting {
- public:
-  /// `with_impacts`: the lists' quantized impacts will follow.
-  IndexListWriter(File& file, const std::string& tmp_folder, bool with_impacts);
+  // Lists in term order.
   void add_list(std::string_view term, const EncodedList& list);
   /// Adds a long list: its words and rows are in `parts`, and empty in `list`.
   void add_list(std::string_view term, const EncodedList& list, const SpooledListParts& parts);
@@ -127,12 +112,46 @@ class IndexListWriter : IndexWriting {
   void add_part(const EncodedList& part);
   /// Ends the list whose parts were added; words and rows in `list` are empty.
   void end_parts(std::string_view term, const EncodedList& list);
-  IndexImpactWriter end() &&;
+  void end_lists();
+
+  // Quantized impacts of lists with more than max_short_list postings, in list order.
+  /// File offsets of the sections with the lists' words and rows, which are readable now.
+  struct ListSections {
+    std::uint64_t postings = 0, block_last = 0, block_offset = 0;
+  };
+  const ListSections& list_sections() const { return list_sections_; }
+  /// Begins the impacts of the next list, of `width` bits.
+  void begin_impacts(unsigned width);
+  /// Adds the next blocks of the current list, packed by put_impacts().
+  void add_impacts(WordView words) { out_.write_array(words); }
+  void end_impacts();
+
+  /// Adds documents in docID order. All packs except the last must contain a multiple of texts_per_block documents.
+  void add_documents(const DocumentPack& pack);
+  void end_documents(std::span<const std::uint32_t> lengths);
+  /// Adds docIDs sorted by (docno hash, docID), in pieces.
+  void add_docids(std::span<const docid_t> docids) { out_.write_array(docids); }
+  /// Writes the documents' scores by docID, if any, and the manifest, with the writer's counts of lists and bytes; ends
+  /// the file.
+  void finish(IndexManifest manifest, std::span<const float> pagerank, std::span<const float> global_scores);
 
  private:
   void add_rows(const EncodedList& list);
   /// Adds a list's lexicon entry, with its number of words and block rows.
   void add_head(std::string_view term, const EncodedList& list, std::uint64_t words, std::uint64_t rows);
+
+  bool with_impacts_;
+  ContainerWriter out_;
+  Spool lexicon_, block_last_, block_offset_, block_max_, texts_;
+  RecordSpool<std::uint64_t> impact_start_, docno_offsets_, text_offsets_;
+  RecordSpool<std::uint8_t> impact_width_;
+  DictionaryWriter dictionary_;
+  Bytes payload_;
+  ListSections list_sections_;
+  std::uint64_t words_ = 0, rows_ = 0, long_lists_ = 0;
+  std::uint64_t part_words_ = 0, part_rows_ = 0;  ///< of the current list, if it comes in parts
+  std::vector<std::uint32_t> part_offsets_;
+  std::uint64_t short_lists_ = 0, short_list_bytes_ = 0, list_bound_bytes_ = 0;
 };
 
 }  // namespace quern

@@ -6,7 +6,7 @@
 #include "quern/core/job_pipeline.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/corpus/forward_postings.hpp"
-#include "quern/formats/document_pack.hpp"
+#include "quern/formats/index_writer.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/index/inverter.hpp"

@@ -49,8 +49,7 @@ struct ImpactSections::Part {
 /// Iterates over the noted lists: several short ones at a time, for jobs of enough work, and long ones in parts.
 class ImpactSections::Parts {
  public:
-  Parts(const RecordSpool<Row>& rows, unsigned block_size, const File& index,
-        const IndexImpactWriter::ListSections& sections)
+  Parts(const RecordSpool<Row>& rows, unsigned block_size, const File& index, const IndexWriter::ListSections& sections)
       : rows_(rows),
         block_size_(block_size),
         blocks_per_part_(std::max<std::uint64_t>(1, postings_per_job / block_size)),
@@ -109,7 +108,7 @@ class ImpactSections::Parts {
   unsigned block_size_;
   std::uint64_t blocks_per_part_;
   const File& index_;
-  IndexImpactWriter::ListSections sections_;
+  IndexWriter::ListSections sections_;
   std::uint64_t list_word_ = 0, list_row_ = 0;  ///< start of the current list among all lists' words and rows
   std::uint64_t next_block_ = 0;                ///< of the current list
 };
@@ -208,7 +207,7 @@ void ImpactSections::write(const EncodingContext& context, const File& index, st
       [&](Job& job) {
         WordView impacts = job.impacts;
         for (std::size_t i = 0; i < job.parts.size(); ++i) {
-          if (job.parts[i].is_first) writer.begin_list(job.done[i].width);
+          if (job.parts[i].is_first) writer.begin_impacts(job.done[i].width);
           writer.add_impacts(impacts.first(job.done[i].words));
           impacts = impacts.subspan(job.done[i].words);
         }
@@ -238,7 +237,7 @@ void WeightSections::end_list(const EncodedList& list) {
   rows_.add({static_cast<std::uint32_t>(list.df), max_weight});
 }
 
-void WeightSections::write(IndexImpactWriter& writer) const {
+void WeightSections::write(IndexWriter& writer) const {
   constexpr std::size_t words_per_write = 1 << 15;
   resources_.progress->start("write impacts", weights_.count(), "postings");
   std::vector<std::uint16_t> stored;
@@ -247,7 +246,7 @@ void WeightSections::write(IndexImpactWriter& writer) const {
   std::uint64_t first = 0;
   rows_.for_each([&](const Row& list) {
     const unsigned width = impact_width_of(list.max_weight);
-    writer.begin_list(width);
+    writer.begin_impacts(width);
     for (std::uint64_t left = list.df; left > 0; left -= block.size()) {
       stored.resize(std::min<std::uint64_t>(left, block_size_));
       weights_.read(first, stored);

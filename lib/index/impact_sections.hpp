@@ -25,7 +25,7 @@ class ImpactSections {
   /// Notes a list and its number of words; call for each list, in term order.
   void note(const EncodedList& list, std::uint64_t words);
   /// Reads the noted lists back from the file `index` and writes their impacts in parallel. Call once.
-  void write(const EncodingContext& context, const File& index, std::size_t jobs_in_flight, IndexImpactWriter& writer);
+  void write(const EncodingContext& context, const File& index, std::size_t jobs_in_flight, IndexWriter& writer);
   /// Valid after all lists are noted.
   ImpactQuantizer quantizer() const { return {given_top_.value_or(top_), bits_}; }
 
@@ -75,7 +75,7 @@ class WeightSections {
   /// Ends a list whose weights were added, or a short one, which has none here.
   void end_list(const EncodedList& list);
   /// Writes all weights. Call once.
-  void write(IndexImpactWriter& writer) const;
+  void write(IndexWriter& writer) const;
 
  private:
   /// A list of more than max_short_list postings.

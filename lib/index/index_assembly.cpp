@@ -30,7 +30,7 @@ struct EncodingJob {
 /// Writes encoded lists.
 class ListOutput {
  public:
-  ListOutput(IndexListWriter& writer, std::optional<ImpactSections>& impacts, IndexManifest& counts,
+  ListOutput(IndexWriter& writer, std::optional<ImpactSections>& impacts, IndexManifest& counts,
              std::optional<WeightSections>& weights, const std::function<std::string_view(term_t)>& term_at,
              const CollectionContext* whole)
       : writer_(writer), impacts_(impacts), weights_(weights), counts_(counts), term_at_(term_at), whole_(whole) {}
@@ -81,7 +81,7 @@ class ListOutput {
     counts_.tokens += item.cf;
   }
 
-  IndexListWriter& writer_;
+  IndexWriter& writer_;
   std::optional<ImpactSections>& impacts_;
   std::optional<WeightSections>& weights_;
   IndexManifest& counts_;
@@ -141,8 +141,7 @@ void IndexTables::check(const std::string& source, const Resources& resources) c
 
 IndexAssembly::IndexAssembly(const AssemblyPlan& plan)
     : plan_(plan),
-      writer_(std::in_place_type<IndexListWriter>, plan.out, plan.resources.tmp_folder,
-              plan.options.quantize_bits > 0 || plan.options.impacts) {
+      writer_(plan.out, plan.resources.tmp_folder, plan.options.quantize_bits > 0 || plan.options.impacts) {
   plan.tables.check(plan.source, plan.resources);
 }
 
@@ -174,7 +173,6 @@ void IndexAssembly::write_lists(std::vector<std::uint32_t> lengths, const Collec
                                 constants,
                                 plan_.source,
                                 options.impacts};
-  auto& writer = std::get<IndexListWriter>(writer_);
   lengths_ = std::move(lengths);
   counts_.statistics = statistics;
   std::optional<ImpactSections> impacts;
@@ -184,7 +182,7 @@ void IndexAssembly::write_lists(std::vector<std::uint32_t> lengths, const Collec
   std::optional<WeightSections> weights;
   if (options.impacts) weights.emplace(*options.impacts, options.codec_options.block_size, plan_.resources);
 
-  ListOutput output{writer, impacts, counts_, weights, term_at, plan_.whole};
+  ListOutput output{writer_, impacts, counts_, weights, term_at, plan_.whole};
   run_jobs(
       jobs_in_flight(), [&] { return std::make_unique<EncodingJob>(context, plan_.resources.tmp_folder); },
       [&](EncodingJob& job) { return lists.next(job.batch); },
@@ -193,14 +191,14 @@ void IndexAssembly::write_lists(std::vector<std::uint32_t> lengths, const Collec
         output.write(job.encoded);
         progress.add(job.encoded.postings);
       });
-  IndexImpactWriter impact_writer = std::move(writer).end();
+  writer_.end_lists();
   progress.finish();
   if (impacts) {
-    impacts->write(context, plan_.out, jobs_in_flight(), impact_writer);
+    impacts->write(context, plan_.out, jobs_in_flight(), writer_);
     counts_.quantize_top = impacts->quantizer().top();
   }
-  if (weights) weights->write(impact_writer);
-  writer_.emplace<IndexDocumentWriter>(std::move(impact_writer).end());
+  if (weights) weights->write(writer_);
+  writer_.end_impacts();
 }
 
 void DocumentSort::add(docid_t docid, std::string_view docno, std::string_view url, std::string_view title) {
@@ -213,18 +211,16 @@ void DocumentSort::add(docid_t docid, std::string_view docno, std::string_view u
 
 template <class ForEachPack>
 void IndexAssembly::write(ForEachPack&& for_each_pack) {
-  auto& writer = std::get<IndexDocumentWriter>(writer_);
   DocnoOrder by_docno(plan_.resources.tmp_folder, plan_.working_bytes() / 4);
   docid_t next = 0;
   for_each_pack([&](const DocumentPack& pack) {
-    writer.add(pack);
+    writer_.add_documents(pack);
     for (const std::uint64_t hash : pack.docno_hashes()) by_docno.add(hash, next++);
   });
-  IndexDocnoWriter docnos = std::move(writer).end(lengths_);
-  by_docno.merge([&](std::span<const docid_t> docids) { docnos.add_docids(docids); });
+  writer_.end_documents(lengths_);
+  by_docno.merge([&](std::span<const docid_t> docids) { writer_.add_docids(docids); });
   counts_.empty_documents = static_cast<std::uint64_t>(std::count(lengths_.begin(), lengths_.end(), 0u));
   lengths_ = {};
-  writer_.emplace<IndexEndWriter>(std::move(docnos).end());
 }
 
 void IndexAssembly::write_documents(DocumentSort documents) {
@@ -273,7 +269,7 @@ BuildReport IndexAssembly::finish(IndexManifest manifest, std::span<const float>
   manifest.tokens = counts_.tokens;
   manifest.coded = counts_.coded;
   manifest.libraries.zstd = zstd_version();  // this program compressed the texts
-  std::get<IndexEndWriter>(std::move(writer_)).finish(std::move(manifest), pagerank, global_scores);
+  writer_.finish(std::move(manifest), pagerank, global_scores);
   // Not an IndexReader: opening one reads the whole lexicon.
   const ContainerReader written(std::make_shared<const File>(plan_.out.duplicate()), FileKind::index);
   BuildReport report;

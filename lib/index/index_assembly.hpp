@@ -3,7 +3,6 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "quern/formats/index_file.hpp"
@@ -104,7 +103,7 @@ class IndexAssembly {
   void write(ForEachPack&& for_each_pack);
 
   AssemblyPlan plan_;
-  std::variant<IndexListWriter, IndexDocumentWriter, IndexEndWriter> writer_;  ///< of the next step
+  IndexWriter writer_;
   std::vector<std::uint32_t> lengths_;
   IndexManifest counts_;  ///< the lists' counts for the manifest
 };

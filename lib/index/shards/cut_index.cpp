@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "quern/corpus/forward_postings.hpp"
-#include "quern/formats/document_pack.hpp"
+#include "quern/formats/index_writer.hpp"
 #include "quern/formats/joined_lexicon.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/formats/posting_reader.hpp"

@@ -9,7 +9,7 @@
 #include "quern/core/bm25.hpp"
 #include "quern/core/error.hpp"
 #include "quern/corpus/forward_postings.hpp"
-#include "quern/formats/document_pack.hpp"
+#include "quern/formats/index_writer.hpp"
 #include "quern/formats/joined_lexicon.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/io/external_sort.hpp"
