@@ -16,18 +16,6 @@ bool is_short(const QueryAnswer& answer) { return answer.documents.size() <= Res
 
 }  // namespace
 
-void QueryRun::begin() {
-  std::string text;
-  parts_.format.begin(text);
-  parts_.out.write(text);
-}
-
-void QueryRun::end() {
-  std::string text;
-  parts_.format.end(text);
-  parts_.out.write(text);
-}
-
 ParsedQueries QueryRun::read(const std::vector<Query>& queries) const {
   return parts_.reader.read(texts_of(queries), parts_.resources.threads);
 }

@@ -38,9 +38,6 @@ class QueryRun {
  public:
   explicit QueryRun(const QueryRunParts& parts) : parts_(parts), statistics_(parts.resources.tmp_folder) {}
 
-  /// Writes what comes before all results, and after them.
-  void begin();
-  void end();
   /// Writes the answers to these queries, in their order.
   void answer(const std::vector<Query>& queries);
   /// Answers queries as they arrive; `note` sees each batch first. Begins about `max_begun` batches at a time, at

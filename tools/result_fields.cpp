@@ -125,7 +125,7 @@ std::vector<RunResult> ResultText::results_of(std::span<const ScoredDocument> do
     const IndexShards::Place place = shards_.place(document.docid);
     result.docno = place.index.docno(place.docid);
     result.score = document.score;
-    if (!format_.shows_titles()) continue;
+    if (!format_.shows_titles) continue;
     texts.push_back(place.index.text(place.docid));
     if (fields_ == nullptr || fields_->has_title()) result.title = texts.back().title;
     if (fields_ == nullptr || fields_->has_url()) result.url = texts.back().url;

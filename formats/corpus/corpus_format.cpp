@@ -92,8 +92,8 @@ class ExtractedLines {
 
 const std::vector<const CorpusFormat*>& all_corpus_formats() {
   // A TRECWEB file would also pass as TRECTEXT, so it is tried first.
-  static const std::vector<const CorpusFormat*> formats = {&trecweb_format(), &trectext_format(), &warc_format(),
-                                                           &jsonl_format(), &tsv_format()};
+  static const std::vector<const CorpusFormat*> formats = {&trecweb_format, &trectext_format, &warc_format,
+                                                           &jsonl_format, &tsv_format};
   return formats;
 }
 

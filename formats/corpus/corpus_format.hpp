@@ -47,43 +47,36 @@ struct ParsedRecord {
   bool needs_options = false;  ///< valid, but these options don't fit it, or perhaps any record
 };
 
-/// A corpus format: detects files, finds records and parses them.
-class CorpusFormat {
- public:
-  virtual ~CorpusFormat() = default;
-  /// Value of --format.
-  virtual std::string_view name() const = 0;
-  /// One line for help texts.
-  virtual std::string_view description() const = 0;
+/// A corpus format: detects files, finds records and parses them. Thread-safe.
+struct CorpusFormat {
+  std::string_view name;         ///< value of the option format
+  std::string_view description;  ///< one line for help texts
   /// Whether a file has this format. `head` holds its first bytes, decompressed, up to detection_bytes.
-  virtual bool detect(std::string_view head) const = 0;
+  bool (*detect)(std::string_view head);
   /// Makes a finder for one file.
-  virtual std::unique_ptr<RecordFinder> make_finder(const RecordLimits& limits) const = 0;
+  std::unique_ptr<RecordFinder> (*make_finder)(const RecordLimits& limits);
   /// Parses a record that the finder cut out. Replaces `out`, whose content is unspecified for skipped and bad records.
-  /// docno, URL, title and body are valid UTF-8, with phrase_end between sections. Thread-safe if each thread has its
-  /// own scratch.
-  virtual ParsedRecord parse(const RecordText& record, RecordScratch& scratch, DocumentText& out) const = 0;
-  /// Labels from the record's headers. Reads only its head. Thread-safe.
-  virtual RecordLabels labels(const RecordText&) const { return {}; }
-  /// Whether labels() can return languages.
-  virtual bool states_languages() const { return false; }
-  /// Whether parse() reads term weights if RecordScratch::impacts is set.
-  virtual bool gives_weights() const { return false; }
+  /// docno, URL, title and body are valid UTF-8, with phrase_end between sections. Each thread needs its own scratch.
+  ParsedRecord (*parse)(const RecordText& record, RecordScratch& scratch, DocumentText& out);
+  /// Labels from the record's headers. Reads only its head.
+  RecordLabels (*labels)(const RecordText& record) = [](const RecordText&) { return RecordLabels(); };
+  bool states_languages = false;  ///< labels() can return languages
+  bool gives_weights = false;     ///< parse() reads term weights if RecordScratch::impacts is set
 };
 
 /// Bytes of a file that detect() reads.
 inline constexpr std::size_t detection_bytes = 64 << 10;
 
 /// <DOC> records with a web page and its HTTP header in DOCHDR: WT10g, .GOV, GOV2; see trecweb.md.
-const CorpusFormat& trecweb_format();
+extern const CorpusFormat trecweb_format;
 /// <DOC> records with sections of text: TREC's news and abstracts; see trectext.md.
-const CorpusFormat& trectext_format();
+extern const CorpusFormat trectext_format;
 /// WARC 0.18 and 1.x, whose response records are documents: ClueWeb, Common Crawl; see warc.md.
-const CorpusFormat& warc_format();
+extern const CorpusFormat warc_format;
 /// JSON objects, one per line, spread over lines, or in an array: the corpora of Anserini and BEIR; see jsonl.md.
-const CorpusFormat& jsonl_format();
+extern const CorpusFormat jsonl_format;
 /// Tab-separated lines: MS MARCO; see tsv.md.
-const CorpusFormat& tsv_format();
+extern const CorpusFormat tsv_format;
 
 /// All formats, in the order that detection tries them. Add new ones here only.
 const std::vector<const CorpusFormat*>& all_corpus_formats();

@@ -337,43 +337,34 @@ class JsonDocument {
   UnreadKeys unread_;
 };
 
-class JsonlFormat : public CorpusFormat {
- public:
-  std::string_view name() const override { return "jsonl"; }
-  std::string_view description() const override { return "JSON objects with id, title, contents or text, url"; }
-  bool gives_weights() const override { return true; }
+bool is_jsonl(std::string_view head) {
+  if (head.substr(0, 3) == "\xEF\xBB\xBF") head.remove_prefix(3);
+  head = trim(head);
+  if (!head.empty() && head.front() == '[') head = trim(head.substr(1));
+  if (head.empty() || head.front() != '{') return false;
+  head = trim(head.substr(1));
+  return head.empty() || head.front() == '"' || head.front() == '}';
+}
 
-  bool detect(std::string_view head) const override {
-    if (head.substr(0, 3) == "\xEF\xBB\xBF") head.remove_prefix(3);
-    head = trim(head);
-    if (!head.empty() && head.front() == '[') head = trim(head.substr(1));
-    if (head.empty() || head.front() != '{') return false;
-    head = trim(head.substr(1));
-    return head.empty() || head.front() == '"' || head.front() == '}';
+ParsedRecord parse_jsonl(const RecordText& record, RecordScratch& scratch, DocumentText& out) {
+  out.clear();
+  try {
+    if (is_utf8(record)) return JsonDocument(*record.pieces(), scratch, out).read();
+    if (has_control_in_string(record)) throw JsonDamage("a string contains a control character");
+    RepairedPieces repaired(record.pieces(), scratch.repaired_utf8);
+    return JsonDocument(repaired, scratch, out).read();
+  } catch (const JsonDamage& damage) {
+    return damaged(damage.what());
   }
-
-  std::unique_ptr<RecordFinder> make_finder(const RecordLimits& limits) const override {
-    return make_json_record_finder(limits);
-  }
-
-  ParsedRecord parse(const RecordText& record, RecordScratch& scratch, DocumentText& out) const override {
-    out.clear();
-    try {
-      if (is_utf8(record)) return JsonDocument(*record.pieces(), scratch, out).read();
-      if (has_control_in_string(record)) throw JsonDamage("a string contains a control character");
-      RepairedPieces repaired(record.pieces(), scratch.repaired_utf8);
-      return JsonDocument(repaired, scratch, out).read();
-    } catch (const JsonDamage& damage) {
-      return damaged(damage.what());
-    }
-  }
-};
+}
 
 }  // namespace
 
-const CorpusFormat& jsonl_format() {
-  static const JsonlFormat format;
-  return format;
-}
+const CorpusFormat jsonl_format = {.name = "jsonl",
+                                   .description = "JSON objects with id, title, contents or text, url",
+                                   .detect = is_jsonl,
+                                   .make_finder = make_json_record_finder,
+                                   .parse = parse_jsonl,
+                                   .gives_weights = true};
 
 }  // namespace quern

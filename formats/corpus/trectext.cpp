@@ -113,32 +113,20 @@ class RecordWalk {
   SpooledText* section_ = nullptr;  ///< where text goes now; null: discarded
 };
 
-class TrecTextFormat : public CorpusFormat {
- public:
-  std::string_view name() const override { return "trectext"; }
-  std::string_view description() const override { return "TREC text: <DOC> with <DOCNO>, <TITLE>, <TEXT>"; }
-  bool detect(std::string_view head) const override { return begins_with_trec_record(head); }
-  std::unique_ptr<RecordFinder> make_finder(const RecordLimits& limits) const override {
-    return make_trec_record_finder(limits);
-  }
-
-  ParsedRecord parse(const RecordText& record, RecordScratch& scratch, DocumentText& out) const override {
-    out.clear();
-    RecordWalk walk(out);
-    for_each_repaired(*record.pieces(), scratch, [&](std::string_view piece) { walk.append(piece); });
-    walk.finish();
-    ParsedRecord result;
-    if (walk.docno().empty()) return bad_record("it has no <DOCNO>");
-    set_docno(walk.docno(), scratch, out, result);
-    return result;
-  }
-};
+ParsedRecord parse_trectext(const RecordText& record, RecordScratch& scratch, DocumentText& out) {
+  out.clear();
+  RecordWalk walk(out);
+  for_each_repaired(*record.pieces(), scratch, [&](std::string_view piece) { walk.append(piece); });
+  walk.finish();
+  ParsedRecord result;
+  if (walk.docno().empty()) return bad_record("it has no <DOCNO>");
+  set_docno(walk.docno(), scratch, out, result);
+  return result;
+}
 
 }  // namespace
 
-const CorpusFormat& trectext_format() {
-  static const TrecTextFormat format;
-  return format;
-}
+const CorpusFormat trectext_format = {"trectext", "TREC text: <DOC> with <DOCNO>, <TITLE>, <TEXT>",
+                                      begins_with_trec_record, make_trec_record_finder, parse_trectext};
 
 }  // namespace quern

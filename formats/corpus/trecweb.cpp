@@ -102,41 +102,31 @@ class TrimmedPieces final : public PieceSource {
   bool has_begun_ = false;
 };
 
-class TrecWebFormat : public CorpusFormat {
- public:
-  std::string_view name() const override { return "trecweb"; }
-  std::string_view description() const override { return "TREC web pages: <DOC> with <DOCNO>, <DOCHDR>, HTML"; }
-  bool detect(std::string_view head) const override {
-    if (!begins_with_trec_record(head)) return false;
-    SgmlTagScanner tags(head);
-    SgmlTag tag;
-    for (std::size_t at = 0; tags.next(at, tag); at = tag.end)
-      if (equals_ignoring_case(tag.name, "dochdr")) return true;
-    return false;
-  }
-  std::unique_ptr<RecordFinder> make_finder(const RecordLimits& limits) const override {
-    return make_trec_record_finder(limits);
-  }
+bool is_trecweb(std::string_view head) {
+  if (!begins_with_trec_record(head)) return false;
+  SgmlTagScanner tags(head);
+  SgmlTag tag;
+  for (std::size_t at = 0; tags.next(at, tag); at = tag.end)
+    if (equals_ignoring_case(tag.name, "dochdr")) return true;
+  return false;
+}
 
-  ParsedRecord parse(const RecordText& record, RecordScratch& scratch, DocumentText& out) const override {
-    out.clear();
-    ParsedRecord result;
-    Parts parts = split_trecweb(record.head());
-    if (!parts.has_docno) return bad_record("it has no <DOCNO>");
-    if (!set_docno(parts.docno, scratch, out, result)) return result;
-    set_url(url_of(parts.header), scratch, out);
-    const auto pieces = record.pieces(parts.page_begin, page_end(record, parts.page_begin));
-    TrimmedPieces page(*pieces);
-    extract_html(page, parse_http_headers(parts.header).content_type, scratch, out);
-    return result;
-  }
-};
+ParsedRecord parse_trecweb(const RecordText& record, RecordScratch& scratch, DocumentText& out) {
+  out.clear();
+  ParsedRecord result;
+  Parts parts = split_trecweb(record.head());
+  if (!parts.has_docno) return bad_record("it has no <DOCNO>");
+  if (!set_docno(parts.docno, scratch, out, result)) return result;
+  set_url(url_of(parts.header), scratch, out);
+  const auto pieces = record.pieces(parts.page_begin, page_end(record, parts.page_begin));
+  TrimmedPieces page(*pieces);
+  extract_html(page, parse_http_headers(parts.header).content_type, scratch, out);
+  return result;
+}
 
 }  // namespace
 
-const CorpusFormat& trecweb_format() {
-  static const TrecWebFormat format;
-  return format;
-}
+const CorpusFormat trecweb_format = {"trecweb", "TREC web pages: <DOC> with <DOCNO>, <DOCHDR>, HTML", is_trecweb,
+                                     make_trec_record_finder, parse_trecweb};
 
 }  // namespace quern

@@ -56,11 +56,7 @@ class TsvFormat : public CorpusFormat {
   /// Link files, judgements and logs look the same, and a corpus's folder may contain them.
   bool detect(std::string_view) const override { return false; }
 
-  std::unique_ptr<RecordFinder> make_finder(const RecordLimits& limits) const override {
-    return std::make_unique<LineFinder>(limits);
-  }
-
-  ParsedRecord parse(const RecordText& record, RecordScratch& scratch, DocumentText& out) const override {
+  ParsedRecord parse_tsv(const RecordText& record, RecordScratch& scratch, DocumentText& out) {
     out.clear();
     // The fields before the text are short, or the record is bad.
     std::string_view head = record.head();
@@ -87,13 +83,14 @@ class TsvFormat : public CorpusFormat {
     append_plain_text(*record.pieces(text), scratch, out.body);
     return result;
   }
-};
+
+  /// Link files, judgements and logs look the same, and a corpus's folder may contain them.
+  bool is_never_detected(std::string_view) { return false; }
 
 }  // namespace
 
-const CorpusFormat& tsv_format() {
-  static const TsvFormat format;
-  return format;
-}
+const CorpusFormat tsv_format = {"tsv",
+                                 "lines id<TAB>text, or id<TAB>url<TAB>title<TAB>text, as in MS MARCO; only by name",
+                                 is_never_detected, make_line_finder, parse_tsv};
 
 }  // namespace quern

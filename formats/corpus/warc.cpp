@@ -73,99 +73,92 @@ std::string language_in_metadata(std::string_view block) {
 
 Hash128 hash_of_name(std::string_view name) { return name.empty() ? Hash128() : xxh3_128(as_bytes(name)); }
 
-class WarcFormat : public CorpusFormat {
- public:
-  std::string_view name() const override { return "warc"; }
-  std::string_view description() const override { return "WARC 0.18 and 1.x: HTML and plain text responses, and WET"; }
-  bool detect(std::string_view head) const override {
-    while (!head.empty() && is_ascii_space(head.front())) head.remove_prefix(1);
-    return begins_with_warc_record(head);
-  }
-  std::unique_ptr<RecordFinder> make_finder(const RecordLimits& limits) const override {
-    return make_warc_record_finder(limits);
-  }
+/// Finds the offset of a part of the head; false if the headers before it don't fit in the head.
+bool find_begin(const RecordText& record, std::string_view part, std::size_t& begin, ParsedRecord& problem) {
+  begin = static_cast<std::size_t>(part.data() - record.head().data());
+  if (begin < record.head().size() || begin == record.size()) return true;
+  problem = bad_record("its headers have more than " + size_text(RecordText::head_bytes));
+  return false;
+}
 
-  ParsedRecord parse(const RecordText& record, RecordScratch& scratch, DocumentText& out) const override {
-    out.clear();
-    if (!begins_with_warc_record(record.head())) return bad_record("it doesn't begin with a WARC version line");
-    const WarcHeader warc = read_warc_header(record.head());
-    if (warc.type.empty()) return bad_record("it has no WARC-Type");
-    if (std::string reason = why_skipped(warc); !reason.empty()) return skipped_record(std::move(reason));
-    if (equals_ignoring_case(warc.type, "conversion")) return parse_conversion(record, warc, scratch, out);
-    return parse_response(record, warc, scratch, out);
-  }
+/// Parses the text of a page, as in WET files.
+ParsedRecord parse_conversion(const RecordText& record, const WarcHeader& warc, RecordScratch& scratch,
+                              DocumentText& out) {
+  ParsedRecord result;
+  std::size_t text_begin = 0;
+  if (!find_begin(record, warc.block, text_begin, result)) return result;
+  if (!set_docno(docno_of(warc), scratch, out, result)) return result;
+  set_url(warc.target_uri, scratch, out);
+  read_extracted_text(*record.pieces(text_begin), scratch, out);
+  return result;
+}
 
-  RecordLabels labels(const RecordText& record) const override {
-    const WarcHeader warc = read_warc_header(record.head());
-    RecordLabels labels;
-    labels.id = hash_of_name(warc.record_id);
-    if (equals_ignoring_case(warc.type, "metadata")) {
-      labels.language = language_in_metadata(warc.block);
-      labels.describes = hash_of_name(warc.concurrent_to);
-    } else {
-      labels.language = first_language(warc.languages);
-    }
-    // A response's block contains HTTP headers too; a conversion's block is all payload.
-    const bool is_conversion = equals_ignoring_case(warc.type, "conversion");
-    const bool has_payload_digest = !warc.payload_digest.empty() || !is_conversion;
-    labels.payload = hash_of_name(has_payload_digest ? warc.payload_digest : warc.block_digest);
-    labels.may_be_document =
-        why_skipped(warc).empty() && (is_conversion || why_no_page(parse_http_response(warc.block)).empty());
-    return labels;
+ParsedRecord parse_response(const RecordText& record, const WarcHeader& warc, RecordScratch& scratch,
+                            DocumentText& out) {
+  const HttpResponse http = parse_http_response(warc.block);
+  ParsedRecord result;
+  std::size_t body_begin = 0;
+  if (!find_begin(record, http.body, body_begin, result)) return result;
+  if (std::string reason = why_no_page(http); !reason.empty()) return skipped_record(std::move(reason));
+  if (!set_docno(docno_of(warc), scratch, out, result)) return result;
+  set_url(warc.target_uri, scratch, out);
+  const std::uint64_t repaired_before = scratch.repaired_utf8;
+  OpenPieces stored = [&record, body_begin] { return record.pieces(body_begin); };
+  if (equals_ignoring_case(http.transfer_encoding, "chunked")) stored = without_chunks(std::move(stored));
+  DecodedBody body(std::move(stored), http.content_encoding, scratch.max_document_bytes);
+  if (is_plain_text(media_type(http.content_type)))
+    extract_plain_page(body.pieces(), http.content_type, scratch, out);
+  else
+    extract_html(body.pieces(), http.content_type, scratch, out);
+  if (!body.problem().empty()) {
+    scratch.repaired_utf8 = repaired_before;  // this document is dropped
+    return bad_record(body.problem());
   }
-  bool states_languages() const override { return true; }
+  return result;
+}
 
- private:
-  /// Finds the offset of a part of the head; false if the headers before it don't fit in the head.
-  static bool find_begin(const RecordText& record, std::string_view part, std::size_t& begin, ParsedRecord& problem) {
-    begin = static_cast<std::size_t>(part.data() - record.head().data());
-    if (begin < record.head().size() || begin == record.size()) return true;
-    problem = bad_record("its headers have more than " + size_text(RecordText::head_bytes));
-    return false;
-  }
+ParsedRecord parse_warc(const RecordText& record, RecordScratch& scratch, DocumentText& out) {
+  out.clear();
+  if (!begins_with_warc_record(record.head())) return bad_record("it doesn't begin with a WARC version line");
+  const WarcHeader warc = read_warc_header(record.head());
+  if (warc.type.empty()) return bad_record("it has no WARC-Type");
+  if (std::string reason = why_skipped(warc); !reason.empty()) return skipped_record(std::move(reason));
+  if (equals_ignoring_case(warc.type, "conversion")) return parse_conversion(record, warc, scratch, out);
+  return parse_response(record, warc, scratch, out);
+}
 
-  /// Parses the text of a page, as in WET files.
-  static ParsedRecord parse_conversion(const RecordText& record, const WarcHeader& warc, RecordScratch& scratch,
-                                       DocumentText& out) {
-    ParsedRecord result;
-    std::size_t text_begin = 0;
-    if (!find_begin(record, warc.block, text_begin, result)) return result;
-    if (!set_docno(docno_of(warc), scratch, out, result)) return result;
-    set_url(warc.target_uri, scratch, out);
-    read_extracted_text(*record.pieces(text_begin), scratch, out);
-    return result;
+RecordLabels warc_labels(const RecordText& record) {
+  const WarcHeader warc = read_warc_header(record.head());
+  RecordLabels labels;
+  labels.id = hash_of_name(warc.record_id);
+  if (equals_ignoring_case(warc.type, "metadata")) {
+    labels.language = language_in_metadata(warc.block);
+    labels.describes = hash_of_name(warc.concurrent_to);
+  } else {
+    labels.language = first_language(warc.languages);
   }
+  // A response's block contains HTTP headers too; a conversion's block is all payload.
+  const bool is_conversion = equals_ignoring_case(warc.type, "conversion");
+  const bool has_payload_digest = !warc.payload_digest.empty() || !is_conversion;
+  labels.payload = hash_of_name(has_payload_digest ? warc.payload_digest : warc.block_digest);
+  labels.may_be_document =
+      why_skipped(warc).empty() && (is_conversion || why_no_page(parse_http_response(warc.block)).empty());
+  return labels;
+}
 
-  static ParsedRecord parse_response(const RecordText& record, const WarcHeader& warc, RecordScratch& scratch,
-                                     DocumentText& out) {
-    const HttpResponse http = parse_http_response(warc.block);
-    ParsedRecord result;
-    std::size_t body_begin = 0;
-    if (!find_begin(record, http.body, body_begin, result)) return result;
-    if (std::string reason = why_no_page(http); !reason.empty()) return skipped_record(std::move(reason));
-    if (!set_docno(docno_of(warc), scratch, out, result)) return result;
-    set_url(warc.target_uri, scratch, out);
-    const std::uint64_t repaired_before = scratch.repaired_utf8;
-    OpenPieces stored = [&record, body_begin] { return record.pieces(body_begin); };
-    if (equals_ignoring_case(http.transfer_encoding, "chunked")) stored = without_chunks(std::move(stored));
-    DecodedBody body(std::move(stored), http.content_encoding, scratch.max_document_bytes);
-    if (is_plain_text(media_type(http.content_type)))
-      extract_plain_page(body.pieces(), http.content_type, scratch, out);
-    else
-      extract_html(body.pieces(), http.content_type, scratch, out);
-    if (!body.problem().empty()) {
-      scratch.repaired_utf8 = repaired_before;  // this document is dropped
-      return bad_record(body.problem());
-    }
-    return result;
-  }
-};
+bool is_warc(std::string_view head) {
+  while (!head.empty() && is_ascii_space(head.front())) head.remove_prefix(1);
+  return begins_with_warc_record(head);
+}
 
 }  // namespace
 
-const CorpusFormat& warc_format() {
-  static const WarcFormat format;
-  return format;
-}
+const CorpusFormat warc_format = {.name = "warc",
+                                  .description = "WARC 0.18 and 1.x: HTML and plain text responses, and WET",
+                                  .detect = is_warc,
+                                  .make_finder = make_warc_record_finder,
+                                  .parse = parse_warc,
+                                  .labels = warc_labels,
+                                  .states_languages = true};
 
 }  // namespace quern

@@ -29,51 +29,37 @@ void put_column(std::string& out, std::string_view text) {
   }
 }
 
-class TrecFormat : public RunFormat {
- public:
-  std::string_view name() const override { return "trec"; }
-  std::string_view description() const override { return "lines \"qid Q0 docno rank score tag\", for trec_eval"; }
-  bool shows_titles() const override { return false; }
-
-  void append_piece(std::string& out, std::string_view qid, std::string_view, const ResultPiece& piece,
-                    std::string_view tag) const override {
-    std::string front, back = " ";
-    put_column(front, qid);
-    front += " Q0 ";
-    put_column(back, tag);
-    back += '\n';
-    std::size_t rank = piece.first_rank;
-    for (const RunResult& result : piece.results) {
-      out += front;
-      put_column(out, result.docno);
-      out += ' ';
-      put_number(out, rank++);
-      out += ' ';
-      put_number(out, result.score);
-      out += back;
-    }
+void append_trec(std::string& out, std::string_view qid, std::string_view, const ResultPiece& piece,
+                 std::string_view tag) {
+  std::string front, back = " ";
+  put_column(front, qid);
+  front += " Q0 ";
+  put_column(back, tag);
+  back += '\n';
+  std::size_t rank = piece.first_rank;
+  for (const RunResult& result : piece.results) {
+    out += front;
+    put_column(out, result.docno);
+    out += ' ';
+    put_number(out, rank++);
+    out += ' ';
+    put_number(out, result.score);
+    out += back;
   }
-};
+}
 
-class MsmarcoFormat : public RunFormat {
- public:
-  std::string_view name() const override { return "msmarco"; }
-  std::string_view description() const override { return "lines \"qid<TAB>docno<TAB>rank\", as MS MARCO expects"; }
-  bool shows_titles() const override { return false; }
-
-  void append_piece(std::string& out, std::string_view qid, std::string_view, const ResultPiece& piece,
-                    std::string_view) const override {
-    std::size_t rank = piece.first_rank;
-    for (const RunResult& result : piece.results) {
-      put_column(out, qid);
-      out += '\t';
-      put_column(out, result.docno);
-      out += '\t';
-      put_number(out, rank++);
-      out += '\n';
-    }
+void append_msmarco(std::string& out, std::string_view qid, std::string_view, const ResultPiece& piece,
+                    std::string_view) {
+  std::size_t rank = piece.first_rank;
+  for (const RunResult& result : piece.results) {
+    put_column(out, qid);
+    out += '\t';
+    put_column(out, result.docno);
+    out += '\t';
+    put_number(out, rank++);
+    out += '\n';
   }
-};
+}
 
 /// Writes a JSON string; invalid UTF-8 becomes U+FFFD.
 void put_json(std::string& out, std::string_view text) {
@@ -113,44 +99,14 @@ void put_field(std::string& out, const ResultField& field) {
     out += field.value.kind == FieldValue::Kind::none ? "null" : plain_text(field.value);
 }
 
-class JsonFormat : public RunFormat {
- public:
-  std::string_view name() const override { return "json"; }
-  std::string_view description() const override { return "a line of JSON per query, with titles and URLs"; }
-  bool shows_titles() const override { return true; }
-
-  void append_piece(std::string& out, std::string_view qid, std::string_view query_text, const ResultPiece& piece,
-                    std::string_view) const override {
-    if (piece.is_first) {
-      out += "{\"id\":";
-      put_json(out, qid);
-      out += ",\"query\":";
-      put_json(out, query_text);
-      out += ",\"results\":[";
-    }
-    std::size_t rank = piece.first_rank;
-    for (const RunResult& result : piece.results) {
-      out += rank == 1 ? "{\"rank\":" : ",{\"rank\":";
-      put_number(out, rank++);
-      out += ",\"docno\":";
-      put_json(out, result.docno);
-      out += ",\"score\":";
-      // JSON has no infinities.
-      if (std::isfinite(result.score))
-        put_number(out, result.score);
-      else
-        out += "null";
-      if (result.fields) {
-        for (const ResultField& field : *result.fields) put_field(out, field);
-      } else {
-        out += ",\"title\":";
-        put_json(out, result.title);
-        out += ",\"url\":";
-        put_json(out, result.url);
-      }
-      out += '}';
-    }
-    if (piece.is_last) out += "]}\n";
+void append_json(std::string& out, std::string_view qid, std::string_view query_text, const ResultPiece& piece,
+                 std::string_view) {
+  if (piece.is_first) {
+    out += "{\"id\":";
+    put_json(out, qid);
+    out += ",\"query\":";
+    put_json(out, query_text);
+    out += ",\"results\":[";
   }
 };
 
@@ -164,7 +120,13 @@ class TextFormat : public RunFormat {
                     std::string_view) const override {
     append_results_table(out, qid, query_text, piece);
   }
-};
+  if (piece.is_last) out += "]}\n";
+}
+
+void append_text(std::string& out, std::string_view qid, std::string_view query_text, const ResultPiece& piece,
+                 std::string_view) {
+  append_results_table(out, qid, query_text, piece);
+}
 
 /// Scores of other programs may exceed float's range: they become 0 or infinite.
 bool read_score(std::string_view word, float& score) {
@@ -191,12 +153,13 @@ RunLineText read_run_line(std::string_view line, std::string_view name, std::uin
 
 }  // namespace
 
-const std::vector<const RunFormat*>& all_run_formats() {
-  static const TrecFormat trec;
-  static const MsmarcoFormat msmarco;
-  static const JsonFormat json;
-  static const TextFormat text;
-  static const std::vector<const RunFormat*> formats{&trec, &msmarco, &json, &text};
+std::span<const RunFormat> all_run_formats() {
+  static constexpr RunFormat formats[] = {
+      {"trec", "lines \"qid Q0 docno rank score tag\", for trec_eval", false, append_trec},
+      {"msmarco", "lines \"qid<TAB>docno<TAB>rank\", as MS MARCO expects", false, append_msmarco},
+      {"json", "a line of JSON per query, with titles and URLs", true, append_json},
+      {"text", "columns for people: rank, score, docno, title and URL", true, append_text},
+  };
   return formats;
 }
 

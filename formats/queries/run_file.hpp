@@ -46,33 +46,23 @@ struct ResultPiece {
 void append_results_table(std::string& out, std::string_view qid, std::string_view query_text,
                           const ResultPiece& piece);
 
-/// An output format. Call begin(), then append() for each query, or append_piece() for each piece of its results, then
-/// end(). Each appends to `out`, which the caller may write out and clear in between. Formats are stateless, so threads
-/// can share one.
-class RunFormat {
- public:
-  virtual ~RunFormat() = default;
-  virtual std::string_view name() const = 0;
-  /// One line for help texts.
-  virtual std::string_view description() const = 0;
-  /// Whether append() uses titles, URLs and fields; if not, the caller needn't fetch them.
-  virtual bool shows_titles() const = 0;
-  /// Appends the text before the first query.
-  virtual void begin(std::string&) const {}
-  /// Appends the lines of one query. `tag` names the run, in formats with a column for it.
+/// An output format. Its functions append to `out`, which the caller may write out and clear in between.
+struct RunFormat {
+  std::string_view name;
+  std::string_view description;  ///< one line for help texts
+  bool shows_titles;             ///< it uses titles, URLs and fields; if not, the caller needn't fetch them
+  /// Appends the lines of a piece of a query's results. `tag` names the run, in formats with a column for it.
+  void (*append_piece)(std::string& out, std::string_view qid, std::string_view query_text, const ResultPiece& piece,
+                       std::string_view tag);
+  /// Appends the lines of one query.
   void append(std::string& out, std::string_view qid, std::string_view query_text, std::span<const RunResult> results,
               std::string_view tag) const {
     append_piece(out, qid, query_text, {results}, tag);
   }
-  /// Appends the lines of a piece of a query's results.
-  virtual void append_piece(std::string& out, std::string_view qid, std::string_view query_text,
-                            const ResultPiece& piece, std::string_view tag) const = 0;
-  /// Appends the text after the last query.
-  virtual void end(std::string&) const {}
 };
 
 /// All formats, in the order of help texts; the first, "trec", is the default. Add new ones here only.
-const std::vector<const RunFormat*>& all_run_formats();
+std::span<const RunFormat> all_run_formats();
 
 /// Throws InvalidArgument, with all names, if no format has that name.
 const RunFormat& run_format_named(std::string_view name);

@@ -109,7 +109,7 @@ class LightgbmJsonReader : public JsonEvents {
       throw CorruptFile("{}: trees use feature {}, but there are only {} features", name_, greatest_feature_,
                         head_.features);
     if (!head_.names.empty()) trees_.features().rename(head_.names);
-    return finish_lightgbm(trees_, head_, lightgbm_json_format().name);
+    return finish_lightgbm(trees_, head_, lightgbm_json_format.name);
   }
 
  private:
@@ -213,9 +213,7 @@ RankerModel read_lightgbm_json(const ModelFile& file) {
 
 }  // namespace
 
-const ModelFormat& lightgbm_json_format() {
-  static const ModelFormat format = {"lightgbm-json", "LightGBM's JSON dumps", is_lightgbm_json, read_lightgbm_json};
-  return format;
-}
+const ModelFormat lightgbm_json_format = {"lightgbm-json", "LightGBM's JSON dumps", is_lightgbm_json,
+                                          read_lightgbm_json};
 
 }  // namespace quern

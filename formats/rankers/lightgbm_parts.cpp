@@ -89,7 +89,7 @@ class LightgbmReader {
     // Version 2 doesn't mark the end of files.
     if (!ended_ && head_.version != "v2")
       throw CorruptFile(file_.name + ": ends before the last tree: the LightGBM model is truncated");
-    return finish_lightgbm(trees_, head_, lightgbm_format().name);
+    return finish_lightgbm(trees_, head_, lightgbm_format.name);
   }
 
  private:
@@ -231,9 +231,6 @@ RankerModel read_lightgbm(const ModelFile& file) { return LightgbmReader(file).r
 
 }  // namespace
 
-const ModelFormat& lightgbm_format() {
-  static const ModelFormat format = {"lightgbm", "LightGBM's text files, v2 to v4", is_lightgbm, read_lightgbm};
-  return format;
-}
+const ModelFormat lightgbm_format = {"lightgbm", "LightGBM's text files, v2 to v4", is_lightgbm, read_lightgbm};
 
 }  // namespace quern

@@ -27,8 +27,8 @@ constexpr UnreadModelForm unread_model_forms[] = {
 
 const std::vector<const ModelFormat*>& all_model_formats() {
   static const std::vector<const ModelFormat*> formats = {
-      &lightgbm_format(),          &lightgbm_json_format(),     &xgboost_json_format(), &xgboost_ubjson_format(),
-      &xgboost_json_dump_format(), &xgboost_text_dump_format(), &ranklib_format(),      &ranker_description_format()};
+      &lightgbm_format,          &lightgbm_json_format,     &xgboost_json_format, &xgboost_ubjson_format,
+      &xgboost_json_dump_format, &xgboost_text_dump_format, &ranklib_format,      &ranker_description_format};
   return formats;
 }
 

@@ -36,17 +36,17 @@ inline constexpr std::size_t model_detection_bytes = 4 << 10;
 inline constexpr std::uint64_t max_model_bytes = std::uint64_t{1} << 30;
 
 /// LightGBM's text files and JSON dumps; see lightgbm.md.
-const ModelFormat& lightgbm_format();
-const ModelFormat& lightgbm_json_format();
+extern const ModelFormat lightgbm_format;
+extern const ModelFormat lightgbm_json_format;
 /// XGBoost's model files and dumps; see xgboost.md.
-const ModelFormat& xgboost_json_format();
-const ModelFormat& xgboost_ubjson_format();
-const ModelFormat& xgboost_json_dump_format();
-const ModelFormat& xgboost_text_dump_format();
+extern const ModelFormat xgboost_json_format;
+extern const ModelFormat xgboost_ubjson_format;
+extern const ModelFormat xgboost_json_dump_format;
+extern const ModelFormat xgboost_text_dump_format;
 /// RankLib's trees and linear models; see ranklib.md.
-const ModelFormat& ranklib_format();
+extern const ModelFormat ranklib_format;
 /// Quern's own descriptions of networks; see description.md.
-const ModelFormat& ranker_description_format();
+extern const ModelFormat ranker_description_format;
 
 /// All formats, in the order that detection tries them. Add new ones here only.
 const std::vector<const ModelFormat*>& all_model_formats();

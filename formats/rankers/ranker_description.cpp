@@ -93,7 +93,7 @@ class DescriptionReader {
     const std::size_t inputs = transformations_.size() + trees_.trees().trees();
     if (inputs == 0) fail("has no [inputs]");
     add_layers(inputs, network);
-    RankerModel model = trees_.finish(ranker_description_format().name);
+    RankerModel model = trees_.finish(ranker_description_format.name);
     network.trees = std::get<TreeEnsemble>(std::move(model.function));
     std::unordered_map<std::string_view, std::uint32_t> places;
     for (std::uint32_t i = 0; i < model.features.size(); ++i) places[model.features[i].name] = i;
@@ -170,7 +170,7 @@ class DescriptionReader {
   void add_trees(const std::string& path) {
     const std::string bytes = read_beside(path);
     const ModelFormat* const format = find_model_format(std::string_view(bytes).substr(0, model_detection_bytes));
-    if (!format || format == &ranker_description_format())
+    if (!format || format == &ranker_description_format)
       throw InvalidArgument("{}: '{:.60}' is not a file of trees that Quern can read", place(), path);
     const RankerModel model = format->read({path, bytes});
     const auto* const ensemble = std::get_if<TreeEnsemble>(&model.function);
@@ -408,12 +408,9 @@ class DescriptionTreeReader {
 
 }  // namespace
 
-const ModelFormat& ranker_description_format() {
-  static const ModelFormat format = {"description",
-                                     "Quern's descriptions of networks over transformed features and trees",
-                                     is_description, read_description};
-  return format;
-}
+const ModelFormat ranker_description_format = {"description",
+                                               "Quern's descriptions of networks over transformed features and trees",
+                                               is_description, read_description};
 
 void add_description_tree(std::string_view text, const std::string& place, TreeCollector& trees) {
   DescriptionTreeReader(text, place, trees).read();

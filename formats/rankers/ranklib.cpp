@@ -89,7 +89,7 @@ class RanklibTreeReader {
     if (trees.trees() == 0) fail("has no trees");
     trees.sum = TreeSum::float32;
     if (averages_) trees.group_ends = std::move(ends_);
-    return trees_.finish(ranklib_format().name);
+    return trees_.finish(ranklib_format.name);
   }
 
  private:
@@ -310,14 +310,11 @@ RankerModel read_ranklib_linear(const ModelFile& file, bool has_constant) {
   if (has_constant && !met_constant) fail("has no constant (the weight of feature 0)");
   const std::vector<std::uint32_t> places = features.sort();
   for (LinearModel::Term& term : linear.terms) term.feature = places[term.feature];
-  return {std::string(ranklib_format().name), features.take(), 0, std::move(linear)};
+  return {std::string(ranklib_format.name), features.take(), 0, std::move(linear)};
 }
 
-const ModelFormat& ranklib_format() {
-  static const ModelFormat format = {"ranklib", "RankLib's LambdaMART, MART, random forests and linear models",
-                                     is_ranklib, read_ranklib};
-  return format;
-}
+const ModelFormat ranklib_format = {"ranklib", "RankLib's LambdaMART, MART, random forests and linear models",
+                                    is_ranklib, read_ranklib};
 
 RankerModel read_ranklib_trees(const ModelFile& file, bool averages) {
   return RanklibTreeReader(file, averages).read();

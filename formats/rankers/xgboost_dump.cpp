@@ -83,7 +83,7 @@ class XgboostTextDumpReader {
       add_line(trim(take_until(text, '\n')));
     }
     end_tree();
-    return dump_.finish(xgboost_text_dump_format().name);
+    return dump_.finish(xgboost_text_dump_format.name);
   }
 
  private:
@@ -236,7 +236,7 @@ class XgboostJsonDumpReader : public JsonEvents {
   }
   void boolean(bool) override { dump_.fail("has a boolean, which dumps do not contain"); }
 
-  RankerModel finish() { return dump_.finish(xgboost_json_dump_format().name); }
+  RankerModel finish() { return dump_.finish(xgboost_json_dump_format.name); }
 
  private:
   enum class List : std::uint8_t { none, children, categories };
@@ -258,16 +258,10 @@ RankerModel read_xgboost_json_dump(const ModelFile& file) {
 
 }  // namespace
 
-const ModelFormat& xgboost_text_dump_format() {
-  static const ModelFormat format = {"xgboost-text-dump", "XGBoost's dumps of trees as text", is_xgboost_text_dump,
-                                     read_xgboost_text_dump};
-  return format;
-}
+const ModelFormat xgboost_text_dump_format = {"xgboost-text-dump", "XGBoost's dumps of trees as text",
+                                              is_xgboost_text_dump, read_xgboost_text_dump};
 
-const ModelFormat& xgboost_json_dump_format() {
-  static const ModelFormat format = {"xgboost-json-dump", "XGBoost's dumps of trees in JSON", is_xgboost_json_dump,
-                                     read_xgboost_json_dump};
-  return format;
-}
+const ModelFormat xgboost_json_dump_format = {"xgboost-json-dump", "XGBoost's dumps of trees in JSON",
+                                              is_xgboost_json_dump, read_xgboost_json_dump};
 
 }  // namespace quern

@@ -330,10 +330,10 @@ bool is_xgboost_ubjson(std::string_view head) {
 }
 
 RankerModel read_xgboost_json(const ModelFile& file) {
-  return read_xgboost_model(file, xgboost_json_format().name, read_json);
+  return read_xgboost_model(file, xgboost_json_format.name, read_json);
 }
 RankerModel read_xgboost_ubjson(const ModelFile& file) {
-  return read_xgboost_model(file, xgboost_ubjson_format().name, read_ubjson);
+  return read_xgboost_model(file, xgboost_ubjson_format.name, read_ubjson);
 }
 
 }  // namespace
@@ -345,16 +345,10 @@ RankerModel read_xgboost_model(const ModelFile& file, std::string_view format,
   return reader.finish();
 }
 
-const ModelFormat& xgboost_json_format() {
-  static const ModelFormat format = {"xgboost-json", "XGBoost's model files in JSON", is_xgboost_json,
-                                     read_xgboost_json};
-  return format;
-}
+const ModelFormat xgboost_json_format = {"xgboost-json", "XGBoost's model files in JSON", is_xgboost_json,
+                                         read_xgboost_json};
 
-const ModelFormat& xgboost_ubjson_format() {
-  static const ModelFormat format = {"xgboost-ubjson", "XGBoost's model files in UBJSON", is_xgboost_ubjson,
-                                     read_xgboost_ubjson};
-  return format;
-}
+const ModelFormat xgboost_ubjson_format = {"xgboost-ubjson", "XGBoost's model files in UBJSON", is_xgboost_ubjson,
+                                           read_xgboost_ubjson};
 
 }  // namespace quern

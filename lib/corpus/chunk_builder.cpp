@@ -263,7 +263,7 @@ void ChunkBuilder::add_record(const RecordBatch& batch, const RecordSpan& record
     return;
   }
   document_.clear();
-  const ParsedRecord result = scratch_.impacts && !record.format->gives_weights()
+  const ParsedRecord result = scratch_.impacts && !record.format->gives_weights
                                   ? ParsedRecord{RecordKind::bad, "its format has no term weights"}
                                   : record.format->parse(text, scratch_, document_);
   if (result.kind == RecordKind::document) {

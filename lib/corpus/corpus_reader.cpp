@@ -35,7 +35,7 @@ class NoRecords final : public RecordFinder {
 CorpusReader::CorpusReader(CorpusFiles files, CorpusOptions options, const Resources& resources)
     : options_(std::move(options)), tmp_folder_(resources.tmp_folder), files_(std::move(files)) {
   if (options_.format != "auto") given_format_ = &corpus_format_named(options_.format);
-  if (given_format_ != nullptr && given_format_ != &jsonl_format() && options_.field_names != FieldNames())
+  if (given_format_ != nullptr && given_format_ != &jsonl_format && options_.field_names != FieldNames())
     throw InvalidArgument(std::string(option_name<"format">) + " " + options_.format +
                           " does not use field keys, which only JSON objects have; omit them");
   if (options_.batch_bytes == 0 || options_.batch_records == 0)
@@ -195,7 +195,7 @@ void CorpusReader::begin_segment(RecordBatch& batch, bool goes_on) {
 void CorpusReader::begin_records() {
   has_format_ = true;
   if (format_) {
-    const std::string name(format_->name());
+    const std::string name(format_->name);
     if (std::find(formats_.begin(), formats_.end(), name) == formats_.end()) formats_.push_back(name);
   } else if (num_skipped_files_++ < max_named) {
     skipped_files_.push_back(file_name(file_bytes_->file()));
@@ -257,7 +257,7 @@ std::vector<FileRange> find_ranges(const std::string& path, std::size_t count, c
     if (ranges.empty())
       throw InvalidArgument(path + ": contains no records; name another file, or specify its " + option_name<"format">);
     // Excludes the closing bracket of an array of JSON objects, since the opening one is in the first range.
-    if (last.format == &jsonl_format()) ranges.back().to = last.file_offset + last.size;
+    if (last.format == &jsonl_format) ranges.back().to = last.file_offset + last.size;
     resources.progress->finish();
     return ranges;
   });

@@ -334,7 +334,7 @@ void check_impacts(const ParseOptions& options) {
   }
   check_impact_settings(*options.impacts);
   const std::string& format = options.reader.format;
-  if (format != "auto" && !corpus_format_named(format).gives_weights())
+  if (format != "auto" && !corpus_format_named(format).gives_weights)
     throw InvalidArgument("the format {} has no term weights; {} needs jsonl", format, option_name<"impacts">);
   if (options.analyzer != AnalyzerOptions())
     throw InvalidArgument("weighted terms are used unchanged: {} can't be combined with a stemmer or stop words",
@@ -350,7 +350,7 @@ void check_pages(const ParseOptions& options) {
   if (std::adjacent_find(languages.begin(), languages.end(), std::greater_equal<>()) != languages.end())
     throw InvalidArgument("{} must be sorted, without duplicates", option_name<"languages">);
   const std::string& format = options.reader.format;
-  if (!languages.empty() && format != "auto" && !corpus_format_named(format).states_languages())
+  if (!languages.empty() && format != "auto" && !corpus_format_named(format).states_languages)
     throw InvalidArgument("the format {} does not state languages; {} needs warc", format, option_name<"languages">);
 }
 

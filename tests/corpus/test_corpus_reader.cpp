@@ -49,7 +49,7 @@ Read read_corpus(const std::vector<std::string>& paths, const CorpusOptions& opt
       read.records.push_back(whole_text(batch.text(record)));
       read.spooled += !batch.text(record).is_whole();
       read.places.push_back(std::to_string(record.file) + ":" + std::to_string(record.file_offset) + ":" +
-                            std::string(record.format->name()));
+                            std::string(record.format->name));
     }
     read.bad.insert(read.bad.end(), batch.bad.begin(), batch.bad.end());
     read.compressed_bytes += batch.compressed_bytes;

@@ -32,7 +32,7 @@ std::vector<PlacedRecord> records_of(const std::string& path, const CorpusOption
       const RecordText whole = batch.text(record);
       const std::unique_ptr<PieceSource> pieces = whole.pieces();
       for (std::string_view piece = pieces->next(); !piece.empty(); piece = pieces->next()) text += piece;
-      records.push_back({record.file_offset, text, std::string(record.format->name())});
+      records.push_back({record.file_offset, text, std::string(record.format->name)});
     }
   }
   return records;

@@ -153,10 +153,10 @@ void write_simulate_seeds() {
 void write_corpus_seeds() {
   std::uint8_t choice = 0;
   for (const CorpusFormat* format : all_corpus_formats()) {
-    for_each_seed(std::string(format->name()), [&](ByteView corpus) {
+    for_each_seed(std::string(format->name), [&](ByteView corpus) {
       Bytes seed = {static_cast<std::uint8_t>(16 * choice + 7), choice, choice};
       seed.insert(seed.end(), corpus.begin(), corpus.end());
-      write_seed("corpus", std::string(format->name()) + std::to_string(choice++), seed);
+      write_seed("corpus", std::string(format->name) + std::to_string(choice++), seed);
     });
   }
 }

@@ -15,7 +15,7 @@ using namespace quern::testing;
 
 namespace {
 
-const CorpusFormat& json = jsonl_format();
+const CorpusFormat& json = jsonl_format;
 
 /// Generates random JSON, some of it invalid.
 class RandomJson {

@@ -12,7 +12,7 @@ using namespace quern::testing;
 
 namespace {
 
-const CorpusFormat& jsonl = jsonl_format();
+const CorpusFormat& jsonl = jsonl_format;
 
 }  // namespace
 

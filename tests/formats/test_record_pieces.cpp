@@ -42,7 +42,7 @@ Spool spooled(const std::string& record, const TemporaryFolder& folder) {
 TEST_CASE("A TREC record gives the same document in a spool and in memory", "[format][pieces][property]") {
   const TemporaryFolder folder;
   std::mt19937_64 random(5);
-  for (const CorpusFormat* format : {&trectext_format(), &trecweb_format()}) {
+  for (const CorpusFormat* format : {&trectext_format, &trecweb_format}) {
     for (int i = 0; i < 300; ++i) {
       std::string record = "<DOC><DOCNO>n</DOCNO>";
       if (i % 2 == 0) record += "<DOCHDR>http://a/b\nContent-Type: text/html; charset=utf-8\n</DOCHDR>";
@@ -50,7 +50,7 @@ TEST_CASE("A TREC record gives the same document in a spool and in memory", "[fo
       const std::size_t parts = i % 50 == 0 ? 300'000 : 50;
       record += random_markup(random, parts) + "</DOC>" + std::string(i % 7, '\n');
       const Spool spool = spooled(record, folder);
-      if (parsed(*format, record) != parsed(*format, RecordText(spool))) FAIL(format->name() << " record " << i);
+      if (parsed(*format, record) != parsed(*format, RecordText(spool))) FAIL(format->name << " record " << i);
     }
   }
 }
@@ -60,9 +60,9 @@ TEST_CASE("A page's end is found after much white space", "[format][pieces]") {
   const std::string record =
       "<DOC><DOCNO>n</DOCNO>" + std::string(600'000, ' ') + "a</DOC>" + std::string(300'000, '\n');
   const Spool spool = spooled(record, folder);
-  const Outcome outcome = parsed(trecweb_format(), RecordText(spool));
+  const Outcome outcome = parsed(trecweb_format, RecordText(spool));
   CHECK(outcome.document.body == "a");
-  CHECK(outcome == parsed(trecweb_format(), record));
+  CHECK(outcome == parsed(trecweb_format, record));
 }
 
 TEST_CASE("Plain text in pieces has the phrases of the whole text", "[format][pieces][property]") {

@@ -22,9 +22,7 @@ std::string written(std::string_view format, std::string_view qid, std::string_v
                     const std::vector<RunResult>& results) {
   const quern::RunFormat& form = quern::run_format_named(format);
   std::string out;
-  form.begin(out);
   form.append(out, qid, query, results, "quern");
-  form.end(out);
   return out;
 }
 
@@ -114,10 +112,10 @@ TEST_CASE("Long snippets are broken into lines between words", "[format][run_fil
 
 TEST_CASE("The registry of output formats has trec first and refuses unknown names", "[format][run_file]") {
   REQUIRE(quern::all_run_formats().size() == 4);
-  CHECK(quern::all_run_formats().front()->name() == "trec");
-  for (const quern::RunFormat* format : quern::all_run_formats()) {
-    CHECK(&quern::run_format_named(format->name()) == format);
-    CHECK_FALSE(format->description().empty());
+  CHECK(quern::all_run_formats().front().name == "trec");
+  for (const quern::RunFormat& format : quern::all_run_formats()) {
+    CHECK(&quern::run_format_named(format.name) == &format);
+    CHECK_FALSE(format.description.empty());
   }
   CHECK_THROWS_AS(quern::run_format_named("xml"), quern::InvalidArgument);
 }
@@ -135,15 +133,15 @@ TEST_CASE("Results in pieces give the text of all at once", "[format][run_file]"
   for (int i = 0; i < 7; ++i) docnos.push_back("MILL-" + std::to_string(100 + i));
   for (int i = 0; i < 7; ++i) results.push_back({docnos[i], 9.5f - static_cast<float>(i), "A Mill", "http://e/"});
   const std::span<const RunResult> all = results;
-  for (const quern::RunFormat* format : quern::all_run_formats()) {
+  for (const quern::RunFormat& format : quern::all_run_formats()) {
     for (const std::size_t size : {1, 3, 6}) {
-      INFO(format->name() << " " << size);
+      INFO(format.name << " " << size);
       std::string text;
       for (std::size_t from = 0; from < all.size(); from += size) {
         const auto some = all.subspan(from, std::min(size, all.size() - from));
-        format->append_piece(text, "7", "mill", {some, from + 1, from == 0, from + some.size() == all.size()}, "quern");
+        format.append_piece(text, "7", "mill", {some, from + 1, from == 0, from + some.size() == all.size()}, "quern");
       }
-      CHECK(text == written(format->name(), "7", "mill", results));
+      CHECK(text == written(format.name, "7", "mill", results));
     }
   }
 }

@@ -10,7 +10,7 @@ using namespace quern::testing;
 
 namespace {
 
-const CorpusFormat& trectext = trectext_format();
+const CorpusFormat& trectext = trectext_format;
 
 }  // namespace
 

@@ -10,7 +10,7 @@ using namespace quern::testing;
 
 namespace {
 
-const CorpusFormat& trecweb = trecweb_format();
+const CorpusFormat& trecweb = trecweb_format;
 
 std::string with_header(std::string_view header, std::string_view page) {
   return "<DOC>\n<DOCNO>W-1</DOCNO>\n<DOCHDR>" + std::string(header) + "</DOCHDR>\n" + std::string(page) + "\n</DOC>";
@@ -47,7 +47,7 @@ TEST_CASE("TRECWEB is distinguished from TRECTEXT by DOCHDR", "[format]") {
   CHECK(trecweb.detect("<DOC>\n<DOCNO>1</DOCNO>\n<dochdr>\n"));
   CHECK_FALSE(trecweb.detect("<DOC>\n<DOCNO>1</DOCNO>\n<TEXT>\n"));
   CHECK_FALSE(trecweb.detect("<html><DOCHDR>"));
-  CHECK(trectext_format().detect("<DOC>\n<DOCNO>1</DOCNO>\n<TEXT>\n"));
+  CHECK(trectext_format.detect("<DOC>\n<DOCNO>1</DOCNO>\n<TEXT>\n"));
 }
 
 TEST_CASE("The URL is the first word of the first line that is not empty, if it is a URL", "[format]") {

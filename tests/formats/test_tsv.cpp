@@ -10,7 +10,7 @@ using namespace quern::testing;
 
 namespace {
 
-const CorpusFormat& tsv = tsv_format();
+const CorpusFormat& tsv = tsv_format;
 
 }  // namespace
 

@@ -14,7 +14,7 @@ using namespace quern::testing;
 
 namespace {
 
-const CorpusFormat& warc = warc_format();
+const CorpusFormat& warc = warc_format;
 
 /// A record whose length is off by `off_by` bytes.
 std::string warc_record(std::string_view header, std::string_view block, long off_by = 0, std::string end = "\r\n") {

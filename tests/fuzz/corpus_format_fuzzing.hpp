@@ -14,8 +14,8 @@ inline void fuzz_corpus_format(const CorpusFormat& format, std::string_view byte
   static RecordScratch scratch;
   scratch.max_document_bytes = 1 << 16;
   const std::vector<std::optional<ImpactSettings>> impact_settings =
-      format.gives_weights() ? std::vector<std::optional<ImpactSettings>>{std::nullopt, ImpactSettings{8, 10.0}}
-                             : std::vector<std::optional<ImpactSettings>>{std::nullopt};
+      format.gives_weights ? std::vector<std::optional<ImpactSettings>>{std::nullopt, ImpactSettings{8, 10.0}}
+                           : std::vector<std::optional<ImpactSettings>>{std::nullopt};
   format.detect(bytes);
   for (const std::uint64_t max_record_bytes : {40, 1 << 20}) {
     const std::vector<Piece> pieces = cut_records(format, bytes, bytes.size() + 1, {max_record_bytes});

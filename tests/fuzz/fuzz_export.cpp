@@ -20,13 +20,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string path = folder.path("exported");
   testing::allow_errors([&] {
     const IndexReader index = fuzz::index_around({data, size});
-    for (const InterchangeFormat* format : all_interchange_formats())
+    for (const InterchangeFormat& format : all_interchange_formats())
       testing::allow_errors([&] {
-        format->write(index, path, true, resources);
+        format.write(index, path, true, resources);
         File file = File::anonymous(resources.tmp_folder);
-        ImportOptions options{path, std::string(format->name()), {}, {}};
+        ImportOptions options{path, std::string(format.name), {}, {}};
         options.build.impacts = index.manifest().impacts;
-        import_index([&](InvertedSink& sink) { format->read(path, sink, resources); }, options, resources, file);
+        import_index([&](InvertedSink& sink) { format.read(path, sink, resources); }, options, resources, file);
         verify_index(IndexReader(ContainerReader(std::make_shared<const File>(std::move(file)), FileKind::index)),
                      resources);
       });

@@ -5,6 +5,6 @@
 #include "corpus_format_fuzzing.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  quern::testing::fuzz_corpus_format(quern::jsonl_format(), {reinterpret_cast<const char*>(data), size});
+  quern::testing::fuzz_corpus_format(quern::jsonl_format, {reinterpret_cast<const char*>(data), size});
   return 0;
 }

@@ -3,6 +3,6 @@
 #include "fuzz/ranker_fuzzing.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  quern::fuzz::read_any_model(quern::ranklib_format(), {reinterpret_cast<const char*>(data), size});
+  quern::fuzz::read_any_model(quern::ranklib_format, {reinterpret_cast<const char*>(data), size});
   return 0;
 }

@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   std::string out;
   const quern::RunResult odd{bytes, 1.5f, bytes, bytes};
-  for (const quern::RunFormat* format : quern::all_run_formats()) format->append(out, bytes, bytes, {&odd, 1}, bytes);
+  for (const quern::RunFormat& format : quern::all_run_formats()) format.append(out, bytes, bytes, {&odd, 1}, bytes);
   try {
     for (const quern::testing::RunLine& line : quern::testing::parse_run(bytes, "fuzz")) {
       std::string text;

@@ -23,7 +23,7 @@ void run(const ImportArguments& arguments) {
                                                                  : interchange_format_named(arguments.from);
   ImportOptions options;
   options.source = arguments.path;
-  options.format = format.name();
+  options.format = format.name;
   const IndexSettings settings = api::index_settings(arguments.index);
   options.build = settings.build;
   options.analyzer = settings.parse.analyzer;

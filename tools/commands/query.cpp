@@ -58,7 +58,7 @@ bool is_on_terminal(const QueryArguments& arguments) {
 const RunFormat& output_format(const QueryArguments& arguments) {
   if (!arguments.output_format.empty()) return run_format_named(arguments.output_format);
   const bool for_people = !arguments.queries.text.empty() && is_on_terminal(arguments);
-  return for_people ? run_format_named("text") : *all_run_formats().front();
+  return for_people ? run_format_named("text") : all_run_formats().front();
 }
 
 /// Batches of a stream that are begun at a time. With both, each query that arrives may be one.
@@ -112,9 +112,9 @@ void check_stream(const QuerySource& source) {
 /// What --fields names, if it is given.
 std::optional<ResultFields> result_fields(const QueryArguments& arguments, const IndexShards& shards) {
   if (arguments.fields.empty()) return std::nullopt;
-  if (const RunFormat& format = output_format(arguments); !format.shows_titles())
+  if (const RunFormat& format = output_format(arguments); !format.shows_titles)
     throw usage_error(fmt::format(
-        "--fields: the output format '{}' can't show fields; use --output-format json or text", format.name()));
+        "--fields: the output format '{}' can't show fields; use --output-format json or text", format.name));
   return std::optional<ResultFields>(std::in_place, arguments.fields, shards);
 }
 

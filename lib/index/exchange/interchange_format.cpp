@@ -64,57 +64,41 @@ bool is_file(const std::string& path) {
   return std::filesystem::exists(path, ignored) && !std::filesystem::is_directory(path, ignored);
 }
 
-class Ciff : public InterchangeFormat {
- public:
-  std::string_view name() const override { return "ciff"; }
-  std::string_view description() const override { return "Common Index File Format: one file"; }
-  bool is_at(const std::string& path) const override { return path == "-" || is_file(path); }
+void read_ciff_file(const std::string& path, InvertedSink& sink, const Resources& resources) {
+  read_ciff(*ByteSource::open(path, resources), sink);
+}
 
-  void read(const std::string& path, InvertedSink& sink, const Resources& resources) const override {
-    read_ciff(*ByteSource::open(path, resources), sink);
-  }
+void write_ciff_file(const IndexReader& index, const std::string& path, bool force, const Resources& resources) {
+  run_stage(resources, [&] {
+    AtomicOutput out = AtomicOutput::file(path, force);
+    CiffWriter writer(out.file(), resources.tmp_folder);
+    export_index(index, writer, *resources.progress);
+    out.commit();
+  });
+}
 
-  void write(const IndexReader& index, const std::string& path, bool force, const Resources& resources) const override {
-    run_stage(resources, [&] {
-      AtomicOutput out = AtomicOutput::file(path, force);
-      CiffWriter writer(out.file(), resources.tmp_folder);
-      export_index(index, writer, *resources.progress);
-      out.commit();
-    });
-  }
-};
+void read_ds2i_files(const std::string& path, InvertedSink& sink, const Resources& resources) {
+  std::array<std::unique_ptr<ByteSource>, ds2i_endings.size()> sources;
+  const std::uint64_t max_window_bytes = ByteSource::max_window_bytes(resources) / 2;  // each of the five files
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    sources[i] = ByteSource::open(path + ds2i_endings[i], nullptr, max_window_bytes);
+  read_ds2i({*sources[0], *sources[1], *sources[2], *sources[3], *sources[4]}, sink);
+}
 
-class Ds2i : public InterchangeFormat {
- public:
-  std::string_view name() const override { return "ds2i"; }
-  std::string_view description() const override {
-    return "binary collection of ds2i and PISA: PATH.docs, .freqs, .sizes, .terms, .documents";
-  }
-  bool is_at(const std::string& path) const override { return is_file(path + ds2i_endings.front()); }
-
-  void read(const std::string& path, InvertedSink& sink, const Resources& resources) const override {
-    std::array<std::unique_ptr<ByteSource>, ds2i_endings.size()> sources;
-    const std::uint64_t max_window_bytes = ByteSource::max_window_bytes(resources) / 2;  // each of the five files
-    for (std::size_t i = 0; i < sources.size(); ++i)
-      sources[i] = ByteSource::open(path + ds2i_endings[i], nullptr, max_window_bytes);
-    read_ds2i({*sources[0], *sources[1], *sources[2], *sources[3], *sources[4]}, sink);
-  }
-
-  void write(const IndexReader& index, const std::string& path, bool force, const Resources& resources) const override {
-    run_stage(resources, [&] {
-      std::vector<std::unique_ptr<AtomicOutput>> outputs;
-      std::array<File*, ds2i_endings.size()> files{};
-      for (std::size_t i = 0; i < files.size(); ++i) {
-        outputs.push_back(
-            std::unique_ptr<AtomicOutput>(new AtomicOutput(AtomicOutput::file(path + ds2i_endings[i], force))));
-        files[i] = &outputs.back()->file();
-      }
-      Ds2iWriter writer(files, resources.tmp_folder);
-      export_index(index, writer, *resources.progress);
-      AtomicOutput::commit_together(outputs);
-    });
-  }
-};
+void write_ds2i_files(const IndexReader& index, const std::string& path, bool force, const Resources& resources) {
+  run_stage(resources, [&] {
+    std::vector<std::unique_ptr<AtomicOutput>> outputs;
+    std::array<File*, ds2i_endings.size()> files{};
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      outputs.push_back(
+          std::unique_ptr<AtomicOutput>(new AtomicOutput(AtomicOutput::file(path + ds2i_endings[i], force))));
+      files[i] = &outputs.back()->file();
+    }
+    Ds2iWriter writer(files, resources.tmp_folder);
+    export_index(index, writer, *resources.progress);
+    AtomicOutput::commit_together(outputs);
+  });
+}
 
 }  // namespace
 
@@ -138,11 +122,14 @@ void export_index(const IndexReader& index, InvertedSink& sink, Progress& progre
   sink.end();
 }
 
-const std::vector<const InterchangeFormat*>& all_interchange_formats() {
-  static const Ciff ciff;
-  static const Ds2i ds2i;
-  static const std::vector<const InterchangeFormat*> all = {&ciff, &ds2i};
-  return all;
+std::span<const InterchangeFormat> all_interchange_formats() {
+  static constexpr InterchangeFormat formats[] = {
+      {"ciff", "Common Index File Format: one file",
+       [](const std::string& path) { return path == "-" || is_file(path); }, read_ciff_file, write_ciff_file},
+      {"ds2i", "binary collection of ds2i and PISA: PATH.docs, .freqs, .sizes, .terms, .documents",
+       [](const std::string& path) { return is_file(path + ds2i_endings.front()); }, read_ds2i_files, write_ds2i_files},
+  };
+  return formats;
 }
 
 const InterchangeFormat& interchange_format_named(std::string_view name) {
@@ -150,8 +137,8 @@ const InterchangeFormat& interchange_format_named(std::string_view name) {
 }
 
 const InterchangeFormat& detect_interchange_format(const std::string& path) {
-  for (const InterchangeFormat* format : all_interchange_formats())
-    if (format->is_at(path)) return *format;
+  for (const InterchangeFormat& format : all_interchange_formats())
+    if (format.is_at(path)) return format;
   throw InvalidArgument(path + ": neither this file nor " + path + ds2i_endings.front() + " exists");
 }
 

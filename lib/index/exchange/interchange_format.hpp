@@ -1,7 +1,7 @@
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "quern/core/resources.hpp"
 #include "quern/formats/exchange/inverted_file.hpp"
@@ -9,27 +9,23 @@
 
 namespace quern {
 
-/// A format of inverted files for other engines. To add one, write a reader and a writer in formats/ and a class here,
-/// and add it to the registry.
-class InterchangeFormat {
- public:
-  virtual ~InterchangeFormat() = default;
-  virtual std::string_view name() const = 0;
-  /// One line for help texts.
-  virtual std::string_view description() const = 0;
+/// A format of inverted files for other engines. To add one, write a reader and a writer in formats/, and functions
+/// here for the registry.
+struct InterchangeFormat {
+  std::string_view name;
+  std::string_view description;  ///< one line for help texts
   /// Whether a path looks like this format, without reading the content.
-  virtual bool is_at(const std::string& path) const = 0;
+  bool (*is_at)(const std::string& path);
   /// Passes the files' content to the sink. The memory of `resources` limits the windows of zstd files. Throws IoError,
   /// CorruptFile, UnsupportedVersion, and InvalidArgument for too large a window.
-  virtual void read(const std::string& path, InvertedSink& sink, const Resources& resources) const = 0;
+  void (*read)(const std::string& path, InvertedSink& sink, const Resources& resources);
   /// Writes an index in this format; the files appear together, complete or not at all. Throws InvalidArgument if one
   /// exists and `force` is not set, or if the format can't represent the index.
-  virtual void write(const IndexReader& index, const std::string& path, bool force,
-                     const Resources& resources) const = 0;
+  void (*write)(const IndexReader& index, const std::string& path, bool force, const Resources& resources);
 };
 
 /// All formats, in the order of help texts.
-const std::vector<const InterchangeFormat*>& all_interchange_formats();
+std::span<const InterchangeFormat> all_interchange_formats();
 /// Throws InvalidArgument, with the known names, if no format has this name.
 const InterchangeFormat& interchange_format_named(std::string_view name);
 /// The format of the files at a path. Throws InvalidArgument if there are none.

@@ -107,9 +107,9 @@ TEST_CASE("An index with a damaged section is exported or refused with an error"
   RankedPages pages(37, {150, 60, 30, false});
   Pipeline pipeline;
   const Codec& codec = *all_codecs().front();
-  for (const InterchangeFormat* format : all_interchange_formats()) {
+  for (const InterchangeFormat& format : all_interchange_formats()) {
     const auto write = [&](const IndexReader& index) {
-      format->write(index, pipeline.folder.path("exported"), true, pipeline.resources);
+      format.write(index, pipeline.folder.path("exported"), true, pipeline.resources);
     };
     use_damaged(index_of(pages, codec), pages.pipeline, 41, write);
     use_damaged(index_of_weights(pipeline, codec, 150), pipeline, 41, write);
