@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +19,137 @@
 
 namespace quern {
 namespace {
+
+constexpr std::uint64_t each_byte(std::uint8_t byte) { return 0x0101010101010101u * byte; }
+
+/// Sets the top bit of each byte of `word` that is `byte`; bits above the first one set may be wrong.
+std::uint64_t bytes_equal(std::uint64_t word, std::uint8_t byte) {
+  const std::uint64_t difference = word ^ each_byte(byte);
+  return (difference - each_byte(0x01)) & ~difference & each_byte(0x80);
+}
+
+/// The first quote, backslash or line end at or after `at`; the size if there is none. Takes eight bytes per step,
+/// since a corpus is mostly strings.
+std::size_t find_in_string(std::string_view text, std::size_t at) {
+  for (; at + 8 <= text.size(); at += 8) {
+    const std::uint64_t word = load_le<std::uint64_t>(text.data() + at);
+    const std::uint64_t found = bytes_equal(word, '"') | bytes_equal(word, '\\') | bytes_equal(word, '\n');
+    if (found) return at + static_cast<std::size_t>(std::countr_zero(found)) / 8;
+  }
+  while (at < text.size() && text[at] != '"' && text[at] != '\\' && text[at] != '\n') ++at;
+  return at;
+}
+
+/// Whether `c` is white space or part of a byte order mark.
+bool is_blank(char c) { return is_ascii_space(c) || c == '\xEF' || c == '\xBB' || c == '\xBF'; }
+
+/// Text between objects: white space, a comma, and the brackets of an enclosing array.
+class Separators {
+ public:
+  /// Whether `c` may come next.
+  bool take(char c) {
+    switch (c) {
+      case ',':
+        return std::exchange(comma_may_follow_, false);
+      case '[':
+        return !std::exchange(in_array_, true);
+      case ']':
+        comma_may_follow_ = false;
+        return std::exchange(in_array_, false);
+      default:
+        return is_blank(c);
+    }
+  }
+  void take_object() { comma_may_follow_ = true; }
+
+  static bool is_one(char c) { return is_blank(c) || c == ',' || c == '[' || c == ']'; }
+
+ private:
+  bool in_array_ = false;
+  bool comma_may_follow_ = false;
+};
+
+class JsonRecordFinder : public RecordFinder {
+ public:
+  using RecordFinder::RecordFinder;
+
+ protected:
+  Step scan(std::string_view window, std::size_t from, bool last) override {
+    return in_record() ? find_end(window, from, last) : find_begin(window, from);
+  }
+
+ private:
+  Step find_begin(std::string_view window, std::size_t at) {
+    if (in_junk_) {
+      at = window.find('\n', at);
+      if (at == std::string_view::npos) return {Step::ran_out, window.size(), 0, nullptr};
+      in_junk_ = false;
+    }
+    for (; at < window.size() && Separators::is_one(window[at]); ++at) {
+      if (separators_.take(window[at]) || junk_reported_) continue;
+      junk_reported_ = true;
+      return {Step::junk, at, at + 1, "a stray bracket or comma outside any JSON object or array"};
+    }
+    if (at == window.size()) return {Step::ran_out, at, 0, nullptr};
+    if (window[at] != '{') {
+      in_junk_ = true;
+      return {Step::junk, at, at, "no JSON object starts here"};
+    }
+    separators_.take_object();
+    junk_reported_ = false;
+    depth_ = 1;
+    in_string_ = is_line_start_ = false;
+    previous_ = '{';
+    return {Step::begins, at, at + 1, nullptr};
+  }
+
+  Step find_end(std::string_view window, std::size_t at, bool last) {
+    while (at < window.size()) {
+      if (in_string_) {
+        at = find_in_string(window, at);
+        if (at == window.size()) break;
+        if (window[at] == '\\') {
+          if (at + 1 == window.size() && !last) return {Step::ran_out, at, 0, nullptr};
+          at += window.substr(at + 1, 1) == "\n" ? 1 : 2;
+          continue;
+        }
+        // JSON strings can't contain line ends: one that seems to is damaged, and must not swallow the next record.
+        in_string_ = false;
+        is_line_start_ = window[at] == '\n';
+        ++at;
+        continue;
+      }
+      const char c = window[at];
+      if (c == '{' && is_line_start_ && !may_open_object()) return {Step::ends, at, 0, nullptr};
+      ++at;
+      if (is_ascii_space(c)) {
+        is_line_start_ = is_line_start_ || c == '\n';
+        continue;
+      }
+      if ((c == '}' || c == ']') && --depth_ == 0) return {Step::ends, at, 0, nullptr};
+      if (c == '{' || c == '[') ++depth_;
+      in_string_ = c == '"';
+      is_line_start_ = false;
+      previous_ = c;
+    }
+    return {Step::ran_out, std::min(at, window.size()), 0, nullptr};
+  }
+
+  /// Whether JSON allows an object here. The outermost level is an object, so it must be a member's value.
+  bool may_open_object() const { return previous_ == ':' || (depth_ > 1 && (previous_ == ',' || previous_ == '[')); }
+
+  Separators separators_;
+  bool in_junk_ = false;
+  bool junk_reported_ = false;  ///< a surplus separator was reported since the last object
+  bool in_string_ = false;
+  bool is_line_start_ = false;  ///< only white space since the line began
+  char previous_ = 0;           ///< last byte outside strings that isn't white space
+  std::uint64_t depth_ = 0;
+};
+
+std::unique_ptr<RecordFinder> make_json_record_finder(const RecordLimits& limits) {
+  return std::make_unique<JsonRecordFinder>(limits);
+}
 
 /// A text in pieces that end on character boundaries.
 class CharacterPieces {
@@ -84,8 +217,6 @@ class RepairedPieces final : public PieceSource {
   std::string whole_, part_;
 };
 
-ParsedRecord damaged(const std::string& why) { return bad_record("it is not a JSON object: " + why); }
-
 ParsedRecord without_docno(const JsonKeys& keys) {
   const std::string names = keys.names_of(JsonField::docno, ", ");
   return bad_record(std::string("it has no docno: ") +
@@ -99,9 +230,7 @@ WeightsProblem without_weights(const JsonKeys& keys) {
 /// The result for a record with weights: bad if `problem` is set.
 ParsedRecord with_weights(const WeightsProblem& problem, const DocumentText& out) {
   if (problem.why.empty()) return {};
-  ParsedRecord record = bad_record("document " + out.docno + ": " + problem.why);
-  record.needs_options = problem.needs_options;
-  return record;
+  return {RecordKind::bad, "document " + out.docno + ": " + problem.why, {}, problem.needs_options};
 }
 
 /// A trimmed short string; bytes beyond the field limit are only counted.
@@ -354,7 +483,7 @@ ParsedRecord parse_jsonl(const RecordText& record, RecordScratch& scratch, Docum
     RepairedPieces repaired(record.pieces(), scratch.repaired_utf8);
     return JsonDocument(repaired, scratch, out).read();
   } catch (const JsonDamage& damage) {
-    return damaged(damage.what());
+    return bad_record(std::string("it is not a JSON object: ") + damage.what());
   }
 }
 

@@ -103,19 +103,6 @@ class RecordFinder {
   std::uint64_t record_offset_ = 0;  ///< of the open record in the file
 };
 
-/// Cuts TRECTEXT and TRECWEB files into records, <DOC> to </DOC>, in any case; see trectext.md for the rules.
-std::unique_ptr<RecordFinder> make_trec_record_finder(const RecordLimits& limits);
-
-/// Cuts WARC files; see warc.md for the rules.
-std::unique_ptr<RecordFinder> make_warc_record_finder(const RecordLimits& limits);
-
-/// Cuts files of JSON objects; see jsonl.md for the rules.
-std::unique_ptr<RecordFinder> make_json_record_finder(const RecordLimits& limits);
-
-/// Whether a file that begins with `head` begins with a TREC record, after white space, a byte order mark, comments,
-/// declarations and the start tags of enclosing elements.
-bool begins_with_trec_record(std::string_view head);
-
 /// Labels from a record's headers, for choosing records before parsing them. Names are hashed; a zero hash means none.
 struct RecordLabels {
   bool may_be_document = true;  ///< it is a document unless parsing fails

@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "quern/core/bytes.hpp"
@@ -6,10 +9,223 @@
 #include "quern/formats/corpus/corpus_format.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
 #include "quern/formats/corpus/http_body.hpp"
-#include "quern/formats/corpus/warc_header.hpp"
+#include "quern/formats/corpus/record_finder.hpp"
 
 namespace quern {
 namespace {
+
+/// The start of a version line ("WARC/1.0"), and the limit of its length.
+constexpr std::string_view warc_version_start = "WARC/";
+constexpr std::size_t max_warc_version_line = 16;
+
+/// Fields of the header, as views of the record. Missing ones are empty.
+struct WarcHeader {
+  std::string_view type;
+  std::string_view target_uri;
+  std::string_view record_id;
+  std::string_view trec_id;
+  std::string_view content_type;
+  std::string_view languages;  ///< ISO 639-3 codes with commas between, main language first
+  std::string_view payload_digest, block_digest;
+  std::string_view concurrent_to;  ///< ID of the concurrent record
+  std::string_view block;          ///< the part of it in memory
+};
+
+/// The X of "<urn:uuid:X>".
+std::string_view without_brackets(std::string_view text) {
+  if (!text.empty() && text.front() == '<') text.remove_prefix(1);
+  if (!text.empty() && text.back() == '>') text.remove_suffix(1);
+  return trim(text);
+}
+
+/// Whether `text` begins with a version line.
+bool begins_with_warc_record(std::string_view text) {
+  if (text.substr(0, warc_version_start.size()) != warc_version_start) return false;
+  const std::string_view version =
+      text.substr(warc_version_start.size(), max_warc_version_line - warc_version_start.size());
+  std::size_t at = 0;
+  while (at < version.size() && is_ascii_digit(version[at])) ++at;
+  if (at == 0 || at == version.size() || version[at] != '.') return false;
+  const std::size_t minor = ++at;
+  while (at < version.size() && is_ascii_digit(version[at])) ++at;
+  return at > minor && (at == version.size() || version[at] == '\r' || version[at] == '\n');
+}
+
+/// Reads the header of a record that begins with a version line.
+WarcHeader read_warc_header(std::string_view record) {
+  WarcHeader result;
+  take_line(record);  // the version
+  while (!record.empty()) {
+    const std::string_view line = take_line(record);
+    if (line.empty()) break;
+    std::string_view name, value;
+    if (!split_header(line, name, value)) continue;
+    if (equals_ignoring_case(name, "warc-type")) result.type = value;
+    if (equals_ignoring_case(name, "warc-target-uri")) result.target_uri = without_brackets(value);
+    if (equals_ignoring_case(name, "warc-record-id")) result.record_id = without_brackets(value);
+    if (equals_ignoring_case(name, "warc-trec-id")) result.trec_id = value;
+    if (equals_ignoring_case(name, "content-type")) result.content_type = value;
+    if (equals_ignoring_case(name, "warc-identified-content-language")) result.languages = value;
+    if (equals_ignoring_case(name, "warc-payload-digest")) result.payload_digest = value;
+    if (equals_ignoring_case(name, "warc-block-digest")) result.block_digest = value;
+    if (equals_ignoring_case(name, "warc-concurrent-to")) result.concurrent_to = without_brackets(value);
+  }
+  result.block = record;
+  return result;
+}
+
+/// WARC-TREC-ID if present, otherwise the record's ID without `<urn:uuid:` and `>`.
+std::string_view docno_of(const WarcHeader& header) {
+  if (!header.trec_id.empty()) return header.trec_id;
+  constexpr std::string_view prefix = "urn:uuid:";
+  std::string_view id = header.record_id;
+  if (starts_with_ignoring_case(id, prefix)) id.remove_prefix(prefix.size());
+  return id;
+}
+
+/// Limit of white space between a block and the next record.
+constexpr std::size_t max_gap = 64;
+
+/// Bytes after a block that show whether the next record follows.
+constexpr std::size_t max_after_block = max_gap + max_warc_version_line;
+
+/// Limit of a header line's bytes.
+constexpr std::size_t max_header_line = 64 << 10;
+
+/// Whether `after` is the end of the file or the start of a record.
+bool is_record_end(std::string_view after) {
+  std::size_t at = 0;
+  while (at < std::min(after.size(), max_gap) && is_ascii_space(after[at])) ++at;
+  return at == after.size() || at == max_gap || begins_with_warc_record(after.substr(at));
+}
+
+class WarcRecordFinder : public RecordFinder {
+ public:
+  using RecordFinder::RecordFinder;
+
+ protected:
+  Step scan(std::string_view window, std::size_t from, bool last) override {
+    if (!in_record()) return find_record(window, from, last);
+    switch (place_) {
+      case Place::header:
+        return read_header(window, from, last);
+      case Place::block:
+        return jump_over_block(window, from, last);
+      case Place::lost:
+        break;
+    }
+    return find_version_line(window, from, last);
+  }
+
+ private:
+  enum class Place {
+    header,
+    block,  ///< after a header whose Content-Length may be right
+    lost    ///< the next version line ends the record
+  };
+
+  /// Only line ends should separate records. Other lines are reported once and skipped.
+  Step find_record(std::string_view window, std::size_t at, bool last) {
+    for (;;) {
+      if (in_junk_line_) {
+        at = std::min(window.find('\n', at), window.size());
+        in_junk_line_ = at == window.size();
+      }
+      while (at < window.size() && is_ascii_space(window[at])) ++at;
+      if (at == window.size() || (!last && window.size() - at < max_warc_version_line))
+        return {Step::ran_out, at, 0, nullptr};
+      if (begins_with_warc_record(window.substr(at))) {
+        is_junk_told_ = false;
+        has_length_ = false;
+        place_ = Place::header;
+        return {Step::begins, at, at + warc_version_start.size(), nullptr};
+      }
+      in_junk_line_ = true;
+      if (!is_junk_told_) {
+        is_junk_told_ = true;
+        return {Step::junk, at, at, "no WARC record begins here"};
+      }
+    }
+  }
+
+  Step read_header(std::string_view window, std::size_t at, bool last) {
+    for (;;) {
+      const std::size_t line_end = window.find('\n', at);
+      if (line_end == std::string_view::npos || line_end - at > max_header_line) {
+        if (line_end == std::string_view::npos && !last && window.size() - at <= max_header_line)
+          return {Step::ran_out, at, 0, nullptr};
+        place_ = Place::lost;
+        return find_version_line(window, at, last);
+      }
+      std::string_view rest = window.substr(at);
+      const std::string_view line = take_line(rest);
+      if (begins_with_warc_record(line)) return {Step::ends, at, 0, nullptr};
+      at = line_end + 1;
+      if (line.empty()) return enter_block(window, at, last);
+      note_length(line);
+    }
+  }
+
+  void note_length(std::string_view line) {
+    std::string_view name, value;
+    if (!split_header(line, name, value) || !equals_ignoring_case(name, "content-length")) return;
+    has_length_ = parse_number(value, promised_bytes_);
+  }
+
+  Step enter_block(std::string_view window, std::size_t at, bool last) {
+    place_ = Place::lost;
+    const std::uint64_t header_bytes = record_bytes_before(at), max_bytes = limits().max_record_bytes;
+    // Checking a length beyond the limit would need that much memory: ignore it.
+    if (has_length_ && header_bytes <= max_bytes && promised_bytes_ <= max_bytes - header_bytes) {
+      place_ = Place::block;
+      promised_end_ = header_bytes + promised_bytes_;
+    }
+    return scan(window, at, last);
+  }
+
+  Step jump_over_block(std::string_view window, std::size_t from, bool last) {
+    const std::uint64_t end = window_place(promised_end_);
+    const bool shows_end = last || window.size() >= end + max_after_block;
+    if (!shows_end && promised_end_ <= limits().max_in_memory) return {Step::ran_out, from, 0, nullptr};
+    if (shows_end ? end <= window.size() && is_record_end(window.substr(end)) : is_record_end_ahead(end))
+      return {Step::ends, end, 0, nullptr};
+    place_ = Place::lost;
+    return find_version_line(window, from, last);
+  }
+
+  bool is_record_end_ahead(std::uint64_t end) const {
+    // Include the record's last byte: the file may end before it.
+    const std::string after = peek(end - 1, 1 + max_after_block);
+    return !after.empty() && is_record_end(std::string_view(after).substr(1));
+  }
+
+  static Step find_version_line(std::string_view window, std::size_t from, bool last) {
+    const std::string marker = "\n" + std::string(warc_version_start);
+    std::size_t at = from - std::min<std::size_t>(from, 1);
+    for (;; ++at) {
+      at = window.find(marker, at);
+      if (at == std::string_view::npos) {
+        // All but one byte of the marker may be at the window's end; the byte before `at` is checked again.
+        const std::size_t kept = marker.size() - 2;
+        return {Step::ran_out, last ? window.size() : std::max(from, window.size() - std::min(window.size(), kept)), 0,
+                nullptr};
+      }
+      if (!last && window.size() - at <= max_warc_version_line) return {Step::ran_out, at + 1, 0, nullptr};
+      if (begins_with_warc_record(window.substr(at + 1))) return {Step::ends, at + 1, 0, nullptr};
+    }
+  }
+
+  bool in_junk_line_ = false;
+  bool is_junk_told_ = false;
+  bool has_length_ = false;
+  Place place_ = Place::header;
+  std::uint64_t promised_bytes_ = 0;
+  std::uint64_t promised_end_ = 0;  ///< offset from the record's start
+};
+
+std::unique_ptr<RecordFinder> make_warc_record_finder(const RecordLimits& limits) {
+  return std::make_unique<WarcRecordFinder>(limits);
+}
 
 /// "text/html" of "text/html; charset=utf-8".
 std::string_view media_type(std::string_view content_type) {

@@ -1,7 +1,7 @@
 #pragma once
 #include "quern/gpu/gpu_shards.hpp"
 #include "quern/gpu/intersect/gpu_intersection.hpp"
-#include "quern/search/cpu_backend.hpp"
+#include "quern/search/search_backend.hpp"
 
 /// Answers queries on GPUs as long as they work, and on the CPU otherwise. Results are the same on both.
 namespace quern {

@@ -4,7 +4,7 @@
 #include "quern/gpu/gpu_shards.hpp"
 #include "quern/plan/cost_model.hpp"
 #include "quern/plan/query_dispatcher.hpp"
-#include "quern/search/cpu_backend.hpp"
+#include "quern/search/search_backend.hpp"
 
 /// Answers queries on the CPU and on GPUs at the same time, each where a schedule sends it. Results are the same.
 namespace quern {

@@ -13,7 +13,7 @@
 #include "quern/core/wall_clock.hpp"
 #include "quern/lab/environment.hpp"
 #include "quern/plan/cost_model.hpp"
-#include "quern/search/cpu_backend.hpp"
+#include "quern/search/search_backend.hpp"
 
 namespace quern {
 namespace {

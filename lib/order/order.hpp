@@ -7,7 +7,7 @@
 #include "quern/core/resources.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/formats/order_file.hpp"
-#include "quern/order/document_pagerank.hpp"
+#include "quern/order/pagerank.hpp"
 
 /// Memory for computing an order.
 namespace quern {

@@ -3,7 +3,6 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/plan/cache_blocks.hpp"
 #include "quern/plan/log_demand.hpp"
 
 /// Policies that choose which list prefixes are cached in GPU memory (Wang et al. 3.3, Huang et al.).

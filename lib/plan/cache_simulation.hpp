@@ -5,7 +5,6 @@
 
 #include "quern/core/resources.hpp"
 #include "quern/io/spool.hpp"
-#include "quern/plan/cache_blocks.hpp"
 #include "quern/plan/log_demand.hpp"
 #include "quern/search/query_engine.hpp"
 

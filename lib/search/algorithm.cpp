@@ -2,8 +2,8 @@
 
 #include "quern/core/named.hpp"
 #include "quern/search/list_window.hpp"
+#include "quern/search/range_union.hpp"
 #include "quern/search/scored_intersection.hpp"
-#include "quern/search/window_union.hpp"
 
 namespace quern {
 namespace {

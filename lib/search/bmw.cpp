@@ -2,7 +2,6 @@
 #include <vector>
 
 #include "quern/search/range_union.hpp"
-#include "quern/search/window_union.hpp"
 
 namespace quern {
 namespace {

@@ -4,8 +4,10 @@
 #include <deque>
 #include <utility>
 
-namespace quern {
+#include "quern/core/wall_clock.hpp"
+#include "quern/search/top_k.hpp"
 
+namespace quern {
 namespace {
 
 void run_searches(SearchBackend& backend, const SearchRequest& request, const AnswerConsumer& consumer) {
@@ -38,6 +40,42 @@ void run_searches(SearchBackend& backend, const SearchRequest& request, const An
 
 void run(SearchBackend& backend, const SearchRequest& request, const AnswerConsumer& consumer) {
   run_searches(backend, request, consumer);
+}
+
+CpuBackend::CpuBackend(std::vector<const QueryEngine*> engines) : engines_(std::move(engines)) {}
+
+std::unique_ptr<PendingSearch> CpuBackend::begin(const SearchRequest& request) {
+  return std::make_unique<PendingSearch>(request);
+}
+
+void CpuBackend::finish(PendingSearch& search, const AnswerConsumer& consumer) {
+  const SearchRequest& request = search.request();
+  hand_over(request.queries.size(), consumer, [&](std::size_t i, QueryAnswer& out) {
+    const auto started = WallClock::now();
+    out.documents = this->search(request.queries[i], *request.algorithm, request.k, &out.statistics, request.passing);
+    out.time_us = us_since(started);
+  });
+}
+
+SearchDivision CpuBackend::division(const SearchRequest& request, std::uint64_t) { return {request.queries.size(), 1}; }
+
+std::vector<ScoredDocument> CpuBackend::search(QueryView query, const QueryAlgorithm& algorithm, std::size_t k,
+                                               QueryStatistics* statistics, ShardFilters passing) const {
+  if (engines_.size() == 1) return engines_.front()->search(query, algorithm, k, statistics, passing_of(passing, 0));
+  const auto search_all = [&](const QueryAlgorithm& by) {
+    std::vector<ScoredDocument> best;
+    for (std::size_t shard = 0; shard < engines_.size(); ++shard) {
+      const QueryEngine& engine = *engines_[shard];
+      // Of equal scores, those of earlier shards come first.
+      const float above = k > 0 && best.size() == k ? best.back().score : ScoringContext().above;
+      const auto found = engine.search(query, by, k, statistics, passing_of(passing, shard), above);
+      add_results_of_shard(best, found, first_docid(engine, engines_.size()), k);
+    }
+    return best;
+  };
+  if (algorithm.matching != Matching::all_else_any) return search_all(algorithm);
+  std::vector<ScoredDocument> best = search_all(algorithm_named("and"));
+  return best.size() >= k ? best : search_all(algorithm_named("auto"));
 }
 
 }  // namespace quern

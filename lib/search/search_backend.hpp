@@ -9,6 +9,7 @@
 
 #include "quern/core/parallel_batch.hpp"
 #include "quern/search/algorithm.hpp"
+#include "quern/search/query_engine.hpp"
 #include "quern/search/query_terms.hpp"
 
 /// The interface of all query processors: a CPU, GPUs, or both, over an index or all its shards.
@@ -106,6 +107,34 @@ void hand_over(std::size_t count, const AnswerConsumer& consumer, Find&& find) {
     if (consumer.render) consumer.render(i, out);
   };
   answer_in_batches<QueryAnswer>(count, consumer.threads, consumer.held_bytes, answer, answer_bytes, consumer.take);
+}
+
+/// Answers queries on the CPU, over all shards of an index as over the whole, since shards score as it does. An index
+/// that was never cut is one shard.
+class CpuBackend final : public SearchBackend {
+ public:
+  /// `engines`: of the shards in their order, at least one, with the same options. They must outlive the object.
+  explicit CpuBackend(std::vector<const QueryEngine*> engines);
+
+  std::unique_ptr<PendingSearch> begin(const SearchRequest& request) override;
+  /// Each thread answers a query over all shards.
+  void finish(PendingSearch& search, const AnswerConsumer& consumer) override;
+  SearchDivision division(const SearchRequest& request, std::uint64_t held_bytes) override;
+
+  /// The k best documents of a query, with docIDs of the whole. The results of earlier shards set the score that a
+  /// shard's documents must exceed. and-or first looks for documents with all terms in all shards. Adds to *statistics,
+  /// unless it is null. Throws as QueryEngine::search() does. Thread-safe.
+  std::vector<ScoredDocument> search(QueryView query, const QueryAlgorithm& algorithm, std::size_t k,
+                                     QueryStatistics* statistics = nullptr, ShardFilters passing = {}) const;
+  std::span<const QueryEngine* const> engines() const { return engines_; }
+
+ private:
+  const std::vector<const QueryEngine*> engines_;
+};
+
+/// The docID, among those of all shards, of the first document of an engine that is one of `shards`.
+inline docid_t first_docid(const QueryEngine& engine, std::size_t shards) {
+  return shards == 1 ? 0 : static_cast<docid_t>(engine.index().manifest().docid_base);
 }
 
 }  // namespace quern

@@ -17,9 +17,9 @@
 #include "quern/plan/cache_plan.hpp"
 #include "quern/rank/features/feature_list.hpp"
 #include "quern/rank/run_topics.hpp"
-#include "quern/search/cpu_backend.hpp"
 #include "quern/search/document_set.hpp"
 #include "quern/search/intersect.hpp"
+#include "quern/search/search_backend.hpp"
 #include "quern/text/snippet.hpp"
 
 #include "failing_calls/failing_entry_points.hpp"

@@ -17,7 +17,7 @@
 #include "quern/lab/synth/synth_corpus.hpp"
 #include "quern/lab/synth/synth_index.hpp"
 #include "quern/order/order.hpp"
-#include "quern/search/cpu_backend.hpp"
+#include "quern/search/search_backend.hpp"
 
 #include "failing_calls/failing_entry_points.hpp"
 #include "failing_calls/failing_new.hpp"

@@ -21,7 +21,7 @@ ParseOptions parse_choice(std::uint8_t byte, const std::string& path) {
   ParseOptions options;
   options.corpus = {path};
   const auto& formats = all_corpus_formats();
-  if (byte % 8 < formats.size()) options.reader.format = formats[byte % 8]->name();
+  if (byte % 8 < formats.size()) options.reader.format = formats[byte % 8]->name;
   if ((byte & 0x08) != 0) options.analyzer = make_analyzer_options("porter2", "english");
   if ((byte & 0x10) != 0) options.duplicates = Duplicates::refuse;
   // Many chunks, and documents split over several of them.

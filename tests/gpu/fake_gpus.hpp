@@ -7,7 +7,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/gpu/gpu_shards.hpp"
-#include "quern/search/cpu_backend.hpp"
+#include "quern/search/search_backend.hpp"
 
 namespace quern::testing {
 

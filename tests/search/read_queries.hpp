@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/search/cpu_backend.hpp"
 #include "quern/search/intersect.hpp"
+#include "quern/search/search_backend.hpp"
 
 /// Queries of tests in the form that engines accept.
 namespace quern::testing {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "quern/core/random.hpp"
-#include "quern/search/window_union.hpp"
+#include "quern/search/range_union.hpp"
 
 #include "catch.hpp"
 #include "search/read_queries.hpp"

@@ -202,13 +202,10 @@ void run(const QueryArguments& arguments) {
       {resources, backend->backend(), reader, request, stage, arguments.k, format, result_text, out, shards.pages()});
   resources.progress->start("query", queries ? queries->count() : 0, "queries");
   const auto begun = WallClock::now();
-  query_run.begin();
-  if (streams) {
+  if (streams)
     answer_arriving(arguments, resources, query_run);
-  } else {
+  else
     queries->for_each([&](const std::vector<Query>& group) { query_run.answer(group); });
-  }
-  query_run.end();
   const double seconds = seconds_since(begun);
   out.finish();
   resources.progress->finish();

@@ -18,7 +18,7 @@
 #include "quern/lab/gpu/energy_meter.hpp"
 #include "quern/lab/query_bench.hpp"
 #include "quern/plan/cost_model.hpp"
-#include "quern/search/cpu_backend.hpp"
+#include "quern/search/search_backend.hpp"
 
 namespace quern {
 namespace {

@@ -18,7 +18,7 @@
 #include "quern/lab/query_bench.hpp"
 #include "quern/plan/cost_model.hpp"
 #include "quern/plan/query_dispatcher.hpp"
-#include "quern/search/cpu_backend.hpp"
+#include "quern/search/search_backend.hpp"
 
 namespace quern {
 namespace {
