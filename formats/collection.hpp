@@ -1,11 +1,4 @@
 #pragma once
-#include <functional>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "quern/core/bm25.hpp"
 #include "quern/core/bytes.hpp"
 #include "quern/formats/container.hpp"

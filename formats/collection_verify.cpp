@@ -2,8 +2,6 @@
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
-#include <algorithm>
-#include <functional>
 #include <iterator>
 #include <numeric>
 

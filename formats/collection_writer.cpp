@@ -1,5 +1,3 @@
-#include <span>
-
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/core/types.hpp"

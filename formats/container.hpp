@@ -1,10 +1,5 @@
 #pragma once
 #include <atomic>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/resources.hpp"

@@ -1,9 +1,4 @@
 #pragma once
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/formats/container.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/io/file.hpp"

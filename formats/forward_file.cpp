@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <mutex>
 

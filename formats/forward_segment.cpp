@@ -1,6 +1,5 @@
 #include "quern/formats/forward_segment.hpp"
 
-#include <algorithm>
 #include <bit>
 
 #include "quern/codec/bit_packing.hpp"

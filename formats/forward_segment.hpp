@@ -1,11 +1,4 @@
 #pragma once
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/core/bytes.hpp"
 #include "quern/core/types.hpp"
 

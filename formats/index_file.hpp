@@ -1,11 +1,4 @@
 #pragma once
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <string>
-
 #include "quern/codec/codec.hpp"
 #include "quern/core/bm25.hpp"
 #include "quern/core/bytes.hpp"

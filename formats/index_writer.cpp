@@ -1,8 +1,5 @@
 #include "quern/formats/index_writer.hpp"
 
-#include <algorithm>
-#include <utility>
-
 #include "quern/codec/short_list.hpp"
 #include "quern/core/error.hpp"
 

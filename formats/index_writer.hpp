@@ -1,10 +1,4 @@
 #pragma once
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/core/bytes.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/term_dictionary.hpp"

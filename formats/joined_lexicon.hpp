@@ -1,12 +1,5 @@
 #pragma once
-#include <cstdint>
-#include <memory>
 #include <mutex>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "quern/core/types.hpp"
 #include "quern/formats/container.hpp"

@@ -1,7 +1,5 @@
 #include "quern/formats/manifest_settings.hpp"
 
-#include <algorithm>
-
 #include "quern/core/option_name.hpp"
 
 namespace quern {

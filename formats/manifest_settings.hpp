@@ -2,11 +2,6 @@
 #include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
 
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "quern/core/bm25.hpp"
 #include "quern/core/named.hpp"
 #include "quern/core/types.hpp"

@@ -1,7 +1,4 @@
 #pragma once
-#include <string>
-#include <vector>
-
 #include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/formats/container.hpp"

@@ -1,9 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "quern/core/bm25.hpp"
 #include "quern/core/types.hpp"
 #include "quern/formats/container.hpp"

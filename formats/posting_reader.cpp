@@ -1,7 +1,5 @@
 #include "quern/formats/posting_reader.hpp"
 
-#include <string_view>
-
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/short_list.hpp"
 

@@ -1,9 +1,4 @@
 #pragma once
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <memory>
-#include <span>
 #include <type_traits>
 
 #include "quern/core/error.hpp"

@@ -1,6 +1,5 @@
 #include "quern/formats/statistics_file.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "quern/core/error.hpp"

@@ -1,6 +1,5 @@
 #include "quern/formats/term_dictionary.hpp"
 
-#include <algorithm>
 #include <ranges>
 
 namespace quern {

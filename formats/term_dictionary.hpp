@@ -1,11 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/core/bytes.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/io/spool.hpp"

@@ -1,10 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include "quern/formats/container.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/io/file.hpp"

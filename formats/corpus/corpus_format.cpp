@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "quern/core/bytes.hpp"
 #include "quern/core/named.hpp"
 #include "quern/core/option_name.hpp"

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "quern/core/bm25.hpp"
 #include "quern/core/bytes.hpp"

@@ -1,11 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/formats/corpus/corpus_format.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/io/external_sort.hpp"

@@ -2,11 +2,9 @@
 
 #include <zlib.h>
 
-#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <new>
-#include <utility>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/option_name.hpp"

@@ -1,10 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <string>
-#include <string_view>
-
 #include "quern/io/piece_source.hpp"
 
 /// The body of a stored HTTP response, decoded while it is read.

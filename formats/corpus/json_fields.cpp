@@ -1,6 +1,5 @@
 #include "quern/formats/corpus/json_fields.hpp"
 
-#include <algorithm>
 #include <iterator>
 
 #include "quern/core/error.hpp"

@@ -1,10 +1,4 @@
 #pragma once
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/text/field_value.hpp"
 
 /// The keys of a JSON object that hold a document's fields; see jsonl.md for the rules.

@@ -1,12 +1,5 @@
-#include <algorithm>
-#include <array>
 #include <bit>
 #include <limits>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "quern/core/bytes.hpp"
 #include "quern/formats/corpus/document_fields.hpp"

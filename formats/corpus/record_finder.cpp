@@ -1,7 +1,5 @@
 #include "quern/formats/corpus/record_finder.hpp"
 
-#include <algorithm>
-
 #include "quern/core/option_name.hpp"
 
 namespace quern {

@@ -1,9 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <string_view>
-
 #include "quern/formats/corpus/record_text.hpp"
 #include "quern/io/checksum.hpp"
 

@@ -1,8 +1,5 @@
 #include "quern/formats/corpus/record_text.hpp"
 
-#include <algorithm>
-#include <array>
-
 #include "quern/core/bytes.hpp"
 
 namespace quern {

@@ -1,10 +1,5 @@
 #pragma once
 #include <concepts>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
 
 #include "quern/io/piece_source.hpp"
 

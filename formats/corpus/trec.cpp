@@ -1,7 +1,4 @@
-#include <algorithm>
-#include <array>
 #include <bit>
-#include <cstdint>
 #include <cstring>
 
 #include "quern/core/bytes.hpp"

@@ -1,9 +1,3 @@
-#include <algorithm>
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <utility>
-
 #include "quern/core/bytes.hpp"
 #include "quern/core/size_text.hpp"
 #include "quern/formats/corpus/corpus_format.hpp"

@@ -1,9 +1,4 @@
 #pragma once
-#include <array>
-#include <cstdint>
-#include <string>
-#include <string_view>
-
 #include "quern/core/types.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/io/spool.hpp"

@@ -1,9 +1,5 @@
 #pragma once
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
+#include "quern/core/types.hpp"
 
 /// Filter expressions: which documents may be results. See filter.md.
 namespace quern {

@@ -1,11 +1,6 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-
 #include "quern/core/feature_columns.hpp"
+#include "quern/core/types.hpp"
 
 /// Feature files with a document per line, as ranker training programs read them; see letor_file.md.
 namespace quern {

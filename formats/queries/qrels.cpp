@@ -1,7 +1,5 @@
 #include "quern/formats/queries/qrels.hpp"
 
-#include <utility>
-
 #include "quern/formats/tables/source_bytes.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 

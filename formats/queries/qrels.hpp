@@ -1,8 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <functional>
-#include <string_view>
-
 #include "quern/io/byte_source.hpp"
 
 /// Relevance judgements; see qrels.md.

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <simdjson.h>
 
-#include <algorithm>
 #include <new>
 
 #include "quern/core/error.hpp"

@@ -1,13 +1,5 @@
 #pragma once
-#include <cstdint>
-#include <functional>
 #include <iterator>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "quern/core/named.hpp"
 #include "quern/formats/tables/text_lines.hpp"

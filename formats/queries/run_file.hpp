@@ -1,12 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/io/byte_source.hpp"
 #include "quern/text/field_value.hpp"
 #include "quern/text/snippet.hpp"

@@ -1,6 +1,5 @@
 #include <utf8proc.h>
 
-#include <algorithm>
 #include <cstdio>
 
 #include "quern/formats/queries/run_file.hpp"

@@ -1,8 +1,5 @@
 #include "quern/formats/queries/topic_markup.hpp"
 
-#include <algorithm>
-#include <optional>
-
 #include "quern/core/size_text.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 #include "quern/text/references.hpp"

@@ -1,7 +1,4 @@
 #pragma once
-#include <string_view>
-#include <vector>
-
 #include "quern/formats/queries/query_file.hpp"
 
 /// Topics between tags: TREC's SGML-like files, where tags are rarely closed, and the web track's XML. One forgiving

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <vector>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"

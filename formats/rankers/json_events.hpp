@@ -1,7 +1,5 @@
 #pragma once
-#include <cstdint>
-#include <string>
-#include <string_view>
+#include "quern/core/types.hpp"
 
 /// Event readers for JSON (RFC 8259) and UBJSON (draft 12): models are too large to hold as a tree of values.
 namespace quern {

@@ -1,13 +1,7 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "quern/core/bytes.hpp"
 #include "quern/formats/rankers/json_events.hpp"

@@ -1,10 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <functional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/formats/rankers/json_events.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"
 #include "quern/formats/rankers/tree_collector.hpp"

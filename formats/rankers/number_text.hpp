@@ -3,8 +3,6 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <limits>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <type_traits>
 

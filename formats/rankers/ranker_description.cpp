@@ -3,13 +3,10 @@
 #include <boost/program_options/parsers.hpp>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <sstream>
 #include <unordered_map>
-#include <utility>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"

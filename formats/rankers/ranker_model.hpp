@@ -1,11 +1,9 @@
 #pragma once
-#include <cstdint>
 #include <limits>
-#include <string>
 #include <variant>
-#include <vector>
 
 #include "quern/core/named.hpp"
+#include "quern/core/types.hpp"
 
 /// Learned models that score a document by its features, in one form for all training programs.
 ///

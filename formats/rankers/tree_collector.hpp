@@ -1,11 +1,6 @@
 #pragma once
-#include <cstdint>
 #include <map>
-#include <string>
-#include <string_view>
 #include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "quern/formats/rankers/ranker_model.hpp"
 

@@ -4,8 +4,6 @@
 
 #include <cmath>
 #include <limits>
-#include <optional>
-#include <utility>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"

@@ -1,8 +1,5 @@
 #pragma once
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
+#include "quern/core/types.hpp"
 
 namespace quern {
 

@@ -1,13 +1,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdint>
 #include <limits>
-#include <string>
-#include <string_view>
 #include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"

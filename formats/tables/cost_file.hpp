@@ -1,12 +1,4 @@
 #pragma once
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/formats/tables/query_times.hpp"
 
 /// Cost tables: functions that predict a query's time on a device; see cost_file.md.

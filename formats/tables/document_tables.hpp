@@ -1,8 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <functional>
-#include <string_view>
-
 #include "quern/io/byte_source.hpp"
 
 /// Tables of documents that users supply: links (link_file.md) and scores (score_file.md).

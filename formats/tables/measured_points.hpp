@@ -1,7 +1,5 @@
 #pragma once
-#include <string>
-#include <string_view>
-#include <vector>
+#include "quern/core/types.hpp"
 
 /// Measured points of the throughput model's functions; see measured_points.md.
 namespace quern {

@@ -1,9 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/core/named.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 

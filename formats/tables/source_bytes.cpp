@@ -1,7 +1,5 @@
 #include "quern/formats/tables/source_bytes.hpp"
 
-#include <algorithm>
-
 namespace quern {
 namespace {
 

@@ -1,7 +1,4 @@
 #pragma once
-#include <string>
-#include <string_view>
-
 #include "quern/core/bytes.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 #include "quern/io/byte_source.hpp"

@@ -1,10 +1,4 @@
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <string_view>
-#include <utility>
-
 #include "quern/core/bytes.hpp"
 
 namespace quern {

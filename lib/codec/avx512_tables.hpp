@@ -1,6 +1,5 @@
 #pragma once
-#include <array>
-#include <cstdint>
+#include "quern/core/types.hpp"
 
 /// Shuffle and shift tables of the AVX-512 kernels.
 namespace quern::avx512 {

@@ -1,10 +1,6 @@
 #pragma once
-#include <array>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <span>
 
 #include "quern/codec/codec.hpp"
 #include "quern/codec/kernels.hpp"

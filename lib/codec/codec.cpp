@@ -1,7 +1,6 @@
 #include "quern/codec/codec.hpp"
 
 #include <bit>
-#include <string>
 
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/core/named.hpp"

@@ -1,10 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <string_view>
-#include <vector>
-
 #include "quern/core/error.hpp"
 #include "quern/core/types.hpp"
 

@@ -1,8 +1,4 @@
 #pragma once
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 
 #include "quern/codec/bit_packing.hpp"

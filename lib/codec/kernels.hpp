@@ -1,6 +1,4 @@
 #pragma once
-#include <cstdint>
-
 #include "quern/core/simd_level.hpp"
 
 /// The inner loops of decoding, implemented once per SimdLevel. All levels give the same values.

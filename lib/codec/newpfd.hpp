@@ -1,9 +1,4 @@
 #pragma once
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <span>
-
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/codec.hpp"
 

@@ -1,7 +1,6 @@
 #include "quern/codec/old_newpfd.hpp"
 
 #include <numeric>
-#include <string>
 
 #include "quern/codec/exceptions.hpp"
 #include "quern/codec/kernels.hpp"

@@ -1,7 +1,4 @@
 #pragma once
-#include <array>
-#include <cstdint>
-
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/codec.hpp"
 

@@ -1,8 +1,6 @@
 #include "quern/codec/rice.hpp"
 
-#include <array>
 #include <limits>
-#include <string>
 
 #include "quern/codec/codec.hpp"
 #include "quern/codec/kernels.hpp"

@@ -1,6 +1,4 @@
 #pragma once
-#include <cstdint>
-
 #include "quern/codec/bit_packing.hpp"
 
 /// The layout of a Rice-coded list and its blocks, specified in formats/codec/rice.md. Nothing here reads memory, so

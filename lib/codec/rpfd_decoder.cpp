@@ -1,6 +1,4 @@
-#include <algorithm>
 #include <cstring>
-#include <string>
 
 #include "quern/codec/codec.hpp"
 #include "quern/codec/exceptions.hpp"

@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <vector>
-
 #include "quern/codec/codec.hpp"
 #include "quern/codec/rpfd_layout.hpp"
 

@@ -1,8 +1,5 @@
 #pragma once
-#include <array>
 #include <bit>
-#include <cstdint>
-#include <span>
 
 #include "quern/codec/bit_packing.hpp"
 

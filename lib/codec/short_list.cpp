@@ -1,9 +1,6 @@
 #include "quern/codec/short_list.hpp"
 
-#include <algorithm>
-#include <array>
 #include <bit>
-#include <optional>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"

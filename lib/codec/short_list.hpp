@@ -1,6 +1,4 @@
 #pragma once
-#include <span>
-
 #include "quern/codec/codec.hpp"
 #include "quern/core/types.hpp"
 

@@ -1,8 +1,5 @@
 #pragma once
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <optional>
 
 #include "quern/core/option_name.hpp"
 #include "quern/core/types.hpp"

@@ -1,10 +1,7 @@
 #pragma once
 #include <bit>
 #include <charconv>
-#include <cstdint>
 #include <cstring>
-#include <string>
-#include <string_view>
 
 #include "quern/core/error.hpp"
 #include "quern/core/types.hpp"

@@ -4,10 +4,9 @@
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
-#include <string>
-#include <utility>
 
 #include "quern/core/option_name.hpp"
+#include "quern/core/types.hpp"
 
 namespace quern {
 

@@ -1,9 +1,9 @@
 #pragma once
 #include <tbb/parallel_pipeline.h>
 
-#include <memory>
 #include <mutex>
-#include <vector>
+
+#include "quern/core/types.hpp"
 
 namespace quern {
 

@@ -1,9 +1,5 @@
 #pragma once
-#include <algorithm>
-#include <string>
-#include <string_view>
 #include <type_traits>
-#include <vector>
 
 #include "quern/core/error.hpp"
 

@@ -1,10 +1,7 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <type_traits>
+
+#include "quern/core/types.hpp"
 
 namespace quern {
 

@@ -3,15 +3,9 @@
 #include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
 
-#include <algorithm>
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <mutex>
-#include <optional>
 #include <thread>
-#include <utility>
 
 #include "quern/core/resources.hpp"
 

@@ -1,11 +1,7 @@
 #pragma once
 #include <tbb/task_arena.h>
 
-#include <cstdint>
 #include <mutex>
-#include <optional>
-#include <string>
-#include <utility>
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"

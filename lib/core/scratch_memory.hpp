@@ -1,13 +1,9 @@
 #pragma once
-#include <array>
-#include <cstddef>
-#include <functional>
-#include <memory>
 #include <mutex>
 #include <new>
 #include <type_traits>
-#include <utility>
-#include <vector>
+
+#include "quern/core/types.hpp"
 
 namespace quern {
 

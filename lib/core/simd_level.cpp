@@ -1,6 +1,5 @@
 #include "quern/core/simd_level.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <fstream>
 

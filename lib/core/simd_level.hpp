@@ -1,7 +1,5 @@
 #pragma once
-#include <string>
-#include <string_view>
-#include <vector>
+#include "quern/core/types.hpp"
 
 /// SIMD instructions of the inner loops that exist once per level: block decoding (lib/codec) and learned models
 /// (lib/rank/models). All levels give the same values.

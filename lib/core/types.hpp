@@ -1,10 +1,19 @@
 #pragma once
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-/// Basic types, used throughout Quern.
+/// Basic types, used throughout Quern, and the standard headers that most files need.
 namespace quern {
 
 /// DocID: a document's number in an index or a collection, dense, 0 to N-1.

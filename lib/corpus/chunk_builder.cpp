@@ -1,8 +1,5 @@
 #include "quern/corpus/chunk_builder.hpp"
 
-#include <algorithm>
-#include <utility>
-
 #include "quern/text/utf8.hpp"
 
 namespace quern {

@@ -1,11 +1,4 @@
 #pragma once
-#include <array>
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "quern/corpus/corpus_reader.hpp"
 #include "quern/corpus/lexicon_builder.hpp"
 #include "quern/formats/collection.hpp"

@@ -1,12 +1,4 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "quern/core/resources.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/io/damage_skipping.hpp"

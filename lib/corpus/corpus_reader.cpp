@@ -1,8 +1,5 @@
 #include "quern/corpus/corpus_reader.hpp"
 
-#include <algorithm>
-#include <string_view>
-
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"

@@ -1,15 +1,8 @@
 #pragma once
 #include <condition_variable>
-#include <cstddef>
-#include <cstdint>
 #include <exception>
-#include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "quern/core/resources.hpp"
 #include "quern/corpus/corpus_files.hpp"

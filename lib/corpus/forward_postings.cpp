@@ -1,7 +1,5 @@
 #include "quern/corpus/forward_postings.hpp"
 
-#include <algorithm>
-
 #include "quern/core/error.hpp"
 
 namespace quern {

@@ -1,8 +1,4 @@
 #pragma once
-#include <functional>
-#include <span>
-#include <vector>
-
 #include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"
 

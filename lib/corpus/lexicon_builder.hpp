@@ -1,14 +1,8 @@
 #pragma once
 #include <xxhash.h>
 
-#include <algorithm>
-#include <array>
 #include <bit>
-#include <cstdint>
 #include <cstring>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"

@@ -1,8 +1,5 @@
 #include "quern/corpus/page_chooser.hpp"
 
-#include <algorithm>
-#include <utility>
-
 namespace quern {
 namespace {
 

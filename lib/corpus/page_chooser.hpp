@@ -1,8 +1,4 @@
 #pragma once
-#include <array>
-#include <cstdint>
-#include <vector>
-
 #include "quern/corpus/corpus_reader.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/io/checksum.hpp"

@@ -3,10 +3,6 @@
 #include <fmt/format.h>
 #include <tbb/parallel_invoke.h>
 
-#include <algorithm>
-#include <functional>
-#include <utility>
-
 #include "quern/core/bytes.hpp"
 #include "quern/core/job_pipeline.hpp"
 #include "quern/core/option_name.hpp"

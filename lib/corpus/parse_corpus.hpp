@@ -1,9 +1,4 @@
 #pragma once
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "quern/core/resources.hpp"
 #include "quern/corpus/chunk_builder.hpp"
 #include "quern/corpus/corpus_files.hpp"

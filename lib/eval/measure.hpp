@@ -1,10 +1,7 @@
 #pragma once
-#include <cstdint>
 #include <limits>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
+
+#include "quern/core/types.hpp"
 
 /// Effectiveness measures of one query's ranking, as trec_eval 9 defines them; see formats/queries/measures.md.
 namespace quern {

@@ -1,6 +1,5 @@
 #include "quern/eval/run_comparison.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>

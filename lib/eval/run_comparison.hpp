@@ -1,9 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <vector>
-
 #include "quern/eval/run_evaluation.hpp"
 
 /// Two-sided significance tests of the differences between two runs, query by query.

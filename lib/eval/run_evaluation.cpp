@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <cmath>
-#include <functional>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"

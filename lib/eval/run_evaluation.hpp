@@ -1,10 +1,5 @@
 #pragma once
-#include <algorithm>
-#include <cstdint>
 #include <limits>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "quern/core/resources.hpp"
 #include "quern/eval/measure.hpp"

@@ -1,8 +1,5 @@
 #include "quern/index/build_index.hpp"
 
-#include <algorithm>
-#include <memory>
-
 #include "quern/core/job_pipeline.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/corpus/forward_postings.hpp"

@@ -1,7 +1,4 @@
 #pragma once
-#include <optional>
-#include <string>
-
 #include "quern/core/bm25.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"

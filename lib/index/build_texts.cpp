@@ -1,8 +1,5 @@
 #include "quern/index/build_texts.hpp"
 
-#include <utility>
-#include <vector>
-
 #include "quern/core/bytes.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/formats/fields_file.hpp"

@@ -1,8 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <optional>
-#include <string>
-
 #include "quern/core/resources.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/formats/order_file.hpp"

@@ -2,7 +2,6 @@
 
 #include <tbb/parallel_sort.h>
 
-#include <algorithm>
 #include <cstring>
 
 namespace quern {

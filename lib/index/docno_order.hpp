@@ -1,9 +1,4 @@
 #pragma once
-#include <functional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "quern/core/types.hpp"
 #include "quern/io/spool.hpp"
 

@@ -1,8 +1,5 @@
 #include "quern/index/impact_sections.hpp"
 
-#include <algorithm>
-#include <vector>
-
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/short_list.hpp"
 #include "quern/core/job_pipeline.hpp"

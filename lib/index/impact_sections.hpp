@@ -1,9 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <string_view>
-
 #include "quern/core/bm25.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"

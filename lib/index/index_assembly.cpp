@@ -2,9 +2,7 @@
 
 #include <tbb/parallel_for.h>
 
-#include <algorithm>
 #include <bit>
-#include <optional>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/job_pipeline.hpp"

@@ -1,10 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <functional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/index_writer.hpp"
 #include "quern/index/build_index.hpp"

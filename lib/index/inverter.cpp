@@ -1,6 +1,5 @@
 #include "quern/index/inverter.hpp"
 
-#include <algorithm>
 #include <queue>
 
 #include "quern/core/bytes.hpp"

@@ -1,8 +1,4 @@
 #pragma once
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "quern/index/list_source.hpp"
 
 namespace quern {

@@ -1,7 +1,5 @@
 #include "quern/index/list_encoder.hpp"
 
-#include <array>
-#include <functional>
 #include <numeric>
 
 #include "quern/codec/short_list.hpp"

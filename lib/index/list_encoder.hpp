@@ -1,11 +1,4 @@
 #pragma once
-#include <algorithm>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <vector>
-
 #include "quern/codec/codec.hpp"
 #include "quern/core/bm25.hpp"
 #include "quern/formats/index_file.hpp"

@@ -3,7 +3,6 @@
 #include <tbb/parallel_for.h>
 
 #include <bit>
-#include <utility>
 
 namespace quern {
 namespace {

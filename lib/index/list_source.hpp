@@ -1,10 +1,5 @@
 #pragma once
-#include <algorithm>
-#include <functional>
-#include <memory>
-#include <span>
 #include <variant>
-#include <vector>
 
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/codec.hpp"

@@ -1,7 +1,6 @@
 #include "quern/index/make_index.hpp"
 
 #include <filesystem>
-#include <memory>
 
 namespace quern {
 

@@ -1,8 +1,4 @@
 #pragma once
-#include <functional>
-#include <optional>
-#include <string>
-
 #include "quern/core/resources.hpp"
 #include "quern/corpus/parse_corpus.hpp"
 #include "quern/formats/collection.hpp"

@@ -4,10 +4,7 @@
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
-#include <algorithm>
 #include <atomic>
-#include <optional>
-#include <utility>
 
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/short_list.hpp"

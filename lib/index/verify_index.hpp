@@ -1,6 +1,4 @@
 #pragma once
-#include <string>
-
 #include "quern/core/resources.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/index_file.hpp"

@@ -1,9 +1,5 @@
 #pragma once
 #include <deque>
-#include <memory>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "quern/io/file.hpp"
 

@@ -8,13 +8,11 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
 #include <limits>
 #include <new>
-#include <utility>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"

@@ -1,10 +1,5 @@
 #pragma once
 #include <atomic>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
 
 #include "quern/core/resources.hpp"
 #include "quern/core/types.hpp"

@@ -1,10 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include "quern/core/types.hpp"
 
 namespace quern {

@@ -2,11 +2,9 @@
 
 #include <zlib.h>
 
-#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <new>
-#include <utility>
 
 namespace quern {
 namespace {

@@ -1,9 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-
 #include "quern/io/byte_source.hpp"
 
 namespace quern {

@@ -2,7 +2,6 @@
 
 #include <tbb/parallel_sort.h>
 
-#include <algorithm>
 #include <queue>
 
 #include "quern/core/bytes.hpp"

@@ -1,11 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/io/spool.hpp"
 
 namespace quern {

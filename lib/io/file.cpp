@@ -6,11 +6,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <optional>
-#include <utility>
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"

@@ -1,7 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <string>
-
 #include "quern/core/resources.hpp"
 #include "quern/core/types.hpp"
 

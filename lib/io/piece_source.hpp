@@ -1,9 +1,4 @@
 #pragma once
-#include <algorithm>
-#include <string>
-#include <string_view>
-#include <utility>
-
 #include "quern/io/spool.hpp"
 
 namespace quern {

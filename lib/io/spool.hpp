@@ -1,12 +1,5 @@
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "quern/io/file.hpp"
 

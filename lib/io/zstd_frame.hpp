@@ -1,8 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <string>
-#include <string_view>
-
 #include "quern/core/types.hpp"
 
 namespace quern {

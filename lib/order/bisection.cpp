@@ -5,7 +5,6 @@
 #include <tbb/parallel_invoke.h>
 #include <tbb/task_arena.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "quern/order/order.hpp"

@@ -1,8 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <span>
-#include <vector>
-
 #include "quern/core/resources.hpp"
 #include "quern/order/document_terms.hpp"
 

@@ -1,13 +1,6 @@
 #pragma once
 #include <tbb/parallel_for.h>
 
-#include <algorithm>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <utility>
-#include <vector>
-
 #include "quern/core/job_pipeline.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/corpus/forward_postings.hpp"

@@ -1,6 +1,5 @@
 #include "quern/order/global_score.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>

@@ -1,14 +1,7 @@
 #pragma once
-#include <cstdint>
 #include <mutex>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/parallel_batch.hpp"

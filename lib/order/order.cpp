@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <memory>
 #include <numeric>
-#include <utility>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"

@@ -1,9 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-
 #include "quern/core/resources.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/formats/order_file.hpp"

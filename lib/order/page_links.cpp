@@ -1,9 +1,6 @@
 #include "quern/order/page_links.hpp"
 
-#include <algorithm>
 #include <mutex>
-#include <span>
-#include <vector>
 
 #include "quern/core/bytes.hpp"
 #include "quern/io/external_sort.hpp"

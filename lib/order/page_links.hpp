@@ -1,8 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <functional>
-#include <string_view>
-
 #include "quern/core/resources.hpp"
 #include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"

@@ -1,8 +1,6 @@
 #include "quern/order/page_names.hpp"
 
 #include <bit>
-#include <memory>
-#include <optional>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/job_pipeline.hpp"

@@ -1,11 +1,6 @@
 #pragma once
-#include <algorithm>
-#include <cstdint>
 #include <cstring>
-#include <string>
-#include <string_view>
 #include <type_traits>
-#include <vector>
 
 #include "quern/core/resources.hpp"
 #include "quern/core/types.hpp"

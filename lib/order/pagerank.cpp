@@ -3,11 +3,9 @@
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_sort.h>
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <numeric>
-#include <optional>
 #include <variant>
 
 #include "quern/core/option_name.hpp"

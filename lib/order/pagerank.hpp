@@ -1,8 +1,4 @@
 #pragma once
-#include <span>
-#include <string>
-#include <vector>
-
 #include "quern/core/resources.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/formats/manifest_settings.hpp"

@@ -1,7 +1,5 @@
 #include "quern/plan/cache_plan.hpp"
 
-#include <algorithm>
-
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/core/size_text.hpp"

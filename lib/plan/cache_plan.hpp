@@ -1,10 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "quern/core/resources.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/plan/cache_policy.hpp"

@@ -1,6 +1,5 @@
 #include "quern/plan/cache_policy.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>

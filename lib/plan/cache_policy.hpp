@@ -1,8 +1,4 @@
 #pragma once
-#include <optional>
-#include <string_view>
-#include <vector>
-
 #include "quern/plan/log_demand.hpp"
 
 /// Policies that choose which list prefixes are cached in GPU memory (Wang et al. 3.3, Huang et al.).

@@ -1,6 +1,5 @@
 #include "quern/plan/cache_simulation.hpp"
 
-#include <algorithm>
 #include <limits>
 #include <unordered_map>
 

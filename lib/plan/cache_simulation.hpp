@@ -1,8 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <functional>
-#include <vector>
-
 #include "quern/core/resources.hpp"
 #include "quern/io/spool.hpp"
 #include "quern/plan/log_demand.hpp"

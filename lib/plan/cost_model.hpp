@@ -1,15 +1,8 @@
 #pragma once
-#include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstddef>
-#include <functional>
 #include <iterator>
 #include <map>
-#include <span>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/tables/cost_file.hpp"

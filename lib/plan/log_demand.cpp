@@ -3,9 +3,6 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_reduce.h>
 
-#include <algorithm>
-#include <utility>
-
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/core/parallel_batch.hpp"

@@ -1,10 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <functional>
-#include <span>
-#include <string_view>
-#include <vector>
-
 #include "quern/core/named.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/formats/posting_reader.hpp"

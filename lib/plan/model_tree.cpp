@@ -1,11 +1,7 @@
 #include "quern/plan/model_tree.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
-#include <optional>
-#include <vector>
 
 #include "quern/core/error.hpp"
 

@@ -1,6 +1,4 @@
 #pragma once
-#include <span>
-
 #include "quern/formats/tables/cost_file.hpp"
 
 /// Regression trees with linear models in their leaves: M5 (Quinlan 1992: Learning with continuous classes), with the

@@ -3,7 +3,6 @@
 #include <immintrin.h>
 
 #include <chrono>
-#include <utility>
 
 #include "quern/core/error.hpp"
 

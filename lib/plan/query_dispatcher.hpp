@@ -1,17 +1,9 @@
 #pragma once
-#include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <cstddef>
-#include <cstdint>
 #include <exception>
-#include <functional>
-#include <memory>
 #include <mutex>
-#include <span>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "quern/core/wall_clock.hpp"
 #include "quern/plan/schedule_policy.hpp"

@@ -1,7 +1,6 @@
 #include "quern/plan/schedule_policy.hpp"
 
 #include <deque>
-#include <functional>
 #include <map>
 
 #include "quern/core/named.hpp"

@@ -1,11 +1,4 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <string_view>
-#include <vector>
-
 #include "quern/formats/tables/query_times.hpp"
 
 /// How a CPU and GPUs share the queries of a stream.

@@ -1,12 +1,9 @@
 #include "quern/plan/schedule_simulation.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <queue>
-#include <utility>
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"

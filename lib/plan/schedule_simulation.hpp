@@ -1,11 +1,4 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "quern/formats/tables/query_times.hpp"
 #include "quern/plan/cost_model.hpp"
 #include "quern/plan/schedule_policy.hpp"

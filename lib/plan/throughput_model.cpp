@@ -1,6 +1,5 @@
 #include "quern/plan/throughput_model.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "quern/core/error.hpp"

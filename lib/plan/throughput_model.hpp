@@ -1,7 +1,5 @@
 #pragma once
 #include <limits>
-#include <optional>
-#include <vector>
 
 #include "quern/formats/tables/measured_points.hpp"
 

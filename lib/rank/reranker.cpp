@@ -1,9 +1,7 @@
 #include "quern/rank/reranker.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <unordered_map>
-#include <utility>
 #include <variant>
 
 #include "quern/core/error.hpp"

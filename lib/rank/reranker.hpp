@@ -1,12 +1,4 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/formats/rankers/ranker_model.hpp"
 #include "quern/rank/features/feature_extractor.hpp"
 #include "quern/rank/models/ranker.hpp"

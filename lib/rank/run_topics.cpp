@@ -3,9 +3,7 @@
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
-#include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"

@@ -1,10 +1,4 @@
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <span>
-#include <string_view>
-#include <vector>
-
 #include "quern/formats/index_file.hpp"
 #include "quern/search/document_set.hpp"
 #include "quern/search/query_statistics.hpp"

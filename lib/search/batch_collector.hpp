@@ -1,14 +1,11 @@
 #pragma once
-#include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <cstddef>
 #include <deque>
-#include <functional>
 #include <limits>
 #include <mutex>
-#include <utility>
-#include <vector>
+
+#include "quern/core/types.hpp"
 
 namespace quern {
 

@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <vector>
-
 #include "quern/search/range_union.hpp"
 
 namespace quern {

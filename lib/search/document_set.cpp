@@ -3,8 +3,6 @@
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
-#include <algorithm>
-#include <array>
 #include <bitset>
 
 #include "quern/core/bytes.hpp"

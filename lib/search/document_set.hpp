@@ -1,9 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "quern/core/resources.hpp"
 #include "quern/core/types.hpp"
 #include "quern/formats/fields_file.hpp"

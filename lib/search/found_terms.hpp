@@ -1,10 +1,6 @@
 #pragma once
 #include <tbb/concurrent_unordered_map.h>
 
-#include <cstddef>
-#include <optional>
-#include <string>
-
 #include "quern/formats/index_file.hpp"
 
 namespace quern {

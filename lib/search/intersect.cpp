@@ -2,9 +2,6 @@
 
 #include <tbb/enumerable_thread_specific.h>
 
-#include <algorithm>
-#include <cstdint>
-
 #include "quern/core/named.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/search/algorithm.hpp"

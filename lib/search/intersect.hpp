@@ -1,11 +1,4 @@
 #pragma once
-#include <cstddef>
-#include <functional>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <vector>
-
 #include "quern/core/option_name.hpp"
 #include "quern/core/parallel_batch.hpp"
 #include "quern/core/resources.hpp"

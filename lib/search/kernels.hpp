@@ -1,7 +1,4 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
-
 #include "quern/core/scratch_memory.hpp"
 #include "quern/core/simd_level.hpp"
 #include "quern/core/types.hpp"

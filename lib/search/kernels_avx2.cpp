@@ -4,7 +4,6 @@
 
 #include <immintrin.h>
 
-#include <array>
 #include <bit>
 
 #include "quern/codec/codec.hpp"

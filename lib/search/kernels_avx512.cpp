@@ -4,8 +4,6 @@
 
 #include <immintrin.h>
 
-#include <algorithm>
-
 #include "quern/search/kernel_loops.hpp"
 
 #if defined(__GNUC__) && !defined(__clang__)

@@ -1,7 +1,5 @@
 #pragma once
-#include <algorithm>
 #include <bit>
-#include <span>
 
 #include "quern/core/types.hpp"
 #include "quern/formats/posting_reader.hpp"

@@ -1,9 +1,4 @@
 #pragma once
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/index_shards.hpp"

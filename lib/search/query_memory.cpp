@@ -1,7 +1,5 @@
 #include "quern/search/query_memory.hpp"
 
-#include <algorithm>
-
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/core/size_text.hpp"

@@ -1,11 +1,7 @@
 #pragma once
 #include <atomic>
-#include <cstdint>
 #include <limits>
-#include <memory>
 #include <mutex>
-#include <span>
-#include <string_view>
 
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/index_file.hpp"

@@ -1,6 +1,5 @@
 #include "quern/search/query_statistics.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <numeric>

@@ -1,9 +1,4 @@
 #pragma once
-#include <array>
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "quern/core/types.hpp"
 #include "quern/io/spool.hpp"
 

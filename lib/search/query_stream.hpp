@@ -1,14 +1,7 @@
 #pragma once
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <exception>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 #include <thread>
-#include <vector>
 
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/io/byte_source.hpp"

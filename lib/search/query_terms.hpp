@@ -1,13 +1,4 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/core/scratch_memory.hpp"
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/search/query_memory.hpp"

@@ -1,7 +1,5 @@
 #include "quern/search/range_union.hpp"
 
-#include <algorithm>
-
 namespace quern {
 namespace {
 

@@ -1,8 +1,4 @@
 #pragma once
-#include <array>
-#include <span>
-#include <vector>
-
 #include "quern/search/list_window.hpp"
 #include "quern/search/threshold.hpp"
 

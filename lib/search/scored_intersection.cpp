@@ -1,6 +1,5 @@
 #include "quern/search/scored_intersection.hpp"
 
-#include <algorithm>
 #include <numeric>
 
 namespace quern {

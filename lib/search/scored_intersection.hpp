@@ -1,8 +1,4 @@
 #pragma once
-#include <array>
-#include <span>
-#include <vector>
-
 #include "quern/core/scratch_memory.hpp"
 #include "quern/search/kernels.hpp"
 #include "quern/search/list_window.hpp"

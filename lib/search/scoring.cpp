@@ -1,7 +1,5 @@
 #include "quern/search/scoring.hpp"
 
-#include <array>
-
 #include "quern/codec/bit_packing.hpp"
 
 namespace quern {

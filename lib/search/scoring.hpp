@@ -1,8 +1,4 @@
 #pragma once
-#include <algorithm>
-#include <optional>
-#include <span>
-
 #include "quern/core/bm25.hpp"
 #include "quern/core/named.hpp"
 #include "quern/formats/index_file.hpp"

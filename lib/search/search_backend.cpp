@@ -1,8 +1,6 @@
 #include "quern/search/search_backend.hpp"
 
-#include <algorithm>
 #include <deque>
-#include <utility>
 
 #include "quern/core/wall_clock.hpp"
 #include "quern/search/top_k.hpp"

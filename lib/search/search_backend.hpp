@@ -1,12 +1,4 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "quern/core/parallel_batch.hpp"
 #include "quern/search/algorithm.hpp"
 #include "quern/search/query_engine.hpp"

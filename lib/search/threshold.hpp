@@ -1,8 +1,5 @@
 #pragma once
-#include <algorithm>
 #include <bit>
-#include <cstdint>
-#include <span>
 
 #include "quern/search/scoring.hpp"
 

@@ -1,7 +1,5 @@
 #include "quern/search/top_k.hpp"
 
-#include <array>
-
 namespace quern {
 namespace {
 

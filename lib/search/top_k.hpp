@@ -1,10 +1,5 @@
 #pragma once
-#include <algorithm>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <vector>
 
 #include "quern/core/types.hpp"
 

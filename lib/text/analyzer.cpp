@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <utf8proc.h>
 
-#include <algorithm>
 #include <cstring>
 
 #include "quern/core/bytes.hpp"

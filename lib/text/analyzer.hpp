@@ -1,11 +1,5 @@
 #pragma once
-#include <array>
-#include <cstdint>
-#include <functional>
-#include <string>
-#include <string_view>
 #include <unordered_set>
-#include <vector>
 
 #include "quern/text/tokenizer.hpp"
 

@@ -2,11 +2,7 @@
 
 #include <iconv.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
-#include <optional>
-#include <utility>
 
 #include "quern/core/bytes.hpp"
 #include "quern/text/utf8.hpp"

@@ -1,8 +1,5 @@
 #pragma once
-#include <cstddef>
-#include <memory>
-#include <string>
-#include <string_view>
+#include "quern/core/types.hpp"
 
 namespace quern {
 

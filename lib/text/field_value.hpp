@@ -1,11 +1,6 @@
 #pragma once
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <iterator>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "quern/core/bytes.hpp"
 

@@ -1,7 +1,5 @@
 #include "quern/text/html.hpp"
 
-#include <algorithm>
-
 #include "quern/text/html_scanner.hpp"
 #include "quern/text/packed_name.hpp"
 #include "quern/text/references.hpp"

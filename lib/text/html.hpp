@@ -1,8 +1,4 @@
 #pragma once
-#include <cstddef>
-#include <memory>
-#include <string_view>
-
 #include "quern/io/piece_source.hpp"
 #include "quern/text/text_block.hpp"
 

@@ -1,8 +1,5 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <string_view>
+#include "quern/core/types.hpp"
 
 namespace quern {
 

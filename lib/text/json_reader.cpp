@@ -1,9 +1,7 @@
 #include "quern/text/json_reader.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <vector>
 
 #include "quern/core/bytes.hpp"
 #include "quern/text/text_lines.hpp"

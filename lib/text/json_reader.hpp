@@ -1,8 +1,5 @@
 #pragma once
-#include <cstdint>
 #include <stdexcept>
-#include <string>
-#include <string_view>
 
 #include "quern/io/piece_source.hpp"
 

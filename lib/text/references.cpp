@@ -1,6 +1,5 @@
 #include "quern/text/references.hpp"
 
-#include <algorithm>
 #include <charconv>
 
 #include "quern/core/bytes.hpp"

@@ -1,8 +1,5 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
+#include "quern/core/types.hpp"
 
 /// Character references: &amp; &#233; &#xE9; and the names of HTML 4.
 namespace quern {

@@ -1,7 +1,5 @@
 #include "quern/text/sgml_tag.hpp"
 
-#include <algorithm>
-
 #include "quern/core/bytes.hpp"
 
 namespace quern {

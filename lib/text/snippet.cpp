@@ -1,8 +1,6 @@
 #include "quern/text/snippet.hpp"
 
-#include <algorithm>
 #include <bit>
-#include <utility>
 
 #include "quern/core/bytes.hpp"
 #include "quern/text/utf8.hpp"

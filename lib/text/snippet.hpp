@@ -1,10 +1,4 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/text/analyzer.hpp"
 
 /// The passage of a document's text that best shows why a query matches it.

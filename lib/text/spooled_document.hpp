@@ -1,12 +1,4 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/io/piece_source.hpp"
 #include "quern/io/spool.hpp"
 

@@ -1,11 +1,5 @@
 #pragma once
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <string>
-#include <string_view>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/types.hpp"

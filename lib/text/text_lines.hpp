@@ -1,9 +1,5 @@
 #pragma once
 #include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
 
 #include "quern/core/bytes.hpp"
 #include "quern/text/text_block.hpp"

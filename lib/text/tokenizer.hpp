@@ -1,11 +1,5 @@
 #pragma once
-#include <array>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "quern/io/piece_source.hpp"
 #include "quern/text/text_block.hpp"

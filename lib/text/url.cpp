@@ -1,9 +1,5 @@
 #include "quern/text/url.hpp"
 
-#include <algorithm>
-#include <array>
-#include <optional>
-
 #include "quern/core/bytes.hpp"
 
 namespace quern {

@@ -3,8 +3,6 @@
 #include <simdjson.h>
 #include <utf8proc.h>
 
-#include <algorithm>
-
 #include "quern/text/text_block.hpp"
 
 namespace quern {

@@ -1,7 +1,5 @@
 #pragma once
-#include <cstddef>
-#include <string>
-#include <string_view>
+#include "quern/core/types.hpp"
 
 namespace quern {
 

@@ -1,7 +1,5 @@
 #include "quern/index/exchange/import_index.hpp"
 
-#include <algorithm>
-
 #include "quern/core/bytes.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/core/resources.hpp"

@@ -1,10 +1,4 @@
 #pragma once
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include "quern/formats/exchange/inverted_file.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/list_source.hpp"

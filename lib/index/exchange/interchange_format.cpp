@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <filesystem>
-#include <memory>
 
 #include "quern/core/error.hpp"
 #include "quern/core/named.hpp"

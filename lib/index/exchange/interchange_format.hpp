@@ -1,8 +1,4 @@
 #pragma once
-#include <span>
-#include <string>
-#include <string_view>
-
 #include "quern/core/resources.hpp"
 #include "quern/formats/exchange/inverted_file.hpp"
 #include "quern/formats/index_file.hpp"

@@ -1,13 +1,8 @@
 #include "quern/index/forward/build_forward.hpp"
 
-#include <algorithm>
 #include <bit>
-#include <memory>
 #include <mutex>
-#include <string_view>
 #include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"

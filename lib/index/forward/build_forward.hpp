@@ -1,9 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-
 #include "quern/core/resources.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/formats/forward_file.hpp"

@@ -1,11 +1,5 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"

@@ -1,8 +1,5 @@
 #include "quern/index/forward/recode_forward.hpp"
 
-#include <algorithm>
-#include <memory>
-
 #include "quern/codec/kernels.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/job_pipeline.hpp"

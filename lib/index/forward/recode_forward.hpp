@@ -1,7 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <vector>
-
 #include "quern/core/resources.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/order_file.hpp"

@@ -2,7 +2,6 @@
 
 #include <tbb/parallel_for.h>
 
-#include <algorithm>
 #include <atomic>
 
 #include "quern/corpus/forward_postings.hpp"

@@ -1,9 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <functional>
-#include <span>
-#include <vector>
-
 #include "quern/core/resources.hpp"
 #include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"

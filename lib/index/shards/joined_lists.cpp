@@ -1,13 +1,7 @@
 #include "quern/index/shards/joined_lists.hpp"
 
-#include <algorithm>
-#include <array>
 #include <deque>
-#include <memory>
 #include <mutex>
-#include <span>
-#include <string_view>
-#include <utility>
 
 #include "quern/codec/short_list.hpp"
 #include "quern/formats/posting_reader.hpp"

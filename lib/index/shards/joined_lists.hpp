@@ -1,8 +1,4 @@
 #pragma once
-#include <functional>
-#include <string>
-#include <vector>
-
 #include "quern/formats/index_file.hpp"
 #include "quern/index/index_assembly.hpp"
 

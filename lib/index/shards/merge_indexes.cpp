@@ -1,8 +1,6 @@
 #include "quern/index/shards/merge_indexes.hpp"
 
-#include <algorithm>
 #include <deque>
-#include <optional>
 
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/joined_lexicon.hpp"

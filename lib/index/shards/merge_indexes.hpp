@@ -1,8 +1,4 @@
 #pragma once
-#include <span>
-#include <string>
-#include <vector>
-
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_shards.hpp"
 #include "quern/formats/order_file.hpp"

@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <list>
-#include <optional>
 #include <unordered_map>
 
 #include "quern/formats/queries/run_file.hpp"

@@ -1,7 +1,4 @@
 #pragma once
-#include <optional>
-#include <string_view>
-
 #include "quern/formats/statistics_file.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/impact_sections.hpp"

@@ -1,9 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/core/resources.hpp"
 #include "quern/corpus/lexicon_builder.hpp"
 #include "quern/formats/statistics_file.hpp"

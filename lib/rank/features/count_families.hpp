@@ -1,6 +1,4 @@
 #pragma once
-#include <cstdint>
-
 #include "quern/rank/features/document_view.hpp"
 #include "quern/rank/features/feature_list.hpp"
 

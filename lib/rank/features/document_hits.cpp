@@ -1,6 +1,5 @@
 #include "quern/rank/features/document_hits.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <numeric>
 

@@ -1,8 +1,4 @@
 #pragma once
-#include <array>
-#include <cstdint>
-#include <vector>
-
 #include "quern/formats/forward_file.hpp"
 #include "quern/rank/features/document_view.hpp"
 #include "quern/rank/features/feature_query.hpp"

@@ -1,8 +1,4 @@
 #pragma once
-#include <algorithm>
-#include <array>
-#include <cstdint>
-
 #include "quern/formats/forward_segment.hpp"
 #include "quern/rank/features/feature_list.hpp"
 #include "quern/search/query_memory.hpp"

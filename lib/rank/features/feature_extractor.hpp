@@ -1,10 +1,4 @@
 #pragma once
-#include <array>
-#include <cstdint>
-#include <span>
-#include <string_view>
-#include <vector>
-
 #include "quern/core/feature_columns.hpp"
 #include "quern/core/types.hpp"
 #include "quern/formats/forward_file.hpp"

@@ -1,7 +1,5 @@
 #pragma once
-#include <cstddef>
 #include <tuple>
-#include <utility>
 
 #include "quern/rank/features/count_families.hpp"
 #include "quern/rank/features/document_view.hpp"

@@ -1,9 +1,7 @@
 #include "quern/rank/features/feature_query.hpp"
 
-#include <algorithm>
 #include <numeric>
 #include <unordered_map>
-#include <utility>
 
 #include "quern/core/natural_log.hpp"
 #include "quern/text/utf8.hpp"

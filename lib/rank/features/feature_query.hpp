@@ -1,11 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/formats/index_file.hpp"
 #include "quern/rank/features/document_view.hpp"
 #include "quern/text/analyzer.hpp"

@@ -1,8 +1,5 @@
 #include "quern/rank/models/kernels.hpp"
 
-#include <algorithm>
-#include <array>
-
 namespace quern {
 
 const RankerKernels& ranker_kernels_of(SimdLevel level) {

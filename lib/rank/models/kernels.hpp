@@ -1,6 +1,4 @@
 #pragma once
-#include <cstdint>
-
 #include "quern/core/simd_level.hpp"
 #include "quern/rank/models/tree_program.hpp"
 

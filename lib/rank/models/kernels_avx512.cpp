@@ -4,8 +4,6 @@
 
 #include <immintrin.h>
 
-#include <array>
-
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wignored-attributes"  // attributes of register types in arrays
 // GCC's own headers start from undefined registers (GCC bug 105593).

@@ -1,5 +1,3 @@
-#include <vector>
-
 #include "quern/rank/models/ranker.hpp"
 #include "quern/rank/models/transformation.hpp"
 #include "quern/rank/models/tree_evaluator.hpp"

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <vector>
-
 #include "quern/core/error.hpp"
 #include "quern/core/simd_level.hpp"
 #include "quern/rank/models/transformation.hpp"

@@ -1,10 +1,7 @@
 #pragma once
 #include <tbb/parallel_for.h>
 
-#include <algorithm>
 #include <ctime>
-#include <memory>
-#include <span>
 
 #include "quern/core/feature_columns.hpp"
 #include "quern/core/resources.hpp"

@@ -1,9 +1,5 @@
 #include "quern/rank/models/transformation.hpp"
 
-#include <algorithm>
-#include <array>
-#include <utility>
-
 namespace quern {
 namespace {
 

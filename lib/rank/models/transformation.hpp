@@ -1,10 +1,5 @@
 #pragma once
 #include <cmath>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <string_view>
-#include <vector>
 
 #include "quern/core/feature_columns.hpp"
 #include "quern/core/named.hpp"

@@ -1,8 +1,5 @@
 #include "quern/rank/models/tree_evaluator.hpp"
 
-#include <algorithm>
-#include <array>
-
 namespace quern {
 namespace {
 

@@ -1,9 +1,5 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <span>
-#include <vector>
 
 #include "quern/core/feature_columns.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"

@@ -1,6 +1,5 @@
 #include "quern/rank/models/tree_program.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <limits>
 

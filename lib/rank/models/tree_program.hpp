@@ -1,8 +1,4 @@
 #pragma once
-#include <array>
-#include <cstdint>
-#include <vector>
-
 #include "quern/formats/rankers/ranker_model.hpp"
 
 /// Trees compiled for many documents at once.
