@@ -1,6 +1,14 @@
 #include "quern/formats/index_file.hpp"
 
+#include <fmt/format.h>
+
 #include <bit>
+#include <cmath>
+#include <ranges>
+
+#include "quern/codec/bit_packing.hpp"
+#include "quern/codec/short_list.hpp"
+#include "quern/core/error.hpp"
 
 namespace quern {
 namespace {
@@ -36,6 +44,20 @@ float read_greatest(ByteReader& from) {
   return greatest;
 }
 
+template <class Number>
+std::span<const Number> array_of(const ContainerReader& container, std::string_view name, std::uint64_t count) {
+  container.check_count(container.find(name), count, sizeof(Number));
+  return container.array<Number>(name);
+}
+
+template <class Number>
+CheckedSection checked_array_of(const ContainerReader& container, std::string_view name, std::uint64_t count) {
+  container.check_count(container.find(name), count, sizeof(Number));
+  return CheckedSection(container, name);
+}
+
+std::uint64_t groups(std::uint64_t count, std::uint64_t size) { return (count + size - 1) / size; }
+
 }  // namespace
 
 float stored_kth_impact(float impact, float greatest) { return impact_of(share_of(impact, greatest), greatest); }
@@ -52,6 +74,247 @@ RankedImpacts read_ranked_impacts(ByteReader& from, std::uint64_t df) {
   for (std::size_t i = 1; i < stored_ranks.size(); ++i)
     if (df >= stored_ranks[i]) bounds[i] = impact_of(from.le<std::uint8_t>(), bounds[0]);
   return bounds;
+}
+
+IndexReader IndexReader::open(const std::string& path) {
+  return IndexReader(ContainerReader::open(quern_file(path), FileKind::index));
+}
+
+IndexReader IndexReader::open(const File& file) {
+  return IndexReader(ContainerReader(std::make_shared<const File>(file.duplicate()), FileKind::index));
+}
+
+IndexReader::IndexReader(ContainerReader container)
+    : container_(std::move(container)), manifest_(IndexManifest::from_json(container_.manifest(), container_.name())) {
+  if (manifest_.documents >= end_docid || manifest_.terms >= end_docid || manifest_.short_lists > manifest_.terms)
+    container_.fail("manifest", "has impossible counts");
+  if (manifest_.shard &&
+      (manifest_.statistics.documents >= end_docid || manifest_.documents > manifest_.statistics.documents ||
+       manifest_.docid_base > manifest_.statistics.documents - manifest_.documents))
+    container_.fail("manifest", "describes a shard with more documents than the whole index");
+  // Bounds and scores are valid only for parameters in these ranges.
+  const Bm25Parameters& bm25 = manifest_.bm25;
+  if (!(bm25.k1 >= 0 && bm25.k1 <= 1000 && bm25.b >= 0 && bm25.b <= 1))
+    container_.fail("manifest", "has impossible BM25 parameters");
+  try {
+    codec_ = &codec_named(manifest_.codec);
+    check_codec_options(manifest_.codec_options);
+  } catch (const InvalidArgument& error) {
+    throw UnsupportedVersion("{}: uses a codec that this version of Quern lacks: {}", name(), error.what());
+  }
+  lexicon_ = TermDictionary(container_, "lexicon", manifest_.terms);
+  postings_ = container_.array<std::uint32_t>("postings");
+  if (postings_.size_bytes() < over_read_bytes) container_.fail("postings", "is too small");
+  block_last_ = array_of<docid_t>(container_, "block_last", manifest_.blocks);
+  block_offset_ = array_of<std::uint32_t>(container_, "block_offset", manifest_.blocks);
+  block_max_ = array_of<std::uint16_t>(container_, "block_max", manifest_.blocks);
+  open_impacts();
+  lengths_ = array_of<std::uint32_t>(container_, "lengths", manifest_.documents);
+  docnos_ = CheckedSection(container_, "docnos");
+  docno_offsets_ =
+      checked_array_of<std::uint64_t>(container_, "docno_offsets", groups(manifest_.documents, docnos_per_block) + 1);
+  docno_lookup_ = checked_array_of<docid_t>(container_, "docno_lookup", manifest_.documents);
+  texts_ = CheckedSection(container_, "texts");
+  text_offsets_ =
+      checked_array_of<std::uint64_t>(container_, "text_offsets", groups(manifest_.documents, texts_per_block) + 1);
+  if (container_.has("pagerank")) pagerank_ = array_of<float>(container_, "pagerank", manifest_.documents);
+  if (container_.has("global_scores"))
+    global_scores_ = array_of<float>(container_, "global_scores", manifest_.documents);
+}
+
+PostingList IndexReader::list(term_t number) const {
+  PostingList found;
+  for_each_list(number / terms_per_block, [&](std::string_view, const PostingList& list) {
+    if (list.number == number) found = list;
+  });
+  return found;
+}
+
+std::string IndexReader::term(term_t number) const {
+  std::string found;
+  for_each_list(number / terms_per_block, [&](std::string_view term, const PostingList& list) {
+    if (list.number == number) found = term;
+  });
+  return found;
+}
+
+void IndexReader::check_document_scores() const {
+  for (const char* section : {"pagerank", "global_scores"})
+    if (container_.has(section)) container_.check_section(section);
+  for (const float rank : pagerank_)
+    if (!(rank >= 0 && rank <= 1)) container_.fail("pagerank", "has values outside of [0, 1]");
+  for (std::size_t docid = 0; docid < global_scores_.size(); ++docid)
+    if (!(global_scores_[docid] >= 0) || (docid > 0 && global_scores_[docid] > global_scores_[docid - 1]))
+      container_.fail("global_scores", "its values increase");
+}
+
+void IndexReader::open_impacts() {
+  const unsigned bits = manifest_.quantize_bits;
+  if (bits == 0) return;
+  const float top = manifest_.quantize_top;
+  if (bits < min_quantize_bits || bits > max_quantize_bits || !(top >= 0) || !std::isfinite(top))
+    container_.fail("manifest", "has impossible settings for quantized impacts");
+  impacts_ = container_.array<std::uint32_t>("impacts");
+  if (impacts_.size_bytes() < over_read_bytes) container_.fail("impacts", "is too small");
+  impact_start_ = array_of<std::uint64_t>(container_, "impact_start", manifest_.long_lists());
+  impact_width_ = array_of<std::uint8_t>(container_, "impact_width", manifest_.long_lists());
+}
+
+void IndexReader::find_impacts(PostingList& list, std::uint64_t long_list) const {
+  if (long_list >= impact_start_.size()) container_.fail("lexicon", "has more long lists than the manifest");
+  const std::uint64_t start = impact_start_[long_list];
+  const unsigned width = impact_width_[long_list];
+  if (width == 0 || width > manifest_.quantize_bits)
+    container_.fail("impact_width", fmt::format("list {} has an impossible width", list.number));
+  const std::uint64_t words = impact_list_words(list.df, block_size(), width);
+  const std::uint64_t readable = impacts_.size() - over_read_bytes / sizeof(std::uint32_t);
+  if (start > readable || words > readable - start)
+    container_.fail("impact_start", fmt::format("list {} reaches past the impacts", list.number));
+  list.impacts = impacts_.subspan(start, words);
+  list.first_impact_word = start;
+  list.impact_width = width;
+}
+
+IndexReader::ListHead IndexReader::read_head(ByteReader& reader, ListPlace& place) const {
+  if (place.at_block_start) {
+    place.word = reader.varint();
+    place.row = reader.varint();
+    if (manifest_.quantize_bits > 0) place.long_list = reader.varint();
+    place.at_block_start = false;
+  }
+  ListHead head;
+  head.place = place;
+  head.df = reader.varint();
+  head.cf = head.df + reader.varint();
+  head.whole = {head.df, head.cf};
+  if (manifest_.shard) {
+    head.whole.df += reader.varint();
+    head.whole.cf += reader.varint();
+    if (head.whole.df > manifest_.statistics.documents) reader.fail("a term occurs in more documents than exist");
+  }
+  if (head.df == 0 || head.df > manifest_.documents) reader.fail("a list has an impossible length");
+  ++place.number;
+  if (head.df <= max_short_list) return head;
+  head.words = reader.varint();
+  const std::uint64_t blocks = (head.df + block_size() - 1) / block_size();
+  head.rows = blocks > 1 ? blocks : 0;
+  place.word += head.words;
+  place.row += head.rows;
+  ++place.long_list;
+  return head;
+}
+
+PostingList IndexReader::read_list(ByteReader& reader, const ListHead& head) const {
+  PostingList list;
+  list.number = static_cast<term_t>(head.place.number);
+  list.df = head.df;
+  list.cf = head.cf;
+  list.whole_df = static_cast<docid_t>(head.whole.df);
+  list.whole_cf = head.whole.cf;
+  if (list.df <= max_short_list) {
+    list.short_list = reader.take(reader.left());
+    return list;
+  }
+  const std::uint64_t readable = postings_.size() - over_read_bytes / sizeof(std::uint32_t);
+  if (head.words == 0 || head.place.word > readable || head.words > readable - head.place.word)
+    reader.fail("a list reaches past the postings");
+  if (head.place.row > block_last_.size() || head.rows > block_last_.size() - head.place.row)
+    reader.fail("a list reaches past the block rows");
+  list.kth_impact = read_ranked_impacts(reader, list.df);
+  list.max_impact = list.kth_impact[0];
+  if (!reader.done()) reader.fail("a list has trailing bytes");
+  list.first_word = head.place.word;
+  list.first_row = head.place.row;
+  list.words = postings_.subspan(head.place.word, head.words);
+  list.block_last = block_last_.subspan(head.place.row, head.rows);
+  list.block_offset = block_offset_.subspan(head.place.row, head.rows);
+  list.block_max = block_max_.subspan(head.place.row, head.rows);
+  if (manifest_.quantize_bits > 0) find_impacts(list, head.place.long_list);
+  return list;
+}
+
+PostingList IndexReader::read_list(ByteView payload, ListPlace& place) const {
+  ByteReader reader(payload, lexicon_.what());
+  const ListHead head = read_head(reader, place);
+  return read_list(reader, head);
+}
+
+std::optional<PostingList> IndexReader::find(std::string_view term) const {
+  const auto block_number = lexicon_.block_of(term);
+  if (!block_number) return std::nullopt;
+  DictionaryBlock block = lexicon_.block(*block_number);
+  ListPlace place = block_start(*block_number);
+  const auto payload = block.find(term, [&](ByteView before) {
+    ByteReader reader(before, lexicon_.what());
+    read_head(reader, place);
+  });
+  if (!payload) return std::nullopt;
+  return read_list(*payload, place);
+}
+
+std::string_view IndexReader::docno(docid_t docid) const {
+  const docid_t group = docid / docnos_per_block;
+  const auto from = docno_offsets_.number<std::uint64_t>(group), to = docno_offsets_.number<std::uint64_t>(group + 1);
+  if (from > to || to > docnos_.size()) container_.fail("docno_offsets", "do not ascend");
+  ByteReader reader(docnos_.bytes(from, to), name());
+  for (docid_t i = docid % docnos_per_block; i > 0; --i) reader.string();
+  return reader.string();
+}
+
+std::uint64_t IndexReader::docno_hash_at(std::uint64_t place) const {
+  if (docno_lookup(place) >= manifest_.documents) container_.fail("docno_lookup", "has an unknown docID");
+  return docno_hash(docno(docno_lookup(place)));
+}
+
+std::uint64_t IndexReader::first_place_of(std::uint64_t hash) const {
+  return *std::ranges::partition_point(std::views::iota(std::uint64_t{0}, manifest_.documents),
+                                       [&](std::uint64_t place) { return docno_hash_at(place) < hash; });
+}
+
+std::optional<docid_t> IndexReader::find_docno(std::string_view wanted) const {
+  const std::uint64_t hash = docno_hash(wanted);
+  for (std::uint64_t place = first_place_of(hash); place < manifest_.documents && docno_hash_at(place) == hash; ++place)
+    if (docno(docno_lookup(place)) == wanted) return docno_lookup(place);
+  return std::nullopt;
+}
+
+void IndexReader::for_each_of_docno(std::string_view wanted, const std::function<void(docid_t)>& visit) const {
+  const std::uint64_t hash = docno_hash(wanted);
+  for (std::uint64_t place = first_place_of(hash); place < manifest_.documents && docno_hash_at(place) == hash; ++place)
+    if (docno(docno_lookup(place)) == wanted) visit(docno_lookup(place));
+}
+
+IndexReader::DocumentText IndexReader::text(docid_t docid) const {
+  DocumentText text;
+  for_each_text(docid, docid + 1, [&](docid_t, std::string_view url, std::string_view title) {
+    text.url = url;
+    text.title = title;
+  });
+  return text;
+}
+
+void IndexReader::for_each_text(
+    docid_t begin, docid_t end,
+    const std::function<void(docid_t, std::string_view url, std::string_view title)>& visit) const {
+  ZstdDecompressor zstd;
+  Bytes raw;
+  const std::string what = name() + ": section 'texts'";
+  while (begin < end) {
+    const docid_t group = begin / texts_per_block;
+    const auto from = text_offsets_.number<std::uint64_t>(group), to = text_offsets_.number<std::uint64_t>(group + 1);
+    if (from > to || to > texts_.size()) container_.fail("text_offsets", "do not ascend");
+    ByteReader header(texts_.bytes(from, to), what);
+    const std::uint64_t size = header.varint();
+    zstd.decompress(header.take(header.left()), size, raw, what);
+    ByteReader reader(raw, what);
+    const docid_t first = group * texts_per_block;
+    const auto stop = static_cast<docid_t>(std::min<std::uint64_t>(end, std::uint64_t{first} + texts_per_block));
+    for (docid_t docid = first; docid < stop; ++docid) {
+      const std::string_view url = reader.string(), title = reader.string();
+      if (docid >= begin) visit(docid, url, title);
+    }
+    begin = stop;
+  }
 }
 
 }  // namespace quern

@@ -8,10 +8,8 @@ namespace {
 
 [[noreturn]] void fail_at_block(std::string_view section, const IndexReader& index, const PostingList& list,
                                 std::size_t block, std::string_view why) {
-  throw CorruptFile(
-      "{}: section '{}': list {}, block {}: {}; the file is damaged: build it again, "
-      "or restore a copy",
-      index.name(), section, list.number, block, why);
+  throw CorruptFile("{}: section '{}': list {}, block {}: {}; the file is damaged: build it again, or restore a copy",
+                    index.name(), section, list.number, block, why);
 }
 
 /// Given weights replace frequencies and must not be 0.

@@ -59,8 +59,7 @@ JsonKeys::JsonKeys(const FieldNames& names, bool with_weights) {
 
 void JsonKeys::keep(const std::vector<std::string>& names) {
   if (names.size() > max_kept_fields)
-    throw InvalidArgument(std::to_string(names.size()) + " fields can't be kept; the limit is " +
-                          std::to_string(max_kept_fields));
+    throw InvalidArgument("{} fields can't be kept; the limit is {}", names.size(), max_kept_fields);
   for (const std::string& name : names) {
     if (!is_kept_name(name))
       throw InvalidArgument("'" + name + "' can't be the name of a kept field: names have 1 to " +

@@ -47,50 +47,45 @@ bool is_url(std::string_view text) {
          text.find(' ') == std::string_view::npos;
 }
 
-class TsvFormat : public CorpusFormat {
- public:
-  std::string_view name() const override { return "tsv"; }
-  std::string_view description() const override {
-    return "lines id<TAB>text, or id<TAB>url<TAB>title<TAB>text, as in MS MARCO; never detected, so it must be named";
-  }
-  /// Link files, judgements and logs look the same, and a corpus's folder may contain them.
-  bool detect(std::string_view) const override { return false; }
+std::unique_ptr<RecordFinder> make_line_finder(const RecordLimits& limits) {
+  return std::make_unique<LineFinder>(limits);
+}
 
-  ParsedRecord parse_tsv(const RecordText& record, RecordScratch& scratch, DocumentText& out) {
-    out.clear();
-    // The fields before the text are short, or the record is bad.
-    std::string_view head = record.head();
-    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-    const std::size_t begin = head.substr(0, byte_order_mark.size()) == byte_order_mark ? byte_order_mark.size() : 0;
-    const std::size_t tab = head.find('\t', begin);
-    if (tab == std::string_view::npos) {
-      const std::uint64_t far_tab = find_tab(record, head.size());
-      return far_tab == record.size() ? bad_record("it has no tab after its docno") : docno_too_long(far_tab - begin);
-    }
-    ParsedRecord result;
-    if (!set_docno(head.substr(begin, tab - begin), scratch, out, result)) return result;
-    std::uint64_t text = tab + 1;
-    const std::size_t next = head.find('\t', tab + 1);
-    if (next != std::string_view::npos && is_url(head.substr(tab + 1, next - tab - 1))) {
-      set_url(head.substr(tab + 1, next - tab - 1), scratch, out);
-      text = next + 1;
-      const std::uint64_t title_end = find_tab(record, text);
-      if (title_end < record.size()) {
-        append_plain_text(*record.pieces(text, title_end), scratch, out.title);
-        text = title_end + 1;
-      }
-    }
-    append_plain_text(*record.pieces(text), scratch, out.body);
-    return result;
+ParsedRecord parse_tsv(const RecordText& record, RecordScratch& scratch, DocumentText& out) {
+  out.clear();
+  // The fields before the text are short, or the record is bad.
+  std::string_view head = record.head();
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  const std::size_t begin = head.substr(0, byte_order_mark.size()) == byte_order_mark ? byte_order_mark.size() : 0;
+  const std::size_t tab = head.find('\t', begin);
+  if (tab == std::string_view::npos) {
+    const std::uint64_t far_tab = find_tab(record, head.size());
+    return far_tab == record.size() ? bad_record("it has no tab after its docno") : docno_too_long(far_tab - begin);
   }
+  ParsedRecord result;
+  if (!set_docno(head.substr(begin, tab - begin), scratch, out, result)) return result;
+  std::uint64_t text = tab + 1;
+  const std::size_t next = head.find('\t', tab + 1);
+  if (next != std::string_view::npos && is_url(head.substr(tab + 1, next - tab - 1))) {
+    set_url(head.substr(tab + 1, next - tab - 1), scratch, out);
+    text = next + 1;
+    const std::uint64_t title_end = find_tab(record, text);
+    if (title_end < record.size()) {
+      append_plain_text(*record.pieces(text, title_end), scratch, out.title);
+      text = title_end + 1;
+    }
+  }
+  append_plain_text(*record.pieces(text), scratch, out.body);
+  return result;
+}
 
-  /// Link files, judgements and logs look the same, and a corpus's folder may contain them.
-  bool is_never_detected(std::string_view) { return false; }
+/// Link files, judgements and logs look the same, and a corpus's folder may contain them.
+bool is_never_detected(std::string_view) { return false; }
 
 }  // namespace
 
-const CorpusFormat tsv_format = {"tsv",
-                                 "lines id<TAB>text, or id<TAB>url<TAB>title<TAB>text, as in MS MARCO; only by name",
-                                 is_never_detected, make_line_finder, parse_tsv};
+const CorpusFormat tsv_format = {
+    "tsv", "lines id<TAB>text, or id<TAB>url<TAB>title<TAB>text, as in MS MARCO; never detected, so it must be named",
+    is_never_detected, make_line_finder, parse_tsv};
 
 }  // namespace quern

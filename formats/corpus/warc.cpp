@@ -129,14 +129,14 @@ class WarcRecordFinder : public RecordFinder {
       if (at == window.size() || (!last && window.size() - at < max_warc_version_line))
         return {Step::ran_out, at, 0, nullptr};
       if (begins_with_warc_record(window.substr(at))) {
-        is_junk_told_ = false;
+        junk_reported_ = false;
         has_length_ = false;
         place_ = Place::header;
         return {Step::begins, at, at + warc_version_start.size(), nullptr};
       }
       in_junk_line_ = true;
-      if (!is_junk_told_) {
-        is_junk_told_ = true;
+      if (!junk_reported_) {
+        junk_reported_ = true;
         return {Step::junk, at, at, "no WARC record begins here"};
       }
     }
@@ -210,7 +210,7 @@ class WarcRecordFinder : public RecordFinder {
   }
 
   bool in_junk_line_ = false;
-  bool is_junk_told_ = false;
+  bool junk_reported_ = false;
   bool has_length_ = false;
   Place place_ = Place::header;
   std::uint64_t promised_bytes_ = 0;

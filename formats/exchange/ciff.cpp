@@ -108,10 +108,8 @@ class CiffReader {
                                {header::total_tokens, counts_.total_tokens, max_int64}});
     });
     if (version != 1)
-      throw UnsupportedVersion(
-          "{}: has version {} of CIFF, or is not a CIFF file; Quern reads "
-          "version 1",
-          in_.name(), version);
+      throw UnsupportedVersion("{}: has version {} of CIFF, or is not a CIFF file; Quern reads version 1", in_.name(),
+                               version);
     counts_.total_documents = std::max(counts_.total_documents, counts_.documents);
   }
 

@@ -135,10 +135,9 @@ const LineFormat& detect_line_format(std::string_view text, std::string_view nam
   std::size_t i = 0;
   for (; fitting[i] != num_lines; ++i) {
     if (!nearly_all(fitting[i], num_lines)) continue;
-    throw InvalidArgument(std::string(name) + ", line " + std::to_string(first_misfit[i]) + ": is not " +
-                          std::string(line_formats[i].wanted) +
-                          ", as nearly all other lines are; correct the line, or " + "name the file's format with " +
-                          option_name<"queries-format">);
+    throw InvalidArgument(
+        "{}, line {}: is not {}, as nearly all other lines are; correct the line, or name the file's format with {}",
+        name, first_misfit[i], line_formats[i].wanted, option_name<"queries-format">);
   }
   return line_formats[i];
 }
@@ -343,12 +342,10 @@ QueryFormat for_each_query(std::string_view bytes, QueryFormat format, std::stri
   else
     for_each_line(text, *line_format, name, visit_query, release);
   if (queries == 0 && markup == nullptr)  // every line that isn't blank is a query or an error
-    throw InvalidArgument(std::string(name) + ": contains no queries: it is empty" +
-                          (text.empty() ? "" : ", or blank"));
+    throw InvalidArgument("{}: contains no queries: it is empty{}", name, text.empty() ? "" : ", or blank");
   if (queries == 0) {
-    throw InvalidArgument(std::string(name) + ": contains no queries (read as " +
-                          std::string(name_of_value(query_formats, found)) + "); name another format with " +
-                          option_name<"queries-format">);
+    throw InvalidArgument("{}: contains no queries (read as {}); name another format with {}", name,
+                          name_of_value(query_formats, found), option_name<"queries-format">);
   }
   return found;
 }

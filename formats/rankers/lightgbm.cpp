@@ -51,14 +51,12 @@ struct LightgbmHead {
 void check_lightgbm_head(const LightgbmHead& head, const std::string& name) {
   if (head.version != "v2" && head.version != "v3" && head.version != "v4")
     throw UnsupportedVersion(
-        "{}: is a LightGBM model of version '{:.20}', but Quern reads v2, v3 and v4; save it with "
-        "LightGBM 2.1 to 4",
+        "{}: is a LightGBM model of version '{:.20}', but Quern reads v2, v3 and v4; save it with LightGBM 2.1 to 4",
         name, head.version);
   if (head.classes > 1 || head.trees_per_iteration != 1)
     throw InvalidArgument(
-        "{}: is a LightGBM model of several classes ('{:.40}'), which don't give a single score; train a "
-        "ranker, a regression or "
-        "a binary classifier",
+        "{}: is a LightGBM model of several classes ('{:.40}'), which don't give a single score; train a ranker, a "
+        "regression or a binary classifier",
         name, head.objective);
   if (!head.has_features) throw CorruptFile(name + ": is a LightGBM model without max_feature_idx");
   if (!head.names.empty() && head.names.size() != head.features)
@@ -407,11 +405,11 @@ class LightgbmJsonReader : public JsonEvents {
   void node_text(std::string_view value) {
     Node& node = nodes_.back();
     if (key_ == "decision_type") {
-      if (value != "<=" && value != "==") trees_.fail(fmt::format("the decision_type '{:.20}' does not exist", value));
+      if (value != "<=" && value != "==") trees_.fail(fmt::format("unknown decision_type '{:.20}'", value));
       node.is_categorical = value == "==";
     } else if (key_ == "missing_type") {
       if (value != "None" && value != "Zero" && value != "NaN")
-        trees_.fail(fmt::format("the missing_type '{:.20}' does not exist", value));
+        trees_.fail(fmt::format("unknown missing_type '{:.20}'", value));
       node.missing = value == "None"   ? LightgbmMissing::none
                      : value == "Zero" ? LightgbmMissing::zero
                                        : LightgbmMissing::nan;

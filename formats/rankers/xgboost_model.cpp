@@ -164,9 +164,8 @@ class XgboostReader : public JsonEvents {
     };
     if (tree_.values_per_leaf.size() > 1 || tree_.values_per_leaf > "1")
       throw InvalidArgument(
-          "{}: tree {} has several values in each leaf, which don't give a single score; train "
-          "for one target",
-          name_, trees_.trees().trees());
+          "{}: tree {} has several values in each leaf, which don't give a single score; train for one target", name_,
+          trees_.trees().trees());
     check(tree_.right, "right_children");
     check(tree_.features, "split_indices");
     check(tree_.default_left, "default_left");
@@ -241,9 +240,8 @@ class XgboostReader : public JsonEvents {
 
   void check_head() const {
     if (head_.booster == "gblinear")
-      throw InvalidArgument(name_ +
-                            ": is a linear XGBoost model (gblinear), which Quern can't read; train trees "
-                            "(gbtree or dart)");
+      throw InvalidArgument(
+          "{}: is a linear XGBoost model (gblinear), which Quern can't read; train trees (gbtree or dart)", name_);
     if (head_.booster != "gbtree" && head_.booster != "dart")
       fail(fmt::format("has the unknown booster '{:.40}'", head_.booster));
     std::uint64_t classes = 0, targets = 0;
@@ -252,8 +250,8 @@ class XgboostReader : public JsonEvents {
       fail("has a num_class or num_target that is not a number");
     if (classes > 1 || targets > 1)
       throw InvalidArgument(
-          "{}: is an XGBoost model of {} classes and {} targets, which don't give a single score; "
-          "train a ranker, a regression or a binary classifier",
+          "{}: is an XGBoost model of {} classes and {} targets, which don't give a single score; train a ranker, a "
+          "regression or a binary classifier",
           name_, classes, targets);
     if (head_.objective.empty()) fail("has no objective");
     if (std::uint64_t trees = 0; !read_number(std::string_view(head_.trees), trees) || trees != trees_.trees().trees())

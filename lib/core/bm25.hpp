@@ -115,9 +115,12 @@ struct ImpactSettings {
   bool operator==(const ImpactSettings&) const = default;
 };
 
-/// Throws InvalidArgument if bits or scale are out of range.
-void check_impact_settings(const ImpactSettings& settings);
-
 inline constexpr double min_impact_scale = 1e-9, max_impact_scale = 1e9;
+
+/// Throws InvalidArgument if bits or scale are out of range.
+inline void check_impact_settings(const ImpactSettings& settings) {
+  check_range("bits of impacts", settings.bits, min_quantize_bits, max_quantize_bits);
+  if (settings.scale) check_range("the impact scale", *settings.scale, min_impact_scale, max_impact_scale);
+}
 
 }  // namespace quern

@@ -16,8 +16,8 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
   /// Inserts the values into the text, as fmt::format() does.
   template <class... Values>
-  requires(sizeof...(Values) > 0) explicit Error(fmt::format_string<const Values&...> text, const Values&... values)
-      : std::runtime_error(fmt::format(text, values...)) {}
+  explicit Error(fmt::format_string<Values...> text, Values&&... values)
+      : std::runtime_error(fmt::format(text, std::forward<Values>(values)...)) {}
 };
 
 /// A file whose bytes contradict its format or its checksums.

@@ -80,13 +80,13 @@ std::uint64_t ParsedChunk::memory_bytes() const {
 /// Tokens wait in a small batch, so that the memory of all their terms can be prefetched at once.
 void ChunkBuilder::add_token(std::string_view token, bool counted, const TakeChunk& take) {
   const TermKey key = padded_term_key(token);
-  if (token.size() > TermKey::front_bytes) {
+  if (token.size() > TermKey::prefix_bytes) {
     add_waiting(counted, take);
     add_term(key, counted, take);
     return;
   }
   chunk_.terms.fetch_slot(key.hash);
-  waiting_[num_waiting_++] = {key.front, key.hash, token.size()};
+  waiting_[num_waiting_++] = {key.prefix, key.hash, token.size()};
   if (num_waiting_ == waiting_.size()) add_waiting(counted, take);
 }
 
@@ -105,8 +105,8 @@ void ChunkBuilder::add_waiting(bool counted, const TakeChunk& take) {
     if (token.size == 0) {
       encoder_.add_phrase_end();
     } else {
-      const std::string_view term(reinterpret_cast<const char*>(token.front.data()), token.size);
-      add_term({term, token.front, token.hash}, counted, take);
+      const std::string_view term(reinterpret_cast<const char*>(token.prefix.data()), token.size);
+      add_term({term, token.prefix, token.hash}, counted, take);
     }
   }
 }

@@ -98,7 +98,7 @@ class ChunkBuilder {
   void count(std::uint32_t term, std::uint32_t occurrences);
   /// A token of the current stream; size 0 means a phrase end.
   struct WaitingToken {
-    std::array<std::uint64_t, 2> front;
+    std::array<std::uint64_t, 2> prefix;
     std::uint64_t hash;
     std::size_t size;
   };

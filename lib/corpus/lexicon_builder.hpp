@@ -15,10 +15,10 @@ namespace quern {
 
 /// A term with its precomputed lookup key.
 struct TermKey {
-  static constexpr std::size_t front_bytes = 16;
+  static constexpr std::size_t prefix_bytes = 16;
 
   std::string_view term;
-  std::array<std::uint64_t, 2> front;  ///< its first bytes, zero-padded
+  std::array<std::uint64_t, 2> prefix;  ///< its first bytes, zero-padded
   std::uint64_t hash;
 };
 
@@ -30,12 +30,12 @@ inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-/// Hashes the front of short terms by two multiplications, longer terms by XXH3.
-inline std::uint64_t hash_of(std::string_view term, const std::array<std::uint64_t, 2>& front) {
-  if (term.size() > TermKey::front_bytes) return XXH3_64bits(term.data(), term.size());
+/// Hashes the prefix of short terms by two multiplications, longer terms by XXH3.
+inline std::uint64_t hash_of(std::string_view term, const std::array<std::uint64_t, 2>& prefix) {
+  if (term.size() > TermKey::prefix_bytes) return XXH3_64bits(term.data(), term.size());
   // No term contains the byte FF, so the first factor is not 0.
   constexpr std::uint64_t a = 0xFFA0761D6478BD64u, b = 0xE7037ED1A0B428DBu, c = 0xFF58B6E3A1B4C8E9u;
-  return mix(mix(front[0] ^ a, b) ^ front[1] ^ c, b);
+  return mix(mix(prefix[0] ^ a, b) ^ prefix[1] ^ c, b);
 }
 
 /// The first `bytes` bytes of a number; all for 8 or more.
@@ -45,26 +45,26 @@ inline std::uint64_t first_bytes(std::uint64_t number, std::size_t bytes) {
 
 }  // namespace term_hashing
 
-/// The key of a term after which TermKey::front_bytes more bytes are readable.
+/// The key of a term after which TermKey::prefix_bytes more bytes are readable.
 inline TermKey padded_term_key(std::string_view term) {
   TermKey key{term, {}, 0};
-  std::memcpy(key.front.data(), term.data(), TermKey::front_bytes);
-  key.front[0] = term_hashing::first_bytes(key.front[0], term.size());
-  key.front[1] = term_hashing::first_bytes(key.front[1], std::max<std::size_t>(term.size(), 8) - 8);
-  key.hash = term_hashing::hash_of(term, key.front);
+  std::memcpy(key.prefix.data(), term.data(), TermKey::prefix_bytes);
+  key.prefix[0] = term_hashing::first_bytes(key.prefix[0], term.size());
+  key.prefix[1] = term_hashing::first_bytes(key.prefix[1], std::max<std::size_t>(term.size(), 8) - 8);
+  key.hash = term_hashing::hash_of(term, key.prefix);
   return key;
 }
 
 /// The key of any term.
 inline TermKey term_key(std::string_view term) {
   TermKey key{term, {}, 0};
-  std::memcpy(key.front.data(), term.data(), std::min(term.size(), TermKey::front_bytes));
-  key.hash = term_hashing::hash_of(term, key.front);
+  std::memcpy(key.prefix.data(), term.data(), std::min(term.size(), TermKey::prefix_bytes));
+  key.hash = term_hashing::hash_of(term, key.prefix);
   return key;
 }
 
 /// A hash table from terms to numbers 0, 1, 2 … in order of first occurrence. Open addressing over one array; rows hold
-/// the fronts of terms, which cover most terms, and one buffer holds all bytes.
+/// the prefixes of terms, which cover most terms, and one buffer holds all bytes.
 class TermTable {
  public:
   static constexpr std::size_t max_term_bytes = (std::size_t{1} << 20) - 1;
@@ -98,7 +98,7 @@ class TermTable {
   std::string_view term(std::uint32_t number) const { return term(entries_[number]); }
   TermKey key(std::uint32_t number) const {
     const Entry& entry = entries_[number];
-    return {term(entry), entry.front, entry.hash};
+    return {term(entry), entry.prefix, entry.hash};
   }
   /// Of all terms together.
   std::size_t term_bytes() const { return bytes_.size(); }
@@ -114,7 +114,7 @@ class TermTable {
 
  private:
   struct Entry {
-    std::array<std::uint64_t, 2> front;
+    std::array<std::uint64_t, 2> prefix;
     std::uint64_t hash;
     std::uint64_t place;  ///< offset in bytes_ << size_bits | length
   };
@@ -130,13 +130,13 @@ class TermTable {
 
   bool is_same(const Entry& entry, const TermKey& key) const {
     const std::size_t size = key.term.size();
-    const std::uint64_t differences = (entry.front[0] ^ key.front[0]) | (entry.front[1] ^ key.front[1]);
+    const std::uint64_t differences = (entry.prefix[0] ^ key.prefix[0]) | (entry.prefix[1] ^ key.prefix[1]);
     if (differences != 0 || size_of(entry) != size) return false;
-    return size <= TermKey::front_bytes || term(entry) == key.term;
+    return size <= TermKey::prefix_bytes || term(entry) == key.term;
   }
 
   std::uint32_t insert(std::size_t at, const TermKey& key) {
-    entries_.push_back({key.front, key.hash, bytes_.size() << size_bits | key.term.size()});
+    entries_.push_back({key.prefix, key.hash, bytes_.size() << size_bits | key.term.size()});
     bytes_.insert(bytes_.end(), key.term.begin(), key.term.end());
     slots_[at] = (key.hash & tag_mask) | entries_.size();
     const std::uint32_t number = size() - 1;

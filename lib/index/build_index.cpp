@@ -234,8 +234,7 @@ void check_build_options(const BuildOptions& options) {
   if (!options.impacts) return;
   check_impact_settings(*options.impacts);
   if (options.quantize_bits != 0)
-    throw InvalidArgument(std::string("impacts given by the corpus are already integers; omit ") +
-                          option_name<"quantize">);
+    throw InvalidArgument("impacts given by the corpus are already integers; omit {}", option_name<"quantize">);
   if (options.bm25 != Bm25Parameters())
     throw InvalidArgument(std::string("impacts given by the corpus do not depend on k1 or b; omit ") +
                           option_name<"k1"> + " and " + option_name<"b">);

@@ -194,9 +194,9 @@ class ImpactSections::Job {
 };
 
 void ImpactSections::write(const EncodingContext& context, const File& index, std::size_t jobs_in_flight,
-                           IndexImpactWriter& writer) {
+                           IndexWriter& writer) {
   resources_.progress->start("write impacts", postings_, "postings");
-  const IndexImpactWriter::ListSections sections = writer.list_sections();
+  const IndexWriter::ListSections& sections = writer.list_sections();
   Parts parts(rows_, context.options.block_size, index, sections);
   run_jobs(
       jobs_in_flight, [&] { return std::make_unique<Job>(*this, context, index, sections.postings); },

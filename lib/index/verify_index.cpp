@@ -307,10 +307,9 @@ void check_tokens(const TextsReader& texts, const IndexReader& index, const Reso
     for (std::uint64_t each = from; each < to; ++each) {
       const auto docid = static_cast<docid_t>(each);
       if (counter.count(texts, docid) != index.length(docid))
-        texts.container().fail("texts",
-                               fmt::format("the number of tokens in the text of docID {} differs from its length "
-                                           "in the index",
-                                           docid));
+        texts.container().fail(
+            "texts",
+            fmt::format("the number of tokens in the text of docID {} differs from its length in the index", docid));
     }
   });
 }

@@ -105,10 +105,9 @@ void refuse_existing(const std::string& path, const std::vector<std::string>& me
   const fs::file_status status = fs::status(path, ignored);
   if (!fs::exists(status)) return;
   if (!may_be_replaced(status, path, members)) {
-    throw InvalidArgument(path +
-                          (fs::is_directory(status) ? ": is a folder that contains other files"
-                                                    : ": is a file that Quern did not write") +
-                          "; choose another name, or remove it");
+    throw InvalidArgument(
+        "{}{}; choose another name, or remove it", path,
+        fs::is_directory(status) ? ": is a folder that contains other files" : ": is a file that Quern did not write");
   }
   if (!force) throw InvalidArgument(path + ": already exists; use " + option_name<"force"> + " to overwrite it");
 }

@@ -44,8 +44,7 @@ class CompressedSource : public ByteSource {
 
  protected:
   [[noreturn]] void fail(const std::string& why) const {
-    throw CorruptFile(name() + ": damaged " + form_ + " data at byte " + std::to_string(stored_->offset()) + ": " +
-                      why);
+    throw CorruptFile("{}: damaged {} data at byte {}: {}", name(), form_, stored_->offset(), why);
   }
   [[noreturn]] void fail_cut() const {
     throw CorruptFile(name() + ": the " + form_ + " data ends too early, at byte " + std::to_string(stored_->offset()) +

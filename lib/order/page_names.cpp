@@ -3,28 +3,12 @@
 #include <bit>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/job_pipeline.hpp"
 
 namespace quern {
 
 namespace {
 
 constexpr std::size_t min_slots = 1024;
-
-/// A chunk whose documents' URLs are hashed.
-struct UrlsJob {
-  std::size_t chunk = 0;
-  ChunkBuffers buffers;
-  std::vector<std::optional<Hash128>> hashes;  ///< none for a document without a URL
-
-  void read(const CollectionReader& collection) {
-    hashes.clear();
-    for (const DocumentRow& row : collection.documents(chunk, buffers)) {
-      hashes.emplace_back();
-      if (!row.url.empty()) hashes.back() = NameTable::hash_of(page_url(row.url));
-    }
-  }
-};
 
 }  // namespace
 
@@ -71,20 +55,13 @@ std::uint64_t PageUrls::table_bytes(const CollectionReader& collection) {
 
 PageUrls::PageUrls(const CollectionReader& collection, std::size_t chunks_at_once)
     : urls_(collection.num_documents()), firsts_(collection.num_documents()) {
-  docid_t document = 0;
-  std::size_t next_chunk = 0;
-  run_jobs(
-      chunks_at_once, [] { return std::make_unique<UrlsJob>(); },
-      [&](UrlsJob& job) {
-        job.chunk = next_chunk++;
-        return job.chunk < collection.num_chunks();
+  map_documents(
+      collection, chunks_at_once,
+      [](const DocumentRow& row) {
+        return row.url.empty() ? std::nullopt : std::optional(NameTable::hash_of(page_url(row.url)));
       },
-      [&](UrlsJob& job) { job.read(collection); },
-      [&](const UrlsJob& job) {
-        for (const auto& hash : job.hashes) {
-          firsts_[document] = hash ? urls_.add(*hash, document) : document;
-          ++document;
-        }
+      [&](docid_t document, const std::optional<Hash128>& hash) {
+        firsts_[document] = hash ? urls_.add(*hash, document) : document;
       });
 }
 

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "quern/core/job_pipeline.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"
@@ -19,6 +20,32 @@ void for_each_document(const CollectionReader& collection, Visit&& visit) {
     docid_t document = collection.first_document(chunk);
     for (const DocumentRow& row : collection.documents(chunk, buffers)) visit(document++, row);
   }
+}
+
+/// Calls make(row) for all documents of a collection in parallel, and put(document, result) for each in order. Holds
+/// `chunks_at_once` chunks in memory.
+template <class Make, class Put>
+void map_documents(const CollectionReader& collection, std::size_t chunks_at_once, Make&& make, Put&& put) {
+  struct Job {
+    std::size_t chunk = 0;
+    ChunkBuffers buffers;
+    std::vector<std::invoke_result_t<Make, const DocumentRow&>> results;
+  };
+  std::size_t next_chunk = 0;
+  const auto next = [&](Job& job) {
+    job.chunk = next_chunk++;
+    return job.chunk < collection.num_chunks();
+  };
+  const auto work = [&](Job& job) {
+    job.results.clear();
+    for (const DocumentRow& row : collection.documents(job.chunk, job.buffers)) job.results.push_back(make(row));
+  };
+  docid_t document = 0;
+  run_jobs(
+      chunks_at_once, [] { return std::make_unique<Job>(); }, next, work,
+      [&](const Job& job) {
+        for (const auto& result : job.results) put(document++, result);
+      });
 }
 
 /// Maps names to numbers. Stores names as 128-bit hashes: about 30 bytes per name of any length.

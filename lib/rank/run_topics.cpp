@@ -231,8 +231,7 @@ class RunTopics::Visits {
     const std::uint64_t bytes = documents * (sizeof(ScoredDocument) + sizeof(docid_t)) + judgements * sizeof(Judged);
     if (bytes > owner_.memory_bytes_ / topic_share)
       throw InvalidArgument(
-          "{}: topic {} has {} results and {} judgements, which need {} of memory; {} {} allows "
-          "only {}: raise it",
+          "{}: topic {} has {} results and {} judgements, which need {} of memory; {} {} allows only {}: raise it",
           owner_.names_.run, topic_.qid, documents, judgements, size_text(bytes), option_name<"memory">,
           size_text(owner_.memory_bytes_), size_text(owner_.memory_bytes_ / topic_share));
     topic_.documents.reserve(documents);

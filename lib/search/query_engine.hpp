@@ -28,9 +28,9 @@ class QueryEngine {
   /// What reads queries for this engine, and all others of the same index and scoring. The engine must outlive it.
   QueryReader reader(QueryKind kind = QueryKind::text) const;
   /// The k best documents for a query, best first, of those in `passing` or, if that is null, of all; those that score
-  /// `above` or less may be left out. Adds to *statistics, unless it is null. Throws InvalidArgument if `passing` is a
-  /// set of another number of documents than the index has, if the query has so many terms that a sum of quantized
-  /// impacts could reach 2^24, where float32 stops being exact, or if the memory for queries is too small.
+  /// `above` or less may be left out. Adds to *statistics, unless it is null. Throws InvalidArgument if `passing`
+  /// and the index differ in their number of documents, if the query has enough terms for a sum of quantized impacts to
+  /// reach 2^24, where float32 stops being exact, or if the memory for queries is too small.
   std::vector<ScoredDocument> search(QueryView query, const QueryAlgorithm& algorithm, std::size_t k,
                                      QueryStatistics* statistics = nullptr, const DocumentSet* passing = nullptr,
                                      float above = ScoringContext().above) const;

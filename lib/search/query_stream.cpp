@@ -70,9 +70,8 @@ void QueryStream::read_all() {
 void QueryStream::refuse_compressed(std::string_view head) const {
   if (is_compressed(as_bytes(head)))
     throw InvalidArgument(
-        name_ +
-        ": is compressed, which is not supported for queries that arrive over time; decompress it first, or omit " +
-        option_name<"batch-wait">);
+        "{}: is compressed, which is not supported for queries that arrive over time; decompress it first, or omit {}",
+        name_, option_name<"batch-wait">);
 }
 
 void QueryStream::take_line(std::string_view line) {

@@ -130,7 +130,7 @@ QueryTerms QueryReader::use(QueryTerms terms) const {
   merge_repeated(terms);
   std::erase_if(terms, [](const QueryTerm& term) { return term.weight == 0; });
   for (QueryTerm& term : terms) term.weight = weights_ ? usable(term) : 1;
-  return std::move(terms);
+  return terms;
 }
 
 QueryTerms QueryReader::read(std::string_view text) const {

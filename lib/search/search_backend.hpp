@@ -101,8 +101,8 @@ void hand_over(std::size_t count, const AnswerConsumer& consumer, Find&& find) {
   answer_in_batches<QueryAnswer>(count, consumer.threads, consumer.held_bytes, answer, answer_bytes, consumer.take);
 }
 
-/// Answers queries on the CPU, over all shards of an index as over the whole, since shards score as it does. An index
-/// that was never cut is one shard.
+/// Answers queries on the CPU, over all shards of an index, which score as the whole index does. An index that was
+/// never cut is one shard.
 class CpuBackend final : public SearchBackend {
  public:
   /// `engines`: of the shards in their order, at least one, with the same options. They must outlive the object.
@@ -113,9 +113,9 @@ class CpuBackend final : public SearchBackend {
   void finish(PendingSearch& search, const AnswerConsumer& consumer) override;
   SearchDivision division(const SearchRequest& request, std::uint64_t held_bytes) override;
 
-  /// The k best documents of a query, with docIDs of the whole. The results of earlier shards set the score that a
+  /// The k best documents of a query, with docIDs of the whole index. Earlier shards' results set the score that a
   /// shard's documents must exceed. and-or first looks for documents with all terms in all shards. Adds to *statistics,
-  /// unless it is null. Throws as QueryEngine::search() does. Thread-safe.
+  /// unless it is null. Throws like QueryEngine::search(). Thread-safe.
   std::vector<ScoredDocument> search(QueryView query, const QueryAlgorithm& algorithm, std::size_t k,
                                      QueryStatistics* statistics = nullptr, ShardFilters passing = {}) const;
   std::span<const QueryEngine* const> engines() const { return engines_; }

@@ -32,7 +32,7 @@ class KeyBuckets {
   /// Once all places are taken: the number of keys in the buckets before this one.
   std::size_t begin(std::size_t bucket) const { return ends_[bucket]; }
   /// The bucket of the n-th least key, counted from 0.
-  std::size_t of_nth(std::size_t n) const {
+  std::size_t bucket_of_nth(std::size_t n) const {
     return static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), n) - ends_.begin());
   }
 
@@ -58,7 +58,7 @@ void TopK::cut() {
   } else {
     // Only the bucket with the k-th key must be ordered.
     const KeyBuckets buckets(kept_);
-    const std::size_t bucket = buckets.of_nth(k_ - 1);
+    const std::size_t bucket = buckets.bucket_of_nth(k_ - 1);
     std::size_t size = 0;
     for (const Key key : kept_) {
       kept_[size] = key;

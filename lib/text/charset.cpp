@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::size_t max_charset_name = 40;
 
-bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
-
 /// Turns a charset's name as pages write it into the one that CharsetConverter uses.
 std::string canonical(std::string_view written) {
   struct Alias {
@@ -63,11 +61,11 @@ std::optional<std::string> charset_of_meta(std::string_view html) {
   const std::string_view text = head;
   for (std::size_t at = text.find('<'); at != std::string_view::npos; at = text.find('<', at)) {
     const std::string_view rest = text.substr(at);
-    const bool comment = starts_with(rest, "<!--");
+    const bool comment = rest.starts_with("<!--");
     const std::size_t end = comment ? rest.find("-->", 4) : rest.find('>');
     const std::string_view tag = rest.substr(0, end);
-    if (starts_with(tag, "<meta")) {
-      if (auto charset = charset_in(tag)) return starts_with(*charset, "utf-16") ? "utf-8" : charset;
+    if (tag.starts_with("<meta")) {
+      if (auto charset = charset_in(tag)) return charset->starts_with("utf-16") ? "utf-8" : charset;
     }
     if (end == std::string_view::npos) break;
     at += end;
@@ -76,9 +74,9 @@ std::optional<std::string> charset_of_meta(std::string_view html) {
 }
 
 std::optional<std::string> charset_of_mark(std::string_view text) {
-  if (starts_with(text, "\xEF\xBB\xBF")) return "utf-8";
-  if (starts_with(text, "\xFE\xFF")) return "utf-16be";
-  if (starts_with(text, "\xFF\xFE")) return "utf-16le";
+  if (text.starts_with("\xEF\xBB\xBF")) return "utf-8";
+  if (text.starts_with("\xFE\xFF")) return "utf-16be";
+  if (text.starts_with("\xFF\xFE")) return "utf-16le";
   return {};
 }
 
@@ -92,8 +90,8 @@ bool is_charset_name(std::string_view name) {
 
 /// Bytes to skip after an invalid one: a whole code unit, to stay aligned.
 std::size_t unit_bytes(std::string_view charset) {
-  if (starts_with(charset, "utf-16")) return 2;
-  return starts_with(charset, "utf-32") ? 4 : 1;
+  if (charset.starts_with("utf-16")) return 2;
+  return charset.starts_with("utf-32") ? 4 : 1;
 }
 
 }  // namespace

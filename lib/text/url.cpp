@@ -134,12 +134,6 @@ bool begin_url(const std::string& lower_scheme, std::string_view written_authori
   return true;
 }
 
-std::optional<unsigned> hex_digit(char c) {
-  if (is_ascii_digit(c)) return c - '0';
-  if (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'f') return ascii_lower(c) - 'a' + 10;
-  return {};
-}
-
 /// RFC 3986, section 2.3.
 bool is_unreserved(char c) {
   return is_ascii_letter(c) || is_ascii_digit(c) || c == '-' || c == '.' || c == '_' || c == '~';
@@ -155,10 +149,10 @@ std::string with_normal_percents(std::string_view url) {
       out += url[i];
       continue;
     }
-    const auto high = i + 2 < url.size() ? hex_digit(url[i + 1]) : std::nullopt;
-    const auto low = high ? hex_digit(url[i + 2]) : std::nullopt;
-    if (low) i += 2;
-    const unsigned decoded = low ? *high * 16 + *low : '%';
+    const int high = i + 2 < url.size() ? hex_value(url[i + 1]) : -1;
+    const int low = high < 0 ? -1 : hex_value(url[i + 2]);
+    if (low >= 0) i += 2;
+    const unsigned decoded = low < 0 ? '%' : static_cast<unsigned>(high * 16 + low);
     if (is_unreserved(static_cast<char>(decoded)))
       out += static_cast<char>(decoded);
     else

@@ -163,7 +163,7 @@ TEST_CASE("The term table numbers terms in order of first occurrence", "[collect
   for (const auto& [term, number] : wanted) {
     REQUIRE(table.term(number) == term);
     REQUIRE(table.key(number).term == term);
-    REQUIRE(table.key(number).front == term_key(term).front);
+    REQUIRE(table.key(number).prefix == term_key(term).prefix);
     REQUIRE(table.key(number).hash == term_key(term).hash);
   }
   table.clear();

@@ -211,11 +211,11 @@ bool TermSums::read_some(Source& source, const std::string* bound) {
     const std::string_view term = source.entry.term;
     if (term.size() > TermTable::max_term_bytes) throw CorruptFile(source.scan.what() + ": a term is too long");
     const std::size_t begin = read_bytes_.size();
-    read_bytes_.resize(begin + term.size() + TermKey::front_bytes);
+    read_bytes_.resize(begin + term.size() + TermKey::prefix_bytes);
     std::copy(term.begin(), term.end(), read_bytes_.begin() + static_cast<std::ptrdiff_t>(begin));
     const TermKey key = padded_term_key({read_bytes_.data() + begin, term.size()});
     if (bound != nullptr) {
-      const std::uint64_t prefix = __builtin_bswap64(key.front[0]);  // leading_bytes(), already in the key
+      const std::uint64_t prefix = __builtin_bswap64(key.prefix[0]);  // leading_bytes(), already in the key
       if (prefix > bound_prefix || (prefix == bound_prefix && term >= *bound)) return false;
     }
     read_.push_back({key, begin, TermCounts::parse(source.entry.payload, source.scan.what())});

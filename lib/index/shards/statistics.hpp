@@ -73,7 +73,7 @@ class TermSums {
   TermTable table_;
   std::vector<TermCounts> counts_;  ///< by number in the table
   std::vector<Read> read_;
-  std::vector<char> read_bytes_;  ///< terms, each with TermKey::front_bytes after it
+  std::vector<char> read_bytes_;  ///< terms, each with TermKey::prefix_bytes after it
   std::vector<Place> order_;
   std::size_t at_ = 0;  ///< in order_
   std::string bound_;

@@ -21,7 +21,7 @@
 #include "quern/lab/synth/link_graph.hpp"
 #include "quern/lab/synth/list_generator.hpp"
 #include "quern/lab/synth/term_fields.hpp"
-#include "quern/order/global_score.hpp"
+#include "quern/order/order.hpp"
 #include "quern/order/pagerank.hpp"
 
 namespace quern {

@@ -86,7 +86,7 @@ struct DocumentBests {
 DocumentBests document_bests(const DocumentTree& tree, std::span<const TermField> fields,
                              std::span<const float> constants, const Resources& resources);
 
-/// GS+ of each document (order/global_score.hpp); `pagerank` is scaled.
+/// GS+ of each document (order/order.hpp); `pagerank` is scaled.
 std::vector<float> global_score_bounds(std::span<const float> pagerank, const DocumentBests& bests, double alpha);
 
 }  // namespace quern

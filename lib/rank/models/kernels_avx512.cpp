@@ -28,18 +28,18 @@ QUERN_AVX512 __m512i descend(__m512i places, __m512 thresholds, __m512 values) {
 }
 
 /// table[place % 32] for each place.
-QUERN_AVX512 __m512 of_32(const float* table, __m512i places) {
+QUERN_AVX512 __m512 look_up_32(const float* table, __m512i places) {
   return _mm512_permutex2var_ps(_mm512_loadu_ps(table), places, _mm512_loadu_ps(table + 16));
 }
 
-QUERN_AVX512 __m512 of_64(const float* table, __m512i places) {
+QUERN_AVX512 __m512 look_up_64(const float* table, __m512i places) {
   const __mmask16 upper = _mm512_test_epi32_mask(places, _mm512_set1_epi32(32));
-  return _mm512_mask_blend_ps(upper, of_32(table, places), of_32(table + 32, places));
+  return _mm512_mask_blend_ps(upper, look_up_32(table, places), look_up_32(table + 32, places));
 }
 
-QUERN_AVX512 __m512 of_128(const float* table, __m512i places) {
+QUERN_AVX512 __m512 look_up_128(const float* table, __m512i places) {
   const __mmask16 upper = _mm512_test_epi32_mask(places, _mm512_set1_epi32(64));
-  return _mm512_mask_blend_ps(upper, of_64(table, places), of_64(table + 64, places));
+  return _mm512_mask_blend_ps(upper, look_up_64(table, places), look_up_64(table + 64, places));
 }
 
 QUERN_AVX512 __m512i search(const float* table, unsigned levels, __m512 values) {
@@ -48,9 +48,9 @@ QUERN_AVX512 __m512i search(const float* table, unsigned levels, __m512 values) 
   for (unsigned level = 0; level < levels && level < 4; ++level)
     places = descend(places, _mm512_permutexvar_ps(places, first), values);
   if (levels > 4) places = descend(places, _mm512_permutexvar_ps(places, _mm512_loadu_ps(table + 16)), values);
-  if (levels > 5) places = descend(places, of_32(table + 32, places), values);
-  if (levels > 6) places = descend(places, of_64(table + 64, places), values);
-  if (levels > 7) places = descend(places, of_128(table + 128, places), values);
+  if (levels > 5) places = descend(places, look_up_32(table + 32, places), values);
+  if (levels > 6) places = descend(places, look_up_64(table + 64, places), values);
+  if (levels > 7) places = descend(places, look_up_128(table + 128, places), values);
   return places;
 }
 
