@@ -1,5 +1,7 @@
 #pragma once
+#ifndef __CUDACC__  // nvcc rejects fmt
 #include <fmt/core.h>
+#endif
 
 #include <cerrno>
 #include <cstring>
@@ -14,10 +16,12 @@ namespace quern {
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+#ifndef __CUDACC__
   /// Inserts the values into the text, as fmt::format() does.
   template <class... Values>
   explicit Error(fmt::format_string<Values...> text, Values&&... values)
       : std::runtime_error(fmt::format(text, std::forward<Values>(values)...)) {}
+#endif
 };
 
 /// A file whose bytes contradict its format or its checksums.
