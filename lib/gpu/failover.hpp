@@ -78,7 +78,7 @@ class FailoverIntersection {
                        const GpuIntersectionOptions& options, Progress& progress, FailoverNotice notice);
 
   /// Answers all queries, on `threads` threads if the CPU does it. If the GPU fails, throws CudaError if the device is
-  /// a GPU, else the CPU answers what is left.
+  /// a GPU, else the CPU answers the other queries.
   void run(std::span<const QueryView> queries, unsigned threads, const IntersectionSteps& steps,
            std::uint64_t held_bytes = default_held_bytes);
   /// The method that answers, or answered first if the GPU failed.

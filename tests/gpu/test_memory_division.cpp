@@ -90,9 +90,9 @@ TEST_CASE("pinned memory is divided so that batches get most of it", "[gpu_store
   CHECK(any.upload == 32 * megabyte);
   CHECK(any.staging == 4 * megabyte);
   gpu::GpuMemoryOptions options;
-  CHECK_FALSE(options.of_each(2).pinned_bytes);
+  CHECK_FALSE(options.per_gpu(2).pinned_bytes);
   options.pinned_bytes = 30 * megabyte;
-  CHECK(options.of_each(3).pinned_bytes == 10 * megabyte);
+  CHECK(options.per_gpu(3).pinned_bytes == 10 * megabyte);
 }
 
 TEST_CASE("pinned memory is counted separately from a GPU's", "[gpu_store]") {

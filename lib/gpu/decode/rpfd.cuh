@@ -313,19 +313,19 @@ class RpfdOnceWarpDecoder {
     buffer_.set_to_one();
     bool sound = true;
     std::uint32_t before = 0xffffffffu;
-    const unsigned most = max_of_groups<L>(stream.exceptions);
-    for (unsigned first = 0; first < most; first += tile_exceptions)
-      sound &= put_tile(stream, first, most - first, before);
-    return most == 0 || all_of_group<L>(sound);
+    const unsigned max_count = max_of_groups<L>(stream.exceptions);
+    for (unsigned first = 0; first < max_count; first += tile_exceptions)
+      sound &= put_tile(stream, first, max_count - first, before);
+    return max_count == 0 || all_of_group<L>(sound);
   }
 
-  /// Puts a tile of exceptions from number `first` on. `most`: the most remaining exceptions of any group.
-  __device__ bool put_tile(const RpfdOnceStream& stream, unsigned first, unsigned most, std::uint32_t& before) const {
+  /// Puts a tile of exceptions from number `first` on. `left`: the maximum of all groups' remaining exceptions.
+  __device__ bool put_tile(const RpfdOnceStream& stream, unsigned first, unsigned left, std::uint32_t& before) const {
     const unsigned own = first < stream.exceptions ? min(stream.exceptions - first, tile_exceptions) : 0;
     std::uint32_t* gaps = buffer_.stream() + group_of_lane<L>() * tile_values;
     std::uint32_t* highs = gaps + own;
     __syncwarp();
-    for (unsigned i = lane_of_group<L>(); i - lane_of_group<L>() < min(most, tile_exceptions); i += L) {
+    for (unsigned i = lane_of_group<L>(); i - lane_of_group<L>() < min(left, tile_exceptions); i += L) {
       if (i >= own) continue;
       gaps[i] = min(slot(stream.gaps, first + i), far);
       highs[i] = slot(stream.highs, first + i);
@@ -338,8 +338,8 @@ class RpfdOnceWarpDecoder {
     exceptions.width = stream.width;
     exceptions.n = place_.n;
     std::uint32_t* to = buffer_.values + group_of_lane<L>() * V * L;
-    const unsigned count = min(most, tile_exceptions);
-    const bool more = most > tile_exceptions;
+    const unsigned count = min(left, tile_exceptions);
+    const bool more = left > tile_exceptions;
     if (count <= 2 * L) return gpu::put_addends<2, L>(gaps, count, exceptions, to, before, more) && sound;
     return gpu::put_addends<4, L>(gaps, count, exceptions, to, before, more) && sound;
   }
@@ -348,9 +348,9 @@ class RpfdOnceWarpDecoder {
     return value_at(place_.words, leaf.slots_bit + i * leaf.width, leaf.width);
   }
 
-  /// Adds exceptions to an array's `own` values from number `first` on, of `size`; results are at most `most`.
+  /// Adds exceptions to an array's `own` values from number `first` on, of `size`; results are at most `limit`.
   __device__ bool patch(const RpfdLeaf& leaf, std::uint32_t size, unsigned first, unsigned own, std::uint32_t* values,
-                        std::uint32_t most) const {
+                        std::uint32_t limit) const {
     const std::uint32_t exceptions = max_of_groups<L>(leaf.exceptions);
     if (exceptions == 0) return true;
     __syncwarp();
@@ -366,7 +366,7 @@ class RpfdOnceWarpDecoder {
       const std::uint32_t place = end - 1;
       sound &= place < size;
       if (place - first < own)
-        values[place - first] = min(values[place - first] + exception_addend(highs[i], leaf.width), most);
+        values[place - first] = min(values[place - first] + exception_addend(highs[i], leaf.width), limit);
     }
     return sound;
   }

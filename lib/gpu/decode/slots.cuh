@@ -109,16 +109,16 @@ __device__ inline void read_gaps(const std::uint32_t* values, unsigned own, unsi
 }
 
 /// Writes the exceptions' addends plus 1 to their places in `out`. `values`: the position gaps, each below 2^29, then
-/// the high parts. A lane takes K neighbouring ones at a time. `most`: the maximum count of all groups. `before`: the
+/// the high parts. A lane takes K neighbouring ones at a time. `max_count`: the maximum of all groups. `before`: the
 /// previous position, updated if there are `more`. False if a position of this lane is not below n.
 template <int K, int L>
-__device__ inline bool put_addends(const std::uint32_t* values, unsigned most, const Exceptions& exceptions,
+__device__ inline bool put_addends(const std::uint32_t* values, unsigned max_count, const Exceptions& exceptions,
                                    std::uint32_t* out, std::uint32_t& before, bool more) {
   static_assert(K <= 4);
   // (high + 1) << width, and 1.
   const std::uint32_t factor = __funnelshift_lc(0, 1, exceptions.width);
   bool sound = true;
-  for (unsigned first = 0; first < most; first += K * L) {
+  for (unsigned first = 0; first < max_count; first += K * L) {
     const unsigned own = first + lane_of_group<L>() * K;
     int left = static_cast<int>(exceptions.count) - static_cast<int>(own);
     std::uint32_t places[K], highs[K], sum = 0;
@@ -140,7 +140,7 @@ __device__ inline bool put_addends(const std::uint32_t* values, unsigned most, c
 #pragma unroll
     for (int i = 0; i < K; ++i)
       if (i < left) out[others + places[i]] = highs[i] * factor + (factor + 1);
-    if (more || first + K * L < most) before += last_lane<L>(end);
+    if (more || first + K * L < max_count) before += last_lane<L>(end);
   }
   return sound;
 }

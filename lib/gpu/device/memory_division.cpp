@@ -75,14 +75,14 @@ MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, std::
   left -= staging_buffers * division.staging;
   division.resident_rows = sizes.rows <= left / 2;
   if (division.resident_rows) left -= sizes.rows;
-  const std::uint64_t most = left - std::min(left, 2 * min_batch);
-  division.lists = std::min(list_share ? lists : std::min(left / 2, sizes.lists), most);
+  const std::uint64_t max_lists = left - std::min(left, 2 * min_batch);
+  division.lists = std::min(list_share ? lists : std::min(left / 2, sizes.lists), max_lists);
   if (!division.resident_rows) {
     // One and a half times the average rows of the lists that fit, since lists differ.
     const double rows_per_byte =
         1.5 * static_cast<double>(sizes.rows) / static_cast<double>(std::max<std::uint64_t>(sizes.lists, 1));
-    if (!list_share) division.lists = std::min(division.lists, share_of(most / 2, 1 / (1 + rows_per_byte)));
-    division.rows = std::min({share_of(division.lists, rows_per_byte), sizes.rows, most - division.lists});
+    if (!list_share) division.lists = std::min(division.lists, share_of(max_lists / 2, 1 / (1 + rows_per_byte)));
+    division.rows = std::min({share_of(division.lists, rows_per_byte), sizes.rows, max_lists - division.lists});
   }
   left -= std::min(left, division.lists + division.rows);
   division.per_batch = left / 2;
@@ -121,8 +121,8 @@ void MemoryAccount::take(MemoryUse use, std::uint64_t bytes) {
   taken_ += more;
   std::uint64_t& now = now_[static_cast<std::size_t>(use)];
   now += more;
-  std::uint64_t& most = peak_[static_cast<std::size_t>(use)];
-  most = std::max(most, now);
+  std::uint64_t& peak = peak_[static_cast<std::size_t>(use)];
+  peak = std::max(peak, now);
 }
 
 void MemoryAccount::give_back(MemoryUse use, std::uint64_t bytes) noexcept {

@@ -76,7 +76,7 @@ struct GpuMemoryOptions {
   std::optional<std::uint64_t> pinned_bytes;
 
   /// The options for each of several GPUs.
-  GpuMemoryOptions of_each(std::size_t gpus) const {
+  GpuMemoryOptions per_gpu(std::size_t gpus) const {
     GpuMemoryOptions options = *this;
     if (pinned_bytes) options.pinned_bytes = *pinned_bytes / gpus;
     return options;

@@ -35,7 +35,7 @@ void IntersectionContext::find_lists(std::span<IntersectionQuery* const> queries
 
 IntersectWorker::IntersectWorker(IntersectionContext& context, unsigned gpu, Progress& progress)
     : GpuWorker(context.index, gpu,
-                context.options.memory.of_each(gpu::gpu_numbers(context.options.gpu, context.options.gpus).size()),
+                context.options.memory.per_gpu(gpu::gpu_numbers(context.options.gpu, context.options.gpus).size()),
                 progress),
       context_(context),
       unpacked_account_(index_.bytes_per_batch()),

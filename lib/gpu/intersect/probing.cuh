@@ -103,7 +103,7 @@ __device__ inline std::uint32_t keep_documents(const ThreadBlockScan<threads>& s
 
 /// Wu et al. (A Batched GPU Algorithm for Set Intersection, ISPAN 2009, section III): the shortest list is intersected
 /// with one longer list after another, in segments of one document per thread: binary search in the longer list, a
-/// prefix sum over what was found, and compaction.
+/// prefix sum over matches, and compaction.
 __device__ inline void answer_batched(const IntersectView& batch, const ThreadBlockScan<batched_threads>& scan,
                                       std::uint32_t number) {
   const IntersectQuery& query = batch.queries[number];

@@ -367,7 +367,7 @@ class ItemIntersection {
   template <int N>
   __device__ bool find_in_ranges(const EntryList& list, ItemDocuments<N>& documents, std::uint32_t (&found)[N]) const {
     const std::uint32_t* entries = list.entries;
-    std::uint32_t at[N], last[N], most = 0;
+    std::uint32_t at[N], last[N], longest = 0;
 #pragma unroll
     for (int i = 0; i < N; ++i) {
       found[i] = at[i] = last[i] = 0;
@@ -377,17 +377,17 @@ class ItemIntersection {
       const std::uint32_t after = list.start(range + 1);
       if (after > at[i]) {
         last[i] = after - 1;
-        most = max(most, after - at[i]);
+        longest = max(longest, after - at[i]);
       } else {
         documents.drop(i);
       }
     }
-    most = warp_max(most);
-    if (most == 0) return false;
+    longest = warp_max(longest);
+    if (longest == 0) return false;
 #pragma unroll
     for (int i = 0; i < N; ++i)
       if (documents.is_alive(i)) found[i] = entries[at[i]];
-    search(entries, documents, most, at, last, found);
+    search(entries, documents, longest, at, last, found);
     return true;
   }
 

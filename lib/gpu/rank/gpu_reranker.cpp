@@ -18,8 +18,8 @@ constexpr std::size_t fewest_with_features = 64;
 /// The second stage's GPU memory, within the free memory without a margin.
 std::uint64_t memory_of(const GpuRerankOptions& options) {
   const std::uint64_t free_bytes = free_gpu_memory(options.gpu);
-  const std::uint64_t most = free_bytes - std::min<std::uint64_t>(free_bytes / 16, std::uint64_t{512} << 20);
-  return std::min(options.memory_bytes.value_or(most), most) / options.memory_divisor;
+  const std::uint64_t available = free_bytes - std::min<std::uint64_t>(free_bytes / 16, std::uint64_t{512} << 20);
+  return std::min(options.memory_bytes.value_or(available), available) / options.memory_divisor;
 }
 
 /// A batch's documents are in host memory twice while it is copied, and arrays grow in steps.

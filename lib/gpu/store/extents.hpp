@@ -15,7 +15,7 @@ class Extents {
   /// Takes `count` contiguous elements, at least one, from the smallest free extent that holds them, and returns the
   /// first one's place. Empty if no extent is large enough.
   std::optional<std::uint64_t> take(std::uint64_t count);
-  /// Gives back what was taken.
+  /// Returns elements to the arena.
   void give_back(std::uint64_t first, std::uint64_t count);
   std::uint64_t free() const { return free_; }
   /// Elements of the largest free extent.

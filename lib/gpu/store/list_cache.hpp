@@ -103,7 +103,7 @@ class ListCache {
   }
   std::uint64_t free_rows() const { return options_.rows - kept_rows_; }
 
-  /// Returns what was counted since the last call.
+  /// Returns the counts since the last call.
   ListCacheCounts take_counts() { return std::exchange(counts_, {}); }
 
  private:

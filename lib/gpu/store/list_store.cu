@@ -134,9 +134,9 @@ void DeviceListStore::pin_lists() {
   std::uint64_t bytes = 0;
   for (const auto& section : sections) bytes += section.size_bytes();
   // Batches and their results need pinned memory too.
-  if (const std::uint64_t most = index_.pinned().left() / 4 * 3; bytes > most)
+  if (const std::uint64_t allowed = index_.pinned().left() / 4 * 3; bytes > allowed)
     throw OutOfMemory(index.name() + ": direct transfers would pin " + size_text(bytes) + " of host memory, but only " +
-                      size_text(most) + " is allowed; raise " + option_name<"memory"> + ", or use staged transfers");
+                      size_text(allowed) + " is allowed; raise " + option_name<"memory"> + ", or use staged transfers");
   std::vector<std::shared_ptr<const PinnedWords>> pinned;
   for (const auto& section : sections) {
     pinned.push_back(PinnedWords::pin(section));

@@ -67,7 +67,7 @@ GpuEngine::GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progr
           gpu::gpu_numbers(options.gpu, options.gpus), progress,
           [&](unsigned gpu, Progress& all) {
             const std::size_t gpus = gpu::gpu_numbers(options.gpu, options.gpus).size();
-            return std::make_unique<RankingWorker>(engine, gpu, options.memory.of_each(gpus), *options.strategy,
+            return std::make_unique<RankingWorker>(engine, gpu, options.memory.per_gpu(gpus), *options.strategy,
                                                    options.strategy_options, all);
           })),
       used_(workers_.size()) {

@@ -62,7 +62,7 @@ __device__ inline float value_of(const RankerView& ranker, const TreeInputView& 
 __device__ inline std::uint32_t rank_word(const RankerView& ranker, std::uint32_t word, const FeatureColumns& features,
                                           std::size_t document) {
   float values[columns_per_word];
-  std::uint32_t places[columns_per_word], tables[columns_per_word], levels[columns_per_word], most = 0;
+  std::uint32_t places[columns_per_word], tables[columns_per_word], levels[columns_per_word], max_level = 0;
 #pragma unroll
   for (unsigned j = 0; j < columns_per_word; ++j) {
     const ColumnView& column = ranker.columns[std::size_t{word} * columns_per_word + j];
@@ -70,9 +70,9 @@ __device__ inline std::uint32_t rank_word(const RankerView& ranker, std::uint32_
     places[j] = 1;
     tables[j] = column.table;
     levels[j] = column.levels;
-    most = max(most, levels[j]);
+    max_level = max(max_level, levels[j]);
   }
-  for (std::uint32_t level = 0; level < most; ++level) {
+  for (std::uint32_t level = 0; level < max_level; ++level) {
 #pragma unroll
     for (unsigned j = 0; j < columns_per_word; ++j)
       if (level < levels[j])

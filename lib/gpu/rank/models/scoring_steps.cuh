@@ -104,8 +104,8 @@ class BatchScoring {
   template <class Kernel>
   void launch_tasks(const Kernel& kernel, std::uint64_t tasks) {
     constexpr std::uint64_t warps = Kernel::threads / tile_documents;
-    const std::uint64_t most = std::uint64_t{launcher_.multiprocessors()} * blocks_per_multiprocessor;
-    launch(kernel, std::min((tasks + warps - 1) / warps, most));
+    const std::uint64_t max_blocks = std::uint64_t{launcher_.multiprocessors()} * blocks_per_multiprocessor;
+    launch(kernel, std::min((tasks + warps - 1) / warps, max_blocks));
   }
 
   template <class Leaf>
