@@ -1,6 +1,4 @@
 #pragma once
-#include <algorithm>
-
 #include "quern/gpu/decode/block_place.cuh"
 
 /// Slots packed as in lib/codec/bit_packing.hpp, read by a group of lanes: lane l takes the V values from l * V on.

@@ -1,7 +1,4 @@
 #pragma once
-#include <memory>
-#include <span>
-
 #include "quern/core/resources.hpp"
 #include "quern/gpu/device/memory_division.hpp"
 

@@ -1,7 +1,6 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <type_traits>

@@ -1,7 +1,4 @@
 #pragma once
-#include <algorithm>
-#include <vector>
-
 #include "quern/gpu/device/memory_division.hpp"
 
 namespace quern {

@@ -1,8 +1,4 @@
 #pragma once
-#include <span>
-#include <utility>
-#include <vector>
-
 #include "quern/core/types.hpp"
 #include "quern/gpu/device/coding.hpp"
 #include "quern/gpu/device/tuning.hpp"

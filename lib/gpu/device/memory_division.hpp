@@ -1,12 +1,5 @@
 #pragma once
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <mutex>
-#include <optional>
-#include <string>
-#include <utility>
 
 #include "quern/core/error.hpp"
 #include "quern/core/named.hpp"

@@ -1,7 +1,5 @@
 #include "quern/gpu/intersect/intersect_method.hpp"
 
-#include <algorithm>
-
 #include "quern/core/option_name.hpp"
 #include "quern/gpu/device/tuning.hpp"
 

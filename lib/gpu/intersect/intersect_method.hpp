@@ -1,7 +1,4 @@
 #pragma once
-#include <string_view>
-#include <vector>
-
 #include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/intersect/merge_find.hpp"
 

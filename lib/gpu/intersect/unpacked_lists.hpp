@@ -2,7 +2,6 @@
 #include <bit>
 #include <unordered_map>
 
-#include "quern/core/types.hpp"
 #include "quern/gpu/intersect/intersect_method.hpp"
 #include "quern/gpu/store/extents.hpp"
 

@@ -1,6 +1,5 @@
 #pragma once
 #include <atomic>
-#include <string_view>
 
 #include "quern/core/scratch_memory.hpp"
 #include "quern/gpu/rank/models/ranker_cache.hpp"

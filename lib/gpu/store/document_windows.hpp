@@ -1,6 +1,4 @@
 #pragma once
-#include <memory>
-
 #include "quern/formats/index_file.hpp"
 #include "quern/gpu/store/list_cache.hpp"
 

@@ -1,7 +1,6 @@
 #pragma once
 #include <map>
 #include <set>
-#include <span>
 
 #include "quern/gpu/device/memory_division.hpp"
 

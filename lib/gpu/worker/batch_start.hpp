@@ -1,7 +1,5 @@
 #pragma once
-#include <algorithm>
 #include <future>
-#include <utility>
 
 #include "quern/core/error.hpp"
 #include "quern/core/wall_clock.hpp"

@@ -1,6 +1,4 @@
 #pragma once
-#include <functional>
-
 #include "quern/gpu/worker/fronts.hpp"
 
 /// A batch of ranked queries, as kernels take it. Scoring has two steps. First, each document gets an upper bound of

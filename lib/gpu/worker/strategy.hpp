@@ -1,13 +1,4 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/search/algorithm.hpp"
 
 /// Strategies: ways in which a GPU finds the results of a batch. All find the same results, bit for bit, so benchmarks

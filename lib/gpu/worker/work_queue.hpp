@@ -1,7 +1,5 @@
 #pragma once
 #include <deque>
-#include <limits>
-#include <optional>
 
 #include "quern/gpu/worker/worker_pool.hpp"
 

@@ -1,19 +1,10 @@
 #pragma once
 #include <tbb/task_arena.h>
 
-#include <algorithm>
 #include <condition_variable>
-#include <cstddef>
-#include <cstdint>
 #include <exception>
-#include <functional>
-#include <memory>
 #include <mutex>
-#include <span>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"

@@ -1,7 +1,4 @@
 #pragma once
-#include <span>
-#include <vector>
-
 #include "quern/gpu/rank/features/feature_view.hpp"
 #include "quern/rank/features/feature_extractor.hpp"
 

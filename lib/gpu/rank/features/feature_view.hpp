@@ -1,6 +1,4 @@
 #pragma once
-#include <cstdint>
-
 #include "quern/formats/forward_segment.hpp"
 #include "quern/rank/features/document_view.hpp"
 

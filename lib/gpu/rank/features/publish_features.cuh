@@ -1,6 +1,5 @@
 #pragma once
 #include <tuple>
-#include <utility>
 
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/device/warp.cuh"

@@ -1,6 +1,4 @@
 #pragma once
-#include <vector>
-
 #include "quern/gpu/rank/models/ranker_view.hpp"
 
 namespace quern::gpu {

@@ -1,6 +1,4 @@
 #pragma once
-#include <span>
-
 #include "quern/gpu/rank/models/device_ranker.hpp"
 
 namespace quern::gpu {

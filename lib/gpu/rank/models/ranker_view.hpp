@@ -1,6 +1,4 @@
 #pragma once
-#include <cstdint>
-
 #include "quern/formats/rankers/ranker_model.hpp"
 #include "quern/rank/models/transformation.hpp"
 #include "quern/rank/models/tree_program.hpp"

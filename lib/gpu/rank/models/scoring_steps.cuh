@@ -1,7 +1,4 @@
 #pragma once
-#include <algorithm>
-#include <span>
-
 #include "quern/gpu/rank/models/layer_kernels.cuh"
 #include "quern/gpu/rank/models/ranker_arrays.hpp"
 #include "quern/gpu/rank/models/tree_kernels.cuh"
