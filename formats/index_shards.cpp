@@ -73,6 +73,12 @@ IndexShards IndexShards::open(const std::vector<std::string>& paths) {
 
 docid_t IndexShards::num_documents() const { return first_docid(shards_.size() - 1) + shards_.back().num_documents(); }
 
+std::uint64_t IndexShards::num_postings() const {
+  std::uint64_t sum = 0;
+  for (const IndexReader& shard : shards_) sum += shard.manifest().postings;
+  return sum;
+}
+
 IndexShards::Place IndexShards::place(docid_t docid) const {
   if (shards_.size() == 1) return {shards_.front(), docid};
   const auto after =
@@ -85,6 +91,14 @@ IndexShards::Place IndexShards::place(docid_t docid) const {
 
 std::string IndexShards::name() const {
   return (shards_.size() == 1 ? "" : "the index of shard ") + shards_.front().name();
+}
+
+std::string IndexShards::collection_hash() const {
+  const IndexManifest& first = shards_.front().manifest();
+  if (!first.shard || first.shard->count != shards_.size()) return first.collection_hash;
+  std::uint64_t hash = hash_of_text(first.shard->input_hash).value_or(0);
+  for (const IndexReader& shard : shards_) hash += hash_of_text(shard.manifest().collection_hash).value_or(0);
+  return hash_text(hash);
 }
 
 std::string_view IndexShards::docno(docid_t docid) const {

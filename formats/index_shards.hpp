@@ -19,8 +19,12 @@ class IndexShards {
 
   /// What messages call the index.
   std::string name() const;
+  /// The collection hash of the whole index.
+  std::string collection_hash() const;
   /// Documents of all shards.
   docid_t num_documents() const;
+  /// Postings of all shards.
+  std::uint64_t num_postings() const;
   /// The docID of a shard's first document in the whole index.
   docid_t first_docid(std::size_t shard) const {
     return shards_.size() == 1 ? 0 : static_cast<docid_t>(shards_[shard].manifest().docid_base);

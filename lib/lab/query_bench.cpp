@@ -13,7 +13,6 @@
 #include "quern/core/wall_clock.hpp"
 #include "quern/lab/environment.hpp"
 #include "quern/plan/cost_model.hpp"
-#include "quern/search/search_backend.hpp"
 
 namespace quern {
 namespace {
@@ -27,7 +26,7 @@ constexpr std::size_t progress_step = 64;
 class ExpectedAnswers {
  public:
   explicit ExpectedAnswers(std::span<const QuerySetUp> set_ups) {
-    for (const QuerySetUp& set_up : set_ups) engines_.try_emplace(set_up.family, set_up.engine);
+    for (const QuerySetUp& set_up : set_ups) backends_.try_emplace(set_up.family, set_up.backend);
   }
 
   void start_query() { answers_.clear(); }
@@ -47,12 +46,12 @@ class ExpectedAnswers {
     const auto [place, is_new] = answers_.try_emplace(Key{family, k, matching});
     if (is_new) {
       const QueryAlgorithm& baseline = algorithm_named(matching == Matching::all ? "and" : "or");
-      place->second = engines_.at(family)->search(query, baseline, k);
+      place->second = backends_.at(family)->search(query, baseline, k);
     }
     return place->second;
   }
 
-  std::map<std::size_t, const QueryEngine*> engines_;
+  std::map<std::size_t, const CpuBackend*> backends_;
   std::map<Key, std::vector<ScoredDocument>> answers_;
 };
 
@@ -62,14 +61,14 @@ class QuerySubject {
   QuerySubject(const QuerySetUp& set_up, Texts texts, const QueryBenchOptions& options)
       : set_up_(set_up),
         texts_(texts),
-        reader_(set_up.engine->reader(options.kind)),
+        reader_(set_up.backend->engines().front()->reader(options.kind)),
         queries_(reader_.read(texts, options.threads)),
         times_us_(texts.size()) {
     for (auto& times : times_us_) times.reserve(options.repeats);
     // All lists of a query, whatever the algorithm reads of them.
     lists_.reserve(texts.size());
     for (const QueryView query : queries_.views())
-      lists_.push_back(features_of(set_up.engine->index(), query, Matching::any));
+      lists_.push_back(features_of(set_up.backend->engines(), query, Matching::any));
   }
 
   bool finds_terms() const {
@@ -77,11 +76,10 @@ class QuerySubject {
   }
 
   void check(std::size_t query, ExpectedAnswers& expected) {
-    const auto found = set_up_.engine->search(queries_.views()[query], *set_up_.algorithm, set_up_.k, &counts_);
+    const auto found = set_up_.backend->search(queries_.views()[query], *set_up_.algorithm, set_up_.k, &counts_);
     if (const auto what = difference(expected.answer(set_up_, queries_.views()[query]), found))
       throw Error(fmt::format("{}: {} with k = {} answers \"{}\" wrongly: {}; nothing was measured",
-                              set_up_.engine->index().name(), set_up_.algorithm->name, set_up_.k, texts_[query],
-                              *what));
+                              set_up_.index->name(), set_up_.algorithm->name, set_up_.k, texts_[query], *what));
   }
 
   void warm_up() {
@@ -98,9 +96,8 @@ class QuerySubject {
 
   void measure_batch(unsigned threads) {
     const auto begun = WallClock::now();
-    CpuBackend backend({set_up_.engine});
     const ParsedQueries queries = reader_.read(texts_, threads);
-    run(backend, {queries.views(), set_up_.algorithm, set_up_.k},
+    run(*set_up_.backend, {queries.views(), set_up_.algorithm, set_up_.k},
         {{}, [](std::size_t, const QueryAnswer&) {}, threads});
     batch_seconds_[threads].push_back(seconds_since(begun));
   }
@@ -111,7 +108,7 @@ class QuerySubject {
     each.reserve(texts_.size());
     for (std::size_t i = 0; i < texts_.size(); ++i)
       each.push_back({median(times_us_[i]),
-                      features_of(set_up_.engine->index(), queries_.views()[i], set_up_.algorithm->matching)});
+                      features_of(set_up_.backend->engines(), queries_.views()[i], set_up_.algorithm->matching)});
     return each;
   }
 
@@ -139,7 +136,7 @@ class QuerySubject {
  private:
   /// From the text on.
   void search(std::string_view text) {
-    const auto documents = set_up_.engine->search(reader_.read(text), *set_up_.algorithm, set_up_.k);
+    const auto documents = set_up_.backend->search(reader_.read(text), *set_up_.algorithm, set_up_.k);
     keep(documents.data());
   }
 
@@ -189,7 +186,7 @@ std::vector<QueryFigures> measure_queries(Texts texts, std::span<const QuerySetU
     if (!subjects.back().finds_terms())
       throw InvalidArgument(
           fmt::format("{}: none of the terms of the {} queries is in this index; use queries for its collection",
-                      set_up.engine->index().name(), texts.size()));
+                      set_up.index->name(), texts.size()));
   }
   check_answers(subjects, set_ups, texts, progress);
   progress.start("measure", std::uint64_t{options.warm_up + options.repeats} * subjects.size() * texts.size(),

@@ -8,14 +8,15 @@
 
 #include "quern/core/resources.hpp"
 #include "quern/formats/tables/query_times.hpp"
-#include "quern/search/query_engine.hpp"
+#include "quern/search/search_backend.hpp"
 
 /// Measures query times, with several algorithms, numbers of results, indexes and scorings in one run.
 namespace quern {
 
 /// One way of answering queries.
 struct QuerySetUp {
-  const QueryEngine* engine = nullptr;  ///< an index and its scoring
+  const IndexShards* index = nullptr;
+  CpuBackend* backend = nullptr;  ///< over the index, with its scoring
   const QueryAlgorithm* algorithm = nullptr;
   std::size_t k = 10;
   /// Set-ups of one family have equal documents and scores, and must give equal results for the same k.
@@ -75,7 +76,7 @@ struct QueryFigures {
 std::optional<std::string> difference(std::span<const ScoredDocument> expected, std::span<const ScoredDocument> found);
 
 /// First compares the answers of all set-ups with those of the baseline (`or`, `and`, or both for algorithms that match
-/// either) on the family's first engine; then warms up, and measures all set-ups `repeats` times in turn, forwards and
+/// either) on the family's first index; then warms up, and measures all set-ups `repeats` times in turn, forwards and
 /// backwards, so that a slowdown of the machine affects all alike. Throws Error, with query and set-up, if answers
 /// differ; InvalidArgument without queries, set-ups or repeats, or if an index contains no term.
 std::vector<QueryFigures> measure_queries(std::span<const std::string_view> texts, std::span<const QuerySetUp> set_ups,

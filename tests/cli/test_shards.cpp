@@ -2,6 +2,7 @@
 
 #include "catch.hpp"
 #include "cli/run_quern.hpp"
+#include "gpu/skip_without_gpu.hpp"
 #include "sanitized.hpp"
 
 /// Splits of a corpus that become shards of an index, with commands only.
@@ -99,6 +100,27 @@ void check_second_stage(const TemporaryFolder& folder, const std::string& whole,
   }
 }
 
+/// Benchmarks take three shards as one index, whose answers they compare with those of the whole.
+void check_benchmarks(const std::string& whole, const CommandLine& shards) {
+  const auto json = run_quern(CommandLine{"bench", "query", whole} + shards +
+                              CommandLine{"-q", topics, "-a", "or,and-or", "-k", "10,100", "--repeats", "1", "--json"})
+                        .json();
+  REQUIRE(json["indexes"].size() == 2);
+  CHECK(json["indexes"][1]["shards"] == 3);
+  for (const char* same : {"documents", "postings", "order", "codec"})
+    CHECK(json["indexes"][1][same] == json["indexes"][0][same]);
+  REQUIRE(json["results"].size() == 8);
+  for (std::size_t i = 0; i < 8; ++i) CHECK(json["results"][i]["index"] == json["indexes"][i / 4]["index"]);
+  CHECK(
+      contains(run_quern({"bench", "query", shards[0], shards[1], "--query", "mill"}).err, "shard 2 of 3 is missing"));
+  const CommandLine stream = CommandLine{"bench", "stream"} + shards + CommandLine{"-q", topics, "--json"};
+  const auto singly = run_quern(stream + CommandLine{"--one-by-one"}).json();
+  CHECK(singly["index"]["documents"] == json["indexes"][0]["documents"]);
+  CHECK(singly["one_by_one"][0]["mean_us"] > 0);
+  const auto at_rate = run_quern(stream + CommandLine{"--rate", "500", "--seconds", "0.2"}).json();
+  CHECK(at_rate["streams"][0]["measured"]["queries"] == 100);
+}
+
 }  // namespace
 
 TEST_CASE("shards answer as the whole index and merge to its bytes", "[cli][shards]") {
@@ -182,6 +204,7 @@ TEST_CASE("an index is cut into shards that answer as it does and merge to its b
           run_quern(CommandLine{"query", folder.path("whole")} + queries).out);
   }
   check_second_stage(folder, folder.path("whole"), shards);
+  check_benchmarks(folder.path("whole"), shards);
   CHECK(contains(run_quern({"cut", folder.path("1"), "--shard", "1/2", "-o", folder.path("again")}).err,
                  "is already a shard"));
 }
@@ -222,6 +245,27 @@ TEST_CASE("each shard has a plan of its own", "[cli][shards]") {
   CHECK(contains(error_of({"--plan", first}), made.path("2") + "/index.quern: no plan is for this shard"));
   CHECK(contains(error_of({"--plan", first, "--plan", second, "--plan", first}), first + ": is a plan for"));
   CHECK(contains(error_of({"--plan", first, "--plan", made.path("whole.plan")}), "is a plan for another index"));
+}
+
+TEST_CASE("bench stream sends queries to GPUs over shards, each with its plan", "[gpu][cli][shards]") {
+  SKIP_WITHOUT_GPU();
+  const Shards made(2, 2, {"--by", "url"}, {});
+  CommandLine plans;
+  for (const char* name : {"1", "2"}) {
+    plans = plans + CommandLine{"--plan", made.path(name) + std::string(".plan")};
+    Shards::must_run(
+        {"plan", made.path(name), "-q", sample_folder + "/query_log.txt", "--budget", "20%", "-o", plans.back()});
+  }
+  const CommandLine stream = CommandLine{"bench", "stream"} + made.shards() + plans +
+                             CommandLine{"-q", topics, "--device", "gpu,both", "--gpu-memory", "40%", "--json"};
+  for (const CommandLine& way : {CommandLine{"--one-by-one"}, CommandLine{"--rate", "500", "--seconds", "0.2"}}) {
+    const RunOutcome outcome = run_quern(stream + way);
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_status == 0);
+    const auto json = outcome.json();
+    CHECK(json["streams"].size() + json["one_by_one"].size() == 2);
+    for (const auto& row : json["streams"]) CHECK(row["failures"].empty());
+  }
 }
 
 TEST_CASE("a step of shards that is done again writes the same bytes", "[cli][shards]") {

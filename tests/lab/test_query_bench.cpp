@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <deque>
 
 #include "quern/core/error.hpp"
 #include "quern/lab/environment.hpp"
@@ -8,6 +9,7 @@
 #include "catch.hpp"
 #include "index/pipeline/pipeline.hpp"
 #include "index/pipeline/random_corpus.hpp"
+#include "index/shards/split_corpus.hpp"
 
 namespace quern {
 namespace {
@@ -16,11 +18,38 @@ using Answer = std::vector<ScoredDocument>;
 
 using testing::Pipeline;
 
+/// An engine for each shard of an index.
+struct Engines {
+  Engines(const IndexShards& shards, const ScoringOptions& options) : index(shards) {
+    for (const IndexReader& shard : shards) engines.emplace_back(shard, options);
+  }
+
+  QuerySetUp set_up(const QueryAlgorithm& algorithm, std::size_t k = 10, std::size_t family = 0) {
+    return {&index, &backend, &algorithm, k, family};
+  }
+  std::vector<const QueryEngine*> pointers() const {
+    std::vector<const QueryEngine*> all;
+    for (const QueryEngine& engine : engines) all.push_back(&engine);
+    return all;
+  }
+
+  const IndexShards& index;
+  std::deque<QueryEngine> engines;
+  CpuBackend backend{pointers()};
+};
+
+IndexShards as_shards(IndexReader index) {
+  std::vector<IndexReader> shards;
+  shards.push_back(std::move(index));
+  return IndexShards(std::move(shards));
+}
+
 /// A small index with an engine over it.
 struct SmallEngine {
   Pipeline pipeline;
-  IndexReader index = open(pipeline);
-  QueryEngine engine{index, {index.manifest().bm25, Idf::lucene}};
+  IndexShards shards = as_shards(open(pipeline));
+  const IndexReader& index = shards[0];
+  Engines engines{shards, {index.manifest().bm25, Idf::lucene}};
 
   static IndexReader open(Pipeline& pipeline) {
     const auto file = pipeline.parse(testing::as_jsonl(testing::random_corpus(1, {})));
@@ -41,10 +70,10 @@ const QueryAlgorithm wrong_algorithm = {"wrong", "", Matching::any, run_wrongly}
 
 const std::vector<std::string_view> texts = {"everywhere", "often everywhere often", "unknown", "", "often unknown"};
 
-std::vector<QuerySetUp> all_set_ups(const QueryEngine& engine) {
+std::vector<QuerySetUp> all_set_ups(Engines& engines) {
   std::vector<QuerySetUp> set_ups;
   for (const std::size_t k : {1u, 10u, 1000u})
-    for (const QueryAlgorithm& algorithm : all_algorithms()) set_ups.push_back({&engine, &algorithm, k, 0});
+    for (const QueryAlgorithm& algorithm : all_algorithms()) set_ups.push_back(engines.set_up(algorithm, k));
   return set_ups;
 }
 
@@ -73,8 +102,8 @@ TEST_CASE("answers differ by a document, by the last bit of a score, or by their
 }
 
 TEST_CASE("all algorithms are measured, by k and by length of queries", "[measure]") {
-  const SmallEngine small;
-  const auto set_ups = all_set_ups(small.engine);
+  SmallEngine small;
+  const auto set_ups = all_set_ups(small.engines);
   CountingProgress progress;
   const auto measured = measure_queries(texts, set_ups, {3, 1, 2}, progress);
   CHECK(progress.complete());
@@ -128,11 +157,11 @@ TEST_CASE("long queries share rows of figures", "[measure]") {
 }
 
 TEST_CASE("queries longer than the last row are counted there", "[measure]") {
-  const SmallEngine small;
+  SmallEngine small;
   std::string text;
   small.index.for_each_list(0, [&](std::string_view term, const PostingList&) { text += std::string(term) + " "; });
   const std::vector<std::string_view> long_query = {text};
-  const std::vector<QuerySetUp> set_up = {{&small.engine, &algorithm_named("or"), 10, 0}};
+  const std::vector<QuerySetUp> set_up = {small.engines.set_up(algorithm_named("or"))};
   NoProgress progress;
   const auto measured = measure_queries(long_query, set_up, {1, 0, 1}, progress);
   REQUIRE(measured.front().by_length.size() == 1);
@@ -141,7 +170,7 @@ TEST_CASE("queries longer than the last row are counted there", "[measure]") {
 }
 
 TEST_CASE("a wrong answer stops the benchmark with an error that names it", "[measure]") {
-  const SmallEngine small;
+  SmallEngine small;
   NoProgress progress;
   const std::vector<std::string_view> short_queries = {"everywhere", "often everywhere"};
   std::string plenty;
@@ -150,8 +179,8 @@ TEST_CASE("a wrong answer stops the benchmark with an error that names it", "[me
   });
   REQUIRE_FALSE(plenty.empty());
   const std::vector<std::string_view> texts_of_three = {"everywhere", plenty};
-  const std::vector<QuerySetUp> set_ups = {{&small.engine, &algorithm_named("maxscore"), 10, 0},
-                                           {&small.engine, &wrong_algorithm, 10, 0}};
+  const std::vector<QuerySetUp> set_ups = {small.engines.set_up(algorithm_named("maxscore")),
+                                           small.engines.set_up(wrong_algorithm)};
   CHECK_NOTHROW(measure_queries(short_queries, set_ups, {1, 0, 1}, progress));
   try {
     measure_queries(texts_of_three, set_ups, {1, 0, 1}, progress);
@@ -165,20 +194,48 @@ TEST_CASE("a wrong answer stops the benchmark with an error that names it", "[me
 }
 
 TEST_CASE("engines of one family must agree, those of different families need not", "[measure]") {
-  const SmallEngine small;
-  const QueryEngine other(small.index, {{2.0, 0.5}, Idf::lucene});
+  SmallEngine small;
+  Engines other(small.shards, {{2.0, 0.5}, Idf::lucene});
   NoProgress progress;
   const QueryAlgorithm& any = algorithm_named("or");
-  const std::vector<QuerySetUp> strangers = {{&small.engine, &any, 10, 0}, {&other, &any, 10, 1}};
+  const std::vector<QuerySetUp> strangers = {small.engines.set_up(any), other.set_up(any, 10, 1)};
   CHECK_NOTHROW(measure_queries(texts, strangers, {1, 0, 1}, progress));
-  const std::vector<QuerySetUp> kin = {{&small.engine, &any, 10, 0}, {&other, &any, 10, 0}};
+  const std::vector<QuerySetUp> kin = {small.engines.set_up(any), other.set_up(any)};
   CHECK_THROWS_AS(measure_queries(texts, kin, {1, 0, 1}, progress), Error);
 }
 
-TEST_CASE("a benchmark without queries, terms, set-ups or repeats is refused", "[measure]") {
-  const SmallEngine small;
+TEST_CASE("shards are measured as the whole index, and have its answers and figures", "[measure][shards]") {
+  const std::uint32_t count = 3;
+  const testing::SplitCorpus corpus(testing::random_corpus(7, {300, 120, 40, true}), 2);
+  const DocumentOrder order = corpus.pipeline.order(corpus.whole, OrderBy::random, 7);
+  const IndexShards whole = as_shards(Pipeline::open_index(corpus.pipeline.build(corpus.whole, order, {})));
+  std::vector<IndexReader> cut;
+  for (std::uint32_t number = 1; number <= count; ++number) {
+    const auto file = corpus.pipeline.new_file();
+    cut_index(whole[0], {number, count}, nullptr, corpus.pipeline.resources, *file);
+    cut.push_back(Pipeline::open_index(file));
+  }
+  const IndexShards shards(std::move(cut));
+  CHECK(shards.collection_hash() == whole.collection_hash());
+  CHECK(shards.num_postings() == whole.num_postings());
+  Engines of_whole(whole, {}), of_shards(shards, {});
+  std::vector<QuerySetUp> set_ups = all_set_ups(of_whole), more = all_set_ups(of_shards);
+  const std::size_t half = set_ups.size();
+  set_ups.insert(set_ups.end(), more.begin(), more.end());
   NoProgress progress;
-  const auto set_ups = all_set_ups(small.engine);
+  // They are one family: it compares their answers.
+  const auto measured = measure_queries(texts, set_ups, {1, 0, 2, true}, progress);
+  for (std::size_t i = 0; i < half; ++i) {
+    CHECK(measured[i].postings == measured[half + i].postings);
+    for (std::size_t query = 0; query < texts.size(); ++query)
+      CHECK(measured[i].each_query[query].features.terms == measured[half + i].each_query[query].features.terms);
+  }
+}
+
+TEST_CASE("a benchmark without queries, terms, set-ups or repeats is refused", "[measure]") {
+  SmallEngine small;
+  NoProgress progress;
+  const auto set_ups = all_set_ups(small.engines);
   CHECK_THROWS_AS(measure_queries({}, set_ups, {1, 0, 1}, progress), InvalidArgument);
   CHECK_THROWS_AS(measure_queries(texts, {}, {1, 0, 1}, progress), InvalidArgument);
   CHECK_THROWS_AS(measure_queries(texts, set_ups, {0, 0, 1}, progress), InvalidArgument);

@@ -121,6 +121,48 @@ Json index_json(const IndexReader& index) {
           {"file_bytes", figures.file_bytes}};
 }
 
+Json index_json(const IndexShards& index) {
+  Json json = index_json(index[0]);
+  if (index.size() == 1) return json;
+  json.update({{"index", index.name()},
+               {"shards", index.size()},
+               {"documents", index.num_documents()},
+               {"postings", index.num_postings()}});
+  json.erase("terms");
+  constexpr const char* means[] = {"docid_bits_per_posting", "freq_bits_per_posting", "block_max_bits_per_posting"};
+  for (const char* mean : means) json[mean] = 0.0;
+  std::uint64_t file_bytes = 0;
+  for (const IndexReader& shard : index) {
+    const Json figures = index_json(shard);
+    file_bytes += figures["file_bytes"].get<std::uint64_t>();
+    for (const char* mean : means)
+      json[mean] = json[mean].get<double>() +
+                   figures[mean].get<double>() * ratio(shard.manifest().postings, index.num_postings());
+  }
+  json["file_bytes"] = file_bytes;
+  return json;
+}
+
+namespace {
+
+std::deque<QueryEngine> open_engines(const IndexShards& index, const ScoringArguments& scoring,
+                                     const QuerySource& queries) {
+  std::deque<QueryEngine> engines;
+  for (const IndexReader& shard : index) engines.emplace_back(shard, scoring_options(scoring, shard, queries));
+  return engines;
+}
+
+std::vector<const QueryEngine*> pointers_to(const std::deque<QueryEngine>& engines) {
+  std::vector<const QueryEngine*> pointers;
+  for (const QueryEngine& engine : engines) pointers.push_back(&engine);
+  return pointers;
+}
+
+}  // namespace
+
+ShardEngines::ShardEngines(const IndexShards& index, const ScoringArguments& scoring, const QuerySource& queries)
+    : engines(open_engines(index, scoring, queries)), backend(pointers_to(engines)) {}
+
 void add_repeats_option(CLI::App& command, unsigned& repeats, const char* help) {
   add_number_option(command, "--repeats", repeats, "N", help, 1u, 1000u);
 }

@@ -2,12 +2,14 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "quern/formats/index_shards.hpp"
 #include "quern/formats/tables/query_times.hpp"
 #include "quern/lab/query_bench.hpp"
 
@@ -16,10 +18,6 @@
 #include "query_options.hpp"
 
 /// Parts of the commands `quern bench NAME`; each command has a file of that name.
-namespace quern {
-class IndexReader;
-}
-
 namespace quern::tools {
 
 /// Adds `quern bench NAME` with --json and the options of all commands. `run` gets the arguments, which live as long as
@@ -107,13 +105,23 @@ class BenchReport {
   std::vector<std::size_t> widths_;  ///< of its columns
 };
 
-/// Counts, codec, order and bits per posting of an index.
+/// Counts, codec, order and bits per posting of an index, or of all its shards.
 Json index_json(const IndexReader& index);
+Json index_json(const IndexShards& index);
 /// `part` / `whole`, or 0 if there is nothing.
 template <class Part, class Whole>
 double ratio(Part part, Whole whole) {
   return whole == Whole{} ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
+
+/// The engines of an index's shards, all with the same scoring.
+struct ShardEngines {
+  /// `index` must outlive the engines. Throws as QueryEngine does.
+  ShardEngines(const IndexShards& index, const ScoringArguments& scoring, const QuerySource& queries);
+
+  std::deque<QueryEngine> engines;
+  CpuBackend backend;
+};
 
 // --times of benchmarks: a file with the time of each query.
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <span>
@@ -34,31 +35,32 @@ struct BenchQueryArguments {
 
 /// An index, scored in one way.
 struct ScoredIndex {
-  ScoredIndex(const IndexReader& reader, const ScoringArguments& arguments, const QuerySource& queries)
-      : options(scoring_options(arguments, reader, queries)), engine(reader, options) {}
+  ScoredIndex(const IndexShards& shards, const ScoringArguments& arguments, const QuerySource& queries)
+      : index(shards), all(shards, arguments, queries), engine(all.engines.front()) {}
 
-  bool with_pagerank() const { return options.scorer == Scorer::bm25_pagerank; }
-  std::string scores_name() const { return std::string(name_of_value(scores_names, options.scores)); }
-  std::string scorer_name() const { return std::string(name_of_value(scorer_names, options.scorer)); }
+  bool with_pagerank() const { return engine.options().scorer == Scorer::bm25_pagerank; }
+  std::string scores_name() const { return std::string(name_of_value(scores_names, engine.options().scores)); }
+  std::string scorer_name() const { return std::string(name_of_value(scorer_names, engine.options().scorer)); }
   std::string text() const {
     if (!with_pagerank()) return scores_name() + " scores";
-    return fmt::format("bm25+pagerank with alpha {}, early termination {}", options.alpha,
+    return fmt::format("bm25+pagerank with alpha {}, early termination {}", engine.options().alpha,
                        engine.ends_early() ? "on" : "off: " + api::spelled(engine.why_not_early()));
   }
   /// Indexes of one family must give equal results: they have equal documents, orders and scores.
   std::string family() const {
-    const IndexReader& index = engine.index();
-    const IndexManifest& manifest = index.manifest();
+    const IndexManifest& manifest = index[0].manifest();
+    const ScoringOptions& options = engine.options();
     const std::string way =
         scores_name() + " " + scorer_name() + (with_pagerank() ? std::to_string(options.alpha) : "");
     if (manifest.collection_hash.empty() || options.scores != Scores::exact || with_pagerank())
       return way + " " + index.name();
-    return fmt::format("{} {} {} {} {} {} {} {}", way, manifest.collection_hash, manifest.order, manifest.order_seed,
-                       manifest.docid_base, manifest.postings, manifest.bm25.k1, manifest.bm25.b);
+    return fmt::format("{} {} {} {} {} {} {} {}", way, index.collection_hash(), manifest.order, manifest.order_seed,
+                       manifest.docid_base, index.num_postings(), manifest.bm25.k1, manifest.bm25.b);
   }
 
-  ScoringOptions options;
-  QueryEngine engine;
+  const IndexShards& index;
+  ShardEngines all;
+  const QueryEngine& engine;  ///< the first shard's
 };
 
 /// All combinations of the scoring options.
@@ -83,25 +85,45 @@ std::vector<ScoringArguments> ways_of(const BenchQueryArguments& arguments) {
   return ways;
 }
 
+/// Whether an index is a further shard of the one that these shards are of.
+bool continues(const std::vector<IndexReader>& shards, const IndexReader& index) {
+  const auto& further = index.manifest().shard;
+  return further && std::ranges::all_of(shards, [&](const IndexReader& each) {
+           const auto& shard = each.manifest().shard;
+           return shard && shard->order_hash == further->order_hash &&
+                  shard->statistics_hash == further->statistics_hash && shard->number != further->number;
+         });
+}
+
+/// The indexes of these paths: neighbours that are shards of the same index are one.
+std::deque<IndexShards> open_indexes(const std::vector<std::string>& paths) {
+  std::vector<std::vector<IndexReader>> all;
+  for (const std::string& path : paths) {
+    IndexReader index = IndexReader::open(path);
+    if (all.empty() || !continues(all.back(), index)) all.emplace_back();
+    all.back().push_back(std::move(index));
+  }
+  std::deque<IndexShards> indexes;
+  for (std::vector<IndexReader>& shards : all) indexes.emplace_back(std::move(shards));
+  return indexes;
+}
+
 /// All indexes with all ways of scoring, open for queries. Set-ups point into it.
 struct Subjects {
-  explicit Subjects(const BenchQueryArguments& arguments) {
-    for (const std::string& path : arguments.indexes) {
-      readers.push_back(IndexReader::open(path));
-      for (const ScoringArguments& way : ways_of(arguments))
-        indexes.emplace_back(readers.back(), way, arguments.queries);
-    }
+  explicit Subjects(const BenchQueryArguments& arguments) : indexes(open_indexes(arguments.indexes)) {
+    for (const IndexShards& index : indexes)
+      for (const ScoringArguments& way : ways_of(arguments)) scored.emplace_back(index, way, arguments.queries);
   }
 
-  std::deque<IndexReader> readers;
-  std::deque<ScoredIndex> indexes;
+  std::deque<IndexShards> indexes;
+  std::deque<ScoredIndex> scored;
 };
 
 /// The output of --times, or null. Its rows don't name an index or a scoring, so only one of each is allowed.
 std::unique_ptr<TimesOutput> times_output(const BenchQueryArguments& arguments, const Subjects& subjects) {
   if (arguments.times.path.empty()) return nullptr;
-  if (subjects.indexes.size() != 1) throw InvalidArgument("--times needs a single index and a single way of scoring");
-  const ScoredIndex& scored = subjects.indexes.front();
+  if (subjects.scored.size() != 1) throw InvalidArgument("--times needs a single index and a single way of scoring");
+  const ScoredIndex& scored = subjects.scored.front();
   auto output = std::make_unique<TimesOutput>(arguments.times, scored.engine.index(), scored.text());
   output->times().cpu = processor_name();
   return output;
@@ -117,14 +139,14 @@ void add_times(TimesOutput& output, const QueryFigures& figures) {
 }
 
 /// Grouped by table: all algorithms for an index, its scoring and a k.
-std::vector<QuerySetUp> set_ups(const BenchQueryArguments& arguments, const Subjects& subjects) {
+std::vector<QuerySetUp> set_ups(const BenchQueryArguments& arguments, Subjects& subjects) {
   std::map<std::string, std::size_t> families;
   std::vector<QuerySetUp> set_ups;
-  for (const ScoredIndex& index : subjects.indexes) {
-    const std::size_t family = families.try_emplace(index.family(), families.size()).first->second;
+  for (ScoredIndex& scored : subjects.scored) {
+    const std::size_t family = families.try_emplace(scored.family(), families.size()).first->second;
     for (const std::size_t k : arguments.ks)
       for (const std::string& algorithm : arguments.algorithms)
-        set_ups.push_back({&index.engine, &algorithm_named(algorithm), k, family});
+        set_ups.push_back({&scored.index, &scored.all.backend, &algorithm_named(algorithm), k, family});
   }
   return set_ups;
 }
@@ -135,7 +157,7 @@ Row row_of(const QueryFigures& figures, const QueryFigures& baseline, const Scor
   const double speedup = baseline.times.mean_us / times.mean_us;
   Json batches = Json::array(), by_length = Json::array();
   Row row = {
-      {"index", figures.set_up.engine->index().name()},
+      {"index", scored.index.name()},
       {"algorithm", figures.set_up.algorithm->name, "algorithm"},
       {"k", figures.set_up.k},
       {"scores", scored.scores_name()},
@@ -169,7 +191,7 @@ Row row_of(const QueryFigures& figures, const QueryFigures& baseline, const Scor
   row.push_back({"batches", std::move(batches)});
   if (!scored.with_pagerank()) return row;
   const bool early = scored.engine.ends_early();
-  row.push_back({"alpha", scored.options.alpha});
+  row.push_back({"alpha", scored.engine.options().alpha});
   row.push_back({"early_termination", early});
   row.push_back({"shortest_list_read_share", early ? figures.counts.depths.front().mean_share() : 1.0});
   return row;
@@ -197,8 +219,8 @@ void print_lengths(std::span<const QueryFigures> table, BenchReport& report) {
 
 void report_table(std::span<const QueryFigures> table, const QueryFigures& baseline, const ScoredIndex& scored,
                   BenchReport& report) {
-  const IndexReader& index = baseline.set_up.engine->index();
-  report.say("\n{}: {} order, {}, blocks of {}; {}, k = {}; {} queries of {:.0f} postings\n", index.name(),
+  const IndexReader& index = scored.index[0];
+  report.say("\n{}: {} order, {}, blocks of {}; {}, k = {}; {} queries of {:.0f} postings\n", scored.index.name(),
              index.manifest().order, index.codec().name(), index.block_size(), scored.text(), baseline.set_up.k,
              baseline.queries, ratio(baseline.postings, baseline.queries));
   for (const QueryFigures& figures : table) report.add("results", row_of(figures, baseline, scored));
@@ -262,19 +284,19 @@ void count_visits(const BenchQueryArguments& arguments, const Resources& resourc
 
 void measure_times(const BenchQueryArguments& arguments, const Resources& resources,
                    std::span<const std::string_view> texts, BenchReport& report) {
-  const Subjects subjects(arguments);
+  Subjects subjects(arguments);
   const std::unique_ptr<TimesOutput> times = times_output(arguments, subjects);
   const std::vector<QueryFigures> measured = measure_queries(
       texts, set_ups(arguments, subjects),
       {arguments.repeats, arguments.warm_up, resources.threads, times != nullptr, query_kind(arguments.queries.format)},
       *resources.progress);
-  for (const IndexReader& reader : subjects.readers) report.json["indexes"].push_back(index_json(reader));
+  for (const IndexShards& index : subjects.indexes) report.json["indexes"].push_back(index_json(index));
   report.json["repeats"] = arguments.repeats;
   report.json["time_of_a_query"] = "median of its repeats, one thread";
   const std::size_t algorithms = arguments.algorithms.size();
   for (std::size_t i = 0; i < measured.size() / algorithms; ++i) {
     const std::span table = std::span(measured).subspan(i * algorithms, algorithms);
-    report_table(table, baseline_of(table), subjects.indexes[i / arguments.ks.size()], report);
+    report_table(table, baseline_of(table), subjects.scored[i / arguments.ks.size()], report);
   }
   if (!times) return;
   for (const QueryFigures& figures : measured) add_times(*times, figures);
@@ -296,7 +318,11 @@ void run(const BenchQueryArguments& arguments) {
 void add_query_bench(CLI::App& bench) {
   auto [command, arguments] =
       add_bench<BenchQueryArguments>(bench, "query", "Measure query speed by algorithm, k and index", run);
-  command.add_option("INDEX", arguments.indexes, "Indexes to measure in one run")->type_name("")->required();
+  command
+      .add_option("INDEX", arguments.indexes,
+                  "Indexes to measure in one run; for one in shards, name all of them one after the other")
+      ->type_name("")
+      ->required();
   add_query_source_options(command, arguments.queries, QueryKinds::text_and_vectors);
   add_number_option(command, "--queries-limit", arguments.queries_limit, "N", "Use only the first N queries", 1,
                     std::size_t{1} << 40);
@@ -326,6 +352,7 @@ void add_query_bench(CLI::App& bench) {
       {{"quern bench query my.quern -q log.txt -k 10"},
        {"quern bench query newpfd.quern rice.quern -q topics.txt -a or,maxscore -k 10,1000 --json > query.json"},
        {"quern bench query quantized.quern -q log.txt --scores exact,quantized"},
+       {"quern bench query whole.quern shard-*.quern -q log.txt"},
        {"quern bench query my.quern -q log.txt -k 10 --times cpu.tsv"},
        {"quern bench query scored.quern -q log.txt --scorer bm25+pagerank --early-termination on,off -a and"},
        {"quern bench query rank.quern log.quern -q log.txt --visits -k 1,10,100 --json > visits.json"},

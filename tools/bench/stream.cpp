@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -34,7 +35,8 @@ struct BenchStreamArguments {
   CommonOptions common;
   QuerySource queries;
   ScoringArguments scoring;
-  std::string index, algorithm{all_algorithms().front().name}, costs;
+  std::vector<std::string> shards;
+  std::string algorithm{all_algorithms().front().name}, costs;
   std::vector<std::string> devices = {"cpu"}, schedules = {"first"}, times;
   std::size_t k = 10;
   std::vector<double> rates = {1000};
@@ -78,21 +80,22 @@ class StreamBench {
  public:
   StreamBench(const BenchStreamArguments& arguments, const Resources& resources)
       : arguments_(arguments),
-        index_(IndexReader::open(arguments.index)),
-        engine_(index_, scoring_options(arguments.scoring, index_, arguments.queries)),
+        index_(IndexShards::open(arguments.shards)),
+        engines_(index_, arguments.scoring, arguments.queries),
         algorithm_(algorithm_named(arguments.algorithm)),
-        queries_(engine_.reader(query_kind(arguments.queries.format))
+        queries_(engines_.engines.front()
+                     .reader(query_kind(arguments.queries.format))
                      .read(texts_of(read_queries(arguments.queries, arguments.common)), resources.threads)) {
     const std::vector<QueryTimeTable> times = read_times(arguments.times);
     check_times(times);
     if (!arguments.costs.empty()) costs_ = CostModel(read_costs(arguments.costs, origin()));
-    log_ = make_stream_log(engine_, queries_.views(), algorithm_, arguments.k, resources.threads, costs_,
+    log_ = make_stream_log(engines_.backend, queries_.views(), algorithm_, arguments.k, resources.threads, costs_,
                            arguments.strategy, arguments.stream.max_batch);
     if (!times.empty()) simulate_with(times);
     if (uses_gpu()) open_gpu(resources);
   }
 
-  const IndexReader& index() const { return index_; }
+  const IndexShards& index() const { return index_; }
 
   Json run(const StreamSetUp& set_up, double rate) {
     SharedStreamOptions options = arguments_.stream;
@@ -103,10 +106,11 @@ class StreamBench {
     options.gpu_threads = gpu_threads(set_up.device);
     options.schedule_options.gpus = set_up.device == StreamDevice::cpu ? 0 : 1;
     options.schedule_options.gpu_batch_us = measured_ ? measured_->expected_batch_us() : built_in_batch_us;
-    GpuEngine* const gpu = set_up.device == StreamDevice::cpu ? nullptr : &gpus_->engine(0);
+    FallibleGpus* const gpus = set_up.device == StreamDevice::cpu ? nullptr : fallible_gpus_.get();
     cpu_energy_.start();
     const std::optional<double> before = gpu_joules();
-    const SharedStreamFigures figures = measure_shared_stream(engine_, gpu, log_, algorithm_, arguments_.k, options);
+    const SharedStreamFigures figures =
+        measure_shared_stream(engines_.backend, gpus, log_, algorithm_, arguments_.k, options);
     Json measured = response_json(figures.measured);
     const std::optional<double> cpu = cpu_energy_.joules(), after = gpu_joules();
     const auto queries = static_cast<double>(figures.measured.queries);
@@ -150,7 +154,7 @@ class StreamBench {
                        [](const StreamSetUp& set_up) { return set_up.device != StreamDevice::cpu; });
   }
   TimesOrigin origin() const {
-    return origin_here(index_, uses_gpu() ? std::optional(arguments_.gpu.gpu) : std::nullopt);
+    return origin_here(index_[0], uses_gpu() ? std::optional(arguments_.gpu.gpu) : std::nullopt);
   }
   /// Throws InvalidArgument if times are of another index or machine.
   void check_times(const std::vector<QueryTimeTable>& times) const {
@@ -177,17 +181,17 @@ class StreamBench {
   std::optional<double> gpu_joules() const { return gpu_energy_ ? gpu_energy_->joules(1) : std::nullopt; }
   SingleSearch single_search(const StreamSetUp& set_up) {
     if (set_up.device == StreamDevice::cpu)
-      return [this](QueryView query) { return engine_.search(query, algorithm_, arguments_.k); };
+      return [this](QueryView query) { return engines_.backend.search(query, algorithm_, arguments_.k); };
     if (set_up.device == StreamDevice::gpu) {
       return [this](QueryView query) {
-        return std::move(gpus_->engine(0).search({&query, 1}, algorithm_, arguments_.k).front());
+        return std::move(fallible_gpus_->search({{&query, 1}, &algorithm_, arguments_.k}).front());
       };
     }
     HybridOptions options;
     options.schedule = set_up.schedule;
     options.schedule_options.cpu_threads = cpu_threads(set_up.device);
     options.strategy = arguments_.strategy;
-    const auto both = std::make_shared<HybridBackend>(cpu_, *fallible_gpus_, costs_, options);
+    const auto both = std::make_shared<HybridBackend>(engines_.backend, *fallible_gpus_, costs_, options);
     return [this, both](QueryView query) {
       std::vector<ScoredDocument> found;
       AnswerConsumer consumer;
@@ -198,12 +202,13 @@ class StreamBench {
   }
 
   void open_gpu(const Resources& resources) {
-    memory_ = std::make_unique<GpuMemoryPlan>(arguments_.gpu_memory, index_);
+    const std::vector<std::string> plans = plans_by_shard(arguments_.gpu_memory.plans, index_);
+    std::vector<gpu::GpuMemoryOptions> memory;
+    for (std::size_t shard = 0; shard < index_.size(); ++shard)
+      memory.push_back(plans_.emplace_back(arguments_.gpu_memory, index_[shard], plans[shard]).options());
     GpuOptions options = arguments_.gpu;
     options.strategy = &gpu::strategy_named(arguments_.strategy);
-    options.memory = memory_->options();
-    gpus_ =
-        std::make_unique<GpuShards>(cpu_.engines(), options, std::span(&options.memory, 1), false, *resources.progress);
+    gpus_ = std::make_unique<GpuShards>(engines_.backend.engines(), options, memory, false, *resources.progress);
     fallible_gpus_ =
         std::make_unique<FallibleGpus>(*gpus_, [](const std::string& failure) { throw CudaError(failure); });
     const std::vector<GpuInfo> gpus = list_gpus();
@@ -240,15 +245,14 @@ class StreamBench {
   }
 
   const BenchStreamArguments& arguments_;
-  IndexReader index_;
-  QueryEngine engine_;
-  const CpuBackend cpu_{{&engine_}};
+  const IndexShards index_;
+  ShardEngines engines_;
   const QueryAlgorithm& algorithm_;
   ParsedQueries queries_;
   CostModel costs_;
   StreamLog log_;
   std::optional<MeasuredStream> measured_;
-  std::unique_ptr<GpuMemoryPlan> memory_;
+  std::deque<GpuMemoryPlan> plans_;  ///< by shard
   std::unique_ptr<GpuShards> gpus_;
   std::unique_ptr<FallibleGpus> fallible_gpus_;
   CpuEnergyMeter cpu_energy_;
@@ -313,7 +317,7 @@ void run(const BenchStreamArguments& arguments) {
 void add_stream_bench(CLI::App& bench) {
   auto [command, arguments] = add_bench<BenchStreamArguments>(
       bench, "stream", "Measure response times of queries that arrive at random at a CPU and a GPU", run);
-  add_index_argument(command, arguments.index);
+  add_shards_argument(command, arguments.shards)->required();
   add_query_source_options(command, arguments.queries, QueryKinds::text_and_vectors);
   add_name_option(command, "-a,--algorithm", arguments.algorithm, all_algorithms(), "Query algorithm")
       ->capture_default_str();

@@ -62,9 +62,7 @@ std::vector<Number> joined(const IndexShards& shards, std::span<const Number> (I
 /// The manifest of the whole index, except for members set by the assembly.
 IndexManifest whole_manifest(const IndexShards& shards) {
   IndexManifest manifest = settings_of_index(shards[0].manifest());
-  std::uint64_t hash = hash_of_text(shards[0].manifest().shard->input_hash).value_or(0);
-  for (const IndexReader& shard : shards) hash += hash_of_text(shard.manifest().collection_hash).value_or(0);
-  manifest.collection_hash = hash_text(hash);
+  manifest.collection_hash = shards.collection_hash();
   return manifest;
 }
 

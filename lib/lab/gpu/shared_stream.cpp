@@ -18,7 +18,6 @@
 #include "quern/lab/query_bench.hpp"
 #include "quern/plan/cost_model.hpp"
 #include "quern/plan/query_dispatcher.hpp"
-#include "quern/search/search_backend.hpp"
 
 namespace quern {
 namespace {
@@ -29,10 +28,10 @@ constexpr std::size_t max_arrivals = 64;
 /// Answers the queries of a stream, checks the answers, and records response times.
 class StreamWork {
  public:
-  StreamWork(const QueryEngine& engine, GpuEngine* gpu, const StreamLog& log, const QueryAlgorithm& algorithm,
+  StreamWork(const CpuBackend& cpu, FallibleGpus* gpus, const StreamLog& log, const QueryAlgorithm& algorithm,
              std::size_t k, const std::vector<double>& arrivals_us)
-      : engine_(engine),
-        gpu_(gpu),
+      : cpu_(cpu),
+        gpus_(gpus),
         log_(log),
         algorithm_(algorithm),
         k_(k),
@@ -45,7 +44,7 @@ class StreamWork {
       workers.push_back({Processor::cpu, max_for_thread,
                          [this](std::span<const WaitingQuery> queries) { answer_on_cpu(queries.front()); }});
     }
-    if (gpu_ == nullptr) return workers;
+    if (gpus_ == nullptr) return workers;
     // A limited arena, since all of TBB's threads would take the CPU's cores. Each worker has a slot.
     const unsigned threads = std::max(options.gpu_threads, options.schedule_options.gpu_batches);
     const auto arena =
@@ -67,7 +66,7 @@ class StreamWork {
  private:
   void answer_on_cpu(const WaitingQuery& query) {
     const auto begun = WallClock::now();
-    const auto found = engine_.search(log_.queries[place(query.number)], algorithm_, k_);
+    const auto found = cpu_.search(log_.queries[place(query.number)], algorithm_, k_);
     const double predicted_us = log_.expected[place(query.number)].expected_cpu_us;
     if (predicted_us > 0) cpu_correction_.learn(predicted_us, us_since(begun));
     note(query.number, found);
@@ -75,7 +74,7 @@ class StreamWork {
   void answer_on_gpu(std::span<const WaitingQuery> queries) {
     std::vector<QueryView> asked;
     for (const WaitingQuery& query : queries) asked.push_back(log_.queries[place(query.number)]);
-    const auto found = gpu_->search(asked, algorithm_, k_);
+    const auto found = gpus_->search({asked, &algorithm_, k_});
     for (std::size_t i = 0; i < found.size(); ++i) note(queries[i].number, found[i]);
   }
   void note(std::uint64_t number, const std::vector<ScoredDocument>& found) {
@@ -83,8 +82,8 @@ class StreamWork {
     if (difference(log_.answers[place(number)], found)) ++wrong_;
   }
 
-  const QueryEngine& engine_;
-  GpuEngine* gpu_;
+  const CpuBackend& cpu_;
+  FallibleGpus* gpus_;
   const StreamLog& log_;
   const QueryAlgorithm& algorithm_;
   std::size_t k_;
@@ -106,7 +105,7 @@ void check_stream_options(const SharedStreamOptions& options) {
   check_range("batches per GPU", options.schedule_options.gpu_batches, 1, max_threads);
 }
 
-SharedStreamFigures measure_shared_stream(const QueryEngine& engine, GpuEngine* gpu, const StreamLog& log,
+SharedStreamFigures measure_shared_stream(const CpuBackend& cpu, FallibleGpus* gpus, const StreamLog& log,
                                           const QueryAlgorithm& algorithm, std::size_t k,
                                           const SharedStreamOptions& options) {
   if (log.queries.empty()) throw InvalidArgument("a benchmark needs at least one query");
@@ -114,7 +113,7 @@ SharedStreamFigures measure_shared_stream(const QueryEngine& engine, GpuEngine* 
   const auto count = static_cast<std::size_t>(std::max(1.0, options.queries_per_second * options.seconds));
   SharedStreamFigures figures;
   figures.arrivals_us = poisson_arrivals(count, options.queries_per_second, options.schedule_options.seed);
-  StreamWork work(engine, gpu, log, algorithm, k, figures.arrivals_us);
+  StreamWork work(cpu, gpus, log, algorithm, k, figures.arrivals_us);
   QueryDispatcher dispatcher(schedule_policy_named(options.schedule).make(options.schedule_options),
                              work.workers(options), options.max_waiting);
   work.set_clock(dispatcher);
@@ -155,20 +154,19 @@ SharedStreamFigures measure_shared_stream(const QueryEngine& engine, GpuEngine* 
   return figures;
 }
 
-StreamLog make_stream_log(const QueryEngine& engine, std::span<const QueryView> queries,
-                          const QueryAlgorithm& algorithm, std::size_t k, unsigned threads, const CostModel& costs,
-                          std::string_view strategy, std::size_t max_batch) {
+StreamLog make_stream_log(CpuBackend& cpu, std::span<const QueryView> queries, const QueryAlgorithm& algorithm,
+                          std::size_t k, unsigned threads, const CostModel& costs, std::string_view strategy,
+                          std::size_t max_batch) {
   StreamLog log;
   log.queries.assign(queries.begin(), queries.end());
   log.answers.resize(queries.size());
   AnswerConsumer consumer;
   consumer.threads = threads;
   consumer.take = [&](std::size_t i, const QueryAnswer& answer) { log.answers[i] = answer.documents; };
-  CpuBackend backend({&engine});
-  run(backend, {queries, &algorithm, k}, consumer);
+  run(cpu, {queries, &algorithm, k}, consumer);
   const QueryPredictor predictor(costs, {algorithm.name, strategy, k, max_batch});
   for (const QueryView query : queries)
-    log.expected.push_back(predictor.predict(features_of(engine.index(), query, algorithm.matching)));
+    log.expected.push_back(predictor.predict(features_of(cpu.engines(), query, algorithm.matching)));
   return log;
 }
 

@@ -4,10 +4,10 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/gpu/worker/gpu_engine.hpp"
+#include "quern/gpu/gpu_shards.hpp"
 #include "quern/plan/cost_model.hpp"
 #include "quern/plan/schedule_simulation.hpp"
-#include "quern/search/query_engine.hpp"
+#include "quern/search/search_backend.hpp"
 
 namespace quern {
 
@@ -39,17 +39,17 @@ struct StreamLog {
   std::vector<WaitingQuery> expected;
 };
 
-/// Sends the log's queries repeatedly to CPU threads and, if `gpu` isn't null, to a GPU engine, assigned by the
-/// schedule. In real time: the sender needs a core besides the threads', or threads that wait for cores take
-/// milliseconds. Throws Error if an answer is wrong, InvalidArgument without queries or for an option out of range, and
-/// what QueryDispatcher::finish() throws.
-SharedStreamFigures measure_shared_stream(const QueryEngine& engine, GpuEngine* gpu, const StreamLog& log,
+/// Sends the log's queries repeatedly to CPU threads and, if `gpus` isn't null, to GPUs, assigned by the schedule. In
+/// real time: the sender needs a core besides the threads', or threads that wait for cores take milliseconds. Throws
+/// Error if an answer is wrong, InvalidArgument without queries or for an option out of range, and what
+/// QueryDispatcher::finish() throws.
+SharedStreamFigures measure_shared_stream(const CpuBackend& cpu, FallibleGpus* gpus, const StreamLog& log,
                                           const QueryAlgorithm& algorithm, std::size_t k,
                                           const SharedStreamOptions& options);
 
 /// The answers by the CPU, and predictions by `costs`.
-StreamLog make_stream_log(const QueryEngine& engine, std::span<const QueryView> queries,
-                          const QueryAlgorithm& algorithm, std::size_t k, unsigned threads, const CostModel& costs,
-                          std::string_view strategy, std::size_t max_batch);
+StreamLog make_stream_log(CpuBackend& cpu, std::span<const QueryView> queries, const QueryAlgorithm& algorithm,
+                          std::size_t k, unsigned threads, const CostModel& costs, std::string_view strategy,
+                          std::size_t max_batch);
 
 }  // namespace quern
