@@ -60,6 +60,183 @@ std::vector<Value> in_order(std::vector<Value> values, std::span<const docid_t> 
   return ordered;
 }
 
+/// Lists of up to this many postings are drawn in memory, regardless of the budget.
+constexpr std::uint64_t drawn_in_memory = 64 << 10;
+
+/// Returns synthetic lists in the order of their terms; the encoding threads draw them.
+class SynthLists : public ListSource {
+ public:
+  /// `docids`: the docID of each document of the tree; empty if docIDs are the documents' numbers. A list of more than
+  /// `list_bytes` goes through a work file in `tmp_folder`. `in_pieces`: allows ListPieces instead, which needs docIDs
+  /// that are the documents' numbers. Tree, fields and docIDs must outlive the object.
+  SynthLists(const DocumentTree& tree, std::span<const TermField> fields, std::span<const docid_t> docids,
+             std::uint64_t list_bytes, std::string tmp_folder, bool in_pieces)
+      : fields_(fields),
+        docids_(docids),
+        list_bytes_(list_bytes),
+        tmp_folder_(std::move(tmp_folder)),
+        documents_(tree.documents()),
+        generators_([&tree] { return ListGenerator(tree); }),
+        in_pieces_(in_pieces) {}
+
+  bool next(ListBatch& batch) override {
+    if (next_ == fields_.size()) return false;
+    if (in_pieces_ && fields_[next_].df > list_piece_postings) {
+      batch = next_piece();
+      return true;
+    }
+    const std::size_t from = next_;
+    std::uint64_t postings = 0;
+    while (next_ < fields_.size() && (next_ == from || postings + fields_[next_].df <= list_batch_postings))
+      postings += fields_[next_++].df;
+    if (postings > std::max(drawn_in_memory, max_postings())) {
+      batch = DeferredLists([this, from] { return make_long_list(from); });
+    } else {
+      batch = DeferredLists([this, from, end = next_] { return make_lists(from, end); });
+    }
+    return true;
+  }
+
+ private:
+  DeferredLists next_piece() {
+    const std::size_t term = next_;
+    const std::uint64_t first = next_first_;
+    next_first_ += list_piece_postings;
+    if (next_first_ >= fields_[term].df) {
+      next_first_ = 0;
+      ++next_;
+    }
+    return [this, term, first] { return make_piece(term, first); };
+  }
+
+  Lists make_piece(std::size_t term, std::uint64_t first) {
+    const TermField& field = fields_[term];
+    ListPiece piece{static_cast<term_t>(term), field.df, first, {}, {}};
+    const std::uint64_t from = first > 0 ? first - 1 : 0, end = std::min(field.df, first + list_piece_postings);
+    piece.docids.reserve(end - from);
+    piece.freqs.reserve(end - from);
+    generators_.local().generate(field, from, end,
+                                 [&](std::span<const docid_t> documents, std::span<const freq_t> freqs) {
+                                   piece.docids.insert(piece.docids.end(), documents.begin(), documents.end());
+                                   piece.freqs.insert(piece.freqs.end(), freqs.begin(), freqs.end());
+                                 });
+    return piece;
+  }
+
+  Lists make_lists(std::size_t from, std::size_t end) {
+    std::uint64_t size = 0;
+    for (std::size_t term = from; term < end; ++term) size += fields_[term].df;
+    std::vector<Posting> postings(size);
+    Posting* to = postings.data();
+    ListGenerator& generator = generators_.local();
+    for (std::size_t term = from; term < end; ++term) {
+      generator.generate(fields_[term], [&](std::span<const docid_t> documents, std::span<const freq_t> freqs) {
+        for (std::size_t i = 0; i < documents.size(); ++i)
+          *to++ = {static_cast<term_t>(term), docids_.empty() ? documents[i] : docids_[documents[i]], freqs[i]};
+      });
+    }
+    if (docids_.empty()) return OwnedLists{std::move(postings)};
+    return UnsortedLists{std::move(postings)};
+  }
+
+  /// Makes the list in pieces of ascending docIDs. If docIDs are not the documents' numbers, draws the whole list for
+  /// each piece, and sorts the piece's postings.
+  Lists make_long_list(std::size_t term) {
+    const TermField& field = fields_[term];
+    auto postings = std::make_shared<RecordSpool<SpooledPosting>>(tmp_folder_);
+    std::vector<SpooledPosting> piece;
+    const std::uint64_t passes = docids_.empty() ? 1 : field.df / std::max(drawn_in_memory, max_postings()) + 1;
+    const docid_t width = static_cast<docid_t>(documents_ / passes + 1);
+    for (std::uint64_t pass = 0; pass < passes; ++pass) {
+      const std::uint64_t first = pass * width;
+      const auto write = [&] {
+        if (!docids_.empty())
+          std::sort(piece.begin(), piece.end(), [](const auto& a, const auto& b) { return a.docid < b.docid; });
+        postings->add_all(piece);
+        piece.clear();
+      };
+      generators_.local().generate(field, [&](std::span<const docid_t> documents, std::span<const freq_t> freqs) {
+        for (std::size_t i = 0; i < documents.size(); ++i) {
+          const docid_t docid = docids_.empty() ? documents[i] : docids_[documents[i]];
+          if (docids_.empty() || docid - first < width) piece.push_back({docid, freqs[i]});
+        }
+        if (docids_.empty()) write();
+      });
+      write();
+    }
+    return LongList{static_cast<term_t>(term), field.df, std::move(postings)};
+  }
+
+  /// Sorting takes twice the memory of the postings.
+  std::uint64_t max_postings() const { return list_bytes_ / sizeof(Posting) / (docids_.empty() ? 1 : 2); }
+
+  std::span<const TermField> fields_;
+  std::span<const docid_t> docids_;
+  std::uint64_t list_bytes_;
+  std::string tmp_folder_;
+  docid_t documents_;
+  tbb::enumerable_thread_specific<ListGenerator> generators_;
+  bool in_pieces_;
+  std::size_t next_ = 0;
+  std::uint64_t next_first_ = 0;  ///< the next piece of that list
+};
+
+/// PageRank decreases with this power of the rank, as on the web (Pandurangan et al.: Using PageRank to Characterize
+/// Web Structure, 2002: density exponent 2.1).
+constexpr double rank_exponent = 0.9;
+constexpr float site_varies = 0.8f;
+
+constexpr std::uint64_t site_draw = 12;
+
+void raise(std::atomic<float>& to, float value) {
+  float before = to.load(std::memory_order_relaxed);
+  while (before < value && !to.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
+  }
+}
+
+/// A synthetic PageRank: it decreases with a power of the document's rank in PopularityRanking, varies between sites,
+/// and sums to 1.
+std::vector<float> synthetic_pagerank(const DocumentTree& tree, std::uint64_t seed) {
+  const auto sites = tree.site_starts();
+  std::vector<float> scores(tree.documents());
+  for (std::size_t i = 0; i < sites.size(); ++i) {
+    const docid_t end = i + 1 < sites.size() ? sites[i + 1] : tree.documents();
+    const float factor = portable_exp(site_varies * normal_of(noise_bits(mix_bits(seed + site_draw), i)));
+    std::fill(scores.begin() + sites[i], scores.begin() + end, factor);
+  }
+  const PopularityRanking popular(tree.documents(), seed);
+  double sum = 0;
+  for (docid_t rank = 0; rank < tree.documents(); ++rank) {
+    float& score = scores[popular.at(rank)];
+    score *= static_cast<float>(std::pow(rank + 1.0, -rank_exponent));
+    sum += score;
+  }
+  for (float& score : scores) score = static_cast<float>(score / sum);
+  return scores;
+}
+
+/// GS+ of each document (order/order.hpp). Draws all lists once, in parallel. `pagerank` is scaled.
+std::vector<float> global_score_bounds(const DocumentTree& tree, std::span<const TermField> fields,
+                                       std::span<const float> constants, std::span<const float> pagerank, double alpha,
+                                       Progress& progress) {
+  std::vector<std::atomic<float>> max_impacts(tree.documents());
+  std::vector<std::atomic<std::uint32_t>> terms(tree.documents());
+  tbb::enumerable_thread_specific<ListGenerator> generators([&] { return ListGenerator(tree); });
+  tbb::parallel_for(std::size_t{0}, fields.size(), [&](std::size_t term) {
+    generators.local().generate(fields[term], [&](std::span<const docid_t> documents, std::span<const freq_t> freqs) {
+      for (std::size_t i = 0; i < documents.size(); ++i) {
+        raise(max_impacts[documents[i]], impact(freqs[i], constants[documents[i]]));
+        terms[documents[i]].fetch_add(1, std::memory_order_relaxed);
+      }
+    });
+    progress.add(fields[term].df);
+  });
+  std::vector<float> bounds(pagerank.size());
+  for (std::size_t i = 0; i < bounds.size(); ++i)
+    bounds[i] = global_score_bound(pagerank[i], max_impacts[i], terms[i], alpha);
+  return bounds;
+}
+
 class IndexSynthesis {
  public:
   IndexSynthesis(const SynthOptions& options, const Resources& resources, File& out)
@@ -93,9 +270,9 @@ class IndexSynthesis {
       constants[document] =
           document_constant(tree_.lengths()[document], statistics.average_length(), options_.build.bm25);
     resources_.progress->start("compute scores", options_.table.postings(), "postings");
-    const DocumentBests bests = document_bests(tree_, fields_, constants, resources_);
+    global_scores_ =
+        global_score_bounds(tree_, fields_, constants, pagerank_, options_.scores.alpha, *resources_.progress);
     resources_.progress->finish();
-    global_scores_ = global_score_bounds(pagerank_, bests, options_.scores.alpha);
     documents_ = documents_by(global_scores_);
   }
 
@@ -191,176 +368,6 @@ BuildReport synthesize_index(const SynthOptions& options, const Resources& resou
     check_options(options);
     return IndexSynthesis(options, resources, out).run();
   });
-}
-
-namespace {
-
-/// Lists of up to this many postings are drawn in memory, regardless of the budget.
-constexpr std::uint64_t drawn_in_memory = 64 << 10;
-
-}  // namespace
-
-SynthLists::SynthLists(const DocumentTree& tree, std::span<const TermField> fields, std::span<const docid_t> docids,
-                       std::uint64_t list_bytes, std::string tmp_folder, bool in_pieces)
-    : fields_(fields),
-      docids_(docids),
-      list_bytes_(list_bytes),
-      tmp_folder_(std::move(tmp_folder)),
-      documents_(tree.documents()),
-      generators_([&tree] { return ListGenerator(tree); }),
-      in_pieces_(in_pieces) {}
-
-/// Sorting takes twice the memory of the postings.
-std::uint64_t SynthLists::max_postings() const { return list_bytes_ / sizeof(Posting) / (docids_.empty() ? 1 : 2); }
-
-bool SynthLists::next(ListBatch& batch) {
-  if (next_ == fields_.size()) return false;
-  if (in_pieces_ && fields_[next_].df > list_piece_postings) {
-    batch = next_piece();
-    return true;
-  }
-  const std::size_t from = next_;
-  std::uint64_t postings = 0;
-  while (next_ < fields_.size() && (next_ == from || postings + fields_[next_].df <= list_batch_postings))
-    postings += fields_[next_++].df;
-  if (postings > std::max(drawn_in_memory, max_postings())) {
-    batch = DeferredLists([this, from] { return make_long_list(from); });
-  } else {
-    batch = DeferredLists([this, from, end = next_] { return make_lists(from, end); });
-  }
-  return true;
-}
-
-DeferredLists SynthLists::next_piece() {
-  const std::size_t term = next_;
-  const std::uint64_t first = next_first_;
-  next_first_ += list_piece_postings;
-  if (next_first_ >= fields_[term].df) {
-    next_first_ = 0;
-    ++next_;
-  }
-  return [this, term, first] { return make_piece(term, first); };
-}
-
-Lists SynthLists::make_piece(std::size_t term, std::uint64_t first) {
-  const TermField& field = fields_[term];
-  ListPiece piece{static_cast<term_t>(term), field.df, first, {}, {}};
-  const std::uint64_t from = first > 0 ? first - 1 : 0, end = std::min(field.df, first + list_piece_postings);
-  piece.docids.reserve(end - from);
-  piece.freqs.reserve(end - from);
-  generators_.local().generate(field, from, end,
-                               [&](std::span<const docid_t> documents, std::span<const freq_t> freqs) {
-                                 piece.docids.insert(piece.docids.end(), documents.begin(), documents.end());
-                                 piece.freqs.insert(piece.freqs.end(), freqs.begin(), freqs.end());
-                               });
-  return piece;
-}
-
-Lists SynthLists::make_lists(std::size_t from, std::size_t end) {
-  std::uint64_t size = 0;
-  for (std::size_t term = from; term < end; ++term) size += fields_[term].df;
-  std::vector<Posting> postings(size);
-  Posting* to = postings.data();
-  ListGenerator& generator = generators_.local();
-  for (std::size_t term = from; term < end; ++term) {
-    generator.generate(fields_[term], [&](std::span<const docid_t> documents, std::span<const freq_t> freqs) {
-      for (std::size_t i = 0; i < documents.size(); ++i)
-        *to++ = {static_cast<term_t>(term), docids_.empty() ? documents[i] : docids_[documents[i]], freqs[i]};
-    });
-  }
-  if (docids_.empty()) return OwnedLists{std::move(postings)};
-  return UnsortedLists{std::move(postings)};
-}
-
-/// Makes the list in pieces of ascending docIDs. If docIDs are not the documents' numbers, draws the whole list for
-/// each piece, and sorts the piece's postings.
-Lists SynthLists::make_long_list(std::size_t term) {
-  const TermField& field = fields_[term];
-  auto postings = std::make_shared<RecordSpool<SpooledPosting>>(tmp_folder_);
-  std::vector<SpooledPosting> piece;
-  const std::uint64_t passes = docids_.empty() ? 1 : field.df / std::max(drawn_in_memory, max_postings()) + 1;
-  const docid_t width = static_cast<docid_t>(documents_ / passes + 1);
-  for (std::uint64_t pass = 0; pass < passes; ++pass) {
-    const std::uint64_t first = pass * width;
-    const auto write = [&] {
-      if (!docids_.empty())
-        std::sort(piece.begin(), piece.end(), [](const auto& a, const auto& b) { return a.docid < b.docid; });
-      postings->add_all(piece);
-      piece.clear();
-    };
-    generators_.local().generate(field, [&](std::span<const docid_t> documents, std::span<const freq_t> freqs) {
-      for (std::size_t i = 0; i < documents.size(); ++i) {
-        const docid_t docid = docids_.empty() ? documents[i] : docids_[documents[i]];
-        if (docids_.empty() || docid - first < width) piece.push_back({docid, freqs[i]});
-      }
-      if (docids_.empty()) write();
-    });
-    write();
-  }
-  return LongList{static_cast<term_t>(term), field.df, std::move(postings)};
-}
-
-namespace {
-
-/// PageRank decreases with this power of the rank, as on the web (Pandurangan et al.: Using PageRank to Characterize
-/// Web Structure, 2002: density exponent 2.1).
-constexpr double rank_exponent = 0.9;
-constexpr float site_varies = 0.8f;
-
-constexpr std::uint64_t site_draw = 12;
-
-void raise(std::atomic<float>& to, float value) {
-  float before = to.load(std::memory_order_relaxed);
-  while (before < value && !to.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
-  }
-}
-
-}  // namespace
-
-std::vector<float> synthetic_pagerank(const DocumentTree& tree, std::uint64_t seed) {
-  const auto sites = tree.site_starts();
-  std::vector<float> scores(tree.documents());
-  for (std::size_t i = 0; i < sites.size(); ++i) {
-    const docid_t end = i + 1 < sites.size() ? sites[i + 1] : tree.documents();
-    const float factor = portable_exp(site_varies * normal_of(noise_bits(mix_bits(seed + site_draw), i)));
-    std::fill(scores.begin() + sites[i], scores.begin() + end, factor);
-  }
-  const PopularityRanking popular(tree.documents(), seed);
-  double sum = 0;
-  for (docid_t rank = 0; rank < tree.documents(); ++rank) {
-    float& score = scores[popular.at(rank)];
-    score *= static_cast<float>(std::pow(rank + 1.0, -rank_exponent));
-    sum += score;
-  }
-  for (float& score : scores) score = static_cast<float>(score / sum);
-  return scores;
-}
-
-DocumentBests document_bests(const DocumentTree& tree, std::span<const TermField> fields,
-                             std::span<const float> constants, const Resources& resources) {
-  std::vector<std::atomic<float>> max_impacts(tree.documents());
-  std::vector<std::atomic<std::uint32_t>> terms(tree.documents());
-  tbb::enumerable_thread_specific<ListGenerator> generators([&] { return ListGenerator(tree); });
-  tbb::parallel_for(std::size_t{0}, fields.size(), [&](std::size_t term) {
-    generators.local().generate(fields[term], [&](std::span<const docid_t> documents, std::span<const freq_t> freqs) {
-      for (std::size_t i = 0; i < documents.size(); ++i) {
-        raise(max_impacts[documents[i]], impact(freqs[i], constants[documents[i]]));
-        terms[documents[i]].fetch_add(1, std::memory_order_relaxed);
-      }
-    });
-    resources.progress->add(fields[term].df);
-  });
-  DocumentBests bests;
-  bests.impacts.assign(max_impacts.begin(), max_impacts.end());
-  bests.terms.assign(terms.begin(), terms.end());
-  return bests;
-}
-
-std::vector<float> global_score_bounds(std::span<const float> pagerank, const DocumentBests& bests, double alpha) {
-  std::vector<float> bounds(pagerank.size());
-  for (std::size_t i = 0; i < bounds.size(); ++i)
-    bounds[i] = global_score_bound(pagerank[i], bests.impacts[i], bests.terms[i], alpha);
-  return bounds;
 }
 
 }  // namespace quern
