@@ -37,17 +37,7 @@ const std::vector<const PeerCodec*>& all_peers();
 struct MissingPeer {
   std::string_view name, package;
 };
-const std::vector<MissingPeer>& missing_peers();
-
-/// Decodes the StreamVByte library's output, four values per byte shuffle, as in its paper (Lemire, Kurz, Rupp: Stream
-/// VByte: Faster Byte-Oriented Integer Compression, section 3). Debian 12 builds the library without SIMD, so that a
-/// comparison with it alone would be unfair. May read 16 bytes past its input and write 3 values past the n. Returns
-/// the bytes read. Trusts its input.
-std::size_t decode_streamvbyte(const std::uint8_t* bytes, std::size_t n, std::uint32_t* out);
-
-/// Decodes values that are stored as differences, the first from `before`.
-std::size_t decode_streamvbyte_deltas(const std::uint8_t* bytes, std::size_t n, std::uint32_t before,
-                                      std::uint32_t* out);
+std::vector<MissingPeer> missing_peers();
 
 // Measures the encoding and decoding speed of codecs on one core.
 
