@@ -76,7 +76,6 @@ int report_api_error(const CLI::App& program, const api::Error& error) {
 void add_group(CLI::App& program, const char* name, const char* summary, std::initializer_list<AddCommand> commands) {
   CLI::App* group = program.add_subcommand(name, summary);
   group->require_subcommand(1);
-  group->footer("");
   for (const AddCommand add : commands) add(*group);
 }
 

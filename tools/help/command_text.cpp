@@ -4,13 +4,20 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <sstream>
+#include <map>
 
 namespace quern::tools {
 namespace {
 
-constexpr const char* examples_heading = "Examples:";
-constexpr const char* example_indent = "  ";
+/// Notes and examples of each command, for which CLI11 has no place.
+struct CommandNotes {
+  std::vector<std::string> notes;
+  std::vector<Example> examples;
+};
+std::map<const CLI::App*, CommandNotes>& all_notes() {
+  static std::map<const CLI::App*, CommandNotes> notes;
+  return notes;
+}
 
 /// "NAME:{a,b}", as CLI11 writes types with validators, apart.
 void take_type(const std::string& type, OptionText& text) {
@@ -30,24 +37,6 @@ std::vector<std::string> path_of(const CLI::App& command) {
   for (const CLI::App* at = &command; at != nullptr; at = at->get_parent()) path.push_back(at->get_name());
   std::reverse(path.begin(), path.end());
   return path;
-}
-
-/// The reverse of set_notes().
-void read_notes(const std::string& footer, CommandText& text) {
-  std::istringstream lines(footer);
-  std::string remark;
-  bool in_examples = false;
-  for (std::string line; std::getline(lines, line);) {
-    if (line == examples_heading) {
-      in_examples = true;
-    } else if (!in_examples) {
-      if (!line.empty()) text.notes.push_back(line);
-    } else if (line.starts_with("  # ")) {
-      remark = line.substr(4);
-    } else if (line.starts_with(example_indent)) {
-      text.examples.push_back({line.substr(2), std::exchange(remark, {})});
-    }
-  }
 }
 
 void add_with_all_below(const CommandText& command, std::vector<const CommandText*>& all) {
@@ -102,14 +91,7 @@ std::string CommandText::usage() const {
 }
 
 void set_notes(CLI::App& command, const std::vector<std::string>& notes, const std::vector<Example>& examples) {
-  std::string footer;
-  for (const std::string& note : notes) footer += note + "\n\n";
-  if (!examples.empty()) footer += fmt::format("{}\n", examples_heading);
-  for (const Example& example : examples) {
-    if (!example.remark.empty()) footer += "  # " + example.remark + "\n";
-    footer += example_indent + example.line + "\n";
-  }
-  command.footer(footer);
+  all_notes()[&command] = {notes, examples};
 }
 
 OptionText describe(const CLI::Option& option) {
@@ -137,7 +119,9 @@ CommandText describe(const CLI::App& command) {
     (option->get_positional() ? text.arguments : text.options).push_back(describe(*option));
   put_under_headings(text);
   for (const CLI::App* below : command.get_subcommands({})) text.commands.push_back(describe(*below));
-  read_notes(command.get_footer(), text);
+  const CommandNotes& notes = all_notes()[&command];
+  text.notes = notes.notes;
+  text.examples = notes.examples;
   return text;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <sstream>
 
 #include "help/render.hpp"
@@ -14,24 +15,32 @@ namespace {
 
 constexpr std::size_t names_column = 2, description_column = 26;
 
-/// Appends words, folded at `width`. The text is at column `at` of its line; further lines begin with `margin` and at
-/// column `indent`.
-void fold(std::string& out, const std::string& text, std::size_t at, std::size_t indent, std::size_t width,
-          std::string_view margin = {}) {
-  std::istringstream words(text);
-  bool first = true;
-  for (std::string word; words >> word; first = false) {
-    if (!first && at + 1 + word.size() > width) {
-      out += fmt::format("\n{:<{}}", margin, indent);
-      at = indent;
-    } else if (!first) {
+/// Appends words, folded at `width`. The first is at column `at` of its line; further lines begin with `margin`. A line
+/// that goes on ends with `mark`.
+void fold(std::string& out, const std::vector<std::string>& words, std::size_t at, const std::string& margin,
+          std::size_t width, const std::string& mark = "") {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::size_t room = words[i].size() + (i + 1 < words.size() ? mark.size() : 0);
+    if (i > 0 && at + 1 + room > width) {
+      out += mark + "
+" + margin;
+      at = margin.size();
+    } else if (i > 0) {
       out += ' ';
       ++at;
     }
-    out += word;
-    at += word.size();
+    out += words[i];
+    at += words[i].size();
   }
   out += '\n';
+}
+
+/// The words of a text; further lines begin with `margin` and at column `indent`.
+void fold(std::string& out, const std::string& text, std::size_t at, std::size_t indent, std::size_t width,
+          std::string_view margin = {}) {
+  std::istringstream in(text);
+  const std::vector<std::string> words(std::istream_iterator<std::string>(in), {});
+  fold(out, words, at, fmt::format("{:<{}}", margin, indent), width);
 }
 
 /// Words of a shell's line: a quoted string is one word.
@@ -61,21 +70,8 @@ void fold_command(std::string& out, const std::string& line, std::size_t width) 
       pieces.push_back(word);
     }
   }
-  std::string text = "  " + pieces.front();
-  std::size_t at = text.size();
-  for (std::size_t i = 1; i < pieces.size(); ++i) {
-    const bool last = i + 1 == pieces.size();
-    if (at + 1 + pieces[i].size() + (last ? 0 : 2) > width) {
-      text += " \\\n      ";
-      at = 6;
-    } else {
-      text += ' ';
-      ++at;
-    }
-    text += pieces[i];
-    at += pieces[i].size();
-  }
-  out += text + "\n";
+  out += "  ";
+  fold(out, pieces, 2, std::string(6, ' '), width, " \\");
 }
 
 /// "-o, --output FILE", or "INDEX".

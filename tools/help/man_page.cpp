@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <sstream>
+#include <utility>
 
 #include "quern/core/types.hpp"
 
@@ -16,30 +18,17 @@ enum class Hyphens { prose, literal };
 
 /// Text that roff shows as it is. Literal hyphens are those of options, which a reader may copy.
 std::string roff(const std::string& text, Hyphens hyphens = Hyphens::prose) {
+  constexpr std::pair<char, const char*> escapes[] = {
+      {'\\', "\\e"}, {'\'', "\\(aq"}, {'`', "\\(ga"}, {'^', "\\(ha"}, {'~', "\\(ti"}};
   std::string out;
   for (const char c : text) {
-    switch (c) {
-      case '\\':
-        out += "\\e";
-        break;
-      case '\'':
-        out += "\\(aq";
-        break;
-      case '`':
-        out += "\\(ga";
-        break;
-      case '^':
-        out += "\\(ha";
-        break;
-      case '~':
-        out += "\\(ti";
-        break;
-      case '-':
-        out += hyphens == Hyphens::literal ? "\\-" : "-";
-        break;
-      default:
-        out += c;
-    }
+    const auto* const escape = std::ranges::find(escapes, c, &std::pair<char, const char*>::first);
+    if (escape != std::end(escapes))
+      out += escape->second;
+    else if (c == '-' && hyphens == Hyphens::literal)
+      out += "\\-";
+    else
+      out += c;
   }
   return out.starts_with('.') ? "\\&" + out : out;
 }
