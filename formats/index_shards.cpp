@@ -2,6 +2,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
+#include "quern/io/checksum.hpp"
 
 namespace quern {
 namespace {

@@ -82,11 +82,19 @@ std::string with_choices(std::string head, const Registry& registry) {
   return head;
 }
 
-/// An option that takes the name of a registry's entry, or several names if `value` is a vector.
+/// An option that takes the name of a registry's entry, or several names, separated by commas, if `value` is a vector.
+/// Help shows the default, unless that is nothing or all names.
 template <class Registry, class Value>
 CLI::Option* add_name_option(CLI::App& command, const std::string& option, Value& value, const Registry& registry,
                              const std::string& help) {
-  return command.add_option(option, value, help)->type_name("NAME")->check(name_validator(names_of(registry)));
+  const std::vector<std::string> names = names_of(registry);
+  CLI::Option* const added = command.add_option(option, value, help)->type_name("NAME")->check(name_validator(names));
+  bool has_default = !value.empty();
+  if constexpr (!std::is_same_v<Value, std::string>) {
+    added->delimiter(',');
+    has_default = has_default && value != names;
+  }
+  return has_default ? added->capture_default_str() : added;
 }
 
 /// An option that takes the name of a value in `table`, an array of NamedValue that outlives the command. Help shows

@@ -74,6 +74,15 @@ nlohmann::ordered_json describe_environment() {
           {"load_average", loads}};
 }
 
+nlohmann::ordered_json to_json(const FigureRow& row) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const Figure& figure : row)
+    if (!figure.key.empty()) json[nlohmann::ordered_json::json_pointer("/" + figure.key)] = figure.value;
+  return json;
+}
+
+void append(FigureRow& row, const FigureRow& more) { row.insert(row.end(), more.begin(), more.end()); }
+
 namespace {
 
 std::optional<std::uint64_t> read_number(const std::filesystem::path& file) {

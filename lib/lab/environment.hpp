@@ -45,6 +45,20 @@ class CpuEnergyMeter {
   std::vector<Package> packages_;
 };
 
+/// A figure of a row: a value of a JSON object and, if it has a head, a cell of a table.
+struct Figure {
+  std::string key;  ///< a path such as "measured/mean_us"; empty: not in JSON
+  nlohmann::ordered_json value;
+  std::string head = {};  ///< of the column; empty: not in tables
+  const char* format = "{}";
+  double scale = 1;  ///< of numbers in tables
+};
+using FigureRow = std::vector<Figure>;
+
+nlohmann::ordered_json to_json(const FigureRow& row);
+/// Appends `more` to the row.
+void append(FigureRow& row, const FigureRow& more);
+
 // Tools of all benchmarks: processor time, memory, medians and entropy.
 
 /// The processor time in seconds of a call in this thread. Other work on the machine does not count, except for its

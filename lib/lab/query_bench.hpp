@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "quern/core/resources.hpp"
+#include "quern/formats/index_shards.hpp"
 #include "quern/formats/tables/query_times.hpp"
 #include "quern/search/search_backend.hpp"
 

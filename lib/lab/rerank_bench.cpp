@@ -71,17 +71,6 @@ class RerankCase {
   std::vector<RankerStages> stages_;
 };
 
-void compare_with_plain(const RerankSubject& subject, const Ranker& ranker, const FeatureColumns& features,
-                        std::size_t documents, unsigned threads) {
-  const auto plain = make_plain_ranker(*subject.model);
-  check_scores(
-      subject.name, {features.values, std::min(documents, features.documents), features.stride},
-      [&](const FeatureColumns& columns, std::span<double> scores) { plain->score(columns, scores); },
-      [&](const FeatureColumns& columns, std::span<double> scores) {
-        score_on_threads(ranker, columns, scores, threads);
-      });
-}
-
 }  // namespace
 
 void check_rerank_options(std::span<const RerankSubject> subjects, const FeatureColumns& features,
@@ -100,7 +89,10 @@ std::vector<RerankFigures> measure_reranking(std::span<const RerankSubject> subj
   std::deque<RerankCase> cases;
   for (const RerankSubject& subject : subjects) {
     rankers.push_back(make_ranker(*subject.model));
-    compare_with_plain(subject, *rankers.back(), features, options.documents_compared, options.threads);
+    check_scores(subject, features, options.documents_compared,
+                 [&](const FeatureColumns& columns, std::span<double> scores) {
+                   score_on_threads(*rankers.back(), columns, scores, options.threads);
+                 });
     for (const std::size_t documents : options.documents) {
       cases.emplace_back(subject.name, *rankers.back(), features, documents, 1u);
       if (options.threads > 1) cases.emplace_back(subject.name, *rankers.back(), features, documents, options.threads);
@@ -139,6 +131,14 @@ void check_scores(const std::string& name, const FeatureColumns& features, const
     if (std::bit_cast<std::uint64_t>(right[d]) != std::bit_cast<std::uint64_t>(found[d]))
       throw Error(fmt::format("{} gives document {} the score {} instead of {}; nothing was measured", name, d,
                               found[d], right[d]));
+}
+
+void check_scores(const RerankSubject& subject, const FeatureColumns& features, std::size_t documents,
+                  const ScoreDocuments& score) {
+  const auto plain = make_plain_ranker(*subject.model);
+  check_scores(
+      subject.name, first_documents(features, documents),
+      [&](const FeatureColumns& columns, std::span<double> scores) { plain->score(columns, scores); }, score);
 }
 
 double largest_difference(const FeatureColumns& features, const ScoreDocuments& expected, const ScoreDocuments& score) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -78,6 +79,14 @@ using ScoreDocuments = std::function<void(const FeatureColumns&, std::span<doubl
 
 /// Throws Error, naming model and document, if a score differs in a bit from that of `expected`.
 void check_scores(const std::string& name, const FeatureColumns& features, const ScoreDocuments& expected,
+                  const ScoreDocuments& score);
+
+/// The first documents, at most `documents`.
+inline FeatureColumns first_documents(const FeatureColumns& features, std::size_t documents) {
+  return {features.values, std::min(documents, features.documents), features.stride};
+}
+/// Compares the scores of the first documents with plain evaluation. Throws likewise.
+void check_scores(const RerankSubject& subject, const FeatureColumns& features, std::size_t documents,
                   const ScoreDocuments& score);
 
 /// The largest difference of two scores, relative to the largest score.

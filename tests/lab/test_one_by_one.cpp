@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "quern/core/error.hpp"
-#include "quern/lab/gpu/gpu_bench.hpp"
+#include "quern/lab/gpu/shared_stream.hpp"
 
 #include "catch.hpp"
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <memory>
 
 #include "quern/core/error.hpp"
 #include "quern/lab/environment.hpp"
@@ -21,21 +22,18 @@ using testing::Pipeline;
 /// An engine for each shard of an index.
 struct Engines {
   Engines(const IndexShards& shards, const ScoringOptions& options) : index(shards) {
-    for (const IndexReader& shard : shards) engines.emplace_back(shard, options);
+    std::vector<const QueryEngine*> pointers;
+    for (const IndexReader& shard : shards) pointers.push_back(&engines.emplace_back(shard, options));
+    backend = std::make_unique<CpuBackend>(pointers);
   }
 
   QuerySetUp set_up(const QueryAlgorithm& algorithm, std::size_t k = 10, std::size_t family = 0) {
-    return {&index, &backend, &algorithm, k, family};
-  }
-  std::vector<const QueryEngine*> pointers() const {
-    std::vector<const QueryEngine*> all;
-    for (const QueryEngine& engine : engines) all.push_back(&engine);
-    return all;
+    return {&index, backend.get(), &algorithm, k, family};
   }
 
   const IndexShards& index;
   std::deque<QueryEngine> engines;
-  CpuBackend backend{pointers()};
+  std::unique_ptr<CpuBackend> backend;
 };
 
 IndexShards as_shards(IndexReader index) {
@@ -206,7 +204,7 @@ TEST_CASE("engines of one family must agree, those of different families need no
 
 TEST_CASE("shards are measured as the whole index, and have its answers and figures", "[measure][shards]") {
   const std::uint32_t count = 3;
-  const testing::SplitCorpus corpus(testing::random_corpus(7, {300, 120, 40, true}), 2);
+  testing::SplitCorpus corpus(testing::random_corpus(7, {300, 120, 40, true}), 2);
   const DocumentOrder order = corpus.pipeline.order(corpus.whole, OrderBy::random, 7);
   const IndexShards whole = as_shards(Pipeline::open_index(corpus.pipeline.build(corpus.whole, order, {})));
   std::vector<IndexReader> cut;

@@ -9,6 +9,7 @@
 #include "quern/io/checksum.hpp"
 #include "quern/lab/environment.hpp"
 
+#include "figures.hpp"
 #include "output_files.hpp"
 
 namespace quern::tools {
@@ -27,24 +28,34 @@ std::string cell_text(const Figure& figure) {
 
 }  // namespace
 
-Json environment_json() { return describe_environment(); }
+Row time_figures(const LatencySummary& times, const std::vector<const char*>& heads, const char* format, double scale,
+                 const std::string& path) {
+  Row row;
+  const Json json = times_json(times);
+  for (const auto& [key, us] : json.items())
+    row.push_back({path + key, us, row.size() < heads.size() ? heads[row.size()] : "", format, scale});
+  return row;
+}
 
-Json to_json(const Row& row) {
-  Json json = Json::object();
-  for (const Figure& figure : row)
-    if (!figure.key.empty()) json[figure.key] = figure.value;
-  return json;
+Row stream_counts(const ScheduleFigures& figures, const std::string& path) {
+  return {{path + "queries", figures.queries},
+          {path + "on_cpu", figures.on_cpu},
+          {path + "on_gpu", figures.on_gpu},
+          {path + "batches", figures.batches},
+          {path + "seconds", figures.seconds},
+          {path + "missed", figures.missed, "missed"},
+          {path + "gpu_share", ratio(figures.on_gpu, figures.queries), "on GPU", "{:.1f} %", 100}};
 }
 
 BenchReport::BenchReport(const char* bench, const CommonOptions& common)
-    : json({{"bench", bench}, {"environment", environment_json()}}), as_json_(common.json) {}
+    : json({{"bench", bench}, {"environment", describe_environment()}}), as_json_(common.json) {}
 
 void BenchReport::add(const char* key, Row row) {
   if (*key != '\0') json[key].push_back(to_json(row));
-  rows_.push_back(std::move(row));
+  table_.add(std::move(row));
 }
 
-void BenchReport::print_table() {
+std::string FigureTable::take_text() {
   std::vector<std::vector<std::string>> lines;
   for (const Row& row : rows_) {
     std::vector<std::string> heads, cells;
@@ -70,22 +81,7 @@ void BenchReport::print_table() {
     for (std::size_t i = 1; i < line.size(); ++i) text += fmt::format("  {:>{}}", line[i], widths_[i]);
     text += '\n';
   }
-  print_text(text);
-}
-
-void BenchReport::print_table(const Json& objects, const std::vector<Column>& columns) {
-  for (const Json& object : objects) {
-    Row& row = rows_.emplace_back();
-    for (const Column& column : columns)
-      row.push_back({"", object.value(Json::json_pointer(std::string("/") + column.path), Json()), column.head,
-                     column.format, column.scale});
-  }
-  print_table();
-}
-
-void BenchReport::say_text(const std::string& text) {
-  heads_.clear();
-  print_text(text);
+  return text;
 }
 
 void BenchReport::print_text(const std::string& text) {
@@ -104,64 +100,49 @@ void BenchReport::finish() {
   if (as_json_) print(json.dump(1) + "\n");
 }
 
-Json index_json(const IndexReader& index) {
-  const IndexManifest& manifest = index.manifest();
-  const IndexFigures figures = index_figures(index);
-  return {{"index", index.name()},
-          {"documents", manifest.documents},
-          {"terms", manifest.terms},
-          {"postings", manifest.postings},
-          {"order", manifest.order},
-          {"codec", manifest.codec},
-          {"block_size", manifest.codec_options.block_size},
-          {"recursion", manifest.codec_options.recursion},
-          {"docid_bits_per_posting", figures.docid_bits_per_posting},
-          {"freq_bits_per_posting", figures.freq_bits_per_posting},
-          {"block_max_bits_per_posting", figures.block_max_bits_per_posting},
-          {"file_bytes", figures.file_bytes}};
-}
-
-Json index_json(const IndexShards& index) {
-  Json json = index_json(index[0]);
-  if (index.size() == 1) return json;
-  json.update({{"index", index.name()},
-               {"shards", index.size()},
-               {"documents", index.num_documents()},
-               {"postings", index.num_postings()}});
-  json.erase("terms");
-  constexpr const char* means[] = {"docid_bits_per_posting", "freq_bits_per_posting", "block_max_bits_per_posting"};
-  for (const char* mean : means) json[mean] = 0.0;
-  std::uint64_t file_bytes = 0;
-  for (const IndexReader& shard : index) {
-    const Json figures = index_json(shard);
-    file_bytes += figures["file_bytes"].get<std::uint64_t>();
-    for (const char* mean : means)
-      json[mean] = json[mean].get<double>() +
-                   figures[mean].get<double>() * ratio(shard.manifest().postings, index.num_postings());
-  }
-  json["file_bytes"] = file_bytes;
-  return json;
-}
-
 namespace {
 
-std::deque<QueryEngine> open_engines(const IndexShards& index, const ScoringArguments& scoring,
-                                     const QuerySource& queries) {
-  std::deque<QueryEngine> engines;
-  for (const IndexReader& shard : index) engines.emplace_back(shard, scoring_options(scoring, shard, queries));
-  return engines;
-}
-
-std::vector<const QueryEngine*> pointers_to(const std::deque<QueryEngine>& engines) {
-  std::vector<const QueryEngine*> pointers;
-  for (const QueryEngine& engine : engines) pointers.push_back(&engine);
-  return pointers;
+Json json_of_shards(const std::string& name, std::span<const IndexReader> shards) {
+  const IndexManifest& manifest = shards.front().manifest();
+  std::uint64_t documents = 0, postings = 0, docid_bits = 0, freq_bits = 0, block_max_bytes = 0, file_bytes = 0;
+  for (const IndexReader& shard : shards) {
+    const IndexFigures figures = index_figures(shard);
+    documents += shard.manifest().documents;
+    postings += shard.manifest().postings;
+    docid_bits += shard.manifest().coded.docid_bits;
+    freq_bits += shard.manifest().coded.freq_bits;
+    block_max_bytes += figures.block_max_bytes;
+    file_bytes += figures.file_bytes;
+  }
+  Json json = {{"index", name},
+               {"documents", documents},
+               {"terms", manifest.terms},
+               {"postings", postings},
+               {"order", manifest.order},
+               {"codec", manifest.codec},
+               {"block_size", manifest.codec_options.block_size},
+               {"recursion", manifest.codec_options.recursion},
+               {"docid_bits_per_posting", ratio(docid_bits, postings)},
+               {"freq_bits_per_posting", ratio(freq_bits, postings)},
+               {"block_max_bits_per_posting", ratio(8 * block_max_bytes, postings)},
+               {"file_bytes", file_bytes}};
+  if (shards.size() == 1) return json;
+  json.erase("terms");  // which several shards may have
+  json["shards"] = shards.size();
+  return json;
 }
 
 }  // namespace
 
-ShardEngines::ShardEngines(const IndexShards& index, const ScoringArguments& scoring, const QuerySource& queries)
-    : engines(open_engines(index, scoring, queries)), backend(pointers_to(engines)) {}
+Json index_json(const IndexReader& index) { return json_of_shards(index.name(), {&index, 1}); }
+Json index_json(const IndexShards& index) { return json_of_shards(index.name(), index); }
+
+ShardEngines::ShardEngines(const IndexShards& index, const ScoringArguments& scoring, const QuerySource& queries) {
+  std::vector<const QueryEngine*> engines;
+  for (const IndexReader& shard : index)
+    engines.push_back(&engines_.emplace_back(shard, scoring_options(scoring, shard, queries)));
+  backend_.emplace(std::move(engines));
+}
 
 void add_repeats_option(CLI::App& command, unsigned& repeats, const char* help) {
   add_number_option(command, "--repeats", repeats, "N", help, 1u, 1000u);

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -11,7 +12,9 @@
 
 #include "quern/formats/index_shards.hpp"
 #include "quern/formats/tables/query_times.hpp"
+#include "quern/lab/environment.hpp"
 #include "quern/lab/query_bench.hpp"
+#include "quern/plan/schedule_simulation.hpp"
 
 #include "command.hpp"
 #include "gpu_options.hpp"
@@ -20,17 +23,13 @@
 /// Parts of the commands `quern bench NAME`; each command has a file of that name.
 namespace quern::tools {
 
-/// Adds `quern bench NAME` with --json and the options of all commands. `run` gets the arguments, which live as long as
-/// the command.
+/// Adds `quern bench NAME` as add_command() does, with --json and the options of all commands.
 template <class Arguments>
-std::pair<CLI::App&, Arguments&> add_bench(CLI::App& bench, const char* name, const char* help,
-                                           void (*run)(const Arguments&)) {
-  const auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = bench.add_subcommand(name, help);
-  command->add_flag("--json", arguments->common.json, "Print figures as JSON");
-  add_common_options(*command, arguments->common);
-  command->callback([arguments, run] { run(*arguments); });
-  return {*command, *arguments};
+AddedCommand<Arguments> add_bench(CLI::App& bench, const char* name, const char* help, void (*run)(const Arguments&)) {
+  const AddedCommand<Arguments> added = add_command<Arguments>(bench, name, help, run);
+  added.command.add_flag("--json", added.arguments.common.json, "Print figures as JSON");
+  add_common_options(added.command, added.arguments.common);
+  return added;
 }
 
 /// --repeats: the number of measurements; the median counts.
@@ -49,28 +48,34 @@ void add_gpu_counts_option(CLI::App& command, std::vector<Number>& gpus) {
       ->capture_default_str();
 }
 
-/// A figure of a row: a value of a JSON object and, if it has a head, a cell of a table.
-struct Figure {
-  std::string key;  ///< empty: not in JSON
-  Json value;
-  std::string head = {};  ///< of the column; empty: not in tables
-  const char* format = "{}";
-  double scale = 1;  ///< of numbers in tables
+using Row = FigureRow;
+
+/// mean_us, p50_us, p90_us, p95_us, p99_us, p999_us and max_us, after `path`. `heads`: of their columns; those that are
+/// empty or missing have none.
+Row time_figures(const LatencySummary& times, const std::vector<const char*>& heads, const char* format = "{:.1f}",
+                 double scale = 1, const std::string& path = "");
+/// The same in milliseconds, for responses to a stream.
+inline Row response_figures(const LatencySummary& times, const std::vector<const char*>& heads,
+                            const std::string& path = "") {
+  return time_figures(times, heads, "{:.3f}", 1e-3, path);
+}
+/// How many of a stream's queries each processor answered, with keys after `path`.
+Row stream_counts(const ScheduleFigures& figures, const std::string& path = "");
+
+/// Rows as text in columns. Heads are repeated only if they change.
+class FigureTable {
+ public:
+  void add(Row row) { rows_.push_back(std::move(row)); }
+  /// The rows added since the last call.
+  std::string take_text();
+  /// Begins a new table.
+  void end() { heads_.clear(); }
+
+ private:
+  std::vector<Row> rows_;
+  std::vector<std::string> heads_;   ///< of the last table
+  std::vector<std::size_t> widths_;  ///< of its columns
 };
-using Row = std::vector<Figure>;
-
-Json to_json(const Row& row);
-
-/// A column of a table of JSON objects.
-struct Column {
-  std::string head;
-  const char* path;  ///< of the value, such as "measured/mean_us"; a missing value is a dash
-  const char* format = "{}";
-  double scale = 1;
-};
-
-/// See describe_environment().
-Json environment_json();
 
 /// The output of a benchmark: text and tables while it runs, or with --json one object at its end, which begins with
 /// the benchmark's name and environment. Construct it before the work, since the environment includes the machine's
@@ -84,25 +89,21 @@ class BenchReport {
   /// Adds the row to the JSON array `key`, unless that is empty, and to the next table.
   void add(const char* key, Row row);
   /// Prints the rows added since the last table, which they continue if only their values differ.
-  void print_table();
-  /// Prints objects that the library made.
-  void print_table(const Json& objects, const std::vector<Column>& columns);
+  void print_table() { print_text(table_.take_text()); }
   /// Prints text for people.
   template <class... Values>
   void say(fmt::format_string<Values...> format, Values&&... values) {
-    say_text(fmt::format(format, std::forward<Values>(values)...));
+    table_.end();
+    print_text(fmt::format(format, std::forward<Values>(values)...));
   }
   /// Prints the JSON object with --json.
   void finish();
 
  private:
-  void say_text(const std::string& text);
   void print_text(const std::string& text);
 
   bool as_json_, has_printed_ = false;
-  std::vector<Row> rows_;
-  std::vector<std::string> heads_;   ///< of the last table
-  std::vector<std::size_t> widths_;  ///< of its columns
+  FigureTable table_;
 };
 
 /// Counts, codec, order and bits per posting of an index, or of all its shards.
@@ -115,12 +116,17 @@ double ratio(Part part, Whole whole) {
 }
 
 /// The engines of an index's shards, all with the same scoring.
-struct ShardEngines {
-  /// `index` must outlive the engines. Throws as QueryEngine does.
+class ShardEngines {
+ public:
+  /// `index` must outlive the object. Throws as QueryEngine does.
   ShardEngines(const IndexShards& index, const ScoringArguments& scoring, const QuerySource& queries);
 
-  std::deque<QueryEngine> engines;
-  CpuBackend backend;
+  const QueryEngine& first() const { return engines_.front(); }
+  CpuBackend& backend() { return *backend_; }
+
+ private:
+  std::deque<QueryEngine> engines_;
+  std::optional<CpuBackend> backend_;
 };
 
 // --times of benchmarks: a file with the time of each query.

@@ -155,7 +155,7 @@ void add_codec_bench(CLI::App& bench) {
   index->type_name("");
   command.add_flag("--synthetic", arguments.synthetic, "Use synthetic lists of clustered documents instead")
       ->excludes(index);
-  add_name_option(command, "--codec", arguments.codecs, all_codecs(), "Codecs (default: all)")->delimiter(',');
+  add_name_option(command, "--codec", arguments.codecs, all_codecs(), "Codecs (default: all)");
   command.add_option("--block-size", arguments.block_sizes, "Postings per block (default: 128,256)")
       ->type_name("N")
       ->check(block_size_validator())

@@ -37,37 +37,24 @@ struct BenchGpuArguments {
   TimesOptions times;
 };
 
-/// The cases with their plans, which the constructor reads.
-class GpuMemoryPlans {
- public:
-  /// Throws like GpuMemoryPlan.
-  GpuMemoryPlans(const GpuMemoryCases& arguments, const IndexReader& index) {
-    std::vector<const CachePlan*> plans;
-    for (const std::string& plan : arguments.plans)
-      plans.push_back(plan == "none" ? nullptr : &plans_.emplace_back(PlanReader::open(plan).load_for(index)));
-    for (const std::string& limit : arguments.limits)
-      for (std::size_t i = 0; i < plans.size(); ++i)
-        cases_.push_back({limit, arguments.plans[i], memory_options(limit, plans[i], arguments.lists)});
-  }
-  GpuMemoryPlans(const GpuMemoryPlans&) = delete;
-  GpuMemoryPlans& operator=(const GpuMemoryPlans&) = delete;
-  /// Valid as long as this object.
-  const std::vector<GpuMemoryCase>& cases() const { return cases_; }
-
- private:
-  static gpu::GpuMemoryOptions memory_options(const std::string& limit, const CachePlan* plan,
-                                              const GpuMemoryArguments& lists) {
-    gpu::GpuMemoryOptions options = gpu_memory_limit(limit == "all" ? "" : limit);
-    options.plan = plan;
-    options.retention = lists.retention;
-    options.tails = lists.tails;
-    options.transfers = lists.transfers;
-    return options;
-  }
-
-  std::deque<CachePlan> plans_;
-  std::vector<GpuMemoryCase> cases_;
-};
+/// All pairs of limits and plans, whose plans are read into `plans`. Throws like PlanReader.
+std::vector<GpuMemoryCase> cases_of(const GpuMemoryCases& arguments, const IndexReader& index,
+                                    std::deque<CachePlan>& plans) {
+  std::vector<const CachePlan*> read;
+  for (const std::string& plan : arguments.plans)
+    read.push_back(plan == "none" ? nullptr : &plans.emplace_back(PlanReader::open(plan).load_for(index)));
+  std::vector<GpuMemoryCase> cases;
+  for (const std::string& limit : arguments.limits)
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      gpu::GpuMemoryOptions options = gpu_memory_limit(limit == "all" ? "" : limit);
+      options.plan = read[i];
+      options.retention = arguments.lists.retention;
+      options.tails = arguments.lists.tails;
+      options.transfers = arguments.lists.transfers;
+      cases.push_back({limit, arguments.plans[i], options});
+    }
+  return cases;
+}
 
 /// --gpu-memory and --plan, which take several values.
 void add_gpu_memory_options(CLI::App& command, GpuMemoryCases& arguments) {
@@ -135,15 +122,14 @@ Row row_of(const GpuBenchFigures& figures) {
 /// The times of queries that were asked one at a time.
 void add_times_rows(const GpuBenchFigures& figures, BenchReport& report) {
   for (const auto& [clock, times] : {std::pair("wall", figures.wall_us), std::pair("device", figures.device_us)})
-    if (times)
-      report.add("", {{"", figures.algorithm->name, "one at a time"},
-                      {"", figures.strategy->name, "strategy"},
-                      {"", figures.k, "k"},
-                      {"", clock, "clock"},
-                      {"", times->p50_us, "p50 us", "{:.1f}"},
-                      {"", times->p90_us, "p90", "{:.1f}"},
-                      {"", times->p95_us, "p95", "{:.1f}"},
-                      {"", times->p99_us, "p99", "{:.1f}"}});
+    if (times) {
+      Row row = {{"", figures.algorithm->name, "one at a time"},
+                 {"", figures.strategy->name, "strategy"},
+                 {"", figures.k, "k"},
+                 {"", clock, "clock"}};
+      append(row, time_figures(*times, {"", "p50 us", "p90", "p95", "p99"}));
+      report.add("", std::move(row));
+    }
 }
 
 /// The output of --times, or null. Its rows don't name a memory or a number of GPUs, so only one of each is allowed.
@@ -188,8 +174,8 @@ void run(const BenchGpuArguments& arguments) {
   GpuBenchOptions options = arguments.bench;
   options.threads = resources.threads;
   options.cpu = !arguments.no_cpu;
-  const GpuMemoryPlans gpu_memory(arguments.gpu_memory, index);
-  options.memories = gpu_memory.cases();
+  std::deque<CachePlan> plans;
+  options.memories = cases_of(arguments.gpu_memory, index, plans);
   const std::unique_ptr<TimesOutput> times = times_output(arguments, engine, options);
   options.each_query = times != nullptr;
   BenchReport report("gpu", arguments.common);
@@ -215,13 +201,9 @@ void add_gpu_bench(CLI::App& bench) {
       add_bench<BenchGpuArguments>(bench, "gpu", "Measure query speed on GPUs, compared with the CPU", run);
   add_index_argument(command, arguments.index);
   add_query_source_options(command, arguments.queries, QueryKinds::text_and_vectors);
-  add_name_option(command, "-a,--algorithms", arguments.algorithms, all_algorithms(), "Algorithms")
-      ->delimiter(',')
-      ->capture_default_str();
+  add_name_option(command, "-a,--algorithms", arguments.algorithms, all_algorithms(), "Algorithms");
   add_name_option(command, "--strategies", arguments.strategies, gpu::all_strategies(),
-                  "How GPUs find the results:" + gpu::strategies_help())
-      ->delimiter(',')
-      ->capture_default_str();
+                  "How GPUs find the results:" + gpu::strategies_help());
   add_settings_option(command, "--gpu-options", "GPU settings", [&](CLI::App& settings) {
     add_partitions_option(settings, arguments.bench.strategy_options);
     add_list_options(settings, arguments.gpu_memory.lists.retention, arguments.gpu_memory.lists.transfers);

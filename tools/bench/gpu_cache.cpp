@@ -38,60 +38,33 @@ std::vector<std::string> policies_and_none() {
   return names;
 }
 
-Row window_costs_row(const char* what, const WindowCosts& costs) {
-  return {{"", what, "windows of documents take"},
-          {"", costs.per_byte, "us per MB", "{:.2f}", 1e6},
-          {"", costs.per_window_list, "us per 1000 lists", "{:.2f}", 1e3},
-          {"", costs.per_window, "us per window", "{:.2f}"}};
+/// `more`: arguments of figures_of().
+template <class Figures, class... More>
+void print_table(BenchReport& report, const std::vector<Figures>& all, More... more) {
+  for (const Figures& figures : all) report.add("", figures_of(figures, more...));
+  report.print_table();
 }
 
 void print_tables(const CacheBenchFigures& figures, const std::string& base_memory, BenchReport& report) {
-  Json& json = report.json;  // whose missing keys are empty tables
-  for (const char* copies : {"copied_lists", "copied_windows", "pinned_copies"})
-    report.print_table(json[copies], {{copies, "bytes"}, {"GB/s", "gb_per_second", "{:.2f}"}});
+  print_table(report, figures.copied_lists, "copied_lists");
+  print_table(report, figures.copied_windows, "copied_windows");
+  print_table(report, figures.pinned_copies, "pinned_copies");
   const auto& runs = figures.calibrating_runs;
   if (std::any_of(runs.begin(), runs.end(), [](const CalibratingRun& run) { return run.demand.windowed == 1; })) {
-    report.add("", window_costs_row("to copy", figures.window_copies));
-    report.add("", window_costs_row("of the GPU, beyond c", figures.window_kernels));
+    for (const auto& [what, costs] :
+         {std::pair("to copy", figures.window_copies), std::pair("of the GPU, beyond c", figures.window_kernels)}) {
+      Row row = {{"", what, "windows of documents take"}};
+      append(row, figures_of(costs));
+      report.add("", std::move(row));
+    }
     report.print_table();
   }
-  report.print_table(json["resident"], {{"k", "k"},
-                                        {"batch", "batch"},
-                                        {"us a query", "total_us", "{:.2f}"},
-                                        {"c us", "c_us", "{:.2f}"},
-                                        {"host us", "c_host_us", "{:.2f}"},
-                                        {"GPU us", "c_gpu_us", "{:.2f}"},
-                                        {"alone us", "c_alone_us", "{:.2f}"}});
-  report.print_table(json["points"], {{"memory", "memory"},
-                                      {"policy", "policy"},
-                                      {"lambda", "max_admission"},
-                                      {"k", "k"},
-                                      {"batch", "batch"},
-                                      {"queries/s", "queries_per_second", "{:.0f}"},
-                                      {"model", "model_queries_per_second", "{:.0f}"},
-                                      {"ratio", "measured_by_model", "{:.2f}"},
-                                      {"overlap", "overlap_queries_per_second", "{:.0f}"},
-                                      {"ratio", "measured_by_overlap", "{:.2f}"},
-                                      {"hits", "hit_rate", "{:.1f} %", 100},
-                                      {"bytes", "hit_rate_bytes", "{:.1f} %", 100},
-                                      {"copied KB", "copied_bytes_per_query", "{:.1f}", 1e-3},
-                                      {"GPU us", "gpu_us", "{:.2f}"},
-                                      {"copy us", "copying_us", "{:.2f}"},
-                                      {"host us", "host_us", "{:.2f}"},
-                                      {"CPU us", "cpu_us", "{:.2f}"},
-                                      {"hidden", "hidden_share", "{:.0f} %", 100}});
+  print_table(report, figures.resident);
+  print_table(report, figures.points);
   report.say("Best splits of {} by the models:\n", base_memory);
-  Json splits = Json::array();
-  for (const Json& split : json["splits"])
-    if (split["memory"] == base_memory) splits.push_back(split);
-  report.print_table(splits, {{"policy", "policy"},
-                              {"limit ms", "limit_ms"},
-                              {"model", "model"},
-                              {"queries/s", "queries_per_second", "{:.0f}"},
-                              {"cache MB", "cache_bytes", "{:.1f}", 1e-6},
-                              {"buffer MB", "buffer_bytes", "{:.1f}", 1e-6},
-                              {"batch", "batch_queries", "{:.0f}"},
-                              {"ms", "response_us", "{:.1f}", 1e-3}});
+  for (const CacheSplit& split : figures.splits)
+    if (split.memory == base_memory) report.add("", figures_of(split));
+  report.print_table();
 }
 
 /// A file for each policy and size of batches, which quern simulate throughput reads.
@@ -189,16 +162,21 @@ CLI::Validator limit_validator() {
       "");
 }
 
+/// GPU memory for lists.
+CLI::Option* add_memory_option(CLI::App& command, const std::string& option, auto& memory, const std::string& help) {
+  return command.add_option(option, memory, help)
+      ->type_name("SIZE|P%")
+      ->check(budget_validator())
+      ->capture_default_str();
+}
+
 void add_grid_options(CLI::App& command, CacheGrid& grid) {
   grid.policies = policies_and_none();
   add_value_option(command, "--part", grid.parts, grid_parts,
                    with_choices("Parts of the grid to measure (default: all):", grid_parts));
-  command
-      .add_option("--memories", grid.memories, "Amounts of GPU memory for lists: sizes, or shares of all coded lists")
-      ->type_name("SIZE|P%")
-      ->check(budget_validator())
-      ->delimiter(',')
-      ->capture_default_str();
+  add_memory_option(command, "--memories", grid.memories,
+                    "Amounts of GPU memory for lists: sizes, or shares of all coded lists")
+      ->delimiter(',');
   command
       .add_option("--policies", grid.policies,
                   with_choices("Policies of plans:", all_cache_policies()) + "\n  none: no plan")
@@ -206,15 +184,11 @@ void add_grid_options(CLI::App& command, CacheGrid& grid) {
       ->check(name_validator(policies_and_none()))
       ->delimiter(',')
       ->capture_default_str();
-  command
-      .add_option(
-          "--calibrate", grid.calibrating,
-          "Amounts of GPU memory used to measure the cost of windows of documents and the overlap of copies with "
-          "work, for predicting all other amounts")
-      ->type_name("SIZE|P%")
-      ->check(budget_validator())
-      ->delimiter(',')
-      ->capture_default_str();
+  add_memory_option(
+      command, "--calibrate", grid.calibrating,
+      "Amounts of GPU memory used to measure the cost of windows of documents and the overlap of copies with work, "
+      "for predicting all other amounts")
+      ->delimiter(',');
   add_number_option(command, "--batches", grid.batches, "N", "Batch sizes", 1, gpu::max_batch_queries);
   command.add_option("--lambdas", grid.max_admissions, "Largest shares of a list that plans keep")
       ->type_name("L")
@@ -225,10 +199,7 @@ void add_grid_options(CLI::App& command, CacheGrid& grid) {
   add_settings_option(
       command, "--base", "Values of settings that a part of the grid doesn't vary", [&](CLI::App& settings) {
         add_number_option(settings, "--k", grid.base.k, "N", "Results per query", 1, gpu::max_results);
-        settings.add_option("--memory", grid.base.memory, "GPU memory for lists")
-            ->type_name("SIZE|P%")
-            ->check(budget_validator())
-            ->capture_default_str();
+        add_memory_option(settings, "--memory", grid.base.memory, "GPU memory for lists");
         add_number_option(settings, "--batch", grid.base.batch, "N", "Batch size", 1, gpu::max_batch_queries);
       });
   command
@@ -255,8 +226,7 @@ void add_gpu_cache_bench(CLI::App& bench) {
       "Instead, count the bytes that a GPU would copy with each of --memories, --batches and caches; needs "
       "neither a GPU nor plans");
   add_query_source_options(command, arguments.queries, QueryKinds::text_and_vectors);
-  add_name_option(command, "-a,--algorithm", arguments.algorithm, all_algorithms(), "Query algorithm")
-      ->capture_default_str();
+  add_name_option(command, "-a,--algorithm", arguments.algorithm, all_algorithms(), "Query algorithm");
   add_settings_option(command, "--gpu-options", "GPU settings", [&](CLI::App& settings) {
     add_strategy_options(settings, arguments.strategy, arguments.gpu.strategy_options);
     add_list_options(settings, arguments.gpu.retention, arguments.gpu.transfers);

@@ -133,12 +133,9 @@ void add_gpu_intersect_bench(CLI::App& bench) {
   add_index_argument(command, arguments.index);
   add_query_source_options(command, arguments.queries, QueryKinds::text_and_terms);
   add_name_option(command, "--methods", arguments.methods, all_gpu_intersection_methods(),
-                  with_choices("GPU methods (default: all):", all_gpu_intersection_methods()))
-      ->delimiter(',');
+                  with_choices("GPU methods (default: all):", all_gpu_intersection_methods()));
   add_name_option(command, "--cpu-methods", arguments.cpu_methods, all_intersection_methods(),
-                  "CPU methods, on all threads")
-      ->delimiter(',')
-      ->capture_default_str();
+                  "CPU methods, on all threads");
   add_number_option(command, "--batches", arguments.batches, "N", "Sizes of batches; a row for each", 1,
                     gpu::max_batch_queries);
   add_number_option(command, "--levels", arguments.levels, "N", "For merge-find: levels of splitters; a row for each",

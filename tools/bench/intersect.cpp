@@ -80,8 +80,7 @@ void add_intersect_bench(CLI::App& bench) {
       add_bench<BenchIntersectArguments>(bench, "intersect", "Measure intersection speed by method", run);
   add_index_argument(command, arguments.index);
   add_query_source_options(command, arguments.queries, QueryKinds::text_and_terms);
-  add_name_option(command, "--method", arguments.methods, all_intersection_methods(), "Methods (default: all)")
-      ->delimiter(',');
+  add_name_option(command, "--method", arguments.methods, all_intersection_methods(), "Methods (default: all)");
   add_number_option(command, "--segment", arguments.segments, "N", "For stride: docIDs per segment; a row for each", 1u,
                     1u << 30);
   add_repeats_option(command, arguments.repeats, "Repetitions of each query; the median time counts");

@@ -23,10 +23,6 @@ std::vector<std::string> query_texts(const BenchListsArguments& arguments) {
   return texts;
 }
 
-Json percentiles_json(const Percentiles& values) {
-  return {{"p10", values.p10}, {"p50", values.p50}, {"p90", values.p90}, {"p99", values.p99}};
-}
-
 Row class_row(const ListClassProfile& lists, const Json& label) {
   Row row = {{"least_df", lists.min_df},
              {"", label, "df from"},
@@ -41,12 +37,15 @@ Row class_row(const ListClassProfile& lists, const Json& label) {
   return row;
 }
 
-Row percentiles_row(const char* what, const Percentiles& values) {
-  return {{"", what, "percentiles"},
-          {"", values.p10, "10", "{:.3f}"},
-          {"", values.p50, "50", "{:.3f}"},
-          {"", values.p90, "90", "{:.3f}"},
-          {"", values.p99, "99", "{:.3f}"}};
+/// Adds them to the next table, and returns them as JSON.
+Json add_percentiles(const char* what, const Percentiles& values, BenchReport& report) {
+  const Row row = {{"", what, "percentiles"},
+                   {"p10", values.p10, "10", "{:.3f}"},
+                   {"p50", values.p50, "50", "{:.3f}"},
+                   {"p90", values.p90, "90", "{:.3f}"},
+                   {"p99", values.p99, "99", "{:.3f}"}};
+  report.add("", row);
+  return to_json(row);
 }
 
 void report_profile(const ListProfile& profile, BenchReport& report) {
@@ -61,16 +60,14 @@ void report_profile(const ListProfile& profile, BenchReport& report) {
   report.add("", all);
   report.print_table();
   report.say("\n");
-  json["lengths_over_mean"] = percentiles_json(profile.lengths);
+  json["lengths_over_mean"] = add_percentiles("lengths over their mean", profile.lengths, report);
   json["blocks_compared"] = profile.blocks_compared;
-  json["block_max_over_list_max"] = percentiles_json(profile.block_maxima);
+  json["block_max_over_list_max"] = add_percentiles("block maxima over their list's", profile.block_maxima, report);
   json["pairs"] = profile.pairs;
-  report.add("", percentiles_row("lengths over their mean", profile.lengths));
-  report.add("", percentiles_row("block maxima over their list's", profile.block_maxima));
   if (profile.pairs > 0) {
-    json["pairs_over_independence"] = percentiles_json(profile.pairs_ratio);
+    json["pairs_over_independence"] =
+        add_percentiles("co-occurrence of query terms over independence", profile.pairs_ratio, report);
     json["pairs_over_independence"]["mean"] = profile.pairs_mean_ratio;
-    report.add("", percentiles_row("co-occurrence of query terms over independence", profile.pairs_ratio));
   }
   report.print_table();
   if (profile.pairs > 0)

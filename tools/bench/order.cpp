@@ -77,7 +77,6 @@ void add_order_bench(CLI::App& bench) {
       bench, "order", "Measure the cost of docID orders, and how well lists compress in them", run);
   add_collections_argument(command, arguments.collections);
   add_name_option(command, "--by", arguments.by, all_orders(), with_choices("The orders (default: all):", all_orders()))
-      ->delimiter(',')
       ->allow_extra_args(false);
   add_order_options(command, arguments.index);
   add_bm25_options(command, arguments.index.k1, arguments.index.b, "global scores");

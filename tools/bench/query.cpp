@@ -36,7 +36,7 @@ struct BenchQueryArguments {
 /// An index, scored in one way.
 struct ScoredIndex {
   ScoredIndex(const IndexShards& shards, const ScoringArguments& arguments, const QuerySource& queries)
-      : index(shards), all(shards, arguments, queries), engine(all.engines.front()) {}
+      : index(shards), engines(shards, arguments, queries), engine(engines.first()) {}
 
   bool with_pagerank() const { return engine.options().scorer == Scorer::bm25_pagerank; }
   std::string scores_name() const { return std::string(name_of_value(scores_names, engine.options().scores)); }
@@ -59,7 +59,7 @@ struct ScoredIndex {
   }
 
   const IndexShards& index;
-  ShardEngines all;
+  ShardEngines engines;
   const QueryEngine& engine;  ///< the first shard's
 };
 
@@ -146,7 +146,7 @@ std::vector<QuerySetUp> set_ups(const BenchQueryArguments& arguments, Subjects& 
     const std::size_t family = families.try_emplace(scored.family(), families.size()).first->second;
     for (const std::size_t k : arguments.ks)
       for (const std::string& algorithm : arguments.algorithms)
-        set_ups.push_back({&scored.index, &scored.all.backend, &algorithm_named(algorithm), k, family});
+        set_ups.push_back({&scored.index, &scored.engines.backend(), &algorithm_named(algorithm), k, family});
   }
   return set_ups;
 }
@@ -156,26 +156,17 @@ Row row_of(const QueryFigures& figures, const QueryFigures& baseline, const Scor
   const LatencySummary& times = figures.times;
   const double speedup = baseline.times.mean_us / times.mean_us;
   Json batches = Json::array(), by_length = Json::array();
-  Row row = {
-      {"index", scored.index.name()},
-      {"algorithm", figures.set_up.algorithm->name, "algorithm"},
-      {"k", figures.set_up.k},
-      {"scores", scored.scores_name()},
-      {"scorer", scored.scorer_name()},
-      {"queries", figures.queries},
-      {"mean_us", times.mean_us, "mean us", "{:.1f}"},
-      {"p50_us", times.p50_us, "p50", "{:.1f}"},
-      {"p90_us", times.p90_us, "p90", "{:.1f}"},
-      {"p95_us", times.p95_us, "p95", "{:.1f}"},
-      {"p99_us", times.p99_us, "p99", "{:.1f}"},
-      {"p999_us", times.p999_us, "p99.9", "{:.1f}"},
-      {"max_us", times.max_us},
-      {"queries_per_second", figures.queries_per_second(), "queries/s", "{:.0f}"},
-      {"effective_postings_per_second", figures.postings_per_second(), "G/s", "{:.3f}", 1e-9},
-      {"postings_scored_share", ratio(figures.counts.postings_scored, figures.postings), "scored", "{:.1f} %", 100},
-      {"blocks_decoded_share", ratio(figures.counts.blocks_decoded, figures.blocks), "decoded", "{:.1f} %", 100},
-      {"compared_with", baseline.set_up.algorithm->name},
-      {"speedup", speedup, "speedup", "{:.2f}"}};
+  Row row = {{"index", scored.index.name()},   {"algorithm", figures.set_up.algorithm->name, "algorithm"},
+             {"k", figures.set_up.k},          {"scores", scored.scores_name()},
+             {"scorer", scored.scorer_name()}, {"queries", figures.queries}};
+  append(row, time_figures(times, {"mean us", "p50", "p90", "p95", "p99", "p99.9"}));
+  append(row,
+         {{"queries_per_second", figures.queries_per_second(), "queries/s", "{:.0f}"},
+          {"effective_postings_per_second", figures.postings_per_second(), "G/s", "{:.3f}", 1e-9},
+          {"postings_scored_share", ratio(figures.counts.postings_scored, figures.postings), "scored", "{:.1f} %", 100},
+          {"blocks_decoded_share", ratio(figures.counts.blocks_decoded, figures.blocks), "decoded", "{:.1f} %", 100},
+          {"compared_with", baseline.set_up.algorithm->name},
+          {"speedup", speedup, "speedup", "{:.2f}"}});
   for (const BatchFigures& batch : figures.batches) {
     const double queries_per_second = static_cast<double>(figures.queries) / batch.seconds;
     batches.push_back({{"threads", batch.threads},
@@ -326,8 +317,7 @@ void add_query_bench(CLI::App& bench) {
   add_query_source_options(command, arguments.queries, QueryKinds::text_and_vectors);
   add_number_option(command, "--queries-limit", arguments.queries_limit, "N", "Use only the first N queries", 1,
                     std::size_t{1} << 40);
-  add_name_option(command, "-a,--algorithm", arguments.algorithms, all_algorithms(), "Algorithms (default: all)")
-      ->delimiter(',');
+  add_name_option(command, "-a,--algorithm", arguments.algorithms, all_algorithms(), "Algorithms (default: all)");
   add_number_option(command, "-k", arguments.ks, "N", "Results per query", 1, end_docid);
   add_value_option(command, "--scores", arguments.scores, scores_names, "Precision of scores (default: exact)");
   add_value_option(command, "--scorer", arguments.scorers, scorer_names, "Scoring functions (default: bm25)");

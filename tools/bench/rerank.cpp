@@ -217,8 +217,7 @@ void run(const BenchRerankArguments& arguments) {
 
 void add_synth_options(CLI::App& command, BenchRerankArguments& arguments) {
   add_name_option(command, "--ranker", arguments.rankers, all_synth_rankers,
-                  with_choices("Rankers of Tadros (default: all, unless --trees is given)", all_synth_rankers))
-      ->delimiter(',');
+                  with_choices("Rankers of Tadros (default: all, unless --trees is given)", all_synth_rankers));
   add_number_option(command, "--trees", arguments.trees, "N", "Measure the sum of N trees, without a network", 1u,
                     100000u);
   add_number_option(command, "--leaves", arguments.synth.leaves, "N", "Leaves of each tree", 1u, 16384u);
@@ -229,8 +228,7 @@ void add_synth_options(CLI::App& command, BenchRerankArguments& arguments) {
 
 void add_device_options(CLI::App& command, BenchRerankArguments& arguments) {
   add_name_option(command, "--device", arguments.devices, rerank_devices,
-                  with_choices("Where to score (default: the CPU, and a GPU if there is one)", rerank_devices))
-      ->delimiter(',');
+                  with_choices("Where to score (default: the CPU, and a GPU if there is one)", rerank_devices));
   add_gpu_option(command, arguments.gpu);
   command
       .add_option("--ranker-memory", arguments.ranker_memory,

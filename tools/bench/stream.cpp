@@ -10,7 +10,6 @@
 #include "quern/gpu/query_backend.hpp"
 #include "quern/lab/environment.hpp"
 #include "quern/lab/gpu/energy_meter.hpp"
-#include "quern/lab/gpu/gpu_bench.hpp"
 #include "quern/lab/gpu/shared_stream.hpp"
 #include "quern/lab/list_profile.hpp"
 #include "quern/plan/cost_model.hpp"
@@ -50,13 +49,6 @@ struct BenchStreamArguments {
   std::string strategy{gpu::all_strategies().front().name};
 };
 
-Json response_json(const ScheduleFigures& figures) {
-  Json json = {{"queries", figures.queries}, {"on_cpu", figures.on_cpu}, {"on_gpu", figures.on_gpu},
-               {"batches", figures.batches}, {"missed", figures.missed}, {"seconds", figures.seconds}};
-  json.update(times_json(figures.response));
-  return json;
-}
-
 /// A set-up of processors, and the schedule that they follow.
 struct StreamSetUp {
   StreamDevice device;
@@ -83,13 +75,13 @@ class StreamBench {
         index_(IndexShards::open(arguments.shards)),
         engines_(index_, arguments.scoring, arguments.queries),
         algorithm_(algorithm_named(arguments.algorithm)),
-        queries_(engines_.engines.front()
+        queries_(engines_.first()
                      .reader(query_kind(arguments.queries.format))
                      .read(texts_of(read_queries(arguments.queries, arguments.common)), resources.threads)) {
     const std::vector<QueryTimeTable> times = read_times(arguments.times);
     check_times(times);
     if (!arguments.costs.empty()) costs_ = CostModel(read_costs(arguments.costs, origin()));
-    log_ = make_stream_log(engines_.backend, queries_.views(), algorithm_, arguments.k, resources.threads, costs_,
+    log_ = make_stream_log(engines_.backend(), queries_.views(), algorithm_, arguments.k, resources.threads, costs_,
                            arguments.strategy, arguments.stream.max_batch);
     if (!times.empty()) simulate_with(times);
     if (uses_gpu()) open_gpu(resources);
@@ -97,7 +89,7 @@ class StreamBench {
 
   const IndexShards& index() const { return index_; }
 
-  Json run(const StreamSetUp& set_up, double rate) {
+  Row run(const StreamSetUp& set_up, double rate) {
     SharedStreamOptions options = arguments_.stream;
     options.schedule = set_up.schedule;
     options.queries_per_second = rate;
@@ -110,34 +102,41 @@ class StreamBench {
     cpu_energy_.start();
     const std::optional<double> before = gpu_joules();
     const SharedStreamFigures figures =
-        measure_shared_stream(engines_.backend, gpus, log_, algorithm_, arguments_.k, options);
-    Json measured = response_json(figures.measured);
+        measure_shared_stream(engines_.backend(), gpus, log_, algorithm_, arguments_.k, options);
     const std::optional<double> cpu = cpu_energy_.joules(), after = gpu_joules();
     const auto queries = static_cast<double>(figures.measured.queries);
-    measured["answered_per_second"] = queries / figures.measured.seconds;
-    measured["gpu_share"] = static_cast<double>(figures.measured.on_gpu) / queries;
-    measured["cpu_joules_per_query"] = cpu ? Json(*cpu / queries) : Json();
-    measured["gpu_joules_per_query"] = before && after ? Json((*after - *before) / queries) : Json();
-    Json json = {{"schedule", set_up.schedule},
-                 {"device", name_of_value(stream_devices, set_up.device)},
-                 {"rate", rate},
-                 {"measured", measured},
-                 {"simulated", nullptr},
-                 {"failures", api::spelled(figures.failures)}};
-    if (measured_) {
-      const double hand_over_us = measure_hand_over_us(std::max(1u, options.schedule_options.cpu_threads), rate);
-      json["hand_over_us"] = hand_over_us;
-      json["simulated"] = response_json(simulate(options, figures.arrivals_us, hand_over_us));
+    Row row = {{"device", name_of_value(stream_devices, set_up.device), "device"},
+               {"schedule", set_up.schedule, "schedule"},
+               {"rate", rate, "queries/s", "{:.0f}"},
+               {"measured/answered_per_second", queries / figures.measured.seconds, "answered/s", "{:.0f}"}};
+    append(row, response_figures(figures.measured.response, {"mean ms", "p50", "", "p95", "p99"}, "measured/"));
+    append(row, stream_counts(figures.measured, "measured/"));
+    const Json gpu = before && after ? Json((*after - *before) / queries) : Json();
+    append(row, {{"measured/cpu_joules_per_query", cpu ? Json(*cpu / queries) : Json(), "CPU J/1000", "{:.2f}", 1e3},
+                 {"measured/gpu_joules_per_query", gpu, "GPU J/1000", "{:.2f}", 1e3},
+                 {"failures", api::spelled(figures.failures)}});
+    if (!measured_) {
+      row.push_back({"simulated", nullptr});
+      return row;
     }
-    return json;
+    const double hand_over_us = measure_hand_over_us(std::max(1u, options.schedule_options.cpu_threads), rate);
+    row.push_back({"hand_over_us", hand_over_us});
+    const ScheduleFigures simulated = simulate(options, figures.arrivals_us, hand_over_us);
+    append(row, response_figures(simulated.response, {"sim. mean", "", "", "", "sim. p99"}, "simulated/"));
+    Row counts = stream_counts(simulated, "simulated/");
+    for (Figure& figure : counts) figure.head.clear();
+    append(row, counts);
+    return row;
   }
 
   /// Each query is sent when the previous one is answered.
-  Json run_one_by_one(const StreamSetUp& set_up) {
+  Row run_one_by_one(const StreamSetUp& set_up) {
     constexpr unsigned passes = 5;
-    Json json = {{"device", name_of_value(stream_devices, set_up.device)}, {"schedule", set_up.schedule}};
-    json.update(times_json(measure_one_by_one(log_, passes, single_search(set_up))));
-    return json;
+    Row row = {{"device", name_of_value(stream_devices, set_up.device), "device"},
+               {"schedule", set_up.schedule, "schedule"}};
+    append(row,
+           time_figures(measure_one_by_one(log_, passes, single_search(set_up)), {"mean us", "p50", "", "p95", "p99"}));
+    return row;
   }
 
  private:
@@ -181,7 +180,7 @@ class StreamBench {
   std::optional<double> gpu_joules() const { return gpu_energy_ ? gpu_energy_->joules(1) : std::nullopt; }
   SingleSearch single_search(const StreamSetUp& set_up) {
     if (set_up.device == StreamDevice::cpu)
-      return [this](QueryView query) { return engines_.backend.search(query, algorithm_, arguments_.k); };
+      return [this](QueryView query) { return engines_.backend().search(query, algorithm_, arguments_.k); };
     if (set_up.device == StreamDevice::gpu) {
       return [this](QueryView query) {
         return std::move(fallible_gpus_->search({{&query, 1}, &algorithm_, arguments_.k}).front());
@@ -191,7 +190,7 @@ class StreamBench {
     options.schedule = set_up.schedule;
     options.schedule_options.cpu_threads = cpu_threads(set_up.device);
     options.strategy = arguments_.strategy;
-    const auto both = std::make_shared<HybridBackend>(engines_.backend, *fallible_gpus_, costs_, options);
+    const auto both = std::make_shared<HybridBackend>(engines_.backend(), *fallible_gpus_, costs_, options);
     return [this, both](QueryView query) {
       std::vector<ScoredDocument> found;
       AnswerConsumer consumer;
@@ -208,7 +207,7 @@ class StreamBench {
       memory.push_back(plans_.emplace_back(arguments_.gpu_memory, index_[shard], plans[shard]).options());
     GpuOptions options = arguments_.gpu;
     options.strategy = &gpu::strategy_named(arguments_.strategy);
-    gpus_ = std::make_unique<GpuShards>(engines_.backend.engines(), options, memory, false, *resources.progress);
+    gpus_ = std::make_unique<GpuShards>(engines_.backend().engines(), options, memory, false, *resources.progress);
     fallible_gpus_ =
         std::make_unique<FallibleGpus>(*gpus_, [](const std::string& failure) { throw CudaError(failure); });
     const std::vector<GpuInfo> gpus = list_gpus();
@@ -259,30 +258,6 @@ class StreamBench {
   std::unique_ptr<EnergyMeter> gpu_energy_;
 };
 
-void print_tables(const BenchStreamArguments& arguments, BenchReport& report) {
-  const std::vector<Column> set_up = {{"device", "device"}, {"schedule", "schedule"}};
-  std::vector<Column> singly = set_up, streams = set_up;
-  singly.insert(singly.end(), {{"mean us", "mean_us", "{:.1f}"},
-                               {"p50", "p50_us", "{:.1f}"},
-                               {"p95", "p95_us", "{:.1f}"},
-                               {"p99", "p99_us", "{:.1f}"}});
-  streams.insert(streams.end(), {{"queries/s", "rate", "{:.0f}"},
-                                 {"answered/s", "measured/answered_per_second", "{:.0f}"},
-                                 {"mean ms", "measured/mean_us", "{:.3f}", 1e-3},
-                                 {"p50", "measured/p50_us", "{:.3f}", 1e-3},
-                                 {"p95", "measured/p95_us", "{:.3f}", 1e-3},
-                                 {"p99", "measured/p99_us", "{:.3f}", 1e-3},
-                                 {"missed", "measured/missed"},
-                                 {"on GPU", "measured/gpu_share", "{:.1f} %", 100},
-                                 {"CPU J/1000", "measured/cpu_joules_per_query", "{:.2f}", 1e3},
-                                 {"GPU J/1000", "measured/gpu_joules_per_query", "{:.2f}", 1e3}});
-  if (!arguments.times.empty())
-    streams.insert(streams.end(), {{"sim. mean", "simulated/mean_us", "{:.3f}", 1e-3},
-                                   {"sim. p99", "simulated/p99_us", "{:.3f}", 1e-3}});
-  report.print_table(report.json["one_by_one"], singly);
-  report.print_table(report.json["streams"], streams);
-}
-
 void run(const BenchStreamArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   check_strategy(arguments.strategy, {arguments.algorithm});
@@ -301,14 +276,14 @@ void run(const BenchStreamArguments& arguments) {
   for (const StreamSetUp& set_up : all) {
     for (std::size_t i = 0; i < streams; ++i) {
       if (arguments.one_by_one)
-        report.json["one_by_one"].push_back(bench.run_one_by_one(set_up));
+        report.add("one_by_one", bench.run_one_by_one(set_up));
       else
-        report.json["streams"].push_back(bench.run(set_up, arguments.rates[i]));
+        report.add("streams", bench.run(set_up, arguments.rates[i]));
       resources.progress->add(1);
     }
   }
   resources.progress->finish();
-  print_tables(arguments, report);
+  report.print_table();
   report.finish();
 }
 
@@ -319,16 +294,11 @@ void add_stream_bench(CLI::App& bench) {
       bench, "stream", "Measure response times of queries that arrive at random at a CPU and a GPU", run);
   add_shards_argument(command, arguments.shards)->required();
   add_query_source_options(command, arguments.queries, QueryKinds::text_and_vectors);
-  add_name_option(command, "-a,--algorithm", arguments.algorithm, all_algorithms(), "Query algorithm")
-      ->capture_default_str();
+  add_name_option(command, "-a,--algorithm", arguments.algorithm, all_algorithms(), "Query algorithm");
   add_number_option(command, "-k", arguments.k, "N", "Results per query", 1, gpu::max_results);
-  add_name_option(command, "--device", arguments.devices, stream_devices, with_choices("Device:", stream_devices))
-      ->delimiter(',')
-      ->capture_default_str();
+  add_name_option(command, "--device", arguments.devices, stream_devices, with_choices("Device:", stream_devices));
   add_name_option(command, "--schedule", arguments.schedules, all_schedule_policies(),
-                  with_choices("With both, how queries are assigned:", all_schedule_policies()))
-      ->delimiter(',')
-      ->capture_default_str();
+                  with_choices("With both, how queries are assigned:", all_schedule_policies()));
   add_number_option(command, "--rate", arguments.rates, "N",
                     "Queries that arrive per second, at random times (Poisson)", 1e-3, 1e9);
   command.add_flag("--one-by-one", arguments.one_by_one,

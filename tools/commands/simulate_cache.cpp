@@ -27,45 +27,44 @@ struct SimulateCacheArguments {
   bool csv = false;
 };
 
-/// What transfers take over a link, with lists transferred once per batch. Nothing else is counted, so that no GPU
-/// behind the link answers more queries per second.
-struct LinkFigures {
-  double us_per_batch = 0;
-  double max_queries_per_second = 0;  ///< infinite without transfers
-};
-
-LinkFigures link_figures(const TransferLink& link, const CacheFigures& figures) {
-  const double us = link.us_per_byte() * static_cast<double>(figures.batch_transfer_bytes);
-  return {link.us_per_byte() * figures.transfer_bytes_per_batch(), 1e6 * static_cast<double>(figures.queries) / us};
-}
-
-/// Name and value of all figures, in the order in which they are printed.
-Json figures_json(const SimulatedCache& simulated, const std::optional<TransferLink>& link) {
+/// All figures, in the order in which they are printed.
+Row row_of(const SimulatedCache& simulated, const std::optional<TransferLink>& link) {
   const CacheFigures& figures = simulated.figures;
-  Json json = {{"policy", simulated.policy},
-               {"budget_bytes", simulated.budget_bytes},
-               {"max_admission", simulated.max_admission},
-               {"k", simulated.k},
-               {"cached_bytes", simulated.cached_bytes},
-               {"index_bytes", simulated.index_bytes},
-               {"queries", figures.queries},
-               {"unknown_queries", figures.unknown},
-               {"empty_queries", figures.empty},
-               {"hit_rate", figures.hit_rate()},
-               {"block_hit_rate", figures.block_hit_rate()},
-               {"served_queries", figures.served},
-               {"post_processed_queries", figures.post_processed},
-               {"post_processed_postings", figures.post_processed_postings},
-               {"transfer_bytes_per_query", figures.transfer_bytes_per_query()},
-               {"transfer_bytes_per_batch", figures.transfer_bytes_per_batch()},
-               {"batches", figures.batches}};
-  if (link) {
-    const LinkFigures over_link = link_figures(*link, figures);
-    json["link_gb_per_second"] = link->gigabytes_per_second;
-    json["transfer_us_per_batch"] = over_link.us_per_batch;
-    json["most_queries_per_second"] = over_link.max_queries_per_second;
-  }
-  return json;
+  const double query_bytes = figures.transfer_bytes_per_query(), batch_bytes = figures.transfer_bytes_per_batch();
+  const auto size = [](double bytes) { return size_text(static_cast<std::uint64_t>(bytes)); };
+  Row row = {{"policy", simulated.policy, "policy"},
+             {"", size_text(simulated.budget_bytes), "budget"},
+             {"", ratio(simulated.cached_bytes, simulated.index_bytes), "share", "{:.1f} %", 100},
+             {"budget_bytes", simulated.budget_bytes},
+             {"max_admission", simulated.max_admission, "lambda"},
+             {"k", simulated.k, "k"},
+             {"cached_bytes", simulated.cached_bytes},
+             {"index_bytes", simulated.index_bytes},
+             {"queries", figures.queries},
+             {"unknown_queries", figures.unknown},
+             {"empty_queries", figures.empty},
+             {"hit_rate", figures.hit_rate(), "lists", "{:.2f} %", 100},
+             {"block_hit_rate", figures.block_hit_rate(), "blocks", "{:.2f} %", 100},
+             {"served_queries", figures.served},
+             {"", ratio(figures.served, figures.queries), "served", "{:.2f} %", 100},
+             {"post_processed_queries", figures.post_processed},
+             {"", ratio(figures.post_processed, figures.queries), "CPU", "{:.2f} %", 100},
+             {"post_processed_postings", figures.post_processed_postings},
+             {"transfer_bytes_per_query", query_bytes},
+             {"", size(query_bytes), "transfer/query"},
+             {"transfer_bytes_per_batch", batch_bytes},
+             {"", size(batch_bytes), "transfer/batch"},
+             {"batches", figures.batches}};
+  if (!link) return row;
+  // What transfers take, with lists transferred once per batch. Nothing else is counted, so that no GPU behind the link
+  // answers more queries per second.
+  const double us = link->us_per_byte() * static_cast<double>(figures.batch_transfer_bytes);
+  const double rate = 1e6 * static_cast<double>(figures.queries) / us;  // infinite without transfers
+  append(row, {{"link_gb_per_second", link->gigabytes_per_second},
+               {"transfer_us_per_batch", link->us_per_byte() * batch_bytes, "ms/batch", "{:.2f}", 1e-3},
+               {"most_queries_per_second", rate},
+               {"", std::isfinite(rate) ? fmt::format("{:.0f}", rate) : "no limit", "most queries/s"}});
+  return row;
 }
 
 /// The log to simulate, read once for each k.
@@ -115,10 +114,10 @@ std::vector<SimulatedCache> sweep(const SimulateCacheArguments& arguments, const
   return sweep_policies(engine, blocks, read_train, read_log, options, resources);
 }
 
-void print_csv(const std::vector<SimulatedCache>& rows, const std::optional<TransferLink>& link) {
+void print_csv(const std::vector<Row>& rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Json json = figures_json(rows[i], link);
     std::vector<std::string> names, values;
+    const Json json = to_json(rows[i]);
     for (const auto& [name, value] : json.items()) {
       names.push_back(name);
       values.push_back(value.is_string() ? value.get<std::string>() : value.dump());
@@ -128,29 +127,12 @@ void print_csv(const std::vector<SimulatedCache>& rows, const std::optional<Tran
   }
 }
 
-std::string link_columns(const LinkFigures& figures) {
-  const bool is_limited = std::isfinite(figures.max_queries_per_second);
-  return fmt::format("{:>10.2f}{:>16}\n", figures.us_per_batch / 1000,
-                     is_limited ? fmt::format("{:.0f}", figures.max_queries_per_second) : "no limit");
-}
-
-void print_table(const std::vector<SimulatedCache>& rows, const std::optional<TransferLink>& link) {
-  print(fmt::format("{:<18}{:>9}{:>8}{:>7}{:>6}{:>9}{:>9}{:>9}{:>11}{:>16}{:>16}", "policy", "budget", "share",
-                    "lambda", "k", "lists", "blocks", "served", "CPU", "transfer/query", "transfer/batch"));
-  print(link ? fmt::format("{:>10}{:>16}\n", "ms/batch", "most queries/s") : "\n");
-  for (const SimulatedCache& row : rows) {
-    const CacheFigures& figures = row.figures;
-    const auto percent = [&](std::uint64_t part) {
-      return figures.queries == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(figures.queries);
-    };
-    print(fmt::format(
-        "{:<18}{:>9}{:>6.1f} %{:>7}{:>6}{:>7.2f} %{:>7.2f} %{:>7.2f} %{:>9.2f} %{:>16}{:>16}", row.policy,
-        size_text(row.budget_bytes), 100 * static_cast<double>(row.cached_bytes) / static_cast<double>(row.index_bytes),
-        row.max_admission, row.k, 100 * figures.hit_rate(), 100 * figures.block_hit_rate(), percent(figures.served),
-        percent(figures.post_processed), size_text(static_cast<std::uint64_t>(figures.transfer_bytes_per_query())),
-        size_text(static_cast<std::uint64_t>(figures.transfer_bytes_per_batch()))));
-    print(link ? link_columns(link_figures(*link, figures)) : "\n");
-  }
+/// Prints a table or --csv.
+void print_rows(const SimulateCacheArguments& arguments, const std::vector<Row>& rows) {
+  if (arguments.csv) return print_csv(rows);
+  FigureTable table;
+  for (const Row& row : rows) table.add(row);
+  print(table.take_text());
 }
 
 void run(const SimulateCacheArguments& arguments) {
@@ -160,19 +142,19 @@ void run(const SimulateCacheArguments& arguments) {
     const CachePlan plan = PlanReader::open(arguments.plan).load_for(index);
     LogQueries queries(index.manifest().analyzer, resources, query_kind(arguments.format));
     Log(arguments, resources).add_to(queries);
-    const SimulatedCache simulated = simulate_plan(plan, index, queries, arguments.batch, resources);
-    if (arguments.common.json) return print(figures_json(simulated, arguments.link).dump(1) + "\n");
-    return arguments.csv ? print_csv({simulated}, arguments.link) : print_table({simulated}, arguments.link);
+    const Row row = row_of(simulate_plan(plan, index, queries, arguments.batch, resources), arguments.link);
+    return arguments.common.json ? print(to_json(row).dump(1) + "\n") : print_rows(arguments, {row});
   }
   const QueryEngine engine(index, api::scoring_options(arguments.cache, index), resources.threads,
                            memory_of_log_queries(resources));
   api::remark_on_visits(engine, remarks(arguments.common));
   Log log(arguments, resources);
-  const std::vector<SimulatedCache> rows = sweep(arguments, engine, log, resources);
-  if (arguments.csv) return print_csv(rows, arguments.link);
-  if (!arguments.common.json) return print_table(rows, arguments.link);
-  Json json = {{"bench", "cache"}, {"environment", environment_json()}, {"indexes", {index_json(index)}}};
-  for (const SimulatedCache& row : rows) json["results"].push_back(figures_json(row, arguments.link));
+  std::vector<Row> rows;
+  for (const SimulatedCache& simulated : sweep(arguments, engine, log, resources))
+    rows.push_back(row_of(simulated, arguments.link));
+  if (arguments.csv || !arguments.common.json) return print_rows(arguments, rows);
+  Json json = {{"bench", "cache"}, {"environment", describe_environment()}, {"indexes", {index_json(index)}}};
+  for (const Row& row : rows) json["results"].push_back(to_json(row));
   print(json.dump(1) + "\n");
 }
 
@@ -192,8 +174,7 @@ void add_cache_simulation(CLI::App& simulate) {
   require_one_of(
       command, plan,
       command.add_option("--train", arguments.train, "The log to make plans from, for a sweep")->type_name("FILE"));
-  add_name_option(command, "--policy", arguments.policies, all_cache_policies(), "Policies of a sweep (default: all)")
-      ->delimiter(',');
+  add_name_option(command, "--policy", arguments.policies, all_cache_policies(), "Policies of a sweep (default: all)");
   command
       .add_option("--budget", arguments.budgets,
                   "Budgets of a sweep: sizes such as 64M or shares such as 10% (default: 5%,10%,20%,40%)")

@@ -94,35 +94,20 @@ class Stream {
   SimulatedMachine machine_;
 };
 
-Json figures_json(const std::string& schedule, double rate, const ScheduleFigures& figures) {
-  Json json = {{"schedule", schedule},
-               {"rate", rate},
-               {"queries", figures.queries},
-               {"on_cpu", figures.on_cpu},
-               {"on_gpu", figures.on_gpu},
-               {"batches", figures.batches},
-               {"missed", figures.missed},
-               {"seconds", figures.seconds},
-               {"cpu_busy_share", figures.cpu_busy_share},
-               {"gpu_busy_share", figures.gpu_busy_share}};
-  json.update(times_json(figures.response));
-  return json;
-}
-
-void print_row(const Json& row) {
-  const auto ms = [&](const char* key) { return row[key].get<double>() / 1000; };
-  print(fmt::format("{:<10}{:>12.0f}{:>12.3f}{:>11.3f}{:>11.3f}{:>11.3f}{:>10}{:>9.1f} %{:>9.1f} %{:>9.1f} %\n",
-                    row["schedule"].get<std::string>(), row["rate"].get<double>(), ms("mean_us"), ms("p50_us"),
-                    ms("p95_us"), ms("p99_us"), row["missed"].get<std::uint64_t>(),
-                    100 * row["on_gpu"].get<double>() / row["queries"].get<double>(),
-                    100 * row["cpu_busy_share"].get<double>(), 100 * row["gpu_busy_share"].get<double>()));
+Row row_of(const std::string& schedule, double rate, const ScheduleFigures& figures) {
+  Row row = {{"schedule", schedule, "schedule"}, {"rate", rate, "queries/s", "{:.0f}"}};
+  append(row, response_figures(figures.response, {"mean ms", "p50", "", "p95", "p99"}));
+  append(row, stream_counts(figures));
+  append(row, {{"cpu_busy_share", figures.cpu_busy_share, "CPU busy", "{:.1f} %", 100},
+               {"gpu_busy_share", figures.gpu_busy_share, "GPU busy", "{:.1f} %", 100}});
+  return row;
 }
 
 void run(const SimulateScheduleArguments& arguments) {
   make_resources(arguments.common);
   const Stream stream(arguments);
   Json json = {{"bench", "schedule"},
-               {"environment", environment_json()},
+               {"environment", describe_environment()},
                {"index_hash", stream.origin().index_hash},
                {"scoring", stream.origin().scoring},
                {"cpu", stream.origin().cpu},
@@ -140,18 +125,19 @@ void run(const SimulateScheduleArguments& arguments) {
                {"allowed_missed_share", arguments.allowed_missed},
                {"runs", Json::array()},
                {"highest_rates", Json::array()}};
+  FigureTable table;
   for (const std::string& schedule : arguments.schedules) {
     if (!stream.can_run(schedule)) continue;
-    for (const double rate : arguments.rates)
-      json["runs"].push_back(figures_json(schedule, rate, stream.run(schedule, rate)));
+    for (const double rate : arguments.rates) {
+      const Row row = row_of(schedule, rate, stream.run(schedule, rate));
+      json["runs"].push_back(to_json(row));
+      table.add(row);
+    }
     if (arguments.deadline_ms > 0)
       json["highest_rates"].push_back({{"schedule", schedule}, {"rate", stream.highest_rate_of(schedule)}});
   }
   if (arguments.common.json) return print(json.dump(1) + "\n");
-  if (!arguments.rates.empty())
-    print(fmt::format("{:<10}{:>12}{:>12}{:>11}{:>11}{:>11}{:>10}{:>11}{:>11}{:>11}\n", "schedule", "queries/s",
-                      "mean ms", "p50", "p95", "p99", "missed", "on GPU", "CPU busy", "GPU busy"));
-  for (const Json& row : json["runs"]) print_row(row);
+  print(table.take_text());
   for (const Json& row : json["highest_rates"])
     print(fmt::format("{:<10}{:>12.0f} queries/s at most, with at most {} % of deadlines missed\n",
                       row["schedule"].get<std::string>(), row["rate"].get<double>(), 100 * arguments.allowed_missed));
@@ -181,8 +167,7 @@ void add_schedule_simulation(CLI::App& simulate) {
                   "bench gpu --times")
       ->type_name("")
       ->required();
-  add_name_option(command, "-a,--algorithm", arguments.choice.algorithm, all_algorithms(), "Query algorithm")
-      ->capture_default_str();
+  add_name_option(command, "-a,--algorithm", arguments.choice.algorithm, all_algorithms(), "Query algorithm");
   command.add_option("--strategy", arguments.choice.strategy, "GPU strategy whose times to use")
       ->type_name("NAME")
       ->capture_default_str();

@@ -9,6 +9,7 @@
 #include "quern/io/byte_source.hpp"
 #include "quern/plan/throughput_model.hpp"
 
+#include "bench/bench.hpp"
 #include "cache_options.hpp"
 #include "command.hpp"
 
@@ -32,12 +33,16 @@ Json figures_json(const InverseFit& fit) {
           {"points", fit.points},       {"poor", fit.is_poor()}};
 }
 
-Json figures_json(const MemorySplit& split) {
+Row row_of(const MemorySplit& split, const char* mark = "") {
+  const auto size = [](double bytes) { return size_text(static_cast<std::uint64_t>(bytes)); };
   return {{"cache_bytes", split.cache_bytes},
+          {"", size(split.cache_bytes), "cache"},
           {"buffer_bytes", split.buffer_bytes},
-          {"batch_queries", split.batch_queries},
-          {"response_us", split.response_us},
-          {"queries_per_second", split.queries_per_second}};
+          {"", size(split.buffer_bytes), "buffer"},
+          {"batch_queries", split.batch_queries, "batch", "{:.0f}"},
+          {"response_us", split.response_us, "ms/batch", "{:.1f}", 1e-3},
+          {"queries_per_second", split.queries_per_second, "queries/s", "{:.0f}"},
+          {"", mark, " "}};
 }
 
 void warn_if_poor(const CommonOptions& common, const char* name, const InverseFit& fit) {
@@ -46,22 +51,16 @@ void warn_if_poor(const CommonOptions& common, const char* name, const InverseFi
                           fit.points, 100 * fit.worst_residual, fit.r_squared));
 }
 
-void print_split(const MemorySplit& split, const char* mark) {
-  print(fmt::format("{:>10}{:>10}{:>12.0f}{:>12.1f}{:>14.0f} {}\n",
-                    size_text(static_cast<std::uint64_t>(split.cache_bytes)),
-                    size_text(static_cast<std::uint64_t>(split.buffer_bytes)), split.batch_queries,
-                    split.response_us / 1000, split.queries_per_second, mark));
-}
-
 void print_curve(const ThroughputModel& model, const std::vector<MemorySplit>& curve, const MemorySplit& best) {
   print(fmt::format("c(n) = {:.4g} + {:.4g} / n us per query; t(S_b) = {:.4g} + {:.4g} / S_b us per byte\n",
                     model.query_us().base, model.query_us().over_x, model.transfer_us_per_byte().base,
                     model.transfer_us_per_byte().over_x));
-  print(fmt::format("{:>10}{:>10}{:>12}{:>12}{:>14}\n", "cache", "buffer", "batch", "ms/batch", "queries/s"));
   constexpr std::size_t shown = 20;
   const std::size_t step = std::max<std::size_t>(1, curve.size() / shown);
-  for (std::size_t i = 0; i < curve.size(); i += step) print_split(curve[i], "");
-  print_split(best, "best");
+  FigureTable table;
+  for (std::size_t i = 0; i < curve.size(); i += step) table.add(row_of(curve[i]));
+  table.add(row_of(best, "best"));
+  print(table.take_text());
 }
 
 void run(const SimulateThroughputArguments& arguments) {
@@ -82,10 +81,10 @@ void run(const SimulateThroughputArguments& arguments) {
   if (!arguments.common.json) return print_curve(model, curve, best);
   Json json = {{"c", figures_json(model.query_us())},
                {"t", figures_json(model.transfer_us_per_byte())},
-               {"best", figures_json(best)}};
+               {"best", to_json(row_of(best))}};
   json["overlap"] = arguments.overlap;
   if (arguments.link) json["link_gb_per_second"] = arguments.link->gigabytes_per_second;
-  for (const MemorySplit& split : curve) json["curve"].push_back(figures_json(split));
+  for (const MemorySplit& split : curve) json["curve"].push_back(to_json(row_of(split)));
   print(json.dump(1) + "\n");
 }
 

@@ -22,8 +22,7 @@ void fold(std::string& out, const std::vector<std::string>& words, std::size_t a
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::size_t room = words[i].size() + (i + 1 < words.size() ? mark.size() : 0);
     if (i > 0 && at + 1 + room > width) {
-      out += mark + "
-" + margin;
+      out += mark + "\n" + margin;
       at = margin.size();
     } else if (i > 0) {
       out += ' ';

@@ -10,7 +10,6 @@
 #include "quern/index/index_assembly.hpp"
 #include "quern/index/list_encoder.hpp"
 #include "quern/index/shards/joined_lists.hpp"
-#include "quern/io/checksum.hpp"
 
 namespace quern {
 namespace {

@@ -25,38 +25,32 @@ void check_setting(std::size_t k, std::size_t batch) {
   check_range("queries per batch", batch, 1, gpu::max_batch_queries);
 }
 
-/// Collects distinct settings.
-class SettingList {
- public:
-  void add(CacheSetting setting) {
-    if (setting.policy == no_policy) setting.max_admission = 1;
-    if (std::find(settings_.begin(), settings_.end(), setting) == settings_.end())
-      settings_.push_back(std::move(setting));
-  }
-  std::vector<CacheSetting> take() { return std::move(settings_); }
+using Settings = std::vector<CacheSetting>;
 
- private:
-  std::vector<CacheSetting> settings_;
-};
+/// Adds a setting unless it is there.
+void add(Settings& all, CacheSetting setting) {
+  if (setting.policy == no_policy) setting.max_admission = 1;
+  if (std::find(all.begin(), all.end(), setting) == all.end()) all.push_back(std::move(setting));
+}
 
-void add_part(const CacheGrid& grid, GridPart part, const std::string& policy, SettingList& list) {
+void add_part(const CacheGrid& grid, GridPart part, const std::string& policy, Settings& all) {
   CacheSetting setting = grid.base;
   setting.policy = policy;
   switch (part) {
     case GridPart::memories:
       for (const std::string& memory : grid.memories)
         for (const std::size_t batch : grid.batches)
-          list.add({memory, policy, setting.max_admission, setting.k, batch});
+          add(all, {memory, policy, setting.max_admission, setting.k, batch});
       break;
     case GridPart::lambdas:
       for (const double lambda : grid.max_admissions)
-        list.add({setting.memory, policy, lambda, setting.k, setting.batch});
+        add(all, {setting.memory, policy, lambda, setting.k, setting.batch});
       break;
     case GridPart::ks:
-      for (const std::size_t k : grid.ks) list.add({setting.memory, policy, setting.max_admission, k, setting.batch});
+      for (const std::size_t k : grid.ks) add(all, {setting.memory, policy, setting.max_admission, k, setting.batch});
       break;
     case GridPart::single:
-      list.add({setting.memory, policy, setting.max_admission, setting.k, 1});
+      add(all, {setting.memory, policy, setting.max_admission, setting.k, 1});
       break;
   }
 }
@@ -93,50 +87,44 @@ void check_cache_grid(const CacheGrid& grid) {
 }
 
 std::vector<CacheSetting> settings_of(const CacheGrid& grid) {
-  SettingList list;
+  Settings all;
   for (const GridPart part : grid.parts)
-    for (const std::string& policy : grid.policies) add_part(grid, part, policy, list);
-  std::vector<CacheSetting> settings = list.take();
-  std::stable_sort(settings.begin(), settings.end(),
+    for (const std::string& policy : grid.policies) add_part(grid, part, policy, all);
+  std::stable_sort(all.begin(), all.end(),
                    [&](const CacheSetting& a, const CacheSetting& b) { return measured_before(a, b, grid); });
-  return settings;
+  return all;
 }
 
 std::vector<CacheSetting> resident_settings(const CacheGrid& grid) {
-  SettingList list;
-  for (const std::size_t batch : grid.batches) list.add({.k = grid.base.k, .batch = batch});
-  for (const CacheSetting& setting : settings_of(grid)) list.add({.k = setting.k, .batch = setting.batch});
-  return list.take();
+  Settings all;
+  for (const std::size_t batch : grid.batches) add(all, {.k = grid.base.k, .batch = batch});
+  for (const CacheSetting& setting : settings_of(grid)) add(all, {.k = setting.k, .batch = setting.batch});
+  return all;
 }
 
 std::vector<CacheSetting> calibrating_settings(const CacheGrid& grid) {
-  SettingList list;
+  Settings all;
   for (const std::string& memory : grid.calibrating)
     for (const std::size_t batch : grid.batches)
-      if (batch > 1) list.add({.memory = memory, .k = grid.base.k, .batch = batch});
-  return list.take();
+      if (batch > 1) add(all, {.memory = memory, .k = grid.base.k, .batch = batch});
+  return all;
 }
 
 std::vector<CacheSetting> curve_settings(const CacheGrid& grid) {
-  SettingList list;
+  Settings all;
   std::vector<std::size_t> batches = grid.batches;
   batches.push_back(1);
   for (const std::string& policy : grid.policies)
     for (const std::size_t batch : batches)
       for (const std::string& memory : grid.memories)
-        list.add({memory, policy, grid.base.max_admission, grid.base.k, batch});
-  return list.take();
+        add(all, {memory, policy, grid.base.max_admission, grid.base.k, batch});
+  return all;
 }
 
 namespace {
 
 /// The smallest and largest copies from which t is fitted.
 constexpr std::uint64_t min_copy = std::uint64_t{64} << 10, max_copy = std::uint64_t{256} << 20;
-
-std::string text_of(const CacheSetting& setting) {
-  return fmt::format("memory {}, policy {}, lambda {}, k {}, batches of {}", setting.memory, setting.policy,
-                     setting.max_admission, setting.k, setting.batch);
-}
 
 /// The number of batches if they have as many queries as the replay's.
 double batches_of(const EngineRun& run, const CopyDemand& demand) {
@@ -154,7 +142,8 @@ class CacheBench {
     measure_resident();
     calibrate();
     make_curves();
-    measure_points();
+    for_each("measure the grid", settings_of(grid_),
+             [&](const CacheSetting& setting) { figures_.points.push_back(measure_point(setting)); });
     for (const std::string& memory : grid_.memories)
       for (const std::string& policy : grid_.policies)
         for (const double limit_ms : grid_.limits_ms)
@@ -179,42 +168,49 @@ class CacheBench {
     }
   }
 
-  void measure_resident() {
-    const std::vector<CacheSetting> settings = resident_settings(grid_);
-    progress_.start("measure all lists in memory", settings.size(), "settings");
+  /// Calls step(setting) for each, with progress.
+  template <class Step>
+  void for_each(const char* what, const Settings& settings, Step&& step) {
+    progress_.start(what, settings.size(), "settings");
     for (const CacheSetting& setting : settings) {
-      const EngineRun run = subject_.run(setting);
-      if (run.statistics.lists.copied_bytes > 0)
-        throw InvalidArgument("the GPU's memory is too small to hold all lists, which measuring c(n) requires");
-      check_results(setting, run);
-      model_.add(setting, run);
+      step(setting);
       progress_.add(1);
     }
     progress_.finish();
+  }
+
+  void measure_resident() {
+    for_each("measure all lists in memory", resident_settings(grid_), [&](const CacheSetting& setting) {
+      const EngineRun run = checked_run(setting);
+      if (run.statistics.lists.copied_bytes > 0)
+        throw InvalidArgument("the GPU's memory is too small to hold all lists, which measuring c(n) requires");
+      model_.add(setting, run);
+    });
   }
 
   /// Uses only runs whose batches all go by windows or all don't: the costs of mixed runs can't be separated.
   void calibrate() {
-    const std::vector<CacheSetting> settings = calibrating_settings(grid_);
-    progress_.start("measure copies during work", settings.size(), "settings");
-    for (const CacheSetting& setting : settings) {
-      if (const CopyDemand& demand = demand_of(setting); demand.windowed == 0 || demand.windowed == 1) {
-        const EngineRun run = subject_.run(setting);
-        check_results(setting, run);
-        figures_.calibrating_runs.push_back({setting, demand, batches_of(run, demand), times_of(run)});
-        model_.add(figures_.calibrating_runs.back());
-      }
-      progress_.add(1);
-    }
-    progress_.finish();
+    for_each("measure copies during work", calibrating_settings(grid_), [&](const CacheSetting& setting) {
+      const CopyDemand& demand = demand_of(setting);
+      if (demand.windowed != 0 && demand.windowed != 1) return;
+      const EngineRun run = checked_run(setting);
+      figures_.calibrating_runs.push_back({setting, demand, batches_of(run, demand), times_of(run)});
+      model_.add(figures_.calibrating_runs.back());
+    });
     figures_.window_copies = model_.window_copies();
     figures_.window_kernels = model_.window_kernels();
   }
 
-  void check_results(const CacheSetting& setting, const EngineRun& run) {
+  /// Throws Error if its results are wrong.
+  EngineRun checked_run(const CacheSetting& setting) {
+    EngineRun run = subject_.run(setting);
     const auto [first, is_new] = results_.try_emplace({setting.k, setting.batch == 1}, run.results_hash);
     if (first->second != run.results_hash)
-      throw Error("results differ from those with all lists in the GPU's memory: " + text_of(setting));
+      throw Error(
+          fmt::format("results differ from those with all lists in the GPU's memory: memory {}, policy {}, "
+                      "lambda {}, k {}, batches of {}",
+                      setting.memory, setting.policy, setting.max_admission, setting.k, setting.batch));
+    return run;
   }
 
   const CopyDemand& demand_of(const CacheSetting& setting) {
@@ -224,9 +220,7 @@ class CacheBench {
   }
 
   void make_curves() {
-    const std::vector<CacheSetting> settings = curve_settings(grid_);
-    progress_.start("replay the log", settings.size(), "settings");
-    for (const CacheSetting& setting : settings) {
+    for_each("replay the log", curve_settings(grid_), [&](const CacheSetting& setting) {
       const CopyDemand& demand = demand_of(setting);
       if (figures_.curves.empty() || figures_.curves.back().policy != setting.policy ||
           figures_.curves.back().batch != setting.batch) {
@@ -240,19 +234,7 @@ class CacheBench {
       without_cache.y = std::max(without_cache.y, demand.needed_bytes);
       curve.batch_queries = std::min(curve.batch_queries, demand.batch_queries);
       curve.points.transfer_bytes.push_back({static_cast<double>(demand.cache_bytes), demand.copied_bytes});
-      progress_.add(1);
-    }
-    progress_.finish();
-  }
-
-  void measure_points() {
-    const std::vector<CacheSetting> settings = settings_of(grid_);
-    progress_.start("measure the grid", settings.size(), "settings");
-    for (const CacheSetting& setting : settings) {
-      figures_.points.push_back(measure_point(setting));
-      progress_.add(1);
-    }
-    progress_.finish();
+    });
   }
 
   CachePoint measure_point(const CacheSetting& setting) {
@@ -261,8 +243,7 @@ class CacheBench {
     point.demand = demand_of(setting);
     point.stages = model_.stages(setting, point.demand);
     point.resident_us = model_.resident_us(setting);
-    point.run = subject_.run(setting);
-    check_results(setting, point.run);
+    point.run = checked_run(setting);
     point.times = times_of(point.run);
     point.in_turn = 1e6 / point.stages.in_turn_us();
     point.overlapped = 1e6 / point.stages.overlapped_us(setting.batch == 1 ? 1 : batches_of(point.run, point.demand),
@@ -305,8 +286,6 @@ class CacheBench {
 
 }  // namespace
 
-CpuWork cpu_work_of(const GpuStatistics& statistics) { return {statistics.resumed, statistics.resume_us}; }
-
 QueryTimes times_of(const EngineRun& run) {
   const auto queries = static_cast<double>(std::max<std::uint64_t>(run.queries, 1));
   const gpu::BatchTimes& device = run.statistics.device;
@@ -315,7 +294,7 @@ QueryTimes times_of(const EngineRun& run) {
   times.host = run.statistics.prepare_us / queries;
   times.gpu = (device.upload_us + device.kernels_us() + device.download_us) / queries;
   times.copying = run.statistics.copy_lists_us / queries;
-  times.cpu = cpu_work_of(run.statistics).us / queries;
+  times.cpu = run.statistics.resume_us / queries;
   return times;
 }
 
@@ -332,12 +311,12 @@ double share_of(std::uint64_t part, std::uint64_t all) {
   return all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 1;
 }
 
-Json setting_json(const CacheSetting& setting) {
-  return {{"memory", setting.memory},
-          {"policy", setting.policy},
-          {"max_admission", setting.max_admission},
-          {"k", setting.k},
-          {"batch", setting.batch}};
+FigureRow setting_row(const CacheSetting& setting) {
+  return {{"memory", setting.memory, "memory"},
+          {"policy", setting.policy, "policy"},
+          {"max_admission", setting.max_admission, "lambda"},
+          {"k", setting.k, "k"},
+          {"batch", setting.batch, "batch"}};
 }
 
 Json times_json(const QueryTimes& times) {
@@ -368,66 +347,11 @@ Json stages_json(const StageTimes& stages) {
           {"unhidden_share", stages.unhidden}};
 }
 
-Json point_json(const CachePoint& point) {
-  const GpuStatistics& statistics = point.run.statistics;
-  const gpu::ListCacheCounts& lists = statistics.lists;
-  const auto queries = static_cast<double>(std::max<std::uint64_t>(point.run.queries, 1));
-  Json json = setting_json(point.setting);
-  json["whole_index"] = point.demand.whole_index;
-  json["queries"] = point.run.queries;
-  json["batches"] = statistics.batches;
-  json["windows"] = statistics.windows;
-  json["on_cpu"] = statistics.on_cpu;
-  json["continued_by_cpu"] = cpu_work_of(statistics).queries;
-  json["hit_rate"] = share_of(lists.resident_lists, lists.lists);
-  json["hit_rate_bytes"] = lists.bytes > 0 ? 1 - share_of(lists.copied_bytes, lists.bytes) : 1;
-  json["copied_bytes_per_query"] = static_cast<double>(lists.copied_bytes) / queries;
-  json.update(times_json(point.times));
-  json["resident_us"] = point.resident_us;
-  json["hidden_share"] = nullptr;
-  if (point.hidden_share) json["hidden_share"] = *point.hidden_share;
-  json["queries_per_second"] = point.measured();
-  json["model_queries_per_second"] = point.in_turn;
-  json["overlap_queries_per_second"] = point.overlapped;
-  json["measured_by_model"] = point.measured() / point.in_turn;
-  json["measured_by_overlap"] = point.measured() / point.overlapped;
-  json["expected"] = demand_json(point.demand);
-  json["stages"] = stages_json(point.stages);
-  return json;
-}
-
-Json resident_json(const ResidentTimes& resident) {
-  Json json = setting_json(resident.setting);
-  json["batch_queries"] = resident.batch_queries;
-  json.update(times_json(resident.times));
-  json["c_us"] = resident.query_us;
-  json["c_host_us"] = resident.host_us;
-  json["c_gpu_us"] = resident.gpu_us;
-  json["c_alone_us"] = resident.alone_us;
-  return json;
-}
-
 Json calibrating_run_json(const CalibratingRun& run) {
-  Json json = setting_json(run.setting);
+  Json json = to_json(setting_row(run.setting));
   json.update(times_json(run.times));
   json["expected"] = demand_json(run.demand);
   return json;
-}
-
-Json window_costs_json(const WindowCosts& costs) {
-  return {{"us_per_byte", costs.per_byte},
-          {"us_per_list_in_a_window", costs.per_window_list},
-          {"us_per_window", costs.per_window}};
-}
-
-Json copies_json(const std::vector<TransferTime>& copies) {
-  Json rows = Json::array();
-  for (const TransferTime& copy : copies)
-    rows.push_back({{"bytes", copy.bytes},
-                    {"us", copy.us},
-                    {"host_us", copy.host_us},
-                    {"gb_per_second", static_cast<double>(copy.bytes) / copy.us / 1000}});
-  return rows;
 }
 
 Json curve_json(const PolicyPoints& curve) {
@@ -437,38 +361,106 @@ Json curve_json(const PolicyPoints& curve) {
   return json;
 }
 
-Json split_json(const CacheSplit& split) {
-  Json json = {{"memory", split.memory},
-               {"policy", split.policy},
-               {"limit_ms", nullptr},
-               {"model", split.overlap == StageOverlap::full ? "overlap" : "in turn"},
-               {"queries_per_second", nullptr}};
-  if (split.limit_ms > 0) json["limit_ms"] = split.limit_ms;
-  if (!split.split) return json;
-  json["queries_per_second"] = split.split->queries_per_second;
-  json["cache_bytes"] = split.split->cache_bytes;
-  json["buffer_bytes"] = split.split->buffer_bytes;
-  json["batch_queries"] = split.split->batch_queries;
-  json["response_us"] = split.split->response_us;
-  json["curve_batch"] = split.curve_batch;
-  return json;
-}
-
 }  // namespace
 
+FigureRow figures_of(const TransferTime& copy, const char* head) {
+  return {{"bytes", copy.bytes, head},
+          {"us", copy.us},
+          {"host_us", copy.host_us},
+          {"gb_per_second", static_cast<double>(copy.bytes) / copy.us / 1000, "GB/s", "{:.2f}"}};
+}
+
+FigureRow figures_of(const WindowCosts& costs) {
+  return {{"us_per_byte", costs.per_byte, "us per MB", "{:.2f}", 1e6},
+          {"us_per_list_in_a_window", costs.per_window_list, "us per 1000 lists", "{:.2f}", 1e3},
+          {"us_per_window", costs.per_window, "us per window", "{:.2f}"}};
+}
+
+FigureRow figures_of(const ResidentTimes& resident) {
+  const QueryTimes& times = resident.times;
+  return {{"memory", resident.setting.memory},
+          {"policy", resident.setting.policy},
+          {"max_admission", resident.setting.max_admission},
+          {"k", resident.setting.k, "k"},
+          {"batch", resident.setting.batch, "batch"},
+          {"batch_queries", resident.batch_queries},
+          {"total_us", times.total, "us a query", "{:.2f}"},
+          {"host_us", times.host},
+          {"gpu_us", times.gpu},
+          {"copying_us", times.copying},
+          {"cpu_us", times.cpu},
+          {"c_us", resident.query_us, "c us", "{:.2f}"},
+          {"c_host_us", resident.host_us, "host us", "{:.2f}"},
+          {"c_gpu_us", resident.gpu_us, "GPU us", "{:.2f}"},
+          {"c_alone_us", resident.alone_us, "alone us", "{:.2f}"}};
+}
+
+FigureRow figures_of(const CachePoint& point) {
+  const GpuStatistics& statistics = point.run.statistics;
+  const gpu::ListCacheCounts& lists = statistics.lists;
+  const auto queries = static_cast<double>(std::max<std::uint64_t>(point.run.queries, 1));
+  FigureRow row = setting_row(point.setting);
+  append(row,
+         {{"whole_index", point.demand.whole_index},
+          {"queries", point.run.queries},
+          {"batches", statistics.batches},
+          {"windows", statistics.windows},
+          {"on_cpu", statistics.on_cpu},
+          {"continued_by_cpu", statistics.resumed},
+          {"queries_per_second", point.measured(), "queries/s", "{:.0f}"},
+          {"model_queries_per_second", point.in_turn, "model", "{:.0f}"},
+          {"measured_by_model", point.measured() / point.in_turn, "ratio", "{:.2f}"},
+          {"overlap_queries_per_second", point.overlapped, "overlap", "{:.0f}"},
+          {"measured_by_overlap", point.measured() / point.overlapped, "ratio", "{:.2f}"},
+          {"hit_rate", share_of(lists.resident_lists, lists.lists), "hits", "{:.1f} %", 100},
+          {"hit_rate_bytes", lists.bytes > 0 ? 1 - share_of(lists.copied_bytes, lists.bytes) : 1, "bytes", "{:.1f} %",
+           100},
+          {"copied_bytes_per_query", static_cast<double>(lists.copied_bytes) / queries, "copied KB", "{:.1f}", 1e-3},
+          {"total_us", point.times.total},
+          {"gpu_us", point.times.gpu, "GPU us", "{:.2f}"},
+          {"copying_us", point.times.copying, "copy us", "{:.2f}"},
+          {"host_us", point.times.host, "host us", "{:.2f}"},
+          {"cpu_us", point.times.cpu, "CPU us", "{:.2f}"},
+          {"resident_us", point.resident_us},
+          {"hidden_share", point.hidden_share ? Json(*point.hidden_share) : Json(), "hidden", "{:.0f} %", 100},
+          {"expected", demand_json(point.demand)},
+          {"stages", stages_json(point.stages)}});
+  return row;
+}
+
+FigureRow figures_of(const CacheSplit& split) {
+  const auto best = [&](double MemorySplit::*figure) { return split.split ? Json((*split.split).*figure) : Json(); };
+  return {{"memory", split.memory},
+          {"policy", split.policy, "policy"},
+          {"limit_ms", split.limit_ms > 0 ? Json(split.limit_ms) : Json(), "limit ms"},
+          {"model", split.overlap == StageOverlap::full ? "overlap" : "in turn", "model"},
+          {"queries_per_second", best(&MemorySplit::queries_per_second), "queries/s", "{:.0f}"},
+          {"cache_bytes", best(&MemorySplit::cache_bytes), "cache MB", "{:.1f}", 1e-6},
+          {"buffer_bytes", best(&MemorySplit::buffer_bytes), "buffer MB", "{:.1f}", 1e-6},
+          {"batch_queries", best(&MemorySplit::batch_queries), "batch", "{:.0f}"},
+          {"response_us", best(&MemorySplit::response_us), "ms", "{:.1f}", 1e-3},
+          {"curve_batch", split.curve_batch}};
+}
+
 Json cache_bench_json(const CacheBenchFigures& figures, const CacheGrid& grid) {
-  Json json = {{"base", setting_json(grid.base)}, {"memories", grid.memories}};
-  for (const ResidentTimes& resident : figures.resident) json["resident"].push_back(resident_json(resident));
-  json["copied_lists"] = copies_json(figures.copied_lists);
-  json["copied_windows"] = copies_json(figures.copied_windows);
-  json["pinned_copies"] = copies_json(figures.pinned_copies);
+  const auto all = [](const auto& each, auto... more) {
+    Json rows = Json::array();
+    for (const auto& one : each) rows.push_back(to_json(figures_of(one, more...)));
+    return rows;
+  };
+  Json json = {{"base", to_json(setting_row(grid.base))},
+               {"memories", grid.memories},
+               {"resident", all(figures.resident)},
+               {"copied_lists", all(figures.copied_lists, "")},
+               {"copied_windows", all(figures.copied_windows, "")},
+               {"pinned_copies", all(figures.pinned_copies, "")},
+               {"window_copies", to_json(figures_of(figures.window_copies))},
+               {"window_kernels", to_json(figures_of(figures.window_kernels))},
+               {"points", all(figures.points)},
+               {"splits", all(figures.splits)}};
   for (const CalibratingRun& run : figures.calibrating_runs)
     json["calibrating_runs"].push_back(calibrating_run_json(run));
-  json["window_copies"] = window_costs_json(figures.window_copies);
-  json["window_kernels"] = window_costs_json(figures.window_kernels);
   for (const PolicyPoints& curve : figures.curves) json["curves"].push_back(curve_json(curve));
-  for (const CachePoint& point : figures.points) json["points"].push_back(point_json(point));
-  for (const CacheSplit& split : figures.splits) json["splits"].push_back(split_json(split));
   return json;
 }
 

@@ -11,6 +11,7 @@
 #include "quern/core/named.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/gpu/device/gpu_statistics.hpp"
+#include "quern/lab/environment.hpp"
 #include "quern/lab/gpu/transfer_bench.hpp"
 #include "quern/plan/throughput_model.hpp"
 
@@ -145,21 +146,13 @@ class CacheSubject {
   virtual TransferTime copy_pinned(std::uint64_t bytes) = 0;
 };
 
-/// The CPU's work on queries that a GPU could not finish because their lists were incomplete.
-struct CpuWork {
-  std::uint64_t queries = 0;
-  double us = 0;
-};
-/// The work that GPUs left to the CPU.
-CpuWork cpu_work_of(const GpuStatistics& statistics);
-
 /// A breakdown of a query's time, in microseconds.
 struct QueryTimes {
   double total = 0;  ///< from texts to results
   double host = 0;   ///< finding lists, preparing batches, and gathering whole lists to copy
   double gpu = 0;    ///< kernels, and copies of queries and results
   double copying = 0;
-  double cpu = 0;  ///< see CpuWork
+  double cpu = 0;  ///< on queries that a GPU could not finish because their lists were incomplete
 };
 QueryTimes times_of(const EngineRun& run);
 
@@ -230,8 +223,15 @@ struct CacheBenchFigures {
 /// all lists fit; and what the subject throws.
 CacheBenchFigures measure_cache(CacheSubject& subject, const CacheGrid& grid, Progress& progress);
 
-/// The figures in the format that `quern bench gpu-cache --json` prints and scripts/plot reads. Times are microseconds
-/// per query, rates queries per second.
+// Figures as `quern bench gpu-cache` prints them. Times are microseconds per query, rates queries per second.
+
+/// `head`: of the column of bytes.
+FigureRow figures_of(const TransferTime& copy, const char* head);
+FigureRow figures_of(const WindowCosts& costs);
+FigureRow figures_of(const ResidentTimes& resident);
+FigureRow figures_of(const CachePoint& point);
+FigureRow figures_of(const CacheSplit& split);
+/// All figures, in the format that scripts/plot reads.
 nlohmann::ordered_json cache_bench_json(const CacheBenchFigures& figures, const CacheGrid& grid);
 
 }  // namespace quern

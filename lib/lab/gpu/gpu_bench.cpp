@@ -14,8 +14,8 @@
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/lab/environment.hpp"
-#include "quern/lab/gpu/copy_speed.hpp"
 #include "quern/lab/gpu/energy_meter.hpp"
+#include "quern/lab/gpu/transfer_bench.hpp"
 #include "quern/lab/query_bench.hpp"
 #include "quern/plan/cost_model.hpp"
 #include "quern/search/search_backend.hpp"
@@ -310,22 +310,6 @@ std::optional<GpuBound> bound_of(const gpu::BatchCounts& counts, const GpuLimits
   const GpuBound memory{"device memory", bytes / limits.bytes_per_second};
   const GpuBound additions{"shared memory", added / limits.additions_per_second};
   return memory.seconds >= additions.seconds ? memory : additions;
-}
-
-LatencySummary measure_one_by_one(const StreamLog& log, unsigned repeats, const SingleSearch& search) {
-  std::vector<std::vector<double>> us(log.queries.size());
-  for (unsigned pass = 0; pass < repeats; ++pass) {
-    for (std::size_t i = 0; i < log.queries.size(); ++i) {
-      const auto begun = WallClock::now();
-      const std::vector<ScoredDocument> found = search(log.queries[i]);
-      us[i].push_back(us_since(begun));
-      if (const auto wrong = difference(log.answers[i], found))
-        throw Error(fmt::format("the answer to query {} differs from the CPU's: {}", i + 1, *wrong));
-    }
-  }
-  std::vector<double> medians_us;
-  for (std::vector<double>& times : us) medians_us.push_back(median(std::move(times)));
-  return summarize(std::move(medians_us));
 }
 
 }  // namespace quern

@@ -1,5 +1,4 @@
 #pragma once
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,7 +9,6 @@
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/device/gpu_statistics.hpp"
 #include "quern/gpu/worker/gpu_engine.hpp"
-#include "quern/lab/gpu/shared_stream.hpp"
 #include "quern/lab/query_bench.hpp"
 #include "quern/search/query_statistics.hpp"
 
@@ -90,12 +88,5 @@ std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, std::span<co
                                          std::span<const gpu::Strategy* const> strategies,
                                          std::span<const QueryAlgorithm* const> algorithms,
                                          const GpuBenchOptions& options, Progress& progress);
-
-/// Answers one query.
-using SingleSearch = std::function<std::vector<ScoredDocument>(QueryView query)>;
-
-/// The times of a log's queries, sent one at a time: each query's median over `repeats` passes, at least 1. Throws
-/// Error if an answer differs from the log's, and what `search` throws.
-LatencySummary measure_one_by_one(const StreamLog& log, unsigned repeats, const SingleSearch& search);
 
 }  // namespace quern

@@ -59,18 +59,13 @@ class GpuSubject {
       score(held.get(), columns, scores);
     };
     const auto fast = [&](const FeatureColumns& columns, std::span<double> scores) { on_cpu_->score(columns, scores); };
-    const FeatureColumns largest = {
-        features.values, *std::max_element(options.documents.begin(), options.documents.end()), features.stride};
+    const FeatureColumns largest =
+        first_documents(features, *std::max_element(options.documents.begin(), options.documents.end()));
     if (fast_math) {
       load_.difference = largest_difference(largest, fast, found);
       return;
     }
-    const auto plain = make_plain_ranker(*subject_.model);
-    const FeatureColumns compared = {features.values, std::min(options.documents_compared, features.documents),
-                                     features.stride};
-    check_scores(
-        load_.ranker, compared, [&](const FeatureColumns& all, std::span<double> scores) { plain->score(all, scores); },
-        found);
+    check_scores(subject_, features, options.documents_compared, found);
     check_scores(load_.ranker, largest, fast, found);
   }
 

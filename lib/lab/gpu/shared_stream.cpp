@@ -170,4 +170,20 @@ StreamLog make_stream_log(CpuBackend& cpu, std::span<const QueryView> queries, c
   return log;
 }
 
+LatencySummary measure_one_by_one(const StreamLog& log, unsigned repeats, const SingleSearch& search) {
+  std::vector<std::vector<double>> us(log.queries.size());
+  for (unsigned pass = 0; pass < repeats; ++pass) {
+    for (std::size_t i = 0; i < log.queries.size(); ++i) {
+      const auto begun = WallClock::now();
+      const std::vector<ScoredDocument> found = search(log.queries[i]);
+      us[i].push_back(us_since(begun));
+      if (const auto wrong = difference(log.answers[i], found))
+        throw Error(fmt::format("the answer to query {} differs from the CPU's: {}", i + 1, *wrong));
+    }
+  }
+  std::vector<double> medians_us;
+  for (std::vector<double>& times : us) medians_us.push_back(median(std::move(times)));
+  return summarize(std::move(medians_us));
+}
+
 }  // namespace quern

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,5 +52,12 @@ SharedStreamFigures measure_shared_stream(const CpuBackend& cpu, FallibleGpus* g
 StreamLog make_stream_log(CpuBackend& cpu, std::span<const QueryView> queries, const QueryAlgorithm& algorithm,
                           std::size_t k, unsigned threads, const CostModel& costs, std::string_view strategy,
                           std::size_t max_batch);
+
+/// Answers one query.
+using SingleSearch = std::function<std::vector<ScoredDocument>(QueryView query)>;
+
+/// The times of a log's queries, sent one at a time: each query's median over `repeats` passes, at least 1. Throws
+/// Error if an answer differs from the log's, and what `search` throws.
+LatencySummary measure_one_by_one(const StreamLog& log, unsigned repeats, const SingleSearch& search);
 
 }  // namespace quern

@@ -19,6 +19,10 @@ struct TransferTime {
 /// Measures one copy of `bytes` bytes from pinned memory. Throws CudaError.
 TransferTime measure_pinned_copy(unsigned gpu, std::uint64_t bytes, unsigned repeats);
 
+/// The bandwidth of a GPU's memory, in bytes per second: the median of several copies of 512 MiB within it, counting
+/// bytes read and written. Throws CudaError if the GPU fails or has too little memory.
+double measure_copy_speed(unsigned number);
+
 namespace gpu {
 /// Waits for all copies to the store's lists. Throws CudaError.
 void wait_for_copies(DeviceListStore& store);

@@ -1,3 +1,4 @@
+#include <utility>
 #include <vector>
 
 #include "quern/core/wall_clock.hpp"
@@ -25,6 +26,25 @@ TransferTime measure_pinned_copy(unsigned gpu, std::uint64_t bytes, unsigned rep
     host_us.push_back(host);
   }
   return {bytes, median(us), median(host_us)};
+}
+
+double measure_copy_speed(unsigned number) {
+  constexpr std::size_t bytes = std::size_t{512} << 20;
+  constexpr unsigned copies = 9;
+  CUDA_CHECK(cudaSetDevice(static_cast<int>(number)));
+  const gpu::DeviceArray<unsigned char> from(bytes), to(bytes);
+  const gpu::CudaStream stream;
+  const gpu::CudaEvent begin, end;
+  std::vector<double> times_us;
+  gpu::fill_zero(from.data(), bytes, stream);
+  for (unsigned i = 0; i < copies; ++i) {
+    begin.record(stream);
+    CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, stream));
+    end.record(stream);
+    end.wait();
+    times_us.push_back(end.us_since(begin));
+  }
+  return 2e6 * bytes / median(std::move(times_us));
 }
 
 namespace gpu {

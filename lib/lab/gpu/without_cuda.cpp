@@ -1,7 +1,5 @@
 #include "quern/core/error.hpp"
-#include "quern/lab/gpu/copy_speed.hpp"
 #include "quern/lab/gpu/decode_bench.hpp"
-#include "quern/lab/gpu/gpu_bench.hpp"
 #include "quern/lab/gpu/transfer_bench.hpp"
 
 // The measurements in a build without CUDA; cmake/layers.cmake excludes this file from builds with it.
