@@ -65,8 +65,8 @@ class CorpusFiles {
   void add(const CorpusFile& file);
   /// Adds a source that a program supplies instead of a file; it can be read once. Call once, before add().
   void add_source(std::shared_ptr<ByteSource> source);
-  /// Restricts reading to a range of the only file, from find_ranges(). Throws InvalidArgument as
-  /// ByteSource::open_range() does, and if there are several files.
+  /// Restricts reading to a range of the only file, from find_ranges(). Throws InvalidArgument like
+  /// ByteSource::open_range(), and if there are several files.
   void choose_range(const FileRange& range);
   /// The offset of the first byte read: 0 without a range.
   std::uint64_t first_offset() const { return range_ ? range_->from : 0; }

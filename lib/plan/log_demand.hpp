@@ -81,7 +81,7 @@ class LogQueries {
 
   /// Adds a query. Throws InvalidArgument if it should be a vector and isn't.
   void add(std::string_view text);
-  /// Adds a vector; its text is text_of_terms(). Throws InvalidArgument as QueryReader::use() does.
+  /// Adds a vector; its text is text_of_terms(). Throws InvalidArgument like QueryReader::use().
   void add(QueryTerms vector);
   /// Queries added, repetitions included.
   std::uint64_t queries() const { return queries_; }

@@ -71,12 +71,12 @@ inline constexpr std::array<std::string_view, 6> statistics_sections = {"terms",
                                                                         "docnos_blocks", "splits",       "manifest"};
 inline constexpr std::array<std::string_view, 2> scales_sections = {"splits", "manifest"};
 
-/// The index that an input of sections represents. Throws as IndexReader does.
+/// The index that an input of sections represents. Throws like IndexReader.
 inline IndexReader index_around(ByteView input) {
   return IndexReader(ContainerReader(container_around(input, FileKind::index, index_sections), FileKind::index));
 }
 
-/// The collection that an input of sections represents. Throws as CollectionReader does.
+/// The collection that an input of sections represents. Throws like CollectionReader.
 inline CollectionReader collection_around(ByteView input) {
   return CollectionReader(container_around(input, FileKind::collection, collection_sections));
 }

@@ -63,7 +63,7 @@ class RpfdWarpDecoder {
     sum_up<V>(place_.before, out);
     return sound;
   }
-  /// The distances of this lane's documents from those before them.
+  /// The distances of this lane's documents from their predecessors.
   __device__ bool distances(std::uint32_t (&out)[V]) const { return values(docids_, out); }
 
   __device__ bool freqs(std::uint32_t (&out)[V]) const { return values(freqs_, out); }
@@ -233,7 +233,7 @@ class RpfdOnceWarpDecoder {
     sum_up<V, L>(place_.before, out);
     return sound;
   }
-  /// The distances of this lane's documents from those before them.
+  /// The distances of this lane's documents from their predecessors.
   __device__ bool distances(std::uint32_t (&out)[V]) const { return values(docids_, out); }
 
   __device__ bool freqs(std::uint32_t (&out)[V]) const { return values(freqs_, out); }

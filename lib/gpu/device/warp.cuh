@@ -118,7 +118,8 @@ class ThreadBlockScan {
   };
   __device__ explicit ThreadBlockScan(TempStorage& temp) : temp_(temp) {}
 
-  /// Returns the sum of the values of the threads before this one; sets `total` to the sum of all. By all threads.
+  /// Returns the sum of the values of the threads before this one; sets `total` to the sum of all. Called by all
+  /// threads.
   __device__ std::uint32_t exclusive_sum(std::uint32_t value, std::uint32_t& total) const {
     const unsigned warp = threadIdx.x / lanes_per_warp;
     const std::uint32_t end = inclusive_sum(value);

@@ -246,7 +246,7 @@ __device__ inline void set_bits(std::uint32_t* bits, const std::uint32_t (&docid
   if (mask != 0) atomicOr(bits + word, mask);
 }
 
-/// Unpacks a task's block number `block` to docIDs or bits, in memory filled with zeros. By a whole warp.
+/// Unpacks a task's block number `block` to docIDs or bits, in memory filled with zeros. Called by a whole warp.
 template <int V, class Decoder>
 __device__ inline void unpack_block(const IndexView& index, const IntersectView& batch, Decoder& decoder,
                                     const UnpackTask& task, std::uint32_t block) {

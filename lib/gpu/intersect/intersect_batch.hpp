@@ -93,7 +93,7 @@ class IntersectBatch : public IntersectArrays {
   bool add(std::span<const PostingList> query_lists);
   /// Decides which lists to unpack, cuts queries into items, and gives each item its space for results.
   void finish();
-  /// finish() for a batch that goes by windows: unpacks no further lists, and leaves cutting queries to windows.
+  /// finish() for a batch that runs in windows: unpacks no further lists, and leaves cutting queries to windows.
   void finish_for_windows() {
     for (IntersectQuery& query : added_) query.coded = decodes(query) ? 1 : 0;
   }
@@ -147,14 +147,14 @@ struct IntersectWindow {
   IntersectArrays arrays;
 };
 
-/// A batch that goes by windows of documents. A query that decodes a list is answered in each window in which all of
+/// A batch that runs in windows of documents. A query that decodes a list is answered in each window in which all of
 /// its lists have blocks, by these blocks only; a query whose lists are all unpacked already is answered completely in
 /// the first window. Lists unpacked by windows do not stay: each window overwrites those of the previous one.
 class WindowedBatch {
  public:
-  /// `wanted`: those of the batch's coded_lists(), after finish_for_windows(), that go by windows. `format`: documents
-  /// or buckets if each window unpacks all lists, to at most `unpacked_words` words; else coded. `words`: maximum per
-  /// window. Throws GpuOutOfMemory if a single range of documents needs more.
+  /// `wanted`: those of the batch's coded_lists(), after finish_for_windows(), that are copied in windows. `format`:
+  /// documents or buckets if each window unpacks all lists, to at most `unpacked_words` words; else coded. `words`:
+  /// maximum per window. Throws GpuOutOfMemory if a single range of documents needs more.
   WindowedBatch(std::unique_ptr<IntersectBatch> batch, std::span<const WantedList> wanted, const ListCache& cache,
                 std::uint64_t words, ListFormat format, std::uint64_t unpacked_words);
 

@@ -83,7 +83,7 @@ struct ItemRange {
   }
 };
 
-/// Calls take(query, item, its number in the query) for items from the queue until it is empty. By a whole warp.
+/// Calls take(query, item, its number in the query) for items from the queue until it is empty. Called by a whole warp.
 template <class Take>
 __device__ inline void for_each_item(const IntersectView& batch, const ItemRange& range, Take&& take) {
   for (;;) {

@@ -68,7 +68,7 @@ struct IntersectFlight : WorkerFlight {
   GpuIntersectionStatistics* statistics = nullptr;
   std::vector<std::uint32_t> places;                 ///< see IntersectArrays
   std::vector<std::span<const docid_t>> answers;     ///< of its queries, after it has ended
-  std::vector<std::vector<docid_t>> window_answers;  ///< if it went by windows
+  std::vector<std::vector<docid_t>> window_answers;  ///< if it ran in windows
   WallClock::time_point begun;
 };
 

@@ -42,7 +42,7 @@ __device__ inline std::uint32_t lookup_tiles_of(const RangeEntries& entries) {
 
 /// Looks up one document per lane in a list's `count` rising entries of a range; lanes without a document pass `wanted`
 /// = false. Returns the document's entry, or another document's if it has none. Lanes first read 32 evenly spaced
-/// entries and choose among them, which leaves a few reads close together. By a whole warp.
+/// entries and choose among them, which leaves a few reads close together. Called by a whole warp.
 __device__ inline std::uint32_t entry_of(const std::uint32_t* entries, std::uint32_t count, std::uint32_t document,
                                          bool wanted) {
   const std::uint32_t step = (count + lanes_per_warp - 1) / lanes_per_warp, last = document << 16 | 0xffff;

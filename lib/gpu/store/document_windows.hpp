@@ -2,7 +2,7 @@
 #include "quern/formats/index_file.hpp"
 #include "quern/gpu/store/list_cache.hpp"
 
-/// A batch whose lists exceed a GPU's memory goes through the documents by windows: neighbouring ranges of docIDs, with
+/// A batch whose lists exceed a GPU's memory is processed in windows of documents: neighbouring ranges of docIDs, with
 /// the blocks of all lists that contain documents of these. Host code, which copies nothing.
 namespace quern::gpu {
 
@@ -63,7 +63,7 @@ class DocumentWindows {
   std::size_t size() const { return windows_.size(); }
   /// The largest sizes of all windows.
   const WindowLimits& largest() const { return largest_; }
-  /// Counts of the lists that go by windows, and of the bytes to copy for all windows. `cache`: the constructor's.
+  /// Counts of the lists copied in windows, and of the bytes to copy for all windows. `cache`: the constructor's.
   ListCacheCounts counts(const ListCache& cache) const;
   /// Words to copy for all windows.
   std::uint64_t copied_words() const { return copied_words_; }

@@ -24,7 +24,7 @@ class EntryCache {
   /// Sets the places of all lists of a batch, whose kernels run after those of earlier batches. False, without effect,
   /// if other flights' batches leave too little room. The flight must have released its last batch.
   bool acquire(unsigned flight, const BatchLists& lists, EntryPlaces& places);
-  /// Takes `words` contiguous words for a batch that goes by windows, and sets `first` to the place of the first. Drops
+  /// Takes `words` contiguous words for a batch that runs in windows, and sets `first` to the place of the first. Drops
   /// all lists that no other flight uses.
   bool take_room(unsigned flight, std::uint64_t words, std::uint64_t& first);
   /// Whether a batch of another flight decodes lists that later batches use.

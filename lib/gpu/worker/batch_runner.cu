@@ -46,7 +46,7 @@ struct BatchRunner::State : RunnerState {
   WindowViews window_views[2] = {{account, index.pinned()}, {account, index.pinned()}};
   WindowLists window_lists[2];  ///< kept, since allocating memory is slow
   std::unique_ptr<StrategyRun> strategy;
-  bool by_windows = false;   ///< whether the batch goes by windows
+  bool by_windows = false;   ///< whether the batch runs in windows
   StepClock window_kernels;  ///< of all windows
   std::size_t num_results_at = 0, results_at = 0, damaged_at = 0;
   bool direct = false;  ///< see max_direct_queries

@@ -34,7 +34,7 @@ class BatchRunner {
   /// later. With `overlaps` they don't wait for `after`; the time of overlap counts for one batch only. Throws
   /// GpuOutOfMemory if the batch needs more than DeviceIndex::bytes_per_batch(); abandon() it then.
   void start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after = nullptr, bool overlaps = false);
-  /// Begins a batch that goes by windows of documents: copies the queries and reserves memory. Throws like start().
+  /// Begins a batch that runs in windows of documents: copies the queries and reserves memory. Throws like start().
   void begin_windows(const QueryBatch& batch, const BatchWork& work);
   /// Then copies each window and enqueues its kernels; returns after the last. The store may do nothing else meanwhile,
   /// and open_windows() must have succeeded for the flight. Any thread may call this. `first_entry`: begin of the room

@@ -94,7 +94,7 @@ class BatchGrowth {
   }
   /// Notes that memory was too small for a batch of `queries` queries, at least two.
   void too_many(std::size_t queries) { max_queries_ = queries / 2; }
-  /// Notes that a batch can't go by windows, and that `queries` of its queries fit without.
+  /// Notes that a batch can't run in windows, and that `queries` of its queries fit without.
   void fitted(std::size_t queries) {
     // Don't retry with every waiting query.
     max_queries_ = std::max<std::size_t>(queries, 1) * 2;

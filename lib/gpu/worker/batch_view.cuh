@@ -44,7 +44,8 @@ struct BatchView {
   __device__ RankKey limit_of(std::uint32_t query) const { return limits == nullptr ? no_key : limits[query]; }
 };
 
-/// Calls answer(number) for queries until all have been taken. By a whole thread block; `number` is shared memory.
+/// Calls answer(number) for queries until all have been taken. Called by a whole thread block; `number` is shared
+/// memory.
 template <class Answer>
 __device__ inline void for_each_query(const BatchView& batch, std::uint32_t& number, Answer&& answer) {
   for (;;) {

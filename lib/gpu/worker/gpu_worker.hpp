@@ -25,7 +25,7 @@ enum class Landing : std::uint8_t {
 };
 
 /// One GPU: the index or the lists that batches need in its memory, and two flights. While a batch runs, the next one
-/// is made and copied. A batch that exceeds the memory goes by windows of documents or becomes smaller; a query that
+/// is made and copied. A batch that exceeds the memory runs in windows of documents or becomes smaller; a query that
 /// alone exceeds it goes to the CPU. Batches are launched one at a time, by threads that have a flight of control_.
 /// Derived classes define a kind of batch.
 template <class Flight>
@@ -56,7 +56,7 @@ class GpuWorker {
   virtual std::size_t fill(unsigned number, Queries queries, bool for_windows) = 0;
   /// Whether the batch fits with its lists.
   virtual bool fits(unsigned number) = 0;
-  /// Sets the flight's windows by cut(), for a batch of `count` queries that does not fit. False if it can't go by
+  /// Sets the flight's windows by cut(), for a batch of `count` queries that does not fit. False if it can't run in
   /// windows. May remake the batch, and then changes `count`.
   virtual bool make_windows(unsigned number, Queries queries, std::size_t& count) = 0;
   /// Reserves the runner's memory for these windows. Throws GpuOutOfMemory.
@@ -213,7 +213,7 @@ class GpuWorker {
   // The other members are guarded by the lock, but a flight also belongs to the thread that has it.
   std::deque<Flight> flights_;
   BatchGrowth growth_;
-  bool by_windows_ = false;              ///< whether the batch in the making, or the last one, goes by windows
+  bool by_windows_ = false;              ///< whether the batch in the making, or the last one, runs in windows
   WorkClock making_;                     ///< measures the preparation of batches
   const Runner* last_runner_ = nullptr;  ///< of the last started batch
 
@@ -239,7 +239,7 @@ class GpuWorker {
     flight.statistics->prepare_us += making_.us();
     return count;
   }
-  /// False, without effect, if the batch can't go by windows. Throws GpuOutOfMemory.
+  /// False, without effect, if the batch can't run in windows. Throws GpuOutOfMemory.
   bool start_by_windows(unsigned number, Queries queries, std::size_t& count) {
     if (!make_windows(number, queries, count)) return false;
     prepare_windows(number);
@@ -283,7 +283,7 @@ class GpuWorker {
     if (store_) store_->release(number);
     release_decoded(number, ran);
   }
-  /// Whether batches of this kind may go by windows.
+  /// Whether batches of this kind may run in windows.
   virtual bool can_use_windows() const { return true; }
 };
 

@@ -43,7 +43,8 @@ __device__ inline float term_score(const IndexView& index, float weight, std::ui
   return __fmul_rn(weight, __fdiv_rn(number, __fadd_rn(index.constants[docid], number)));
 }
 
-/// Sets `value` to a document's frequency (quantized: impact) in a raw list; false if it isn't there. By one thread.
+/// Sets `value` to a document's frequency (quantized: impact) in a raw list; false if it isn't there. Called by one
+/// thread.
 __device__ inline bool find_raw_value(const BatchView& batch, const ListView& list, std::uint32_t docid,
                                       std::uint32_t& value) {
   const std::uint32_t* docids = batch.raw_docids + list.first_word;

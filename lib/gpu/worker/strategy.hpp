@@ -35,12 +35,12 @@ struct Strategy {
   /// Makes a run of the strategy, whose GPU memory `account` counts. Throws GpuOutOfMemory if it doesn't fit.
   std::unique_ptr<StrategyRun> (*make)(const DeviceIndex& index, MemoryAccount& account,
                                        const StrategyOptions& options) = nullptr;
-  /// Whether the strategy decodes the lists of a batch as a whole, to an EntryStore, unless the batch goes by windows.
+  /// Whether the strategy decodes the lists of a batch as a whole, to an EntryStore, unless the batch runs in windows.
   /// Null: never, so it needs no EntryStore. `lists_stay`: there is room for all lists of the index.
   bool (*decodes_lists)(const QueryBatch& batch, const BatchWork& work, const StrategyOptions& options,
                         bool lists_stay) = nullptr;
   /// Maximum size of windows if decoded lists may take `words` words of the EntryStore's arena. Empty if the strategy
-  /// can't answer the batch by windows, or needs more memory. Null: it never goes by windows.
+  /// can't answer the batch by windows, or needs more memory. Null: it never runs in windows.
   std::optional<WindowLimits> (*window_limits)(const QueryBatch& batch, const BatchWork& work,
                                                std::uint64_t words) = nullptr;
   bool reads_block_maxima = false;

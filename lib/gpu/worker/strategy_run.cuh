@@ -26,7 +26,7 @@ class StrategyRun {
   /// Enqueues the kernels that write BatchView::results and num_results. `view` is `batch` on the device.
   virtual void run(const IndexView& index, const BatchView& view, const QueryBatch& batch, const BatchWork& work,
                    const CudaStream& stream) = 0;
-  /// For a batch that goes by windows, BatchRunner calls prepare_windows(), which reserves working memory, run_window()
+  /// For a batch that runs in windows, BatchRunner calls prepare_windows(), which reserves working memory, run_window()
   /// for each window, with its view of the lists in BatchView::lists, and finish_windows(), which writes the results,
   /// instead of prepare(), run() and add_times().
   virtual void prepare_windows(const QueryBatch& /*batch*/, const BatchWork& /*work*/, const CudaStream& /*stream*/) {}
@@ -72,7 +72,7 @@ class WindowedRun : public StrategyRun {
 
  private:
   const DeviceIndex::Device& device_;
-  const QueryBatch* batch_ = nullptr;  ///< the batch that goes by windows
+  const QueryBatch* batch_ = nullptr;  ///< the batch that runs in windows
   DeviceArray<RankKey> results_, limits_;
   DeviceArray<std::uint32_t> num_results_;
   bool is_first_ = true;  ///< no window has been answered yet

@@ -15,7 +15,7 @@ struct DeviceRankerOptions {
 /// A model in one GPU's memory. It is immutable, so many flights may use it at once.
 class DeviceRanker {
  public:
-  /// Copies a model. The account must outlive it. Throws as check_model() does, GpuOutOfMemory, CudaError.
+  /// Copies a model. The account must outlive it. Throws like check_model(), GpuOutOfMemory, CudaError.
   DeviceRanker(const RankerModel& model, unsigned gpu, MemoryAccount& account, const DeviceRankerOptions& options = {});
   DeviceRanker(const RankerArrays& arrays, unsigned gpu, MemoryAccount& account, const DeviceRankerOptions& options);
   ~DeviceRanker();

@@ -75,7 +75,8 @@ struct WidePlace {
   }
 };
 
-/// Calls add(step, number of inputs) for all inputs of a wide layer. By a whole thread block; `memory` is shared.
+/// Calls add(step, number of inputs) for all inputs of a wide layer. Called by a whole thread block; `memory` is
+/// shared.
 template <class Add>
 __device__ inline void for_each_step(const LayerView& layer, const WidePlace& place, WideStep::Memory (&memory)[2],
                                      const Add& add) {

@@ -45,7 +45,7 @@ void visit_arrays(const RankerArrays& arrays, RankerView& view, Visit&& visit) {
   visit(arrays.bias, view.bias);
 }
 
-/// Prepares a model for kernels. Throws InvalidArgument as check_model() does, or if a count exceeds 32 bits.
+/// Prepares a model for kernels. Throws InvalidArgument like check_model(), or if a count exceeds 32 bits.
 RankerArrays make_ranker_arrays(const RankerModel& model);
 
 /// Trees in groups that fit shared memory.
