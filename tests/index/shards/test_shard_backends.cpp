@@ -220,8 +220,10 @@ TEST_CASE("the CPU answers for shards whose GPU fails", "[gpu][shards]") {
   options.notice = [&](const std::string& text) { notices.push_back(text); };
   QueryBackend backend(index.engines, options, progress);
   index.check(backend.backend(), 4, default_held_bytes);
-  // Shards on other GPUs go on.
-  CHECK(notices.size() == (list_gpus().size() == 1 ? 1 : (3 + list_gpus().size() - 1) / list_gpus().size()));
+  // Shards on other GPUs go on. Without any, searches that overlap may report single shards first.
+  if (list_gpus().size() > 1) CHECK(notices.size() == (3 + list_gpus().size() - 1) / list_gpus().size());
+  REQUIRE_FALSE(notices.empty());
+  CHECK(notices.back().starts_with("the CPU answers the remaining queries") == (list_gpus().size() == 1));
   options.device = QueryDevice::gpu;
   QueryBackend strict(index.engines, options, progress);
   const AnswerConsumer consumer{{}, [](std::size_t, const QueryAnswer&) {}, 4};
