@@ -188,7 +188,7 @@ class CacheBench {
     });
   }
 
-  /// Uses only runs whose batches all go by windows or all don't: the costs of mixed runs can't be separated.
+  /// Uses only runs whose batches all run in windows or all don't: the costs of mixed runs can't be separated.
   void calibrate() {
     for_each("measure copies during work", calibrating_settings(grid_), [&](const CacheSetting& setting) {
       const CopyDemand& demand = demand_of(setting);

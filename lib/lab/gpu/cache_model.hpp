@@ -16,7 +16,7 @@ class CacheModel {
   /// Adds a copy of whole lists, or of lists by windows of documents.
   void add(const TransferTime& copied, bool by_windows) { (by_windows ? window_copies_ : copies_).push_back(copied); }
 
-  /// Adds a run in which all batches go by windows of documents, or none. Call after adding all copies and a run with
+  /// Adds a run in which all batches run in windows of documents, or none. Call after adding all copies and a run with
   /// its k and all lists in memory.
   void add(const CalibratingRun& run);
 
