@@ -80,8 +80,8 @@ std::deque<BenchedRanker> benched_rankers(const BenchRerankArguments& arguments)
   return models;
 }
 
-Row row_of(const RerankFigures& figures, Json stages) {
-  const auto stage = [&](const char* key) { return stages.is_null() ? Json() : stages[key]; };
+/// `stages`: those that were measured, or null.
+Row row_of(const RerankFigures& figures, const RankerStages* stages) {
   const auto documents = static_cast<double>(figures.documents);
   Row row = {{"ranker", figures.ranker, "ranker"},
              {"device", figures.device, "device"},
@@ -91,37 +91,27 @@ Row row_of(const RerankFigures& figures, Json stages) {
              {"us_per_query", 1e6 * figures.seconds, "us/query", "{:.1f}"},
              {"ns_per_document", figures.ns_per_document(), "ns/doc", "{:.0f}"},
              {"documents_per_second", figures.documents_per_second(), "docs/s", "{:.0f}"},
-             {"", stage("inputs_ns_per_document"), "inputs", "{:.0f}"},
-             {"", stage("trees_ns_per_document"), "trees", "{:.0f}"},
-             {"", stage("layers_ns_per_document"), "layers", "{:.0f}"},
-             {"joules_per_million_documents", figures.joules ? Json(1e6 * *figures.joules / documents) : Json(), "J/1M",
-              "{:.3g}"}};
-  row.push_back({"stages", std::move(stages)});
+             {"stages", nullptr}};
+  for (const auto& [name, seconds] :
+       {std::pair("inputs", &RankerStages::inputs), std::pair("trees", &RankerStages::trees),
+        std::pair("layers", &RankerStages::layers)})
+    row.push_back({stages ? fmt::format("stages/{}_ns_per_document", name) : "",
+                   stages ? Json(1e9 * stages->*seconds / documents) : Json(), name, "{:.0f}"});
+  row.push_back({"joules_per_million_documents", figures.joules ? Json(1e6 * *figures.joules / documents) : Json(),
+                 "J/1M", "{:.3g}"});
   return row;
 }
 
-Json stages_json(const RerankFigures& figures) {
-  const auto ns = [&](double seconds) { return 1e9 * seconds / static_cast<double>(figures.documents); };
-  return {{"inputs_ns_per_document", ns(figures.stages.inputs)},
-          {"trees_ns_per_document", ns(figures.stages.trees)},
-          {"layers_ns_per_document", ns(figures.stages.layers)}};
-}
-
-Row row_of(const RerankFigures& figures) {
-  return row_of(figures, figures.threads == 1 ? stages_json(figures) : Json());
-}
+Row row_of(const RerankFigures& figures) { return row_of(figures, figures.threads == 1 ? &figures.stages : nullptr); }
 
 Row row_of(const GpuRerankFigures& figures) {
-  Json stages;
-  if (figures.on_gpu) {
-    stages = stages_json(figures);
-    stages.update({{"copy_in_us", 1e6 * figures.copy_in},
-                   {"inputs_us", 1e6 * figures.stages.inputs},
-                   {"trees_us", 1e6 * figures.stages.trees},
-                   {"layers_us", 1e6 * figures.stages.layers},
-                   {"copy_out_us", 1e6 * figures.copy_out}});
-  }
-  Row row = row_of(figures, std::move(stages));
+  Row row = row_of(figures, figures.on_gpu ? &figures.stages : nullptr);
+  if (figures.on_gpu)
+    append(row, {{"stages/copy_in_us", 1e6 * figures.copy_in},
+                 {"stages/inputs_us", 1e6 * figures.stages.inputs},
+                 {"stages/trees_us", 1e6 * figures.stages.trees},
+                 {"stages/layers_us", 1e6 * figures.stages.layers},
+                 {"stages/copy_out_us", 1e6 * figures.copy_out}});
   row.push_back({"scored_on", figures.on_gpu ? "gpu" : "cpu"});
   return row;
 }
@@ -230,10 +220,8 @@ void add_device_options(CLI::App& command, BenchRerankArguments& arguments) {
   add_name_option(command, "--device", arguments.devices, rerank_devices,
                   with_choices("Where to score (default: the CPU, and a GPU if there is one)", rerank_devices));
   add_gpu_option(command, arguments.gpu);
-  command
-      .add_option("--ranker-memory", arguments.ranker_memory,
-                  "GPU memory for models, such as 512M or 4G. If it is too small for a model, the CPU scores instead")
-      ->type_name("SIZE")
+  add_option(command, "--ranker-memory", arguments.ranker_memory, "SIZE",
+             "GPU memory for models, such as 512M or 4G. If it is too small for a model, the CPU scores instead")
       ->check(size_validator())
       ->capture_default_str();
   command.add_flag(

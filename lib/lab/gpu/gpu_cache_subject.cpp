@@ -36,12 +36,6 @@ void add_results(const std::vector<ScoredDocument>& documents, StreamHash& hash)
   }
 }
 
-std::uint64_t hash_of(const Results& results) {
-  StreamHash hash;
-  for (const auto& documents : results) add_results(documents, hash);
-  return hash.value();
-}
-
 std::uint64_t front_bytes(const CachePlan* plan) {
   std::uint64_t bytes = 0;
   if (plan != nullptr)
@@ -115,39 +109,21 @@ GpuEngine& GpuCacheSubject::engine_for(const CacheSetting& setting) {
 EngineRun GpuCacheSubject::run(const CacheSetting& setting) {
   GpuEngine& gpu = engine_for(setting);
   gpu.set_batch_queries(setting.batch);
-  return setting.batch == 1 ? run_singly(gpu, setting) : run_together(gpu, setting);
-}
-
-EngineRun GpuCacheSubject::run_together(GpuEngine& gpu, const CacheSetting& setting) const {
+  const bool singly = setting.batch == 1;
   EngineRun run;
-  run.queries = queries_.size();
-  run.results_hash = hash_of(gpu.search(queries_, *options_.algorithm, setting.k));  // the warm-up
-  std::vector<double> seconds;
-  for (unsigned repeat = 0; repeat < options_.repeats; ++repeat) {
-    Results results;
-    seconds.push_back(
-        wall_seconds([&] { results = gpu.search(queries_, *options_.algorithm, setting.k, &run.statistics); }));
-    if (hash_of(results) != run.results_hash) throw Error("the GPU gives different results each time");
-  }
-  run.seconds = median(std::move(seconds));
-  return run;
-}
-
-EngineRun GpuCacheSubject::run_singly(GpuEngine& gpu, const CacheSetting& setting) const {
-  EngineRun run;
-  run.queries = std::min(queries_.size(), max_single_queries);
+  run.queries = singly ? std::min(queries_.size(), max_single_queries) : queries_.size();
   std::vector<double> seconds;
   for (unsigned pass = 0; pass <= options_.repeats; ++pass) {
     StreamHash hash;
     double all_seconds = 0;
     run.statistics = {};
-    for (const QueryView& query : std::span(queries_).first(run.queries)) {
+    for (std::size_t first = 0; first < run.queries; first += singly ? 1 : run.queries) {
+      const auto asked = std::span<const QueryView>(queries_).subspan(first, singly ? 1 : run.queries);
       GpuStatistics counted;
       Results results;
-      all_seconds +=
-          wall_seconds([&] { results = gpu.search(std::span(&query, 1), *options_.algorithm, setting.k, &counted); });
+      all_seconds += wall_seconds([&] { results = gpu.search(asked, *options_.algorithm, setting.k, &counted); });
       run.statistics += counted;
-      add_results(results.front(), hash);
+      for (const auto& documents : results) add_results(documents, hash);
     }
     if (pass > 0) seconds.push_back(all_seconds);  // skips the warm-up
     if (pass > 0 && hash.value() != run.results_hash) throw Error("the GPU gives different results each time");

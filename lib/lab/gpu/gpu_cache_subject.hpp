@@ -74,8 +74,6 @@ class GpuCacheSubject final : public CacheSubject {
   gpu::GpuMemoryOptions memory_of(const CacheSetting& setting);
   /// The engine for the setting; replaces the last one if it differs.
   GpuEngine& engine_for(const CacheSetting& setting);
-  EngineRun run_together(GpuEngine& gpu, const CacheSetting& setting) const;
-  EngineRun run_singly(GpuEngine& gpu, const CacheSetting& setting) const;
   /// The lists of the queries that run() answers: all, in GpuEngine's order, or the first ones if `batch` is 1.
   Lists sent(std::size_t batch) const;
 

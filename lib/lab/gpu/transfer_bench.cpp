@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "quern/core/wall_clock.hpp"
-#include "quern/lab/environment.hpp"
-
 namespace quern {
 namespace {
 
@@ -58,24 +55,12 @@ TransferTime TransferBench::measure(std::uint64_t bytes, unsigned repeats) {
     wanted.push_back({list, &views[wanted.size()]});
     words += store_.cache().words_of(*list);
   }
-  TransferTime time;
-  time.bytes = words * sizeof(std::uint32_t);
-  std::vector<double> us, host_us;
-  for (unsigned repeat = 0; repeat <= repeats; ++repeat) {
-    const auto begun = WallClock::now();
+  const auto copy = [&] {
     if (!store_.acquire(0, wanted) || store_.take_counts().in_place_lists > 0)
       throw GpuOutOfMemory("the lists to copy do not all fit in the GPU's memory");
-    const double host = us_since(begun);
-    gpu::wait_for_copies(store_);
-    const double all = us_since(begun);
-    store_.release(0);
-    if (repeat == 0) continue;  // warm-up
-    us.push_back(all);
-    host_us.push_back(host);
-  }
-  time.us = median(us);
-  time.host_us = median(host_us);
-  return time;
+  };
+  return time_copies(
+      words * sizeof(std::uint32_t), repeats, copy, [&] { gpu::wait_for_copies(store_); }, [&] { store_.release(0); });
 }
 
 std::vector<std::vector<gpu::WordCopy>> TransferBench::windows_of(std::uint64_t words) const {
@@ -103,18 +88,17 @@ std::vector<std::vector<gpu::WordCopy>> TransferBench::windows_of(std::uint64_t 
 TransferTime TransferBench::measure_windows(std::uint64_t bytes, unsigned repeats) {
   if (!store_.open_windows(0)) throw GpuOutOfMemory("the windows to copy do not fit in the GPU's memory");
   const std::vector<std::vector<gpu::WordCopy>> windows = windows_of(bytes / sizeof(std::uint32_t));
-  TransferTime time;
+  std::uint64_t copied = 0;
   for (const auto& window : windows)
-    for (const gpu::WordCopy& part : window) time.bytes += part.from.size_bytes();
-  std::vector<double> us;
-  for (unsigned repeat = 0; repeat <= repeats; ++repeat) {
-    const auto begun = WallClock::now();
+    for (const gpu::WordCopy& part : window) copied += part.from.size_bytes();
+  const auto copy = [&] {
     gpu::copy_windows(store_, windows);
     gpu::wait_for_copies(store_);
-    if (repeat > 0) us.push_back(us_since(begun));  // skips the warm-up
-  }
+  };
+  TransferTime time = time_copies(
+      copied, repeats, copy, [] {}, [] {});
   store_.release(0);
-  time.us = median(us);
+  time.host_us = 0;
   return time;
 }
 

@@ -3,9 +3,11 @@
 #include <span>
 #include <vector>
 
+#include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/device_index.hpp"
 #include "quern/gpu/store/extents.hpp"
 #include "quern/gpu/store/list_store.hpp"
+#include "quern/lab/environment.hpp"
 
 /// Measures copies from the host's memory to a GPU's: t(S_b) of Wang et al. 4.2.1.
 namespace quern {
@@ -15,6 +17,25 @@ struct TransferTime {
   double us = 0;       ///< until the copy ends; median over the repeats, like the next
   double host_us = 0;  ///< part of it that occupies the host's thread
 };
+
+/// The times of copies of `bytes` bytes, after one that warms up. copy() begins one, wait() waits for it, and end() is
+/// not measured.
+template <class Copy, class Wait, class End>
+TransferTime time_copies(std::uint64_t bytes, unsigned repeats, Copy&& copy, Wait&& wait, End&& end) {
+  std::vector<double> us, host_us;
+  for (unsigned repeat = 0; repeat <= repeats; ++repeat) {
+    const auto begun = WallClock::now();
+    copy();
+    const double host = us_since(begun);
+    wait();
+    const double all = us_since(begun);
+    end();
+    if (repeat == 0) continue;
+    us.push_back(all);
+    host_us.push_back(host);
+  }
+  return {bytes, median(us), median(host_us)};
+}
 
 /// Measures one copy of `bytes` bytes from pinned memory. Throws CudaError.
 TransferTime measure_pinned_copy(unsigned gpu, std::uint64_t bytes, unsigned repeats);

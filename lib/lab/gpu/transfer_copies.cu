@@ -1,10 +1,8 @@
 #include <utility>
 #include <vector>
 
-#include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/store/list_store_device.cuh"
-#include "quern/lab/environment.hpp"
 #include "quern/lab/gpu/transfer_bench.hpp"
 
 namespace quern {
@@ -14,18 +12,9 @@ TransferTime measure_pinned_copy(unsigned gpu, std::uint64_t bytes, unsigned rep
   const gpu::PinnedArray<unsigned char> from(bytes);
   const gpu::DeviceArray<unsigned char> to(bytes);
   const gpu::CudaStream stream;
-  std::vector<double> us, host_us;
-  for (unsigned repeat = 0; repeat <= repeats; ++repeat) {
-    const auto begun = WallClock::now();
-    gpu::copy_to_device(to.data(), from.data(), bytes, stream);
-    const double host = us_since(begun);
-    stream.wait();
-    const double all = us_since(begun);
-    if (repeat == 0) continue;  // warm-up
-    us.push_back(all);
-    host_us.push_back(host);
-  }
-  return {bytes, median(us), median(host_us)};
+  return time_copies(
+      bytes, repeats, [&] { gpu::copy_to_device(to.data(), from.data(), bytes, stream); }, [&] { stream.wait(); },
+      [] {});
 }
 
 double measure_copy_speed(unsigned number) {
