@@ -8,14 +8,11 @@ namespace quern::tools {
 
 void add_sharing_options(CLI::App& command, SharingArguments& arguments) {
   add_name_option(command, "--schedule", arguments.schedule, all_schedule_policies(),
-                  with_choices("With --device both, how queries are assigned:", all_schedule_policies()))
-      ->capture_default_str();
+                  with_choices("With --device both, how queries are assigned:", all_schedule_policies()));
   add_deadline_option(command, arguments.deadline_ms);
-  command
-      .add_option(
-          "--costs", arguments.costs,
-          "With --device both, predict query times with the functions written by quern bench cost (default: built in)")
-      ->type_name("FILE");
+  add_option(
+      command, "--costs", arguments.costs, "FILE",
+      "With --device both, predict query times with the functions written by quern bench cost (default: built in)");
 }
 
 void check_sharing(const SharingArguments& arguments, QueryDevice device) {

@@ -54,20 +54,16 @@ Value setting(const po::variables_map& values, const char* name, const Value& gi
 }  // namespace
 
 void add_index_argument(CLI::App& command, std::string& path) {
-  command.add_option("INDEX", path, "The index, as written by quern index, build, import or synth")
-      ->type_name("")
-      ->required();
+  add_option(command, "INDEX", path, "", "The index, as written by quern index, build, import or synth")->required();
 }
 
 CLI::Option* add_shards_argument(CLI::App& command, std::vector<std::string>& paths) {
-  return command.add_option("INDEX", paths, "The index; or all shards of one, in any order")->type_name("");
+  return add_option(command, "INDEX", paths, "", "The index; or all shards of one, in any order");
 }
 
 void add_collections_argument(CLI::App& command, std::vector<std::string>& paths) {
-  command
-      .add_option("COLLECTION", paths,
-                  "The collection, as written by quern parse; or the collections of all splits of a corpus, in order")
-      ->type_name("")
+  add_option(command, "COLLECTION", paths, "",
+             "The collection, as written by quern parse; or the collections of all splits of a corpus, in order")
       ->required();
 }
 
@@ -78,20 +74,16 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
 }
 
 void add_resource_options(CLI::App& command, CommonOptions& options) {
-  command
-      .add_option(
-          "--memory", options.memory,
-          "Memory budget, such as 512M or 4G (default: 1G, or a quarter of the machine's memory if that is less)")
-      ->type_name("SIZE")
+  add_option(command, "--memory", options.memory, "SIZE",
+             "Memory budget, such as 512M or 4G (default: 1G, or a quarter of the machine's memory if that is less)")
       ->check(size_validator());
-  command
-      .add_option("--tmp", options.tmp, "Folder for temporary files (default: the output's folder, else the system's)")
-      ->type_name("FOLDER");
+  add_option(command, "--tmp", options.tmp, "FOLDER",
+             "Folder for temporary files (default: the output's folder, else the system's)");
 }
 
 void add_output_options(CLI::App& command, CommonOptions& options, std::string& output, const std::string& what,
                         FileEndings endings) {
-  mark_output(command.add_option("-o,--output", output, "The " + what + " to write")->type_name("FILE")->required(),
+  mark_output(add_option(command, "-o,--output", output, "FILE", "The " + what + " to write")->required(),
               std::move(endings));
   add_resource_options(command, options);
   command.add_flag("--force", options.force, "Overwrite existing output");
@@ -99,12 +91,10 @@ void add_output_options(CLI::App& command, CommonOptions& options, std::string& 
 }
 
 void add_answer_options(CLI::App& command, CommonOptions& options, std::string& output, std::string& stats) {
-  mark_output(
-      command.add_option("-o,--output", output, "Write to a file instead of standard output")->type_name("FILE"));
+  mark_output(add_option(command, "-o,--output", output, "FILE", "Write to a file instead of standard output"));
   command.add_flag("--force", options.force, "Overwrite existing output");
-  mark_output(
-      command.add_option("--stats", stats, "Write times and counts to a file as JSON, replacing any existing file")
-          ->type_name("FILE"));
+  mark_output(add_option(command, "--stats", stats, "FILE",
+                         "Write times and counts to a file as JSON, replacing any existing file"));
 }
 
 Resources make_resources(const CommonOptions& options, const std::string& output) {
@@ -205,8 +195,7 @@ void add_settings_option(CLI::App& command, const std::string& option, const std
     take_settings(*settings, option, values);
     return true;
   };
-  command.add_option(option, take, text)
-      ->type_name("KEY=VALUE")
+  add_option(command, option, take, "KEY=VALUE", text)
       ->type_size(1)
       ->expected(1, CLI::detail::expected_max_vector_size)
       ->delimiter(',')
@@ -240,8 +229,7 @@ CLI::Validator name_validator(const std::vector<std::string>& names) {
 CLI::Validator block_size_validator() { return name_validator({"64", "128", "256", "512"}); }
 
 CLI::Option* add_block_size_option(CLI::App& command, unsigned& block_size, const std::string& help) {
-  return command.add_option("--block-size", block_size, help)
-      ->type_name("N")
+  return add_option(command, "--block-size", block_size, "N", help)
       ->check(block_size_validator())
       ->capture_default_str();
 }

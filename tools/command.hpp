@@ -82,13 +82,20 @@ std::string with_choices(std::string head, const Registry& registry) {
   return head;
 }
 
+/// An option whose value help calls `type`.
+template <class Value>
+CLI::Option* add_option(CLI::App& command, const std::string& option, Value& value, const std::string& type,
+                        const std::string& help) {
+  return command.add_option(option, value, help)->type_name(type);
+}
+
 /// An option that takes the name of a registry's entry, or several names, separated by commas, if `value` is a vector.
 /// Help shows the default, unless that is nothing or all names.
 template <class Registry, class Value>
 CLI::Option* add_name_option(CLI::App& command, const std::string& option, Value& value, const Registry& registry,
                              const std::string& help) {
   const std::vector<std::string> names = names_of(registry);
-  CLI::Option* const added = command.add_option(option, value, help)->type_name("NAME")->check(name_validator(names));
+  CLI::Option* const added = add_option(command, option, value, "NAME", help)->check(name_validator(names));
   bool has_default = !value.empty();
   if constexpr (!std::is_same_v<Value, std::string>) {
     added->delimiter(',');
@@ -106,8 +113,7 @@ CLI::Option* add_value_option(CLI::App& command, const std::string& option, Valu
     value = find_named(table, names.back(), "value").value;
     return true;
   };
-  return command.add_option(option, take, help)
-      ->type_name("NAME")
+  return add_option(command, option, take, "NAME", help)
       ->check(name_validator(names_of(table)))
       ->default_str(std::string(name_of_value(table, value)));
 }
@@ -121,8 +127,7 @@ CLI::Option* add_value_option(CLI::App& command, const std::string& option, std:
     for (const std::string& name : names) values.push_back(find_named(table, name, "value").value);
     return true;
   };
-  return command.add_option(option, take, help)
-      ->type_name("NAME")
+  return add_option(command, option, take, "NAME", help)
       ->check(name_validator(names_of(table)))
       ->type_size(1)
       ->expected(CLI::detail::expected_max_vector_size)
@@ -170,8 +175,7 @@ CLI::Option* add_number_option(CLI::App& command, const std::string& option, Val
                                const std::string& help,
                                std::type_identity_t<Number> min = std::numeric_limits<Number>::lowest(),
                                std::type_identity_t<Number> max = std::numeric_limits<Number>::max()) {
-  CLI::Option* const added =
-      command.add_option(option, value, help)->type_name(type)->check(range_validator<Number>(min, max));
+  CLI::Option* const added = add_option(command, option, value, type, help)->check(range_validator<Number>(min, max));
   if constexpr (std::is_same_v<Value, std::vector<Number>>) {
     added->delimiter(',');
     return value.empty() ? added : added->capture_default_str();

@@ -14,10 +14,8 @@
 namespace quern::tools {
 
 void add_partitions_option(CLI::App& command, gpu::StrategyOptions& options) {
-  command
-      .add_option("--partitions", options.partitions,
-                  "For partition: ranges of documents, a multiple of 32 from 32 to 512")
-      ->type_name("N")
+  add_option(command, "--partitions", options.partitions, "N",
+             "For partition: ranges of documents, a multiple of 32 from 32 to 512")
       ->check(CLI::Validator(
           [](const std::string& text) -> std::string {
             unsigned number = 0;
@@ -36,12 +34,10 @@ void add_list_options(CLI::App& command, gpu::ListRetention& retention, gpu::Lis
 }
 
 void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments) {
-  command
-      .add_option("--gpu-memory", arguments.limit,
-                  std::string(gpu_memory_help) + " (default: the free memory, less a margin)")
-      ->type_name("SIZE|P%")
+  add_option(command, "--gpu-memory", arguments.limit, "SIZE|P%",
+             std::string(gpu_memory_help) + " (default: the free memory, less a margin)")
       ->check(budget_validator());
-  command.add_option("--plan", arguments.plans, std::string(plan_help))->type_name("FILE")->allow_extra_args(false);
+  add_option(command, "--plan", arguments.plans, "FILE", std::string(plan_help))->allow_extra_args(false);
 }
 
 void add_tails_option(CLI::App& command, GpuMemoryArguments& arguments) {
@@ -107,8 +103,7 @@ void add_device_option(CLI::App& command, QueryDevice& device, std::span<const N
     device = find_named(all_query_devices, names.back(), "device").value;
     return true;
   };
-  command.add_option("--device", take, with_choices("Where queries run:", devices))
-      ->type_name("NAME")
+  add_option(command, "--device", take, "NAME", with_choices("Where queries run:", devices))
       ->check(name_validator(names_of(devices)))
       ->default_str(std::string(name_of_value(all_query_devices, device)));
 }
@@ -119,8 +114,7 @@ std::string_view device_name(bool on_gpu) {
 
 void add_strategy_options(CLI::App& command, std::string& strategy, gpu::StrategyOptions& options) {
   add_name_option(command, "--strategy", strategy, gpu::all_strategies(),
-                  "How a GPU finds the results; every strategy gives the same results:" + gpu::strategies_help())
-      ->capture_default_str();
+                  "How a GPU finds the results; every strategy gives the same results:" + gpu::strategies_help());
   add_partitions_option(command, options);
 }
 
@@ -162,8 +156,7 @@ CLI::Validator gpus_validator() {
 }
 
 void add_gpus_option(CLI::App& command, unsigned& gpus) {
-  command.add_option("--gpus", gpus, "Number of GPUs to use, starting with --gpu, or all")
-      ->type_name("N")
+  add_option(command, "--gpus", gpus, "N", "Number of GPUs to use, starting with --gpu, or all")
       ->transform(gpus_validator())
       ->capture_default_str();
 }

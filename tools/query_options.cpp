@@ -20,18 +20,16 @@ void look_at_only_query(const QuerySource& source, const CommonOptions& options)
 }  // namespace
 
 void add_query_source_options(CLI::App& command, QuerySource& source, QueryKinds kinds) {
-  CLI::Option* file =
-      command.add_option("-q,--queries", source.file, "File of queries, plain, gzip or zstd; - is standard input")
-          ->type_name("FILE");
-  require_one_of(command, command.add_option("--query", source.text, "One query")->type_name("TEXT"), file);
+  CLI::Option* file = add_option(command, "-q,--queries", source.file, "FILE",
+                                 "File of queries, plain, gzip or zstd; - is standard input");
+  require_one_of(command, add_option(command, "--query", source.text, "TEXT", "One query"), file);
   add_query_format_option(command, source.format, "Format of the file", kinds);
   if (kinds != QueryKinds::text_and_vectors) return;
-  command
-      .add_option("--query-scale", source.query_scale,
-                  "With --queries-format vector, multiply weights by X and round them, to get integer scores (default: "
-                  "weights must be whole numbers)")
-      ->type_name("X")
-      ->check(range_validator(min_query_weight, max_query_weight));
+  add_number_option(
+      command, "--query-scale", source.query_scale, "X",
+      "With --queries-format vector, multiply weights by X and round them, to get integer scores (default: "
+      "weights must be whole numbers)",
+      min_query_weight, max_query_weight);
 }
 
 void check_query_scale(const QuerySource& source) {
@@ -154,9 +152,8 @@ QueryMemory query_memory(std::uint64_t bytes, unsigned threads) { return {bytes 
 std::uint64_t bytes_for_query(std::uint64_t query_bytes) { return (QueryMemory::bytes_for(query_bytes) + 2) / 3 * 8; }
 
 void add_alpha_option(CLI::App& command, std::optional<double>& alpha) {
-  command.add_option("--alpha", alpha, "Weight of PageRank in scores (default: the index's, or 0.3)")
-      ->type_name("A")
-      ->check(range_validator(0.0, 1.0));
+  add_number_option(command, "--alpha", alpha, "A", "Weight of PageRank in scores (default: the index's, or 0.3)", 0.0,
+                    1.0);
 }
 
 void add_idf_and_scores_options(CLI::App& command, Idf& idf, Scores& scores) {
@@ -165,12 +162,8 @@ void add_idf_and_scores_options(CLI::App& command, Idf& idf, Scores& scores) {
 }
 
 void add_scoring_options(CLI::App& command, ScoringArguments& arguments) {
-  command.add_option("--k1", arguments.k1, "BM25's k1 (default: the index's)")
-      ->type_name("X")
-      ->check(range_validator(0.0, 1000.0));
-  command.add_option("--b", arguments.b, "BM25's b (default: the index's)")
-      ->type_name("X")
-      ->check(range_validator(0.0, 1.0));
+  add_number_option(command, "--k1", arguments.k1, "X", "BM25's k1 (default: the index's)", 0.0, 1000.0);
+  add_number_option(command, "--b", arguments.b, "X", "BM25's b (default: the index's)", 0.0, 1.0);
   add_idf_and_scores_options(command, arguments.idf, arguments.scores);
   command.get_option("--scores")->each([&arguments](const std::string&) { arguments.names_scores = true; });
   add_value_option(command, "--scorer", arguments.scorer, scorer_names,

@@ -119,12 +119,9 @@ std::vector<DocumentSet> matching_documents(const std::string& filter, std::span
 }  // namespace
 
 void add_filter_option(CLI::App& command, std::optional<std::string>& filter) {
-  command
-      .add_option(
-          "--filter", filter,
-          "Only documents that pass an expression such as 'lang=en and not url^=http://a.example/', over docno, url "
-          "and the fields kept by quern index --keep-fields, or @FILE, a list of docnos, one per line")
-      ->type_name("FILTER");
+  add_option(command, "--filter", filter, "FILTER",
+             "Only documents that pass an expression such as 'lang=en and not url^=http://a.example/', over docno, url "
+             "and the fields kept by quern index --keep-fields, or @FILE, a list of docnos, one per line");
 }
 
 std::vector<DocumentSet> passing_documents(const std::optional<std::string>& filter, const OtherFiles& others,

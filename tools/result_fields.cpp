@@ -11,12 +11,9 @@
 namespace quern::tools {
 
 void add_fields_option(CLI::App& command, std::vector<std::string>& names) {
-  command
-      .add_option(
-          "--fields", names,
-          "With json or text output, print these fields instead of title and URL: title, url, fields kept by quern "
-          "index --keep-fields, and text, a snippet around the query's words (for indexes built with --store-text)")
-      ->type_name("NAME")
+  add_option(command, "--fields", names, "NAME",
+             "With json or text output, print these fields instead of title and URL: title, url, fields kept by quern "
+             "index --keep-fields, and text, a snippet around the query's words (for indexes built with --store-text)")
       ->delimiter(',')
       ->allow_extra_args(false);
 }

@@ -19,26 +19,24 @@
 namespace quern::tools {
 
 void add_features_option(CLI::App& command, std::string& features, const std::string& help) {
-  command.add_option("--features", features, help)->type_name("LIST")->capture_default_str();
+  add_option(command, "--features", features, "LIST", help)->capture_default_str();
 }
 
 CLI::Option* add_ranker_options(CLI::App& command, RankerArguments& arguments) {
   add_features_option(
       command, arguments.features,
       "The --features list used when the model was trained, which gives its feature numbers their meaning");
-  return command
-      .add_option(
-          "--ranker", arguments.ranker,
-          "Reorder the results with this learned model: a LightGBM, XGBoost or RankLib file, or one of Quern's own "
-          "descriptions")
-      ->type_name("MODEL");
+  return add_option(
+      command, "--ranker", arguments.ranker, "MODEL",
+      "Reorder the results with this learned model: a LightGBM, XGBoost or RankLib file, or one of Quern's own "
+      "descriptions");
 }
 
 void add_run_options(CLI::App& command, RunArguments& arguments) {
-  command.add_option("--run", arguments.run, "The run of the first stage, in TREC's format; - is standard input")
-      ->type_name("FILE");
-  command.add_option("-q,--queries", arguments.topics, "The topics that it was produced with, plain, gzip or zstd")
-      ->type_name("FILE");
+  add_option(command, "--run", arguments.run, "FILE",
+             "The run of the first stage, in TREC's format; - is standard input");
+  add_option(command, "-q,--queries", arguments.topics, "FILE",
+             "The topics that it was produced with, plain, gzip or zstd");
   add_query_format_option(command, arguments.format, "Format of the topics");
 }
 
@@ -76,10 +74,8 @@ RunTopics read_run_topics(const RunArguments& arguments, const std::string& qrel
 }
 
 void add_gpu_rerank_options(CLI::App& command, GpuRerankArguments& arguments) {
-  command
-      .add_option("--ranker-memory", arguments.ranker_memory,
-                  "GPU memory for models (default: an eighth); the CPU reranks with larger models")
-      ->type_name("SIZE")
+  add_option(command, "--ranker-memory", arguments.ranker_memory, "SIZE",
+             "GPU memory for models (default: an eighth); the CPU reranks with larger models")
       ->check(size_validator());
   add_number_option(
       command, "--gpu-from", arguments.fewest_documents, "N",
@@ -113,12 +109,9 @@ void SecondStageArguments::check(std::size_t k) const {
 
 void add_second_stage_options(CLI::App& command, SecondStageArguments& arguments) {
   add_ranker_options(command, arguments.ranker);
-  command
-      .add_option("--rerank", arguments.rerank,
-                  "With --ranker: how many of the query algorithm's top documents the model scores (at least -k)")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
-      ->capture_default_str();
+  add_number_option(command, "--rerank", arguments.rerank, "N",
+                    "With --ranker: how many of the query algorithm's top documents the model scores (at least -k)", 1,
+                    end_docid);
   for (const char* const option : {"--rerank", "--features"})
     command.get_option(option)->each([&arguments](const std::string&) { arguments.is_set = true; });
 }

@@ -19,12 +19,11 @@
 namespace quern::tools {
 
 void add_analyzer_options(CLI::App& command, std::string& stemmer, std::string& stopwords) {
-  command.add_option("--stemmer", stemmer, "Stemmer")
-      ->type_name("NAME")
+  add_option(command, "--stemmer", stemmer, "NAME", "Stemmer")
       ->check(name_validator(stemmer_names()))
       ->capture_default_str();
-  command.add_option("--stopwords", stopwords, "Stop words to drop: none, english, or a file with one per line")
-      ->type_name("NAME|FILE")
+  add_option(command, "--stopwords", stopwords, "NAME|FILE",
+             "Stop words to drop: none, english, or a file with one per line")
       ->capture_default_str();
 }
 
@@ -49,11 +48,9 @@ CLI::Validator field_name_validator() {
 
 /// Which pages of a crawl become documents.
 void add_page_options(CLI::App& command, api::CorpusOptions& reading) {
-  command
-      .add_option("--languages", reading.languages,
-                  "In WARC and WET files, keep only pages whose main language, according to their records or metadata, "
-                  "is one of these ISO 639-3 codes, such as eng,deu; skip pages that state none")
-      ->type_name("CODE")
+  add_option(command, "--languages", reading.languages, "CODE",
+             "In WARC and WET files, keep only pages whose main language, according to their records or metadata, "
+             "is one of these ISO 639-3 codes, such as eng,deu; skip pages that state none")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Validator(
@@ -71,18 +68,15 @@ void add_page_options(CLI::App& command, api::CorpusOptions& reading) {
 void add_corpus_format_options(CLI::App& command, std::string& format, std::uint64_t& max_document_bytes) {
   std::vector<std::string> formats = names_of(all_corpus_formats());
   formats.insert(formats.begin(), "auto");
-  command
-      .add_option("--format", format,
-                  with_choices("Format of the corpus:\n  auto: detect the format", all_corpus_formats()))
-      ->type_name("NAME")
+  add_option(command, "--format", format, "NAME",
+             with_choices("Format of the corpus:\n  auto: detect the format", all_corpus_formats()))
       ->check(name_validator(formats))
       ->capture_default_str();
   const auto take = [&max_document_bytes](const CLI::results_t& sizes) {
     max_document_bytes = parse_size(sizes.back());
     return true;
   };
-  command.add_option("--max-document", take, "Largest document to accept; larger ones count as bad")
-      ->type_name("SIZE")
+  add_option(command, "--max-document", take, "SIZE", "Largest document to accept; larger ones count as bad")
       ->check(size_validator(1, CorpusOptions::largest_max_document))
       ->default_str("64M");
 }
@@ -95,11 +89,9 @@ void add_field_options(CLI::App& command, api::CorpusOptions& reading) {
                                &reading.vector_field};
   static_assert(std::size(keys) == std::size(named_fields));
   for (std::size_t i = 0; i < std::size(keys); ++i)
-    command
-        .add_option(fmt::format("--{}-field", named_fields[i].name), *keys[i],
-                    fmt::format("Key of a document's {} in JSON objects (default: the format's own keys)",
-                                named_fields[i].content))
-        ->type_name("KEY")
+    add_option(
+        command, fmt::format("--{}-field", named_fields[i].name), *keys[i], "KEY",
+        fmt::format("Key of a document's {} in JSON objects (default: the format's own keys)", named_fields[i].content))
         ->check(field_name_validator());
 }
 
@@ -110,26 +102,19 @@ constexpr NamedValue<bool> duplicates_choices[] = {{"keep", false}, {"refuse", t
 void add_parse_options(CLI::App& command, StageArguments& arguments) {
   api::CorpusOptions& reading = arguments.reading;
   api::IndexOptions& index = arguments.index;
-  CLI::Option* corpus =
-      command
-          .add_option(
-              "CORPUS", arguments.corpus,
-              "Files, folders (read recursively, in the order of names), or - for standard input; plain, gzip or zstd")
-          ->type_name("PATH");
+  CLI::Option* corpus = add_option(
+      command, "CORPUS", arguments.corpus, "PATH",
+      "Files, folders (read recursively, in the order of names), or - for standard input; plain, gzip or zstd");
   CLI::Option* files_from =
-      command
-          .add_option("--files-from", reading.files_from,
-                      "Instead of CORPUS, read the files and folders listed in this file, one path per line, in that "
-                      "order; - for standard input; lines that begin with # are comments")
-          ->type_name("FILE");
+      add_option(command, "--files-from", reading.files_from, "FILE",
+                 "Instead of CORPUS, read the files and folders listed in this file, one path per line, in that "
+                 "order; - for standard input; lines that begin with # are comments");
   require_one_of(command, corpus, files_from);
-  command
-      .add_option("--files-root", reading.files_root,
-                  "Folder that relative paths in the list start from (default: the current folder)")
-      ->type_name("FOLDER")
+  add_option(command, "--files-root", reading.files_root, "FOLDER",
+             "Folder that relative paths in the list start from (default: the current folder)")
       ->needs(files_from);
   const auto add_glob_option = [&](const char* name, std::vector<std::string>& globs, const char* help) {
-    command.add_option(name, globs, help)->type_name("GLOB")->allow_extra_args(false);
+    add_option(command, name, globs, "GLOB", help)->allow_extra_args(false);
   };
   add_glob_option(
       "--include", reading.include,
@@ -138,11 +123,9 @@ void add_parse_options(CLI::App& command, StageArguments& arguments) {
                   "In folders, skip files and folders whose name or path in the folder matches; may be repeated");
   add_corpus_format_options(command, reading.format, reading.max_document_bytes);
   add_field_options(command, reading);
-  command
-      .add_option("--keep-fields", index.keep_fields,
-                  "Keep these values of JSON objects with the documents, for quern query --filter and --fields: "
-                  "strings, numbers and booleans, such as lang,date")
-      ->type_name("KEY")
+  add_option(command, "--keep-fields", index.keep_fields, "KEY",
+             "Keep these values of JSON objects with the documents, for quern query --filter and --fields: "
+             "strings, numbers and booleans, such as lang,date")
       ->delimiter(',')
       ->allow_extra_args(false);
   add_analyzer_options(command, index.stemmer, index.stopwords);
@@ -167,8 +150,7 @@ void add_parse_options(CLI::App& command, StageArguments& arguments) {
 
 void add_pagerank_scale_option(CLI::App& command, std::string& scale) {
   add_name_option(command, "--pagerank-scale", scale, pagerank_scales,
-                  with_choices("How PageRank is scaled to [0, 1] for scores:", pagerank_scales))
-      ->capture_default_str();
+                  with_choices("How PageRank is scaled to [0, 1] for scores:", pagerank_scales));
 }
 
 void add_bm25_options(CLI::App& command, double& k1, double& b, const std::string& purpose) {
@@ -182,22 +164,17 @@ void add_order_options(CLI::App& command, api::IndexOptions& options) {
   add_pagerank_scale_option(command, options.pagerank_scale);
   add_number_option(command, "--seed", options.seed, "N", "Seed of the random order");
   const std::string names = "; documents by docno or URL; plain, gzip or zstd";
-  command
-      .add_option("--pagerank", options.pagerank,
-                  "PageRank of the documents, for --order score and --scorer bm25+pagerank (default: none, but links "
-                  "for the order score):\n  links: computed from the pages' links\n  none: the index has none\n  a "
-                  "file: lines \"document score\"" +
-                      names + " (write ./none for a file named none)")
-      ->type_name("links|none|FILE");
-  command
-      .add_option("--links", options.links,
-                  "Compute PageRank from the links in this file, not from the pages' own: lines from<TAB>to" + names)
-      ->type_name("FILE");
+  add_option(command, "--pagerank", options.pagerank, "links|none|FILE",
+             "PageRank of the documents, for --order score and --scorer bm25+pagerank (default: none, but links "
+             "for the order score):\n  links: computed from the pages' links\n  none: the index has none\n  a "
+             "file: lines \"document score\"" +
+                 names + " (write ./none for a file named none)");
+  add_option(command, "--links", options.links, "FILE",
+             "Compute PageRank from the links in this file, not from the pages' own: lines from<TAB>to" + names);
 }
 
 void add_build_options(CLI::App& command, api::IndexOptions& options) {
-  add_name_option(command, "--codec", options.codec, all_codecs(), with_choices("Posting-list codec:", all_codecs()))
-      ->capture_default_str();
+  add_name_option(command, "--codec", options.codec, all_codecs(), with_choices("Posting-list codec:", all_codecs()));
   add_block_size_option(command, options.block_size, "Postings per block");
   add_number_option(command, "--recursion", options.recursion, "N",
                     "For rpfd: how many times exceptions are themselves compressed", 0, 4);
@@ -218,8 +195,7 @@ std::optional<ShardChoice> shard_choice(const std::string& text) {
 }
 
 CLI::Option* add_shard_option(CLI::App& command, std::string& shard, const std::string& help) {
-  return command.add_option("--shard", shard, help)
-      ->type_name("I/N")
+  return add_option(command, "--shard", shard, "I/N", help)
       ->check(CLI::Validator(
           [](const std::string& text) {
             return shard_choice(text) ? std::string()
@@ -232,16 +208,12 @@ void add_shard_options(CLI::App& command, ShardArguments& arguments) {
   CLI::Option* shard =
       add_shard_option(command, arguments.shard,
                        "Build the I-th of N shards of the order, with the same scores as an index of all documents");
-  CLI::Option* statistics = command
-                                .add_option("--statistics", arguments.statistics,
-                                            "With --shard: statistics of all collections, from quern statistics")
-                                ->type_name("FILE");
+  CLI::Option* statistics = add_option(command, "--statistics", arguments.statistics, "FILE",
+                                       "With --shard: statistics of all collections, from quern statistics");
   shard->needs(statistics)->needs("--order");
   statistics->needs(shard);
-  command
-      .add_option("--scales", arguments.scales,
-                  "With --shard and --quantize: the scale of all collections, from quern statistics --scales")
-      ->type_name("FILE")
+  add_option(command, "--scales", arguments.scales, "FILE",
+             "With --shard and --quantize: the scale of all collections, from quern statistics --scales")
       ->needs(shard);
 }
 

@@ -41,8 +41,8 @@ void add_bench_scoring_options(CLI::App& command, ScoringArguments& arguments);
 /// --gpus: numbers of GPUs to measure with, a row for each; 0: all.
 template <class Number>
 void add_gpu_counts_option(CLI::App& command, std::vector<Number>& gpus) {
-  command.add_option("--gpus", gpus, "Numbers of GPUs to measure with, starting with --gpu, or all; a row for each")
-      ->type_name("N")
+  add_option(command, "--gpus", gpus, "N",
+             "Numbers of GPUs to measure with, starting with --gpu, or all; a row for each")
       ->delimiter(',')
       ->transform(gpus_validator())
       ->capture_default_str();

@@ -156,14 +156,12 @@ void add_codec_bench(CLI::App& bench) {
   command.add_flag("--synthetic", arguments.synthetic, "Use synthetic lists of clustered documents instead")
       ->excludes(index);
   add_name_option(command, "--codec", arguments.codecs, all_codecs(), "Codecs (default: all)");
-  command.add_option("--block-size", arguments.block_sizes, "Postings per block (default: 128,256)")
-      ->type_name("N")
+  add_option(command, "--block-size", arguments.block_sizes, "N", "Postings per block (default: 128,256)")
       ->check(block_size_validator())
       ->delimiter(',');
   add_number_option(command, "--recursion", arguments.recursions, "N",
                     "For rpfd: how many times exceptions are themselves compressed, from 0 to 4 (default: 1)", 0u, 4u);
-  command.add_option("--lengths", arguments.groupings, "How lists are grouped by length (default: classes)")
-      ->type_name("NAME")
+  add_option(command, "--lengths", arguments.groupings, "NAME", "How lists are grouped by length (default: classes)")
       ->check(name_validator(length_groupings()))
       ->delimiter(',');
   command.add_flag("--no-peers", arguments.without_peers, "Skip third-party codecs");

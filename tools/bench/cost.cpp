@@ -86,12 +86,10 @@ void run(const BenchCostArguments& arguments) {
 void add_cost_bench(CLI::App& bench) {
   auto [command, arguments] = add_bench<BenchCostArguments>(
       bench, "cost", "Fit functions that predict how long a query takes, and test them", run);
-  command
-      .add_option("TIMES", arguments.train,
-                  "Query times of one index to fit to, from quern bench query --times or bench gpu --times")
-      ->type_name("")
+  add_option(command, "TIMES", arguments.train, "",
+             "Query times of one index to fit to, from quern bench query --times or bench gpu --times")
       ->required();
-  command.add_option("--test", arguments.test, "Times of other queries to compare predictions with")->type_name("FILE");
+  add_option(command, "--test", arguments.test, "FILE", "Times of other queries to compare predictions with");
   mark_output(command.add_option("-o,--output", arguments.output, "Write the functions to this file"))
       ->type_name("FILE");
   command.add_flag("--force", arguments.common.force, "Overwrite existing output");

@@ -59,15 +59,13 @@ std::vector<GpuMemoryCase> cases_of(const GpuMemoryCases& arguments, const Index
 /// --gpu-memory and --plan, which take several values.
 void add_gpu_memory_options(CLI::App& command, GpuMemoryCases& arguments) {
   CLI::Validator budget = budget_validator();
-  command
-      .add_option("--gpu-memory", arguments.limits,
-                  std::string(gpu_memory_help) + "; all: the free memory, less a margin; a row for each")
-      ->type_name("SIZE|P%|all")
+  add_option(command, "--gpu-memory", arguments.limits, "SIZE|P%|all",
+             std::string(gpu_memory_help) + "; all: the free memory, less a margin; a row for each")
       ->delimiter(',')
       ->check(CLI::Validator([budget](std::string& text) { return text == "all" ? std::string() : budget(text); }, ""))
       ->capture_default_str();
-  command.add_option("--plan", arguments.plans, std::string(plan_help) + "; none: no plan. A row for each")
-      ->type_name("FILE|none")
+  add_option(command, "--plan", arguments.plans, "FILE|none",
+             std::string(plan_help) + "; none: no plan. A row for each")
       ->delimiter(',')
       ->capture_default_str();
 }

@@ -164,10 +164,7 @@ CLI::Validator limit_validator() {
 
 /// GPU memory for lists.
 CLI::Option* add_memory_option(CLI::App& command, const std::string& option, auto& memory, const std::string& help) {
-  return command.add_option(option, memory, help)
-      ->type_name("SIZE|P%")
-      ->check(budget_validator())
-      ->capture_default_str();
+  return add_option(command, option, memory, "SIZE|P%", help)->check(budget_validator())->capture_default_str();
 }
 
 void add_grid_options(CLI::App& command, CacheGrid& grid) {
@@ -177,10 +174,8 @@ void add_grid_options(CLI::App& command, CacheGrid& grid) {
   add_memory_option(command, "--memories", grid.memories,
                     "Amounts of GPU memory for lists: sizes, or shares of all coded lists")
       ->delimiter(',');
-  command
-      .add_option("--policies", grid.policies,
-                  with_choices("Policies of plans:", all_cache_policies()) + "\n  none: no plan")
-      ->type_name("NAME")
+  add_option(command, "--policies", grid.policies, "NAME",
+             with_choices("Policies of plans:", all_cache_policies()) + "\n  none: no plan")
       ->check(name_validator(policies_and_none()))
       ->delimiter(',')
       ->capture_default_str();
@@ -190,8 +185,7 @@ void add_grid_options(CLI::App& command, CacheGrid& grid) {
       "for predicting all other amounts")
       ->delimiter(',');
   add_number_option(command, "--batches", grid.batches, "N", "Batch sizes", 1, gpu::max_batch_queries);
-  command.add_option("--lambdas", grid.max_admissions, "Largest shares of a list that plans keep")
-      ->type_name("L")
+  add_option(command, "--lambdas", grid.max_admissions, "L", "Largest shares of a list that plans keep")
       ->check(max_admission_validator())
       ->delimiter(',')
       ->capture_default_str();
@@ -202,11 +196,9 @@ void add_grid_options(CLI::App& command, CacheGrid& grid) {
         add_memory_option(settings, "--memory", grid.base.memory, "GPU memory for lists");
         add_number_option(settings, "--batch", grid.base.batch, "N", "Batch size", 1, gpu::max_batch_queries);
       });
-  command
-      .add_option("--limits", grid.limits_ms,
-                  "Response-time limits in milliseconds, or none, for which to compute the best split of each "
-                  "memory")
-      ->type_name("MS|none")
+  add_option(command, "--limits", grid.limits_ms, "MS|none",
+             "Response-time limits in milliseconds, or none, for which to compute the best split of each "
+             "memory")
       ->transform(limit_validator())
       ->delimiter(',')
       ->default_str("5,50,100,150,none");
@@ -220,7 +212,7 @@ void add_gpu_cache_bench(CLI::App& bench) {
       "Measure a GPU with less memory than the index, by memory, plan and batch size, against the throughput model",
       run);
   add_index_argument(command, arguments.index);
-  command.add_option("--train", arguments.train, "The log to make plans from, plain, gzip or zstd")->type_name("FILE");
+  add_option(command, "--train", arguments.train, "FILE", "The log to make plans from, plain, gzip or zstd");
   command.add_flag(
       "--replay", arguments.replay,
       "Instead, count the bytes that a GPU would copy with each of --memories, --batches and caches; needs "
@@ -232,11 +224,9 @@ void add_gpu_cache_bench(CLI::App& bench) {
     add_list_options(settings, arguments.gpu.retention, arguments.gpu.transfers);
   });
   add_grid_options(command, arguments.grid);
-  mark_output(command
-                  .add_option("--points", arguments.points,
-                              "Write the measured points that quern simulate throughput reads into this folder, a "
-                              "file POLICY-BATCH.csv for each policy and batch size")
-                  ->type_name("FOLDER"));
+  mark_output(add_option(command, "--points", arguments.points, "FOLDER",
+                         "Write the measured points that quern simulate throughput reads into this folder, a "
+                         "file POLICY-BATCH.csv for each policy and batch size"));
   command.add_flag("--force", arguments.common.force, "Replace existing points");
   add_bench_scoring_options(command, arguments.scoring);
   add_gpu_option(command, arguments.gpu.gpu);

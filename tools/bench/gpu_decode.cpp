@@ -88,11 +88,10 @@ void add_gpu_decode_bench(CLI::App& bench) {
   auto [command, arguments] = add_bench<BenchGpuDecodeArguments>(
       bench, "gpu-decode", "Measure how fast a GPU decodes posting lists into its memory, or looks docIDs up there",
       run);
-  command.add_option("INDEX", arguments.index, "The index whose lists to decode")->type_name("");
+  add_option(command, "INDEX", arguments.index, "", "The index whose lists to decode");
   CLI::Option* least = add_number_option(command, "--least-postings", arguments.min_postings, "N",
                                          "Minimum postings of a list to decode");
-  command.add_option("--lengths", arguments.lengths, "Decode lists of similar length together, group by group")
-      ->type_name("NAME")
+  add_option(command, "--lengths", arguments.lengths, "NAME", "Decode lists of similar length together, group by group")
       ->check(name_validator(length_groupings()))
       ->excludes(least);
   add_number_option(command, "--most-postings", arguments.bench.max_postings, "N",

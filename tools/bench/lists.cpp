@@ -91,8 +91,7 @@ void add_lists_bench(CLI::App& bench) {
   auto [command, arguments] = add_bench<BenchListsArguments>(
       bench, "lists", "Describe an index's posting lists: gaps, frequencies, maxima, co-occurrence", run);
   add_index_argument(command, arguments.index);
-  command.add_option("-q,--queries", arguments.queries, "Queries, to measure how often their terms co-occur")
-      ->type_name("FILE");
+  add_option(command, "-q,--queries", arguments.queries, "FILE", "Queries, to measure how often their terms co-occur");
   add_query_format_option(command, arguments.format, "Format of the queries");
   set_notes(command, {"scripts/compare-synth uses it to compare the lists of quern synth with real ones."},
             {{"quern bench lists my.quern"}, {"quern bench lists my.quern -q topics.txt --json"}});

@@ -140,18 +140,15 @@ void add_synth_command(CLI::App& program) {
   auto arguments = std::make_shared<SynthArguments>();
   SynthOptions& synth = arguments->synth;
   CLI::App* command = program.add_subcommand("synth", "Generate a synthetic index of any size, its links, or a corpus");
-  command
-      ->add_option("--df", arguments->df,
-                   "Document frequencies: lines term<TAB>df, plain, gzip or zstd; or an index to imitate")
-      ->type_name("FILE|INDEX");
+  add_option(*command, "--df", arguments->df, "FILE|INDEX",
+             "Document frequencies: lines term<TAB>df, plain, gzip or zstd; or an index to imitate");
   add_number_option(*command, "--docs", arguments->documents, "N",
                     "Documents to generate; document frequencies are scaled to them", 1, end_docid - 1);
   add_number_option(*command, "--df-docs", arguments->df_documents, "N",
                     "Documents in the collection that --df counts (default: --docs)", 1, end_docid - 1);
   add_number_option(*command, "--clustering", synth.clustering, "C",
                     "How strongly terms cluster in sites and directories, from 0 to 1", 0.0, 1.0);
-  command->add_option("-q,--queries", arguments->queries, "Queries whose terms should co-occur in documents")
-      ->type_name("FILE");
+  add_option(*command, "-q,--queries", arguments->queries, "FILE", "Queries whose terms should co-occur in documents");
   add_query_format_option(*command, arguments->format, "Format of the queries");
   add_number_option(*command, "--mean-length", synth.mean_length, "X",
                     "Mean tokens per document (default: estimated from --df)", 1.0, max_mean_length);
@@ -166,16 +163,12 @@ void add_synth_command(CLI::App& program) {
   add_output_options(*command, arguments->common, arguments->output, "index");
   command->get_option("--output")->required(false);
   mark_output(
-      command
-          ->add_option(
-              "--links", arguments->links,
-              "Write links between the documents: lines from<TAB>to with docnos, compressed if the name ends in "
-              ".gz or .zst")
-          ->type_name("FILE"));
+      add_option(*command, "--links", arguments->links, "FILE",
+                 "Write links between the documents: lines from<TAB>to with docnos, compressed if the name ends in "
+                 ".gz or .zst"));
   add_number_option(*command, "--mean-links", arguments->mean_links, "X", "Mean links per document", 0.0, 1e4);
-  mark_output(
-      command->add_option("--corpus", arguments->corpus, "Write TREC web documents of synthetic words, with links")
-          ->type_name("FOLDER"));
+  mark_output(add_option(*command, "--corpus", arguments->corpus, "FOLDER",
+                         "Write TREC web documents of synthetic words, with links"));
   add_common_options(*command, arguments->common);
   set_notes(*command,
             {"--links and --corpus describe the same documents as the index with the same --docs and --seed."},

@@ -103,10 +103,9 @@ void run(const AnalyzeArguments& arguments) {
 void add_analyze_command(CLI::App& program) {
   auto [command, arguments] =
       add_command<AnalyzeArguments>(program, "analyze", "Show the terms that text is indexed under", run);
-  command
-      .add_option("TEXT", arguments.texts, "Texts, one line of output for each (default: the lines of standard input)")
-      ->type_name("TEXT");
-  command.add_option("--index", arguments.index, "Use the analyzer of this index")->type_name("INDEX");
+  add_option(command, "TEXT", arguments.texts, "TEXT",
+             "Texts, one line of output for each (default: the lines of standard input)");
+  add_option(command, "--index", arguments.index, "INDEX", "Use the analyzer of this index");
   add_analyzer_options(command, arguments.stemmer, arguments.stopwords);
   command.add_flag("--html", arguments.html,
                    "Read the input as one HTML page (UTF-8): print a line for its title, then one for each phrase");

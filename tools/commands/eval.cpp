@@ -192,11 +192,9 @@ void run(const EvalArguments& arguments) {
 }
 
 void add_measure_options(CLI::App& command, EvalArguments& arguments) {
-  command
-      .add_option("--measures", arguments.options.measures,
-                  with_choices("Measures, in the order in which they are printed; without .K, all of trec_eval's cuts:",
-                               all_measures()))
-      ->type_name("NAME")
+  add_option(command, "--measures", arguments.options.measures, "NAME",
+             with_choices("Measures, in the order in which they are printed; without .K, all of trec_eval's cuts:",
+                          all_measures()))
       ->check(measure_validator())
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -225,11 +223,9 @@ void add_comparison_options(CLI::App& command, EvalArguments& arguments) {
 void add_eval_command(CLI::App& program) {
   auto [command, arguments] =
       add_command<EvalArguments>(program, "eval", "Measure runs against relevance judgements, and compare runs", run);
-  command
-      .add_option("FILE", arguments.files,
-                  "A run (two or more with --compare), followed by the judgements (qrels); plain, gzip or zstd; - is "
-                  "standard input")
-      ->type_name("")
+  add_option(command, "FILE", arguments.files, "",
+             "A run (two or more with --compare), followed by the judgements (qrels); plain, gzip or zstd; - is "
+             "standard input")
       ->required()
       ->expected(2, CLI::detail::expected_max_vector_size);
   add_measure_options(command, arguments);

@@ -141,12 +141,12 @@ void add_features_command(CLI::App& program) {
       ->description("The index, built with --forward; or all shards of one, in any order");
   command->add_flag("--list", arguments->list, "Print the features' numbers, names, kinds and formulas, and exit");
   add_run_options(*command, arguments->run);
-  command->add_option("--qrels", arguments->qrels, "Judgements, which become the labels (default: all labels are 0)")
-      ->type_name("FILE");
+  add_option(*command, "--qrels", arguments->qrels, "FILE",
+             "Judgements, which become the labels (default: all labels are 0)");
   add_features_option(*command, arguments->features,
                       "Names or patterns of features, separated by commas; * stands for any characters");
-  mark_output(command->add_option("-o,--output", arguments->output, "Write to a file instead of standard output")
-                  ->type_name("FILE"));
+  mark_output(
+      add_option(*command, "-o,--output", arguments->output, "FILE", "Write to a file instead of standard output"));
   command->add_flag("--force", arguments->common.force, "Overwrite existing output");
   command->add_flag("--json", arguments->common.json,
                     "Print one JSON object per line, with the features' names, instead of LETOR's format");

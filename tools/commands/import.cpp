@@ -42,15 +42,12 @@ void run(const ImportArguments& arguments) {
 void add_import_command(CLI::App& program) {
   auto [command, arguments] =
       add_command<ImportArguments>(program, "import", "Build an index from another engine's inverted file", run);
-  command.add_option("PATH", arguments.path, "The file (plain, gzip or zstd), or the common prefix of its files")
-      ->type_name("")
+  add_option(command, "PATH", arguments.path, "", "The file (plain, gzip or zstd), or the common prefix of its files")
       ->required();
   std::vector<std::string> formats = names_of(all_interchange_formats());
   formats.insert(formats.begin(), any_format);
-  command
-      .add_option("--from", arguments.from,
-                  with_choices("Format of the file:\n  auto: detect the format", all_interchange_formats()))
-      ->type_name("NAME")
+  add_option(command, "--from", arguments.from, "NAME",
+             with_choices("Format of the file:\n  auto: detect the format", all_interchange_formats()))
       ->check(name_validator(formats))
       ->capture_default_str();
   add_analyzer_options(command, arguments.index.stemmer, arguments.index.stopwords);

@@ -33,10 +33,8 @@ void add_index_command(CLI::App& program) {
   api::IndexOptions& options = arguments.stages.index;
   std::vector<std::string> orders = names_of(all_orders());
   orders.insert(orders.begin(), options.order);
-  command
-      .add_option("--order", options.order,
-                  with_choices("Order of docIDs:\n  auto: url if all documents have one, else natural", all_orders()))
-      ->type_name("NAME")
+  add_option(command, "--order", options.order, "NAME",
+             with_choices("Order of docIDs:\n  auto: url if all documents have one, else natural", all_orders()))
       ->check(name_validator(orders))
       ->capture_default_str();
   add_order_options(command, options);

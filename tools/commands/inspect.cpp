@@ -388,10 +388,8 @@ void run(const InspectArguments& arguments) {
 void add_inspect_command(CLI::App& program) {
   auto [command, arguments] = add_command<InspectArguments>(
       program, "inspect", "Show statistics of a Quern file or a learned model, or posting lists", run);
-  command
-      .add_option("PATH", arguments.path,
-                  "An index, collection, order or plan, a file next to an index, or a learned model")
-      ->type_name("")
+  add_option(command, "PATH", arguments.path, "",
+             "An index, collection, order or plan, a file next to an index, or a learned model")
       ->required();
   command.add_option(
       "TERM", arguments.terms,
@@ -406,17 +404,12 @@ void add_inspect_command(CLI::App& program) {
       "Print the distinct links between a collection's documents as from_url<TAB>to_url; with --json, only counts");
   command.add_flag("--lists", arguments.lists,
                    "Print, for each list in a plan, the term number, the cached blocks and their bytes");
-  command
-      .add_option("--tokens", arguments.tokens_of,
-                  "Print the tokens of the document with this docno, a line for each phrase, from an index built with "
-                  "--forward; may be repeated")
-      ->type_name("DOCNO")
+  add_option(command, "--tokens", arguments.tokens_of, "DOCNO",
+             "Print the tokens of the document with this docno, a line for each phrase, from an index built with "
+             "--forward; may be repeated")
       ->allow_extra_args(false);
-  command
-      .add_option(
-          "--text", arguments.texts_of,
-          "Print the text of the document with this docno, from an index built with --store-text; may be repeated")
-      ->type_name("DOCNO")
+  add_option(command, "--text", arguments.texts_of, "DOCNO",
+             "Print the text of the document with this docno, from an index built with --store-text; may be repeated")
       ->allow_extra_args(false);
   command.add_flag("--json", arguments.common.json, "Print JSON");
   for (const char* other : {"--docs", "--lists", "--links", "--tokens", "--text"})

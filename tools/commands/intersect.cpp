@@ -237,15 +237,11 @@ void add_intersect_command(CLI::App& program) {
       "How lists are intersected, from the shortest to the longest (default: the first one for the device). On the "
       "CPU:",
       all_intersection_methods());
-  command
-      ->add_option("--method", arguments->method,
-                   with_choices(method_help + "\nOn a GPU:", all_gpu_intersection_methods()))
-      ->type_name("NAME")
+  add_option(*command, "--method", arguments->method, "NAME",
+             with_choices(method_help + "\nOn a GPU:", all_gpu_intersection_methods()))
       ->check(name_validator(methods));
-  command->add_option("--segment", arguments->options.segment, "For stride: docIDs per segment")
-      ->type_name("N")
-      ->check(range_validator(1u, 1u << 30))
-      ->capture_default_str();
+  add_number_option(*command, "--segment", arguments->options.segment, "N", "For stride: docIDs per segment", 1u,
+                    1u << 30);
   add_device_option(*command, arguments->device, devices_one_at_a_time);
   add_gpu_option(*command, arguments->gpu.gpu);
   add_gpus_option(*command, arguments->gpu.gpus);
@@ -254,11 +250,8 @@ void add_intersect_command(CLI::App& program) {
   add_settings_option(
       *command, "--gpu-options", "GPU settings; quern bench gpu-intersect --help-all says more",
       [&](CLI::App& settings) {
-        settings
-            .add_option("--levels", arguments->gpu.levels, "For merge-find: levels of splitters; 0 is binary search")
-            ->type_name("N")
-            ->check(range_validator(0u, gpu::max_merge_find_levels))
-            ->capture_default_str();
+        add_number_option(settings, "--levels", arguments->gpu.levels, "N",
+                          "For merge-find: levels of splitters; 0 is binary search", 0u, gpu::max_merge_find_levels);
         add_value_option(settings, "--bucketing", arguments->gpu.bucketing, switches,
                          "Group queries into batches by the length of their shortest lists (default: on for batched)");
         add_list_options(settings, arguments->gpu_memory.retention, arguments->gpu_memory.transfers);

@@ -31,8 +31,7 @@ void run(const MergeArguments& arguments) {
 void add_merge_command(CLI::App& program) {
   auto [command, arguments] =
       add_command<MergeArguments>(program, "merge", "Merge the shards of an index into one", run);
-  command.add_option("INDEX", arguments.shards, "All shards, as written by quern build --shard, in any order")
-      ->type_name("")
+  add_option(command, "INDEX", arguments.shards, "", "All shards, as written by quern build --shard, in any order")
       ->required();
   add_output_options(command, arguments.common, arguments.output, "index");
   add_common_options(command, arguments.common);

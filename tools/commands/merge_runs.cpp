@@ -35,21 +35,16 @@ void run(const MergeRunsArguments& arguments) {
 void add_merge_runs_command(CLI::App& program) {
   auto [command, arguments] =
       add_command<MergeRunsArguments>(program, "merge-runs", "Merge shards' runs of the same queries", run);
-  command.add_option("RUN", arguments.runs, "TREC runs of all shards, in the order of the shards")
-      ->type_name("")
-      ->required();
+  add_option(command, "RUN", arguments.runs, "", "TREC runs of all shards, in the order of the shards")->required();
   add_number_option(command, "-k", arguments.options.k, "N",
                     "Results per query: the same -k that each shard was queried with", 1, std::uint64_t{1} << 32)
       ->required();
-  command.add_option("--tag", arguments.options.tag, "Name of the run (default: that of the first run)")
-      ->type_name("TAG");
-  command
-      .add_option("-q,--queries", arguments.queries,
-                  "The queries, in the order the run should have (default: the order in the runs)")
-      ->type_name("FILE");
+  add_option(command, "--tag", arguments.options.tag, "TAG", "Name of the run (default: that of the first run)");
+  add_option(command, "-q,--queries", arguments.queries, "FILE",
+             "The queries, in the order the run should have (default: the order in the runs)");
   add_query_format_option(command, arguments.format, "Format of the queries");
-  mark_output(command.add_option("-o,--output", arguments.output, "Write to a file instead of standard output")
-                  ->type_name("FILE"));
+  mark_output(
+      add_option(command, "-o,--output", arguments.output, "FILE", "Write to a file instead of standard output"));
   command.add_flag("--force", arguments.common.force, "Overwrite existing output");
   add_resource_options(command, arguments.common);
   add_common_options(command, arguments.common);

@@ -59,8 +59,7 @@ void add_order_command(CLI::App& program) {
       add_command<OrderArguments>(program, "order", "Assign docIDs to the documents of a collection", run);
   add_collections_argument(command, arguments.collections);
   arguments.index.order = all_orders().front().name();
-  add_name_option(command, "--by", arguments.index.order, all_orders(), with_choices("The order:", all_orders()))
-      ->capture_default_str();
+  add_name_option(command, "--by", arguments.index.order, all_orders(), with_choices("The order:", all_orders()));
   add_order_options(command, arguments.index);
   add_number_option(
       command, "--shards", arguments.shards, "N",

@@ -45,10 +45,8 @@ void add_parse_command(CLI::App& program) {
   auto [command, arguments] =
       add_command<ParseCommandArguments>(program, "parse", "Parse a corpus into a collection", run);
   add_parse_options(command, arguments.stages);
-  command
-      .add_option("--range", arguments.range,
-                  "Read only this range of bytes of an uncompressed file, as printed by quern ranges")
-      ->type_name("FROM-TO")
+  add_option(command, "--range", arguments.range, "FROM-TO",
+             "Read only this range of bytes of an uncompressed file, as printed by quern ranges")
       ->check(CLI::Validator(
           [](const std::string& text) {
             return file_range(text) ? std::string() : fmt::format("'{}' is not a range such as 0-4096", text);

@@ -52,31 +52,23 @@ void add_plan_command(CLI::App& program) {
   auto [command, arguments] = add_command<PlanArguments>(
       program, "plan", "Choose from a query log which posting lists a GPU keeps in memory", run);
   add_index_argument(command, arguments.index);
-  command.add_option("-q,--queries", arguments.log, "The query log, plain, gzip or zstd; - is standard input")
-      ->type_name("FILE")
+  add_option(command, "-q,--queries", arguments.log, "FILE", "The query log, plain, gzip or zstd; - is standard input")
       ->required();
   add_query_format_option(command, arguments.format, "Format of the log", QueryKinds::text_and_terms);
   arguments.plan.policy = all_cache_policies().front()->name;
   add_name_option(command, "--policy", arguments.plan.policy, all_cache_policies(),
-                  with_choices("What to keep:", all_cache_policies()))
-      ->capture_default_str();
+                  with_choices("What to keep:", all_cache_policies()));
   CLI::Option* budget =
-      command
-          .add_option("--budget", arguments.budget,
-                      "GPU memory for lists: a size such as 64M, or a share of the size of all lists such as 10%")
-          ->type_name("SIZE|P%")
+      add_option(command, "--budget", arguments.budget, "SIZE|P%",
+                 "GPU memory for lists: a size such as 64M, or a share of the size of all lists such as 10%")
           ->check(budget_validator());
   require_one_of(command, budget,
-                 command
-                     .add_option("--gpu-memory", arguments.gpu_memory,
-                                 "GPU memory limit, as for quern query: the plan gets what the engine leaves after "
-                                 "tables, rows and batches")
-                     ->type_name("SIZE|P%")
+                 add_option(command, "--gpu-memory", arguments.gpu_memory, "SIZE|P%",
+                            "GPU memory limit, as for quern query: the plan gets what the engine leaves after "
+                            "tables, rows and batches")
                      ->check(budget_validator()));
-  command
-      .add_option("--max-admission", arguments.plan.max_admission,
-                  "Largest share of a list to keep; at least one block is kept")
-      ->type_name("L")
+  add_option(command, "--max-admission", arguments.plan.max_admission, "L",
+             "Largest share of a list to keep; at least one block is kept")
       ->check(max_admission_validator())
       ->capture_default_str();
   add_cache_options(command, arguments.plan);

@@ -223,12 +223,8 @@ void add_query_command(CLI::App& program) {
   add_shards_argument(*command, arguments->indexes)->required();
   add_query_source_options(*command, arguments->queries, QueryKinds::text_and_vectors);
   add_name_option(*command, "-a,--algorithm", arguments->algorithm, all_algorithms(),
-                  with_choices("Query algorithm:", all_algorithms()))
-      ->capture_default_str();
-  command->add_option("-k", arguments->k, "Results per query")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
-      ->capture_default_str();
+                  with_choices("Query algorithm:", all_algorithms()));
+  add_number_option(*command, "-k", arguments->k, "N", "Results per query", 1, end_docid);
   add_filter_option(*command, arguments->filter);
   add_second_stage_options(*command, arguments->second_stage);
   add_scoring_options(*command, arguments->scoring);
@@ -237,14 +233,12 @@ void add_query_command(CLI::App& program) {
   add_gpu_option(*command, arguments->gpu.gpu);
   add_gpus_option(*command, arguments->gpu.gpus);
   add_batch_option(*command, arguments->gpu.batch_queries);
-  command
-      ->add_option(
-          "--batch-wait", arguments->batch_wait_ms,
-          "Read queries as they arrive, one per line in the format that --queries-format names, not "
-          "compressed, and answer them once --batch of them have arrived or the first has waited MS milliseconds; with "
-          "--device both, at once")
-      ->type_name("MS")
-      ->check(range_validator(0u, 3600000u));
+  add_number_option(
+      *command, "--batch-wait", arguments->batch_wait_ms, "MS",
+      "Read queries as they arrive, one per line in the format that --queries-format names, not "
+      "compressed, and answer them once --batch of them have arrived or the first has waited MS milliseconds; with "
+      "--device both, at once",
+      0u, 3600000u);
   add_gpu_memory_options(*command, arguments->gpu_memory);
   add_settings_option(*command, "--gpu-options", "GPU settings; quern bench gpu --help-all says more",
                       [&](CLI::App& settings) {
@@ -258,9 +252,7 @@ void add_query_command(CLI::App& program) {
       *command, "--output-format", arguments->output_format, all_run_formats(),
       with_choices("Format of the results (default: trec; text for --query on a terminal):", all_run_formats()));
   add_fields_option(*command, arguments->fields);
-  command->add_option("--tag", arguments->tag, "Name of the run in trec output")
-      ->type_name("NAME")
-      ->capture_default_str();
+  add_option(*command, "--tag", arguments->tag, "NAME", "Name of the run in trec output")->capture_default_str();
   add_answer_options(*command, arguments->common, arguments->output, arguments->stats);
   add_resource_options(*command, arguments->common);
   add_common_options(*command, arguments->common);

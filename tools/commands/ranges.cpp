@@ -32,7 +32,7 @@ void run(const RangesArguments& arguments) {
 void add_ranges_command(CLI::App& program) {
   auto [command, arguments] = add_command<RangesArguments>(
       program, "ranges", "Find ranges of a corpus file that can be parsed on their own", run);
-  command.add_option("FILE", arguments.file, "The file, not compressed")->type_name("")->required();
+  add_option(command, "FILE", arguments.file, "", "The file, not compressed")->required();
   add_number_option(command, "-n,--count", arguments.count, "N", "Number of ranges, of roughly equal size", 1, 1 << 20)
       ->required();
   add_corpus_format_options(command, arguments.options.format, arguments.options.max_document_bytes);

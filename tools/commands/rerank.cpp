@@ -146,19 +146,15 @@ void add_rerank_command(CLI::App& program) {
   add_shards_argument(*command, arguments->indexes)->required();
   add_run_options(*command, arguments->run);
   add_ranker_options(*command, arguments->ranker)->required();
-  command->add_option("-k", arguments->k, "Results per topic in the new run")
-      ->type_name("N")
-      ->check(range_validator(std::size_t{1}, std::size_t{end_docid}))
-      ->capture_default_str();
+  add_number_option(*command, "-k", arguments->k, "N", "Results per topic in the new run", 1, end_docid);
   add_device_option(*command, arguments->device, devices_one_at_a_time);
   add_gpu_option(*command, arguments->gpu);
-  command
-      ->add_option("--gpu-memory", arguments->gpu_memory, "GPU memory limit (default: the free memory, less a margin)")
-      ->type_name("SIZE")
+  add_option(*command, "--gpu-memory", arguments->gpu_memory, "SIZE",
+             "GPU memory limit (default: the free memory, less a margin)")
       ->check(size_validator());
   add_settings_option(*command, "--gpu-options", "GPU settings",
                       [&](CLI::App& settings) { add_gpu_rerank_options(settings, arguments->on_gpu); });
-  command->add_option("--tag", arguments->tag, "Name of the new run")->type_name("NAME")->capture_default_str();
+  add_option(*command, "--tag", arguments->tag, "NAME", "Name of the new run")->capture_default_str();
   add_answer_options(*command, arguments->common, arguments->output, arguments->stats);
   add_resource_options(*command, arguments->common);
   add_common_options(*command, arguments->common);

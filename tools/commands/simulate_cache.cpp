@@ -164,27 +164,20 @@ void add_cache_simulation(CLI::App& simulate) {
   auto [command, arguments] = add_command<SimulateCacheArguments>(
       simulate, "cache", "Simulate what a plan, or a sweep of plans, saves on a query log", run);
   add_index_argument(command, arguments.index);
-  command.add_option("-q,--queries", arguments.log, "The query log to simulate, plain, gzip or zstd")
-      ->type_name("FILE")
+  add_option(command, "-q,--queries", arguments.log, "FILE", "The query log to simulate, plain, gzip or zstd")
       ->required();
   add_query_format_option(command, arguments.format, "Format of the logs", QueryKinds::text_and_terms);
   CLI::Option* plan =
-      command.add_option("--plan", arguments.plan, "The plan, as written by quern plan, with its settings")
-          ->type_name("FILE");
-  require_one_of(
-      command, plan,
-      command.add_option("--train", arguments.train, "The log to make plans from, for a sweep")->type_name("FILE"));
+      add_option(command, "--plan", arguments.plan, "FILE", "The plan, as written by quern plan, with its settings");
+  require_one_of(command, plan,
+                 add_option(command, "--train", arguments.train, "FILE", "The log to make plans from, for a sweep"));
   add_name_option(command, "--policy", arguments.policies, all_cache_policies(), "Policies of a sweep (default: all)");
-  command
-      .add_option("--budget", arguments.budgets,
-                  "Budgets of a sweep: sizes such as 64M or shares such as 10% (default: 5%,10%,20%,40%)")
-      ->type_name("SIZE|P%")
+  add_option(command, "--budget", arguments.budgets, "SIZE|P%",
+             "Budgets of a sweep: sizes such as 64M or shares such as 10% (default: 5%,10%,20%,40%)")
       ->check(budget_validator())
       ->delimiter(',');
-  command
-      .add_option("--max-admission", arguments.max_admissions,
-                  "Largest shares of a list to keep (lambda), for a sweep (default: 1)")
-      ->type_name("L")
+  add_option(command, "--max-admission", arguments.max_admissions, "L",
+             "Largest shares of a list to keep (lambda), for a sweep (default: 1)")
       ->check(max_admission_validator())
       ->delimiter(',');
   add_number_option(command, "--batch", arguments.batch, "N", "Queries per batch, whose lists are transferred together",

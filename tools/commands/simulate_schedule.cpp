@@ -161,21 +161,17 @@ void add_machine_options(CLI::App& command, SimulateScheduleArguments& arguments
 void add_schedule_simulation(CLI::App& simulate) {
   auto [command, arguments] = add_command<SimulateScheduleArguments>(
       simulate, "schedule", "Simulate a CPU and GPUs that share a stream of queries with deadlines", run);
-  command
-      .add_option("TIMES", arguments.times,
-                  "Measured times of one log's queries, to simulate with: from quern bench query --times and quern "
-                  "bench gpu --times")
-      ->type_name("")
+  add_option(command, "TIMES", arguments.times, "",
+             "Measured times of one log's queries, to simulate with: from quern bench query --times and quern "
+             "bench gpu --times")
       ->required();
   add_name_option(command, "-a,--algorithm", arguments.choice.algorithm, all_algorithms(), "Query algorithm");
-  command.add_option("--strategy", arguments.choice.strategy, "GPU strategy whose times to use")
-      ->type_name("NAME")
+  add_option(command, "--strategy", arguments.choice.strategy, "NAME", "GPU strategy whose times to use")
       ->capture_default_str();
   add_number_option(command, "-k", arguments.choice.k, "N", "Results per query in the times to use", 1,
                     std::uint64_t{1} << 32);
-  command
-      .add_option("--schedule", arguments.schedules, with_choices("How queries are assigned:", all_schedule_policies()))
-      ->type_name("NAME")
+  add_option(command, "--schedule", arguments.schedules, "NAME",
+             with_choices("How queries are assigned:", all_schedule_policies()))
       ->check(name_validator(names_of(all_schedule_policies())))
       ->delimiter(',')
       ->capture_default_str();
@@ -184,10 +180,8 @@ void add_schedule_simulation(CLI::App& simulate) {
   add_deadline_option(command, arguments.deadline_ms);
   add_number_option(command, "--allow-missed", arguments.allowed_missed, "X",
                     "Share of queries that may miss the deadline at the highest rate", 0.0, 1.0);
-  command
-      .add_option("--costs", arguments.costs,
-                  "Predict with the functions written by quern bench cost (default: the times are known in advance)")
-      ->type_name("FILE");
+  add_option(command, "--costs", arguments.costs, "FILE",
+             "Predict with the functions written by quern bench cost (default: the times are known in advance)");
   add_machine_options(command, arguments);
   add_policy_options(command, arguments.options);
   add_number_option(

@@ -93,13 +93,10 @@ void run(const SimulateThroughputArguments& arguments) {
 void add_throughput_simulation(CLI::App& simulate) {
   auto [command, arguments] = add_command<SimulateThroughputArguments>(
       simulate, "throughput", "Find the best split of GPU memory between cached lists and batch buffer", run);
-  command
-      .add_option("POINTS", arguments.points,
-                  "Measured points: lines function,x,y (see formats/tables/measured_points.md)")
-      ->type_name("FILE")
+  add_option(command, "POINTS", arguments.points, "FILE",
+             "Measured points: lines function,x,y (see formats/tables/measured_points.md)")
       ->required();
-  command.add_option("--memory", arguments.memory, "Total GPU memory for cache and buffer")
-      ->type_name("SIZE")
+  add_option(command, "--memory", arguments.memory, "SIZE", "Total GPU memory for cache and buffer")
       ->check(size_validator())
       ->required();
   add_link_option(command, arguments.link,

@@ -130,16 +130,12 @@ void run(const StatisticsArguments& arguments) {
 void add_statistics_command(CLI::App& program) {
   auto [command, arguments] = add_command<StatisticsArguments>(
       program, "statistics", "Combine the statistics of a corpus's splits, for shards", run);
-  command
-      .add_option("INPUT", arguments.inputs,
-                  "Collections of splits, and statistics files from this command, in any order")
-      ->type_name("")
+  add_option(command, "INPUT", arguments.inputs, "",
+             "Collections of splits, and statistics files from this command, in any order")
       ->required();
-  CLI::Option* scales = command
-                            .add_option("--scales", arguments.scales_of,
-                                        "Find the scale of quantized impacts instead, with these statistics of all "
-                                        "splits; inputs are collections and scale files")
-                            ->type_name("STATISTICS");
+  CLI::Option* scales = add_option(command, "--scales", arguments.scales_of, "STATISTICS",
+                                   "Find the scale of quantized impacts instead, with these statistics of all "
+                                   "splits; inputs are collections and scale files");
   add_value_option(command, "--duplicates", arguments.duplicates, duplicates_names,
                    "What to do with documents that share a docno:")
       ->excludes(scales);

@@ -49,8 +49,8 @@ void add_help_command(CLI::App& program) {
     names.insert(each->get_name());
     for (const CLI::App* below : each->get_subcommands({})) names.insert(below->get_name());
   }
-  command->add_option("COMMAND", arguments->words, "The command, in one or two words (default: quern itself)")
-      ->type_name(fmt::format("COMMAND:{{{}}}", fmt::join(names, ",")));
+  add_option(*command, "COMMAND", arguments->words, fmt::format("COMMAND:{{{}}}", fmt::join(names, ",")),
+             "The command, in one or two words (default: quern itself)");
   CLI::Option* man = command->add_flag("--man", arguments->man, "Print the manual page, in roff");
   command->add_flag("--all", arguments->all, "Print all options")->excludes(man);
   command->add_flag("--commands", arguments->commands, "Print the names of all commands")->excludes(man);
@@ -62,10 +62,7 @@ void add_completion_command(CLI::App& program) {
   auto shell = std::make_shared<std::string>();
   CLI::App* command =
       program.add_subcommand("completion", "Print a script that completes quern's command line in a shell");
-  command->add_option("SHELL", *shell, "The shell")
-      ->type_name("SHELL")
-      ->required()
-      ->check(name_validator({"bash", "zsh"}));
+  add_option(*command, "SHELL", *shell, "SHELL", "The shell")->required()->check(name_validator({"bash", "zsh"}));
   set_notes(*command, {"An installed Quern includes both scripts; this is for an executable that is not installed."},
             {{"source <(quern completion bash)"}, {"quern completion zsh > ~/.zfunc/_quern"}});
   command->callback([&program, shell] {
