@@ -157,9 +157,9 @@ void add_bench_scoring_options(CLI::App& command, ScoringArguments& arguments) {
 }
 
 void add_times_options(CLI::App& command, TimesOptions& options) {
-  CLI::Option* times = mark_output(command.add_option(
-      "--times", options.path, "Write the time of each query, and the inputs for predicting it, to this file"));
-  times->type_name("FILE");
+  CLI::Option* times =
+      mark_output(add_option(command, "--times", options.path, "FILE",
+                             "Write the time of each query, and the inputs for predicting it, to this file"));
   command.add_flag("--force", options.force, "Replace an existing file of times")->needs(times);
 }
 

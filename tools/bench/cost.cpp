@@ -90,8 +90,7 @@ void add_cost_bench(CLI::App& bench) {
              "Query times of one index to fit to, from quern bench query --times or bench gpu --times")
       ->required();
   add_option(command, "--test", arguments.test, "FILE", "Times of other queries to compare predictions with");
-  mark_output(command.add_option("-o,--output", arguments.output, "Write the functions to this file"))
-      ->type_name("FILE");
+  mark_output(add_option(command, "-o,--output", arguments.output, "FILE", "Write the functions to this file"));
   command.add_flag("--force", arguments.common.force, "Overwrite existing output");
   set_notes(command,
             {"A regression tree with linear models in its leaves (M5) for each device, algorithm, strategy, k and "

@@ -137,47 +137,45 @@ void run(const SynthArguments& arguments) {
 }  // namespace
 
 void add_synth_command(CLI::App& program) {
-  auto arguments = std::make_shared<SynthArguments>();
-  SynthOptions& synth = arguments->synth;
-  CLI::App* command = program.add_subcommand("synth", "Generate a synthetic index of any size, its links, or a corpus");
-  add_option(*command, "--df", arguments->df, "FILE|INDEX",
+  auto [command, arguments] = add_command<SynthArguments>(
+      program, "synth", "Generate a synthetic index of any size, its links, or a corpus", run);
+  SynthOptions& synth = arguments.synth;
+  add_option(command, "--df", arguments.df, "FILE|INDEX",
              "Document frequencies: lines term<TAB>df, plain, gzip or zstd; or an index to imitate");
-  add_number_option(*command, "--docs", arguments->documents, "N",
+  add_number_option(command, "--docs", arguments.documents, "N",
                     "Documents to generate; document frequencies are scaled to them", 1, end_docid - 1);
-  add_number_option(*command, "--df-docs", arguments->df_documents, "N",
+  add_number_option(command, "--df-docs", arguments.df_documents, "N",
                     "Documents in the collection that --df counts (default: --docs)", 1, end_docid - 1);
-  add_number_option(*command, "--clustering", synth.clustering, "C",
+  add_number_option(command, "--clustering", synth.clustering, "C",
                     "How strongly terms cluster in sites and directories, from 0 to 1", 0.0, 1.0);
-  add_option(*command, "-q,--queries", arguments->queries, "FILE", "Queries whose terms should co-occur in documents");
-  add_query_format_option(*command, arguments->format, "Format of the queries");
-  add_number_option(*command, "--mean-length", synth.mean_length, "X",
+  add_option(command, "-q,--queries", arguments.queries, "FILE", "Queries whose terms should co-occur in documents");
+  add_query_format_option(command, arguments.format, "Format of the queries");
+  add_number_option(command, "--mean-length", synth.mean_length, "X",
                     "Mean tokens per document (default: estimated from --df)", 1.0, max_mean_length);
-  add_number_option(*command, "--seed", synth.seed, "N", "Seed of the random numbers");
-  add_value_option(*command, "--order", synth.order_by_score, synth_orders,
+  add_number_option(command, "--seed", synth.seed, "N", "Seed of the random numbers");
+  add_value_option(command, "--order", synth.order_by_score, synth_orders,
                    with_choices("Order of docIDs:", synth_orders));
-  command->add_flag("--pagerank", synth.pagerank, "Store a synthetic PageRank");
-  add_number_option(*command, "--alpha", arguments->index.alpha, "X", "Weight of PageRank in global scores", 0.0, 1.0);
-  add_pagerank_scale_option(*command, arguments->index.pagerank_scale);
-  add_analyzer_options(*command, arguments->index.stemmer, arguments->index.stopwords);
-  add_build_options(*command, arguments->index);
-  add_output_options(*command, arguments->common, arguments->output, "index");
-  command->get_option("--output")->required(false);
+  command.add_flag("--pagerank", synth.pagerank, "Store a synthetic PageRank");
+  add_number_option(command, "--alpha", arguments.index.alpha, "X", "Weight of PageRank in global scores", 0.0, 1.0);
+  add_pagerank_scale_option(command, arguments.index.pagerank_scale);
+  add_analyzer_options(command, arguments.index.stemmer, arguments.index.stopwords);
+  add_build_options(command, arguments.index);
+  add_output_options(command, arguments.common, arguments.output, "index");
+  command.get_option("--output")->required(false);
   mark_output(
-      add_option(*command, "--links", arguments->links, "FILE",
+      add_option(command, "--links", arguments.links, "FILE",
                  "Write links between the documents: lines from<TAB>to with docnos, compressed if the name ends in "
                  ".gz or .zst"));
-  add_number_option(*command, "--mean-links", arguments->mean_links, "X", "Mean links per document", 0.0, 1e4);
-  mark_output(add_option(*command, "--corpus", arguments->corpus, "FOLDER",
+  add_number_option(command, "--mean-links", arguments.mean_links, "X", "Mean links per document", 0.0, 1e4);
+  mark_output(add_option(command, "--corpus", arguments.corpus, "FOLDER",
                          "Write TREC web documents of synthetic words, with links"));
-  add_common_options(*command, arguments->common);
-  set_notes(*command,
-            {"--links and --corpus describe the same documents as the index with the same --docs and --seed."},
+  add_common_options(command, arguments.common);
+  set_notes(command, {"--links and --corpus describe the same documents as the index with the same --docs and --seed."},
             {{"quern synth --df df.tsv.gz --df-docs 25205179 --docs 2520518 -o tenth.quern"},
              {"quern synth --df my.quern -q topics.txt -o twin.quern", "An index like my.quern, without its text"},
              {"quern synth --df df.tsv --docs 1000000 --order score -o scored.quern"},
              {"quern synth --docs 1000000 --links links.tsv.zst"},
              {"quern synth --docs 10000 --corpus synthetic && quern index synthetic -o synthetic.quern"}});
-  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools
