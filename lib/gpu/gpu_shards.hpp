@@ -98,7 +98,6 @@ class GpuShards final : public GpuSearch {
   FoundDocuments search(const SearchRequest& request, std::span<GpuStatistics> counted) override;
   std::size_t shards() const override { return gpus_.size(); }
   std::uint64_t documents() const override;
-  GpuEngine& engine(std::size_t shard) { return *gpus_[shard]; }
   void check_filters() const override { gpu::check_filters(strategy_); }
   SearchDivision division() const override;
   bool lacks_lists() const override {
