@@ -233,27 +233,6 @@ struct CollectionSplit {
   auto operator<=>(const CollectionSplit&) const = default;  // NOLINT(modernize-use-nullptr): of the compiler
 };
 
-/// A term of a collection's lexicon.
-struct LexiconEntry {
-  std::string_view term;  ///< valid until the next entry
-  std::uint64_t df = 0;   ///< documents with the term in title or body
-  std::uint64_t cf = 0;   ///< its occurrences in titles and bodies
-};
-
-/// Reads a lexicon in term order. Throws CorruptFile.
-class LexiconScan {
- public:
-  LexiconScan(const ContainerReader& container, std::uint64_t num_terms)
-      : scan_(container, "lexicon", num_terms), what_(container.name() + ": section 'lexicon'") {}
-  /// False at the end.
-  bool next(LexiconEntry& entry);
-  std::uint64_t size() const { return scan_.size(); }
-
- private:
-  DictionaryScan scan_;
-  std::string what_;
-};
-
 /// Counts of a manifest that can be checked against the documents.
 struct CollectionCounts {
   std::uint64_t tokens = 0, empty_documents = 0, documents_without_url = 0, links = 0, text_bytes = 0;
@@ -331,7 +310,7 @@ class CollectionReader {
              const std::function<void(std::uint32_t, std::string_view, std::string_view)>& visit) const;
   /// Tokens of title and body of each document.
   std::vector<std::uint32_t> lengths() const;
-  LexiconScan lexicon() const { return LexiconScan(lexicon_container(), manifest_.terms); }
+  DictionaryScan lexicon() const { return {lexicon_container(), "lexicon", manifest_.terms}; }
   /// The container that holds the lexicon.
   const ContainerReader& lexicon_container() const { return joined_ ? joined_->container() : container(); }
 

@@ -72,16 +72,6 @@ void add_counts(CollectionManifest& sum, const CollectionManifest& other) {
 
 }  // namespace
 
-bool LexiconScan::next(LexiconEntry& entry) {
-  DictionaryEntry row;
-  if (!scan_.next(row)) return false;
-  ByteReader payload(row.payload, what_);
-  entry.term = row.term;
-  entry.df = payload.varint();
-  entry.cf = payload.varint();
-  return true;
-}
-
 CollectionReader CollectionReader::open(const std::string& path) { return open(std::vector<std::string>{path}); }
 
 CollectionReader CollectionReader::open(const std::vector<std::string>& paths) {

@@ -99,18 +99,18 @@ void CollectionReader::verify_contents(const Resources& resources) const {
     if (counts.combine(std::plus<>()) != expected)
       container().fail(
           "manifest", "its counts of tokens, links, texts, empty documents or URLs differ from those of the documents");
-    LexiconScan scan = lexicon();
-    LexiconEntry entry;
+    DictionaryScan scan = lexicon();
+    DictionaryEntry entry;
     std::string last;
-    std::uint64_t count = 0, postings = 0, tokens = 0;
+    std::uint64_t count = 0;
+    TermCounts sums;
     while (scan.next(entry)) {
-      postings += entry.df;
-      tokens += entry.cf;
+      sums += TermCounts::parse(entry.payload, scan.what());
       if (count > 0 && entry.term <= last) container().fail("lexicon", "terms out of order");
       last = entry.term;
       ++count;
     }
-    if (count != manifest_.terms || postings != manifest_.postings || tokens != manifest_.tokens)
+    if (count != manifest_.terms || sums != TermCounts{manifest_.postings, manifest_.tokens})
       container().fail("lexicon", "its counts differ from the manifest's");
   });
 }

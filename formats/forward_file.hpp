@@ -1,6 +1,5 @@
 #pragma once
 #include "quern/core/resources.hpp"
-#include "quern/core/types.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/forward_segment.hpp"
 #include "quern/formats/index_file.hpp"

@@ -1,6 +1,5 @@
 #pragma once
 #include "quern/core/bytes.hpp"
-#include "quern/core/types.hpp"
 
 /// Segments of the forward file: consecutive tokens of a document, encoded together. See forward.md.
 namespace quern {

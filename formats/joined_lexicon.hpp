@@ -1,7 +1,6 @@
 #pragma once
 #include <mutex>
 
-#include "quern/core/types.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/term_dictionary.hpp"

@@ -4,7 +4,6 @@
 
 #include "quern/core/bm25.hpp"
 #include "quern/core/named.hpp"
-#include "quern/core/types.hpp"
 #include "quern/text/analyzer.hpp"
 #include "quern/text/field_value.hpp"
 

@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/manifest_settings.hpp"

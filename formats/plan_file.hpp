@@ -1,6 +1,5 @@
 #pragma once
 #include "quern/core/bm25.hpp"
-#include "quern/core/types.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/index_file.hpp"
 

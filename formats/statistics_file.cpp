@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "quern/core/error.hpp"
-#include "quern/core/types.hpp"
 #include "quern/formats/manifest_settings.hpp"
 
 namespace quern {

@@ -11,7 +11,6 @@
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/core/resources.hpp"
-#include "quern/core/types.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/text/utf8.hpp"

@@ -9,7 +9,6 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/option_name.hpp"
 #include "quern/core/size_text.hpp"
-#include "quern/core/types.hpp"
 
 namespace quern {
 namespace {

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "quern/core/types.hpp"
 #include "quern/formats/exchange/inverted_file.hpp"
 #include "quern/formats/tables/source_bytes.hpp"
 

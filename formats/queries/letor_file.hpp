@@ -1,6 +1,5 @@
 #pragma once
 #include "quern/core/feature_columns.hpp"
-#include "quern/core/types.hpp"
 
 /// Feature files with a document per line, as ranker training programs read them; see letor_file.md.
 namespace quern {

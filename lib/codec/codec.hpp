@@ -1,6 +1,5 @@
 #pragma once
 #include "quern/core/error.hpp"
-#include "quern/core/types.hpp"
 
 /// The contract between codecs and their users: a posting list is coded as a list header followed by blocks of
 /// block_size postings (the last one may be shorter), all in little-endian 32-bit words. A block holds docIDs and

@@ -1,6 +1,5 @@
 #pragma once
 #include "quern/codec/codec.hpp"
-#include "quern/core/types.hpp"
 
 /// The code of very short posting lists, the majority in a web collection. They are stored in the lexicon itself,
 /// whatever the index's codec, so that one lookup gives a term's postings too. See formats/codec/short_list.md.

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "quern/core/error.hpp"
-#include "quern/core/types.hpp"
 
 /// Reads and writes little-endian numbers and LEB128 variable-length numbers.
 namespace quern {

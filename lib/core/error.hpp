@@ -8,7 +8,6 @@
 #include <stdexcept>
 
 #include "quern/core/option_name.hpp"
-#include "quern/core/types.hpp"
 
 namespace quern {
 

@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"
 
 namespace quern {

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstring>
 
-#include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/io/spool.hpp"

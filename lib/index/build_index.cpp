@@ -129,8 +129,8 @@ class IndexBuilder {
     invert(inverter);
     const auto lists = inverter.finish(assembly_.jobs_in_flight());
     spilled_runs_ = inverter.num_runs();
-    LexiconScan lexicon = collection_.lexicon();
-    LexiconEntry entry;
+    DictionaryScan lexicon = collection_.lexicon();
+    DictionaryEntry entry;
     std::uint64_t terms_read = 0;
     const CollectionStatistics statistics =
         whole_ != nullptr ? whole_->statistics

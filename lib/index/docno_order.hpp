@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/types.hpp"
 #include "quern/io/spool.hpp"
 
 namespace quern {

@@ -2,7 +2,6 @@
 #include <atomic>
 
 #include "quern/core/resources.hpp"
-#include "quern/core/types.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/io/file.hpp"
 

@@ -1,6 +1,5 @@
 #pragma once
 #include "quern/core/resources.hpp"
-#include "quern/core/types.hpp"
 
 namespace quern {
 

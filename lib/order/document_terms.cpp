@@ -29,11 +29,12 @@ std::uint64_t DocumentTerms::needed_bytes(const CollectionManifest& collection) 
 }
 
 void DocumentTerms::number_terms(const CollectionReader& collection) {
-  LexiconScan lexicon = collection.lexicon();
+  DictionaryScan lexicon = collection.lexicon();
   numbers_.assign(lexicon.size(), left_out);
-  LexiconEntry entry;
+  DictionaryEntry entry;
   for (std::uint64_t term = 0; lexicon.next(entry); ++term)
-    if (entry.df >= 2 && entry.df < collection.num_documents()) numbers_[term] = num_terms_++;
+    if (const auto df = TermCounts::parse(entry.payload, lexicon.what()).df; df >= 2 && df < collection.num_documents())
+      numbers_[term] = num_terms_++;
 }
 
 void DocumentTerms::read_split(const CollectionReader& collection, const SplitDocument& split) {

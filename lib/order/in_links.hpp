@@ -6,7 +6,6 @@
 #include "quern/core/bytes.hpp"
 #include "quern/core/parallel_batch.hpp"
 #include "quern/core/resources.hpp"
-#include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/order/page_links.hpp"
 #include "quern/order/page_names.hpp"

@@ -1,6 +1,5 @@
 #pragma once
 #include "quern/core/resources.hpp"
-#include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/io/spool.hpp"
 

@@ -4,7 +4,6 @@
 
 #include "quern/core/job_pipeline.hpp"
 #include "quern/core/resources.hpp"
-#include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/io/external_sort.hpp"

@@ -30,40 +30,7 @@ constexpr std::size_t small_part = 512, many_postings = 2;
 /// its block rows first.
 constexpr std::uint64_t short_list = 1024, times_results = 40;
 
-/// Predicts the fastest union for a query, as measured in tests/bench/queries.md for collections of 32,000 to 2.5
-/// million documents. All unions have the same results.
-auto choose_union(const ScoringContext& context, std::span<const WeightedList> lists, std::size_t k) {
-  if (lists.size() == 1)
-    return lists.front().list.df < std::max<std::uint64_t>(short_list, times_results * k) ? run_wand : run_bmw;
-  if (lists.size() < many_terms) return run_wand;
-  const std::uint64_t documents = context.index->num_documents();
-  if (k >= documents / small_part) return run_or;
-  std::uint64_t postings = 0;
-  for (const WeightedList& list : lists) postings += list.list.df;
-  return postings < many_postings * documents ? run_or : run_maxscore;
-}
-
-}  // namespace
-
-const std::vector<QueryAlgorithm>& all_algorithms() {
-  static const std::vector<QueryAlgorithm> algorithms = {
-      {"auto", "documents with any of the terms, by the union that is fastest for the query", Matching::any, run_auto},
-      {"maxscore", "documents with any of the terms; skips windows and postings that cannot matter", Matching::any,
-       run_maxscore},
-      {"bmw", "documents with any of the terms, by block-max WAND", Matching::any, run_bmw},
-      {"wand", "documents with any of the terms, by WAND", Matching::any, run_wand},
-      {"or", "documents with any of the terms, every posting scored", Matching::any, run_or},
-      {"and", "documents with all of the terms", Matching::all, run_and},
-      {"and-or", "documents with all of the terms or, if fewer than k have them, with any of the terms",
-       Matching::all_else_any, run_and_or},
-  };
-  return algorithms;
-}
-
-const QueryAlgorithm& algorithm_named(std::string_view name) {
-  return find_named(all_algorithms(), name, "query algorithm");
-}
-
+/// The exhaustive union, document at a time: scores every posting of every list. The baseline for the others.
 void run_or(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {
   std::vector<ListWindow> windows;
   windows.reserve(lists.size());
@@ -91,12 +58,32 @@ void run_or(const ScoringContext& context, std::span<const WeightedList> lists, 
   }
 }
 
+/// MaxScore over windows of documents with block maxima: skips postings that cannot matter.
 void run_maxscore(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {
   WindowUnion windows(context, lists, top);
   windows.probe();
   windows.finish();
 }
 
+/// Predicts the fastest union for a query, as measured in tests/bench/queries.md for collections of 32,000 to 2.5
+/// million documents. All unions have the same results.
+auto choose_union(const ScoringContext& context, std::span<const WeightedList> lists, std::size_t k) {
+  if (lists.size() == 1)
+    return lists.front().list.df < std::max<std::uint64_t>(short_list, times_results * k) ? run_wand : run_bmw;
+  if (lists.size() < many_terms) return run_wand;
+  const std::uint64_t documents = context.index->num_documents();
+  if (k >= documents / small_part) return run_or;
+  std::uint64_t postings = 0;
+  for (const WeightedList& list : lists) postings += list.list.df;
+  return postings < many_postings * documents ? run_or : run_maxscore;
+}
+
+/// The union predicted to be fastest for the query.
+void run_auto(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {
+  choose_union(context, lists, top.k())(context, lists, top);
+}
+
+/// The intersection, from the shortest list on; scores the documents that have all terms.
 void run_and(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {
   // Checked before any list is decoded; `top` is full only if it holds documents from before.
   if (top.full() && context.none_above(context.first, top.worst().score)) return context.stop_early(context.first);
@@ -105,6 +92,7 @@ void run_and(const ScoringContext& context, std::span<const WeightedList> lists,
   ScoredIntersection(context, lists, top).run();
 }
 
+/// The results of the intersection if there are k of them, else those of the union.
 void run_and_or(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {
   if (context.all_terms_found) run_and(context, lists, top);
   if (top.full()) return;
@@ -112,15 +100,32 @@ void run_and_or(const ScoringContext& context, std::span<const WeightedList> lis
   run_auto(context, lists, top);
 }
 
+}  // namespace
+
+const std::vector<QueryAlgorithm>& all_algorithms() {
+  static const std::vector<QueryAlgorithm> algorithms = {
+      {"auto", "documents with any of the terms, by the union that is fastest for the query", Matching::any, run_auto},
+      {"maxscore", "documents with any of the terms; skips windows and postings that cannot matter", Matching::any,
+       run_maxscore},
+      {"bmw", "documents with any of the terms, by block-max WAND", Matching::any, run_bmw},
+      {"wand", "documents with any of the terms, by WAND", Matching::any, run_wand},
+      {"or", "documents with any of the terms, every posting scored", Matching::any, run_or},
+      {"and", "documents with all of the terms", Matching::all, run_and},
+      {"and-or", "documents with all of the terms or, if fewer than k have them, with any of the terms",
+       Matching::all_else_any, run_and_or},
+  };
+  return algorithms;
+}
+
+const QueryAlgorithm& algorithm_named(std::string_view name) {
+  return find_named(all_algorithms(), name, "query algorithm");
+}
+
 void check_whole_results(const IndexReader& index, const QueryAlgorithm& algorithm) {
   if (algorithm.matching != Matching::all_else_any || !index.manifest().shard || index.manifest().shard->count == 1)
     return;
   throw InvalidArgument("{}: shard {} of {} alone can't answer {}, which needs all shards; name all shards",
                         index.name(), index.manifest().shard->number, index.manifest().shard->count, algorithm.name);
-}
-
-void run_auto(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {
-  choose_union(context, lists, top.k())(context, lists, top);
 }
 
 }  // namespace quern

@@ -132,21 +132,10 @@ const std::vector<QueryAlgorithm>& all_algorithms();
 /// Throws InvalidArgument, listing all names, if there is no such algorithm.
 const QueryAlgorithm& algorithm_named(std::string_view name);
 
-/// The union predicted to be fastest for the query: one of the next four.
-void run_auto(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
-/// The exhaustive union, document at a time: scores every posting of every list. The baseline for the others.
-void run_or(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
-/// MaxScore over windows of documents with block maxima: skips postings that cannot matter.
-void run_maxscore(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
 /// WAND: skips documents whose lists' upper bounds sum up to too little, from pivot to pivot.
 void run_wand(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
 /// Block-max WAND: uses the upper bounds of blocks.
 void run_bmw(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
-/// The intersection, from the shortest list on; scores the documents that have all terms.
-void run_and(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
-/// The results of the intersection if there are k of them, else those of the union.
-void run_and_or(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
-
 /// Throws InvalidArgument if the index is one of several shards and the algorithm needs all of them: and-or must know
 /// how many documents of every shard contain all terms.
 void check_whole_results(const IndexReader& index, const QueryAlgorithm& algorithm);

@@ -1,6 +1,5 @@
 #pragma once
 #include "quern/core/resources.hpp"
-#include "quern/core/types.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/queries/filter_expression.hpp"

@@ -1,7 +1,6 @@
 #pragma once
 #include "quern/core/scratch_memory.hpp"
 #include "quern/core/simd_level.hpp"
-#include "quern/core/types.hpp"
 #include "quern/search/document_set.hpp"
 #include "quern/search/top_k.hpp"
 

@@ -1,7 +1,6 @@
 #pragma once
 #include <bit>
 
-#include "quern/core/types.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/search/algorithm.hpp"
 #include "quern/search/kernels.hpp"

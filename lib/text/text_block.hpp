@@ -2,7 +2,6 @@
 #include <cstring>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/types.hpp"
 #include "quern/io/piece_source.hpp"
 #include "quern/text/spooled_document.hpp"
 

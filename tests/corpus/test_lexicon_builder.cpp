@@ -35,9 +35,12 @@ struct Counts {
 
 std::map<std::string, Counts> lexicon_of(const CollectionReader& collection) {
   std::map<std::string, Counts> lexicon;
-  LexiconScan scan = collection.lexicon();
-  LexiconEntry entry;
-  while (scan.next(entry)) lexicon[std::string(entry.term)] = {entry.df, entry.cf};
+  DictionaryScan scan = collection.lexicon();
+  DictionaryEntry entry;
+  while (scan.next(entry)) {
+    const auto [df, cf] = TermCounts::parse(entry.payload, "lexicon");
+    lexicon[std::string(entry.term)] = {df, cf};
+  }
   return lexicon;
 }
 
@@ -97,8 +100,8 @@ TEST_CASE("The forward lists contain each page's words", "[collection]") {
   const std::vector<Page> pages = random_pages(100, 43);
   const CollectionReader collection = testing::collection_of(folder, pages, 2000);
   std::vector<std::string> terms;
-  LexiconScan scan = collection.lexicon();
-  for (LexiconEntry entry; scan.next(entry);) terms.emplace_back(entry.term);
+  DictionaryScan scan = collection.lexicon();
+  for (DictionaryEntry entry; scan.next(entry);) terms.emplace_back(entry.term);
   ChunkBuffers buffers;
   for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk) {
     std::size_t page = collection.first_document(chunk);

@@ -85,8 +85,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk) read_chunk(collection, chunk, buffers, sum);
     if (collection.lengths().size() != collection.num_documents()) std::abort();
     try {
-      LexiconScan scan = collection.lexicon();
-      for (LexiconEntry entry; scan.next(entry);) touch(entry.term, sum);
+      DictionaryScan scan = collection.lexicon();
+      for (DictionaryEntry entry; scan.next(entry);) touch(entry.term, sum);
     } catch (const CorruptFile&) {
     }
     fuzz::ignore_corruption([&] { collection.verify_contents(default_resources()); });

@@ -58,7 +58,7 @@ struct SmallEngine {
 
 /// The exhaustive union, but with a wrong last document for longer queries.
 void run_wrongly(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {
-  run_or(context, lists, top);
+  algorithm_named("or").run(context, lists, top);
   if (lists.size() < 3) return;
   const Answer right = top.take();
   for (std::size_t i = 0; i + 1 < right.size(); ++i) top.add(right[i].docid, right[i].score);

@@ -10,10 +10,10 @@ IndexTerms::IndexTerms(const CollectionReader& collection)
     : dictionary_(collection.lexicon_container(), "lexicon", collection.manifest().terms),
       words_(collection.manifest().terms / 64 + 1),
       listed_before_(words_.size()) {
-  LexiconScan scan = collection.lexicon();
-  LexiconEntry entry;
+  DictionaryScan scan = collection.lexicon();
+  DictionaryEntry entry;
   for (std::uint64_t number = 0; scan.next(entry); ++number)
-    if (entry.df > 0) set_listed(number);
+    if (TermCounts::parse(entry.payload, scan.what()).df > 0) set_listed(number);
   count_listed();
 }
 
@@ -22,8 +22,8 @@ IndexTerms::IndexTerms(const CollectionReader& collection, const IndexReader& sh
       whole_(&whole),
       words_(collection.manifest().terms / 64 + 1),
       listed_before_(words_.size()) {
-  LexiconScan scan = collection.lexicon();
-  LexiconEntry entry;
+  DictionaryScan scan = collection.lexicon();
+  DictionaryEntry entry;
   std::uint64_t next = 0;  // number of the entry after the current one
   for (std::uint64_t block = 0; block < shard.num_lexicon_blocks(); ++block) {
     shard.for_each_list(block, [&](std::string_view term, const PostingList&) {

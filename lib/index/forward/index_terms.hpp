@@ -1,7 +1,6 @@
 #pragma once
 #include <unordered_map>
 
-#include "quern/core/types.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/formats/index_shards.hpp"
 #include "quern/formats/term_dictionary.hpp"

@@ -80,13 +80,13 @@ void merge_docnos(const std::vector<StatisticsReader>& inputs, std::uint64_t mem
 std::vector<float> term_weights(const CollectionReader& collection, const StatisticsReader& statistics,
                                 const Bm25Parameters& bm25) {
   std::vector<float> weights(collection.manifest().terms);
-  LexiconScan lexicon = collection.lexicon();
+  DictionaryScan lexicon = collection.lexicon();
   DictionaryScan whole = statistics.terms();
   DictionaryEntry in_whole;
   bool has_more = whole.next(in_whole);
-  LexiconEntry entry;
+  DictionaryEntry entry;
   for (std::uint64_t term = 0; lexicon.next(entry); ++term) {
-    if (entry.df == 0) continue;
+    if (TermCounts::parse(entry.payload, lexicon.what()).df == 0) continue;
     while (has_more && in_whole.term < entry.term) has_more = whole.next(in_whole);
     if (!has_more || in_whole.term != entry.term)
       throw CorruptFile("{}: lacks the term '{}' of one of its splits", statistics.name(), entry.term);
@@ -105,9 +105,10 @@ void write_statistics(const CollectionReader& collection, const Resources& resou
     StatisticsManifest manifest;
     manifest.collection = from;
     StatisticsWriter writer(out, resources.tmp_folder);
-    LexiconScan lexicon = collection.lexicon();
-    for (LexiconEntry entry; lexicon.next(entry);)
-      if (entry.df > 0) writer.add_term(entry.term, {entry.df, entry.cf});
+    DictionaryScan lexicon = collection.lexicon();
+    for (DictionaryEntry entry; lexicon.next(entry);)
+      if (const auto counts = TermCounts::parse(entry.payload, lexicon.what()); counts.df > 0)
+        writer.add_term(entry.term, counts);
     writer.begin_docnos();
     ExternalSort docnos(resources.tmp_folder, resources.memory_bytes / 2);
     DocumentsHash hash;

@@ -1,6 +1,5 @@
 #pragma once
 #include "quern/core/feature_columns.hpp"
-#include "quern/core/types.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/index_shards.hpp"
 #include "quern/rank/features/document_hits.hpp"

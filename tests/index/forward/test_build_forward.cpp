@@ -20,8 +20,8 @@ using Streams = std::array<std::string, num_document_streams>;
 /// The collection's streams by document, read piece by piece.
 std::vector<Streams> streams_of(const CollectionReader& collection) {
   std::vector<std::string> terms;
-  LexiconScan lexicon = collection.lexicon();
-  for (LexiconEntry entry; lexicon.next(entry);) terms.emplace_back(entry.term);
+  DictionaryScan lexicon = collection.lexicon();
+  for (DictionaryEntry entry; lexicon.next(entry);) terms.emplace_back(entry.term);
   std::vector<Streams> documents(collection.num_documents());
   ChunkBuffers buffers;
   for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk) {

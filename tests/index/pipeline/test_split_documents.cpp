@@ -50,8 +50,11 @@ StageFile parse_split(Pipeline& pipeline, const std::string& corpus, ChunkLimits
 
 std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> lexicon_of(const CollectionReader& collection) {
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> lexicon;
-  LexiconScan scan = collection.lexicon();
-  for (LexiconEntry entry; scan.next(entry);) lexicon[std::string(entry.term)] = {entry.df, entry.cf};
+  DictionaryScan scan = collection.lexicon();
+  for (DictionaryEntry entry; scan.next(entry);) {
+    const auto [df, cf] = TermCounts::parse(entry.payload, "lexicon");
+    lexicon[std::string(entry.term)] = {df, cf};
+  }
   return lexicon;
 }
 

@@ -58,8 +58,8 @@ void end_phrase(Phrases& phrases) {
 /// Title and body of each document, from the forward lists.
 std::vector<std::array<Phrases, 2>> forward_phrases(const CollectionReader& collection) {
   std::vector<std::string> terms;
-  LexiconScan scan = collection.lexicon();
-  for (LexiconEntry entry; scan.next(entry);) terms.emplace_back(entry.term);
+  DictionaryScan scan = collection.lexicon();
+  for (DictionaryEntry entry; scan.next(entry);) terms.emplace_back(entry.term);
   std::vector<std::array<Phrases, 2>> documents(collection.num_documents());
   ChunkBuffers buffers;
   for (std::size_t chunk = 0; chunk < collection.num_chunks(); ++chunk) {
