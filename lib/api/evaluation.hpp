@@ -28,7 +28,7 @@ struct EvaluationOptions {
   std::vector<std::string> measures;   ///< names such as "map", "P.10" or "ndcg_cut.10"; none: the usual ones
   std::int32_t relevance_level = 1;    ///< the lowest relevance that counts as relevant, at least 1
   std::optional<std::uint64_t> depth;  ///< results of each query that count, at least 1; none: all
-  bool complete = false;               ///< queries with judgements but no results count as 0, and are not left out
+  bool complete = false;               ///< queries with judgements but no results count as 0; false: skip them
   bool compare = false;                ///< compare the first run with each of the others, by two-sided tests
   std::uint64_t samples = 100'000;     ///< random signs of the randomization test, if there are too many to try all
   std::uint64_t seed = 1;              ///< of these signs
@@ -47,7 +47,7 @@ struct RunValues {
   std::vector<bool> has_results;  ///< by query
   std::vector<double> by_query;   ///< query by query, of each measure; for a query without results its value then
   std::uint64_t evaluated = 0;    ///< queries with judgements and results
-  std::uint64_t unjudged = 0;     ///< queries with results but without judgements, which are left out
+  std::uint64_t unjudged = 0;     ///< queries with results but without judgements, which are skipped
 };
 
 /// A run compared with the first one by a measure.

@@ -39,7 +39,7 @@ ErrorCode code_of(const quern::Error& error) {
   return ErrorCode::other;
 }
 
-/// Created in advance: once memory has run out, there may be none for the text. Copies share it.
+/// Created in advance: without memory, the text can't be made. Copies share it.
 const Error out_of_memory(ErrorCode::out_of_memory, "out of memory", "memory");
 
 }  // namespace
@@ -69,7 +69,7 @@ std::string program_name(std::string_view command, std::string_view name) {
   return command.empty() ? out : std::string(command) + " with " + out;
 }
 
-/// Set before any other call, or not at all.
+/// Set before any other call, if at all.
 OptionSpelling* option_spelling = program_name;
 
 }  // namespace
@@ -83,9 +83,9 @@ std::vector<std::string> spelled(std::vector<std::string> messages) {
   return messages;
 }
 
-std::function<void(const std::string&)> spelled(std::function<void(const std::string&)> tell) {
-  if (!tell) return [](const std::string&) {};
-  return [tell = std::move(tell)](const std::string& message) { tell(spelled(message)); };
+std::function<void(const std::string&)> spelled(std::function<void(const std::string&)> take) {
+  if (!take) return [](const std::string&) {};
+  return [take = std::move(take)](const std::string& message) { take(spelled(message)); };
 }
 
 std::string first_option(std::string_view message) {

@@ -10,10 +10,10 @@
 
 namespace quern::api {
 
-/// In a handler: throws the current exception again as Error. Exceptions of a caller's own functions pass unchanged.
+/// In a handler: rethrows the current exception as Error. Exceptions of a caller's functions pass unchanged.
 [[noreturn]] void throw_api_error();
 
-/// Calls work() and throws its exceptions as Error: around the body of every public function.
+/// Calls work() and throws its exceptions as Error. The body of every public function is in it.
 template <class Work>
 decltype(auto) with_api_errors(Work&& work) {
   try {
@@ -23,24 +23,24 @@ decltype(auto) with_api_errors(Work&& work) {
   }
 }
 
-/// How options are spelled in messages from now on, for example gpu_memory and "index with forward", as programs know
-/// them, which is the default. The command line, which calls the functions of lib/api, too, has its own spelling.
+/// Sets how messages spell options. The default is that of programs: gpu_memory, "index with forward". The command line
+/// sets its own.
 void set_option_spelling(OptionSpelling* spelling);
 
-/// A message of the library with its options spelled.
+/// A message of the library, with options instead of placeholders.
 std::string spelled(std::string_view message);
 std::vector<std::string> spelled(std::vector<std::string> messages);
 
-/// A function that passes messages on to `tell`, if set, with their options spelled.
-std::function<void(const std::string&)> spelled(std::function<void(const std::string&)> tell);
+/// A function that passes spelled messages on to `take`, if that is set.
+std::function<void(const std::string&)> spelled(std::function<void(const std::string&)> take);
 
-/// Options that contradict each other or name nothing, an output that is also an input: wrong usage of a command line.
+/// ErrorCode::wrong_usage: contradictory options, or an output that is also an input.
 class WrongUsage : public InvalidArgument {
  public:
   using InvalidArgument::InvalidArgument;
 };
 
-/// The first option that a message of the library names, as programs know it; empty if it names none.
+/// The first option that a message of the library names, spelled for programs; empty if it names none.
 std::string first_option(std::string_view message);
 
 }  // namespace quern::api

@@ -12,11 +12,11 @@
 
 namespace quern::api {
 
-bool DocumentStream::put(std::string&& piece) {
+bool DocumentStream::put(std::string&& buffer) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return pieces_.size() < max_pieces || stopped_; });
+  changed_.wait(lock, [&] { return buffers_.size() < max_buffers || stopped_; });
   if (stopped_) return false;
-  if (!piece.empty()) pieces_.push_back(std::move(piece));
+  if (!buffer.empty()) buffers_.push_back(std::move(buffer));
   changed_.notify_all();
   return true;
 }
@@ -41,16 +41,16 @@ void DocumentStream::stop() noexcept {
 
 std::size_t DocumentStream::read(std::span<std::uint8_t> to) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !pieces_.empty() || finished_ || stopped_ || error_; });
+  changed_.wait(lock, [&] { return !buffers_.empty() || finished_ || stopped_ || error_; });
   if (error_) std::rethrow_exception(error_);
-  if (pieces_.empty() || stopped_) return 0;
-  const std::string& piece = pieces_.front();
-  const std::size_t size = std::min(to.size(), piece.size() - consumed_);
-  std::memcpy(to.data(), piece.data() + consumed_, size);
+  if (buffers_.empty() || stopped_) return 0;
+  const std::string& buffer = buffers_.front();
+  const std::size_t size = std::min(to.size(), buffer.size() - consumed_);
+  std::memcpy(to.data(), buffer.data() + consumed_, size);
   consumed_ += size;
   bytes_read_ += size;
-  if (consumed_ == piece.size()) {
-    pieces_.pop_front();
+  if (consumed_ == buffer.size()) {
+    buffers_.pop_front();
     consumed_ = 0;
     changed_.notify_all();
   }

@@ -13,17 +13,17 @@
 
 namespace quern::api {
 
-/// A queue of bytes from the thread that writes them to those that parse them. Holds a few pieces.
+/// A queue of bytes from the thread that adds documents to those that parse them. Holds a few buffers.
 class DocumentStream : public ByteSource {
  public:
-  /// `name`: its name in messages.
+  /// `name`: in messages.
   explicit DocumentStream(std::string name) : name_(std::move(name)) {}
 
-  /// Adds a piece; waits while the queue is full. False, and the piece is dropped, once reading has stopped.
-  bool put(std::string&& piece);
-  /// No more pieces follow.
+  /// Adds a buffer; waits while the queue is full. Returns false and drops the buffer once reading has stopped.
+  bool put(std::string&& buffer);
+  /// Ends the stream.
   void finish();
-  /// No more pieces follow because of this error, which read() throws.
+  /// Ends the stream with an error, which read() throws.
   void fail(std::exception_ptr error);
 
   std::size_t read(std::span<std::uint8_t> to) override;
@@ -32,13 +32,13 @@ class DocumentStream : public ByteSource {
   std::uint64_t compressed_bytes_read() const override { return bytes_read_; }
 
  private:
-  static constexpr std::size_t max_pieces = 4;
+  static constexpr std::size_t max_buffers = 4;
 
   const std::string name_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::string> pieces_;
-  std::size_t consumed_ = 0;  ///< of the first piece
+  std::deque<std::string> buffers_;
+  std::size_t consumed_ = 0;  ///< bytes of the first buffer
   std::uint64_t bytes_read_ = 0;
   bool finished_ = false, stopped_ = false;
   std::exception_ptr error_;

@@ -141,7 +141,7 @@ void refuse_overwritten_corpus(const ParseOptions& options, const std::string& o
 
 namespace {
 
-/// Puts the index in its place, says so, and reports.
+/// Moves the index into place, with remarks and a report.
 IndexReport finish_index(const IndexReports& reports, const std::string& path, AtomicOutput& out,
                          WorkProgress& progress) {
   progress.check_stop();
@@ -166,7 +166,7 @@ IndexReport finish_index(const IndexReports& reports, const std::string& path, A
   return report;
 }
 
-/// Remarks on the first stages when they are done.
+/// Makes remarks on the first stages when they end.
 StageReports remarks_of_stages(WorkProgress& progress) {
   const auto remark = [&progress](const std::string& text) { progress.remark(text); };
   return {[remark](const ParseReport& parsed) { remark_on(parsed, remark); },
@@ -177,7 +177,7 @@ StageReports remarks_of_stages(WorkProgress& progress) {
 
 namespace {
 
-constexpr std::size_t piece_bytes = 256 << 10;
+constexpr std::size_t buffer_bytes = 256 << 10;
 
 void check_docno(std::string_view docno) {
   constexpr std::size_t max_bytes = 65535;
@@ -236,18 +236,18 @@ struct IndexBuilder::Impl {
       throw InvalidArgument("the index is already finished, or building it failed; create a new one");
   }
   void hand_over() {
-    std::string piece = std::exchange(buffer, {});
-    buffer.reserve(piece_bytes + piece_bytes / 4);
-    if (!stream->put(std::move(piece))) reports.get();  // throws why reading ended
+    std::string full = std::exchange(buffer, {});
+    buffer.reserve(buffer_bytes + buffer_bytes / 4);
+    if (!stream->put(std::move(full))) reports.get();  // throws why reading ended
   }
 
   WorkResources resources;
   IndexSettings settings;
   AtomicOutput out;
   std::shared_ptr<DocumentStream> stream;
-  std::string buffer;  ///< documents that are not handed over yet
+  std::string buffer;  ///< documents not handed over yet
   std::uint64_t added = 0;
-  std::future<IndexReports> reports;  ///< not valid: nothing can be added any more
+  std::future<IndexReports> reports;  ///< valid until the index is finished or has failed
 };
 
 IndexBuilder::IndexBuilder(const std::string& path, const IndexOptions& options, const Work& work)
@@ -262,7 +262,7 @@ void IndexBuilder::add(const NewDocument& document) {
     for (const KeptField& field : document.fields) check_field(document, field, kept);
     append_json_line(impl_->buffer, document);
     ++impl_->added;
-    if (impl_->buffer.size() >= piece_bytes) {
+    if (impl_->buffer.size() >= buffer_bytes) {
       impl_->resources.progress().check_stop();
       impl_->hand_over();
     }

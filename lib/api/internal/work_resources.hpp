@@ -9,7 +9,7 @@
 
 namespace quern::api {
 
-/// Passes progress on to a caller's functions; checks the stop_token at each report.
+/// Passes progress to a caller's functions; checks the stop_token at each report.
 class WorkProgress : public quern::Progress {
  public:
   explicit WorkProgress(const Work& work) : work_(work) {}
