@@ -202,7 +202,7 @@ void add_gpu_bench(CLI::App& bench) {
   add_name_option(command, "-a,--algorithms", arguments.algorithms, all_algorithms(), "Algorithms");
   add_name_option(command, "--strategies", arguments.strategies, gpu::all_strategies(),
                   "How GPUs find the results:" + gpu::strategies_help());
-  add_settings_option(command, "--gpu-options", "GPU settings", [&](CLI::App& settings) {
+  add_settings_option(command, "--gpu-options", "GPU settings", [&arguments = arguments](CLI::App& settings) {
     add_partitions_option(settings, arguments.bench.strategy_options);
     add_list_options(settings, arguments.gpu_memory.lists.retention, arguments.gpu_memory.lists.transfers);
     add_tails_option(settings, arguments.gpu_memory.lists);

@@ -219,7 +219,7 @@ void add_gpu_cache_bench(CLI::App& bench) {
       "neither a GPU nor plans");
   add_query_source_options(command, arguments.queries, QueryKinds::text_and_vectors);
   add_name_option(command, "-a,--algorithm", arguments.algorithm, all_algorithms(), "Query algorithm");
-  add_settings_option(command, "--gpu-options", "GPU settings", [&](CLI::App& settings) {
+  add_settings_option(command, "--gpu-options", "GPU settings", [&arguments = arguments](CLI::App& settings) {
     add_strategy_options(settings, arguments.strategy, arguments.gpu.strategy_options);
     add_list_options(settings, arguments.gpu.retention, arguments.gpu.transfers);
   });
