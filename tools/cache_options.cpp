@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -86,10 +85,7 @@ CLI::Validator max_admission_validator() {
 
 std::uint64_t parse_budget(const std::string& text, std::uint64_t whole) {
   const auto percent = percentage(text);
-  if (!percent) return parse_size(text);
-  // A nonzero budget leaves at least one byte, so that it is rejected as too small instead of counting as none.
-  const double bytes = std::max(*percent / 100 * static_cast<double>(whole), *percent > 0 ? 1.0 : 0.0);
-  return bytes >= 0x1p63 ? std::uint64_t{1} << 63 : static_cast<std::uint64_t>(bytes);
+  return percent ? api::share_of(whole, *percent / 100) : parse_size(text);
 }
 
 }  // namespace quern::tools

@@ -186,6 +186,17 @@ CLI::Option* add_number_option(CLI::App& command, const std::string& option, Val
   }
 }
 
+/// An option with a size such as 64M, in bytes, from `min` to `max`; `bytes` may be optional.
+template <class Size>
+CLI::Option* add_size_option(CLI::App& command, const std::string& option, Size& bytes, const std::string& help,
+                             std::uint64_t min = 0, std::uint64_t max = std::numeric_limits<std::uint64_t>::max()) {
+  const auto take = [&bytes](const CLI::results_t& sizes) {
+    bytes = parse_size(sizes.back());
+    return true;
+  };
+  return command.add_option(option, take, help)->type_name("SIZE")->check(size_validator(min, max));
+}
+
 /// A block size that codecs take.
 CLI::Validator block_size_validator();
 /// --block-size: postings per block.

@@ -2,12 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "quern/core/size_text.hpp"
-#include "quern/formats/plan_file.hpp"
-#include "quern/formats/posting_reader.hpp"
-#include "quern/gpu/device/device_info.hpp"
 
 #include "cache_options.hpp"
 
@@ -56,45 +51,11 @@ gpu::GpuMemoryOptions gpu_memory_limit(const std::string& text) {
   return options;
 }
 
-std::vector<std::string> plans_by_shard(const std::vector<std::string>& plans, std::span<const IndexReader> shards) {
-  std::vector<std::string> by_shard(shards.size());
-  if (plans.empty()) return by_shard;
-  for (const std::string& path : plans) {
-    const PlanReader plan = PlanReader::open(path);
-    const auto shard = std::ranges::find_if(shards, [&](const IndexReader& index) { return plan.belongs_to(index); });
-    if (shard == shards.end()) plan.check_belongs_to(shards.front());
-    std::string& known = by_shard[static_cast<std::size_t>(shard - shards.begin())];
-    if (!known.empty())
-      throw InvalidArgument(fmt::format("{}: is a plan for {}, as is {}; leave one out", path, shard->name(), known));
-    known = path;
-  }
-  for (std::size_t i = 0; i < shards.size(); ++i)
-    if (by_shard[i].empty())
-      throw InvalidArgument(fmt::format("{}: no plan is for this shard; create one with: quern plan {} -q LOG -o PLAN",
-                                        shards[i].name(), shards[i].name()));
-  return by_shard;
-}
-
-GpuMemoryPlan::GpuMemoryPlan(const GpuMemoryArguments& arguments, const IndexReader& index, const std::string& plan)
-    : arguments_(arguments), list_bytes_(coded_list_bytes(index, true)) {
-  if (!plan.empty()) plan_ = PlanReader::open(plan).load_for(index);
-}
-
-void GpuMemoryPlan::take_pinned(QueryDevice device, std::uint64_t& bytes) {
-  if (device == QueryDevice::cpu || list_gpus().empty()) return;
-  pinned_bytes_ = bytes / 4;
-  if (arguments_.transfers == gpu::ListTransfers::direct)
-    pinned_bytes_ = std::clamp(*pinned_bytes_ + list_bytes_ / 3 * 4, bytes / 4, bytes / 4 * 3);
-  bytes -= *pinned_bytes_;
-}
-
-gpu::GpuMemoryOptions GpuMemoryPlan::options() const {
-  gpu::GpuMemoryOptions options = gpu_memory_limit(arguments_.limit);
-  options.plan = plan_ ? &*plan_ : nullptr;
-  options.retention = arguments_.retention;
-  options.pinned_bytes = pinned_bytes_;
-  options.tails = arguments_.tails;
-  options.transfers = arguments_.transfers;
+gpu::GpuMemoryOptions memory_options(const GpuMemoryArguments& arguments) {
+  gpu::GpuMemoryOptions options = gpu_memory_limit(arguments.limit);
+  options.retention = arguments.retention;
+  options.tails = arguments.tails;
+  options.transfers = arguments.transfers;
   return options;
 }
 

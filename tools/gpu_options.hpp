@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "quern/api/internal/processors.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/failover.hpp"
 #include "quern/gpu/intersect/gpu_intersection.hpp"
@@ -66,29 +67,7 @@ inline constexpr std::string_view plan_help =
 /// --tails, for commands whose queries have scores.
 void add_tails_option(CLI::App& command, GpuMemoryArguments& arguments);
 
-/// Which plan is for which shard of an index: a path for each, all empty without plans. Throws like PlanReader;
-/// InvalidArgument if a plan is for another index, and unless each shard has one.
-std::vector<std::string> plans_by_shard(const std::vector<std::string>& plans, std::span<const IndexReader> shards);
-
-/// The options with the plan of an index or a shard, which is read when this is made.
-class GpuMemoryPlan {
- public:
-  /// `plan`: a path, or empty. Throws like PlanReader; InvalidArgument if the plan is for another index.
-  GpuMemoryPlan(const GpuMemoryArguments& arguments, const IndexReader& index, const std::string& plan);
-  /// For an index that isn't in shards.
-  GpuMemoryPlan(const GpuMemoryArguments& arguments, const IndexReader& index)
-      : GpuMemoryPlan(arguments, index, plans_by_shard(arguments.plans, {&index, 1}).front()) {}
-  /// If queries may run on GPUs, takes a quarter of `bytes` of a memory budget for what copies to and from all of them
-  /// pin; if transfers are direct, up to three quarters, since the index's lists are pinned, too.
-  void take_pinned(QueryDevice device, std::uint64_t& bytes);
-  /// Valid as long as this object.
-  gpu::GpuMemoryOptions options() const;
-
- private:
-  const GpuMemoryArguments& arguments_;
-  std::uint64_t list_bytes_;  ///< of the index
-  std::optional<CachePlan> plan_;
-  std::optional<std::uint64_t> pinned_bytes_;
-};
+/// What all of these options say, without plans.
+gpu::GpuMemoryOptions memory_options(const GpuMemoryArguments& arguments);
 
 }  // namespace quern::tools

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "quern/api/internal/index_impl.hpp"
+#include "quern/api/internal/index_settings.hpp"
 #include "quern/core/bytes.hpp"
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/io/byte_source.hpp"
@@ -142,14 +144,33 @@ StatisticsFile::StatisticsFile(const std::string& path) {
   if (!path.empty()) file_.reset(new AtomicOutput(AtomicOutput::file(path, true)));
 }
 
-void StatisticsFile::write(const Json& statistics) {
-  file_->file().write_at(0, as_bytes(statistics.dump(1) + "\n"));
+void StatisticsFile::write(const std::string& statistics) {
+  file_->file().write_at(0, as_bytes(statistics + "\n"));
   file_->commit();
 }
 
-QueryMemory query_memory(std::uint64_t bytes, unsigned threads) { return {bytes / 8 * 3, threads}; }
+void add_filter_option(CLI::App& command, std::optional<std::string>& filter) {
+  add_option(command, "--filter", filter, "FILTER",
+             "Only documents that pass an expression such as 'lang=en and not url^=http://a.example/', over docno, url "
+             "and the fields kept by quern index --keep-fields, or @FILE, a list of docnos, one per line");
+}
 
-std::uint64_t bytes_for_query(std::uint64_t query_bytes) { return (QueryMemory::bytes_for(query_bytes) + 2) / 3 * 8; }
+std::optional<api::Filter> open_filter(const std::optional<std::string>& filter, const OtherFiles& others,
+                                       const api::Index& index, Resources& resources, const CommonOptions& options) {
+  if (!filter) return std::nullopt;
+  const bool is_list = filter->starts_with('@');
+  const std::string list = is_list ? filter->substr(1) : std::string();
+  if (list == "-" && others.queries == "-")
+    throw usage_error("--filter @- and queries can't both be read from standard input");
+  if (is_list && api::WrittenFile(others.output).is(list))
+    throw usage_error(fmt::format("{} is both the --filter list and the output", list));
+  const api::Work work = make_work(options, resources);
+  const api::Filter passing =
+      is_list ? api::Filter::listed(index, list, work) : api::Filter::matching(index, *filter, work);
+  resources.memory_bytes -= passing.impl()->bytes();
+  if (passing.count() == 0) say(options, "quern: --filter: no document of the index passes");
+  return passing;
+}
 
 void add_alpha_option(CLI::App& command, std::optional<double>& alpha) {
   add_number_option(command, "--alpha", alpha, "A", "Weight of PageRank in scores (default: the index's, or 0.3)", 0.0,

@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/api/filter.hpp"
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/io/file.hpp"
 #include "quern/search/query_engine.hpp"
-#include "quern/search/query_memory.hpp"
 #include "quern/search/query_stream.hpp"
 #include "quern/search/query_terms.hpp"
 
@@ -113,16 +113,26 @@ class StatisticsFile {
   /// An empty path: none.
   explicit StatisticsFile(const std::string& path);
   explicit operator bool() const { return file_ != nullptr; }
-  void write(const Json& statistics);
+  /// `statistics`: as JSON.
+  void write(const std::string& statistics);
 
  private:
   std::unique_ptr<AtomicOutput> file_;
 };
 
-/// Memory for running queries, if a command may keep `bytes`.
-QueryMemory query_memory(std::uint64_t bytes, unsigned threads);
-/// The least that a command must keep for a query that takes `query_bytes`.
-std::uint64_t bytes_for_query(std::uint64_t query_bytes);
+/// --filter.
+void add_filter_option(CLI::App& command, std::optional<std::string>& filter);
+
+/// Files that a command reads or writes besides the list of a filter; empty: none.
+struct OtherFiles {
+  std::string queries, output;
+};
+
+/// The documents that pass a filter, which is an expression, or @FILE for a list of docnos; nothing without a filter.
+/// Warns of docnos that the index lacks, and if no document passes. Takes its memory from `resources`. A list can't be
+/// standard input if the queries are, nor the output.
+std::optional<api::Filter> open_filter(const std::optional<std::string>& filter, const OtherFiles& others,
+                                       const api::Index& index, Resources& resources, const CommonOptions& options);
 
 struct ScoringArguments {
   std::optional<double> k1, b, alpha;

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "quern/api/internal/second_stage.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/formats/queries/run_file.hpp"
@@ -15,7 +16,6 @@
 #include "query_options.hpp"
 #include "result_fields.hpp"
 #include "run_statistics.hpp"
-#include "second_stage.hpp"
 
 namespace quern::tools {
 
@@ -24,9 +24,9 @@ struct QueryRunParts {
   const Resources& resources;
   SearchBackend& backend;
   const QueryReader& reader;
-  SearchRequest request;            ///< but for its queries
-  const SecondStage* second_stage;  ///< null: there is none
-  std::size_t k;                    ///< results of a query that are written
+  SearchRequest request;                 ///< but for its queries
+  const api::SecondStage* second_stage;  ///< null: there is none
+  std::size_t k;                         ///< results of a query that are written
   const RunFormat& format;
   const ResultText& result_text;
   TextOutput& out;

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "quern/api/internal/second_stage.hpp"
 #include "quern/core/size_text.hpp"
 
 #include "figures.hpp"
 #include "gpu_options.hpp"
-#include "second_stage.hpp"
 
 namespace quern::tools {
 namespace {
@@ -62,7 +62,7 @@ Json RunStatistics::json(const RunSettings& settings, const QueryEngine& engine,
   if (engine.ends_early()) json.update({{"stopped_early", counts_.stopped_early}, {"depths", depths_json(counts_)}});
   if (shards_.size() > 1)
     for (const GpuStatistics& gpu : shards_) json["shards"].push_back(gpu.queries > 0 ? gpu_json(gpu) : Json::object());
-  if (reranker != nullptr) json["rerank_on_gpu"] = gpu_rerank_json(reranker->counts());
+  if (reranker != nullptr) json["rerank_on_gpu"] = api::figures_of(reranker->counts());
   return json;
 }
 

@@ -72,12 +72,8 @@ void add_corpus_format_options(CLI::App& command, std::string& format, std::uint
              with_choices("Format of the corpus:\n  auto: detect the format", all_corpus_formats()))
       ->check(name_validator(formats))
       ->capture_default_str();
-  const auto take = [&max_document_bytes](const CLI::results_t& sizes) {
-    max_document_bytes = parse_size(sizes.back());
-    return true;
-  };
-  add_option(command, "--max-document", take, "SIZE", "Largest document to accept; larger ones count as bad")
-      ->check(size_validator(1, CorpusOptions::largest_max_document))
+  add_size_option(command, "--max-document", max_document_bytes, "Largest document to accept; larger ones count as bad",
+                  1, CorpusOptions::largest_max_document)
       ->default_str("64M");
 }
 

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "quern/api/index.hpp"
@@ -16,6 +17,9 @@ class QUERN_API Filter {
   /// formats/queries/filter.md. Throws Error: invalid_argument, with the position, for an invalid filter, and for
   /// fields that the index has not kept.
   static Filter matching(const Index& index, std::string_view expression, const Work& work = {});
+  /// The documents whose docnos a file lists, one per line, plain, gzip or zstd; "-" is standard input. A remark names
+  /// one that the index lacks. Throws Error: io; corrupt_file for a line above 1 MiB.
+  static Filter listed(const Index& index, const std::string& path, const Work& work = {});
   /// The documents with these docnos; docnos that the index lacks are ignored.
   static Filter of_docnos(const Index& index, std::span<const std::string_view> docnos);
   /// The documents with these docIDs. Throws Error: invalid_argument for a docID that the index doesn't have.

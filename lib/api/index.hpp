@@ -72,9 +72,15 @@ class QUERN_API Index {
   /// Opens an index of `quern index` or IndexBuilder; maps its files, and reads little. Throws Error: io if the file is
   /// missing, invalid_argument if it is of another kind, corrupt_file, unsupported_version.
   static Index open(const std::string& path);
+  /// Opens all shards of an index, in any order, as the index that they were cut from. Throws as open(), and
+  /// invalid_argument unless they are all shards of one index.
+  static Index open_shards(const std::vector<std::string>& paths);
 
+  /// The path; of several shards, the first one's.
   const std::string& path() const noexcept;
   std::uint32_t num_documents() const noexcept;
+
+  // These throw Error, too: invalid_argument if the index is in several shards.
   IndexStatistics statistics() const;
   /// The index's manifest, as JSON; formats/index.md names the keys.
   std::string manifest() const;
@@ -87,6 +93,7 @@ class QUERN_API Index {
   PostingIterator posting_iterator(std::string_view term) const;
   /// Calls visit(term, info) for all terms in byte order, until it returns false.
   void for_each_term(const std::function<bool(std::string_view term, const TermInfo& info)>& visit) const;
+
   /// The terms that the index's analyzer makes of a text.
   std::vector<std::string> analyze(std::string_view text) const;
 

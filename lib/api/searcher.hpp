@@ -38,11 +38,11 @@ struct Scoring {
 /// Where queries run. Results are bit for bit the same on all devices.
 struct Placement {
   Device device = Device::cpu;
-  unsigned gpu = 0;                    ///< number of the first GPU
-  unsigned gpus = 1;                   ///< number of GPUs, from the first one on; 0: all
-  std::string strategy;                ///< how GPUs find results; empty: the default
-  std::uint64_t gpu_memory_bytes = 0;  ///< memory limit of each GPU; 0: its free memory
-  std::string plan;                    ///< path of a cache plan, for indexes that don't fit; empty: none
+  unsigned gpu = 0;                               ///< number of the first GPU
+  unsigned gpus = 1;                              ///< number of GPUs, from the first one on; 0: all
+  std::string strategy;                           ///< how GPUs find results; empty: the default
+  std::optional<std::uint64_t> gpu_memory_bytes;  ///< memory limit of each GPU; none: its free memory
+  std::vector<std::string> plans;                 ///< paths of cache plans, one for each shard; none: no plan
   /// Called when queries move from a GPU to the CPU, or to fewer GPUs.
   std::function<void(const std::string&)> notice;
 };
@@ -105,7 +105,7 @@ struct BatchOptions {
 QUERN_API std::vector<std::string> algorithms();
 QUERN_API std::vector<std::string> strategies();
 
-/// Answers queries over one index. Many threads may search at once; batches on GPUs take turns. Keeps the index open. A
+/// Answers queries over an index. Many threads may search at once; batches on GPUs take turns. Keeps the index open. A
 /// handle: copies share what it has. After a fork, the child may search on the CPU; GPUs stay the parent's.
 class QUERN_API Searcher {
  public:
@@ -130,6 +130,26 @@ class QUERN_API Searcher {
   struct QUERN_INTERNAL Impl;
 
  private:
+  std::shared_ptr<Impl> impl_;
+};
+
+/// Finds all documents that contain every term of a query, without scores. A handle. Many threads may use it at once;
+/// batches on GPUs take turns. Keeps the index open.
+class QUERN_API Intersector {
+ public:
+  /// `method`: one of `quern intersect`; empty: the device's first. `placement`: strategy is ignored. `work`: as for
+  /// Searcher. Throws Error: invalid_argument if the index is in several shards, wrong_usage for a method of GPUs on
+  /// the CPU; gpu and gpu_out_of_memory as Searcher does.
+  explicit Intersector(const Index& index, const std::string& method = {}, const Placement& placement = {},
+                       const Work& work = {});
+
+  const Index& index() const noexcept;
+  /// The documents of each query in docID order, with scores of 0; none if a term is not in the index. Terms of weight
+  /// 0 don't count. `filter` and `work`: as for Searcher::batch(). Throws as that does.
+  BatchResults batch(std::span<const Query> queries, const Filter* filter = nullptr, const Work& work = {}) const;
+
+ private:
+  struct QUERN_INTERNAL Impl;
   std::shared_ptr<Impl> impl_;
 };
 

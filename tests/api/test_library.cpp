@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <random>
+#include <span>
 #include <stdexcept>
 #include <thread>
 
@@ -136,6 +139,96 @@ TEST_CASE("searches find the command line's results, one by one, in batches and 
     });
   threads.clear();
   CHECK(same == 200);
+}
+
+TEST_CASE("shards that are opened together are the index that they were cut from", "[api]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("index.quern");
+  REQUIRE(run_quern({"index", sample_folder + "/corpus", "--forward", "--store-text", "-o", path}).exit_status == 0);
+  std::vector<std::string> paths;
+  for (const std::string number : {"2", "1", "3"}) {
+    paths.push_back(folder.path("shard" + number));
+    REQUIRE(run_quern({"cut", path, "--shard", number + "/3", "-o", paths.back()}).exit_status == 0);
+  }
+  const api::Index whole = api::Index::open(path), shards = api::Index::open_shards(paths);
+  REQUIRE(shards.num_documents() == whole.num_documents());
+  const std::uint32_t last = whole.num_documents() - 1;
+  CHECK(shards.docno(last) == whole.docno(last));
+  CHECK(shards.find(whole.docno(last)) == last);
+  CHECK(shards.length(last) == whole.length(last));
+  CHECK(shards.document(last).title == whole.document(last).title);
+  CHECK(shards.text(last) == whole.text(last));
+  CHECK(shards.analyze("Water mills") == whole.analyze("Water mills"));
+  shards.verify();
+  const std::vector<std::string_view> texts = {"water mill", "grinding grain stones"};
+  const std::vector<api::Query> queries(texts.begin(), texts.end());
+  const std::vector<std::uint32_t> some = {0, 5, last};
+  const std::string first = whole.docno(0), list = folder.write("list", first + "\nno such document\n");
+  const std::vector<std::string_view> docnos = {first};
+  for (const auto& make : std::vector<std::function<api::Filter(const api::Index&)>>{
+           [&](const api::Index& index) { return api::Filter::matching(index, "docno!=" + first); },
+           [&](const api::Index& index) { return api::Filter::listed(index, list); },
+           [&](const api::Index& index) { return api::Filter::of_docnos(index, docnos); },
+           [&](const api::Index& index) { return api::Filter::of_docids(index, some); }}) {
+    const api::Filter filter = make(shards), of_whole = make(whole);
+    CHECK(filter.count() == of_whole.count());
+    const auto found = api::Searcher(shards).batch(queries, {20, "or", &filter});
+    const auto expected = api::Searcher(whole).batch(queries, {20, "or", &of_whole});
+    CHECK(found.docids == expected.docids);
+    CHECK(found.scores == expected.scores);
+  }
+  const api::BatchResults found = api::Searcher(shards).batch(queries, {20, {}, nullptr});
+  const std::vector<api::Hit> hits = api::Searcher(whole).search(texts[0], 20);
+  CHECK(api::Searcher(shards).search(texts[0], 20) == hits);
+  CHECK(api::Features(shards, "body.*").compute(texts[0], hits).values ==
+        api::Features(whole, "body.*").compute(texts[0], hits).values);
+  const api::RankerOptions ranker{sample_folder + "/ranker.txt"};
+  const api::BatchResults reranked = api::Reranker(shards, ranker).rerank(texts, found, 7);
+  CHECK(reranked.docids == api::Reranker(whole, ranker).rerank(texts, found, 7).docids);
+  CHECK(reranked.docids.size() == 14);
+  const std::vector<std::uint32_t> beyond = {last + 1};
+  CHECK(code_of([&] { api::Filter::of_docids(shards, beyond); }) == ErrorCode::invalid_argument);
+  CHECK(code_of([&] { shards.length(last + 1); }) == ErrorCode::invalid_argument);
+  CHECK(code_of([&] { shards.term("mill"); }) == ErrorCode::invalid_argument);
+  CHECK(code_of([&] { shards.statistics(); }) == ErrorCode::invalid_argument);
+  CHECK(code_of([&] { api::Intersector{shards}; }) == ErrorCode::invalid_argument);
+  paths.pop_back();
+  CHECK(code_of([&] { api::Index::open_shards(paths); }) == ErrorCode::invalid_argument);
+  CHECK(code_of([&] { api::Index::open_shards({}); }) == ErrorCode::invalid_argument);
+}
+
+TEST_CASE("intersections find the documents with all terms, by any method, filtered or not", "[api]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("index.quern");
+  build(path, random_documents(500, 3));
+  const api::Index index = api::Index::open(path);
+  const std::vector<api::WeightedTerm> vector = {{"w1", 0.5}, {"w2", 2}, {"no-such-word", 0}};
+  const std::vector<api::Query> queries = {"w1 w2", vector, "w0 no-such-word", "w1 w2 w3"};
+  const api::BatchResults all = api::Searcher(index).batch(queries, {1000, "and", nullptr});
+  std::vector<std::uint32_t> expected(all.docids.begin(), all.docids.begin() + static_cast<int>(all.offsets[1]));
+  std::sort(expected.begin(), expected.end());
+  REQUIRE(expected.size() > 10);
+  for (const api::Device device : {api::Device::cpu, api::Device::automatic}) {
+    api::Placement placement;
+    placement.device = device;
+    for (const char* method : {"", "stride", "merge"}) {
+      const api::BatchResults found = api::Intersector(index, method, placement).batch(queries);
+      CHECK(found.statistics.queries == queries.size());
+      REQUIRE(found.offsets.size() == queries.size() + 1);
+      CHECK(std::equal(expected.begin(), expected.end(), found.docids.begin()));
+      CHECK(std::equal(expected.begin(), expected.end(), found.docids.begin() + static_cast<int>(expected.size())));
+      CHECK(found.offsets == all.offsets);
+      CHECK(found.scores == std::vector<float>(found.docids.size()));
+    }
+  }
+  const std::vector<std::uint32_t> only = {expected[3]};
+  const api::Filter filter = api::Filter::of_docids(index, only);
+  CHECK(api::Intersector(index).batch(std::span(queries).first(1), &filter).docids == only);
+  CHECK(code_of([&] { api::Intersector(index, "merge-find"); }) == ErrorCode::wrong_usage);
+  CHECK(code_of([&] { api::Intersector(index, "no such method"); }) != ErrorCode::other);
+  build(folder.path("other.quern"), random_documents(20, 4));
+  const api::Filter of_other = api::Filter::of_docnos(api::Index::open(folder.path("other.quern")), {});
+  CHECK(code_of([&] { api::Intersector(index).batch(queries, &of_other); }) == ErrorCode::invalid_argument);
 }
 
 TEST_CASE("an iterator steps through postings and jumps", "[api]") {

@@ -114,7 +114,7 @@ void run(const BenchGpuIntersectArguments& arguments) {
   const IndexReader index = IndexReader::open(arguments.index);
   const ParsedQueries read = QueryReader(index.manifest().analyzer, query_kind(arguments.queries.format))
                                  .read(texts_of(queries), resources.threads);
-  const GpuMemoryPlan gpu_memory(arguments.gpu_memory, index);
+  const api::ShardGpuMemory gpu_memory(memory_options(arguments.gpu_memory), index, arguments.gpu_memory.plans);
   std::vector<const IntersectionMethod*> cpu_methods;
   for (const std::string& name : arguments.cpu_methods) cpu_methods.push_back(&intersection_method_named(name));
   const GpuIntersectReport measured =
@@ -147,7 +147,7 @@ void add_gpu_intersect_bench(CLI::App& bench) {
       "For batched and hash-segments: how results are transferred (default: whole for batched, else packed)");
   add_gpu_option(command, arguments.gpu);
   add_gpu_memory_options(command, arguments.gpu_memory);
-  add_settings_option(command, "--gpu-options", "GPU settings", [&](CLI::App& settings) {
+  add_settings_option(command, "--gpu-options", "GPU settings", [&arguments = arguments](CLI::App& settings) {
     add_list_options(settings, arguments.gpu_memory.retention, arguments.gpu_memory.transfers);
   });
   add_gpu_counts_option(command, arguments.gpus);

@@ -201,10 +201,11 @@ class StreamBench {
   }
 
   void open_gpu(const Resources& resources) {
-    const std::vector<std::string> plans = plans_by_shard(arguments_.gpu_memory.plans, index_);
+    const std::vector<std::string> plans = api::plans_by_shard(arguments_.gpu_memory.plans, index_);
     std::vector<gpu::GpuMemoryOptions> memory;
     for (std::size_t shard = 0; shard < index_.size(); ++shard)
-      memory.push_back(plans_.emplace_back(arguments_.gpu_memory, index_[shard], plans[shard]).options());
+      memory.push_back(
+          plans_.emplace_back(memory_options(arguments_.gpu_memory), index_[shard], plans[shard]).options());
     GpuOptions options = arguments_.gpu;
     options.strategy = &gpu::strategy_named(arguments_.strategy);
     gpus_ = std::make_unique<GpuShards>(engines_.backend().engines(), options, memory, false, *resources.progress);
@@ -251,7 +252,7 @@ class StreamBench {
   CostModel costs_;
   StreamLog log_;
   std::optional<MeasuredStream> measured_;
-  std::deque<GpuMemoryPlan> plans_;  ///< by shard
+  std::deque<api::ShardGpuMemory> plans_;  ///< by shard
   std::unique_ptr<GpuShards> gpus_;
   std::unique_ptr<FallibleGpus> fallible_gpus_;
   CpuEnergyMeter cpu_energy_;
@@ -321,7 +322,7 @@ void add_stream_bench(CLI::App& bench) {
   add_bench_scoring_options(command, arguments.scoring);
   add_gpu_option(command, arguments.gpu.gpu);
   add_gpu_memory_options(command, arguments.gpu_memory);
-  add_settings_option(command, "--gpu-options", "GPU settings", [&](CLI::App& settings) {
+  add_settings_option(command, "--gpu-options", "GPU settings", [&arguments = arguments](CLI::App& settings) {
     add_strategy_options(settings, arguments.strategy, arguments.gpu.strategy_options);
     add_list_options(settings, arguments.gpu_memory.retention, arguments.gpu_memory.transfers);
     add_tails_option(settings, arguments.gpu_memory);

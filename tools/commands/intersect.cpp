@@ -9,9 +9,10 @@
 #include <optional>
 #include <vector>
 
+#include "quern/api/internal/index_impl.hpp"
+#include "quern/api/internal/processors.hpp"
 #include "quern/core/bytes.hpp"
 #include "quern/core/wall_clock.hpp"
-#include "quern/gpu/failover.hpp"
 #include "quern/search/query_memory.hpp"
 
 #include "command.hpp"
@@ -19,7 +20,6 @@
 #include "gpu_options.hpp"
 #include "output_files.hpp"
 #include "query_options.hpp"
-#include "query_shards.hpp"
 
 namespace quern::tools {
 namespace {
@@ -29,33 +29,12 @@ struct IntersectArguments {
   QuerySource queries;
   std::string index, output, stats;
   std::optional<std::string> filter;
-  std::string method;  ///< empty: the device's own
-  QueryDevice device = QueryDevice::cpu;
-  IntersectionOptions options;
-  GpuIntersectionOptions gpu;
+  api::IntersectSettings settings;
   GpuMemoryArguments gpu_memory;
   bool count = false;
 };
 
 using Documents = std::span<const docid_t>;
-
-/// The CPU's method; the first one if the CPU takes the place of a GPU with a method of another name.
-const IntersectionMethod& cpu_method(const IntersectArguments& arguments) {
-  if (arguments.device == QueryDevice::cpu && !arguments.method.empty() &&
-      !has_named(all_intersection_methods(), arguments.method))
-    throw usage_error("--method " + arguments.method + " needs --device gpu");
-  const bool its_own = arguments.method.empty() || (arguments.device != QueryDevice::cpu &&
-                                                    !has_named(all_intersection_methods(), arguments.method));
-  return its_own ? all_intersection_methods().front() : intersection_method_named(arguments.method);
-}
-
-/// Those of the documents that pass, in `kept`.
-Documents keep_passing(Documents documents, const DocumentSet& passing, std::vector<docid_t>& kept) {
-  kept.clear();
-  for (const docid_t docid : documents)
-    if (passing.contains(docid)) kept.push_back(docid);
-  return kept;
-}
 
 /// Writes a query's documents, a piece after the other: the text of all takes far more memory than they do.
 class DocumentText {
@@ -149,7 +128,7 @@ class IntersectStatistics {
                  {"queries_with_results", with_results_},
                  {"results", results_},
                  {"method", method},
-                 {"segment", arguments.options.segment},
+                 {"segment", arguments.settings.options.segment},
                  {"threads", threads}};
     json.update(times_json(times));
     json.update({{"mean_decode_us", decode_us_ / queries},
@@ -160,7 +139,7 @@ class IntersectStatistics {
                  {"blocks_decoded", counts_.blocks_decoded},
                  {"device", device_name(gpu_.queries > 0)}});
     if (gpu_.queries > 0) json["gpu"] = gpu_statistics_json(gpu_);
-    file.write(json);
+    file.write(json.dump(1));
     say(arguments.common, fmt::format("quern: {}, {:.0f} per second on {}; {:.1f} us per query, of which {:.1f} "
                                       "decoding whole lists and {:.1f} intersecting; {} of {} blocks decoded",
                                       count_text(times_us_.count(), "query", "queries"), queries_per_second,
@@ -178,22 +157,22 @@ class IntersectStatistics {
 
 void run(const IntersectArguments& arguments) {
   Resources resources = make_resources(arguments.common, arguments.output);
-  const IndexReader index = IndexReader::open(arguments.index);
-  const std::vector<DocumentSet> passing = passing_documents(
-      arguments.filter, {arguments.queries.file, arguments.output}, {&index, 1}, resources, arguments.common);
-  GpuMemoryPlan gpu_memory(arguments.gpu_memory, index);
-  gpu_memory.take_pinned(arguments.device, resources.memory_bytes);
+  const api::Index opened = api::Index::open(arguments.index);
+  const IndexReader& index = opened.impl()->whole();
+  const std::optional<api::Filter> filter =
+      open_filter(arguments.filter, {arguments.queries.file, arguments.output}, opened, resources, arguments.common);
+  api::ShardGpuMemory gpu_memory(memory_options(arguments.gpu_memory), index, arguments.gpu_memory.plans);
+  gpu_memory.take_pinned(arguments.settings.device, resources.memory_bytes);
   // Before the queries, which may take long to come.
   TextOutput out(arguments.output, arguments.common.force);
   StatisticsFile statistics_file(arguments.stats);
   const QueryGroups queries(arguments.queries, arguments.common, resources);
-  const Intersection intersection(index, cpu_method(arguments), arguments.options,
-                                  query_memory(resources.memory_bytes, resources.threads));
-  const QueryReader reader = intersection.reader(query_kind(arguments.queries.format));
-  GpuIntersectionOptions gpu_options = arguments.gpu;
-  gpu_options.memory = gpu_memory.options();
-  FailoverIntersection intersections(intersection, arguments.device, arguments.method, gpu_options, *resources.progress,
-                                     [&](const std::string& what) { say(arguments.common, "quern: " + what); });
+  api::IntersectSettings settings = arguments.settings;
+  settings.gpu.memory = gpu_memory.options();
+  settings.notice = remarks(arguments.common);
+  api::IntersectProcessors processors(index, settings, api::query_memory(resources.memory_bytes, resources.threads),
+                                      *resources.progress);
+  const QueryReader reader = processors.reader(query_kind(arguments.queries.format));
   resources.progress->start("intersect", queries.count(), "queries");
   IntersectStatistics statistics(resources.tmp_folder);
   IndexPages pages(index, resources.memory_bytes / 2);
@@ -201,9 +180,7 @@ void run(const IntersectArguments& arguments) {
   DocumentText text(arguments, index, pages, out);
   const auto begun = WallClock::now();
   IntersectionSteps steps;
-  std::vector<docid_t> some_pass;
   steps.take = [&](std::size_t i, Documents documents) {
-    if (!passing.empty()) documents = keep_passing(documents, passing.front(), some_pass);
     text.write((*group)[i], documents);
     statistics.add_results(documents.size());
     resources.progress->add(1);
@@ -213,56 +190,58 @@ void run(const IntersectArguments& arguments) {
   queries.for_each([&](const std::vector<Query>& some) {
     group = &some;
     const ParsedQueries read = reader.read(texts_of(some), resources.threads);
-    intersections.run(read.views(), resources.threads, steps, resources.memory_bytes / 16);
+    processors.run(read.views(), filter ? filter->impl()->by_shard.front() : nullptr, resources.threads, steps,
+                   resources.memory_bytes / 16);
   });
   const double seconds = seconds_since(begun);
   out.finish();
   resources.progress->finish();
   if (statistics_file)
-    statistics.write(statistics_file, arguments, intersections.method_name(), resources.threads, seconds);
+    statistics.write(statistics_file, arguments, processors.method_name(), resources.threads, seconds);
 }
 
 }  // namespace
 
 void add_intersect_command(CLI::App& program) {
-  auto arguments = std::make_shared<IntersectArguments>();
-  CLI::App* command =
-      program.add_subcommand("intersect", "Find all documents that contain every term of a query, without scores");
-  add_index_argument(*command, arguments->index);
-  add_query_source_options(*command, arguments->queries, QueryKinds::text_and_terms);
-  add_filter_option(*command, arguments->filter);
+  auto [command, arguments] = add_command<IntersectArguments>(
+      program, "intersect", "Find all documents that contain every term of a query, without scores", run);
+  api::IntersectSettings& intersect = arguments.settings;
+  GpuMemoryArguments& gpu_memory = arguments.gpu_memory;
+  add_index_argument(command, arguments.index);
+  add_query_source_options(command, arguments.queries, QueryKinds::text_and_terms);
+  add_filter_option(command, arguments.filter);
   std::vector<std::string> methods = names_of(all_gpu_intersection_methods());
   for (const IntersectionMethod& method : all_intersection_methods()) methods.emplace_back(method.name);
   const std::string method_help = with_choices(
       "How lists are intersected, from the shortest to the longest (default: the first one for the device). On the "
       "CPU:",
       all_intersection_methods());
-  add_option(*command, "--method", arguments->method, "NAME",
+  add_option(command, "--method", intersect.method, "NAME",
              with_choices(method_help + "\nOn a GPU:", all_gpu_intersection_methods()))
       ->check(name_validator(methods));
-  add_number_option(*command, "--segment", arguments->options.segment, "N", "For stride: docIDs per segment", 1u,
+  add_number_option(command, "--segment", intersect.options.segment, "N", "For stride: docIDs per segment", 1u,
                     1u << 30);
-  add_device_option(*command, arguments->device, devices_one_at_a_time);
-  add_gpu_option(*command, arguments->gpu.gpu);
-  add_gpus_option(*command, arguments->gpu.gpus);
-  add_batch_option(*command, arguments->gpu.batch_queries);
-  add_gpu_memory_options(*command, arguments->gpu_memory);
+  add_device_option(command, intersect.device, devices_one_at_a_time);
+  add_gpu_option(command, intersect.gpu.gpu);
+  add_gpus_option(command, intersect.gpu.gpus);
+  add_batch_option(command, intersect.gpu.batch_queries);
+  add_gpu_memory_options(command, gpu_memory);
   add_settings_option(
-      *command, "--gpu-options", "GPU settings; quern bench gpu-intersect --help-all says more",
+      command, "--gpu-options", "GPU settings; quern bench gpu-intersect --help-all says more",
       [&](CLI::App& settings) {
-        add_number_option(settings, "--levels", arguments->gpu.levels, "N",
+        add_number_option(settings, "--levels", intersect.gpu.levels, "N",
                           "For merge-find: levels of splitters; 0 is binary search", 0u, gpu::max_merge_find_levels);
-        add_value_option(settings, "--bucketing", arguments->gpu.bucketing, switches,
+        add_value_option(settings, "--bucketing", intersect.gpu.bucketing, switches,
                          "Group queries into batches by the length of their shortest lists (default: on for batched)");
-        add_list_options(settings, arguments->gpu_memory.retention, arguments->gpu_memory.transfers);
+        add_list_options(settings, gpu_memory.retention, gpu_memory.transfers);
       });
-  command->add_flag("--count", arguments->count, "Print only the number of documents of each query");
-  command->add_flag("--json", arguments->common.json, "Print a line of JSON for each query");
-  add_answer_options(*command, arguments->common, arguments->output, arguments->stats);
-  add_resource_options(*command, arguments->common);
-  add_common_options(*command, arguments->common);
+  command.add_flag("--count", arguments.count, "Print only the number of documents of each query");
+  command.add_flag("--json", arguments.common.json, "Print a line of JSON for each query");
+  add_answer_options(command, arguments.common, arguments.output, arguments.stats);
+  add_resource_options(command, arguments.common);
+  add_common_options(command, arguments.common);
   set_notes(
-      *command,
+      command,
       {"Prints a line for each document: the query's id, docID and docno, separated by tabs, in docID order; with "
        "--count, a line for each query: its id and the number of documents, even if that is 0. A query with a term "
        "that is not indexed has no documents. --stats separates the time for decoding whole lists from the time for "
@@ -270,7 +249,6 @@ void add_intersect_command(CLI::App& program) {
       {{"quern intersect my.quern --query \"water mill\""},
        {"quern intersect my.quern -q log.txt --count --method stride --segment 64 --stats stride.json -o counts.txt"},
        {"quern intersect my.quern -q log.txt --device auto --method merge-find --gpu-options levels=2 -o found.txt"}});
-  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools

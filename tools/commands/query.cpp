@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 
+#include "quern/api/internal/index_impl.hpp"
+#include "quern/api/internal/processors.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/formats/queries/run_file.hpp"
@@ -20,7 +22,6 @@
 #include "output_files.hpp"
 #include "query_options.hpp"
 #include "query_run.hpp"
-#include "query_shards.hpp"
 #include "result_fields.hpp"
 #include "run_statistics.hpp"
 #include "second_stage.hpp"
@@ -66,29 +67,30 @@ std::size_t max_begun_batches(const QueryArguments& arguments, const Resources& 
   constexpr std::size_t for_gpus = 3, max = 16384;
   if (arguments.device != QueryDevice::both) return for_gpus;
   return static_cast<std::size_t>(std::clamp<std::uint64_t>(
-      held_bytes(resources) / bytes_for_query(arguments.first_k() * sizeof(ScoredDocument)), 1, max));
+      held_bytes(resources) / api::bytes_for_query(arguments.first_k() * sizeof(ScoredDocument)), 1, max));
 }
 
 void write_statistics(StatisticsFile& file, const QueryArguments& arguments, const RunStatistics& statistics,
                       const QueryEngine& engine, const gpu::GpuReranker* reranker, unsigned threads, double seconds) {
   const std::size_t rerank = arguments.second_stage.wanted() ? arguments.first_k() : 0;
-  file.write(statistics.json({arguments.algorithm, arguments.k, rerank, threads}, engine, reranker, seconds));
+  file.write(statistics.json({arguments.algorithm, arguments.k, rerank, threads}, engine, reranker, seconds).dump(1));
   for (const std::string& line : statistics.lines(engine, threads, seconds)) say(arguments.common, "quern: " + line);
 }
 
 /// Moves the second stage to the GPU if that answers queries; half of its memory is then for copies.
-void use_gpu(const QueryArguments& arguments, SecondStage& second_stage, const Resources& resources,
-             QueryShards& shards) {
-  const std::uint64_t bytes = shards.second_stage_bytes();
-  gpu::GpuRerankOptions options = arguments.second_stage.gpu.options();
+void use_gpu(const QueryArguments& arguments, api::SecondStage& second_stage, const Resources& resources,
+             api::SearchProcessors& processors) {
+  const std::uint64_t bytes = processors.second_stage_bytes();
+  gpu::GpuRerankOptions options;
   options.gpu = arguments.gpu.gpu;
   options.memory_bytes = gpu_memory_limit(arguments.gpu_memory.limit).bytes;
-  options.memory_divisor = SecondStage::gpu_memory_divisor;
+  options.memory_divisor = api::SecondStage::gpu_memory_divisor;
   options.pinned_bytes = bytes / 2;
   options.threads = resources.threads;
-  options.notice = [&](const std::string& text) { say(arguments.common, "quern: " + text); };
+  options.notice = remarks(arguments.common);
   second_stage.use_gpu(arguments.device, std::move(options), *resources.progress);
-  if (second_stage.on_gpu() != nullptr) second_stage.limit_memory(bytes - bytes / 2, resources.threads, shards.pages());
+  if (second_stage.on_gpu() != nullptr)
+    second_stage.limit_memory(bytes - bytes / 2, resources.threads, processors.pages());
 }
 
 /// Refuses options that have no effect on queries of this kind.
@@ -134,23 +136,36 @@ void answer_arriving(const QueryArguments& arguments, const Resources& resources
   });
 }
 
-/// The processors that answer queries.
-std::unique_ptr<QueryBackend> make_backend(const QueryArguments& arguments, const QueryShards& shards,
-                                           const SecondStage* second_stage, const Resources& resources) {
+/// A docno is compared together with its neighbours in the file, many more than this.
+constexpr std::uint64_t documents_per_read = 256;
+
+/// Verifies the docnos of an index in a thread of its own. Runs with many results read nearly all docnos, and checksums
+/// are best compared while GPUs get the index, not while they wait for results to be written. get() waits, and throws
+/// what reading docnos would. The index must outlive it.
+std::future<void> check_docnos(const IndexReader& index) {
+  return std::async(std::launch::async, [&index] {
+    for (std::uint64_t docid = 0; docid < index.num_documents(); docid += documents_per_read)
+      index.docno(static_cast<docid_t>(docid));
+  });
+}
+
+/// Opens engines and the backend of the device.
+void open(const QueryArguments& arguments, const IndexShards& shards, const api::SecondStage* second_stage,
+          const Resources& resources, api::SearchProcessors& processors) {
+  processors.open_engines(
+      [&](const IndexReader& index) { return scoring_options(arguments.scoring, index, arguments.queries); });
+  const QueryEngine& engine = *processors.engines().front();
+  if (arguments.scoring.scorer == Scorer::bm25_pagerank && !engine.ends_early())
+    say(arguments.common, "quern: early termination is off: " + engine.why_not_early());
   GpuOptions gpu = arguments.gpu;
   gpu.strategy = &gpu::strategy_named(arguments.strategy);
-  BackendOptions options =
-      backend_options(arguments.device, gpu, arguments.sharing, resources.threads, shards.engines().front()->index(),
-                      [&](const std::string& text) { say(arguments.common, "quern: " + text); });
-  options.shard_memory = shards.gpu_memory();
-  if (second_stage != nullptr)
-    for (gpu::GpuMemoryOptions& memory : options.shard_memory) second_stage->reserve_gpu_memory(gpu.gpu, memory);
   std::vector<std::future<void>> docnos;
   if (arguments.device != QueryDevice::cpu)
-    for (const QueryEngine* engine : shards.engines()) docnos.push_back(check_docnos(engine->index()));
-  auto backend = std::make_unique<QueryBackend>(shards.engines(), std::move(options), *resources.progress);
+    for (const IndexReader& shard : shards) docnos.push_back(check_docnos(shard));
+  processors.open_backend(backend_options(arguments.device, gpu, arguments.sharing, resources.threads, shards[0],
+                                          remarks(arguments.common)),
+                          second_stage, *resources.progress);
   for (std::future<void>& checked : docnos) checked.get();
-  return backend;
 }
 
 void run(const QueryArguments& arguments) {
@@ -162,21 +177,18 @@ void run(const QueryArguments& arguments) {
   const bool streams = arguments.batch_wait_ms.has_value();
   if (streams) check_stream(arguments.queries);
   Resources resources = make_resources(arguments.common, arguments.output);
-  const IndexShards indexes = IndexShards::open(arguments.indexes);
+  const api::Index index = api::Index::open_shards(arguments.indexes);
+  const IndexShards& indexes = index.impl()->shards;
   if (indexes.size() == 1) check_whole_results(indexes[0], algorithm_named(arguments.algorithm));
-  std::optional<SecondStage> second_stage;
+  std::optional<api::SecondStage> second_stage;
   if (arguments.second_stage.wanted()) second_stage.emplace(arguments.second_stage.ranker, indexes);
-  SecondStage* const stage = second_stage ? &*second_stage : nullptr;
+  api::SecondStage* const stage = second_stage ? &*second_stage : nullptr;
   const std::optional<ResultFields> fields = result_fields(arguments, indexes);
-  QueryShards shards(indexes,
-                     {arguments.common,
-                      arguments.first_k(),
-                      arguments.scoring.scorer,
-                      arguments.device,
-                      arguments.gpu_memory,
-                      arguments.filter,
-                      {arguments.queries.file, arguments.output}},
-                     stage, resources);
+  const std::optional<api::Filter> filter =
+      open_filter(arguments.filter, {arguments.queries.file, arguments.output}, index, resources, arguments.common);
+  api::SearchProcessors processors(indexes, memory_options(arguments.gpu_memory), arguments.gpu_memory.plans,
+                                   resources.threads);
+  processors.divide_memory({arguments.first_k(), arguments.scoring.scorer, arguments.device}, stage, resources);
   if (arguments.device == QueryDevice::cpu)
     for (const std::string& plan : arguments.gpu_memory.plans)
       say(arguments.common,
@@ -184,22 +196,22 @@ void run(const QueryArguments& arguments) {
   // Before the queries, which may take long to come.
   TextOutput out(arguments.output, arguments.common.force);
   StatisticsFile statistics(arguments.stats);
-  if (stage != nullptr) use_gpu(arguments, *stage, resources, shards);
+  if (stage != nullptr) use_gpu(arguments, *stage, resources, processors);
   std::optional<QueryGroups> queries;
   if (!streams) queries.emplace(arguments.queries, arguments.common, resources);
 
-  shards.open_engines(arguments.scoring, arguments.queries);
-  const QueryEngine& engine = *shards.engines().front();
-  if (arguments.scoring.scorer == Scorer::bm25_pagerank && !engine.ends_early())
-    say(arguments.common, "quern: early termination is off: " + engine.why_not_early());
-  const auto backend = make_backend(arguments, shards, stage, resources);
+  open(arguments, indexes, stage, resources, processors);
+  const QueryEngine& engine = *processors.engines().front();
   const RunFormat& format = output_format(arguments);
   const ResultText result_text(indexes, format, arguments.tag, fields ? &*fields : nullptr, is_on_terminal(arguments));
-  shards.pages().trim();
+  processors.pages().trim();
   const QueryReader reader = engine.reader(query_kind(arguments.queries.format));
-  const SearchRequest request{{}, &algorithm_named(arguments.algorithm), arguments.first_k(), shards.passing()};
-  QueryRun query_run(
-      {resources, backend->backend(), reader, request, stage, arguments.k, format, result_text, out, shards.pages()});
+  const SearchRequest request{{},
+                              &algorithm_named(arguments.algorithm),
+                              arguments.first_k(),
+                              filter ? ShardFilters(filter->impl()->by_shard) : ShardFilters()};
+  QueryRun query_run({resources, processors.backend().backend(), reader, request, stage, arguments.k, format,
+                      result_text, out, processors.pages()});
   resources.progress->start("query", queries ? queries->count() : 0, "queries");
   const auto begun = WallClock::now();
   if (streams)
@@ -210,7 +222,7 @@ void run(const QueryArguments& arguments) {
   out.finish();
   resources.progress->finish();
   if (!statistics) return;
-  query_run.statistics().add(*backend);
+  query_run.statistics().add(processors.backend());
   write_statistics(statistics, arguments, query_run.statistics(), engine, stage != nullptr ? stage->on_gpu() : nullptr,
                    resources.threads, seconds);
 }
@@ -218,46 +230,46 @@ void run(const QueryArguments& arguments) {
 }  // namespace
 
 void add_query_command(CLI::App& program) {
-  auto arguments = std::make_shared<QueryArguments>();
-  CLI::App* command = program.add_subcommand("query", "Rank documents: print the k best for each query");
-  add_shards_argument(*command, arguments->indexes)->required();
-  add_query_source_options(*command, arguments->queries, QueryKinds::text_and_vectors);
-  add_name_option(*command, "-a,--algorithm", arguments->algorithm, all_algorithms(),
+  auto [command, arguments] =
+      add_command<QueryArguments>(program, "query", "Rank documents: print the k best for each query", run);
+  add_shards_argument(command, arguments.indexes)->required();
+  add_query_source_options(command, arguments.queries, QueryKinds::text_and_vectors);
+  add_name_option(command, "-a,--algorithm", arguments.algorithm, all_algorithms(),
                   with_choices("Query algorithm:", all_algorithms()));
-  add_number_option(*command, "-k", arguments->k, "N", "Results per query", 1, end_docid);
-  add_filter_option(*command, arguments->filter);
-  add_second_stage_options(*command, arguments->second_stage);
-  add_scoring_options(*command, arguments->scoring);
-  add_device_option(*command, arguments->device, all_query_devices);
-  add_sharing_options(*command, arguments->sharing);
-  add_gpu_option(*command, arguments->gpu.gpu);
-  add_gpus_option(*command, arguments->gpu.gpus);
-  add_batch_option(*command, arguments->gpu.batch_queries);
+  add_number_option(command, "-k", arguments.k, "N", "Results per query", 1, end_docid);
+  add_filter_option(command, arguments.filter);
+  add_second_stage_options(command, arguments.second_stage);
+  add_scoring_options(command, arguments.scoring);
+  add_device_option(command, arguments.device, all_query_devices);
+  add_sharing_options(command, arguments.sharing);
+  add_gpu_option(command, arguments.gpu.gpu);
+  add_gpus_option(command, arguments.gpu.gpus);
+  add_batch_option(command, arguments.gpu.batch_queries);
   add_number_option(
-      *command, "--batch-wait", arguments->batch_wait_ms, "MS",
+      command, "--batch-wait", arguments.batch_wait_ms, "MS",
       "Read queries as they arrive, one per line in the format that --queries-format names, not "
       "compressed, and answer them once --batch of them have arrived or the first has waited MS milliseconds; with "
       "--device both, at once",
       0u, 3600000u);
-  add_gpu_memory_options(*command, arguments->gpu_memory);
-  add_settings_option(*command, "--gpu-options", "GPU settings; quern bench gpu --help-all says more",
-                      [&](CLI::App& settings) {
-                        add_strategy_options(settings, arguments->strategy, arguments->gpu.strategy_options);
-                        add_list_options(settings, arguments->gpu_memory.retention, arguments->gpu_memory.transfers);
-                        add_tails_option(settings, arguments->gpu_memory);
-                        add_policy_options(settings, arguments->sharing.options);
-                        add_gpu_rerank_options(settings, arguments->second_stage.gpu);
+  add_gpu_memory_options(command, arguments.gpu_memory);
+  add_settings_option(command, "--gpu-options", "GPU settings; quern bench gpu --help-all says more",
+                      [&arguments = arguments](CLI::App& settings) {
+                        add_strategy_options(settings, arguments.strategy, arguments.gpu.strategy_options);
+                        add_list_options(settings, arguments.gpu_memory.retention, arguments.gpu_memory.transfers);
+                        add_tails_option(settings, arguments.gpu_memory);
+                        add_policy_options(settings, arguments.sharing.options);
+                        add_gpu_rerank_options(settings, arguments.second_stage.ranker);
                       });
   add_name_option(
-      *command, "--output-format", arguments->output_format, all_run_formats(),
+      command, "--output-format", arguments.output_format, all_run_formats(),
       with_choices("Format of the results (default: trec; text for --query on a terminal):", all_run_formats()));
-  add_fields_option(*command, arguments->fields);
-  add_option(*command, "--tag", arguments->tag, "NAME", "Name of the run in trec output")->capture_default_str();
-  add_answer_options(*command, arguments->common, arguments->output, arguments->stats);
-  add_resource_options(*command, arguments->common);
-  add_common_options(*command, arguments->common);
+  add_fields_option(command, arguments.fields);
+  add_option(command, "--tag", arguments.tag, "NAME", "Name of the run in trec output")->capture_default_str();
+  add_answer_options(command, arguments.common, arguments.output, arguments.stats);
+  add_resource_options(command, arguments.common);
+  add_common_options(command, arguments.common);
   set_notes(
-      *command, {},
+      command, {},
       {{"quern query my.quern --query \"water mill\""},
        {"quern query my.quern -q topics.txt -a and -k 1000 -o my.run"},
        {"quern query my.quern --query \"water mill\" --filter 'lang=en and date>=2020'",
@@ -278,7 +290,6 @@ void add_query_command(CLI::App& program) {
        {"quern query my.quern -q - --queries-format lines --device gpu --batch 1024 --batch-wait 5",
         "Answer queries as they arrive"},
        {"zcat log.gz | quern query my.quern -q - --output-format json"}});
-  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace quern::tools

@@ -37,6 +37,11 @@ DemandOptions demand_options(const PlanOptions& options) {
           options.json_queries ? QueryKind::vector : QueryKind::text};
 }
 
+std::uint64_t share_of(std::uint64_t bytes, double share) {
+  const double share_bytes = std::max(share * static_cast<double>(bytes), share > 0 ? 1.0 : 0.0);
+  return share_bytes >= 0x1p63 ? std::uint64_t{1} << 63 : static_cast<std::uint64_t>(share_bytes);
+}
+
 void remark_on_visits(const QueryEngine& engine, const TakeRemark& take) {
   if (engine.ends_early()) return;
   const std::string& why = engine.why_not_early();
@@ -74,9 +79,7 @@ void set_budget(const PlanOptions& options, const LogPlanner& planner, const Tak
   check_range("budget", options.budget_share, 0, max_budget_share);
   if (!options.budget_bytes && options.budget_share == 0)
     throw InvalidArgument(fmt::format("a plan needs a {}", option_name<"budget">));
-  // A byte is left, so that a small share is refused as too small.
-  const double share_bytes = options.budget_share * static_cast<double>(blocks.index_bytes());
-  out.budget_bytes = options.budget_bytes.value_or(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(share_bytes)));
+  out.budget_bytes = options.budget_bytes.value_or(share_of(blocks.index_bytes(), options.budget_share));
 }
 
 quern::PlanOptions plan_options(const PlanOptions& options, const LogPlanner& planner, const TakeRemark& take) {
@@ -104,20 +107,6 @@ void remark_on_plan(const PlanManifest& manifest, std::uint64_t kept_bytes, cons
   }
 }
 
-PlanReport report_of(const PlanManifest& manifest) {
-  PlanReport report;
-  report.queries = manifest.queries;
-  report.distinct_queries = manifest.distinct_queries;
-  report.unknown_queries = manifest.unknown_queries;
-  report.empty_queries = manifest.empty_queries;
-  report.cached_bytes = manifest.cached_bytes;
-  report.index_bytes = manifest.index_bytes;
-  report.cached_blocks = manifest.cached_blocks;
-  report.lists = manifest.lists;
-  report.figures = figures_of(manifest).dump(1);
-  return report;
-}
-
 }  // namespace
 
 std::vector<std::string> policies() {
@@ -129,7 +118,7 @@ PlanReport plan_cache(const Index& index, const QueryLog& log, const std::string
   return with_api_errors([&] {
     WorkResources resources(work, folder_of(path));
     const auto remark = [&](const std::string& text) { resources.progress().remark(text); };
-    const IndexReader& reader = index.impl()->reader;
+    const IndexReader& reader = index.impl()->whole();
     const LogPlanner planner(reader, scoring_options(options, reader), options.caching_block, resources);
     const auto add_log = [&](LogQueries& queries) {
       remark_on_visits(planner.engine(), remark);
@@ -138,7 +127,15 @@ PlanReport plan_cache(const Index& index, const QueryLog& log, const std::string
     const PlanManifest manifest =
         planner.write(plan_options(options, planner, remark), add_log, path, options.overwrite);
     remark_on_plan(manifest, planner.blocks().kept_bytes(), path, remark);
-    return report_of(manifest);
+    return PlanReport{manifest.queries,
+                      manifest.distinct_queries,
+                      manifest.unknown_queries,
+                      manifest.empty_queries,
+                      manifest.cached_bytes,
+                      manifest.index_bytes,
+                      manifest.cached_blocks,
+                      manifest.lists,
+                      figures_of(manifest).dump(1)};
   });
 }
 

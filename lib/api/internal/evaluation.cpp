@@ -24,9 +24,9 @@ void append_trec_run(std::string& out, const Index& index, std::string_view qid,
     std::vector<RunResult> results;
     results.reserve(docids.size());
     for (std::size_t i = 0; i < docids.size(); ++i) {
-      index.impl()->check(docids[i]);
+      const IndexShards::Place place = index.impl()->place(docids[i]);
       RunResult& result = results.emplace_back();
-      result.docno = index.impl()->reader.docno(docids[i]);
+      result.docno = place.index.docno(place.docid);
       result.score = scores[i];
     }
     run_format_named("trec").append(out, qid, {}, results, tag);

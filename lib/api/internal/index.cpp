@@ -34,36 +34,52 @@ void PostingIterator::seek(std::uint32_t docid) {
   with_api_errors([&] { impl_->cursor->next_geq(docid); });
 }
 
-Index::Impl::Impl(const std::string& index_path)
-    : path(index_path),
-      reader(IndexReader::open(index_path)),
-      analyzers([this] { return std::make_unique<Analyzer>(reader.manifest().analyzer); }) {}
+Index::Impl::Impl(IndexShards opened, std::string first_path)
+    : shards(std::move(opened)),
+      path(std::move(first_path)),
+      analyzers([this] { return std::make_unique<Analyzer>(shards[0].manifest().analyzer); }) {}
 
-void Index::Impl::check(std::uint32_t docid) const {
-  if (docid >= reader.num_documents())
+IndexShards::Place Index::Impl::place(std::uint32_t docid) const {
+  if (docid >= shards.num_documents())
     throw InvalidArgument(
-        fmt::format("{}: there is no document {}; docIDs are below {}", reader.name(), docid, reader.num_documents()));
+        fmt::format("{}: there is no document {}; docIDs are below {}", shards.name(), docid, shards.num_documents()));
+  return shards.place(docid);
 }
 
-const TextsReader& Index::Impl::texts() {
+const IndexReader& Index::Impl::whole() const {
+  if (shards.size() > 1)
+    throw InvalidArgument(shards.name() + ": is in several shards; open one of them, or merge them with quern merge");
+  return shards[0];
+}
+
+std::span<const TextsReader> Index::Impl::texts() {
   const std::lock_guard lock(texts_mutex_);
-  if (!texts_) texts_.emplace(TextsReader::open_beside(reader));
-  return *texts_;
+  if (texts_.empty()) {
+    std::vector<TextsReader> opened;
+    for (const IndexReader& shard : shards) opened.push_back(TextsReader::open_beside(shard));
+    texts_ = std::move(opened);
+  }
+  return texts_;
 }
 
 Index::Index(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-Index Index::open(const std::string& path) {
-  return with_api_errors([&] { return Index(std::make_shared<Impl>(path)); });
+Index Index::open(const std::string& path) { return open_shards({path}); }
+
+Index Index::open_shards(const std::vector<std::string>& paths) {
+  return with_api_errors([&] {
+    IndexShards shards = IndexShards::open(paths);
+    return Index(std::make_shared<Impl>(std::move(shards), paths.front()));
+  });
 }
 
 const std::string& Index::path() const noexcept { return impl_->path; }
 
-std::uint32_t Index::num_documents() const noexcept { return impl_->reader.num_documents(); }
+std::uint32_t Index::num_documents() const noexcept { return impl_->shards.num_documents(); }
 
 IndexStatistics Index::statistics() const {
   return with_api_errors([&] {
-    const IndexReader& reader = impl_->reader;
+    const IndexReader& reader = impl_->whole();
     const IndexManifest& manifest = reader.manifest();
     IndexStatistics out;
     out.documents = manifest.documents;
@@ -93,12 +109,12 @@ IndexStatistics Index::statistics() const {
 }
 
 std::string Index::manifest() const {
-  return with_api_errors([&] { return impl_->reader.manifest().to_json(); });
+  return with_api_errors([&] { return impl_->whole().manifest().to_json(); });
 }
 
 std::optional<TermInfo> Index::term(std::string_view term) const {
   return with_api_errors([&]() -> std::optional<TermInfo> {
-    const auto list = impl_->reader.find(term);
+    const auto list = impl_->whole().find(term);
     if (!list) return std::nullopt;
     return TermInfo{list->df, list->cf};
   });
@@ -107,11 +123,11 @@ std::optional<TermInfo> Index::term(std::string_view term) const {
 PostingArrays Index::postings(std::string_view term) const {
   return with_api_errors([&] {
     PostingArrays out;
-    const auto list = impl_->reader.find(term);
+    const auto list = impl_->whole().find(term);
     if (!list) return out;
     out.docids.reserve(list->df);
     out.frequencies.reserve(list->df);
-    for_each_block(impl_->reader, *list, [&](BlockReader& block) {
+    for_each_block(impl_->whole(), *list, [&](BlockReader& block) {
       const auto docids = block.docids();
       const auto frequencies = block.freqs();
       out.docids.insert(out.docids.end(), docids.begin(), docids.end());
@@ -125,16 +141,17 @@ PostingIterator Index::posting_iterator(std::string_view term) const {
   return with_api_errors([&] {
     auto impl = std::make_shared<PostingIterator::Impl>();
     impl->index = impl_;
-    if (const auto list = impl_->reader.find(term)) impl->cursor.emplace(impl_->reader, *list);
+    if (const auto list = impl_->whole().find(term)) impl->cursor.emplace(impl_->whole(), *list);
     return PostingIterator(std::move(impl));
   });
 }
 
 void Index::for_each_term(const std::function<bool(std::string_view, const TermInfo&)>& visit) const {
   with_api_errors([&] {
+    const IndexReader& reader = impl_->whole();
     bool goes_on = true;
-    for (std::uint64_t block = 0; goes_on && block < impl_->reader.num_lexicon_blocks(); ++block)
-      impl_->reader.for_each_list(block, [&](std::string_view term, const PostingList& list) {
+    for (std::uint64_t block = 0; goes_on && block < reader.num_lexicon_blocks(); ++block)
+      reader.for_each_list(block, [&](std::string_view term, const PostingList& list) {
         if (goes_on) goes_on = visit(term, {list.df, list.cf});
       });
   });
@@ -146,42 +163,42 @@ std::vector<std::string> Index::analyze(std::string_view text) const {
 
 std::string Index::docno(std::uint32_t docid) const {
   return with_api_errors([&] {
-    impl_->check(docid);
-    return std::string(impl_->reader.docno(docid));
+    const IndexShards::Place place = impl_->place(docid);
+    return std::string(place.index.docno(place.docid));
   });
 }
 
 std::uint32_t Index::length(std::uint32_t docid) const {
   return with_api_errors([&] {
-    impl_->check(docid);
-    return impl_->reader.length(docid);
+    const IndexShards::Place place = impl_->place(docid);
+    return place.index.length(place.docid);
   });
 }
 
 DocumentInfo Index::document(std::uint32_t docid) const {
   return with_api_errors([&] {
-    impl_->check(docid);
-    IndexReader::DocumentText text = impl_->reader.text(docid);
-    return DocumentInfo{std::string(impl_->reader.docno(docid)), std::move(text.url), std::move(text.title),
-                        impl_->reader.length(docid)};
+    const IndexShards::Place place = impl_->place(docid);
+    IndexReader::DocumentText text = place.index.text(place.docid);
+    return DocumentInfo{std::string(place.index.docno(place.docid)), std::move(text.url), std::move(text.title),
+                        place.index.length(place.docid)};
   });
 }
 
 std::string Index::text(std::uint32_t docid) const {
   return with_api_errors([&] {
-    impl_->check(docid);
-    return impl_->texts().text(docid);
+    const IndexShards::Place place = impl_->place(docid);
+    return impl_->texts()[place.shard].text(place.docid);
   });
 }
 
 std::optional<std::uint32_t> Index::find(std::string_view docno) const {
-  return with_api_errors([&] { return impl_->reader.find_docno(docno); });
+  return with_api_errors([&] { return impl_->shards.find_docno(docno); });
 }
 
 void Index::verify(const Work& work) const {
   with_api_errors([&] {
     WorkResources resources(work, {});
-    verify_index_files(impl_->reader, resources);
+    for (const IndexReader& shard : impl_->shards) verify_index_files(shard, resources);
     resources.progress().finish();
   });
 }

@@ -1,12 +1,15 @@
 #pragma once
+#include <cstdint>
 #include <mutex>
-#include <optional>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "quern/api/filter.hpp"
 #include "quern/api/index.hpp"
 #include "quern/core/scratch_memory.hpp"
-#include "quern/formats/index_file.hpp"
+#include "quern/formats/index_shards.hpp"
 #include "quern/formats/texts_file.hpp"
 #include "quern/search/document_set.hpp"
 #include "quern/text/analyzer.hpp"
@@ -15,24 +18,34 @@ namespace quern::api {
 
 /// An open index, with the objects that its users share.
 struct Index::Impl {
-  explicit Impl(const std::string& index_path);
+  Impl(IndexShards opened, std::string first_path);
 
-  /// Throws InvalidArgument if there is no such document.
-  void check(std::uint32_t docid) const;
-  /// Opened at the first call. Throws InvalidArgument if the index has none.
-  const TextsReader& texts();
+  /// The shard of a document. Throws InvalidArgument if there is no such document.
+  IndexShards::Place place(std::uint32_t docid) const;
+  /// The index. Throws InvalidArgument if it is in several shards.
+  const IndexReader& whole() const;
+  /// Texts by shard, opened at the first call. Throws InvalidArgument if the index has none.
+  std::span<const TextsReader> texts();
 
-  std::string path;
-  IndexReader reader;
+  const IndexShards shards;
+  const std::string path;
   SparePool<Analyzer> analyzers;
 
  private:
   std::mutex texts_mutex_;
-  std::optional<TextsReader> texts_;
+  std::vector<TextsReader> texts_;
 };
 
 struct Filter::Impl {
-  DocumentSet passing;
+  explicit Impl(std::vector<DocumentSet> sets) : passing(std::move(sets)) {
+    for (const DocumentSet& set : passing) by_shard.push_back(&set);
+  }
+
+  /// Memory of the sets.
+  std::uint64_t bytes() const;
+
+  const std::vector<DocumentSet> passing;  ///< by shard
+  std::vector<const DocumentSet*> by_shard;
 };
 
 }  // namespace quern::api

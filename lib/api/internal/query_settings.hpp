@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -17,17 +18,19 @@ namespace quern::api {
 /// A caller's choice, completed by the index's settings.
 ScoringOptions scoring_options(const Scoring& scoring, const IndexReader& index);
 
-/// How the queries run that a plan is for. Throws WrongUsage for an alpha that their scorer has none of.
+/// Scoring of the queries that a plan is for. Throws WrongUsage for an alpha with a scorer that has none.
 ScoringOptions scoring_options(const PlanOptions& options, const IndexReader& index);
 /// How their use of lists is counted.
 DemandOptions demand_options(const PlanOptions& options);
-/// Remarks if early termination is off, so that queries read all of their lists.
+/// A share of a size: at least a byte, so that a small budget is refused as too small, unless the share is 0.
+std::uint64_t share_of(std::uint64_t bytes, double share);
+/// Makes a remark if early termination is off, so that queries read all of their lists.
 void remark_on_visits(const QueryEngine& engine, const TakeRemark& take);
 
-/// The terms of a query that is a vector, as they were given.
+/// The terms of a vector query, unchanged.
 QueryTerms terms_of(const Query& vector);
 
-/// Documents as programs get them.
+/// Results for programs.
 inline std::vector<Hit> hits_of(std::span<const ScoredDocument> documents) {
   std::vector<Hit> hits;
   hits.reserve(documents.size());
@@ -35,17 +38,10 @@ inline std::vector<Hit> hits_of(std::span<const ScoredDocument> documents) {
   return hits;
 }
 
-/// Throws InvalidArgument for a value that isn't a device.
+/// Throws InvalidArgument for an unknown device.
 inline QueryDevice query_device(Device device) {
-  switch (device) {
-    case Device::cpu:
-      return QueryDevice::cpu;
-    case Device::gpu:
-      return QueryDevice::gpu;
-    case Device::automatic:
-      return QueryDevice::automatic;
-  }
-  throw quern::InvalidArgument("unknown device");
+  if (device > Device::automatic) throw quern::InvalidArgument("unknown device");
+  return static_cast<QueryDevice>(device);
 }
 
 }  // namespace quern::api

@@ -4,30 +4,35 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <utility>
 
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/index_impl.hpp"
+#include "quern/api/internal/processors.hpp"
 #include "quern/api/internal/query_settings.hpp"
 #include "quern/api/internal/work_resources.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
-#include "quern/formats/plan_file.hpp"
-#include "quern/gpu/query_backend.hpp"
 #include "quern/search/algorithm.hpp"
 
 namespace quern::api {
 namespace {
 
-GpuOptions gpu_options(const Placement& placement, const std::optional<CachePlan>& plan) {
-  GpuOptions options;
-  options.gpu = placement.gpu;
-  options.gpus = placement.gpus;
-  if (!placement.strategy.empty()) options.strategy = &gpu::strategy_named(placement.strategy);
-  if (placement.gpu_memory_bytes != 0) options.memory.bytes = placement.gpu_memory_bytes;
-  if (plan) options.memory.plan = &*plan;
+gpu::GpuMemoryOptions memory_options(const Placement& placement) {
+  gpu::GpuMemoryOptions options;
+  options.bytes = placement.gpu_memory_bytes;
+  return options;
+}
+
+BackendOptions backend_options(const Placement& placement) {
+  BackendOptions options;
+  options.device = query_device(placement.device);
+  options.gpu.gpu = placement.gpu;
+  options.gpu.gpus = placement.gpus;
+  if (!placement.strategy.empty()) options.gpu.strategy = &gpu::strategy_named(placement.strategy);
+  options.notice = spelled(placement.notice);
   return options;
 }
 
@@ -46,14 +51,13 @@ void add(SearchStatistics& to, const QueryStatistics& from) {
   to.stopped_early += from.stopped_early;
 }
 
-QueryMemory query_memory(const Work& work, unsigned threads) {
-  return work.memory_bytes == 0 ? QueryMemory() : QueryMemory(work.memory_bytes / 8 * 3, threads);
+QueryTerms read_query(const QueryReader& reader, const Query& query) {
+  return query.is_vector() ? reader.use(terms_of(query)) : reader.read(query.text());
 }
 
-/// The documents of a filter, for the only shard; empty: all.
-std::vector<const DocumentSet*> passing_of(const Filter* filter) {
-  if (filter == nullptr) return {};
-  return {&filter->impl()->passing};
+/// The documents of a filter, by shard; empty: all.
+ShardFilters passing_of(const Filter* filter) {
+  return filter == nullptr ? ShardFilters() : ShardFilters(filter->impl()->by_shard);
 }
 
 std::uint64_t queries_on_gpu(const QueryBackend& backend) {
@@ -127,19 +131,11 @@ struct Searcher::Impl {
   Impl(const Index& searched, const Scoring& scoring, const Placement& placement, const Work& work)
       : index(searched),
         resources(work, {}),
-        engine(index.impl()->reader, scoring_options(scoring, index.impl()->reader), resources->threads,
-               query_memory(work, resources->threads)),
-        reader(engine.reader()) {
-    if (!placement.plan.empty()) plan.emplace(PlanReader::open(placement.plan).load_for(index.impl()->reader));
-    BackendOptions options;
-    options.device = query_device(placement.device);
-    options.gpu = gpu_options(placement, plan);
-    if (placement.notice) options.notice = spelled(placement.notice);
-    backend.emplace(std::vector{&std::as_const(engine)}, std::move(options), *resources->progress);
-  }
-
-  QueryTerms read(const Query& query) const {
-    return query.is_vector() ? reader.use(terms_of(query)) : reader.read(query.text());
+        processors(index.impl()->shards, memory_options(placement), placement.plans, resources->threads) {
+    if (work.memory_bytes != 0) processors.limit_queries(work.memory_bytes);
+    processors.open_engines([&](const IndexReader& shard) { return scoring_options(scoring, shard); });
+    reader.reset(new QueryReader(processors.engines().front()->reader()));
+    processors.open_backend(backend_options(placement), nullptr, *resources->progress);
   }
 
   BatchResults answer(std::span<const Query> queries, const BatchOptions& options, const Work& work) {
@@ -150,22 +146,22 @@ struct Searcher::Impl {
     AnswerConsumer consumer;
     consumer.threads = work.threads != 0 ? own->threads : resources->threads;
     consumer.take = [&](std::size_t query, const QueryAnswer& found) { collection.add(query, found); };
-    const ParsedQueries parsed(queries.size(), consumer.threads, [&](std::size_t i) { return read(queries[i]); });
-    const auto passing = passing_of(options.filter);
+    const ParsedQueries parsed(queries.size(), consumer.threads,
+                               [&](std::size_t i) { return read_query(*reader, queries[i]); });
+    QueryBackend& backend = processors.backend();
     std::unique_lock lock(gpu_mutex, std::defer_lock);
-    if (&backend->backend() != &backend->cpu()) lock.lock();
-    const std::uint64_t before = queries_on_gpu(*backend);
-    run(backend->backend(), {parsed.views(), &algorithm_of(options.algorithm), options.k, passing}, consumer);
+    if (&backend.backend() != &backend.cpu()) lock.lock();
+    const std::uint64_t before = queries_on_gpu(backend);
+    run(backend.backend(), {parsed.views(), &algorithm_of(options.algorithm), options.k, passing_of(options.filter)},
+        consumer);
     own.progress().finish();
-    return collection.take(queries_on_gpu(*backend) - before);
+    return collection.take(queries_on_gpu(backend) - before);
   }
 
   const Index index;
   WorkResources resources;
-  QueryEngine engine;
-  QueryReader reader;
-  std::optional<CachePlan> plan;
-  std::optional<QueryBackend> backend;
+  SearchProcessors processors;
+  std::unique_ptr<const QueryReader> reader;
   std::mutex gpu_mutex;  ///< held by a batch that GPUs answer
 };
 
@@ -179,8 +175,8 @@ std::vector<Hit> Searcher::search(const Query& query, std::size_t k, std::string
   return with_api_errors([&] {
     check_k(k);
     QueryStatistics counted;
-    const auto documents =
-        impl_->backend->cpu().search(impl_->read(query), algorithm_of(algorithm), k, &counted, passing_of(filter));
+    const auto documents = impl_->processors.backend().cpu().search(
+        read_query(*impl_->reader, query), algorithm_of(algorithm), k, &counted, passing_of(filter));
     if (statistics != nullptr) add(*statistics, counted);
     return hits_of(documents);
   });
@@ -188,6 +184,68 @@ std::vector<Hit> Searcher::search(const Query& query, std::size_t k, std::string
 
 BatchResults Searcher::batch(std::span<const Query> queries, const BatchOptions& options, const Work& work) const {
   return with_api_errors([&] { return impl_->answer(queries, options, work); });
+}
+
+struct Intersector::Impl {
+  Impl(const Index& searched, const std::string& method, const Placement& placement, const Work& work)
+      : index(searched),
+        resources(work, {}),
+        memory(memory_options(placement), index.impl()->whole(), placement.plans),
+        is_on_cpu(placement.device == Device::cpu),
+        processors(index.impl()->whole(), settings(method, placement),
+                   work.memory_bytes != 0 ? query_memory(work.memory_bytes, resources->threads) : QueryMemory(),
+                   *resources->progress),
+        reader(processors.reader(QueryKind::text)) {}
+
+  IntersectSettings settings(const std::string& method, const Placement& placement) const {
+    IntersectSettings settings;
+    settings.device = query_device(placement.device);
+    settings.method = method;
+    settings.gpu.gpu = placement.gpu;
+    settings.gpu.gpus = placement.gpus;
+    settings.gpu.memory = memory.options();
+    settings.notice = spelled(placement.notice);
+    return settings;
+  }
+
+  const Index index;
+  WorkResources resources;
+  const ShardGpuMemory memory;
+  const bool is_on_cpu;
+  IntersectProcessors processors;
+  const QueryReader reader;
+  std::mutex gpu_mutex;
+};
+
+Intersector::Intersector(const Index& index, const std::string& method, const Placement& placement, const Work& work)
+    : impl_(with_api_errors([&] { return std::make_shared<Impl>(index, method, placement, work); })) {}
+
+const Index& Intersector::index() const noexcept { return impl_->index; }
+
+BatchResults Intersector::batch(std::span<const Query> queries, const Filter* filter, const Work& work) const {
+  return with_api_errors([&] {
+    WorkResources own(work, {});
+    own.progress().start("intersect", queries.size(), "queries");
+    BatchCollection collection(queries.size(), 1, own.progress());
+    const unsigned threads = work.threads != 0 ? own->threads : impl_->resources->threads;
+    const ParsedQueries parsed(queries.size(), threads,
+                               [&](std::size_t i) { return read_query(impl_->reader, queries[i]); });
+    IntersectionSteps steps;
+    steps.take = [&](std::size_t query, std::span<const docid_t> documents) {
+      QueryAnswer answer;
+      for (const docid_t docid : documents) answer.documents.push_back({docid, 0});
+      collection.add(query, answer);
+    };
+    std::uint64_t on_gpu = 0;
+    steps.count_cpu = [](const IntersectionStatistics&) {};
+    steps.count_gpu = [&](const GpuIntersectionStatistics& counted, double) { on_gpu += counted.queries; };
+    std::unique_lock lock(impl_->gpu_mutex, std::defer_lock);
+    if (!impl_->is_on_cpu) lock.lock();
+    impl_->processors.run(parsed.views(), filter != nullptr ? filter->impl()->by_shard.front() : nullptr, threads,
+                          steps);
+    own.progress().finish();
+    return collection.take(on_gpu);
+  });
 }
 
 }  // namespace quern::api
