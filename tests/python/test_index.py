@@ -96,6 +96,18 @@ def test_a_corpus_of_files_gives_the_command_lines_bytes(tmp_path, command_line)
     assert (tmp_path / "a/index.quern").read_bytes() == (tmp_path / "b/index.quern").read_bytes()
 
 
+def test_a_list_names_the_files_of_a_corpus(tmp_path):
+    from conftest import SAMPLE
+
+    names = sorted(path.name for path in (SAMPLE / "corpus").iterdir())
+    (tmp_path / "list").write_text("# comment\n" + "\n".join(names) + "\n")
+    quern.index(SAMPLE / "corpus", tmp_path / "folder.quern")
+    quern.index(None, tmp_path / "list.quern", files_from=tmp_path / "list", files_root=SAMPLE / "corpus")
+    assert (tmp_path / "list.quern/index.quern").read_bytes() == (tmp_path / "folder.quern/index.quern").read_bytes()
+    with pytest.raises(TypeError, match="None with files_from"):
+        quern.index([], tmp_path / "other.quern", files_from=tmp_path / "list")
+
+
 def test_what_goes_wrong_has_a_python_exception_and_leaves_nothing(tmp_path):
     def throws_in_the_midst():
         yield from documents(50000)

@@ -188,3 +188,33 @@ def test_filters_leave_the_rest_of_the_ranking(sample, sample_path, topics, comm
         sample.search("water", filter="lang=en and (")
     with pytest.raises(quern.InvalidArgument):
         sample.search("water", filter=[len(sample)])
+
+
+def test_intersections_are_the_command_lines(sample, sample_path, topics, command_line):
+    found = sample.intersect(topics)
+    printed = command_line("intersect", sample_path, "-q", SAMPLE / "topics.txt")
+    assert found.docid.tolist() == [int(line.split("\t")[1]) for line in printed.splitlines()]
+    assert found.docnos() == [line.split("\t")[2] for line in printed.splitlines()]
+    assert not found.score.any() and len(found) > 0
+    some = sample.intersect(["mill"], method="stride", filter=found.docid[:3].tolist(), threads=2)
+    assert set(some.docid) <= set(found.docid[:3])
+    assert sample.intersect([{"mill": 1, "water": 0}]).docid.tolist() == sample.intersect(["mill"]).docid.tolist()
+    assert sample.intersect(["mill"], device="auto").docid.tolist() == sample.intersect(["mill"]).docid.tolist()
+    with pytest.raises(quern.InvalidArgument):
+        sample.intersect(["mill"], method="merge-find")
+
+
+def test_shards_open_as_one_index(sample, sample_path, topics, command_line, tmp_path):
+    paths = [tmp_path / f"{number}.quern" for number in (2, 1)]
+    for number, path in zip((2, 1), paths):
+        command_line("cut", sample_path, "--shard", f"{number}/2", "-o", path)
+    shards = quern.open(*paths)
+    assert len(shards) == len(sample)
+    assert shards.batch(topics, 20).to_trec() == sample.batch(topics, 20).to_trec()
+    first = sample.batch(topics, 10)
+    assert (quern.features(shards, first) == quern.features(sample, first)).all()
+    model = SAMPLE / "ranker.txt"
+    assert quern.rerank(shards, first, model).to_trec() == quern.rerank(sample, first, model).to_trec()
+    for wrong in (lambda: shards.df("mill"), lambda: shards.intersect(["mill"]), lambda: quern.open(paths[0], paths[0])):
+        with pytest.raises(quern.InvalidArgument):
+            wrong()

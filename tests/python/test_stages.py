@@ -1,4 +1,5 @@
 """The second stage, evaluation and plans."""
+import json
 import os
 import signal
 import threading
@@ -83,6 +84,26 @@ def test_measures_are_the_command_lines(sample, sample_path, topics, command_lin
     assert sum(query["map"] for query in by_query.values()) / len(by_query) == pytest.approx(measures["map"])
     with pytest.raises(quern.InvalidArgument):
         found.evaluate(SAMPLE / "qrels.txt", ["nothing"])
+
+
+def test_comparisons_are_the_command_lines(sample, topics, command_line, tmp_path):
+    runs = [sample.batch(topics, 100).to_trec(), sample.batch(topics, 100, k1=2.0, b=0.1).to_trec(),
+            sample.batch(topics, 5).to_trec()]
+    files = [tmp_path / f"{i}.run" for i in range(3)]
+    for file, run in zip(files, runs):
+        file.write_text(run)
+    printed = json.loads(command_line("eval", "--compare", "--json", *files, SAMPLE / "qrels.txt"))
+    found = quern.compare(runs, SAMPLE / "qrels.txt")
+    assert list(found) == [row["measure"] for row in printed["measures"]]
+    for row in printed["measures"]:
+        assert found[row["measure"]]["mean"] == row["baseline_mean"]
+        for other, expected in zip(found[row["measure"]]["others"], row["runs"], strict=True):
+            assert [other[name] for name in ("mean", "wins", "ties", "losses")] == \
+                [expected[name] for name in ("mean", "wins", "ties", "losses")]
+            assert other["randomization_p"] == expected["randomization_test"]["p"]
+            assert other["t_p"] == (expected["t_test"] or {}).get("p")
+    with pytest.raises(quern.InvalidArgument):
+        quern.compare(runs[:1], SAMPLE / "qrels.txt", ["num_ret"])
 
 
 def test_plans_are_the_command_lines(sample, sample_path, tmp_path, command_line):

@@ -28,7 +28,7 @@ from .errors import (
 )
 from .index import Index
 from .results import Results
-from .stages import evaluate, feature_names, features, plan, rerank
+from .stages import compare, evaluate, feature_names, features, plan, rerank
 
 __version__ = _version()
 
@@ -44,6 +44,7 @@ __all__ = [
     "Results",
     "UnsupportedVersion",
     "algorithms",
+    "compare",
     "evaluate",
     "feature_names",
     "features",
@@ -56,6 +57,10 @@ __all__ = [
 ]
 
 
-def open(path):
-    """Opens an index. Raises FileError if it does not exist, CorruptFile and InvalidArgument if it is not an index."""
-    return Index(_os.fspath(path))
+def open(*paths):
+    """Opens an index, or all shards of one, in any order, as the index that they were cut from.
+
+    Raises FileError if a path does not exist, CorruptFile and InvalidArgument if it is not an index, InvalidArgument unless
+    several are all shards of one index.
+    """
+    return Index(*paths)

@@ -39,6 +39,8 @@ def index(
     progress=None,
     warn=None,
     format="auto",
+    files_from="",
+    files_root="",
     include=(),
     exclude=(),
     id_field="",
@@ -58,7 +60,9 @@ def index(
         and optionally title and url; with `impacts`, a vector (or toks), a dict of terms and weights, is indexed instead;
       a dataset of ir_datasets, or its name as "irds:NAME";
       the path of a corpus (a file or a folder of TREC, WARC, JSONL or TSV files, plain or compressed), or a list of
-        paths. The options from `format` on apply only to these.
+        paths. The options from `format` on apply only to these;
+      None: files_from is the path of a list of a corpus's files and folders, one per line; relative paths start from
+        files_root, or from the working folder.
     stemmer, stopwords ("none", "english", a file), codec, block_size, order ("auto", "url", "natural", "bisection",
     "score", "random"), quantize (bits of quantized impacts, 4 to 16), k1, b and the rest: as for `quern index`.
     impacts: bits of given weights, 4 to 16 (learned sparse retrieval: SPLADE, uniCOIL); weights are multiplied by
@@ -102,12 +106,16 @@ def index(
     }.items():
         setattr(options, name, value)
     work = (threads or 0, size_bytes(memory), _progress(progress), warn)
-    corpus = _paths(documents)
+    if files_from and documents is not None:
+        raise TypeError("documents must be None with files_from")
+    corpus = [] if files_from else _paths(documents)
     if corpus is None:
         return SimpleNamespace(**_quern.index_documents(_iterable(documents), os.fspath(path), options, *work))
     reading = _quern.CorpusOptions()
     for name, value in {
         "format": format,
+        "files_from": os.fspath(files_from),
+        "files_root": os.fspath(files_root),
         "include": list(include),
         "exclude": list(exclude),
         "id_field": id_field,

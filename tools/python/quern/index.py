@@ -23,11 +23,12 @@ class Index(_quern.Index):
     """An open index, made by `quern.open(path)`. Many threads may use it at once; after a fork, the child may too.
 
     len(index) is the number of documents. df(), cf(), postings(), terms(), analyze(), docno(), find(), document(),
-    length() and text() return its contents; search() and batch() answer queries.
+    length() and text() return its contents; search(), batch() and intersect() answer queries. Over several shards, stats
+    and the functions of terms raise InvalidArgument.
     """
 
-    def __init__(self, path):
-        super().__init__(str(path))
+    def __init__(self, *paths):
+        super().__init__([os.fspath(path) for path in paths])
         self._searchers = {}
         self._rerankers = {}
         self._lock = threading.Lock()
@@ -48,20 +49,25 @@ class Index(_quern.Index):
         k1, b, idf ("lucene", "robertson"), scores ("exact", "quantized"), scorer ("bm25", "bm25+pagerank"), alpha,
         early_termination: how documents are scored. None: the index's setting. query_scale: with given weights, a factor
         for query weights before they are rounded; None: they are integers.
-        device ("cpu", "gpu", "auto"), gpu, gpus, strategy, gpu_memory (bytes or "4G"), plan (a file of quern.plan):
-        where batches run.
+        device ("cpu", "gpu", "auto"), gpu, gpus, strategy, gpu_memory (bytes or "4G"), plan (a file of quern.plan, or a
+        list with one for each shard): where batches run.
         threads: number of threads for batches. memory: limit for the running queries.
         """
+        return self._opened(_quern.Searcher, options)
+
+    def _opened(self, kind, options):
+        """The searcher or intersector with these options; opened once."""
+        options = {name: value for name, value in options.items() if value is not None}
         for name in ("gpu_memory", "memory"):
             if name in options:
                 options[name] = size_bytes(options[name])
-        options = {name: value for name, value in options.items() if value is not None}
-        if "plan" in options:
-            options["plan"] = str(options["plan"])
-        key = tuple(sorted(options.items()))
+        plans = options.pop("plan", ())
+        plans = (plans,) if isinstance(plans, (str, os.PathLike)) else plans
+        options["plans"] = tuple(os.fspath(plan) for plan in plans)
+        key = (kind, *sorted(options.items()))
         with self._lock:
             if key not in self._searchers:
-                self._searchers[key] = _quern.Searcher(self, **options)
+                self._searchers[key] = kind(self, **options)
             return self._searchers[key]
 
     def reranker(self, model, *, features="all", **options):
@@ -125,6 +131,18 @@ class Index(_quern.Index):
         if filter is not None:
             filter = self.filter(filter, threads=threads)
         return Results(searcher.batch(texts, k, algorithm, threads or 0, _progress(progress), filter), qids, texts)
+
+    def intersect(self, queries, *, filter=None, threads=None, progress=None, **options):
+        """All documents that contain every term of each query, without scores: Results in docID order, with scores of 0.
+
+        queries, filter: as for batch(). options: method, as for `quern intersect`; device, gpu, gpus, gpu_memory, plan,
+        threads and memory, as for searcher(). Raises InvalidArgument over several shards.
+        """
+        qids, texts = texts_of(queries)
+        if filter is not None:
+            filter = self.filter(filter, threads=threads)
+        intersector = self._opened(_quern.Intersector, options)
+        return Results(intersector.batch(texts, threads or 0, _progress(progress), filter), qids, texts)
 
     def __repr__(self):
         return f"<quern.Index {self.path!r}: {len(self)} documents>"

@@ -93,6 +93,18 @@ def plan(
     return SimpleNamespace(**report)
 
 
+def compare(runs, qrels, measures=(), *, complete=False, samples=100_000, seed=1):
+    """Compares the first of several TREC runs with each of the others, as `quern eval --compare` does.
+
+    runs: texts, as returned by Results.to_trec(). qrels: path of the judgements. measures: names; none: the usual ones.
+    complete: queries without results count as 0. samples, seed: of the randomization test.
+    Returns {measure: {"mean": of the first run, "others": a dict for each other run}} with mean, difference, wins, ties,
+    losses; t, t_p and holm_t_p of the paired t-test, None with fewer than two queries; randomization_p and
+    holm_randomization_p.
+    """
+    return _quern.compare(list(runs), os.fspath(qrels), list(measures), complete, samples, seed)
+
+
 def evaluate(run, qrels, measures=()):
     """Evaluates a TREC run with relevance judgements, as `quern eval` and trec_eval do.
 

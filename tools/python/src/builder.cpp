@@ -217,12 +217,12 @@ void bind_builder(nb::module_& module) {
   using C = api::CorpusOptions;
   nb::class_<C> reading(module, "CorpusOptions", "How the files of a corpus are read.");
   reading.def(nb::init<>());
-  bind_members(reading, Field{"format", &C::format}, Field{"include", &C::include}, Field{"exclude", &C::exclude},
-               Field{"id_field", &C::id_field}, Field{"title_field", &C::title_field},
-               Field{"text_field", &C::text_field}, Field{"url_field", &C::url_field},
-               Field{"vector_field", &C::vector_field}, Field{"max_document_bytes", &C::max_document_bytes},
-               Field{"skip_bad", &C::skip_bad}, Field{"languages", &C::languages},
-               Field{"drop_copies", &C::drop_copies});
+  bind_members(
+      reading, Field{"format", &C::format}, Field{"include", &C::include}, Field{"exclude", &C::exclude},
+      Field{"files_from", &C::files_from}, Field{"files_root", &C::files_root}, Field{"id_field", &C::id_field},
+      Field{"title_field", &C::title_field}, Field{"text_field", &C::text_field}, Field{"url_field", &C::url_field},
+      Field{"vector_field", &C::vector_field}, Field{"max_document_bytes", &C::max_document_bytes},
+      Field{"skip_bad", &C::skip_bad}, Field{"languages", &C::languages}, Field{"drop_copies", &C::drop_copies});
   module.def("index_documents", &index_documents, "documents"_a, "path"_a, "options"_a, "threads"_a = 0, "memory"_a = 0,
              "progress"_a = nb::none(), "warn"_a = nb::none());
   module.def("index_corpus", &index_corpus, "corpus"_a, "path"_a, "options"_a, "reading"_a, "threads"_a = 0,

@@ -61,8 +61,11 @@ nb::dict document_of(const api::Index& index, std::uint32_t docid) {
 void bind_index(nb::module_& module) {
   nb::class_<api::Index>(module, "Index", "An open index. Many threads may use it at once.")
       .def(
-          "__init__", [](api::Index* self, const std::string& path) { new (self) api::Index(api::Index::open(path)); },
-          "path"_a)
+          "__init__",
+          [](api::Index* self, const std::vector<std::string>& paths) {
+            new (self) api::Index(api::Index::open_shards(paths));
+          },
+          "paths"_a)
       .def("__len__", &api::Index::num_documents)
       .def_prop_ro("path", &api::Index::path)
       .def("statistics", &statistics_of)

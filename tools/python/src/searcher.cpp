@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
@@ -25,12 +26,32 @@ constexpr std::pair<const char*, api::Scores> all_scores[] = {{"exact", api::Sco
 constexpr std::pair<const char*, api::Scorer> scorers[] = {{"bm25", api::Scorer::bm25},
                                                            {"bm25+pagerank", api::Scorer::bm25_pagerank}};
 
+/// Where and with what a searcher or an intersector is opened.
+struct Opening {
+  Opening(const std::string& device, unsigned gpu, unsigned gpus, std::uint64_t gpu_memory,
+          const std::vector<std::string>& plans, unsigned threads, std::uint64_t memory, const nb::object& warn) {
+    placement.device = named(devices, device, "device");
+    placement.gpu = gpu;
+    placement.gpus = gpus;
+    if (gpu_memory != 0) placement.gpu_memory_bytes = gpu_memory;
+    placement.plans = plans;
+    work.threads = threads;
+    work.memory_bytes = memory;
+    // A notice may come at any time from any thread, so an exception in it can't be raised anywhere.
+    set_callbacks(work, {0, 0, nb::none(), warn}, std::make_shared<CallerFailure>());
+    placement.notice = work.warn;
+  }
+
+  api::Placement placement;
+  api::Work work;
+};
+
 void make_searcher(api::Searcher* self, const api::Index& index, std::optional<double> k1, std::optional<double> b,
                    const std::string& idf, const std::string& scores, const std::string& scorer,
                    std::optional<double> alpha, bool early_termination, std::optional<double> query_scale,
                    const std::string& device, unsigned gpu, unsigned gpus, const std::string& strategy,
-                   std::uint64_t gpu_memory, const std::string& plan, unsigned threads, std::uint64_t memory,
-                   const nb::object& warn) {
+                   std::uint64_t gpu_memory, const std::vector<std::string>& plans, unsigned threads,
+                   std::uint64_t memory, const nb::object& warn) {
   api::Scoring scoring;
   scoring.k1 = k1;
   scoring.b = b;
@@ -40,22 +61,10 @@ void make_searcher(api::Searcher* self, const api::Index& index, std::optional<d
   scoring.alpha = alpha;
   scoring.early_termination = early_termination;
   scoring.query_scale = query_scale;
-  api::Placement placement;
-  placement.device = named(devices, device, "device");
-  placement.gpu = gpu;
-  placement.gpus = gpus;
-  placement.strategy = strategy;
-  placement.gpu_memory_bytes = gpu_memory;
-  placement.plan = plan;
-  api::Work work;
-  work.threads = threads;
-  work.memory_bytes = memory;
-  // A notice may come at any time from any thread, so an exception in it can't be raised anywhere.
-  const auto failure = std::make_shared<CallerFailure>();
-  set_callbacks(work, {0, 0, nb::none(), warn}, failure);
-  placement.notice = work.warn;
+  Opening opening(device, gpu, gpus, gpu_memory, plans, threads, memory, warn);
+  opening.placement.strategy = strategy;
   const nb::gil_scoped_release without_gil;
-  new (self) api::Searcher(index, scoring, placement, work);
+  new (self) api::Searcher(index, scoring, opening.placement, opening.work);
 }
 
 /// The results of a query, found by the calling thread.
@@ -85,6 +94,22 @@ Results batch(const api::Searcher& searcher, const nb::object& queries, std::siz
           })};
 }
 
+void make_intersector(api::Intersector* self, const api::Index& index, const std::string& method,
+                      const std::string& device, unsigned gpu, unsigned gpus, std::uint64_t gpu_memory,
+                      const std::vector<std::string>& plans, unsigned threads, std::uint64_t memory,
+                      const nb::object& warn) {
+  const Opening opening(device, gpu, gpus, gpu_memory, plans, threads, memory, warn);
+  const nb::gil_scoped_release without_gil;
+  new (self) api::Intersector(index, method, opening.placement, opening.work);
+}
+
+Results intersect(const api::Intersector& intersector, const nb::object& queries, unsigned threads,
+                  const nb::object& progress, const api::Filter* filter) {
+  const QueryList list(queries);
+  DirectWork work({threads, 0, progress, nb::none()});
+  return {intersector.index(), work.finish([&] { return intersector.batch(list.queries(), filter, work.work()); })};
+}
+
 api::Filter filter_matching(const api::Index& index, const std::string& expression, unsigned threads) {
   InterruptibleWork work({threads, 0, nb::none(), nb::none()});
   return work.finish([&] { return api::Filter::matching(index, expression, work.work()); });
@@ -101,11 +126,18 @@ void bind_searcher(nb::module_& module) {
       .def("__init__", &make_searcher, "index"_a, nb::kw_only(), "k1"_a = nb::none(), "b"_a = nb::none(),
            "idf"_a = "lucene", "scores"_a = "exact", "scorer"_a = "bm25", "alpha"_a = nb::none(),
            "early_termination"_a = true, "query_scale"_a = nb::none(), "device"_a = "cpu", "gpu"_a = 0, "gpus"_a = 1,
-           "strategy"_a = "", "gpu_memory"_a = 0, "plan"_a = "", "threads"_a = 0, "memory"_a = 0, "warn"_a = nb::none())
+           "strategy"_a = "", "gpu_memory"_a = 0, "plans"_a = std::vector<std::string>(), "threads"_a = 0,
+           "memory"_a = 0, "warn"_a = nb::none())
       .def("search", &search, "query"_a, "k"_a = 10, "algorithm"_a = "", "filter"_a = nb::none(),
            "The k best documents for a query, a str or a dict of terms and weights, found by this thread on the CPU.")
       .def("batch", &batch, "queries"_a, "k"_a = 10, "algorithm"_a = "", "threads"_a = 0, "progress"_a = nb::none(),
            "filter"_a = nb::none(), "The results of many queries, on the searcher's device. Ctrl-C stops it.");
+  nb::class_<api::Intersector>(module, "Intersector", "Finds all documents with all terms. Many threads may use it.")
+      .def("__init__", &make_intersector, "index"_a, nb::kw_only(), "method"_a = "", "device"_a = "cpu", "gpu"_a = 0,
+           "gpus"_a = 1, "gpu_memory"_a = 0, "plans"_a = std::vector<std::string>(), "threads"_a = 0, "memory"_a = 0,
+           "warn"_a = nb::none())
+      .def("batch", &intersect, "queries"_a, "threads"_a = 0, "progress"_a = nb::none(), "filter"_a = nb::none(),
+           "The documents of many queries, on the intersector's device. Ctrl-C stops it.");
   nb::class_<api::Filter>(module, "Filter",
                           "A set of documents to which results are restricted; len() is their number.")
       .def("__len__", &api::Filter::count);

@@ -55,14 +55,14 @@ void make_reranker(api::Reranker* self, const api::Index& index, const std::stri
   api::Placement placement;
   placement.device = named(devices, device, "device");
   placement.gpu = gpu;
-  placement.gpu_memory_bytes = gpu_memory;
+  if (gpu_memory != 0) placement.gpu_memory_bytes = gpu_memory;
   api::Work work;
   work.threads = threads;
   // As for searchers, an exception in a notice can't be raised anywhere.
   set_callbacks(work, {0, 0, nb::none(), warn}, std::make_shared<CallerFailure>());
   placement.notice = work.warn;
   const nb::gil_scoped_release without_gil;
-  new (self) api::Reranker(index, model, selection, placement, work);
+  new (self) api::Reranker(index, {model, selection}, placement, work);
 }
 
 Results rerank(const api::Reranker& reranker, const nb::object& texts, const Results& results, std::size_t k,

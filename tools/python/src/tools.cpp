@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
@@ -39,6 +40,40 @@ nb::dict evaluate(const std::string& run, const std::string& qrels, const std::v
   return out;
 }
 
+nb::dict difference_of(const api::RunDifference& run) {
+  using D = api::RunDifference;
+  return to_dict(run, Field{"mean", &D::mean}, Field{"difference", &D::difference}, Field{"wins", &D::wins},
+                 Field{"ties", &D::ties}, Field{"losses", &D::losses}, Field{"t", &D::t}, Field{"t_p", &D::t_p},
+                 Field{"holm_t_p", &D::holm_t_p}, Field{"degrees_of_freedom", &D::degrees_of_freedom},
+                 Field{"randomization_p", &D::randomization_p}, Field{"holm_randomization_p", &D::holm_randomization_p},
+                 Field{"is_exact", &D::is_exact});
+}
+
+/// By measure, the first run's mean, and the differences of the others.
+nb::dict compare(const std::vector<std::string>& runs, const std::string& qrels,
+                 const std::vector<std::string>& measures, bool complete, std::uint64_t samples, std::uint64_t seed) {
+  InterruptibleWork work({});
+  api::EvaluationOptions options;
+  options.measures = measures;
+  options.complete = complete;
+  options.compare = true;
+  options.samples = samples;
+  options.seed = seed;
+  std::vector<api::TrecRun> texts;
+  for (const std::string& run : runs) texts.push_back({{}, run});
+  const api::Evaluation found = work.finish([&] { return api::evaluate(texts, qrels, options, work.work()); });
+  nb::dict out;
+  for (const api::MeasureComparison& measure : found.comparisons) {
+    nb::list others;
+    for (const api::RunDifference& run : measure.others) others.append(difference_of(run));
+    nb::dict compared;
+    compared["mean"] = measure.first_mean;
+    compared["others"] = others;
+    out[measure.measure.c_str()] = compared;
+  }
+  return out;
+}
+
 nb::dict plan(const api::Index& index, const nb::list& queries, const std::string& path, std::uint64_t budget_bytes,
               double budget_share, const std::string& policy, double max_admission, std::size_t k, bool quantized,
               bool overwrite, unsigned threads, std::uint64_t memory, const nb::object& progress) {
@@ -67,6 +102,7 @@ void bind_tools(nb::module_& module) {
   module.def("version", &api::version);
   module.def("policies", &api::policies);
   module.def("evaluate", &evaluate, "run"_a, "qrels"_a, "measures"_a);
+  module.def("compare", &compare, "runs"_a, "qrels"_a, "measures"_a, "complete"_a, "samples"_a, "seed"_a);
   module.def("plan", &plan, "index"_a, "queries"_a, "path"_a, nb::kw_only(), "budget_bytes"_a = 0,
              "budget_share"_a = 0.0, "policy"_a = "", "max_admission"_a = 1.0, "k"_a = 10, "quantized"_a = false,
              "overwrite"_a = false, "threads"_a = 0, "memory"_a = 0, "progress"_a = nb::none());
