@@ -137,11 +137,10 @@ Json json_of_shards(const std::string& name, std::span<const IndexReader> shards
 Json index_json(const IndexReader& index) { return json_of_shards(index.name(), {&index, 1}); }
 Json index_json(const IndexShards& index) { return json_of_shards(index.name(), index); }
 
-ShardEngines::ShardEngines(const IndexShards& index, const ScoringArguments& scoring, const QuerySource& queries) {
-  std::vector<const QueryEngine*> engines;
-  for (const IndexReader& shard : index)
-    engines.push_back(&engines_.emplace_back(shard, scoring_options(scoring, shard, queries)));
-  backend_.emplace(std::move(engines));
+ShardEngines::ShardEngines(const IndexShards& index, const ScoringArguments& scoring, const QuerySource& queries)
+    : processors_(index, {}, {}, 1) {
+  processors_.open_engines([&](const IndexReader& shard) { return scoring_options(scoring, shard, queries); });
+  backend_.emplace(processors_.engines());
 }
 
 void add_repeats_option(CLI::App& command, unsigned& repeats, const char* help) {

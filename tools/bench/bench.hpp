@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "quern/api/internal/processors.hpp"
 #include "quern/formats/index_shards.hpp"
 #include "quern/formats/tables/query_times.hpp"
 #include "quern/lab/environment.hpp"
@@ -121,11 +121,11 @@ class ShardEngines {
   /// `index` must outlive the object. Throws as QueryEngine does.
   ShardEngines(const IndexShards& index, const ScoringArguments& scoring, const QuerySource& queries);
 
-  const QueryEngine& first() const { return engines_.front(); }
+  const QueryEngine& first() const { return *processors_.engines().front(); }
   CpuBackend& backend() { return *backend_; }
 
  private:
-  std::deque<QueryEngine> engines_;
+  api::SearchProcessors processors_;
   std::optional<CpuBackend> backend_;
 };
 
