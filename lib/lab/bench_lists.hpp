@@ -1,10 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/core/types.hpp"
 
 /// Posting lists for codec benchmarks.

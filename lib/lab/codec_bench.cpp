@@ -1,10 +1,6 @@
 #include "quern/lab/codec_bench.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cstring>
-#include <memory>
-#include <span>
 
 #include "quern/codec/kernels.hpp"
 #include "quern/core/error.hpp"

@@ -1,11 +1,4 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <vector>
-
 #include "quern/codec/codec.hpp"
 #include "quern/core/bytes.hpp"
 #include "quern/core/types.hpp"

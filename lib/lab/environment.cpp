@@ -3,14 +3,11 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <iterator>
 #include <regex>
-#include <string>
 #include <system_error>
 #include <thread>
 

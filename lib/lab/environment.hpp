@@ -1,19 +1,14 @@
 #pragma once
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <ctime>
 #include <filesystem>
-#include <optional>
-#include <string>
 #include <thread>
 #include <unordered_map>
-#include <vector>
 
+#include "quern/core/types.hpp"
 #include "quern/core/wall_clock.hpp"
 
 namespace quern {

@@ -3,14 +3,10 @@
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
-#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cmath>
-#include <cstddef>
 #include <numeric>
-#include <span>
-#include <vector>
 
 #include "quern/core/wall_clock.hpp"
 #include "quern/formats/posting_reader.hpp"

@@ -1,10 +1,4 @@
 #pragma once
-#include <array>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 

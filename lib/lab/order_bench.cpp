@@ -2,9 +2,7 @@
 
 #include <tbb/enumerable_thread_specific.h>
 
-#include <algorithm>
 #include <map>
-#include <memory>
 
 #include "quern/core/error.hpp"
 #include "quern/core/parallel_batch.hpp"

@@ -1,11 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/codec/codec.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/order/order.hpp"

@@ -1,11 +1,4 @@
 #pragma once
-#include <algorithm>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_shards.hpp"
 #include "quern/formats/tables/query_times.hpp"

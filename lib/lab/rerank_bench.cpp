@@ -2,13 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdint>
 #include <deque>
-#include <memory>
-#include <vector>
 
 #include "quern/core/error.hpp"
 #include "quern/core/wall_clock.hpp"

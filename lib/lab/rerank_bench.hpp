@@ -1,12 +1,4 @@
 #pragma once
-#include <algorithm>
-#include <cstddef>
-#include <functional>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "quern/core/feature_columns.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"

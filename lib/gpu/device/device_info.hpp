@@ -1,7 +1,5 @@
 #pragma once
-#include <cstdint>
-#include <string>
-#include <vector>
+#include "quern/core/types.hpp"
 
 namespace quern {
 

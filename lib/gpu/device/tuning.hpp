@@ -1,6 +1,5 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
+#include "quern/core/types.hpp"
 
 /// Constants that affect speed, and their trade-offs.
 namespace quern::gpu {

@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <deque>
 #include <limits>
 #include <map>
 #include <tuple>
-#include <utility>
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"

@@ -1,13 +1,6 @@
 #pragma once
 #include <nlohmann/json.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/core/named.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/gpu/device/gpu_statistics.hpp"

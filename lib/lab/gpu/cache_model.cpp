@@ -1,12 +1,9 @@
 #include "quern/lab/gpu/cache_model.hpp"
 
-#include <algorithm>
-#include <array>
 #include <bitset>
 #include <cmath>
 #include <iterator>
 #include <map>
-#include <optional>
 
 #include "quern/core/error.hpp"
 

@@ -1,6 +1,4 @@
 #pragma once
-#include <vector>
-
 #include "quern/lab/gpu/cache_bench.hpp"
 
 /// The throughput model of a CacheSubject, from measurements that it doesn't predict.

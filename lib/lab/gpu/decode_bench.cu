@@ -1,8 +1,3 @@
-#include <algorithm>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
 #include "quern/formats/posting_reader.hpp"

@@ -1,8 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <span>
-#include <vector>
-
 #include "quern/core/option_name.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"

@@ -2,8 +2,6 @@
 
 #include <dlfcn.h>
 
-#include <vector>
-
 namespace quern {
 namespace {
 

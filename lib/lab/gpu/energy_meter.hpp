@@ -1,8 +1,4 @@
 #pragma once
-#include <memory>
-#include <optional>
-#include <span>
-
 #include "quern/gpu/device/device_info.hpp"
 
 namespace quern {

@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstddef>
 #include <map>
 #include <numeric>
-#include <utility>
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"

@@ -1,10 +1,4 @@
 #pragma once
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/core/resources.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/device/gpu_statistics.hpp"

@@ -1,11 +1,6 @@
 #pragma once
 #include <map>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
 #include <tuple>
-#include <vector>
 
 #include "quern/gpu/store/list_cache.hpp"
 #include "quern/gpu/worker/gpu_engine.hpp"

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "quern/core/error.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/lab/environment.hpp"

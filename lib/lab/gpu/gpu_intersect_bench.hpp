@@ -1,8 +1,4 @@
 #pragma once
-#include <span>
-#include <string_view>
-#include <vector>
-
 #include "quern/core/resources.hpp"
 #include "quern/gpu/intersect/gpu_intersection.hpp"
 

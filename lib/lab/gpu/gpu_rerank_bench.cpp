@@ -1,8 +1,6 @@
 #include "quern/lab/gpu/gpu_rerank_bench.hpp"
 
-#include <algorithm>
 #include <deque>
-#include <memory>
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"

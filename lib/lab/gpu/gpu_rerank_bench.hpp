@@ -1,10 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "quern/lab/rerank_bench.hpp"
 
 /// Measures the speed of learned models on a GPU.

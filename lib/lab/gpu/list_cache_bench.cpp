@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
 
-#include <algorithm>
 #include <limits>
 #include <unordered_map>
-#include <utility>
 
 #include "quern/core/error.hpp"
 #include "quern/core/wall_clock.hpp"

@@ -1,9 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <span>
-#include <string_view>
-#include <vector>
-
 #include "quern/gpu/store/list_cache.hpp"
 #include "quern/search/query_engine.hpp"
 

@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 #include <tbb/task_arena.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <memory>
-#include <utility>
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"

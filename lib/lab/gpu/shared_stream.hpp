@@ -1,10 +1,4 @@
 #pragma once
-#include <functional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/gpu/gpu_shards.hpp"
 #include "quern/plan/cost_model.hpp"
 #include "quern/plan/schedule_simulation.hpp"

@@ -1,6 +1,5 @@
 #include "quern/lab/gpu/transfer_bench.hpp"
 
-#include <algorithm>
 #include <unordered_set>
 
 namespace quern {

@@ -1,8 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <span>
-#include <vector>
-
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/device_index.hpp"
 #include "quern/gpu/store/extents.hpp"

@@ -1,6 +1,3 @@
-#include <utility>
-#include <vector>
-
 #include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/store/list_store_device.cuh"
 #include "quern/lab/gpu/transfer_bench.hpp"

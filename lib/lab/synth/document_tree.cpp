@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 

@@ -1,9 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "quern/core/types.hpp"
 
 /// Synthetic documents: their tree of sites and directories, lengths and names.

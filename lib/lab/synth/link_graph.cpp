@@ -1,6 +1,5 @@
 #include "quern/lab/synth/link_graph.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cmath>
 

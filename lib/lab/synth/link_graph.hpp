@@ -1,8 +1,5 @@
 #pragma once
-#include <cstdint>
 #include <numeric>
-#include <string>
-#include <vector>
 
 #include "quern/core/resources.hpp"
 #include "quern/core/types.hpp"

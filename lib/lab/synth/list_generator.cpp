@@ -1,9 +1,7 @@
 #include "quern/lab/synth/list_generator.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <utility>
 
 namespace quern {
 

@@ -1,10 +1,5 @@
 #pragma once
-#include <algorithm>
-#include <array>
 #include <bit>
-#include <cstdint>
-#include <functional>
-#include <span>
 
 #include "quern/core/types.hpp"
 #include "quern/lab/synth/document_tree.hpp"

@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <iterator>
-#include <string_view>
 
 #include "quern/core/option_name.hpp"
 #include "quern/core/resources.hpp"

@@ -1,8 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "quern/lab/synth/document_tree.hpp"
 #include "quern/lab/synth/link_graph.hpp"
 

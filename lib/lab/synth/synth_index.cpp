@@ -4,7 +4,6 @@
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <numeric>

@@ -1,6 +1,5 @@
 #include "quern/lab/synth/synth_ranker.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <queue>
 

@@ -1,8 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <string_view>
-#include <vector>
-
 #include "quern/core/feature_columns.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"
 

@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <memory>
 #include <new>
 #include <numeric>
-#include <optional>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"

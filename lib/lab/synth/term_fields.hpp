@@ -1,9 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <functional>
-#include <string>
-#include <vector>
-
 #include "quern/core/resources.hpp"
 #include "quern/core/types.hpp"
 #include "quern/formats/index_file.hpp"

@@ -1,6 +1,5 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
+#include "quern/core/types.hpp"
 
 /// Working memory of the strategy `partition`.
 namespace quern::gpu {

@@ -1,6 +1,5 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
+#include "quern/core/types.hpp"
 
 /// Constants that affect the speed of models on a GPU, and their trade-offs.
 namespace quern::gpu {
