@@ -150,8 +150,8 @@ std::future<void> check_docnos(const IndexReader& index) {
 }
 
 /// Opens engines and the backend of the device.
-void open(const QueryArguments& arguments, const IndexShards& shards, const api::SecondStage* second_stage,
-          const Resources& resources, api::SearchProcessors& processors) {
+void open_processors(const QueryArguments& arguments, const IndexShards& shards, const api::SecondStage* second_stage,
+                     const Resources& resources, api::SearchProcessors& processors) {
   processors.open_engines(
       [&](const IndexReader& index) { return scoring_options(arguments.scoring, index, arguments.queries); });
   const QueryEngine& engine = *processors.engines().front();
@@ -200,7 +200,7 @@ void run(const QueryArguments& arguments) {
   std::optional<QueryGroups> queries;
   if (!streams) queries.emplace(arguments.queries, arguments.common, resources);
 
-  open(arguments, indexes, stage, resources, processors);
+  open_processors(arguments, indexes, stage, resources, processors);
   const QueryEngine& engine = *processors.engines().front();
   const RunFormat& format = output_format(arguments);
   const ResultText result_text(indexes, format, arguments.tag, fields ? &*fields : nullptr, is_on_terminal(arguments));

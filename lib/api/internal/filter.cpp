@@ -19,9 +19,14 @@
 namespace quern::api {
 namespace {
 
-std::vector<DocumentSet> empty_sets(const IndexShards& shards) {
+/// The documents by shard.
+std::vector<DocumentSet> by_shard(const Index::Impl& index, std::span<const std::uint32_t> docids) {
   std::vector<DocumentSet> sets;
-  for (const IndexReader& shard : shards) sets.emplace_back(shard.num_documents());
+  for (const IndexReader& shard : index.shards) sets.emplace_back(shard.num_documents());
+  for (const std::uint32_t docid : docids) {
+    const IndexShards::Place place = index.place(docid);
+    sets[place.shard].add(place.docid);
+  }
   return sets;
 }
 
@@ -67,26 +72,15 @@ Filter Filter::listed(const Index& index, const std::string& path, const Work& w
 
 Filter Filter::of_docnos(const Index& index, std::span<const std::string_view> docnos) {
   return with_api_errors([&] {
-    const IndexShards& shards = index.impl()->shards;
-    std::vector<DocumentSet> passing = empty_sets(shards);
+    std::vector<std::uint32_t> docids;
     for (const std::string_view docno : docnos)
-      if (const auto docid = shards.find_docno(docno)) {
-        const IndexShards::Place place = shards.place(*docid);
-        passing[place.shard].add(place.docid);
-      }
-    return Filter(std::make_shared<Impl>(std::move(passing)));
+      if (const auto docid = index.impl()->shards.find_docno(docno)) docids.push_back(*docid);
+    return Filter(std::make_shared<Impl>(by_shard(*index.impl(), docids)));
   });
 }
 
 Filter Filter::of_docids(const Index& index, std::span<const std::uint32_t> docids) {
-  return with_api_errors([&] {
-    std::vector<DocumentSet> passing = empty_sets(index.impl()->shards);
-    for (const std::uint32_t docid : docids) {
-      const IndexShards::Place place = index.impl()->place(docid);
-      passing[place.shard].add(place.docid);
-    }
-    return Filter(std::make_shared<Impl>(std::move(passing)));
-  });
+  return with_api_errors([&] { return Filter(std::make_shared<Impl>(by_shard(*index.impl(), docids))); });
 }
 
 std::uint64_t Filter::count() const {
