@@ -1,6 +1,4 @@
 #pragma once
-#include <string>
-
 #include "quern/gpu/query_backend.hpp"
 #include "quern/plan/schedule_policy.hpp"
 

@@ -1,7 +1,4 @@
 #pragma once
-#include <optional>
-#include <string>
-
 #include "quern/api/cache_plan.hpp"
 #include "quern/api/internal/query_settings.hpp"
 #include "quern/plan/throughput_model.hpp"

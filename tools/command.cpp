@@ -8,7 +8,6 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"

@@ -4,14 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include <charconv>
-#include <functional>
 #include <limits>
-#include <memory>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <type_traits>
-#include <vector>
 
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/work.hpp"

@@ -6,7 +6,6 @@
 
 #include <set>
 #include <sstream>
-#include <string_view>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"

@@ -1,6 +1,4 @@
 #pragma once
-#include <string>
-
 #include "quern/formats/index_file.hpp"
 
 #include "command.hpp"

@@ -1,7 +1,5 @@
 #include "figures.hpp"
 
-#include <algorithm>
-
 #include "quern/core/simd_level.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/failover.hpp"

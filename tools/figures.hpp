@@ -1,8 +1,4 @@
 #pragma once
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/tables/cost_file.hpp"
 #include "quern/formats/tables/query_times.hpp"

@@ -1,9 +1,4 @@
 #pragma once
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "quern/api/internal/processors.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/failover.hpp"

@@ -2,7 +2,6 @@
 #include <malloc.h>
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <initializer_list>

@@ -1,8 +1,7 @@
 #pragma once
 #include <CLI/CLI.hpp>
 
-#include <string>
-#include <vector>
+#include "quern/core/types.hpp"
 
 /// Which options name files that a command writes. All other options and arguments that name files are its inputs.
 namespace quern::tools {

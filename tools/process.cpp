@@ -7,11 +7,8 @@
 #include <unistd.h>
 
 #include <mutex>
-#include <string>
 #include <system_error>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "quern/core/error.hpp"
 #include "quern/io/atomic_output.hpp"

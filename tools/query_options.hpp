@@ -1,11 +1,4 @@
 #pragma once
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/api/filter.hpp"
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/io/atomic_output.hpp"

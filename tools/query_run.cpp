@@ -1,10 +1,7 @@
 #include "query_run.hpp"
 
-#include <algorithm>
 #include <exception>
-#include <string>
 #include <thread>
-#include <utility>
 
 #include "quern/search/batch_collector.hpp"
 

@@ -1,11 +1,4 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <span>
-#include <vector>
-
 #include "quern/api/internal/second_stage.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/formats/queries/query_file.hpp"

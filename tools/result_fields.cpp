@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <optional>
-
 #include "quern/index/make_index.hpp"
 
 namespace quern::tools {

@@ -1,10 +1,5 @@
 #pragma once
 #include <deque>
-#include <functional>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/index_shards.hpp"

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "quern/api/internal/second_stage.hpp"
 #include "quern/core/size_text.hpp"
 

@@ -1,10 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/gpu/device/gpu_statistics.hpp"
 #include "quern/gpu/query_backend.hpp"
 #include "quern/gpu/rank/gpu_reranker.hpp"

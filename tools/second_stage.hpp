@@ -1,8 +1,4 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
-#include <string>
-
 #include "quern/api/second_stage.hpp"
 #include "quern/formats/queries/query_file.hpp"
 

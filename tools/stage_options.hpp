@@ -1,10 +1,4 @@
 #pragma once
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "quern/api/index_builder.hpp"
 #include "quern/api/internal/index_settings.hpp"
 #include "quern/api/internal/stage_reports.hpp"

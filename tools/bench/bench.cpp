@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "quern/formats/index_file.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/io/checksum.hpp"

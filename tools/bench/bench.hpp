@@ -2,13 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "quern/api/internal/processors.hpp"
 #include "quern/formats/index_shards.hpp"
 #include "quern/formats/tables/query_times.hpp"

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
-#include <span>
 
 #include "quern/plan/cost_model.hpp"
 

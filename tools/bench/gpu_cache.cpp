@@ -1,9 +1,6 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <memory>
-#include <vector>
 
 #include "quern/core/bytes.hpp"
 #include "quern/formats/posting_reader.hpp"

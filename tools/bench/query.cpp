@@ -1,9 +1,7 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <deque>
 #include <map>
-#include <span>
 
 #include "quern/core/error.hpp"
 #include "quern/core/simd_level.hpp"

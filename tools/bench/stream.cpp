@@ -1,9 +1,6 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <deque>
-#include <memory>
-#include <optional>
 #include <thread>
 
 #include "quern/core/error.hpp"

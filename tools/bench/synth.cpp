@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <memory>
-
 #include "quern/io/atomic_output.hpp"
 #include "quern/lab/synth/link_graph.hpp"
 #include "quern/lab/synth/synth_corpus.hpp"

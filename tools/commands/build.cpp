@@ -1,5 +1,3 @@
-#include <memory>
-
 #include "quern/formats/index_shards.hpp"
 #include "quern/formats/order_file.hpp"
 #include "quern/io/atomic_output.hpp"

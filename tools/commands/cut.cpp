@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <memory>
-
 #include "quern/index/shards/cut_index.hpp"
 #include "quern/io/atomic_output.hpp"
 

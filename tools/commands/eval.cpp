@@ -1,9 +1,6 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
-#include <optional>
-#include <span>
 
 #include "quern/api/evaluation.hpp"
 #include "quern/core/error.hpp"

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
-#include <string>
-#include <string_view>
-#include <vector>
+#include "quern/core/types.hpp"
 
 #include "command.hpp"
 #include "query_options.hpp"

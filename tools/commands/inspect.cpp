@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <optional>
-
 #include "quern/core/size_text.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/formats/fields_file.hpp"

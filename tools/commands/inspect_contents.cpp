@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <vector>
 
 #include "quern/core/bytes.hpp"
 #include "quern/formats/rankers/model_format.hpp"

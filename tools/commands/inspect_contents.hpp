@@ -1,6 +1,4 @@
 #pragma once
-#include <string>
-
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"

@@ -2,12 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <iterator>
-#include <memory>
-#include <optional>
-#include <vector>
 
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/processors.hpp"

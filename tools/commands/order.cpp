@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "quern/formats/order_file.hpp"
 #include "quern/index/shards/cut_index.hpp"
 #include "quern/io/atomic_output.hpp"

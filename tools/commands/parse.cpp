@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <optional>
-
 #include "quern/io/atomic_output.hpp"
 
 #include "command.hpp"

@@ -1,5 +1,3 @@
-#include <functional>
-
 #include "quern/core/size_text.hpp"
 #include "quern/plan/cache_policy.hpp"
 

@@ -1,10 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
-#include <memory>
-#include <optional>
 
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/processors.hpp"

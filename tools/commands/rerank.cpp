@@ -1,10 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/core/size_text.hpp"
 
 #include "command.hpp"

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <optional>
-#include <utility>
 
 #include "quern/core/size_text.hpp"
 #include "quern/plan/cache_plan.hpp"

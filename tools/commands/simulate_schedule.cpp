@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
-#include <memory>
 
 #include "quern/plan/schedule_simulation.hpp"
 #include "quern/search/algorithm.hpp"

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
-#include <optional>
 
 #include "quern/core/error.hpp"
 #include "quern/core/size_text.hpp"

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <memory>
-
 #include "quern/io/atomic_output.hpp"
 
 #include "command.hpp"

@@ -1,8 +1,7 @@
 #pragma once
 #include <CLI/CLI.hpp>
 
-#include <string>
-#include <vector>
+#include "quern/core/types.hpp"
 
 /// Commands and options as text, from CLI11's definitions: the only source of --help, man pages and completions.
 namespace quern::tools {

@@ -1,9 +1,8 @@
-#include <algorithm>
-#include <array>
 #include <iterator>
 #include <sstream>
 #include <stdexcept>
-#include <string>
+
+#include "quern/core/types.hpp"
 
 #include "help/command_text.hpp"
 

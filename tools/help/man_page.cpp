@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cctype>
 #include <iterator>
 #include <sstream>
-#include <utility>
 
 #include "quern/core/types.hpp"
 

@@ -1,6 +1,5 @@
 #pragma once
-#include <memory>
-#include <string>
+#include "quern/core/types.hpp"
 
 #include "help/command_text.hpp"
 

@@ -1,8 +1,6 @@
 #include "quern/api/internal/boundary.hpp"
 
-#include <algorithm>
 #include <new>
-#include <utility>
 
 #include "quern/api/error.hpp"
 #include "quern/api/export.hpp"

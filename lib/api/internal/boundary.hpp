@@ -1,10 +1,4 @@
 #pragma once
-#include <functional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "quern/core/error.hpp"
 #include "quern/core/option_name.hpp"
 

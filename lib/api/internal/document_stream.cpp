@@ -1,13 +1,7 @@
 #include "quern/api/internal/document_stream.hpp"
 
-#include <algorithm>
-#include <array>
 #include <charconv>
-#include <cstdint>
 #include <cstring>
-#include <span>
-#include <string_view>
-#include <utility>
 #include <variant>
 
 namespace quern::api {

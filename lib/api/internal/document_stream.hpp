@@ -1,12 +1,8 @@
 #pragma once
 #include <condition_variable>
-#include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <exception>
 #include <mutex>
-#include <span>
-#include <string>
 
 #include "quern/api/index_builder.hpp"
 #include "quern/io/byte_source.hpp"

@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <optional>
-#include <utility>
-#include <vector>
-
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/work_resources.hpp"

@@ -1,10 +1,5 @@
 #pragma once
-#include <cstdint>
 #include <mutex>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "quern/api/filter.hpp"
 #include "quern/api/index.hpp"

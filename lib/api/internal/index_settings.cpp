@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cmath>
 #include <future>
-#include <optional>
-#include <utility>
 #include <variant>
 
 #include "quern/api/index_builder.hpp"

@@ -1,9 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "quern/api/index_builder.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/index/make_index.hpp"

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iterator>
-#include <utility>
 
 #include "quern/api/internal/boundary.hpp"
 #include "quern/core/error.hpp"

@@ -1,13 +1,4 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "quern/api/internal/second_stage.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/formats/index_shards.hpp"

@@ -1,7 +1,5 @@
 #include "quern/api/internal/query_settings.hpp"
 
-#include <string>
-
 namespace quern::api {
 
 ScoringOptions scoring_options(const Scoring& scoring, const IndexReader& index) {

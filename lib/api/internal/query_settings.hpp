@@ -1,8 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <span>
-#include <vector>
-
 #include "quern/api/cache_plan.hpp"
 #include "quern/api/internal/stage_reports.hpp"
 #include "quern/api/searcher.hpp"

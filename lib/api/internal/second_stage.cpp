@@ -2,10 +2,6 @@
 
 #include <tbb/parallel_for.h>
 
-#include <algorithm>
-#include <string>
-#include <utility>
-
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/query_settings.hpp"

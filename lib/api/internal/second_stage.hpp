@@ -1,13 +1,6 @@
 #pragma once
 #include <tbb/enumerable_thread_specific.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <string_view>
-#include <vector>
-
 #include "quern/api/second_stage.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/formats/forward_file.hpp"

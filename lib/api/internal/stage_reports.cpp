@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <numeric>
-#include <span>
 
 #include "quern/api/internal/boundary.hpp"
 #include "quern/core/option_name.hpp"

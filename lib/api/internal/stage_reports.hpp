@@ -1,7 +1,4 @@
 #pragma once
-#include <functional>
-#include <string>
-
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/index/make_index.hpp"

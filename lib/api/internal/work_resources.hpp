@@ -2,7 +2,6 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
-#include <string>
 
 #include "quern/api/work.hpp"
 #include "quern/core/resources.hpp"
