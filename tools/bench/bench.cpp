@@ -94,7 +94,7 @@ void BenchReport::print_text(const std::string& text) {
   print(text);
 }
 
-void BenchReport::finish() {
+void BenchReport::finish() const {
   if (as_json_) print(json.dump(1) + "\n");
 }
 

@@ -90,7 +90,7 @@ class BenchReport {
     print_text(fmt::format(format, std::forward<Values>(values)...));
   }
   /// Prints the JSON object with --json.
-  void finish();
+  void finish() const;
 
  private:
   void print_text(const std::string& text);

@@ -61,7 +61,7 @@ std::string long_name(const OptionText& option) {
 
 /// The option's name under the headings.
 std::string listed_name(const CommandText& command, const OptionText& option) {
-  const std::string name = long_name(option), in_command = command.name() + "/" + name;
+  std::string name = long_name(option), in_command = command.name() + "/" + name;
   for (const Heading& heading : headings)
     for (const char* list : heading.options)
       if (has_word(list, in_command)) return in_command;
