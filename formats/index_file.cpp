@@ -4,7 +4,6 @@
 
 #include <bit>
 #include <cmath>
-#include <ranges>
 
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/short_list.hpp"
@@ -267,8 +266,7 @@ std::uint64_t IndexReader::docno_hash_at(std::uint64_t place) const {
 }
 
 std::uint64_t IndexReader::first_place_of(std::uint64_t hash) const {
-  return *std::ranges::partition_point(std::views::iota(std::uint64_t{0}, manifest_.documents),
-                                       [&](std::uint64_t place) { return docno_hash_at(place) < hash; });
+  return first_without(0, manifest_.documents, [&](std::uint64_t place) { return docno_hash_at(place) < hash; });
 }
 
 std::optional<docid_t> IndexReader::find_docno(std::string_view wanted) const {

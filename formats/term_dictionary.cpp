@@ -1,7 +1,5 @@
 #include "quern/formats/term_dictionary.hpp"
 
-#include <ranges>
-
 namespace quern {
 namespace {
 
@@ -136,8 +134,7 @@ std::optional<std::uint64_t> TermDictionary::block_of(std::string_view term) con
   const std::uint64_t low = guides_below == 0 ? 0 : (guides_below - 1) * guide_stride_ + 1;
   const std::uint64_t high =
       last == guides_.end() ? num_blocks() : static_cast<std::uint64_t>(last - guides_.begin()) * guide_stride_;
-  const std::uint64_t next = *std::ranges::partition_point(std::views::iota(low, high),
-                                                           [&](std::uint64_t i) { return first_term(i) <= term; });
+  const std::uint64_t next = first_without(low, high, [&](std::uint64_t i) { return first_term(i) <= term; });
   if (next == 0) return std::nullopt;
   return next - 1;
 }

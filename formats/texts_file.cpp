@@ -5,7 +5,6 @@
 #include <tbb/parallel_for.h>
 
 #include <atomic>
-#include <ranges>
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
@@ -84,8 +83,7 @@ TextFrame TextsReader::frame(std::uint64_t i) const {
 }
 
 std::uint64_t TextsReader::first_frame_from(std::uint64_t docid) const {
-  return *std::ranges::partition_point(std::views::iota(std::uint64_t{0}, num_frames_),
-                                       [&](std::uint64_t i) { return frame(i).first_document < docid; });
+  return first_without(0, num_frames_, [&](std::uint64_t i) { return frame(i).first_document < docid; });
 }
 
 void TextsReader::load(std::uint64_t i, TextBuffers& buffers) const {

@@ -32,4 +32,15 @@ using ByteView = std::span<const std::uint8_t>;
 /// The program's version, as written to manifests.
 const char* version();
 
+/// The first number in [low, high) for which `holds` is false, else high; it must be true for all numbers before that
+/// one and false from there on. (clang 14 doesn't compile std::views::iota of GCC 12.)
+template <class Holds>
+std::uint64_t first_without(std::uint64_t low, std::uint64_t high, Holds holds) {
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    holds(middle) ? low = middle + 1 : high = middle;
+  }
+  return low;
+}
+
 }  // namespace quern
