@@ -44,7 +44,7 @@ class HybridBackend final : public SearchBackend {
   /// others may go to GPUs together, or, if there is only one, be answered when the search is finished.
   std::unique_ptr<PendingSearch> begin(const SearchRequest& request) override;
   /// If GPUs fail, the CPU answers the other and all later queries; a notice says so.
-  void finish(PendingSearch& search, const AnswerConsumer& consumer) override;
+  void finish(PendingSearch& pending, const AnswerConsumer& consumer) override;
   SearchDivision division(const SearchRequest& request, std::uint64_t held_bytes) override;
 
   const HybridFigures& figures() const { return figures_; }

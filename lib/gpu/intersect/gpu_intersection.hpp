@@ -25,7 +25,7 @@ class GpuIntersection {
   /// The order is that of the queries or, with bucketing(), that of their buckets; it does not depend on the number of
   /// GPUs. With several GPUs, early answers wait in memory. Throws CudaError if no GPU is left, after delivering
   /// earlier answers; CorruptFile if lists don't decode.
-  void run(std::span<const QueryView> queries, const Take& take, GpuIntersectionStatistics* statistics = nullptr);
+  void run(std::span<const QueryView> asked, const Take& take, GpuIntersectionStatistics* statistics = nullptr);
 
   /// GPUs that have not failed.
   std::size_t gpus() const { return workers_.size(); }
