@@ -172,7 +172,7 @@ DocumentPagerank pagerank_of_graph(const ReadGraph& read, PagerankSource source,
   return pagerank;
 }
 
-/// PageRank from the collection's own links; equal for all documents if there is no link between two of them.
+/// PageRank from the collection's own links; equal for all documents if no document links to another.
 DocumentPagerank pagerank_of_links(const CollectionReader& collection, const Resources& resources) {
   DocumentPagerank uniform;
   if (collection.manifest().links > 0) {

@@ -48,7 +48,7 @@ PagerankInput pagerank_input(const std::string& pagerank, const std::string& lin
 
 /// The source of the documents' PageRank, for display and for manifests.
 struct PagerankReport {
-  PagerankOrigin origin;  ///< empty if there is no PageRank
+  PagerankOrigin origin;  ///< empty without PageRank
   // If PageRank was computed from links:
   LinkCounts links;
   std::uint64_t dangling = 0;  ///< documents without links

@@ -15,7 +15,7 @@ namespace quern::api {
 struct Index::Impl {
   Impl(IndexShards opened, std::string first_path);
 
-  /// The shard of a document. Throws InvalidArgument if there is no such document.
+  /// The shard of a document. Throws InvalidArgument if the document does not exist.
   IndexShards::Place place(std::uint32_t docid) const;
   /// The index. Throws InvalidArgument if it is in several shards.
   const IndexReader& whole() const;

@@ -44,7 +44,7 @@ class BlockRows {
 
   __device__ std::uint32_t blocks() const { return blocks_; }
 
-  /// The place of block first + i, for i below 32, which may differ between lanes. Empty if there is no such block.
+  /// The place of block first + i, for i below 32, which may differ between lanes. Empty past the last block.
   __device__ BlockPlace place(std::uint32_t i) const {
     BlockPlace place;
     place.list = list_;

@@ -68,7 +68,7 @@ UnpackedPlace unpacked_place(ListFormat format, std::uint32_t df, std::uint32_t 
 /// A list is unpacked once queries would have decoded its postings this many times. For any queries, that costs at most
 /// this factor more than the best choice with all queries known in advance.
 inline constexpr std::uint64_t decodings_before_unpacking = 2;
-/// Lists with at least one posting per this many documents are unpacked to bits, which are no larger than docIDs.
+/// Lists with at least one posting per this many documents are unpacked to bits, which then take less space.
 inline constexpr std::uint64_t documents_per_dense_posting = 32;
 
 struct ListState : Evictable {

@@ -339,7 +339,7 @@ class ItemIntersection {
   }
 
   /// Sets `found` to the last entry that is not above each document, or to any if there is none. For documents of one
-  /// range: lanes read 32 evenly spaced entries and choose among them. False if there are no entries.
+  /// range: lanes read 32 evenly spaced entries and choose among them. False without entries.
   template <int N>
   __device__ bool find_in_range(const EntryList& list, const ItemDocuments<N>& documents,
                                 std::uint32_t (&found)[N]) const {
