@@ -39,7 +39,7 @@ po::variables_map environment() {
                                     }),
               values);
   } catch (const po::error& error) {
-    throw usage_error(fmt::format("environment variables QUERN_THREADS, QUERN_MEMORY and QUERN_TMP: {}", error.what()));
+    throw usage_error("environment variables QUERN_THREADS, QUERN_MEMORY and QUERN_TMP: {}", error.what());
   }
   return values;
 }
@@ -102,7 +102,7 @@ Resources make_resources(const CommonOptions& options, const std::string& output
   const unsigned threads = setting(values, "threads", options.threads, 0u);
   const bool is_set = options.threads > 0 || values.count("threads") > 0;
   if (is_set && (threads < 1 || threads > max_threads))
-    throw usage_error(fmt::format("QUERN_THREADS must be from 1 to {}", max_threads));
+    throw usage_error("QUERN_THREADS must be from 1 to {}", max_threads);
   if (is_set) resources.threads = threads;
   constexpr unsigned threads_besides = 4;  // that read ahead
   check_threads(resources.threads + threads_besides);
@@ -113,8 +113,7 @@ Resources make_resources(const CommonOptions& options, const std::string& output
   }
   constexpr std::uint64_t min_memory = 32 << 20;
   if (resources.memory_bytes < min_memory)
-    throw usage_error(
-        fmt::format("{} must be at least 32M, not {}", options.memory.empty() ? "QUERN_MEMORY" : "--memory", memory));
+    throw usage_error("{} must be at least 32M, not {}", options.memory.empty() ? "QUERN_MEMORY" : "--memory", memory);
   resources.tmp_folder = setting(values, "tmp", options.tmp, std::string());
   if (resources.tmp_folder.empty())
     resources.tmp_folder = output.empty() ? std::filesystem::temp_directory_path().string() : folder_of(output);

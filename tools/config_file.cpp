@@ -47,8 +47,8 @@ std::string read_text(const std::string& path) {
   constexpr std::uint64_t max_bytes = 1 << 20;
   const File file = File::open_regular(path);
   if (file.size() > max_bytes)
-    throw InvalidArgument(
-        fmt::format("{}: is {}, too large for a configuration; is it the right file?", path, size_text(file.size())));
+    throw InvalidArgument("{}: is {}, too large for a configuration; is it the right file?", path,
+                          size_text(file.size()));
   Bytes bytes(file.size());
   file.read_at(0, bytes);
   return std::string(as_text(bytes));
@@ -62,9 +62,9 @@ void refuse_sections(const std::string& path, const std::string& text) {
     const std::size_t from = line.find_first_not_of(" \t");
     if (from != line.npos && line[from] == '[')
       throw usage_error(
-          fmt::format("{}, line {}: '{}' begins a section, which these files do not have; remove it, and write lines "
-                      "such as: codec = rice",
-                      path, number, line.substr(from, line.find_last_not_of(" \t\r") + 1 - from)));
+          "{}, line {}: '{}' begins a section, which these files do not have; remove it, and write lines "
+          "such as: codec = rice",
+          path, number, line.substr(from, line.find_last_not_of(" \t\r") + 1 - from));
   }
 }
 
@@ -74,13 +74,13 @@ po::parsed_options parse(const std::string& path, const std::string& text, const
   try {
     return po::parse_config_file(in, description);
   } catch (const po::unknown_option& error) {
-    throw usage_error(fmt::format("{}, line {}: unknown setting '{}'; quern index --help lists the names of options",
-                                  path, line_of(text, error.get_option_name()), error.get_option_name()));
+    throw usage_error("{}, line {}: unknown setting '{}'; quern index --help lists the names of options", path,
+                      line_of(text, error.get_option_name()), error.get_option_name());
   } catch (const po::invalid_config_file_syntax& error) {
-    throw usage_error(fmt::format("{}, line {}: '{}' is not a setting; write lines such as: codec = rice", path,
-                                  line_of(text, error.tokens()), error.tokens()));
+    throw usage_error("{}, line {}: '{}' is not a setting; write lines such as: codec = rice", path,
+                      line_of(text, error.tokens()), error.tokens());
   } catch (const po::error& error) {
-    throw usage_error(fmt::format("{}: {}; write lines such as: codec = rice", path, error.what()));
+    throw usage_error("{}: {}; write lines such as: codec = rice", path, error.what());
   }
 }
 
@@ -119,8 +119,7 @@ void apply_config_file(CLI::App& command) {
   std::set<std::string> seen;
   for (const po::option& setting : parse(path, text, description).options) {
     if (!seen.insert(setting.string_key).second) {
-      throw usage_error(
-          fmt::format("{}, line {}: '{}' is set twice", path, line_of(text, setting.string_key), setting.string_key));
+      throw usage_error("{}, line {}: '{}' is set twice", path, line_of(text, setting.string_key), setting.string_key);
     }
     CLI::Option* option = command.get_option("--" + setting.string_key);
     if (option->count() > 0) continue;
@@ -128,7 +127,7 @@ void apply_config_file(CLI::App& command) {
       for (const std::string& value : setting.value) option->add_result(value);
       option->run_callback();
     } catch (const CLI::ParseError& error) {
-      throw usage_error(fmt::format("{}, line {}: {}", path, line_of(text, setting.string_key), error.what()));
+      throw usage_error("{}, line {}: {}", path, line_of(text, setting.string_key), error.what());
     }
   }
 }

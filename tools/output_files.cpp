@@ -73,8 +73,8 @@ void refuse_standard_output(const NamedFile& file) {
   struct stat status;
   if (::fstat(STDOUT_FILENO, &status) != 0 || S_ISCHR(status.st_mode)) return;
   if (file.identities.front() == identity_of(status))
-    throw usage_error(fmt::format("{} {}: is also standard output; omit {}, or choose another name", file.option,
-                                  file.path, file.option));
+    throw usage_error("{} {}: is also standard output; omit {}, or choose another name", file.option, file.path,
+                      file.option);
 }
 
 /// Beside an output there is a temporary file with a longer name until it is complete.
@@ -84,8 +84,8 @@ void refuse_long_name(const NamedFile& file, const FileEndings& endings) {
   for (const char* ending : endings) added = std::max(added, added_by_temporary + std::strlen(ending));
   const std::size_t size = fs::path(target_of_links(without_end_slashes(file.path))).filename().native().size();
   if (size + added > NAME_MAX)
-    throw usage_error(fmt::format("{} {}: the name is {} bytes; the limit is {}; choose a shorter one", file.option,
-                                  file.path, size, NAME_MAX - added));
+    throw usage_error("{} {}: the name is {} bytes; the limit is {}; choose a shorter one", file.option, file.path,
+                      size, NAME_MAX - added);
 }
 
 bool are_same(const NamedFile& a, const NamedFile& b) {
@@ -125,12 +125,12 @@ void refuse_overwritten_inputs(const CLI::App& command) {
   for (std::size_t i = 0; i < written.size(); ++i) {
     for (const NamedFile& input : read)
       if (are_same(written[i], input))
-        throw usage_error(fmt::format("{} {}: would overwrite {} {}, which is an input; choose another name",
-                                      written[i].option, written[i].path, input.option, input.path));
+        throw usage_error("{} {}: would overwrite {} {}, which is an input; choose another name", written[i].option,
+                          written[i].path, input.option, input.path);
     for (std::size_t j = i + 1; j < written.size(); ++j)
       if (are_same(written[i], written[j]))
-        throw usage_error(fmt::format("{} {} and {} {}: are the same file; choose another name for one of them",
-                                      written[i].option, written[i].path, written[j].option, written[j].path));
+        throw usage_error("{} {} and {} {}: are the same file; choose another name for one of them", written[i].option,
+                          written[i].path, written[j].option, written[j].path);
   }
 }
 

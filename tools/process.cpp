@@ -60,9 +60,9 @@ std::thread start_thread(Work&& work) {
   try {
     return std::thread(std::forward<Work>(work));
   } catch (const std::system_error& error) {
-    throw IoError(fmt::format(
+    throw IoError(
         "can't start a thread: {}; use fewer with -j, close other programs, or raise the process limit (ulimit -u)",
-        error.what()));
+        error.what());
   }
 }
 

@@ -163,7 +163,7 @@ std::optional<api::Filter> open_filter(const std::optional<std::string>& filter,
   if (list == "-" && others.queries == "-")
     throw usage_error("--filter @- and queries can't both be read from standard input");
   if (is_list && api::WrittenFile(others.output).is(list))
-    throw usage_error(fmt::format("{} is both the --filter list and the output", list));
+    throw usage_error("{} is both the --filter list and the output", list);
   const api::Work work = make_work(options, resources);
   const api::Filter passing =
       is_list ? api::Filter::listed(index, list, work) : api::Filter::matching(index, *filter, work);

@@ -19,11 +19,11 @@ ResultFields::Wanted ResultFields::wanted(const std::string& name, const IndexRe
   if (name == "title" || name == "url" || name == "text") return {name, std::nullopt};
   const auto kept = kept_.empty() ? std::nullopt : kept_.front().find(name);
   if (!kept)
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(
         "{}: no field '{}'; available: title, url, text{}{}; keep fields of JSON objects with quern index "
         "--keep-fields",
         index.name(), name, kept_.empty() ? "" : ", ",
-        kept_.empty() ? std::string() : fmt::format("{}", fmt::join(kept_.front().manifest().names, ", "))));
+        kept_.empty() ? std::string() : fmt::format("{}", fmt::join(kept_.front().manifest().names, ", ")));
   return {name, kept};
 }
 
@@ -33,7 +33,7 @@ ResultFields::ResultFields(const std::vector<std::string>& names, const IndexSha
     for (const IndexReader& shard : shards) kept_.push_back(FieldsReader::open_beside(shard));
   for (const std::string& name : names) {
     if (std::any_of(wanted_.begin(), wanted_.end(), [&](const Wanted& wanted) { return wanted.name == name; }))
-      throw InvalidArgument(fmt::format("--fields names '{}' twice", name));
+      throw InvalidArgument("--fields names '{}' twice", name);
     wanted_.push_back(wanted(name, shards[0]));
     if (name == "title") has_title_ = true;
     if (name == "url") has_url_ = true;

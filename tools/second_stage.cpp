@@ -1,7 +1,5 @@
 #include "second_stage.hpp"
 
-#include <fmt/format.h>
-
 #include <limits>
 
 #include "quern/core/size_text.hpp"
@@ -64,7 +62,7 @@ void SecondStageArguments::check(std::size_t k) const {
   if (!wanted() && is_set) throw usage_error("--rerank and --features need --ranker");
   if (!wanted() && (ranker.ranker_bytes || ranker.fewest_documents || ranker.fast_math))
     throw usage_error("--gpu-options: ranker-memory, gpu-from and fast-math need --ranker");
-  if (wanted() && rerank < k) throw usage_error(fmt::format("--rerank {} is less than -k {}", rerank, k));
+  if (wanted() && rerank < k) throw usage_error("--rerank {} is less than -k {}", rerank, k);
 }
 
 void add_second_stage_options(CLI::App& command, SecondStageArguments& arguments) {

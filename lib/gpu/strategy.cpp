@@ -70,8 +70,8 @@ bool answers(const Strategy& strategy, const QueryAlgorithm& algorithm) {
 void check_answers(const Strategy& strategy, std::span<const QueryAlgorithm* const> algorithms) {
   const auto answered = [&](const QueryAlgorithm* algorithm) { return answers(strategy, *algorithm); };
   if (std::none_of(algorithms.begin(), algorithms.end(), answered))
-    throw InvalidArgument(fmt::format("the strategy {} answers `and` only; choose another strategy, or {} and",
-                                      strategy.name, option_name<"algorithm">));
+    throw InvalidArgument("the strategy {} answers `and` only; choose another strategy, or {} and", strategy.name,
+                          option_name<"algorithm">);
 }
 
 void check_filters(const Strategy& strategy) {
@@ -79,8 +79,8 @@ void check_filters(const Strategy& strategy) {
   std::vector<std::string_view> others;
   for (const Strategy& other : all_strategies())
     if (other.filters) others.push_back(other.name);
-  throw InvalidArgument(
-      fmt::format("the strategy {} does not support filters; choose {}", strategy.name, fmt::join(others, " or ")));
+  throw InvalidArgument("the strategy {} does not support filters; choose {}", strategy.name,
+                        fmt::join(others, " or "));
 }
 
 std::string strategies_help() {

@@ -1,7 +1,5 @@
 #include "quern/lab/intersect_bench.hpp"
 
-#include <fmt/format.h>
-
 #include <deque>
 
 #include "quern/core/error.hpp"
@@ -25,9 +23,8 @@ class IntersectionSubject {
 
   void check(std::size_t query, const std::vector<docid_t>& expected) {
     if (documents(query) != expected) {
-      throw Error(fmt::format("{}: {} finds different documents for \"{}\" than the first method; nothing was measured",
-                              intersection_.index().name(), intersection_.method().name,
-                              text_of_terms(queries_[query])));
+      throw Error("{}: {} finds different documents for \"{}\" than the first method; nothing was measured",
+                  intersection_.index().name(), intersection_.method().name, text_of_terms(queries_[query]));
     }
     counts_ += answer_.statistics.counts;
     results_ += expected.size();
@@ -91,9 +88,9 @@ std::vector<IntersectionFigures> measure_intersections(Queries queries, std::spa
   }
   if (subjects.front().reads_nothing())
     throw InvalidArgument(
-        fmt::format("{}: none of the {} queries has all of its terms in this index, so there is nothing to intersect; "
-                    "use queries for its collection",
-                    intersections.front().index().name(), queries.size()));
+        "{}: none of the {} queries has all of its terms in this index, so there is nothing to intersect; "
+        "use queries for its collection",
+        intersections.front().index().name(), queries.size());
   progress.start("measure", repeats * subjects.size(), "measurements");
   take_turns(subjects, repeats, [&](IntersectionSubject& subject) {
     subject.measure();

@@ -76,8 +76,8 @@ class QuerySubject {
   void check(std::size_t query, ExpectedAnswers& expected) {
     const auto found = set_up_.backend->search(queries_.views()[query], *set_up_.algorithm, set_up_.k, &counts_);
     if (const auto what = difference(expected.answer(set_up_, queries_.views()[query]), found))
-      throw Error(fmt::format("{}: {} with k = {} answers \"{}\" wrongly: {}; nothing was measured",
-                              set_up_.index->name(), set_up_.algorithm->name, set_up_.k, texts_[query], *what));
+      throw Error("{}: {} with k = {} answers \"{}\" wrongly: {}; nothing was measured", set_up_.index->name(),
+                  set_up_.algorithm->name, set_up_.k, texts_[query], *what);
   }
 
   void warm_up() {
@@ -182,9 +182,8 @@ std::vector<QueryFigures> measure_queries(Texts texts, std::span<const QuerySetU
   for (const QuerySetUp& set_up : set_ups) {
     subjects.emplace_back(set_up, texts, options);
     if (!subjects.back().finds_terms())
-      throw InvalidArgument(
-          fmt::format("{}: none of the terms of the {} queries is in this index; use queries for its collection",
-                      set_up.index->name(), texts.size()));
+      throw InvalidArgument("{}: none of the terms of the {} queries is in this index; use queries for its collection",
+                            set_up.index->name(), texts.size());
   }
   check_answers(subjects, set_ups, texts, progress);
   progress.start("measure", std::uint64_t{options.warm_up + options.repeats} * subjects.size() * texts.size(),

@@ -1,7 +1,5 @@
 #include "quern/lab/rerank_bench.hpp"
 
-#include <fmt/format.h>
-
 #include <bit>
 #include <cmath>
 #include <deque>
@@ -125,8 +123,7 @@ void check_scores(const std::string& name, const FeatureColumns& features, const
   score(features, found);
   for (std::size_t d = 0; d < features.documents; ++d)
     if (std::bit_cast<std::uint64_t>(right[d]) != std::bit_cast<std::uint64_t>(found[d]))
-      throw Error(fmt::format("{} gives document {} the score {} instead of {}; nothing was measured", name, d,
-                              found[d], right[d]));
+      throw Error("{} gives document {} the score {} instead of {}; nothing was measured", name, d, found[d], right[d]);
 }
 
 void check_scores(const RerankSubject& subject, const FeatureColumns& features, std::size_t documents,

@@ -141,8 +141,8 @@ void run(const BenchCodecArguments& arguments) {
   }
   resources.progress->finish();
   if (!report.json.contains("groups"))
-    throw InvalidArgument(fmt::format("{}: no list has from {} to {} postings; raise --postings", arguments.index,
-                                      groups.front().from, arguments.postings));
+    throw InvalidArgument("{}: no list has from {} to {} postings; raise --postings", arguments.index,
+                          groups.front().from, arguments.postings);
   report.finish();
 }
 

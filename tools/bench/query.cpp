@@ -261,8 +261,7 @@ void count_visits(const BenchQueryArguments& arguments, const Resources& resourc
   for (const std::string& path : arguments.indexes) {
     const IndexReader index = IndexReader::open(path);
     const QueryEngine engine(index, scoring_options(scoring, index));
-    if (!engine.ends_early())
-      throw InvalidArgument(fmt::format("{}: early termination is off: {}", path, engine.why_not_early()));
+    if (!engine.ends_early()) throw InvalidArgument("{}: early termination is off: {}", path, engine.why_not_early());
     report.json["indexes"].push_back(index_json(index));
     for (const std::size_t k : arguments.ks) {
       report.add("visits", visits_row(index, measure_termination(engine, texts, k, resources)));

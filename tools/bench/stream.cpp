@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 
 #include <deque>
 #include <thread>
@@ -215,8 +214,8 @@ class StreamBench {
   void simulate_with(const std::vector<QueryTimeTable>& times) {
     measured_ = measured_stream(times, {arguments_.algorithm, arguments_.strategy, arguments_.k}, nullptr);
     if (measured_->queries.size() != log_.queries.size())
-      throw InvalidArgument(fmt::format("--times has {} queries, but the log has {}; use the times of this log",
-                                        measured_->queries.size(), log_.queries.size()));
+      throw InvalidArgument("--times has {} queries, but the log has {}; use the times of this log",
+                            measured_->queries.size(), log_.queries.size());
     for (std::size_t i = 0; i < log_.expected.size(); ++i)
       log_.expected[i].missing_bytes = measured_->queries[i].waiting.missing_bytes;
   }

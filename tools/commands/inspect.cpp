@@ -245,9 +245,9 @@ void print_documents(const IndexReader& index, bool json) {
 void print_list(const IndexReader& index, const std::string& term, bool json) {
   const auto list = index.find(term);
   if (!list)
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(
         "{}: no term '{}'; terms are looked up as stored: quern analyze --index shows how text becomes terms",
-        index.name(), term));
+        index.name(), term);
   const std::string name = json_text(term);
   print(json ? fmt::format("{{\"term\":{},\"df\":{},\"cf\":{},\"blocks\":{},\"postings\":[", name, list->df, list->cf,
                            list->num_blocks(index.block_size()))
@@ -273,8 +273,7 @@ std::vector<docid_t> docids_of(const IndexReader& index, const std::vector<std::
   for (const std::string& docno : docnos) {
     const auto docid = index.find_docno(docno);
     if (!docid)
-      throw InvalidArgument(
-          fmt::format("{}: no document '{}'; quern inspect --docs lists the documents", index.name(), docno));
+      throw InvalidArgument("{}: no document '{}'; quern inspect --docs lists the documents", index.name(), docno);
     docids.push_back(*docid);
   }
   return docids;
@@ -344,7 +343,7 @@ void require_kind(const std::string& path, FileKind kind, FileKind needed, const
     return (name == "index" || name == "order" ? "an " : "a ") + name;
   };
   if (kind != needed)
-    throw InvalidArgument(fmt::format("{}: is {}; {} needs {}", path, with_article(kind), what, with_article(needed)));
+    throw InvalidArgument("{}: is {}; {} needs {}", path, with_article(kind), what, with_article(needed));
 }
 
 void check_kind(const InspectArguments& arguments, FileKind kind) {

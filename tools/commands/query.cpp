@@ -112,8 +112,8 @@ void check_stream(const QuerySource& source) {
 std::optional<ResultFields> result_fields(const QueryArguments& arguments, const IndexShards& shards) {
   if (arguments.fields.empty()) return std::nullopt;
   if (const RunFormat& format = output_format(arguments); !format.shows_titles)
-    throw usage_error(fmt::format(
-        "--fields: the output format '{}' can't show fields; use --output-format json or text", format.name));
+    throw usage_error("--fields: the output format '{}' can't show fields; use --output-format json or text",
+                      format.name);
   return std::optional<ResultFields>(std::in_place, arguments.fields, shards);
 }
 

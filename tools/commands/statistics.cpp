@@ -49,8 +49,8 @@ Inputs open_inputs(const StatisticsArguments& arguments, const Resources& resour
       inputs.scales.push_back(read_scales(ContainerReader::open(path, FileKind::scales)));
       inputs.scale_names.push_back(path);
     } else {
-      throw InvalidArgument(fmt::format("{}: is a Quern {}; name collections and {}", path, kind_name(kind),
-                                        wants_scales ? "scale files" : "statistics files"));
+      throw InvalidArgument("{}: is a Quern {}; name collections and {}", path, kind_name(kind),
+                            wants_scales ? "scale files" : "statistics files");
     }
   }
   return inputs;

@@ -22,7 +22,7 @@ const CommandText& command_at(const CommandText& program, const std::vector<std:
     const CommandText* next = nullptr;
     for (const CommandText& below : at->commands)
       if (below.name() == word) next = &below;
-    if (next == nullptr) throw usage_error(fmt::format("{} has no command '{}'", at->full_name(), word));
+    if (next == nullptr) throw usage_error("{} has no command '{}'", at->full_name(), word);
     at = next;
   }
   return *at;

@@ -25,7 +25,7 @@ ScoringOptions scoring_options(const PlanOptions& options, const IndexReader& in
   out.scorer = default_plan_scorer(index, out.scores);
   if (options.scorer) out.scorer = *options.scorer == Scorer::bm25 ? quern::Scorer::bm25 : quern::Scorer::bm25_pagerank;
   if (options.alpha && out.scorer != quern::Scorer::bm25_pagerank)
-    throw WrongUsage(fmt::format("{}: needs {} bm25+pagerank", option_name<"alpha">, option_name<"scorer">));
+    throw WrongUsage("{}: needs {} bm25+pagerank", option_name<"alpha">, option_name<"scorer">);
   return out;
 }
 
@@ -76,7 +76,7 @@ void set_budget(const PlanOptions& options, const LogPlanner& planner, const Tak
   }
   check_range("budget", options.budget_share, 0, max_budget_share);
   if (!options.budget_bytes && options.budget_share == 0)
-    throw InvalidArgument(fmt::format("a plan needs a {}", option_name<"budget">));
+    throw InvalidArgument("a plan needs a {}", option_name<"budget">);
   out.budget_bytes = options.budget_bytes.value_or(share_of(blocks.index_bytes(), options.budget_share));
 }
 

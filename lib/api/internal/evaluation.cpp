@@ -38,14 +38,14 @@ std::vector<MeasureChoice> choose_measures(const EvaluationOptions& options) {
   try {
     if (!options.measures.empty()) measures = measures_named(options.measures);
   } catch (const InvalidArgument& wrong) {
-    throw WrongUsage(fmt::format("{}: {}", option_name<"measures">, wrong.what()));
+    throw WrongUsage("{}: {}", option_name<"measures">, wrong.what());
   }
   if (!options.compare) return measures;
   const std::size_t asked = measures.size();
   measures = comparable_measures(std::move(measures));
   if (!options.measures.empty() && measures.size() < asked)
-    throw WrongUsage(fmt::format("{}: {} compares means over queries, which num_... and gm_map are not",
-                                 option_name<"measures">, option_name<"compare">));
+    throw WrongUsage("{}: {} compares means over queries, which num_... and gm_map are not", option_name<"measures">,
+                     option_name<"compare">);
   return measures;
 }
 

@@ -1,7 +1,5 @@
 #include "quern/api/index.hpp"
 
-#include <fmt/format.h>
-
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/work_resources.hpp"
@@ -39,8 +37,8 @@ Index::Impl::Impl(IndexShards opened, std::string first_path)
 
 IndexShards::Place Index::Impl::place(std::uint32_t docid) const {
   if (docid >= shards.num_documents())
-    throw InvalidArgument(
-        fmt::format("{}: there is no document {}; docIDs are below {}", shards.name(), docid, shards.num_documents()));
+    throw InvalidArgument("{}: there is no document {}; docIDs are below {}", shards.name(), docid,
+                          shards.num_documents());
   return shards.place(docid);
 }
 

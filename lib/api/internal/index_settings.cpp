@@ -37,8 +37,8 @@ PagerankInput pagerank_of(const IndexOptions& options) {
   }
   const auto by = order_by(options);
   if (by && input.from == PagerankFrom::nothing && order_method(*by).needs_pagerank)
-    throw WrongUsage(fmt::format("{}: none: the order {} needs PageRank; use links, or a file", option_name<"pagerank">,
-                                 options.order));
+    throw WrongUsage("{}: none: the order {} needs PageRank; use links, or a file", option_name<"pagerank">,
+                     options.order);
   return input;
 }
 
@@ -49,8 +49,8 @@ std::optional<ImpactSettings> impacts_of(const IndexOptions& options) {
     return std::nullopt;
   }
   if (options.stemmer != "none" || options.stopwords != "none")
-    throw WrongUsage(fmt::format("{} uses terms unchanged; omit {} and {}", option_name<"impacts">,
-                                 option_name<"stemmer">, option_name<"stopwords">));
+    throw WrongUsage("{} uses terms unchanged; omit {} and {}", option_name<"impacts">, option_name<"stemmer">,
+                     option_name<"stopwords">);
   return ImpactSettings{options.impact_bits, options.impact_scale};
 }
 
@@ -130,10 +130,9 @@ void refuse_overwritten_corpus(const ParseOptions& options, const std::string& o
     for_each_corpus_file(options.corpus, options.files, check);
   }
   if (overwritten.empty()) return;
-  throw WrongUsage(
-      fmt::format("{} {}: would overwrite {}, a file of the corpus; choose another name, or exclude the file{}",
-                  option_name<"output">, output, overwritten,
-                  options.list ? std::string() : fmt::format(" with {}", option_name<"exclude">)));
+  throw WrongUsage("{} {}: would overwrite {}, a file of the corpus; choose another name, or exclude the file{}",
+                   option_name<"output">, output, overwritten,
+                   options.list ? std::string() : fmt::format(" with {}", option_name<"exclude">));
 }
 
 namespace {
@@ -181,20 +180,20 @@ void check_docno(std::string_view docno) {
   const bool has_control =
       std::any_of(docno.begin(), docno.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
   if (docno.empty() || docno.size() > max_bytes || has_control)
-    throw InvalidArgument(fmt::format("a docno must have 1 to {} bytes and no control characters", max_bytes));
+    throw InvalidArgument("a docno must have 1 to {} bytes and no control characters", max_bytes);
 }
 
 void check_vector(const NewDocument& document) {
   for (const WeightedTerm& term : document.vector)
     if (!(term.weight >= 0) || !std::isfinite(term.weight) || term.term.empty())
       throw InvalidArgument(
-          fmt::format("document {}: the weight of '{}' must be a non-negative number, and terms must not be empty",
-                      document.docno, term.term));
+          "document {}: the weight of '{}' must be a non-negative number, and terms must not be empty", document.docno,
+          term.term);
 }
 
 void check_field(const NewDocument& document, const KeptField& field, const std::vector<std::string>& kept) {
   const auto refuse = [&](std::string_view why) {
-    throw InvalidArgument(fmt::format("document {}: the field '{}' {}", document.docno, field.name, why));
+    throw InvalidArgument("document {}: the field '{}' {}", document.docno, field.name, why);
   };
   if (std::find(kept.begin(), kept.end(), field.name) == kept.end())
     refuse(fmt::format("is not listed in {}", option_name<"keep-fields">));

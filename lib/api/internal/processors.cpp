@@ -23,13 +23,13 @@ std::vector<std::string> plans_by_shard(const std::vector<std::string>& plans, s
     if (shard == shards.end()) plan.check_belongs_to(shards.front());
     std::string& known = by_shard[static_cast<std::size_t>(shard - shards.begin())];
     if (!known.empty())
-      throw InvalidArgument(fmt::format("{}: is a plan for {}, as is {}; leave one out", path, shard->name(), known));
+      throw InvalidArgument("{}: is a plan for {}, as is {}; leave one out", path, shard->name(), known);
     known = path;
   }
   for (std::size_t i = 0; i < shards.size(); ++i)
     if (by_shard[i].empty())
-      throw InvalidArgument(fmt::format("{}: no plan is for this shard; create one with: quern plan {} -q LOG -o PLAN",
-                                        shards[i].name(), shards[i].name()));
+      throw InvalidArgument("{}: no plan is for this shard; create one with: quern plan {} -q LOG -o PLAN",
+                            shards[i].name(), shards[i].name());
   return by_shard;
 }
 
@@ -67,13 +67,13 @@ std::uint64_t SearchProcessors::bytes_for_queries(const QueryNeeds& needs, std::
   const std::uint64_t results = one_query + k * sizeof(ScoredDocument) * threads_;
   const std::uint64_t needed = tables + results;
   if (needed > memory - for_second_stage)
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(
         "{}: queries need {} of memory, {} for tables of its {} documents and {} for the top {} of a query on {}; "
         "{} allows {}{}: raise it, or lower {} or {}",
         index.name(), size_text(needed), size_text(tables), documents, size_text(results), k,
         count_text(threads_, "thread"), option_name<"memory">, size_text(memory),
         for_second_stage > 0 ? fmt::format(", of which {} is for the second stage", size_text(for_second_stage)) : "",
-        for_second_stage > 0 ? option_name<"rerank"> : "-k", option_name<"threads">));
+        for_second_stage > 0 ? option_name<"rerank"> : "-k", option_name<"threads">);
   std::uint64_t left = memory - for_second_stage - needed;
   gpu_memories_[shard].take_pinned(needs.device, left);
   return left + one_query;
@@ -115,7 +115,7 @@ namespace {
 const IntersectionMethod& cpu_method(const IntersectSettings& settings) {
   const bool is_its_own = settings.method.empty() || has_named(all_intersection_methods(), settings.method);
   if (settings.device == QueryDevice::cpu && !is_its_own)
-    throw WrongUsage(fmt::format("{} {} needs {} gpu", option_name<"method">, settings.method, option_name<"device">));
+    throw WrongUsage("{} {} needs {} gpu", option_name<"method">, settings.method, option_name<"device">);
   return settings.method.empty() || !is_its_own ? all_intersection_methods().front()
                                                 : intersection_method_named(settings.method);
 }

@@ -42,9 +42,9 @@ ListArenas arenas_of(const MemoryDivision& division) {
 PinnedDivision divide_pinned(std::optional<std::uint64_t> limit) {
   if (limit && *limit < min_pinned)
     throw OutOfMemory(
-        fmt::format("copying to and from a GPU needs at least {} of pinned host memory, but only {} is allowed; raise "
-                    "{}, or use {} cpu",
-                    size_text(min_pinned), size_text(*limit), option_name<"memory">, option_name<"device">));
+        "copying to and from a GPU needs at least {} of pinned host memory, but only {} is allowed; raise "
+        "{}, or use {} cpu",
+        size_text(min_pinned), size_text(*limit), option_name<"memory">, option_name<"device">);
   PinnedDivision division;
   division.limit = limit.value_or(std::numeric_limits<std::uint64_t>::max());
   const std::uint64_t share = division.limit / 8;
@@ -65,10 +65,10 @@ MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, std::
   const std::uint64_t lists = list_share ? share_of(sizes.lists, std::min(*list_share, 1.0)) : min_lists;
   if (const std::uint64_t least = sizes.tables + staging_buffers * min_staging + lists + 2 * min_batch; least > limit)
     throw GpuOutOfMemory(
-        fmt::format("{}: queries on a GPU need at least {} of its memory, including {} for per-document data, but only "
-                    "{} is allowed; raise {}, or use {} cpu",
-                    name, size_text(least), size_text(sizes.tables), size_text(limit), option_name<"gpu-memory">,
-                    option_name<"device">));
+        "{}: queries on a GPU need at least {} of its memory, including {} for per-document data, but only "
+        "{} is allowed; raise {}, or use {} cpu",
+        name, size_text(least), size_text(sizes.tables), size_text(limit), option_name<"gpu-memory">,
+        option_name<"device">);
   std::uint64_t left = limit - sizes.tables;
   division.staging = std::clamp(left / 64, min_staging, max_staging);
   left -= staging_buffers * division.staging;

@@ -1,6 +1,5 @@
 #include "quern/gpu/rank/gpu_reranker.hpp"
 
-#include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
@@ -34,9 +33,9 @@ FeatureBatchLimits limits_of(const GpuRerankOptions& options) {
 std::uint64_t ranker_bytes_of(const GpuRerankOptions& options, std::uint64_t memory) {
   const std::uint64_t bytes = options.ranker_bytes.value_or(memory / 8);
   if (bytes >= memory)
-    throw GpuOutOfMemory(fmt::format(
+    throw GpuOutOfMemory(
         "models are given {} of GPU memory, but the second stage has only {}; lower ranker-memory, or use {} cpu",
-        size_text(bytes), size_text(memory), option_name<"device">));
+        size_text(bytes), size_text(memory), option_name<"device">);
   return bytes;
 }
 

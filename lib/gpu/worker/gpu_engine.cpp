@@ -1,6 +1,5 @@
 #include "quern/gpu/worker/gpu_engine.hpp"
 
-#include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
 #include <numeric>
@@ -32,8 +31,8 @@ void check_batch(std::size_t queries) { check_range("queries per batch", queries
 
 void check_partitions(const gpu::StrategyOptions& options) {
   if (!gpu::are_partitions(options.partitions))
-    throw InvalidArgument(fmt::format("partitions must be a multiple of {} from {} to {}, not {}", gpu::min_partitions,
-                                      gpu::min_partitions, gpu::max_partitions, options.partitions));
+    throw InvalidArgument("partitions must be a multiple of {} from {} to {}, not {}", gpu::min_partitions,
+                          gpu::min_partitions, gpu::max_partitions, options.partitions);
 }
 
 }  // namespace

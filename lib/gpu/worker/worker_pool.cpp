@@ -1,7 +1,5 @@
 #include "quern/gpu/worker/worker_pool.hpp"
 
-#include <fmt/format.h>
-
 #include <system_error>
 
 #include "quern/gpu/device/device_info.hpp"
@@ -15,15 +13,14 @@ std::size_t threads_here() { return static_cast<std::size_t>(tbb::this_task_aren
 
 std::vector<unsigned> gpu_numbers(unsigned first, unsigned count) {
   if (!built_with_cuda())
-    throw CudaError(fmt::format("this program was built without CUDA; build it with QUERN_CUDA=ON, or use {} cpu",
-                                option_name<"device">));
+    throw CudaError("this program was built without CUDA; build it with QUERN_CUDA=ON, or use {} cpu",
+                    option_name<"device">);
   const std::size_t present = list_gpus().size();
-  if (present == 0)
-    throw CudaError(fmt::format("this machine has no GPU that CUDA can use; use {} cpu", option_name<"device">));
+  if (present == 0) throw CudaError("this machine has no GPU that CUDA can use; use {} cpu", option_name<"device">);
   const std::size_t end = count == 0 ? present : std::size_t{first} + count;
   if (first >= present || end > present)
-    throw InvalidArgument(fmt::format("there is no GPU {}: this machine has {}, numbered from 0",
-                                      std::max<std::size_t>(first, present), present));
+    throw InvalidArgument("there is no GPU {}: this machine has {}, numbered from 0",
+                          std::max<std::size_t>(first, present), present);
   std::vector<unsigned> numbers;
   for (unsigned number = first; number < end; ++number) numbers.push_back(number);
   return numbers;

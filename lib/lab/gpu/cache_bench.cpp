@@ -1,7 +1,5 @@
 #include "quern/lab/gpu/cache_bench.hpp"
 
-#include <fmt/format.h>
-
 #include <deque>
 #include <limits>
 #include <map>
@@ -205,9 +203,9 @@ class CacheBench {
     const auto [first, is_new] = results_.try_emplace({setting.k, setting.batch == 1}, run.results_hash);
     if (first->second != run.results_hash)
       throw Error(
-          fmt::format("results differ from those with all lists in the GPU's memory: memory {}, policy {}, "
-                      "lambda {}, k {}, batches of {}",
-                      setting.memory, setting.policy, setting.max_admission, setting.k, setting.batch));
+          "results differ from those with all lists in the GPU's memory: memory {}, policy {}, "
+          "lambda {}, k {}, batches of {}",
+          setting.memory, setting.policy, setting.max_admission, setting.k, setting.batch);
     return run;
   }
 

@@ -131,9 +131,8 @@ class GpuBench {
     const Results found = engine_.search(queries_.first(figures.queries), *figures.algorithm, figures.k);
     for (std::size_t i = 0; i < found.size(); ++i)
       if (const auto what = difference(expected[i], found[i]))
-        throw Error(fmt::format("the GPU's results differ from the CPU's for query {} \"{}\", {} by {}, k {}: {}",
-                                i + 1, text_of_terms(queries_[i]), figures.algorithm->name, strategy_->name, figures.k,
-                                *what));
+        throw Error("the GPU's results differ from the CPU's for query {} \"{}\", {} by {}, k {}: {}", i + 1,
+                    text_of_terms(queries_[i]), figures.algorithm->name, strategy_->name, figures.k, *what);
   }
 
   void ask_together(GpuBenchFigures& figures) {

@@ -1,7 +1,5 @@
 #include "quern/lab/gpu/gpu_cache_subject.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -72,8 +70,7 @@ void GpuCacheSubject::keep_queries_with_results(std::span<const QueryView> queri
   for (std::size_t i = 0; i < queries.size(); ++i)
     if (!results[i].empty()) queries_.push_back(queries[i]);
   if (queries_.empty())
-    throw InvalidArgument(
-        fmt::format("none of the {} queries has results; use queries for this index", queries.size()));
+    throw InvalidArgument("none of the {} queries has results; use queries for this index", queries.size());
 }
 
 gpu::GpuMemoryOptions GpuCacheSubject::memory_of(const CacheSetting& setting) {

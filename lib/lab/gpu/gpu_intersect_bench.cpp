@@ -1,7 +1,5 @@
 #include "quern/lab/gpu/gpu_intersect_bench.hpp"
 
-#include <fmt/format.h>
-
 #include "quern/core/error.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/lab/environment.hpp"
@@ -15,8 +13,8 @@ using Documents = std::vector<std::vector<docid_t>>;
 void check_same(std::string_view method, Queries queries, std::size_t query, std::span<const docid_t> found,
                 const std::vector<docid_t>& expected) {
   if (!std::equal(found.begin(), found.end(), expected.begin(), expected.end()))
-    throw Error(fmt::format("{} and the first method find different documents for query {} \"{}\"; please report this",
-                            method, query + 1, text_of_terms(queries[query])));
+    throw Error("{} and the first method find different documents for query {} \"{}\"; please report this", method,
+                query + 1, text_of_terms(queries[query]));
 }
 
 CpuIntersectFigures measure_cpu(const IndexReader& index, Queries queries, const IntersectionMethod& method,

@@ -1,6 +1,5 @@
 #include "quern/lab/gpu/list_cache_bench.hpp"
 
-#include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
 
 #include <limits>
@@ -222,9 +221,8 @@ ListCacheFigures replay_queries(const QueryEngine& engine, std::span<const Query
   for (const std::vector<WeightedList>& lists : found.queries) lists_of_queries.push_back(&lists);
   const ListCacheFigures figures = replay_lists(engine.index(), lists_of_queries, options);
   if (figures.queries == 0)
-    throw InvalidArgument(
-        fmt::format("none of the {} queries has all of its terms in {}; use queries for its collection", queries.size(),
-                    engine.index().name()));
+    throw InvalidArgument("none of the {} queries has all of its terms in {}; use queries for its collection",
+                          queries.size(), engine.index().name());
   return figures;
 }
 

@@ -1,6 +1,5 @@
 #include "quern/lab/gpu/shared_stream.hpp"
 
-#include <fmt/format.h>
 #include <tbb/task_arena.h>
 
 #include <atomic>
@@ -134,8 +133,7 @@ SharedStreamFigures measure_shared_stream(const CpuBackend& cpu, FallibleGpus* g
     dispatcher.submit(arrived);
   }
   const DispatchFigures done = dispatcher.finish();
-  if (work.wrong() > 0)
-    throw Error(fmt::format("{} of {} answers of a stream differ from the CPU's", work.wrong(), count));
+  if (work.wrong() > 0) throw Error("{} of {} answers of a stream differ from the CPU's", work.wrong(), count);
   ScheduleFigures& measured = figures.measured;
   measured.seconds = 1e-6 * (dispatcher.now_us() - begun_us);
   measured.queries = count;
@@ -175,7 +173,7 @@ LatencySummary measure_one_by_one(const StreamLog& log, unsigned repeats, const 
       const std::vector<ScoredDocument> found = search(log.queries[i]);
       us[i].push_back(us_since(begun));
       if (const auto wrong = difference(log.answers[i], found))
-        throw Error(fmt::format("the answer to query {} differs from the CPU's: {}", i + 1, *wrong));
+        throw Error("the answer to query {} differs from the CPU's: {}", i + 1, *wrong);
     }
   }
   std::vector<double> medians_us;

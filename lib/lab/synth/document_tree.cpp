@@ -177,9 +177,9 @@ class DocumentTree::Builder {
 
 void check_tree_options(const DocumentTreeOptions& options) {
   if (options.documents == 0)
-    throw InvalidArgument(fmt::format("a collection needs at least one document; raise {}", option_name<"docs">));
+    throw InvalidArgument("a collection needs at least one document; raise {}", option_name<"docs">);
   if (options.documents >= end_docid)
-    throw InvalidArgument(fmt::format("{} documents are more than an index can hold", options.documents));
+    throw InvalidArgument("{} documents are more than an index can hold", options.documents);
   check_range("clustering", options.clustering, 0, 1);
   check_range("mean length", options.mean_length, 1, max_mean_length);
 }

@@ -1,6 +1,5 @@
 #include "quern/lab/synth/synth_index.hpp"
 
-#include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
@@ -351,10 +350,10 @@ void check_options(const SynthOptions& options) {
   check_build_options(options.build);
   if (options.mean_length == 0 && mean_length(options) > max_mean_length)
     throw InvalidArgument(
-        fmt::format("{}: its terms would give {} documents {:.0f} tokens each; set {} to at most {:.0f}, or raise the "
-                    "number of documents with {}",
-                    options.table.name, options.table.documents, mean_length(options), option_name<"mean-length">,
-                    max_mean_length, option_name<"docs">));
+        "{}: its terms would give {} documents {:.0f} tokens each; set {} to at most {:.0f}, or raise the "
+        "number of documents with {}",
+        options.table.name, options.table.documents, mean_length(options), option_name<"mean-length">, max_mean_length,
+        option_name<"docs">);
   check_tree_options(tree_options(options));
   check_range("alpha", options.scores.alpha, 0, 1);
   if (options.mean_length != 0) check_range("mean length", options.mean_length, 1, max_mean_length);

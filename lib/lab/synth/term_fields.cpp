@@ -50,8 +50,8 @@ class TableMemory {
     ++terms_;
     bytes_ += bytes_of_term(term_size);
     if (bytes_ > max_bytes_)
-      throw InvalidArgument(fmt::format("{}: the first {} terms need {} of memory; raise {}", name_, terms_,
-                                        size_text(bytes_ + min_working_bytes), option_name<"memory">));
+      throw InvalidArgument("{}: the first {} terms need {} of memory; raise {}", name_, terms_,
+                            size_text(bytes_ + min_working_bytes), option_name<"memory">);
   }
   std::uint64_t terms() const { return terms_; }
 
@@ -147,9 +147,8 @@ DfTable scaled_to(DfTable table, std::uint64_t documents) {
   const std::uint64_t own = table.documents == 0 ? documents : table.documents;
   for (DfEntry& entry : table.terms) {
     if (entry.df > own)
-      throw InvalidArgument(
-          fmt::format("{}: the df of '{}' is {}, more than the {} documents of the table's collection ({})", table.name,
-                      entry.term, entry.df, own, option_name<"df-docs">));
+      throw InvalidArgument("{}: the df of '{}' is {}, more than the {} documents of the table's collection ({})",
+                            table.name, entry.term, entry.df, own, option_name<"df-docs">);
     if (own == documents) continue;
     const double scaled =
         std::round(static_cast<double>(entry.df) * static_cast<double>(documents) / static_cast<double>(own));

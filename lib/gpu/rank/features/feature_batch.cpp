@@ -1,7 +1,5 @@
 #include "quern/gpu/rank/features/feature_batch.hpp"
 
-#include <fmt/format.h>
-
 #include <cstring>
 
 #include "quern/core/error.hpp"
@@ -76,7 +74,7 @@ void FeatureBatch::add(const FeatureCandidate& candidate) {
   if (&shard != shard_) add_query(shard);
   const ForwardReader::Range range = forward.document_range(docid);
   if (range.to - range.from > max_document_bytes)
-    throw GpuOutOfMemory(fmt::format("{}: docID {} is too large for a GPU", forward.name(), docid));
+    throw GpuOutOfMemory("{}: docID {} is too large for a GPU", forward.name(), docid);
   extractor_.memory().note_read(gathers_ ? range.to - range.from : lookup_bytes);
   FeatureBatchDocument& document = documents.emplace_back();
   document.begin = gathers_ ? gather(forward, range) : shard.first_byte + range.from;

@@ -1,7 +1,5 @@
 #include "quern/gpu/rank/models/ranker_arrays.hpp"
 
-#include <fmt/format.h>
-
 #include <bit>
 #include <tuple>
 
@@ -16,8 +14,7 @@ namespace {
 /// Converts a number to the kernels' 32 bits.
 std::uint32_t counted(std::uint64_t number, const char* what) {
   if (number > std::numeric_limits<std::uint32_t>::max())
-    throw InvalidArgument(
-        fmt::format("a ranker of {} {} is too large for GPUs; use {} cpu", number, what, option_name<"device">));
+    throw InvalidArgument("a ranker of {} {} is too large for GPUs; use {} cpu", number, what, option_name<"device">);
   return static_cast<std::uint32_t>(number);
 }
 
