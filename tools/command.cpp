@@ -132,11 +132,10 @@ api::Work make_work(const CommonOptions& options, const Resources& resources) {
   work.tmp_folder = resources.tmp_folder;
   Progress& progress = *resources.progress;
   work.progress = [&progress, shown = std::uint64_t{0}](const api::ProgressStep& step) mutable {
-    if (step.done == 0) {
+    if (step.done == 0)
       progress.start(step.stage, step.total, step.unit);
-    } else {
+    else
       progress.add(step.done - shown);
-    }
     shown = step.done;
     if (step.ended) progress.finish();
   };

@@ -118,9 +118,8 @@ void apply_config_file(CLI::App& command) {
   const po::options_description description = settings_of(command);
   std::set<std::string> seen;
   for (const po::option& setting : parse(path, text, description).options) {
-    if (!seen.insert(setting.string_key).second) {
+    if (!seen.insert(setting.string_key).second)
       throw usage_error("{}, line {}: '{}' is set twice", path, line_of(text, setting.string_key), setting.string_key);
-    }
     CLI::Option* option = command.get_option("--" + setting.string_key);
     if (option->count() > 0) continue;
     try {

@@ -27,11 +27,10 @@ void add_query_source_options(CLI::App& command, QuerySource& source, QueryKinds
   require_one_of(command, add_option(command, "--query", source.text, "TEXT", "One query"), file);
   add_query_format_option(command, source.format, "Format of the file", kinds);
   if (kinds != QueryKinds::text_and_vectors) return;
-  add_number_option(
-      command, "--query-scale", source.query_scale, "X",
-      "With --queries-format vector, multiply weights by X and round them, to get integer scores (default: "
-      "weights must be whole numbers)",
-      min_query_weight, max_query_weight);
+  add_number_option(command, "--query-scale", source.query_scale, "X",
+                    "With --queries-format vector, multiply weights by X and round them, to get integer scores "
+                    "(default: weights must be whole numbers)",
+                    min_query_weight, max_query_weight);
 }
 
 void check_query_scale(const QuerySource& source) {
@@ -40,11 +39,10 @@ void check_query_scale(const QuerySource& source) {
 }
 
 void add_query_format_option(CLI::App& command, QueryFormat& format, const std::string& help, QueryKinds kinds) {
-  if (kinds == QueryKinds::text) {
+  if (kinds == QueryKinds::text)
     add_value_option(command, "--queries-format", format, text_query_formats, help);
-  } else {
+  else
     add_value_option(command, "--queries-format", format, query_formats, help);
-  }
 }
 
 std::string source_name(const std::string& path) { return path == "-" ? "standard input" : path; }
@@ -123,11 +121,10 @@ TextOutput::TextOutput(const std::string& path, bool force) {
 }
 
 void TextOutput::write(std::string_view text) {
-  if (out_) {
+  if (out_)
     out_->write(as_bytes(text));
-  } else {
+  else
     print(text);
-  }
 }
 
 void TextOutput::show() {

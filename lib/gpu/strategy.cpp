@@ -42,9 +42,8 @@ const std::vector<Strategy>& all_strategies() {
        .make = make_ding,
        .window_limits = window_limits},
       {.name = "partition",
-       .description =
-           "a thread block per query, each thread with a range of documents of its own; maxscore and auto run "
-           "as `bmw` (Huang et al. 2017)",
+       .description = "a thread block per query, each thread with a range of documents of its own; maxscore and auto "
+                      "run as `bmw` (Huang et al. 2017)",
        .batch_bytes = query_bytes,
        .make = make_partition,
        .window_limits = window_limits,

@@ -97,12 +97,11 @@ double median_of(const std::vector<Figures>& all, double Figures::*figure) {
 /// down slows all of them.
 template <class Subjects, class Measure>
 void take_turns(Subjects& subjects, unsigned repeats, Measure measure) {
-  for (unsigned i = 0; i < repeats; ++i) {
+  for (unsigned i = 0; i < repeats; ++i)
     if (i % 2 == 0)
       std::for_each(subjects.begin(), subjects.end(), measure);
     else
       std::for_each(subjects.rbegin(), subjects.rend(), measure);
-  }
 }
 
 /// Counts values to compute their zero-order entropy.

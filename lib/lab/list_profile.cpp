@@ -59,11 +59,10 @@ void count_list(const IndexReader& index, const PostingList& list, Counts& count
   ++octave.lists;
   octave.postings += list.df;
   octave.tokens += list.cf;
-  if (list.df < counts.dfs.size()) {
+  if (list.df < counts.dfs.size())
     ++counts.dfs[list.df];
-  } else {
+  else
     counts.long_dfs.push_back(list.df);
-  }
   docid_t before = end_docid;
   for_each_block(index, list, [&](BlockReader& block) {
     for (const docid_t docid : block.docids()) {

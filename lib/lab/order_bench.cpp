@@ -144,9 +144,8 @@ TerminationFigures measure_termination(const QueryEngine& engine, std::span<cons
       [&](std::size_t, const VisitAnswer& answer) {
         figures.queries += !answer.visits.empty();
         figures.counts += answer.counts;
-        for (const ListVisit& visit : answer.visits) {
+        for (const ListVisit& visit : answer.visits)
           if (visit.df >= visit_curve_points) terms[visit.term].push_back(visit.end);
-        }
         resources.progress->add(1);
       });
   resources.progress->finish();

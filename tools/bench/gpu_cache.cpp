@@ -176,10 +176,9 @@ void add_grid_options(CLI::App& command, CacheGrid& grid) {
       ->check(name_validator(policies_and_none()))
       ->delimiter(',')
       ->capture_default_str();
-  add_memory_option(
-      command, "--calibrate", grid.calibrating,
-      "Amounts of GPU memory used to measure the cost of windows of documents and the overlap of copies with work, "
-      "for predicting all other amounts")
+  add_memory_option(command, "--calibrate", grid.calibrating,
+                    "Amounts of GPU memory used to measure the cost of windows of documents and the overlap of copies "
+                    "with work, for predicting all other amounts")
       ->delimiter(',');
   add_number_option(command, "--batches", grid.batches, "N", "Batch sizes", 1, gpu::max_batch_queries);
   add_option(command, "--lambdas", grid.max_admissions, "L", "Largest shares of a list that plans keep")
@@ -194,8 +193,7 @@ void add_grid_options(CLI::App& command, CacheGrid& grid) {
         add_number_option(settings, "--batch", grid.base.batch, "N", "Batch size", 1, gpu::max_batch_queries);
       });
   add_option(command, "--limits", grid.limits_ms, "MS|none",
-             "Response-time limits in milliseconds, or none, for which to compute the best split of each "
-             "memory")
+             "Response-time limits in milliseconds, or none, for which to compute the best split of each memory")
       ->transform(limit_validator())
       ->delimiter(',')
       ->default_str("5,50,100,150,none");
@@ -210,10 +208,9 @@ void add_gpu_cache_bench(CLI::App& bench) {
       run);
   add_index_argument(command, arguments.index);
   add_option(command, "--train", arguments.train, "FILE", "The log to make plans from, plain, gzip or zstd");
-  command.add_flag(
-      "--replay", arguments.replay,
-      "Instead, count the bytes that a GPU would copy with each of --memories, --batches and caches; needs "
-      "neither a GPU nor plans");
+  command.add_flag("--replay", arguments.replay,
+                   "Instead, count the bytes that a GPU would copy with each of --memories, --batches and caches; "
+                   "needs neither a GPU nor plans");
   add_query_source_options(command, arguments.queries, QueryKinds::text_and_vectors);
   add_name_option(command, "-a,--algorithm", arguments.algorithm, all_algorithms(), "Query algorithm");
   add_settings_option(command, "--gpu-options", "GPU settings", [&arguments = arguments](CLI::App& settings) {
@@ -222,8 +219,8 @@ void add_gpu_cache_bench(CLI::App& bench) {
   });
   add_grid_options(command, arguments.grid);
   mark_output(add_option(command, "--points", arguments.points, "FOLDER",
-                         "Write the measured points that quern simulate throughput reads into this folder, a "
-                         "file POLICY-BATCH.csv for each policy and batch size"));
+                         "Write the measured points that quern simulate throughput reads into this folder, a file "
+                         "POLICY-BATCH.csv for each policy and batch size"));
   command.add_flag("--force", arguments.common.force, "Replace existing points");
   add_bench_scoring_options(command, arguments.scoring);
   add_gpu_option(command, arguments.gpu.gpu);
@@ -232,10 +229,9 @@ void add_gpu_cache_bench(CLI::App& bench) {
   set_notes(
       command,
       {"The model of Wang et al., section 4.2.1, predicts 1 / (c(n) + t(S_b) dq(S_c)) queries per second; the model "
-       "with "
-       "overlap uses the stage that takes longest. c is measured with all lists in GPU memory, t by copies, dq by a "
-       "replay of the log, and the cost of windows of documents and the overlap of copies with work with the memories "
-       "of --calibrate: never with the run being predicted.",
+       "with overlap uses the stage that takes longest. c is measured with all lists in GPU memory, t by copies, dq by "
+       "a replay of the log, and the cost of windows of documents and the overlap of copies with work with the "
+       "memories of --calibrate: never with the run being predicted.",
        "Queries without results are skipped. All results are compared with those with all lists in GPU memory. A "
        "memory is the limit for lists; plans get three quarters of it.",
        "hits, bytes: the fraction of a batch's lists, and of their bytes, already in GPU memory. hidden: the fraction "

@@ -319,29 +319,27 @@ void add_query_bench(CLI::App& bench) {
   add_alpha_option(command, arguments.alpha);
   add_value_option(command, "--early-termination", arguments.early_termination, switches,
                    "Early termination with bm25+pagerank (default: on)");
-  command.add_flag(
-      "--visits", arguments.visits,
-      "Instead of measuring times, count how much of their lists `and` queries read before ending early, for "
-      "indexes whose order is 'score'");
+  command.add_flag("--visits", arguments.visits,
+                   "Instead of measuring times, count how much of their lists `and` queries read before ending early, "
+                   "for indexes whose order is 'score'");
   add_repeats_option(command, arguments.repeats, "Repetitions of each query; the median time counts");
   add_number_option(command, "--warm-up", arguments.warm_up, "N", "Passes over all queries before measuring", 0u,
                     1000u);
   add_times_options(command, arguments.times);
-  set_notes(
-      command,
-      {"All answers are compared before anything is measured; a wrong one stops the run. Times are those of one "
-       "thread; with -j above 1, batches are measured too, on one thread and on all. Shares exceed 100 % if an "
-       "algorithm reads lists twice, as and-or does.",
-       "With --visits, JSON also has the number of queries that visit each part of the most frequent term's list, "
-       "as in figure 3 of Wang et al.; scripts/plot draws it."},
-      {{"quern bench query my.quern -q log.txt -k 10"},
-       {"quern bench query newpfd.quern rice.quern -q topics.txt -a or,maxscore -k 10,1000 --json > query.json"},
-       {"quern bench query quantized.quern -q log.txt --scores exact,quantized"},
-       {"quern bench query whole.quern shard-*.quern -q log.txt"},
-       {"quern bench query my.quern -q log.txt -k 10 --times cpu.tsv"},
-       {"quern bench query scored.quern -q log.txt --scorer bm25+pagerank --early-termination on,off -a and"},
-       {"quern bench query rank.quern log.quern -q log.txt --visits -k 1,10,100 --json > visits.json"},
-       {"scripts/plot query.json -o plots"}});
+  set_notes(command,
+            {"All answers are compared before anything is measured; a wrong one stops the run. Times are those of one "
+             "thread; with -j above 1, batches are measured too, on one thread and on all. Shares exceed 100 % if an "
+             "algorithm reads lists twice, as and-or does.",
+             "With --visits, JSON also has the number of queries that visit each part of the most frequent term's "
+             "list, as in figure 3 of Wang et al.; scripts/plot draws it."},
+            {{"quern bench query my.quern -q log.txt -k 10"},
+             {"quern bench query newpfd.quern rice.quern -q topics.txt -a or,maxscore -k 10,1000 --json > query.json"},
+             {"quern bench query quantized.quern -q log.txt --scores exact,quantized"},
+             {"quern bench query whole.quern shard-*.quern -q log.txt"},
+             {"quern bench query my.quern -q log.txt -k 10 --times cpu.tsv"},
+             {"quern bench query scored.quern -q log.txt --scorer bm25+pagerank --early-termination on,off -a and"},
+             {"quern bench query rank.quern log.quern -q log.txt --visits -k 1,10,100 --json > visits.json"},
+             {"scripts/plot query.json -o plots"}});
 }
 
 }  // namespace quern::tools

@@ -160,10 +160,9 @@ void add_synth_command(CLI::App& program) {
   add_build_options(command, arguments.index);
   add_output_options(command, arguments.common, arguments.output, "index");
   command.get_option("--output")->required(false);
-  mark_output(
-      add_option(command, "--links", arguments.links, "FILE",
-                 "Write links between the documents: lines from<TAB>to with docnos, compressed if the name ends in "
-                 ".gz or .zst"));
+  mark_output(add_option(
+      command, "--links", arguments.links, "FILE",
+      "Write links between the documents: lines from<TAB>to with docnos, compressed if the name ends in .gz or .zst"));
   add_number_option(command, "--mean-links", arguments.mean_links, "X", "Mean links per document", 0.0, 1e4);
   mark_output(add_option(command, "--corpus", arguments.corpus, "FOLDER",
                          "Write TREC web documents of synthetic words, with links"));

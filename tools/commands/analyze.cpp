@@ -89,11 +89,10 @@ void run(const AnalyzeArguments& arguments) {
   TermPrinter printer(arguments.common.json);
   if (arguments.html && options.keeps_words)
     throw usage_error("--html: this index was built from given terms, not from pages");
-  if (arguments.html) {
+  if (arguments.html)
     analyze_page(whole_input(arguments.texts), analyzer, printer);
-  } else {
+  else
     analyze_lines(arguments.texts, analyzer, printer);
-  }
   if (std::cin.bad() || std::ferror(stdin) != 0) throw IoError("reading standard input failed");
   printer.finish();
 }

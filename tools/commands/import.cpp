@@ -57,13 +57,12 @@ void add_import_command(CLI::App& program) {
   add_build_options(command, arguments.index);
   add_output_options(command, arguments.common, arguments.output, "index");
   add_common_options(command, arguments.common);
-  set_notes(
-      command,
-      {"Give the --stemmer and --stopwords with which the file's terms were produced, since queries go through the "
-       "same analyzer."},
-      {{"quern import corpus.ciff.gz -o my.quern"},
-       {"quern import splade.ciff.gz --impacts 16 -o splade.quern", "An index of learned weights"},
-       {"quern import corpus --from ds2i -o my.quern", "Reads corpus.docs, corpus.freqs and so on"}});
+  set_notes(command,
+            {"Give the --stemmer and --stopwords with which the file's terms were produced, since queries go through "
+             "the same analyzer."},
+            {{"quern import corpus.ciff.gz -o my.quern"},
+             {"quern import splade.ciff.gz --impacts 16 -o splade.quern", "An index of learned weights"},
+             {"quern import corpus --from ds2i -o my.quern", "Reads corpus.docs, corpus.freqs and so on"}});
 }
 
 }  // namespace quern::tools

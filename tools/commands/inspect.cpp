@@ -216,11 +216,10 @@ Json forward_json(const ForwardReader& forward) {
 }
 
 void print_json_or_figures(const InspectArguments& arguments, const Json& json) {
-  if (arguments.common.json) {
+  if (arguments.common.json)
     print(json.dump(1) + "\n");
-  } else {
+  else
     print_entries(json);
-  }
 }
 
 void print_documents(const IndexReader& index, bool json) {
@@ -390,8 +389,7 @@ void add_inspect_command(CLI::App& program) {
       ->required();
   command.add_option(
       "TERM", arguments.terms,
-      "Terms whose posting lists to print: docID, frequency or given weight, docno and, if stored, quantized "
-      "impact");
+      "Terms whose posting lists to print: docID, frequency or given weight, docno and, if stored, quantized impact");
   command.add_flag("--config", arguments.config,
                    "Print the settings that rebuild this index, for quern index --config");
   command.add_flag("--docs", arguments.documents,

@@ -164,11 +164,10 @@ Json model_json(const RankerModel& model, bool as_lines) {
 void print_tokens(const IndexReader& index, const ForwardReader& forward, docid_t docid, bool json) {
   const StaticNumbers numbers = forward.numbers(docid);
   if (json)
-    print(
-        fmt::format("{{\"docid\":{},\"docno\":{},\"url_bytes\":{},\"url_depth\":{},\"links\":{},\"out_links\":{},"
-                    "\"in_links\":{}",
-                    docid, json_text(index.docno(docid)), numbers.url_bytes, numbers.url_depth, numbers.links,
-                    numbers.out_links, numbers.in_links));
+    print(fmt::format(
+        "{{\"docid\":{},\"docno\":{},\"url_bytes\":{},\"url_depth\":{},\"links\":{},\"out_links\":{},\"in_links\":{}",
+        docid, json_text(index.docno(docid)), numbers.url_bytes, numbers.url_depth, numbers.links, numbers.out_links,
+        numbers.in_links));
   PhrasePrinter printer(json);
   for_each_token(forward, index, docid,
                  [&](DocumentStream stream, std::string_view term) { printer.add(stream, term); });

@@ -244,9 +244,8 @@ void add_query_command(CLI::App& program) {
   add_batch_option(command, arguments.gpu.batch_queries);
   add_number_option(
       command, "--batch-wait", arguments.batch_wait_ms, "MS",
-      "Read queries as they arrive, one per line in the format that --queries-format names, not "
-      "compressed, and answer them once --batch of them have arrived or the first has waited MS milliseconds; with "
-      "--device both, at once",
+      "Read queries as they arrive, one per line in the format that --queries-format names, not compressed, and answer "
+      "them once --batch of them have arrived or the first has waited MS milliseconds; with --device both, at once",
       0u, 3600000u);
   add_gpu_memory_options(command, arguments.gpu_memory);
   add_settings_option(command, "--gpu-options", "GPU settings; quern bench gpu --help-all says more",

@@ -180,10 +180,9 @@ void add_cache_simulation(CLI::App& simulate) {
       ->delimiter(',');
   add_number_option(command, "--batch", arguments.batch, "N", "Queries per batch, whose lists are transferred together",
                     1, std::uint64_t{1} << 32);
-  add_link_option(
-      command, arguments.link,
-      "Also print how long transfers take over a link of this speed, in 10^9 bytes per second, and how many "
-      "queries per second it allows");
+  add_link_option(command, arguments.link,
+                  "Also print how long transfers take over a link of this speed, in 10^9 bytes per second, and how "
+                  "many queries per second it allows");
   add_cache_options(command, arguments.cache);
   command.remove_option(command.get_option("-k"));
   add_number_option(command, "-k", arguments.ks, "N", "Results per query, for a sweep (default: 10)", 1, end_docid);

@@ -48,11 +48,10 @@ std::vector<std::string> shell_words(const std::string& line) {
   bool quoted = false;
   for (const char c : line) {
     if (c == '"') quoted = !quoted;
-    if (c == ' ' && !quoted) {
+    if (c == ' ' && !quoted)
       words.emplace_back();
-    } else {
+    else
       words.back() += c;
-    }
   }
   return words;
 }
@@ -63,11 +62,10 @@ void fold_command(std::string& out, const std::string& line, std::size_t width) 
   for (const std::string& word : shell_words(line)) {
     const bool is_value = !pieces.empty() && pieces.back().starts_with('-') && pieces.back().find(' ') == line.npos &&
                           !word.starts_with('-') && pieces.back().size() > 1;
-    if (is_value) {
+    if (is_value)
       pieces.back() += " " + word;
-    } else {
+    else
       pieces.push_back(word);
-    }
   }
   out += "  ";
   fold(out, pieces, 2, std::string(6, ' '), width, " \\");
@@ -87,11 +85,10 @@ void append_entry(std::string& out, const std::string& names, const std::string&
   std::getline(lines, line);
   out += std::string(names_column, ' ') + names;
   const std::size_t end = names_column + names.size();
-  if (end + 2 <= description_column) {
+  if (end + 2 <= description_column)
     out += std::string(description_column - end, ' ');
-  } else {
+  else
     out += "\n" + std::string(description_column, ' ');
-  }
   fold(out, line, description_column, description_column, width);
   while (std::getline(lines, line)) {
     out += std::string(description_column + 2, ' ');

@@ -74,11 +74,10 @@ void append_option(std::string& out, const OptionText& option) {
   while (std::getline(lines, line)) {
     const std::size_t start = line.find_first_not_of(' '), colon = line.find(": ");
     if (start == line.npos) continue;
-    if (colon == line.npos) {
+    if (colon == line.npos)
       out += ".PP\n" + prose(line);
-    } else {
+    else
       out += ".TP\n" + bold(line.substr(start, colon - start)) + "\n" + prose(line.substr(colon + 2));
-    }
   }
   out += ".RE\n";
 }

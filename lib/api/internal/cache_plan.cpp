@@ -98,11 +98,10 @@ void remark_on_plan(const PlanManifest& manifest, std::uint64_t kept_bytes, cons
   take(fmt::format("wrote {}: {}, {} of {} cached, {} of {}", path, manifest.policy, size_text(manifest.cached_bytes),
                    size_text(manifest.index_bytes), count_text(manifest.cached_blocks, "block"),
                    count_text(manifest.lists, "list")));
-  if (kept_bytes == 0) {
+  if (kept_bytes == 0)
     take("no list is longer than a block of the index; such short lists are sent to GPUs with the queries");
-  } else if (manifest.cached_bytes == kept_bytes) {
+  else if (manifest.cached_bytes == kept_bytes)
     take("the budget holds all lists that are longer than a block of the index");
-  }
 }
 
 }  // namespace

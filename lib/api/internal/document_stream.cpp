@@ -123,15 +123,14 @@ void append_field(std::string& out, const KeptField& field) {
   out += ',';
   append_string(out, field.name);
   out += ':';
-  if (const auto* text = std::get_if<std::string_view>(&field.value)) {
+  if (const auto* text = std::get_if<std::string_view>(&field.value))
     append_string(out, *text);
-  } else if (const auto* number = std::get_if<double>(&field.value)) {
+  else if (const auto* number = std::get_if<double>(&field.value))
     append_number(out, *number);
-  } else if (const auto* integer = std::get_if<std::int64_t>(&field.value)) {
+  else if (const auto* integer = std::get_if<std::int64_t>(&field.value))
     append_number(out, *integer);
-  } else {
+  else
     out += std::get<bool>(field.value) ? "true" : "false";
-  }
 }
 
 }  // namespace

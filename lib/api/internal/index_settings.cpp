@@ -44,8 +44,7 @@ PagerankInput pagerank_of(const IndexOptions& options) {
 
 std::optional<ImpactSettings> impacts_of(const IndexOptions& options) {
   if (options.impact_bits == 0) {
-    if (options.impact_scale)
-      throw WrongUsage(std::string(option_name<"impact-scale">) + " needs " + option_name<"impacts">);
+    if (options.impact_scale) throw WrongUsage("{} needs {}", option_name<"impact-scale">, option_name<"impacts">);
     return std::nullopt;
   }
   if (options.stemmer != "none" || options.stopwords != "none")
@@ -124,11 +123,10 @@ void refuse_overwritten_corpus(const ParseOptions& options, const std::string& o
   const auto check = [&](const CorpusFile& file) {
     if ((options.list || file.found_in_folder) && written.is(file.path)) overwritten = file.path;
   };
-  if (options.list) {
+  if (options.list)
     for_each_corpus_file(*options.list, options.files, check);
-  } else {
+  else
     for_each_corpus_file(options.corpus, options.files, check);
-  }
   if (overwritten.empty()) return;
   throw WrongUsage("{} {}: would overwrite {}, a file of the corpus; choose another name, or exclude the file{}",
                    option_name<"output">, output, overwritten,

@@ -78,11 +78,10 @@ void SecondStage::use_gpu(QueryDevice device, gpu::GpuRerankOptions options, Pro
 
 void SecondStage::reserve_gpu_memory(unsigned gpu, gpu::GpuMemoryOptions& options) const {
   if (on_gpu_ == nullptr) return;
-  if (options.bytes) {
+  if (options.bytes)
     *options.bytes -= *options.bytes / gpu_memory_divisor;
-  } else {
+  else
     options.reserved = {gpu, on_gpu_->bytes_left()};
-  }
 }
 
 double SecondStage::rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k) const {

@@ -62,8 +62,7 @@ WorkResources::WorkResources(const Work& work, const std::string& folder)
   }
   if (work.memory_bytes != 0) {
     if (work.memory_bytes < least_memory)
-      throw InvalidArgument(std::string(option_name<"memory">) + " must be at least 32M, not " +
-                            size_text(work.memory_bytes));
+      throw InvalidArgument("{} must be at least 32M, not {}", option_name<"memory">, size_text(work.memory_bytes));
     resources_.memory_bytes = work.memory_bytes;
   }
   resources_.tmp_folder = !work.tmp_folder.empty() ? work.tmp_folder

@@ -39,9 +39,8 @@ __device__ inline std::uint32_t inclusive_sum(std::uint32_t value) {
 #ifdef __CUDACC__
     // Unlike the intrinsic, the instruction also tells whether the other lane is in the group.
     asm volatile(
-        "{ .reg .u32 other; .reg .pred there;"
-        "  shfl.sync.up.b32 other|there, %0, %1, %2, 0xffffffff;"
-        "  @there add.u32 %0, %0, other; }"
+        "{ .reg .u32 other; .reg .pred there;  shfl.sync.up.b32 other|there, %0, %1, %2, 0xffffffff;  @there add.u32 "
+        "%0, %0, other; }"
         : "+r"(value)
         : "r"(distance), "n"((lanes_per_warp - L) << 8));
 #else

@@ -35,8 +35,7 @@ void check_intersection_options(const GpuIntersectionMethod& method, const GpuIn
   check_range("queries per batch", options.batch_queries, 1, gpu::max_batch_queries);
   check_range("levels", options.levels, 0, gpu::max_merge_find_levels);
   if (!method.any_transfer && options.transfer.value_or(ResultTransfer::packed) != ResultTransfer::packed)
-    throw InvalidArgument(std::string(method.name) +
-                          " always packs its results on the GPU; it supports no other transfer");
+    throw InvalidArgument("{} always packs its results on the GPU; it supports no other transfer", method.name);
 }
 
 unsigned length_bucket(std::uint64_t shortest) {

@@ -330,12 +330,11 @@ class ItemIntersection {
     const bool has_entries =
         item_.ranges == 1 ? find_in_range(list, documents, found) : find_in_ranges(list, documents, found);
 #pragma unroll
-    for (int i = 0; i < N; ++i) {
+    for (int i = 0; i < N; ++i)
       if (has_entries && documents.is_alive(i) && found[i] >> 16 == documents.own[i] % range_documents)
         documents.units[i] += list.units(found[i]);
       else
         documents.drop(i);
-    }
   }
 
   /// Sets `found` to the last entry that is not above each document, or to any if there is none. For documents of one

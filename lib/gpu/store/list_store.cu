@@ -226,12 +226,11 @@ void DeviceListStore::read_largest_in_place(std::vector<WantedList>& lists) {
   std::uint64_t words = 0;
   for (const WantedList& wanted : lists) words += words_of(wanted);
   std::vector<WantedList> others;
-  for (const WantedList& wanted : lists) {
+  for (const WantedList& wanted : lists)
     if (words > cache_.free_words() / batches_in_flight && read_in_place(wanted))
       words -= words_of(wanted);
     else
       others.push_back(wanted);
-  }
   lists = std::move(others);
 }
 

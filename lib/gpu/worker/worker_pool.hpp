@@ -137,8 +137,7 @@ class WorkerPool {
   std::shared_ptr<Worker> take(std::size_t max_workers) {
     const std::lock_guard lock(mutex_);
     if (members_.empty())
-      throw CudaError(std::string("all GPUs have failed; use ") + option_name<"device"> +
-                      " cpu (last error: " + last_failure_ + ")");
+      throw CudaError("all GPUs have failed; use {} cpu (last error: {})", option_name<"device">, last_failure_);
     const auto end =
         members_.begin() + static_cast<std::ptrdiff_t>(std::clamp<std::size_t>(max_workers, 1, members_.size()));
     const auto least =

@@ -311,13 +311,11 @@ void ListGenerator::put_off(const Part& leaf, docid_t n) {
 }
 
 void ListGenerator::fill_leaves() {
-  for (std::size_t i = 0; i < num_waiting_; ++i) {
-    if (waiting_[i].n == 1) {
+  for (std::size_t i = 0; i < num_waiting_; ++i)
+    if (waiting_[i].n == 1)
       fill_one(waiting_[i]);
-    } else {
+    else
       fill_some(waiting_[i]);
-    }
-  }
   num_waiting_ = 0;
 }
 

@@ -87,11 +87,10 @@ class SynthLists : public ListSource {
     std::uint64_t postings = 0;
     while (next_ < fields_.size() && (next_ == from || postings + fields_[next_].df <= list_batch_postings))
       postings += fields_[next_++].df;
-    if (postings > std::max(drawn_in_memory, max_postings())) {
+    if (postings > std::max(drawn_in_memory, max_postings()))
       batch = DeferredLists([this, from] { return make_long_list(from); });
-    } else {
+    else
       batch = DeferredLists([this, from, end = next_] { return make_lists(from, end); });
-    }
     return true;
   }
 

@@ -57,12 +57,11 @@ QueryList::QueryList(const nb::object& queries) : kept_(tuple_of(queries, "queri
   const auto all = nb::borrow<nb::tuple>(kept_);
   const bool are_vectors = all.size() > 0 && PyDict_Check(nb::object(all[0]).ptr());
   queries_.reserve(all.size());
-  for (const nb::handle query : all) {
+  for (const nb::handle query : all)
     if (are_vectors)
       queries_.emplace_back(vectors_.emplace_back(nb::borrow(query)).view());
     else
       queries_.emplace_back(text_of(query, "a query"));
-  }
 }
 
 }  // namespace quern::python

@@ -177,11 +177,10 @@ __device__ inline void find_hits_of(const FeatureBatchView& batch, std::uint32_t
   const auto put = [&](std::uint32_t, const KeptHit& hit) {
     batch.hits[batch.streams[hit.stream * batch.stride + number].first_hit + hit.place] = hit.hit;
   };
-  if (all <= max_kept_hits) {
+  if (all <= max_kept_hits)
     for (std::uint32_t place = lane_id(); place < all; place += lanes_per_warp) put(place, kept[place]);
-  } else {
+  else
     scan.read(put, [](unsigned, std::uint32_t) {});
-  }
   __syncwarp();  // kept hits must be read before the next document overwrites them
 }
 

@@ -65,11 +65,10 @@ __device__ inline void publish_numbered(const FeatureBatchView& batch, const Fea
   std::uint32_t scratch[max_device_terms];
   double values[max_family_values] = {};
   if (number < batch.num_documents) {
-    if constexpr (family < num_stream_families) {
+    if constexpr (family < num_stream_families)
       Family::publish(stream_view(batch, number, slot.stream, scratch), values);
-    } else {
+    else
       Family::publish(document_view(batch, number, scratch), values);
-    }
   }
 #pragma unroll
   for (unsigned i = 0; i < std::size(Family::features); ++i)
