@@ -108,7 +108,8 @@ Resources make_resources(const CommonOptions& options, const std::string& output
   check_threads(resources.threads + threads_besides);
   const std::string memory = setting(values, "memory", options.memory, std::string());
   if (!memory.empty()) {
-    if (const std::string wrong = size_validator()(memory); !wrong.empty()) throw usage_error("QUERN_MEMORY: " + wrong);
+    if (const std::string wrong = size_validator()(memory); !wrong.empty())
+      throw usage_error("QUERN_MEMORY: {}", wrong);
     resources.memory_bytes = parse_size(memory);
   }
   constexpr std::uint64_t min_memory = 32 << 20;
@@ -237,8 +238,6 @@ void require_one_of(CLI::App& command, CLI::Option* a, CLI::Option* b) {
     if (a->empty() && b->empty()) throw CLI::RequiredError(a->get_name() + " or " + b->get_name());
   });
 }
-
-CLI::ValidationError usage_error(const std::string& text) { return CLI::ValidationError(text); }
 
 std::string joined(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, ", ")); }
 

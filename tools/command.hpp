@@ -198,8 +198,11 @@ CLI::Validator block_size_validator();
 CLI::Option* add_block_size_option(CLI::App& command, unsigned& block_size, const std::string& help);
 /// Has a command take exactly one of its options `a` and `b`; else it is a usage error.
 void require_one_of(CLI::App& command, CLI::Option* a, CLI::Option* b);
-/// To be thrown for command lines that are wrong as a whole.
-CLI::ValidationError usage_error(const std::string& text);
+/// To be thrown for command lines that are wrong as a whole; takes what fmt::format() takes.
+template <class... Values>
+CLI::ValidationError usage_error(fmt::format_string<const Values&...> text, const Values&... values) {
+  return CLI::ValidationError(fmt::format(text, values...));
+}
 
 /// "a, b, c".
 std::string joined(const std::vector<std::string>& names);

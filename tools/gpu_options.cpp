@@ -85,7 +85,7 @@ void check_strategy(const std::string& strategy, const std::vector<std::string>&
   try {
     gpu::check_answers(gpu::strategy_named(strategy), named);
   } catch (const InvalidArgument& wrong) {
-    throw usage_error(wrong.what());
+    throw CLI::ValidationError(wrong.what());
   }
 }
 
@@ -94,7 +94,7 @@ void check_filters(const std::string& strategy, QueryDevice device) {
   try {
     gpu::check_filters(gpu::strategy_named(strategy));
   } catch (const InvalidArgument& wrong) {
-    throw usage_error(wrong.what());
+    throw CLI::ValidationError(wrong.what());
   }
 }
 

@@ -67,7 +67,7 @@ int report_usage(const CLI::App& program, const CLI::ParseError& error) {
 }
 
 int report_api_error(const CLI::App& program, const api::Error& error) {
-  if (error.code() == api::ErrorCode::wrong_usage) return report_usage(program, usage_error(error.what()));
+  if (error.code() == api::ErrorCode::wrong_usage) return report_usage(program, CLI::ValidationError(error.what()));
   return error.code() == api::ErrorCode::out_of_memory ? report_memory_failure() : report_failure(error.what());
 }
 
@@ -137,7 +137,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return report_usage(program, error);
   } catch (const api::WrongUsage& error) {
-    return report_usage(program, usage_error(error.what()));
+    return report_usage(program, CLI::ValidationError(error.what()));
   } catch (const api::Error& error) {
     return report_api_error(program, error);
   } catch (const OutOfMemory&) {

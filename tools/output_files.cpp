@@ -109,7 +109,7 @@ void refuse_overwritten_inputs(const CLI::App& command) {
     const bool is_output = output != outputs().end();
     if (!is_output && !describe(*option).is_file()) continue;
     for (const std::string& path : option->results()) {
-      if (is_output && path.empty()) throw usage_error(option->get_name() + ": is empty; name a file");
+      if (is_output && path.empty()) throw usage_error("{}: is empty; name a file", option->get_name());
       if (is_output) {
         written.push_back(named_file(option->get_name(), path, output->second));
         refuse_long_name(written.back(), output->second);

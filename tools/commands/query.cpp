@@ -104,7 +104,7 @@ void check_stream(const QuerySource& source) {
   try {
     QueryLineParser(source.format, source_name(source.file));
   } catch (const InvalidArgument& wrong) {
-    throw usage_error(wrong.what());
+    throw CLI::ValidationError(wrong.what());
   }
 }
 
