@@ -85,7 +85,7 @@ endif()
 string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
 set(all_flags ${CMAKE_CXX_FLAGS_${build_type}} ${host_flags} ${sanitizer_flags})
 list(JOIN all_flags " " build_flags)
-set_source_files_properties(lib/lab/environment.cpp PROPERTIES COMPILE_DEFINITIONS
+set_source_files_properties(lib/core/figures.cpp PROPERTIES COMPILE_DEFINITIONS
     "QUERN_BUILD=\"${CMAKE_BUILD_TYPE} ${build_flags}\"")
 # The version of libstemmer in manifests: that of the Debian package, since the library does not report its own.
 if(NOT QUERN_LIBSTEMMER_VERSION)

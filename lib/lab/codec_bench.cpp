@@ -4,7 +4,7 @@
 
 #include "quern/codec/kernels.hpp"
 #include "quern/core/error.hpp"
-#include "quern/lab/environment.hpp"
+#include "quern/lab/measuring.hpp"
 
 namespace quern {
 namespace {

@@ -3,7 +3,7 @@
 #include <deque>
 
 #include "quern/core/error.hpp"
-#include "quern/lab/environment.hpp"
+#include "quern/lab/measuring.hpp"
 
 namespace quern {
 namespace {

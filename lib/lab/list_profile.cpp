@@ -10,7 +10,7 @@
 
 #include "quern/core/wall_clock.hpp"
 #include "quern/formats/posting_reader.hpp"
-#include "quern/lab/environment.hpp"
+#include "quern/lab/measuring.hpp"
 #include "quern/plan/query_dispatcher.hpp"
 #include "quern/plan/schedule_simulation.hpp"
 #include "quern/search/algorithm.hpp"

@@ -10,7 +10,7 @@
 #include "quern/formats/posting_reader.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/index_assembly.hpp"
-#include "quern/lab/environment.hpp"
+#include "quern/lab/measuring.hpp"
 
 namespace quern {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/wall_clock.hpp"
-#include "quern/lab/environment.hpp"
+#include "quern/lab/measuring.hpp"
 #include "quern/rank/models/ranker.hpp"
 
 namespace quern {

@@ -12,7 +12,7 @@
 
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/posting_reader.hpp"
-#include "quern/lab/environment.hpp"
+#include "quern/lab/measuring.hpp"
 
 #include "codec/newpfd_of_version3.hpp"
 

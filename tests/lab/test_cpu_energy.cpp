@@ -1,7 +1,7 @@
 #include <filesystem>
 #include <string>
 
-#include "quern/lab/environment.hpp"
+#include "quern/lab/measuring.hpp"
 
 #include "catch.hpp"
 #include "corpus/temporary_folder.hpp"

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "quern/lab/environment.hpp"
+#include "quern/lab/measuring.hpp"
 #include "quern/lab/order_bench.hpp"
 
 #include "catch.hpp"

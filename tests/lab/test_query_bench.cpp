@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "quern/core/error.hpp"
-#include "quern/lab/environment.hpp"
+#include "quern/lab/measuring.hpp"
 #include "quern/lab/query_bench.hpp"
 
 #include "catch.hpp"
@@ -245,16 +245,6 @@ TEST_CASE("the median is the middle value, or the larger of two", "[measure]") {
   CHECK(median(std::vector<int>{5}) == 5);
   CHECK(median(std::vector<int>{9, 1, 5}) == 5);
   CHECK(median(std::vector<int>{4, 1, 2, 3}) == 3);
-}
-
-TEST_CASE("the environment is described", "[measure]") {
-  const auto here = describe_environment();
-  CHECK(here["cores"] > 0);
-  CHECK(here["memory_bytes"] > 1 << 20);
-  CHECK(here["date"].get<std::string>().size() == 10);
-  for (const char* text : {"system", "compiler", "build", "simd_level", "version"})
-    CHECK_FALSE(here[text].get<std::string>().empty());
-  CHECK(here["command_line"].get<std::string>().find("tests") != std::string::npos);
 }
 
 }  // namespace quern

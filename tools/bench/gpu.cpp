@@ -6,7 +6,6 @@
 #include "quern/core/size_text.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/gpu/device/device_info.hpp"
-#include "quern/lab/environment.hpp"
 #include "quern/lab/gpu/gpu_bench.hpp"
 
 #include "bench/bench.hpp"

@@ -4,10 +4,10 @@
 
 #include "quern/core/error.hpp"
 #include "quern/gpu/query_backend.hpp"
-#include "quern/lab/environment.hpp"
 #include "quern/lab/gpu/energy_meter.hpp"
 #include "quern/lab/gpu/shared_stream.hpp"
 #include "quern/lab/list_profile.hpp"
+#include "quern/lab/measuring.hpp"
 #include "quern/plan/cost_model.hpp"
 #include "quern/plan/schedule_simulation.hpp"
 

@@ -5,8 +5,8 @@
 #include "quern/core/size_text.hpp"
 #include "quern/plan/cache_plan.hpp"
 
-#include "bench/bench.hpp"
 #include "cache_options.hpp"
+#include "figures.hpp"
 #include "query_options.hpp"
 
 namespace quern::tools {

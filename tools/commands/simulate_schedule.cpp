@@ -6,7 +6,6 @@
 #include "quern/search/algorithm.hpp"
 
 #include "backend_options.hpp"
-#include "bench/bench.hpp"
 #include "command.hpp"
 #include "figures.hpp"
 

@@ -7,9 +7,9 @@
 #include "quern/io/byte_source.hpp"
 #include "quern/plan/throughput_model.hpp"
 
-#include "bench/bench.hpp"
 #include "cache_options.hpp"
 #include "command.hpp"
+#include "figures.hpp"
 
 namespace quern::tools {
 namespace {

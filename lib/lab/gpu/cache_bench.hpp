@@ -1,10 +1,10 @@
 #pragma once
 #include <nlohmann/json.hpp>
 
+#include "quern/core/figures.hpp"
 #include "quern/core/named.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/gpu/device/gpu_statistics.hpp"
-#include "quern/lab/environment.hpp"
 #include "quern/lab/gpu/transfer_bench.hpp"
 #include "quern/plan/throughput_model.hpp"
 

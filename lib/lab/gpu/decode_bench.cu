@@ -5,8 +5,8 @@
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/intersect/merge_find.hpp"
 #include "quern/gpu/range/range_kernels.hpp"
-#include "quern/lab/environment.hpp"
 #include "quern/lab/gpu/decode_bench.hpp"
+#include "quern/lab/measuring.hpp"
 
 namespace quern::gpu {
 namespace {

@@ -11,8 +11,8 @@
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/worker/worker_pool.hpp"
 #include "quern/io/checksum.hpp"
-#include "quern/lab/environment.hpp"
 #include "quern/lab/gpu/gpu_bench.hpp"
+#include "quern/lab/measuring.hpp"
 
 namespace quern {
 namespace {

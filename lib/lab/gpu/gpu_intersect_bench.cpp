@@ -2,7 +2,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/wall_clock.hpp"
-#include "quern/lab/environment.hpp"
+#include "quern/lab/measuring.hpp"
 
 namespace quern {
 namespace {

@@ -9,8 +9,8 @@
 #include "quern/gpu/rank/models/device_ranker.hpp"
 #include "quern/gpu/rank/models/ranker_cache.hpp"
 #include "quern/gpu/rank/models/ranker_flight.hpp"
-#include "quern/lab/environment.hpp"
 #include "quern/lab/gpu/energy_meter.hpp"
+#include "quern/lab/measuring.hpp"
 #include "quern/lab/rerank_bench.hpp"
 
 namespace quern {

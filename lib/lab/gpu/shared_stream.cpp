@@ -10,7 +10,7 @@
 #include "quern/core/resources.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/lab/environment.hpp"
+#include "quern/lab/measuring.hpp"
 #include "quern/lab/query_bench.hpp"
 #include "quern/plan/cost_model.hpp"
 #include "quern/plan/query_dispatcher.hpp"

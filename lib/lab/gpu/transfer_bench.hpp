@@ -3,7 +3,7 @@
 #include "quern/gpu/device/device_index.hpp"
 #include "quern/gpu/store/extents.hpp"
 #include "quern/gpu/store/list_store.hpp"
-#include "quern/lab/environment.hpp"
+#include "quern/lab/measuring.hpp"
 
 /// Measures copies from the host's memory to a GPU's: t(S_b) of Wang et al. 4.2.1.
 namespace quern {

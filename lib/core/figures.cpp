@@ -1,4 +1,4 @@
-#include "quern/lab/environment.hpp"
+#include "quern/core/figures.hpp"
 
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -7,12 +7,9 @@
 #include <ctime>
 #include <fstream>
 #include <iterator>
-#include <regex>
-#include <system_error>
 #include <thread>
 
 #include "quern/core/simd_level.hpp"
-#include "quern/core/types.hpp"
 
 namespace quern {
 namespace {
@@ -79,65 +76,5 @@ nlohmann::ordered_json to_json(const FigureRow& row) {
 }
 
 void append(FigureRow& row, const FigureRow& more) { row.insert(row.end(), more.begin(), more.end()); }
-
-namespace {
-
-std::optional<std::uint64_t> read_number(const std::filesystem::path& file) {
-  std::uint64_t number = 0;
-  if (std::ifstream in(file); in >> number) return number;
-  return std::nullopt;
-}
-
-}  // namespace
-
-CpuEnergyMeter::CpuEnergyMeter(const std::filesystem::path& counters) {
-  // Subzones of a package have a second number; the package's counter includes them.
-  static const std::regex package("intel-rapl:[0-9]+");
-  std::error_code missing;
-  for (const auto& zone : std::filesystem::directory_iterator(counters, missing)) {
-    if (!std::regex_match(zone.path().filename().string(), package)) continue;
-    packages_.push_back({zone.path() / "energy_uj", read_number(zone.path() / "max_energy_range_uj").value_or(0), {}});
-  }
-}
-
-void CpuEnergyMeter::start() {
-  for (Package& package : packages_) package.at_start_uj = read_number(package.counter);
-}
-
-std::optional<double> CpuEnergyMeter::joules() const {
-  if (packages_.empty()) return std::nullopt;
-  std::uint64_t sum_uj = 0;
-  for (const Package& package : packages_) {
-    const auto now_uj = read_number(package.counter);
-    if (!now_uj || !package.at_start_uj) return std::nullopt;
-    sum_uj += *now_uj - *package.at_start_uj + (*now_uj < *package.at_start_uj ? package.range_uj : 0);
-  }
-  return 1e-6 * static_cast<double>(sum_uj);
-}
-
-}  // namespace quern
-
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
-
-namespace quern {
-
-bool reset_peak_memory() {
-#if defined(__GLIBC__)
-  ::malloc_trim(0);
-#endif
-  std::ofstream file("/proc/self/clear_refs");
-  return static_cast<bool>(file << '5' << std::flush);
-}
-
-std::optional<std::uint64_t> peak_memory_bytes() {
-  std::ifstream file("/proc/self/status");
-  for (std::string key; file >> key;) {
-    std::uint64_t kilobytes = 0;
-    if (key == "VmHWM:" && file >> kilobytes) return kilobytes * 1024;
-  }
-  return std::nullopt;
-}
 
 }  // namespace quern
