@@ -64,7 +64,7 @@ Json files_beside_json(const IndexReader& index) {
   return files;
 }
 
-Json index_json(const IndexReader& index) {
+Json index_file_json(const IndexReader& index) {
   const IndexManifest& manifest = index.manifest();
   const IndexFigures figures = index_figures(index);
   Json json = {{"kind", "index"},
@@ -315,7 +315,7 @@ void inspect_index(const InspectArguments& arguments) {
                                                 .texts = has_file(texts_path(arguments.path))}));
   if (arguments.documents) return print_documents(index, arguments.common.json);
   for (const std::string& term : arguments.terms) print_list(index, term, arguments.common.json);
-  if (arguments.terms.empty()) print_json_or_figures(arguments, index_json(index));
+  if (arguments.terms.empty()) print_json_or_figures(arguments, index_file_json(index));
 }
 
 void inspect_links(const InspectArguments& arguments, const Resources& resources) {
