@@ -1,6 +1,4 @@
 #pragma once
-#include "quern/core/bm25.hpp"
-#include "quern/core/bytes.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/joined_lexicon.hpp"
 #include "quern/formats/manifest_settings.hpp"

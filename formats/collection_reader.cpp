@@ -3,8 +3,6 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/io/checksum.hpp"

@@ -5,8 +5,6 @@
 #include <iterator>
 #include <numeric>
 
-#include "quern/core/error.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/formats/collection.hpp"
 
 /// Verifies the contents of a collection, in addition to its sections' sums.

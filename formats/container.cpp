@@ -5,7 +5,6 @@
 
 #include <filesystem>
 
-#include "quern/core/error.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/io/checksum.hpp"
 

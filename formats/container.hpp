@@ -2,7 +2,6 @@
 #include <atomic>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/io/file.hpp"
 #include "quern/io/spool.hpp"
 

@@ -4,10 +4,6 @@
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/io/checksum.hpp"
 

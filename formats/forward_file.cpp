@@ -7,8 +7,6 @@
 #include <mutex>
 
 #include "quern/codec/kernels.hpp"
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/io/checksum.hpp"
 

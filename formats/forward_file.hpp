@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/resources.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/forward_segment.hpp"
 #include "quern/formats/index_file.hpp"

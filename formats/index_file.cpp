@@ -7,7 +7,6 @@
 
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/short_list.hpp"
-#include "quern/core/error.hpp"
 
 namespace quern {
 namespace {

@@ -1,7 +1,5 @@
 #pragma once
 #include "quern/codec/codec.hpp"
-#include "quern/core/bm25.hpp"
-#include "quern/core/bytes.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/formats/term_dictionary.hpp"

@@ -1,7 +1,5 @@
 #include "quern/formats/index_shards.hpp"
 
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/io/checksum.hpp"
 
 namespace quern {

@@ -1,7 +1,6 @@
 #include "quern/formats/index_writer.hpp"
 
 #include "quern/codec/short_list.hpp"
-#include "quern/core/error.hpp"
 
 namespace quern {
 

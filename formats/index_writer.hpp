@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/bytes.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/term_dictionary.hpp"
 #include "quern/io/checksum.hpp"

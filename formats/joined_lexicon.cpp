@@ -1,7 +1,5 @@
 #include "quern/formats/joined_lexicon.hpp"
 
-#include "quern/core/error.hpp"
-
 namespace quern {
 namespace {
 

@@ -1,7 +1,5 @@
 #include "quern/formats/manifest_settings.hpp"
 
-#include "quern/core/option_name.hpp"
-
 namespace quern {
 
 bool is_language_code(std::string_view text) {

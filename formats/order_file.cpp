@@ -1,7 +1,5 @@
 #include "quern/formats/order_file.hpp"
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
 #include "quern/io/checksum.hpp"
 
 namespace quern {

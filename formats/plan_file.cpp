@@ -1,7 +1,5 @@
 #include "quern/formats/plan_file.hpp"
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/io/checksum.hpp"
 

@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/bm25.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/formats/index_file.hpp"
 

@@ -1,7 +1,6 @@
 #pragma once
 #include <type_traits>
 
-#include "quern/core/error.hpp"
 #include "quern/core/scratch_memory.hpp"
 #include "quern/formats/index_file.hpp"
 

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "quern/core/error.hpp"
 #include "quern/formats/manifest_settings.hpp"
 
 namespace quern {

@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/bytes.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/io/spool.hpp"
 

@@ -6,10 +6,6 @@
 
 #include <atomic>
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/text/utf8.hpp"

@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cmath>
 
-#include "quern/core/size_text.hpp"
 #include "quern/plan/log_demand.hpp"
 
 namespace quern::tools {

@@ -1,7 +1,6 @@
 #include "command.hpp"
 
 #include <boost/program_options.hpp>
-#include <fmt/format.h>
 #include <tbb/global_control.h>
 
 #include <cerrno>
@@ -9,13 +8,8 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/io/atomic_output.hpp"
 
-#include "output_files.hpp"
 #include "process.hpp"
 
 namespace quern::tools {

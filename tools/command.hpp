@@ -12,7 +12,6 @@
 #include "quern/api/work.hpp"
 #include "quern/core/named.hpp"
 #include "quern/core/resources.hpp"
-#include "quern/core/size_text.hpp"
 
 #include "help/command_text.hpp"
 #include "output_files.hpp"

@@ -7,9 +7,6 @@
 #include <set>
 #include <sstream>
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/io/file.hpp"
 
 namespace quern::tools {

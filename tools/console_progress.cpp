@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <mutex>
 
-#include "quern/core/size_text.hpp"
 #include "quern/core/wall_clock.hpp"
 
 #include "command.hpp"

@@ -1,6 +1,5 @@
 #include "figures.hpp"
 
-#include "quern/core/simd_level.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/failover.hpp"
 #include "quern/index/index_assembly.hpp"

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "quern/core/size_text.hpp"
-
 #include "cache_options.hpp"
 
 namespace quern::tools {

@@ -10,9 +10,6 @@
 #include <thread>
 
 #include "quern/api/error.hpp"
-#include "quern/core/error.hpp"
-#include "quern/core/size_text.hpp"
-#include "quern/core/types.hpp"
 #include "quern/gpu/device/device_info.hpp"
 
 #include "command.hpp"

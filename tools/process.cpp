@@ -10,7 +10,6 @@
 #include <system_error>
 #include <thread>
 
-#include "quern/core/error.hpp"
 #include "quern/io/atomic_output.hpp"
 
 namespace quern::tools {

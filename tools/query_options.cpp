@@ -4,8 +4,6 @@
 
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/index_settings.hpp"
-#include "quern/core/bytes.hpp"
-#include "quern/formats/queries/query_file.hpp"
 #include "quern/io/byte_source.hpp"
 
 namespace quern::tools {

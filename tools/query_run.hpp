@@ -1,6 +1,5 @@
 #pragma once
 #include "quern/api/internal/second_stage.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/search/query_stream.hpp"

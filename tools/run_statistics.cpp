@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "quern/api/internal/second_stage.hpp"
-#include "quern/core/size_text.hpp"
 
 #include "figures.hpp"
 #include "gpu_options.hpp"

@@ -2,8 +2,6 @@
 
 #include <limits>
 
-#include "quern/core/size_text.hpp"
-
 #include "query_options.hpp"
 
 namespace quern::tools {

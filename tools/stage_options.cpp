@@ -4,8 +4,6 @@
 
 #include <iterator>
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/corpus/corpus_files.hpp"
 #include "quern/formats/corpus/corpus_format.hpp"
 #include "quern/formats/forward_file.hpp"

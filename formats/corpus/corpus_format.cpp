@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "quern/core/bytes.hpp"
 #include "quern/core/named.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
 
 namespace quern {

@@ -5,9 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "quern/core/bm25.hpp"
-#include "quern/core/bytes.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/text/charset.hpp"
 #include "quern/text/field_value.hpp"
 #include "quern/text/tokenizer.hpp"

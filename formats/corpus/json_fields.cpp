@@ -2,7 +2,6 @@
 
 #include <iterator>
 
-#include "quern/core/error.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {

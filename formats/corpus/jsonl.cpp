@@ -1,7 +1,6 @@
 #include <bit>
 #include <limits>
 
-#include "quern/core/bytes.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
 #include "quern/formats/corpus/json_fields.hpp"
 #include "quern/formats/corpus/record_finder.hpp"

@@ -1,7 +1,5 @@
 #include "quern/formats/corpus/record_finder.hpp"
 
-#include "quern/core/option_name.hpp"
-
 namespace quern {
 namespace {
 

@@ -1,7 +1,6 @@
 #include <bit>
 #include <cstring>
 
-#include "quern/core/bytes.hpp"
 #include "quern/formats/corpus/corpus_format.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
 #include "quern/formats/corpus/http_body.hpp"

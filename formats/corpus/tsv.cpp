@@ -1,6 +1,5 @@
 #include <cstring>
 
-#include "quern/core/bytes.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
 #include "quern/formats/corpus/record_finder.hpp"
 

@@ -1,5 +1,3 @@
-#include "quern/core/bytes.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/formats/corpus/corpus_format.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
 #include "quern/formats/corpus/http_body.hpp"

@@ -4,8 +4,6 @@
 
 #include <cmath>
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
 #include "quern/text/field_value.hpp"
 #include "quern/text/utf8.hpp"
 

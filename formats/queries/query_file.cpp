@@ -6,9 +6,6 @@
 
 #include <new>
 
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/formats/queries/topic_markup.hpp"
 #include "quern/text/utf8.hpp"
 

@@ -1,6 +1,5 @@
 #include "quern/formats/queries/topic_markup.hpp"
 
-#include "quern/core/size_text.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 #include "quern/text/references.hpp"
 #include "quern/text/sgml_tag.hpp"

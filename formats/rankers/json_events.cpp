@@ -4,8 +4,6 @@
 
 #include <cmath>
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
 #include "quern/formats/rankers/number_text.hpp"
 #include "quern/text/json_reader.hpp"
 

@@ -3,7 +3,6 @@
 #include <bit>
 #include <cmath>
 
-#include "quern/core/bytes.hpp"
 #include "quern/formats/rankers/json_events.hpp"
 #include "quern/formats/rankers/model_format.hpp"
 #include "quern/formats/rankers/number_text.hpp"

@@ -5,8 +5,6 @@
 
 #include <filesystem>
 
-#include "quern/core/error.hpp"
-#include "quern/core/named.hpp"
 #include "quern/io/byte_source.hpp"
 
 namespace quern {

@@ -8,8 +8,6 @@
 #include <sstream>
 #include <unordered_map>
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
 #include "quern/formats/rankers/model_format.hpp"
 #include "quern/formats/rankers/number_text.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"

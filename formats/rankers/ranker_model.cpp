@@ -4,8 +4,6 @@
 
 #include <cmath>
 
-#include "quern/core/error.hpp"
-
 namespace quern {
 namespace {
 

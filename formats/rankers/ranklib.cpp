@@ -3,8 +3,6 @@
 #include <cmath>
 #include <limits>
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
 #include "quern/formats/rankers/model_format.hpp"
 #include "quern/formats/rankers/number_text.hpp"
 #include "quern/formats/rankers/tree_collector.hpp"

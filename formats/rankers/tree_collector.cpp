@@ -7,8 +7,6 @@
 #include <numeric>
 #include <tuple>
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
 #include "quern/formats/rankers/number_text.hpp"
 
 namespace quern {

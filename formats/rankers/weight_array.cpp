@@ -5,8 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
 #include "quern/formats/rankers/json_events.hpp"
 #include "quern/formats/rankers/number_text.hpp"
 

@@ -4,8 +4,6 @@
 #include <limits>
 #include <unordered_map>
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
 #include "quern/formats/rankers/json_events.hpp"
 #include "quern/formats/rankers/model_format.hpp"
 #include "quern/formats/rankers/number_text.hpp"

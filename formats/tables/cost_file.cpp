@@ -4,7 +4,6 @@
 
 #include <iterator>
 
-#include "quern/core/error.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 
 namespace quern {

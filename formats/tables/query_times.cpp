@@ -4,9 +4,6 @@
 
 #include <iterator>
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
-
 namespace quern {
 namespace {
 

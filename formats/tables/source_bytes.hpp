@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/bytes.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 #include "quern/io/byte_source.hpp"
 

@@ -4,8 +4,6 @@
 
 #include <cmath>
 
-#include "quern/core/error.hpp"
-
 namespace quern {
 
 void fail_at_line(std::string_view name, std::uint64_t line, std::string_view why) {

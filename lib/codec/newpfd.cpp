@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "quern/codec/kernels.hpp"
-#include "quern/core/error.hpp"
 
 namespace quern::newpfd {
 namespace {

@@ -4,7 +4,6 @@
 
 #include "quern/codec/codec.hpp"
 #include "quern/codec/kernels.hpp"
-#include "quern/core/error.hpp"
 
 namespace quern::rice {
 namespace {

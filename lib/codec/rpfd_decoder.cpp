@@ -4,7 +4,6 @@
 #include "quern/codec/exceptions.hpp"
 #include "quern/codec/kernels.hpp"
 #include "quern/codec/rpfd_layout.hpp"
-#include "quern/core/error.hpp"
 
 namespace quern::rpfd {
 namespace {

@@ -3,7 +3,6 @@
 #include <bit>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
 
 namespace quern {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 #include <cmath>
 
-#include "quern/core/option_name.hpp"
+#include "quern/core/error.hpp"
 
 /// BM25 with a fixed order of float operations, so that every engine gives the same bits (Robertson, Walker: Some
 /// Simple Effective Approximations to the 2-Poisson Model, SIGIR 1994). Term t contributes w_t * (f / (K_d + f)) to

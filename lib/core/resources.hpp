@@ -4,7 +4,6 @@
 #include <mutex>
 
 #include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 
 /// Resources of a long-running stage: threads, memory, a folder for temporary files, and a progress display.
 namespace quern {

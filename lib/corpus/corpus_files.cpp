@@ -9,9 +9,6 @@
 #include <cstring>
 #include <limits>
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 #include "quern/io/external_sort.hpp"
 

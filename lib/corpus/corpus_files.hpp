@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/resources.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/io/damage_skipping.hpp"
 #include "quern/io/file.hpp"

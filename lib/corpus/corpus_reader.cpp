@@ -1,8 +1,5 @@
 #include "quern/corpus/corpus_reader.hpp"
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/io/file.hpp"
 #include "quern/io/piece_source.hpp"
 

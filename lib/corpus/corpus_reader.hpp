@@ -4,7 +4,6 @@
 #include <mutex>
 #include <thread>
 
-#include "quern/core/resources.hpp"
 #include "quern/corpus/corpus_files.hpp"
 #include "quern/formats/corpus/corpus_format.hpp"
 #include "quern/io/byte_source.hpp"

@@ -1,7 +1,5 @@
 #include "quern/corpus/forward_postings.hpp"
 
-#include "quern/core/error.hpp"
-
 namespace quern {
 
 void ForwardPostings::count(ByteView stream, const CollectionReader& collection) {

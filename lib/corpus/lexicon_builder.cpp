@@ -1,7 +1,5 @@
 #include "quern/corpus/lexicon_builder.hpp"
 
-#include "quern/core/bytes.hpp"
-
 namespace quern {
 namespace {
 

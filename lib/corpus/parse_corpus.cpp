@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 #include <tbb/parallel_invoke.h>
 
-#include "quern/core/bytes.hpp"
 #include "quern/core/job_pipeline.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/corpus/lexicon_builder.hpp"
 #include "quern/corpus/page_chooser.hpp"
 #include "quern/io/external_sort.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/resources.hpp"
 #include "quern/corpus/chunk_builder.hpp"
 #include "quern/corpus/corpus_files.hpp"
 #include "quern/corpus/corpus_reader.hpp"

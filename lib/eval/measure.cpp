@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cmath>
 
-#include "quern/core/error.hpp"
 #include "quern/core/named.hpp"
 
 namespace quern {

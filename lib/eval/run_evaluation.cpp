@@ -3,10 +3,6 @@
 #include <bit>
 #include <cmath>
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/formats/queries/qrels.hpp"
 #include "quern/formats/queries/run_file.hpp"
 

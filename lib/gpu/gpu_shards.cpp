@@ -4,7 +4,6 @@
 
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/device/in_parallel.hpp"
-#include "quern/search/search_backend.hpp"
 #include "quern/search/top_k.hpp"
 
 namespace quern {

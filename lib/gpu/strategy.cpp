@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "quern/core/option_name.hpp"
 #include "quern/gpu/range/range_batch.hpp"
 
 namespace quern::gpu {

@@ -1,4 +1,3 @@
-#include "quern/core/option_name.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/intersect/intersect_runner.hpp"
 #include "quern/gpu/rank/models/ranker_flight.hpp"

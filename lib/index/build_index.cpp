@@ -1,7 +1,6 @@
 #include "quern/index/build_index.hpp"
 
 #include "quern/core/job_pipeline.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/corpus/forward_postings.hpp"
 #include "quern/formats/index_writer.hpp"
 #include "quern/formats/manifest_settings.hpp"

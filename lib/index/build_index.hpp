@@ -1,6 +1,4 @@
 #pragma once
-#include "quern/core/bm25.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/order_file.hpp"
 #include "quern/index/impact_sections.hpp"

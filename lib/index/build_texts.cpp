@@ -1,7 +1,5 @@
 #include "quern/index/build_texts.hpp"
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/texts_file.hpp"
 #include "quern/index/build_index.hpp"

@@ -4,10 +4,7 @@
 
 #include <bit>
 
-#include "quern/core/bytes.hpp"
 #include "quern/core/job_pipeline.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/index/docno_order.hpp"
 #include "quern/index/list_encoder.hpp"
 #include "quern/io/checksum.hpp"

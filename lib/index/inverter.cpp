@@ -2,8 +2,6 @@
 
 #include <queue>
 
-#include "quern/core/bytes.hpp"
-
 namespace quern {
 namespace {
 

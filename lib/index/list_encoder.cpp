@@ -3,8 +3,6 @@
 #include <numeric>
 
 #include "quern/codec/short_list.hpp"
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
 
 namespace quern {
 namespace {

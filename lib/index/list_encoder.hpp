@@ -1,6 +1,5 @@
 #pragma once
 #include "quern/codec/codec.hpp"
-#include "quern/core/bm25.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/index_writer.hpp"
 #include "quern/index/list_source.hpp"

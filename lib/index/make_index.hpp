@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/resources.hpp"
 #include "quern/corpus/parse_corpus.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/formats/order_file.hpp"

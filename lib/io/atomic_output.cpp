@@ -12,9 +12,6 @@
 #include <mutex>
 #include <system_error>
 
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-
 namespace quern {
 namespace {
 

@@ -15,9 +15,6 @@
 #include <new>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/size_text.hpp"
 
 namespace quern {
 

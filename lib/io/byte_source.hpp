@@ -1,7 +1,6 @@
 #pragma once
 #include <atomic>
 
-#include "quern/core/resources.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/io/file.hpp"
 

@@ -9,9 +9,6 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/io/byte_source.hpp"
 
 namespace quern {

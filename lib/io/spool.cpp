@@ -1,7 +1,5 @@
 #include "quern/io/spool.hpp"
 
-#include "quern/core/error.hpp"
-
 namespace quern {
 
 Spool::Spool(std::string tmp_folder, std::size_t buffer_bytes)

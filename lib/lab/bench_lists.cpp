@@ -5,7 +5,6 @@
 #include <random>
 
 #include "quern/codec/short_list.hpp"
-#include "quern/core/named.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/posting_reader.hpp"
 

@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "quern/codec/kernels.hpp"
-#include "quern/core/error.hpp"
 #include "quern/lab/measuring.hpp"
 
 namespace quern {

@@ -1,7 +1,6 @@
 #pragma once
 #include "quern/codec/codec.hpp"
 #include "quern/core/bytes.hpp"
-#include "quern/core/types.hpp"
 #include "quern/lab/bench_lists.hpp"
 
 /// Codecs of other libraries, for comparison. No index uses them.

@@ -2,7 +2,6 @@
 
 #include <deque>
 
-#include "quern/core/error.hpp"
 #include "quern/lab/measuring.hpp"
 
 namespace quern {

@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/resources.hpp"
 #include "quern/search/intersect.hpp"
 
 /// Measures the intersection of queries' lists, with all methods in one run.

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "quern/core/wall_clock.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/lab/measuring.hpp"
 #include "quern/plan/query_dispatcher.hpp"

@@ -4,9 +4,6 @@
 
 #include <map>
 
-#include "quern/core/error.hpp"
-#include "quern/core/parallel_batch.hpp"
-#include "quern/core/wall_clock.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/index_assembly.hpp"

@@ -1,6 +1,5 @@
 #pragma once
 #include "quern/codec/codec.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/order/order.hpp"
 #include "quern/order/pagerank.hpp"
 #include "quern/search/query_engine.hpp"

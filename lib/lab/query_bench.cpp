@@ -7,8 +7,6 @@
 #include <map>
 #include <tuple>
 
-#include "quern/core/error.hpp"
-#include "quern/core/wall_clock.hpp"
 #include "quern/lab/measuring.hpp"
 #include "quern/plan/cost_model.hpp"
 

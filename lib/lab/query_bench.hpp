@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/resources.hpp"
 #include "quern/formats/index_shards.hpp"
 #include "quern/formats/tables/query_times.hpp"
 #include "quern/search/search_backend.hpp"

@@ -4,10 +4,7 @@
 #include <cmath>
 #include <deque>
 
-#include "quern/core/error.hpp"
-#include "quern/core/wall_clock.hpp"
 #include "quern/lab/measuring.hpp"
-#include "quern/rank/models/ranker.hpp"
 
 namespace quern {
 namespace {

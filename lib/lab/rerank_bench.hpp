@@ -1,6 +1,4 @@
 #pragma once
-#include "quern/core/feature_columns.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"
 #include "quern/rank/models/ranker.hpp"
 

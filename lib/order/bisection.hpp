@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/resources.hpp"
 #include "quern/order/document_terms.hpp"
 
 /// Recursive graph bisection: Dhulipala et al.: Compressing Graphs and Indexes with Recursive Graph Bisection (KDD

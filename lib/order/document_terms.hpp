@@ -2,7 +2,6 @@
 #include <tbb/parallel_for.h>
 
 #include "quern/core/job_pipeline.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/corpus/forward_postings.hpp"
 #include "quern/formats/collection.hpp"
 

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/formats/tables/document_tables.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/io/external_sort.hpp"

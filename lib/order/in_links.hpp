@@ -3,9 +3,7 @@
 #include <unordered_map>
 #include <variant>
 
-#include "quern/core/bytes.hpp"
 #include "quern/core/parallel_batch.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/order/page_links.hpp"
 #include "quern/order/page_names.hpp"

@@ -7,13 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "quern/core/bm25.hpp"
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
-#include "quern/core/named.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/corpus/forward_postings.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/io/spool.hpp"

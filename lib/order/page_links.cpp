@@ -2,7 +2,6 @@
 
 #include <mutex>
 
-#include "quern/core/bytes.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/order/document_terms.hpp"
 #include "quern/order/in_links.hpp"

@@ -2,8 +2,6 @@
 
 #include <bit>
 
-#include "quern/core/bytes.hpp"
-
 namespace quern {
 
 namespace {

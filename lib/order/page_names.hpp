@@ -3,7 +3,6 @@
 #include <type_traits>
 
 #include "quern/core/job_pipeline.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/io/external_sort.hpp"

@@ -8,7 +8,6 @@
 #include <numeric>
 #include <variant>
 
-#include "quern/core/option_name.hpp"
 #include "quern/formats/tables/document_tables.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 #include "quern/io/byte_source.hpp"

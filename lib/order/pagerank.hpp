@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/resources.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/order/in_links.hpp"

@@ -1,8 +1,5 @@
 #include "quern/plan/cache_plan.hpp"
 
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/io/checksum.hpp"
 

@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/resources.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/plan/cache_policy.hpp"
 #include "quern/plan/cache_simulation.hpp"

@@ -4,8 +4,6 @@
 #include <limits>
 #include <numeric>
 
-#include "quern/core/named.hpp"
-
 namespace quern {
 namespace {
 

@@ -3,8 +3,6 @@
 #include <limits>
 #include <unordered_map>
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/search/query_memory.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/resources.hpp"
 #include "quern/io/spool.hpp"
 #include "quern/plan/log_demand.hpp"
 #include "quern/search/query_engine.hpp"

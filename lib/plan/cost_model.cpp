@@ -2,7 +2,6 @@
 
 #include <limits>
 
-#include "quern/core/error.hpp"
 #include "quern/plan/model_tree.hpp"
 #include "quern/search/algorithm.hpp"
 

@@ -3,10 +3,7 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_reduce.h>
 
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/core/parallel_batch.hpp"
-#include "quern/core/size_text.hpp"
 
 namespace quern {
 

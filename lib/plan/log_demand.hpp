@@ -1,6 +1,4 @@
 #pragma once
-#include "quern/core/named.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/io/external_sort.hpp"

@@ -3,8 +3,6 @@
 #include <cmath>
 #include <limits>
 
-#include "quern/core/error.hpp"
-
 namespace quern {
 namespace {
 

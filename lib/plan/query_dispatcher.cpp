@@ -4,8 +4,6 @@
 
 #include <chrono>
 
-#include "quern/core/error.hpp"
-
 namespace quern {
 QueryDispatcher::Calls::~Calls() {
   for (Place* place : places_) place->state.notify_one();

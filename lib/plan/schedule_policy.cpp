@@ -3,7 +3,6 @@
 #include <deque>
 #include <map>
 
-#include "quern/core/named.hpp"
 #include "quern/core/random.hpp"
 #include "quern/plan/query_dispatcher.hpp"
 

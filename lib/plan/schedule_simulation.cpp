@@ -5,8 +5,6 @@
 #include <numeric>
 #include <queue>
 
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
 
 namespace quern {

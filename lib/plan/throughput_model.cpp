@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 
 namespace quern {
 namespace {

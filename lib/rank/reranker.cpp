@@ -4,8 +4,6 @@
 #include <unordered_map>
 #include <variant>
 
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/rank/features/feature_list.hpp"
 
 namespace quern {

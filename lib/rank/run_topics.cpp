@@ -5,10 +5,6 @@
 
 #include <cmath>
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/core/wall_clock.hpp"
 
 namespace quern {

@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/resources.hpp"
 #include "quern/formats/index_shards.hpp"
 #include "quern/formats/queries/qrels.hpp"
 #include "quern/formats/queries/run_file.hpp"

@@ -1,6 +1,5 @@
 #include "quern/search/algorithm.hpp"
 
-#include "quern/core/named.hpp"
 #include "quern/search/list_window.hpp"
 #include "quern/search/range_union.hpp"
 #include "quern/search/scored_intersection.hpp"

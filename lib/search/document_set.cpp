@@ -5,10 +5,6 @@
 
 #include <bitset>
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/formats/tables/source_bytes.hpp"
 
 namespace quern {

@@ -2,7 +2,6 @@
 
 #include <tbb/enumerable_thread_specific.h>
 
-#include "quern/core/named.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/search/algorithm.hpp"
 

@@ -1,7 +1,5 @@
 #pragma once
-#include "quern/core/option_name.hpp"
 #include "quern/core/parallel_batch.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/search/found_terms.hpp"

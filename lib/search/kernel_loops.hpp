@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/bm25.hpp"
 #include "quern/search/kernels.hpp"
 
 /// Plain loops that several SIMD levels use.

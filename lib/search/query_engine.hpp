@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/index_shards.hpp"
 #include "quern/search/algorithm.hpp"

@@ -1,9 +1,5 @@
 #include "quern/search/query_memory.hpp"
 
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/size_text.hpp"
-
 namespace quern {
 
 QueryMemory::QueryMemory(std::uint64_t bytes, unsigned threads) {

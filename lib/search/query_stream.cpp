@@ -4,9 +4,6 @@
 
 #include <cerrno>
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/io/checksum.hpp"
 
 namespace quern {

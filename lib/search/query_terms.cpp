@@ -6,10 +6,6 @@
 
 #include <cmath>
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {

@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/scratch_memory.hpp"
 #include "quern/search/kernels.hpp"
 #include "quern/search/list_window.hpp"
 #include "quern/search/scoring.hpp"

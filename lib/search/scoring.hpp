@@ -1,6 +1,4 @@
 #pragma once
-#include "quern/core/bm25.hpp"
-#include "quern/core/named.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/search/algorithm.hpp"

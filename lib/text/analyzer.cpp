@@ -6,8 +6,6 @@
 
 #include <cstring>
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
 #include "quern/core/named.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/io/zstd_frame.hpp"

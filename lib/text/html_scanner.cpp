@@ -1,6 +1,5 @@
 #include "quern/text/html_scanner.hpp"
 
-#include "quern/core/bytes.hpp"
 #include "quern/text/references.hpp"
 #include "quern/text/text_block.hpp"
 #include "quern/text/text_lines.hpp"

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "quern/core/bytes.hpp"
 #include "quern/text/text_lines.hpp"
 #include "quern/text/utf8.hpp"
 

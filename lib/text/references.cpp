@@ -2,7 +2,6 @@
 
 #include <charconv>
 
-#include "quern/core/bytes.hpp"
 #include "quern/text/packed_name.hpp"
 #include "quern/text/text_lines.hpp"
 #include "quern/text/utf8.hpp"

@@ -2,7 +2,6 @@
 
 #include <bit>
 
-#include "quern/core/bytes.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {

@@ -1,7 +1,6 @@
 #pragma once
 #include <bit>
 
-#include "quern/core/bytes.hpp"
 #include "quern/text/text_block.hpp"
 
 namespace quern {

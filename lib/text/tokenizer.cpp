@@ -4,8 +4,6 @@
 
 #include <cstring>
 
-#include "quern/core/error.hpp"
-
 namespace quern {
 namespace {
 

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "quern/core/option_name.hpp"
+#include "quern/core/error.hpp"
 
 #include "catch.hpp"
 

@@ -1,5 +1,4 @@
 #include "quern/core/error.hpp"
-#include "quern/core/size_text.hpp"
 
 #include "catch.hpp"
 

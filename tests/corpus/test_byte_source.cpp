@@ -2,7 +2,6 @@
 
 #include "quern/core/bytes.hpp"
 #include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/io/file.hpp"
 

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
 #include "quern/corpus/corpus_files.hpp"
 

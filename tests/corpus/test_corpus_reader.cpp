@@ -1,7 +1,6 @@
 #include <string>
 
 #include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
 #include "quern/corpus/corpus_reader.hpp"
 

@@ -1,4 +1,4 @@
-#include "quern/core/option_name.hpp"
+#include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
 #include "quern/formats/corpus/http_body.hpp"
 

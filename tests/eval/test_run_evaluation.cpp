@@ -6,7 +6,6 @@
 #include <set>
 
 #include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 
 #include "catch.hpp"
 #include "eval/judged_run.hpp"

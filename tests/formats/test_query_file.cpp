@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/formats/queries/query_file.hpp"
 
 #include "catch.hpp"

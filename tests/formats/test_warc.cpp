@@ -1,6 +1,6 @@
 #include <string>
 
-#include "quern/core/option_name.hpp"
+#include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
 #include "quern/formats/corpus/corpus_format.hpp"
 

@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "quern/core/option_name.hpp"
+#include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/store/list_cache.hpp"

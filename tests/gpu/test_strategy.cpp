@@ -1,7 +1,6 @@
 #include <set>
 
 #include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/gpu/worker/strategy.hpp"
 
 #include "catch.hpp"

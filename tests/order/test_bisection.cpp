@@ -6,7 +6,7 @@
 #include <numeric>
 #include <set>
 
-#include "quern/core/option_name.hpp"
+#include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
 #include "quern/order/bisection.hpp"
 #include "quern/order/order.hpp"

@@ -3,7 +3,7 @@
 #include <set>
 #include <tuple>
 
-#include "quern/core/option_name.hpp"
+#include "quern/core/error.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/plan/cache_plan.hpp"
 #include "quern/plan/cache_policy.hpp"

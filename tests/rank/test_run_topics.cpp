@@ -2,7 +2,6 @@
 #include <map>
 
 #include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
 #include "quern/rank/run_topics.hpp"
 

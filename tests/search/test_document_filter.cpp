@@ -3,7 +3,7 @@
 #include <optional>
 #include <variant>
 
-#include "quern/core/option_name.hpp"
+#include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
 #include "quern/search/document_set.hpp"
 

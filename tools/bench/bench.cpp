@@ -1,7 +1,5 @@
 #include "bench/bench.hpp"
 
-#include <fmt/format.h>
-
 #include "quern/io/checksum.hpp"
 
 #include "output_files.hpp"

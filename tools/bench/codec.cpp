@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include "quern/core/error.hpp"
-#include "quern/core/simd_level.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/lab/codec_bench.hpp"
 

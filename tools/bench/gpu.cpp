@@ -3,7 +3,6 @@
 #include <deque>
 #include <filesystem>
 
-#include "quern/core/size_text.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/lab/gpu/gpu_bench.hpp"

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 
-#include "quern/core/bytes.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/io/atomic_output.hpp"

@@ -1,4 +1,3 @@
-#include "quern/core/size_text.hpp"
 #include "quern/lab/order_bench.hpp"
 #include "quern/order/in_links.hpp"
 

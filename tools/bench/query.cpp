@@ -3,8 +3,6 @@
 #include <deque>
 #include <map>
 
-#include "quern/core/error.hpp"
-#include "quern/core/simd_level.hpp"
 #include "quern/lab/order_bench.hpp"
 #include "quern/lab/query_bench.hpp"
 

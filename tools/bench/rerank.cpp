@@ -2,8 +2,6 @@
 
 #include <deque>
 
-#include "quern/core/error.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/lab/gpu/gpu_rerank_bench.hpp"
 #include "quern/lab/rerank_bench.hpp"

@@ -2,7 +2,6 @@
 #include <deque>
 #include <thread>
 
-#include "quern/core/error.hpp"
 #include "quern/gpu/query_backend.hpp"
 #include "quern/lab/gpu/energy_meter.hpp"
 #include "quern/lab/gpu/shared_stream.hpp"

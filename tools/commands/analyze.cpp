@@ -1,7 +1,6 @@
 #include <iostream>
 #include <iterator>
 
-#include "quern/core/error.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/text/analyzer.hpp"
 #include "quern/text/html.hpp"

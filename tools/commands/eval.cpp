@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "quern/api/evaluation.hpp"
-#include "quern/core/error.hpp"
 #include "quern/eval/measure.hpp"
 
 #include "command.hpp"

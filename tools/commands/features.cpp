@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include "quern/core/types.hpp"
-
 #include "command.hpp"
 #include "query_options.hpp"
 #include "second_stage.hpp"

@@ -4,9 +4,7 @@
 
 #include <filesystem>
 
-#include "quern/core/bytes.hpp"
 #include "quern/formats/rankers/model_format.hpp"
-#include "quern/formats/rankers/ranker_model.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/text/utf8.hpp"
 

@@ -7,8 +7,6 @@
 
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/processors.hpp"
-#include "quern/core/bytes.hpp"
-#include "quern/core/wall_clock.hpp"
 #include "quern/search/query_memory.hpp"
 
 #include "command.hpp"

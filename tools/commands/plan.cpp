@@ -1,4 +1,3 @@
-#include "quern/core/size_text.hpp"
 #include "quern/plan/cache_policy.hpp"
 
 #include "cache_options.hpp"

@@ -5,7 +5,6 @@
 
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/processors.hpp"
-#include "quern/core/wall_clock.hpp"
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/search/algorithm.hpp"

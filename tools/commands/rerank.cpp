@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include "quern/core/size_text.hpp"
-
 #include "command.hpp"
 #include "gpu_options.hpp"
 #include "query_options.hpp"

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "quern/core/size_text.hpp"
 #include "quern/plan/cache_plan.hpp"
 
 #include "cache_options.hpp"

@@ -2,8 +2,6 @@
 
 #include <limits>
 
-#include "quern/core/error.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/plan/throughput_model.hpp"
 

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "quern/core/size_text.hpp"
 #include "quern/formats/collection.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/forward_file.hpp"

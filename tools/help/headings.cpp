@@ -2,8 +2,6 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "quern/core/types.hpp"
-
 #include "help/command_text.hpp"
 
 namespace quern::tools {

@@ -5,8 +5,6 @@
 #include <iterator>
 #include <sstream>
 
-#include "quern/core/types.hpp"
-
 #include "help/render.hpp"
 
 namespace quern::tools {

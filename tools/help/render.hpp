@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/types.hpp"
 
 #include "help/command_text.hpp"
 

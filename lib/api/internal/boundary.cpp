@@ -4,10 +4,7 @@
 
 #include "quern/api/error.hpp"
 #include "quern/api/export.hpp"
-#include "quern/core/error.hpp"
 #include "quern/core/named.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/types.hpp"
 
 namespace quern::api {
 namespace {

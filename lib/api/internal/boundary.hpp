@@ -1,6 +1,5 @@
 #pragma once
 #include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 
 namespace quern::api {
 

@@ -5,7 +5,6 @@
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/work_resources.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/queries/filter_expression.hpp"
 #include "quern/index/make_index.hpp"

@@ -3,7 +3,6 @@
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/work_resources.hpp"
-#include "quern/core/error.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/index/make_index.hpp"

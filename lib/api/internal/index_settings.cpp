@@ -7,14 +7,10 @@
 #include <future>
 #include <variant>
 
-#include "quern/api/index_builder.hpp"
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/document_stream.hpp"
 #include "quern/api/internal/stage_reports.hpp"
 #include "quern/api/internal/work_resources.hpp"
-#include "quern/core/error.hpp"
-#include "quern/core/named.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/text/analyzer.hpp"

@@ -1,6 +1,5 @@
 #pragma once
 #include "quern/api/index_builder.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/index/make_index.hpp"
 
 namespace quern::api {

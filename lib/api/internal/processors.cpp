@@ -5,9 +5,6 @@
 #include <iterator>
 
 #include "quern/api/internal/boundary.hpp"
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/search/top_k.hpp"

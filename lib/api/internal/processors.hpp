@@ -1,6 +1,5 @@
 #pragma once
 #include "quern/api/internal/second_stage.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/formats/index_shards.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/gpu/query_backend.hpp"

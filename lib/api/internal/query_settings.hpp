@@ -2,7 +2,6 @@
 #include "quern/api/cache_plan.hpp"
 #include "quern/api/internal/stage_reports.hpp"
 #include "quern/api/searcher.hpp"
-#include "quern/core/error.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/gpu/failover.hpp"
 #include "quern/plan/log_demand.hpp"

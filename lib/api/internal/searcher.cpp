@@ -10,8 +10,6 @@
 #include "quern/api/internal/processors.hpp"
 #include "quern/api/internal/query_settings.hpp"
 #include "quern/api/internal/work_resources.hpp"
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/search/algorithm.hpp"
 
 namespace quern::api {

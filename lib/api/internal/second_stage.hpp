@@ -2,7 +2,6 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include "quern/api/second_stage.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/index_shards.hpp"
 #include "quern/formats/manifest_settings.hpp"

@@ -6,8 +6,6 @@
 #include <numeric>
 
 #include "quern/api/internal/boundary.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/text/analyzer.hpp"
 

@@ -3,10 +3,6 @@
 #include <filesystem>
 
 #include "quern/api/internal/boundary.hpp"
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
-#include "quern/core/size_text.hpp"
 
 namespace quern::api {
 namespace {

@@ -1,8 +1,6 @@
 #include <cuda_runtime_api.h>
 
 #include "quern/codec/rpfd_layout.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/device/device_memory.cuh"
 

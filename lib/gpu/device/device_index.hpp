@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/resources.hpp"
 #include "quern/gpu/device/memory_division.hpp"
 
 /// An index in a GPU's memory. Declared without CUDA: in a build without CUDA, constructors throw CudaError.

@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/types.hpp"
 #include "quern/gpu/device/coding.hpp"
 #include "quern/gpu/device/tuning.hpp"
 

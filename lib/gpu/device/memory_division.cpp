@@ -4,8 +4,6 @@
 
 #include <numeric>
 
-#include "quern/core/option_name.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/device/tuning.hpp"
 

@@ -1,8 +1,6 @@
 #pragma once
 #include <mutex>
 
-#include "quern/core/error.hpp"
-#include "quern/core/named.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/search/query_engine.hpp"
 

@@ -1,6 +1,5 @@
 #include "quern/gpu/intersect/intersect_method.hpp"
 
-#include "quern/core/option_name.hpp"
 #include "quern/gpu/device/tuning.hpp"
 
 namespace quern {

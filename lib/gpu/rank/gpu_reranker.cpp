@@ -3,8 +3,6 @@
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
-#include "quern/core/option_name.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/device_info.hpp"
 

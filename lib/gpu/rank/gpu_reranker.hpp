@@ -1,7 +1,6 @@
 #pragma once
 #include <atomic>
 
-#include "quern/core/scratch_memory.hpp"
 #include "quern/gpu/rank/models/ranker_cache.hpp"
 #include "quern/gpu/rank/rerank_flight.hpp"
 #include "quern/rank/reranker.hpp"

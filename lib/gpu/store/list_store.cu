@@ -1,5 +1,3 @@
-#include "quern/core/option_name.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/gpu/store/list_store_device.cuh"
 
 namespace quern::gpu {

@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/scratch_memory.hpp"
 #include "quern/gpu/worker/batch_runner.hpp"
 #include "quern/gpu/worker/gpu_worker.hpp"
 #include "quern/gpu/worker/query_queue.hpp"

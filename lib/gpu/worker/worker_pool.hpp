@@ -6,8 +6,6 @@
 #include <mutex>
 #include <thread>
 
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/core/resources.hpp"
 
 namespace quern::gpu {

@@ -1,8 +1,5 @@
 #include "quern/index/exchange/import_index.hpp"
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/corpus/parse_corpus.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/io/checksum.hpp"

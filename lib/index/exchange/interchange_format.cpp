@@ -4,8 +4,6 @@
 
 #include <filesystem>
 
-#include "quern/core/error.hpp"
-#include "quern/core/named.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/io/atomic_output.hpp"
 

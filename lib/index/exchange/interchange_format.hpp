@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/resources.hpp"
 #include "quern/formats/exchange/inverted_file.hpp"
 #include "quern/formats/index_file.hpp"
 

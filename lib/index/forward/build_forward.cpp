@@ -4,10 +4,6 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/parallel_batch.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/formats/forward_segment.hpp"
 #include "quern/index/forward/index_terms.hpp"
 #include "quern/io/checksum.hpp"

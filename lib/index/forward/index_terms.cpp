@@ -2,8 +2,6 @@
 
 #include <bit>
 
-#include "quern/core/error.hpp"
-
 namespace quern {
 
 IndexTerms::IndexTerms(const CollectionReader& collection)

@@ -1,10 +1,7 @@
 #include "quern/index/forward/recode_forward.hpp"
 
 #include "quern/codec/kernels.hpp"
-#include "quern/core/error.hpp"
 #include "quern/core/job_pipeline.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/formats/joined_lexicon.hpp"
 #include "quern/index/forward/index_terms.hpp"
 #include "quern/io/checksum.hpp"

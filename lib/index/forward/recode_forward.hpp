@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/resources.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/order_file.hpp"
 #include "quern/index/forward/build_forward.hpp"

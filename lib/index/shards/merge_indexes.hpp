@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/resources.hpp"
 #include "quern/formats/index_shards.hpp"
 #include "quern/formats/order_file.hpp"
 #include "quern/index/build_index.hpp"

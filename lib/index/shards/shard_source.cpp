@@ -1,8 +1,5 @@
 #include "quern/index/shards/shard_source.hpp"
 
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-
 namespace quern {
 
 ShardSource::ShardSource(const ShardChoice& choice, const OrderReader& order, StatisticsReader statistics,

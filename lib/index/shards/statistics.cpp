@@ -5,8 +5,6 @@
 
 #include <set>
 
-#include "quern/core/bm25.hpp"
-#include "quern/core/error.hpp"
 #include "quern/corpus/forward_postings.hpp"
 #include "quern/formats/index_writer.hpp"
 #include "quern/formats/joined_lexicon.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/resources.hpp"
 #include "quern/corpus/lexicon_builder.hpp"
 #include "quern/formats/statistics_file.hpp"
 #include "quern/formats/term_dictionary.hpp"

@@ -5,8 +5,6 @@
 #include <map>
 #include <tuple>
 
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/worker/batch_runner.hpp"
 #include "quern/lab/gpu/cache_model.hpp"

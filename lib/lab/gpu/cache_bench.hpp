@@ -2,8 +2,6 @@
 #include <nlohmann/json.hpp>
 
 #include "quern/core/figures.hpp"
-#include "quern/core/named.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/gpu/device/gpu_statistics.hpp"
 #include "quern/lab/gpu/transfer_bench.hpp"
 #include "quern/plan/throughput_model.hpp"

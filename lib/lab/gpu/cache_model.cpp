@@ -5,8 +5,6 @@
 #include <iterator>
 #include <map>
 
-#include "quern/core/error.hpp"
-
 namespace quern {
 namespace {
 

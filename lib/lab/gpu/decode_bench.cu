@@ -1,8 +1,6 @@
-#include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/device/device_memory.cuh"
-#include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/intersect/merge_find.hpp"
 #include "quern/gpu/range/range_kernels.hpp"
 #include "quern/lab/gpu/decode_bench.hpp"

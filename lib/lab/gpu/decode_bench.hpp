@@ -1,6 +1,4 @@
 #pragma once
-#include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/gpu/device/tuning.hpp"
 

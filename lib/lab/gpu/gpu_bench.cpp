@@ -5,15 +5,10 @@
 #include <map>
 #include <numeric>
 
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
-#include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/lab/gpu/energy_meter.hpp"
 #include "quern/lab/gpu/transfer_bench.hpp"
 #include "quern/lab/measuring.hpp"
-#include "quern/lab/query_bench.hpp"
 #include "quern/plan/cost_model.hpp"
 #include "quern/search/search_backend.hpp"
 

@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/resources.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/device/gpu_statistics.hpp"
 #include "quern/gpu/worker/gpu_engine.hpp"

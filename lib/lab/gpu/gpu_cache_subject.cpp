@@ -4,9 +4,6 @@
 #include <limits>
 #include <numeric>
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/worker/worker_pool.hpp"

@@ -1,7 +1,5 @@
 #include "quern/lab/gpu/gpu_intersect_bench.hpp"
 
-#include "quern/core/error.hpp"
-#include "quern/core/wall_clock.hpp"
 #include "quern/lab/measuring.hpp"
 
 namespace quern {

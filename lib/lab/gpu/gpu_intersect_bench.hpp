@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/resources.hpp"
 #include "quern/gpu/intersect/gpu_intersection.hpp"
 
 /// Compares intersections on a GPU with those on the CPU of the same machine, all methods in one run.

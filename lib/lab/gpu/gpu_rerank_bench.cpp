@@ -2,16 +2,12 @@
 
 #include <deque>
 
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/rank/models/device_ranker.hpp"
 #include "quern/gpu/rank/models/ranker_cache.hpp"
 #include "quern/gpu/rank/models/ranker_flight.hpp"
 #include "quern/lab/gpu/energy_meter.hpp"
 #include "quern/lab/measuring.hpp"
-#include "quern/lab/rerank_bench.hpp"
 
 namespace quern {
 namespace {

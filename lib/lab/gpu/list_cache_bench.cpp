@@ -5,7 +5,6 @@
 #include <limits>
 #include <unordered_map>
 
-#include "quern/core/error.hpp"
 #include "quern/core/wall_clock.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/gpu/device/in_parallel.hpp"

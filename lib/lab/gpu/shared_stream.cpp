@@ -5,14 +5,9 @@
 #include <atomic>
 #include <chrono>
 
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
-#include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/lab/measuring.hpp"
 #include "quern/lab/query_bench.hpp"
-#include "quern/plan/cost_model.hpp"
 #include "quern/plan/query_dispatcher.hpp"
 
 namespace quern {

@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/wall_clock.hpp"
 #include "quern/gpu/device/device_index.hpp"
 #include "quern/gpu/store/extents.hpp"
 #include "quern/gpu/store/list_store.hpp"

@@ -1,4 +1,3 @@
-#include "quern/core/error.hpp"
 #include "quern/lab/gpu/decode_bench.hpp"
 #include "quern/lab/gpu/transfer_bench.hpp"
 

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/lab/synth/list_generator.hpp"
 
 namespace quern {

@@ -3,9 +3,6 @@
 #include <atomic>
 #include <cmath>
 
-#include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
-#include "quern/lab/synth/document_tree.hpp"
 #include "quern/lab/synth/term_fields.hpp"
 
 namespace quern {

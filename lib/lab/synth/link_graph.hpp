@@ -1,8 +1,6 @@
 #pragma once
 #include <numeric>
 
-#include "quern/core/resources.hpp"
-#include "quern/core/types.hpp"
 #include "quern/io/file.hpp"
 #include "quern/lab/synth/document_tree.hpp"
 #include "quern/lab/synth/list_generator.hpp"

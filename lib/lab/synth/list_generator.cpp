@@ -1,6 +1,5 @@
 #include "quern/lab/synth/list_generator.hpp"
 
-#include <bit>
 #include <cmath>
 
 namespace quern {

@@ -1,7 +1,6 @@
 #pragma once
 #include <bit>
 
-#include "quern/core/types.hpp"
 #include "quern/lab/synth/document_tree.hpp"
 #include "quern/lab/synth/term_fields.hpp"
 

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <iterator>
 
-#include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/lab/synth/list_generator.hpp"
 #include "quern/lab/synth/term_fields.hpp"
 

@@ -7,10 +7,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/corpus/parse_corpus.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/index/list_encoder.hpp"
@@ -18,7 +14,6 @@
 #include "quern/lab/synth/document_tree.hpp"
 #include "quern/lab/synth/link_graph.hpp"
 #include "quern/lab/synth/list_generator.hpp"
-#include "quern/lab/synth/term_fields.hpp"
 #include "quern/order/order.hpp"
 #include "quern/order/pagerank.hpp"
 

@@ -1,6 +1,4 @@
 #pragma once
-#include "quern/core/bm25.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/lab/synth/term_fields.hpp"
 

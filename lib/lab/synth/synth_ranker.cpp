@@ -4,7 +4,6 @@
 #include <queue>
 
 #include "quern/core/natural_log.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
 #include "quern/lab/synth/list_generator.hpp"
 

@@ -8,16 +8,11 @@
 #include <new>
 #include <numeric>
 
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
 #include "quern/core/job_pipeline.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/io/external_sort.hpp"
-#include "quern/io/file.hpp"
 #include "quern/io/zstd_frame.hpp"
 #include "quern/lab/synth/list_generator.hpp"
 #include "quern/text/tokenizer.hpp"

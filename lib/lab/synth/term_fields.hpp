@@ -1,6 +1,4 @@
 #pragma once
-#include "quern/core/resources.hpp"
-#include "quern/core/types.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/io/file.hpp"
 

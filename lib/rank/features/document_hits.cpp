@@ -4,9 +4,6 @@
 #include <numeric>
 
 #include "quern/codec/kernels.hpp"
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
-#include "quern/core/size_text.hpp"
 
 #if defined(__AVX2__)
 #include <immintrin.h>

@@ -3,7 +3,6 @@
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
-#include "quern/core/error.hpp"
 #include "quern/rank/features/feature_families.hpp"
 #include "quern/rank/features/feature_list.hpp"
 

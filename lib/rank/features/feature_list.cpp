@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/rank/features/feature_families.hpp"
 
 namespace quern {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "quern/core/error.hpp"
-#include "quern/core/simd_level.hpp"
 #include "quern/rank/models/transformation.hpp"
 #include "quern/rank/models/tree_evaluator.hpp"
 

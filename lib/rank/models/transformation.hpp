@@ -1,8 +1,6 @@
 #pragma once
 #include <cmath>
 
-#include "quern/core/feature_columns.hpp"
-#include "quern/core/named.hpp"
 #include "quern/core/natural_log.hpp"
 #include "quern/core/scratch_memory.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"

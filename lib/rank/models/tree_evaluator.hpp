@@ -1,7 +1,6 @@
 #pragma once
 #include <limits>
 
-#include "quern/core/feature_columns.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"
 #include "quern/rank/models/kernels.hpp"
 #include "quern/rank/models/ranker.hpp"

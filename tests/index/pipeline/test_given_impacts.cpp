@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "quern/core/option_name.hpp"
+#include "quern/core/error.hpp"
 #include "quern/index/exchange/import_index.hpp"
 #include "quern/index/exchange/interchange_format.hpp"
 #include "quern/index/forward/build_forward.hpp"

@@ -1,4 +1,4 @@
-#include "quern/core/option_name.hpp"
+#include "quern/core/error.hpp"
 
 #include "catch.hpp"
 #include "index/pipeline/modelled_corpus.hpp"

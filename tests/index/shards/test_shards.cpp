@@ -1,4 +1,4 @@
-#include "quern/core/option_name.hpp"
+#include "quern/core/error.hpp"
 #include "quern/index/verify_index.hpp"
 #include "quern/search/top_k.hpp"
 

@@ -1,5 +1,4 @@
 #include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/lab/synth/term_fields.hpp"
 
 #include "catch.hpp"

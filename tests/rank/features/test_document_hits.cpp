@@ -1,5 +1,4 @@
 #include "quern/core/error.hpp"
-#include "quern/core/option_name.hpp"
 #include "quern/core/random.hpp"
 #include "quern/index/forward/build_forward.hpp"
 #include "quern/io/checksum.hpp"

@@ -2,9 +2,6 @@
 
 #include <nanobind/stl/string.h>
 
-#include <memory>
-#include <utility>
-
 namespace nb = nanobind;
 
 namespace quern::python {

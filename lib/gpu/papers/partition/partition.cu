@@ -1,5 +1,4 @@
 #include "quern/codec/rpfd_layout.hpp"
-#include "quern/core/size_text.hpp"
 #include "quern/gpu/papers/partition/partition_kernels.hpp"
 #include "quern/gpu/worker/strategy_run.cuh"
 

@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "quern/core/error.hpp"
 #include "quern/rank/features/feature_families.hpp"
 
 namespace quern::gpu {

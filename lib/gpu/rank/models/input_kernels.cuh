@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/feature_columns.hpp"
 #include "quern/gpu/device/warp.cuh"
 #include "quern/gpu/rank/models/ranker_tuning.hpp"
 #include "quern/gpu/rank/models/ranker_view.hpp"

@@ -3,7 +3,6 @@
 #include <bit>
 #include <tuple>
 
-#include "quern/core/option_name.hpp"
 #include "quern/gpu/rank/models/device_ranker.hpp"
 #include "quern/gpu/rank/models/ranker_tuning.hpp"
 #include "quern/rank/models/ranker.hpp"
