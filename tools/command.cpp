@@ -74,11 +74,16 @@ void add_resource_options(CLI::App& command, CommonOptions& options) {
              "Folder for temporary files (default: the output's folder, else the system's)");
 }
 
+void add_work_options(CLI::App& command, CommonOptions& options) {
+  add_resource_options(command, options);
+  add_common_options(command, options);
+}
+
 void add_output_options(CLI::App& command, CommonOptions& options, std::string& output, const std::string& what,
                         FileEndings endings) {
   mark_output(add_option(command, "-o,--output", output, "FILE", "The " + what + " to write")->required(),
               std::move(endings));
-  add_resource_options(command, options);
+  add_work_options(command, options);
   command.add_flag("--force", options.force, "Overwrite existing output");
   command.add_flag("--json", options.json, "Print figures as JSON");
 }
@@ -88,6 +93,7 @@ void add_answer_options(CLI::App& command, CommonOptions& options, std::string& 
   command.add_flag("--force", options.force, "Overwrite existing output");
   mark_output(add_option(command, "--stats", stats, "FILE",
                          "Write times and counts to a file as JSON, replacing any existing file"));
+  add_work_options(command, options);
 }
 
 Resources make_resources(const CommonOptions& options, const std::string& output) {
@@ -195,17 +201,15 @@ void add_settings_option(CLI::App& command, const std::string& option, const std
 }
 
 CLI::Validator size_validator(std::uint64_t min, std::uint64_t max) {
-  return CLI::Validator(
-      [min, max](const std::string& text) -> std::string {
-        try {
-          const std::uint64_t size = parse_size(text);
-          if (size >= min && size <= max) return {};
-          return fmt::format("'{}' is not a size from {} to {}", text, size_text(min), size_text(max));
-        } catch (const InvalidArgument& error) {
-          return error.what();
-        }
-      },
-      "");
+  return checked_by([min, max](const std::string& text) -> std::string {
+    try {
+      const std::uint64_t size = parse_size(text);
+      if (size >= min && size <= max) return {};
+      return fmt::format("'{}' is not a size from {} to {}", text, size_text(min), size_text(max));
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    }
+  });
 }
 
 CLI::Validator name_validator(const std::vector<std::string>& names) {
@@ -248,6 +252,8 @@ namespace {
 void print(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail_to_print();
 }
+
+void print_json(const Json& json) { print(json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"); }
 
 void flush_output() {
   if (std::fflush(stdout) != 0) fail_to_print();

@@ -13,14 +13,27 @@
 #include "quern/core/named.hpp"
 #include "quern/core/resources.hpp"
 
-#include "help/command_text.hpp"
-#include "output_files.hpp"
+#include "help/help.hpp"
 
 /// Code that commands share. Each command has a file of its own, such as commands/query.cpp and bench/gpu.cpp, which
 /// defines its options, calls the library and prints; no algorithm lives here.
 namespace quern::tools {
 
 using Json = nlohmann::ordered_json;
+
+// Which options name files that a command writes. All other options and arguments that name files are its inputs.
+
+/// Endings that complete an option's value to names of files.
+using FileEndings = std::vector<const char*>;
+
+/// Marks an option whose value is a file or folder that the command writes, or with `endings` maybe the beginning of
+/// their names. Returns it.
+CLI::Option* mark_output(CLI::Option* option, FileEndings endings = {});
+
+/// Throws a usage error if a command's output is also one of its inputs (standard input among them), two of its outputs
+/// are the same, or one is the file that standard output goes to: the same file, by whatever name, also the file in an
+/// index's folder; and if the name of one is longer than file systems take.
+void refuse_overwritten_inputs(const CLI::App& command);
 
 /// The options that every command has, and those of long work.
 struct CommonOptions {
@@ -42,11 +55,14 @@ void add_collections_argument(CLI::App& command, std::vector<std::string>& paths
 void add_common_options(CLI::App& command, CommonOptions& options);
 /// --memory, --tmp.
 void add_resource_options(CLI::App& command, CommonOptions& options);
-/// -o/--output, required; --memory, --tmp, --force, --json: for commands that write a file. `endings` as in
-/// mark_output().
+/// The options of both.
+void add_work_options(CLI::App& command, CommonOptions& options);
+/// -o/--output, required; --force, --json and those of add_work_options(): for commands that write a file. `endings` as
+/// in mark_output().
 void add_output_options(CLI::App& command, CommonOptions& options, std::string& output, const std::string& what,
                         FileEndings endings = {});
-/// -o/--output, --force and --stats, none of them required: for commands that print answers to queries.
+/// -o/--output, --force, --stats, none of them required, and those of add_work_options(): for commands that print
+/// answers to queries.
 void add_answer_options(CLI::App& command, CommonOptions& options, std::string& output, std::string& stats);
 /// Options as the library takes them: those missing on the command line come from QUERN_THREADS, QUERN_MEMORY and
 /// QUERN_TMP, then from the defaults. Temporary files go to the folder of `output` unless another is set. Limits the
@@ -60,6 +76,12 @@ api::Work make_work(const CommonOptions& options, const Resources& resources);
 /// gets, as options of a command; a setting's key is the long name of its option.
 void add_settings_option(CLI::App& command, const std::string& option, const std::string& help,
                          const std::function<void(CLI::App& settings)>& add);
+
+/// Refuses values for which `check` returns an error.
+template <class Check>
+CLI::Validator checked_by(Check check) {
+  return {std::move(check), ""};
+}
 
 /// A size such as 64M, from `min` to `max` bytes: a wrong one is a usage error.
 CLI::Validator size_validator(std::uint64_t min = 0, std::uint64_t max = std::numeric_limits<std::uint64_t>::max());
@@ -144,13 +166,11 @@ bool read_number(const std::string& text, Number& value) {
 /// A number from `min` to `max`: another one is a usage error.
 template <class Number>
 CLI::Validator range_validator(Number min, Number max) {
-  return CLI::Validator(
-      [min, max](const std::string& text) -> std::string {
-        Number value{};
-        if (read_number(text, value) && value >= min && value <= max) return {};
-        return fmt::format("'{}' is not a number from {} to {}", text, min, max);
-      },
-      "");
+  return checked_by([min, max](const std::string& text) -> std::string {
+    Number value{};
+    if (read_number(text, value) && value >= min && value <= max) return {};
+    return fmt::format("'{}' is not a number from {} to {}", text, min, max);
+  });
 }
 /// The numbers of an option: of a number, an optional number or a vector of numbers.
 template <class Value>
@@ -270,6 +290,8 @@ void add_throughput_simulation(CLI::App& simulate);
 
 /// Writes to stdout and throws IoError if that fails (a full disk, a closed pipe).
 void print(std::string_view text);
+/// Prints indented JSON; invalid UTF-8 is replaced, since names and ids may be any bytes.
+void print_json(const Json& json);
 /// Makes sure that all of stdout is written; throws IoError.
 void flush_output();
 /// An option as the command line has it: --gpu-memory, quern index --forward.
@@ -282,6 +304,12 @@ void print_message(std::string_view text);
 std::unique_ptr<Progress> make_console_progress(bool quiet);
 /// A line for people on stderr, unless --quiet.
 void say(const CommonOptions& options, const std::string& line);
+/// Formats it.
+template <class Value, class... Values>
+void say(const CommonOptions& options, fmt::format_string<Value, Values...> format, Value&& value, Values&&... values) {
+  const std::string line = fmt::format(format, std::forward<Value>(value), std::forward<Values>(values)...);
+  say(options, line);
+}
 /// A function that says remarks of the library.
 std::function<void(const std::string&)> remarks(const CommonOptions& options);
 

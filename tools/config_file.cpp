@@ -1,5 +1,3 @@
-#include "config_file.hpp"
-
 #include <boost/program_options.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,6 +6,8 @@
 #include <sstream>
 
 #include "quern/io/file.hpp"
+
+#include "stage_options.hpp"
 
 namespace quern::tools {
 namespace {
@@ -128,7 +128,7 @@ void apply_config_file(CLI::App& command) {
   }
 }
 
-std::string config_text(const IndexManifest& manifest, const FilesBeside& beside) {
+std::string config_text(const IndexManifest& manifest, const BesideChoice& beside) {
   std::string text = fmt::format(
       "format = {}\nmax-document = {}\nstemmer = {}\nstopwords = {}\nduplicates = {}\n"
       "order = {}\nseed = {}\ncodec = {}\nblock-size = {}\nrecursion = {}\nk1 = {}\nb = {}\n",

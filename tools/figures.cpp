@@ -127,6 +127,35 @@ Json depths_json(const QueryStatistics& counts) {
   return rows;
 }
 
+namespace {
+
+/// The lists that were resident when batches needed them, those that were copied, and GPU memory by use.
+Json gpu_lists_json(const gpu::ListCacheCounts& lists, double copy_us) {
+  const auto share = [](std::uint64_t part, std::uint64_t all) {
+    return all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 0;
+  };
+  return {{"needed", lists.lists},
+          {"resident", lists.resident_lists},
+          {"hit_rate", share(lists.resident_lists, lists.lists)},
+          {"needed_bytes", lists.bytes},
+          {"copied_bytes", lists.copied_bytes},
+          {"direct_bytes", lists.direct_bytes},
+          {"hit_rate_bytes", 1 - share(lists.copied_bytes, lists.bytes)},
+          {"evicted", lists.evicted_lists},
+          {"read_in_place", lists.in_place_lists},
+          {"read_in_place_bytes", lists.in_place_bytes},
+          {"copy_us", copy_us}};
+}
+
+Json gpu_memory_json(const gpu::MemoryTable& memory) {
+  Json json;
+  for (std::size_t use = 0; use < memory.size(); ++use) json[std::string(gpu::memory_uses[use].name)] = memory[use];
+  json["all"] = gpu::on_gpu(memory);
+  return json;
+}
+
+}  // namespace
+
 Json gpu_json(const GpuStatistics& statistics) {
   const gpu::BatchTimes& times = statistics.device;
   Json json = {
@@ -150,30 +179,6 @@ Json gpu_json(const GpuStatistics& statistics) {
                       {"resumed_on_cpu", statistics.resumed},
                       {"resume_us", statistics.resume_us}};
   }
-  return json;
-}
-
-Json gpu_lists_json(const gpu::ListCacheCounts& lists, double copy_us) {
-  const auto share = [](std::uint64_t part, std::uint64_t all) {
-    return all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 0;
-  };
-  return {{"needed", lists.lists},
-          {"resident", lists.resident_lists},
-          {"hit_rate", share(lists.resident_lists, lists.lists)},
-          {"needed_bytes", lists.bytes},
-          {"copied_bytes", lists.copied_bytes},
-          {"direct_bytes", lists.direct_bytes},
-          {"hit_rate_bytes", 1 - share(lists.copied_bytes, lists.bytes)},
-          {"evicted", lists.evicted_lists},
-          {"read_in_place", lists.in_place_lists},
-          {"read_in_place_bytes", lists.in_place_bytes},
-          {"copy_us", copy_us}};
-}
-
-Json gpu_memory_json(const gpu::MemoryTable& memory) {
-  Json json;
-  for (std::size_t use = 0; use < memory.size(); ++use) json[std::string(gpu::memory_uses[use].name)] = memory[use];
-  json["all"] = gpu::on_gpu(memory);
   return json;
 }
 

@@ -64,10 +64,6 @@ Json depths_json(const QueryStatistics& counts);
 /// range, merging selects the k results.
 Json gpu_json(const GpuStatistics& statistics);
 
-/// The lists that were resident when batches needed them, those that were copied, and GPU memory by use.
-Json gpu_lists_json(const gpu::ListCacheCounts& lists, double copy_us);
-Json gpu_memory_json(const gpu::MemoryTable& memory);
-
 /// Where the time of a run went, and what was unpacked.
 Json gpu_statistics_json(const GpuIntersectionStatistics& statistics);
 

@@ -1,11 +1,16 @@
 #pragma once
+#include "quern/api/cache_plan.hpp"
 #include "quern/api/internal/processors.hpp"
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/failover.hpp"
 #include "quern/gpu/intersect/gpu_intersection.hpp"
+#include "quern/gpu/query_backend.hpp"
 #include "quern/gpu/worker/strategy.hpp"
+#include "quern/plan/schedule_policy.hpp"
+#include "quern/plan/throughput_model.hpp"
 
 #include "command.hpp"
+#include "query_options.hpp"
 
 /// Where queries run, and how GPUs answer them: options that several commands have.
 namespace quern::tools {
@@ -64,5 +69,48 @@ void add_tails_option(CLI::App& command, GpuMemoryArguments& arguments);
 
 /// What all of these options say, without plans.
 gpu::GpuMemoryOptions memory_options(const GpuMemoryArguments& arguments);
+
+/// --schedule, --deadline, --costs and what some schedules look at, for --device both.
+struct SharingArguments {
+  std::string schedule = "first", costs;
+  double deadline_ms = 0;
+  ScheduleOptions options;
+};
+
+void add_sharing_options(CLI::App& command, SharingArguments& arguments);
+
+/// Options that another device than both would ignore are usage errors.
+void check_sharing(const SharingArguments& arguments, QueryDevice device);
+
+/// A backend's options; with `both`, where `threads` of the CPU are shared with what works for GPUs. `index`: the first
+/// shard. Throws like read_costs().
+BackendOptions backend_options(QueryDevice device, const GpuOptions& gpu, const SharingArguments& sharing,
+                               unsigned threads, const IndexReader& index, FailoverNotice notice);
+
+// How a CPU and GPUs share queries: options that several commands have.
+
+/// --deadline: milliseconds; 0: none.
+void add_deadline_option(CLI::App& command, double& deadline_ms);
+/// --gpu-batches
+void add_gpu_batches_option(CLI::App& command, ScheduleOptions& options);
+/// --max-blocks, --gpu-share and --seed, which some schedules look at.
+void add_policy_options(CLI::App& command, ScheduleOptions& options);
+
+// Options that plans and simulations of caches share: how queries run, and budgets.
+
+/// -k, --round, --block, --count, --idf, --scores, --scorer and --alpha.
+void add_cache_options(CLI::App& command, api::PlanOptions& options);
+
+/// --link: the speed of the link over which lists travel; `help` says what for.
+void add_link_option(CLI::App& command, std::optional<TransferLink>& link, const std::string& help);
+
+/// The number before a % sign; nothing if `text` is not a percentage, or negative.
+std::optional<double> percentage(const std::string& text);
+/// A size such as 64M or a share such as 10%: anything else is a usage error.
+CLI::Validator budget_validator();
+/// A share of a list, above 0 and at most 1: anything else is a usage error.
+CLI::Validator max_admission_validator();
+/// In bytes; `whole` is 100%.
+std::uint64_t parse_budget(const std::string& text, std::uint64_t whole);
 
 }  // namespace quern::tools

@@ -13,8 +13,7 @@
 #include "quern/gpu/device/device_info.hpp"
 
 #include "command.hpp"
-#include "help/render.hpp"
-#include "output_files.hpp"
+#include "help/help.hpp"
 #include "process.hpp"
 
 namespace {

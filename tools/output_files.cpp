@@ -1,4 +1,3 @@
-#include "output_files.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -13,7 +12,7 @@
 #include "quern/io/atomic_output.hpp"
 
 #include "command.hpp"
-#include "help/command_text.hpp"
+#include "help/help.hpp"
 
 namespace quern::tools {
 namespace {

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/index_settings.hpp"
+#include "quern/core/bytes.hpp"
+#include "quern/core/error.hpp"
 #include "quern/io/byte_source.hpp"
 
 namespace quern::tools {
@@ -49,7 +53,7 @@ std::vector<Query> read_query_file(const std::string& path, QueryFormat format, 
   QueryFile file = parse_queries(read_whole(path, max_query_file_bytes), format, source_name(path));
   QueryRemarks remarks(options, format);
   for (const Query& query : file.queries) remarks.look_at(query.text);
-  say_format(options, path, format, file.format);
+  remarks.look_at_format(source_name(path), file.format);
   return std::move(file.queries);
 }
 
@@ -74,6 +78,14 @@ QueryFormat QueryLogFile::for_each(const QueryVisitor& visit) const {
                         [&](std::string_view piece) { text_.release(as_bytes(piece)); });
 }
 
+void QueryLogFile::for_each(QueryRemarks& remarks, const QueryVisitor& visit) const {
+  const QueryFormat found = for_each([&](std::string_view id, std::string_view text) {
+    remarks.look_at(text);
+    visit(id, text);
+  });
+  remarks.look_at_format(name_, found);
+}
+
 QueryGroups::QueryGroups(const QuerySource& source, const CommonOptions& options, const Resources& resources)
     : text_(source.text), max_group_bytes_(resources.memory_bytes / 16) {
   if (source.file.empty()) {
@@ -83,12 +95,10 @@ QueryGroups::QueryGroups(const QuerySource& source, const CommonOptions& options
   QueryRemarks remarks(options, source.format);
   file_.emplace(source.file, source.format, resources);
   count_ = 0;
-  const QueryFormat format = file_->for_each([&](std::string_view id, std::string_view text) {
-    remarks.look_at(text);
+  file_->for_each(remarks, [&](std::string_view id, std::string_view) {
     remarks.look_at_id(id);
     ++count_;
   });
-  say_format(options, source.file, source.format, format);
 }
 
 void QueryGroups::for_each(const std::function<void(const std::vector<Query>&)>& visit) const {
@@ -172,15 +182,12 @@ void add_alpha_option(CLI::App& command, std::optional<double>& alpha) {
                     1.0);
 }
 
-void add_idf_and_scores_options(CLI::App& command, Idf& idf, Scores& scores) {
-  add_value_option(command, "--idf", idf, idf_names, "Formula for the inverse document frequency");
-  add_value_option(command, "--scores", scores, scores_names, with_choices("Precision of scores:", scores_names));
-}
-
 void add_scoring_options(CLI::App& command, ScoringArguments& arguments) {
   add_number_option(command, "--k1", arguments.k1, "X", "BM25's k1 (default: the index's)", 0.0, 1000.0);
   add_number_option(command, "--b", arguments.b, "X", "BM25's b (default: the index's)", 0.0, 1.0);
-  add_idf_and_scores_options(command, arguments.idf, arguments.scores);
+  add_value_option(command, "--idf", arguments.idf, idf_names, "Formula for the inverse document frequency");
+  add_value_option(command, "--scores", arguments.scores, scores_names,
+                   with_choices("Precision of scores:", scores_names));
   command.get_option("--scores")->each([&arguments](const std::string&) { arguments.names_scores = true; });
   add_value_option(command, "--scorer", arguments.scorer, scorer_names,
                    with_choices("Scoring function:", scorer_names));
@@ -217,7 +224,7 @@ void QueryRemarks::look_at(std::string_view query) {
   const auto say_once = [&](bool is_there, bool& reported, const char* what) {
     if (!is_there || reported) return;
     reported = true;
-    say(options_, fmt::format("quern: note: {}, for example in: {}", what, query));
+    say(options_, "quern: note: {}, for example in: {}", what, query);
   };
   say_once(syntax.phrase, reported_.phrase, "words in quotation marks are not read as a phrase, but one by one");
   say_once(syntax.operators, reported_.operators,
@@ -229,13 +236,53 @@ void QueryRemarks::look_at(std::string_view query) {
 void QueryRemarks::look_at_id(std::string_view id) {
   if (options_.quiet || repeated_id_reported_ || !ids_.is_repeated(id)) return;
   repeated_id_reported_ = true;
-  say(options_, fmt::format("quern: note: more than one query has the id {}; their results have the same id", id));
+  say(options_, "quern: note: more than one query has the id {}; their results have the same id", id);
 }
 
-void say_format(const CommonOptions& options, const std::string& path, QueryFormat asked, QueryFormat found) {
-  if (asked != QueryFormat::automatic) return;
-  say(options, fmt::format("quern: note: {}: read as {}; --queries-format names another format", source_name(path),
-                           name_of_value(query_formats, found)));
+void QueryRemarks::look_at_format(const std::string& name, QueryFormat found) {
+  if (format_ != QueryFormat::automatic || std::exchange(format_reported_, true)) return;
+  say(options_, "quern: note: {}: read as {}; --queries-format names another format", name,
+      name_of_value(query_formats, found));
+}
+
+void add_features_option(CLI::App& command, std::string& features, const std::string& help) {
+  add_option(command, "--features", features, "LIST", help)->capture_default_str();
+}
+
+CLI::Option* add_ranker_options(CLI::App& command, api::RankerOptions& ranker) {
+  add_features_option(
+      command, ranker.features,
+      "The --features list used when the model was trained, which gives its feature numbers their meaning");
+  return add_option(command, "--ranker", ranker.model, "MODEL",
+                    "Reorder the results with this learned model: a LightGBM, XGBoost or RankLib file, or one of "
+                    "Quern's own descriptions");
+}
+
+void add_gpu_rerank_options(CLI::App& command, api::RankerOptions& ranker) {
+  add_size_option(command, "--ranker-memory", ranker.ranker_bytes,
+                  "GPU memory for models (default: an eighth); the CPU reranks with larger models");
+  add_number_option(
+      command, "--gpu-from", ranker.fewest_documents, "N",
+      "Minimum documents that a GPU reranks together; the CPU reranks fewer (default: depends on the model's size)", 1,
+      std::numeric_limits<std::size_t>::max());
+  command.add_flag("--fast-math", ranker.fast_math,
+                   "On a GPU, compute wide network layers with tensor cores: faster, but scores differ from the CPU's");
+}
+
+void SecondStageArguments::check(std::size_t k) const {
+  if (!wanted() && is_set) throw usage_error("--rerank and --features need --ranker");
+  if (!wanted() && (ranker.ranker_bytes || ranker.fewest_documents || ranker.fast_math))
+    throw usage_error("--gpu-options: ranker-memory, gpu-from and fast-math need --ranker");
+  if (wanted() && rerank < k) throw usage_error("--rerank {} is less than -k {}", rerank, k);
+}
+
+void add_second_stage_options(CLI::App& command, SecondStageArguments& arguments) {
+  add_ranker_options(command, arguments.ranker);
+  add_number_option(command, "--rerank", arguments.rerank, "N",
+                    "With --ranker: how many of the query algorithm's top documents the model scores (at least -k)", 1,
+                    end_docid);
+  for (const char* const option : {"--rerank", "--features"})
+    command.get_option(option)->each([&arguments](const std::string&) { arguments.is_set = true; });
 }
 
 }  // namespace quern::tools

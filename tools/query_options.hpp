@@ -1,5 +1,6 @@
 #pragma once
-#include "quern/api/filter.hpp"
+#include "quern/api/index.hpp"
+#include "quern/api/second_stage.hpp"
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/io/file.hpp"
@@ -44,6 +45,26 @@ std::vector<std::string_view> texts_of(const std::vector<Query>& queries);
 /// Name in messages of a file that may be standard input.
 std::string source_name(const std::string& path);
 
+/// Says, once for each kind, which syntax of a command's queries is read as plain words.
+class QueryRemarks {
+ public:
+  /// `format`: of the queries, perhaps `automatic`.
+  QueryRemarks(const CommonOptions& options, QueryFormat format) : options_(options), format_(format) {}
+  /// Ignores vectors.
+  void look_at(std::string_view query);
+  /// Says once which format `auto` found a file of this name to have.
+  void look_at_format(const std::string& name, QueryFormat found);
+  /// For commands whose results show the ids: says once if one occurs again.
+  void look_at_id(std::string_view id);
+
+ private:
+  const CommonOptions& options_;
+  QueryFormat format_;
+  QuerySyntax reported_;
+  RepeatedIds ids_;
+  bool repeated_id_reported_ = false, format_reported_ = false;
+};
+
 /// A file of queries of any size. Nothing in memory grows with it: its decompressed text is in a work file if it is
 /// large.
 class QueryLogFile {
@@ -56,6 +77,8 @@ class QueryLogFile {
   /// Calls visit(id, text) for each query in the log's order, as for_each_query() does, and returns the log's format.
   /// May be called several times.
   QueryFormat for_each(const QueryVisitor& visit) const;
+  /// Likewise, with remarks on texts and format.
+  void for_each(QueryRemarks& remarks, const QueryVisitor& visit) const;
 
  private:
   std::string name_;
@@ -138,8 +161,6 @@ struct ScoringArguments {
 
 /// --k1, --b, --idf, --scores, --scorer, --alpha and --no-early-termination.
 void add_scoring_options(CLI::App& command, ScoringArguments& arguments);
-/// --idf and --scores alone.
-void add_idf_and_scores_options(CLI::App& command, Idf& idf, Scores& scores);
 /// --alpha alone.
 void add_alpha_option(CLI::App& command, std::optional<double>& alpha);
 /// The default of k1, b and alpha is the index's. Throws CLI::ValidationError if alpha is given with a scorer that has
@@ -149,25 +170,23 @@ ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexRea
 /// check_query_scale() does.
 ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexReader& index, const QuerySource& queries);
 
-/// Says, once for each kind, which syntax of a command's queries is read as plain words.
-class QueryRemarks {
- public:
-  /// `format`: of the queries, perhaps `automatic`.
-  QueryRemarks(const CommonOptions& options, QueryFormat format) : options_(options), format_(format) {}
-  /// Ignores vectors.
-  void look_at(std::string_view query);
-  /// For commands whose results show the ids: says once if one occurs again.
-  void look_at_id(std::string_view id);
+/// --features.
+void add_features_option(CLI::App& command, std::string& features, const std::string& help);
+/// --ranker and --features; returns the option --ranker.
+CLI::Option* add_ranker_options(CLI::App& command, api::RankerOptions& ranker);
+/// --ranker-memory, --gpu-from and --fast-math.
+void add_gpu_rerank_options(CLI::App& command, api::RankerOptions& ranker);
 
- private:
-  const CommonOptions& options_;
-  QueryFormat format_;
-  QuerySyntax reported_;
-  RepeatedIds ids_;
-  bool repeated_id_reported_ = false;
+/// --ranker, --features and --rerank of a command that answers queries.
+struct SecondStageArguments {
+  api::RankerOptions ranker;
+  std::size_t rerank = 1000;  ///< documents of a query that the model scores
+  bool is_set = false;        ///< --rerank or --features is given
+
+  bool wanted() const { return !ranker.model.empty(); }
+  /// Throws usage errors for options that have no effect, and if fewer than k documents are to be reranked.
+  void check(std::size_t k) const;
 };
-
-/// Says which format `auto` found a file of queries to have.
-void say_format(const CommonOptions& options, const std::string& path, QueryFormat asked, QueryFormat found);
+void add_second_stage_options(CLI::App& command, SecondStageArguments& arguments);
 
 }  // namespace quern::tools

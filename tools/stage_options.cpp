@@ -50,12 +50,9 @@ void add_page_options(CLI::App& command, api::CorpusOptions& reading) {
              "is one of these ISO 639-3 codes, such as eng,deu; skip pages that state none")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Validator(
-          [](const std::string& code) {
-            return is_language_code(code) ? std::string()
-                                          : "'" + code + "' is not an ISO 639-3 code such as eng or deu";
-          },
-          ""));
+      ->check(checked_by([](const std::string& code) {
+        return is_language_code(code) ? std::string() : "'" + code + "' is not an ISO 639-3 code such as eng or deu";
+      }));
   command.add_flag("--drop-copies", reading.drop_copies,
                    "In WARC and WET files, skip pages with the same payload digest as an earlier page");
 }
@@ -188,13 +185,10 @@ std::optional<ShardChoice> shard_choice(const std::string& text) {
 }
 
 CLI::Option* add_shard_option(CLI::App& command, std::string& shard, const std::string& help) {
-  return add_option(command, "--shard", shard, "I/N", help)
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            return shard_choice(text) ? std::string()
-                                      : fmt::format("'{}' is not a shard such as 3/16: the third of sixteen", text);
-          },
-          ""));
+  return add_option(command, "--shard", shard, "I/N", help)->check(checked_by([](const std::string& text) {
+    return shard_choice(text) ? std::string()
+                              : fmt::format("'{}' is not a shard such as 3/16: the third of sixteen", text);
+  }));
 }
 
 void add_shard_options(CLI::App& command, ShardArguments& arguments) {
@@ -241,7 +235,7 @@ void show_reports(const CommonOptions& options, const BuildReport& index, const 
                   const std::string& output) {
   api::remark_on(index, output, remarks(options));
   api::remark_on(beside, remarks(options));
-  if (options.json) print(api::figures_of(index, beside).dump(1) + "\n");
+  if (options.json) print_json(api::figures_of(index, beside));
 }
 
 SidecarReports copy_beside(std::span<const IndexPart> parts, const Resources& resources, AtomicOutput& out) {

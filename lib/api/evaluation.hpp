@@ -1,12 +1,4 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/api/searcher.hpp"
 
 namespace quern::api {

@@ -1,12 +1,4 @@
 #pragma once
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "quern/api/work.hpp"
 
 namespace quern::api {

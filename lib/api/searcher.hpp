@@ -1,17 +1,5 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "quern/api/filter.hpp"
 #include "quern/api/index.hpp"
-#include "quern/api/work.hpp"
 
 namespace quern::api {
 

@@ -1,10 +1,15 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "quern/api/export.hpp"
 

@@ -369,8 +369,6 @@ const std::vector<const PeerCodec*>& all_peers() {
   return peers;
 }
 
-std::vector<MissingPeer> missing_peers() { return {}; }
-
 }  // namespace quern
 #else
 namespace quern {
@@ -379,8 +377,6 @@ const std::vector<const PeerCodec*>& all_peers() {
   static const std::vector<const PeerCodec*> none;
   return none;
 }
-
-std::vector<MissingPeer> missing_peers() { return {{"streamvbyte", "libstreamvbyte-dev"}}; }
 
 }  // namespace quern
 #endif

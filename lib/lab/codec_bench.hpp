@@ -1,7 +1,8 @@
 #pragma once
 #include "quern/codec/codec.hpp"
 #include "quern/core/bytes.hpp"
-#include "quern/lab/bench_lists.hpp"
+#include "quern/core/types.hpp"
+#include "quern/lab/list_profile.hpp"
 
 /// Codecs of other libraries, for comparison. No index uses them.
 namespace quern {
@@ -22,14 +23,8 @@ class PeerCodec {
   virtual std::size_t decode_freqs(const std::uint8_t* bytes, std::size_t n, freq_t* out) const = 0;
 };
 
-/// The peers in this build.
+/// The peers in this build; without libstreamvbyte-dev there are none.
 const std::vector<const PeerCodec*>& all_peers();
-
-/// A codec missing from this build, and the Debian package that contains it.
-struct MissingPeer {
-  std::string_view name, package;
-};
-std::vector<MissingPeer> missing_peers();
 
 // Measures the encoding and decoding speed of codecs on one core.
 

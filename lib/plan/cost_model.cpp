@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "quern/plan/model_tree.hpp"
+#include "quern/core/error.hpp"
 #include "quern/search/algorithm.hpp"
 
 namespace quern {

@@ -1,7 +1,8 @@
-#include "quern/plan/model_tree.hpp"
-
 #include <cmath>
 #include <limits>
+
+#include "quern/core/error.hpp"
+#include "quern/plan/cost_model.hpp"
 
 namespace quern {
 namespace {

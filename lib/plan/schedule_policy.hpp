@@ -61,8 +61,4 @@ std::span<const SchedulePolicy> all_schedule_policies();
 /// Throws InvalidArgument, listing all names, if there is no such policy.
 const SchedulePolicy& schedule_policy_named(std::string_view name);
 
-/// Policies in files of their own.
-std::unique_ptr<ScheduleQueues> make_stealing_queues(const ScheduleOptions& options);
-std::unique_ptr<ScheduleQueues> make_first_to_end_queues(const ScheduleOptions& options);
-
 }  // namespace quern

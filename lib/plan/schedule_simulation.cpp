@@ -319,7 +319,7 @@ MeasuredStream measured_stream(std::span<const QueryTimeTable> times, const Stre
   const ChosenRows rows(times, choice);
   const Rows &cpu = rows.cpu, &gpu = rows.joined();
   if (cpu.empty() && gpu.empty())
-    throw InvalidArgument("there are no times for {} with k = {}; measure them with {} and {}", choice.algorithm,
+    throw InvalidArgument("the files have no times for {} with k = {}; measure them with {} and {}", choice.algorithm,
                           choice.k, option_name<"bench query times">, option_name<"bench gpu times">);
   check_same_queries(cpu, gpu);
   MeasuredStream stream;

@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "quern/plan/cache_policy.hpp"
+#include "quern/plan/cache_plan.hpp"
 
 #include "catch.hpp"
 #include "cli/run_quern.hpp"

@@ -1,5 +1,5 @@
 #include "quern/core/error.hpp"
-#include "quern/lab/intersect_bench.hpp"
+#include "quern/lab/query_bench.hpp"
 
 #include "catch.hpp"
 #include "index/pipeline/pipeline.hpp"

@@ -6,7 +6,6 @@
 #include "quern/core/error.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/plan/cache_plan.hpp"
-#include "quern/plan/cache_policy.hpp"
 
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"

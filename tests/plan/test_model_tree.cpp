@@ -2,7 +2,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
-#include "quern/plan/model_tree.hpp"
+#include "quern/plan/cost_model.hpp"
 
 #include "catch.hpp"
 

@@ -2,8 +2,6 @@
 
 #include "quern/io/checksum.hpp"
 
-#include "output_files.hpp"
-
 namespace quern::tools {
 
 BenchReport::BenchReport(const char* bench, const CommonOptions& common)
@@ -27,7 +25,7 @@ void BenchReport::print_text(const std::string& text) {
 }
 
 void BenchReport::finish() const {
-  if (as_json_) print(json.dump(1) + "\n");
+  if (as_json_) print_json(json);
 }
 
 ShardEngines::ShardEngines(const IndexShards& index, const ScoringArguments& scoring, const QuerySource& queries)

@@ -6,7 +6,6 @@
 
 #include "bench/bench.hpp"
 #include "figures.hpp"
-#include "output_files.hpp"
 #include "query_options.hpp"
 
 namespace quern::tools {

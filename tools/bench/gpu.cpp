@@ -8,7 +8,6 @@
 #include "quern/lab/gpu/gpu_bench.hpp"
 
 #include "bench/bench.hpp"
-#include "cache_options.hpp"
 #include "figures.hpp"
 #include "gpu_options.hpp"
 #include "query_options.hpp"
@@ -60,7 +59,7 @@ void add_gpu_memory_options(CLI::App& command, GpuMemoryCases& arguments) {
   add_option(command, "--gpu-memory", arguments.limits, "SIZE|P%|all",
              std::string(gpu_memory_help) + "; all: the free memory, less a margin; a row for each")
       ->delimiter(',')
-      ->check(CLI::Validator([budget](std::string& text) { return text == "all" ? std::string() : budget(text); }, ""))
+      ->check(checked_by([budget](std::string& text) { return text == "all" ? std::string() : budget(text); }))
       ->capture_default_str();
   add_option(command, "--plan", arguments.plans, "FILE|none",
              std::string(plan_help) + "; none: no plan. A row for each")

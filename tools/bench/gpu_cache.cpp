@@ -8,10 +8,9 @@
 #include "quern/lab/gpu/cache_bench.hpp"
 #include "quern/lab/gpu/gpu_cache_subject.hpp"
 #include "quern/lab/gpu/list_cache_bench.hpp"
-#include "quern/plan/cache_policy.hpp"
+#include "quern/plan/cache_plan.hpp"
 
 #include "bench/bench.hpp"
-#include "cache_options.hpp"
 #include "gpu_options.hpp"
 #include "query_options.hpp"
 
@@ -145,17 +144,15 @@ void run(const BenchGpuCacheArguments& arguments) { arguments.replay ? replay(ar
 
 /// A time in milliseconds; "none" becomes 0.
 CLI::Validator limit_validator() {
-  return CLI::Validator(
-      [](std::string& text) -> std::string {
-        double ms = 0;
-        if (text == "none") {
-          text = "0";
-          return {};
-        }
-        if (read_number(text, ms) && ms > 0 && ms <= 1e9) return {};
-        return fmt::format("'{}' is neither a time in milliseconds nor none", text);
-      },
-      "");
+  return checked_by([](std::string& text) -> std::string {
+    double ms = 0;
+    if (text == "none") {
+      text = "0";
+      return {};
+    }
+    if (read_number(text, ms) && ms > 0 && ms <= 1e9) return {};
+    return fmt::format("'{}' is neither a time in milliseconds nor none", text);
+  });
 }
 
 /// GPU memory for lists.

@@ -10,7 +10,6 @@
 #include "quern/plan/cost_model.hpp"
 #include "quern/plan/schedule_simulation.hpp"
 
-#include "backend_options.hpp"
 #include "bench/bench.hpp"
 #include "figures.hpp"
 #include "gpu_options.hpp"

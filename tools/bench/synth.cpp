@@ -1,12 +1,11 @@
 #include <fmt/format.h>
 
 #include "quern/io/atomic_output.hpp"
-#include "quern/lab/synth/link_graph.hpp"
+#include "quern/lab/synth/document_tree.hpp"
 #include "quern/lab/synth/synth_corpus.hpp"
 #include "quern/lab/synth/synth_index.hpp"
 
 #include "command.hpp"
-#include "output_files.hpp"
 #include "query_options.hpp"
 #include "stage_options.hpp"
 
@@ -100,8 +99,8 @@ void make_links(const SynthArguments& arguments) {
   const LinkGraph graph(tree, arguments.mean_links, options.seed);
   const std::uint64_t links = write_links(graph, tree.documents(), arguments.links, resources, out.file());
   out.commit();
-  say(arguments.common, fmt::format("quern: wrote {}: {} between {}", arguments.links, count_text(links, "link"),
-                                    count_text(arguments.documents, "document")));
+  say(arguments.common, "quern: wrote {}: {} between {}", arguments.links, count_text(links, "link"),
+      count_text(arguments.documents, "document"));
 }
 
 void make_corpus(const SynthArguments& arguments) {
@@ -112,8 +111,8 @@ void make_corpus(const SynthArguments& arguments) {
   AtomicOutput out = AtomicOutput::folder(arguments.corpus, {corpus_member}, arguments.common.force);
   write_corpus(options, resources, out.file());
   out.commit();
-  say(arguments.common, fmt::format("quern: wrote {}/{}: {}", arguments.corpus, corpus_member,
-                                    count_text(arguments.documents, "document")));
+  say(arguments.common, "quern: wrote {}/{}: {}", arguments.corpus, corpus_member,
+      count_text(arguments.documents, "document"));
 }
 
 /// Links and corpora need --docs, since they have no table.
@@ -166,7 +165,6 @@ void add_synth_command(CLI::App& program) {
   add_number_option(command, "--mean-links", arguments.mean_links, "X", "Mean links per document", 0.0, 1e4);
   mark_output(add_option(command, "--corpus", arguments.corpus, "FOLDER",
                          "Write TREC web documents of synthetic words, with links"));
-  add_common_options(command, arguments.common);
   set_notes(command, {"--links and --corpus describe the same documents as the index with the same --docs and --seed."},
             {{"quern synth --df df.tsv.gz --df-docs 25205179 --docs 2520518 -o tenth.quern"},
              {"quern synth --df my.quern -q topics.txt -o twin.quern", "An index like my.quern, without its text"},

@@ -22,16 +22,14 @@ struct EvalArguments {
 
 /// A measure, or several at its cuts: another name is a usage error.
 CLI::Validator measure_validator() {
-  return CLI::Validator(
-      [](const std::string& text) -> std::string {
-        try {
-          measures_named(std::string_view(text));
-          return {};
-        } catch (const InvalidArgument& error) {
-          return error.what();
-        }
-      },
-      "");
+  return checked_by([](const std::string& text) -> std::string {
+    try {
+      measures_named(std::string_view(text));
+      return {};
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    }
+  });
 }
 
 void check_files(const EvalArguments& arguments) {
@@ -88,9 +86,6 @@ Json settings_json(const EvalArguments& arguments) {
           {"depth", arguments.options.depth ? Json(*arguments.options.depth) : Json()},
           {"complete", arguments.options.complete}};
 }
-
-/// Names and ids may be any bytes.
-void print_json(const Json& json) { print(json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"); }
 
 Json query_json(const api::Evaluation& evaluation, std::size_t query) {
   Json json = {{"id", evaluation.qids[query]}, {"measures", Json::object()}};
@@ -227,8 +222,7 @@ void add_eval_command(CLI::App& program) {
   add_measure_options(command, arguments);
   add_comparison_options(command, arguments);
   command.add_flag("--json", arguments.common.json, "Print the values as JSON, in full precision");
-  add_resource_options(command, arguments.common);
-  add_common_options(command, arguments.common);
+  add_work_options(command, arguments.common);
   set_notes(
       command,
       {"Prints the same as trec_eval 9: a line for each measure with its name, the query's id or all, and the value. "

@@ -18,7 +18,6 @@
 
 #include "command.hpp"
 #include "commands/inspect_contents.hpp"
-#include "config_file.hpp"
 #include "figures.hpp"
 #include "stage_options.hpp"
 
@@ -216,7 +215,7 @@ Json forward_json(const ForwardReader& forward) {
 
 void print_json_or_figures(const InspectArguments& arguments, const Json& json) {
   if (arguments.common.json)
-    print(json.dump(1) + "\n");
+    print_json(json);
   else
     print_entries(json);
 }
@@ -323,7 +322,7 @@ void inspect_links(const InspectArguments& arguments, const Resources& resources
   const LinkCounts counts = list_links(collection, resources, [json](std::string_view from, std::string_view to) {
     if (!json) print(fmt::format("{}\t{}\n", from, to));
   });
-  if (json) return print(api::figures_of(counts).dump(1) + "\n");
+  if (json) return print_json(api::figures_of(counts));
   api::remark_on(counts, false, remarks(arguments.common));
 }
 

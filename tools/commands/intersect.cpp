@@ -7,12 +7,10 @@
 
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/processors.hpp"
-#include "quern/search/query_memory.hpp"
 
 #include "command.hpp"
 #include "figures.hpp"
 #include "gpu_options.hpp"
-#include "output_files.hpp"
 #include "query_options.hpp"
 
 namespace quern::tools {
@@ -134,11 +132,11 @@ class IntersectStatistics {
                  {"device", device_name(gpu_.queries > 0)}});
     if (gpu_.queries > 0) json["gpu"] = gpu_statistics_json(gpu_);
     file.write(json.dump(1));
-    say(arguments.common, fmt::format("quern: {}, {:.0f} per second on {}; {:.1f} us per query, of which {:.1f} "
-                                      "decoding whole lists and {:.1f} intersecting; {} of {} blocks decoded",
-                                      count_text(times_us_.count(), "query", "queries"), queries_per_second,
-                                      count_text(threads, "thread"), times.mean_us, decode_us_ / queries,
-                                      intersect_us_ / queries, counts_.blocks_decoded, counts_.blocks));
+    say(arguments.common,
+        "quern: {}, {:.0f} per second on {}; {:.1f} us per query, of which {:.1f} "
+        "decoding whole lists and {:.1f} intersecting; {} of {} blocks decoded",
+        count_text(times_us_.count(), "query", "queries"), queries_per_second, count_text(threads, "thread"),
+        times.mean_us, decode_us_ / queries, intersect_us_ / queries, counts_.blocks_decoded, counts_.blocks);
   }
 
  private:
@@ -232,8 +230,6 @@ void add_intersect_command(CLI::App& program) {
   command.add_flag("--count", arguments.count, "Print only the number of documents of each query");
   command.add_flag("--json", arguments.common.json, "Print a line of JSON for each query");
   add_answer_options(command, arguments.common, arguments.output, arguments.stats);
-  add_resource_options(command, arguments.common);
-  add_common_options(command, arguments.common);
   set_notes(
       command,
       {"Prints a line for each document: the query's id, docID and docno, separated by tabs, in docID order; with "

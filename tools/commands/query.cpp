@@ -12,15 +12,10 @@
 #include "quern/search/query_stream.hpp"
 #include "quern/search/top_k.hpp"
 
-#include "backend_options.hpp"
 #include "command.hpp"
 #include "gpu_options.hpp"
-#include "output_files.hpp"
 #include "query_options.hpp"
 #include "query_run.hpp"
-#include "result_fields.hpp"
-#include "run_statistics.hpp"
-#include "second_stage.hpp"
 
 namespace quern::tools {
 namespace {
@@ -187,8 +182,7 @@ void run(const QueryArguments& arguments) {
   processors.divide_memory({arguments.first_k(), arguments.scoring.scorer, arguments.device}, stage, resources);
   if (arguments.device == QueryDevice::cpu)
     for (const std::string& plan : arguments.gpu_memory.plans)
-      say(arguments.common,
-          fmt::format("quern: {}: the plan fits this index but is not used: queries run on the CPU", plan));
+      say(arguments.common, "quern: {}: the plan fits this index but is not used: queries run on the CPU", plan);
   // Before the queries, which may take long to come.
   TextOutput out(arguments.output, arguments.common.force);
   StatisticsFile statistics(arguments.stats);
@@ -261,8 +255,6 @@ void add_query_command(CLI::App& program) {
   add_fields_option(command, arguments.fields);
   add_option(command, "--tag", arguments.tag, "NAME", "Name of the run in trec output")->capture_default_str();
   add_answer_options(command, arguments.common, arguments.output, arguments.stats);
-  add_resource_options(command, arguments.common);
-  add_common_options(command, arguments.common);
   set_notes(
       command, {},
       {{"quern query my.quern --query \"water mill\""},

@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <memory>
+#include <set>
 #include <sstream>
 
-#include "help/render.hpp"
+#include "command.hpp"
+#include "help/help.hpp"
 
 namespace quern::tools {
 namespace {
@@ -96,8 +99,8 @@ void append_entry(std::string& out, const std::string& names, const std::string&
   }
 }
 
-void append_options(std::string& out, const CommandText& command, HelpExtent extent, std::size_t width) {
-  const std::vector<OptionText> shown = extent == HelpExtent::all_options ? command.options : main_options(command);
+void append_options(std::string& out, const CommandText& command, bool all_options, std::size_t width) {
+  const std::vector<OptionText> shown = all_options ? command.options : main_options(command);
   std::string heading;
   for (const OptionText& option : shown) {
     if (option.heading != heading) out += "\n" + option.heading + ":\n";
@@ -110,16 +113,7 @@ void append_options(std::string& out, const CommandText& command, HelpExtent ext
        0, 0, width);
 }
 
-class FoldingFormatter : public CLI::FormatterBase {
- public:
-  std::string make_help(const CLI::App* command, std::string, CLI::AppFormatMode mode) const override {
-    const HelpExtent extent = mode == CLI::AppFormatMode::All ? HelpExtent::all_options : HelpExtent::main_options;
-    return help_text(describe(*command), extent, terminal_width());
-  }
-};
-
-}  // namespace
-
+/// Columns to fold text at: $COLUMNS, else the width of the terminal on standard output, else 80; from 40 to 120.
 std::size_t terminal_width() {
   constexpr std::size_t narrowest = 40, widest = 120, unknown = 80;
   std::size_t columns = 0;
@@ -129,7 +123,9 @@ std::size_t terminal_width() {
   return columns == 0 ? unknown : std::clamp(columns, narrowest, widest);
 }
 
-std::string help_text(const CommandText& command, HelpExtent extent, std::size_t width) {
+/// The text of --help or --help-all.
+std::string help_text(const CommandText& command, bool all_options) {
+  const std::size_t width = terminal_width();
   std::string out;
   fold(out, command.summary, 0, 0, width);
   out += "\n";
@@ -139,7 +135,7 @@ std::string help_text(const CommandText& command, HelpExtent extent, std::size_t
   if (!command.arguments.empty()) out += "\nArguments:\n";
   for (const OptionText& argument : command.arguments)
     append_entry(out, shown_names(argument), argument.full_description(), width);
-  append_options(out, command, extent, width);
+  append_options(out, command, all_options, width);
   for (const std::string& note : command.notes) {
     out += "\n";
     fold(out, note, 0, 0, width);
@@ -155,6 +151,77 @@ std::string help_text(const CommandText& command, HelpExtent extent, std::size_t
   return out;
 }
 
+class FoldingFormatter : public CLI::FormatterBase {
+ public:
+  std::string make_help(const CLI::App* command, std::string, CLI::AppFormatMode mode) const override {
+    return help_text(describe(*command), mode == CLI::AppFormatMode::All);
+  }
+};
+
+}  // namespace
+
 std::shared_ptr<CLI::FormatterBase> make_help_formatter() { return std::make_shared<FoldingFormatter>(); }
+
+namespace {
+
+struct HelpArguments {
+  std::vector<std::string> words;
+  bool man = false, commands = false, all = false;
+};
+
+/// The command that words such as "bench gpu" name.
+const CommandText& command_at(const CommandText& program, const std::vector<std::string>& words) {
+  const CommandText* at = &program;
+  for (const std::string& word : words) {
+    const CommandText* next = nullptr;
+    for (const CommandText& below : at->commands)
+      if (below.name() == word) next = &below;
+    if (next == nullptr) throw usage_error("{} has no command '{}'", at->full_name(), word);
+    at = next;
+  }
+  return *at;
+}
+
+void run_help(const CLI::App& program, const HelpArguments& arguments) {
+  const CommandText text = describe(program);
+  if (arguments.commands) {
+    for (const CommandText* command : with_all_below(text)) print(command->full_name() + "\n");
+    return;
+  }
+  const CommandText& command = command_at(text, arguments.words);
+  print(arguments.man ? man_page(command, text) : help_text(command, arguments.all));
+}
+
+}  // namespace
+
+void add_help_command(CLI::App& program) {
+  auto arguments = std::make_shared<HelpArguments>();
+  CLI::App* command = program.add_subcommand("help", "Show the help of a command, or its manual page");
+  std::set<std::string> names;
+  for (const CLI::App* each : program.get_subcommands({})) {
+    names.insert(each->get_name());
+    for (const CLI::App* below : each->get_subcommands({})) names.insert(below->get_name());
+  }
+  add_option(*command, "COMMAND", arguments->words, fmt::format("COMMAND:{{{}}}", fmt::join(names, ",")),
+             "The command, in one or two words (default: quern itself)");
+  CLI::Option* man = command->add_flag("--man", arguments->man, "Print the manual page, in roff");
+  command->add_flag("--all", arguments->all, "Print all options")->excludes(man);
+  command->add_flag("--commands", arguments->commands, "Print the names of all commands")->excludes(man);
+  set_notes(*command, {}, {{"quern help index"}, {"quern help bench gpu"}, {"quern help --man query | man -l -"}});
+  command->callback([&program, arguments] { run_help(program, *arguments); });
+}
+
+void add_completion_command(CLI::App& program) {
+  auto shell = std::make_shared<std::string>();
+  CLI::App* command =
+      program.add_subcommand("completion", "Print a script that completes quern's command line in a shell");
+  add_option(*command, "SHELL", *shell, "SHELL", "The shell")->required()->check(name_validator({"bash", "zsh"}));
+  set_notes(*command, {"An installed Quern includes both scripts; this is for an executable that is not installed."},
+            {{"source <(quern completion bash)"}, {"quern completion zsh > ~/.zfunc/_quern"}});
+  command->callback([&program, shell] {
+    const CommandText text = describe(program);
+    print(*shell == "zsh" ? zsh_completion(text) : bash_completion(text));
+  });
+}
 
 }  // namespace quern::tools

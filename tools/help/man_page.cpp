@@ -5,7 +5,9 @@
 #include <iterator>
 #include <sstream>
 
-#include "help/render.hpp"
+#include "quern/core/types.hpp"
+
+#include "help/help.hpp"
 
 namespace quern::tools {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "help/render.hpp"
+#include "help/help.hpp"
 
 namespace quern::tools {
 namespace {

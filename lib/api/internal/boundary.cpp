@@ -1,10 +1,12 @@
 #include "quern/api/internal/boundary.hpp"
 
+#include <filesystem>
 #include <new>
 
 #include "quern/api/error.hpp"
 #include "quern/api/export.hpp"
 #include "quern/core/named.hpp"
+#include "quern/core/types.hpp"
 
 namespace quern::api {
 namespace {
@@ -37,6 +39,21 @@ ErrorCode code_of(const quern::Error& error) {
 /// Created in advance: without memory, the text can't be made. Copies share it.
 const Error out_of_memory(ErrorCode::out_of_memory, "out of memory", "memory");
 
+std::string program_name(std::string_view command, std::string_view name) {
+  std::string out(name);
+  std::replace(out.begin(), out.end(), '-', '_');
+  return command.empty() ? out : std::string(command) + " with " + out;
+}
+
+/// Set before any other call, if at all.
+OptionSpelling* option_spelling = program_name;
+
+/// The first option that a message of the library names, spelled for programs; empty if it names none.
+std::string first_option(std::string_view message) {
+  const auto option = find_option(message);
+  return option ? program_name({}, option->name) : std::string();
+}
+
 }  // namespace
 
 const char* name_of(ErrorCode code) noexcept { return name_of_value(error_codes, code).data(); }
@@ -56,19 +73,6 @@ void throw_api_error() {
   }
 }
 
-namespace {
-
-std::string program_name(std::string_view command, std::string_view name) {
-  std::string out(name);
-  std::replace(out.begin(), out.end(), '-', '_');
-  return command.empty() ? out : std::string(command) + " with " + out;
-}
-
-/// Set before any other call, if at all.
-OptionSpelling* option_spelling = program_name;
-
-}  // namespace
-
 void set_option_spelling(OptionSpelling* spelling) { option_spelling = spelling; }
 
 std::string spelled(std::string_view message) { return spell_options(message, option_spelling); }
@@ -83,11 +87,68 @@ std::function<void(const std::string&)> spelled(std::function<void(const std::st
   return [take = std::move(take)](const std::string& message) { take(spelled(message)); };
 }
 
-std::string first_option(std::string_view message) {
-  const auto option = find_option(message);
-  return option ? program_name({}, option->name) : std::string();
+const char* version() noexcept { return quern::version(); }
+
+namespace {
+
+constexpr std::uint64_t least_memory = 32 << 20;
+
+}  // namespace
+
+void WorkProgress::check_stop() const {
+  if (work_.stop.stop_requested()) throw Cancelled("stopped at the caller's request");
 }
 
-const char* version() noexcept { return quern::version(); }
+void WorkProgress::start(const std::string& stage, std::uint64_t total, const std::string& unit) {
+  check_stop();
+  const std::lock_guard lock(mutex_);
+  step_ = {stage, 0, total, unit, false};
+  done_ = 0;
+  tell();
+}
+
+void WorkProgress::add(std::uint64_t units) {
+  check_stop();
+  done_ += units;
+  if (!work_.progress) return;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (lock.owns_lock() && Clock::now() - last_call_ >= between_calls) tell();
+}
+
+void WorkProgress::finish() {
+  const std::lock_guard lock(mutex_);
+  step_.ended = true;
+  if (!step_.stage.empty()) tell();
+}
+
+void WorkProgress::call(const std::function<void(const std::string&)>& function, const std::string& message) {
+  check_stop();
+  if (!function) return;
+  const std::lock_guard lock(mutex_);
+  function(spelled(message));
+}
+
+void WorkProgress::tell() {
+  last_call_ = Clock::now();
+  step_.done = done_;
+  if (work_.progress) work_.progress(step_);
+}
+
+WorkResources::WorkResources(const Work& work, const std::string& folder)
+    : progress_(work), resources_(default_resources()) {
+  if (work.threads != 0) {
+    check_range("threads", work.threads, 1, max_threads);
+    resources_.threads = work.threads;
+  }
+  if (work.memory_bytes != 0) {
+    if (work.memory_bytes < least_memory)
+      throw InvalidArgument("{} must be at least 32M, not {}", option_name<"memory">, size_text(work.memory_bytes));
+    resources_.memory_bytes = work.memory_bytes;
+  }
+  resources_.tmp_folder = !work.tmp_folder.empty() ? work.tmp_folder
+                          : !folder.empty()        ? folder
+                                                   : std::filesystem::temp_directory_path().string();
+  resources_.progress = &progress_;
+}
 
 }  // namespace quern::api

@@ -1,5 +1,11 @@
 #pragma once
+#include <atomic>
+#include <chrono>
+#include <mutex>
+
+#include "quern/api/work.hpp"
 #include "quern/core/error.hpp"
+#include "quern/core/resources.hpp"
 
 namespace quern::api {
 
@@ -33,7 +39,50 @@ class WrongUsage : public InvalidArgument {
   using InvalidArgument::InvalidArgument;
 };
 
-/// The first option that a message of the library names, spelled for programs; empty if it names none.
-std::string first_option(std::string_view message);
+/// Passes progress to a caller's functions; checks the stop_token at each report.
+class WorkProgress : public quern::Progress {
+ public:
+  explicit WorkProgress(const Work& work) : work_(work) {}
+
+  /// All throw Cancelled once the caller requests it.
+  void start(const std::string& stage, std::uint64_t total, const std::string& unit) override;
+  void add(std::uint64_t units) override;
+  void finish() override;
+  void warn(const std::string& message) override { call(work_.warn, message); }
+  void remark(const std::string& text) { call(work_.remark, text); }
+  void check_stop() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds between_calls{100};
+
+  void tell();
+  void call(const std::function<void(const std::string&)>& function, const std::string& message);
+
+  const Work work_;
+  std::mutex mutex_;  ///< of all below but done_
+  ProgressStep step_;
+  Clock::time_point last_call_;
+  std::atomic<std::uint64_t> done_ = 0;
+};
+
+/// A caller's Work as stages take it. Must outlive the stages.
+class WorkResources {
+ public:
+  /// `folder`: for work files where `work` names none; empty: the system's. Throws InvalidArgument if threads or memory
+  /// are out of range.
+  WorkResources(const Work& work, const std::string& folder);
+  WorkResources(const WorkResources&) = delete;
+  WorkResources& operator=(const WorkResources&) = delete;
+
+  operator const Resources&() const { return resources_; }
+  const Resources& operator*() const { return resources_; }
+  const Resources* operator->() const { return &resources_; }
+  WorkProgress& progress() { return progress_; }
+
+ private:
+  WorkProgress progress_;
+  Resources resources_;
+};
 
 }  // namespace quern::api

@@ -4,8 +4,8 @@
 
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/index_impl.hpp"
-#include "quern/api/internal/query_settings.hpp"
-#include "quern/api/internal/work_resources.hpp"
+#include "quern/api/internal/processors.hpp"
+#include "quern/core/error.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/gpu/store/list_cache.hpp"
 #include "quern/io/atomic_output.hpp"

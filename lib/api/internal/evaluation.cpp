@@ -4,7 +4,7 @@
 
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/index_impl.hpp"
-#include "quern/api/internal/work_resources.hpp"
+#include "quern/core/error.hpp"
 #include "quern/eval/run_comparison.hpp"
 #include "quern/eval/run_evaluation.hpp"
 #include "quern/formats/queries/run_file.hpp"

@@ -1,7 +1,6 @@
 #pragma once
 #include <mutex>
 
-#include "quern/api/filter.hpp"
 #include "quern/api/index.hpp"
 #include "quern/core/scratch_memory.hpp"
 #include "quern/formats/index_shards.hpp"

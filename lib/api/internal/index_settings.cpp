@@ -3,16 +3,23 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <charconv>
 #include <cmath>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <exception>
 #include <future>
+#include <mutex>
 #include <variant>
 
 #include "quern/api/internal/boundary.hpp"
-#include "quern/api/internal/document_stream.hpp"
 #include "quern/api/internal/stage_reports.hpp"
-#include "quern/api/internal/work_resources.hpp"
+#include "quern/core/error.hpp"
+#include "quern/core/named.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/io/atomic_output.hpp"
+#include "quern/io/byte_source.hpp"
 #include "quern/text/analyzer.hpp"
 #include "quern/text/field_value.hpp"
 
@@ -165,7 +172,169 @@ StageReports remarks_of_stages(WorkProgress& progress) {
 
 }  // namespace
 
+/// A queue of bytes from the thread that adds documents to those that parse them. Holds a few buffers.
+class DocumentStream : public ByteSource {
+ public:
+  /// Adds a buffer; waits while the queue is full. Returns false and drops the buffer once reading has stopped.
+  bool put(std::string&& buffer) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return buffers_.size() < max_buffers || stopped_; });
+    if (stopped_) return false;
+    if (!buffer.empty()) buffers_.push_back(std::move(buffer));
+    changed_.notify_all();
+    return true;
+  }
+  /// Ends the stream.
+  void finish() {
+    const std::lock_guard lock(mutex_);
+    finished_ = true;
+    changed_.notify_all();
+  }
+  /// Ends the stream with an error, which read() throws.
+  void fail(std::exception_ptr error) {
+    const std::lock_guard lock(mutex_);
+    error_ = std::move(error);
+    changed_.notify_all();
+  }
+
+  std::size_t read(std::span<std::uint8_t> to) override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !buffers_.empty() || finished_ || stopped_ || error_; });
+    if (error_) std::rethrow_exception(error_);
+    if (buffers_.empty() || stopped_) return 0;
+    const std::string& buffer = buffers_.front();
+    const std::size_t size = std::min(to.size(), buffer.size() - consumed_);
+    std::memcpy(to.data(), buffer.data() + consumed_, size);
+    consumed_ += size;
+    bytes_read_ += size;
+    if (consumed_ == buffer.size()) {
+      buffers_.pop_front();
+      consumed_ = 0;
+      changed_.notify_all();
+    }
+    return size;
+  }
+  void stop() noexcept override {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    changed_.notify_all();
+  }
+  const std::string& name() const override { return name_; }
+  std::uint64_t compressed_bytes_read() const override { return bytes_read_; }
+
+ private:
+  static constexpr std::size_t max_buffers = 4;
+
+  const std::string name_ = "documents";  ///< in messages
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> buffers_;
+  std::size_t consumed_ = 0;  ///< bytes of the first buffer
+  std::uint64_t bytes_read_ = 0;
+  bool finished_ = false, stopped_ = false;
+  std::exception_ptr error_;
+};
+
 namespace {
+
+/// Bytes that JSON strings can't hold as they are.
+constexpr std::array<bool, 256> make_escaped_bytes() {
+  std::array<bool, 256> is_escaped{};
+  for (unsigned byte = 0; byte < 0x20; ++byte) is_escaped[byte] = true;
+  is_escaped['"'] = is_escaped['\\'] = true;
+  return is_escaped;
+}
+constexpr std::array<bool, 256> escaped_bytes = make_escaped_bytes();
+
+void append_escaped(std::string& out, unsigned char byte) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  switch (byte) {
+    case '"':
+    case '\\':
+      out += '\\';
+      out += static_cast<char>(byte);
+      break;
+    case '\n':
+      out += "\\n";
+      break;
+    case '\t':
+      out += "\\t";
+      break;
+    default:
+      out += "\\u00";
+      out += digits[byte >> 4];
+      out += digits[byte & 15];
+  }
+}
+
+void append_string(std::string& out, std::string_view text) {
+  out += '"';
+  std::size_t copied = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (!escaped_bytes[byte]) continue;
+    out.append(text, copied, i - copied);
+    append_escaped(out, byte);
+    copied = i + 1;
+  }
+  out.append(text, copied, text.size() - copied);
+  out += '"';
+}
+
+template <class Number>
+void append_number(std::string& out, Number number) {
+  char digits[32];
+  const std::string_view text(
+      digits, static_cast<std::size_t>(std::to_chars(digits, digits + sizeof digits, number).ptr - digits));
+  out += text;
+  if (text == "-0") out += ".0";  // without it, readers take it for an integer, which has no sign
+}
+
+void append_vector(std::string& out, std::span<const WeightedTerm> vector) {
+  if (vector.empty()) return;
+  std::string_view before = ",\"vector\":{";
+  for (const WeightedTerm& term : vector) {
+    out += before;
+    append_string(out, term.term);
+    out += ':';
+    append_number(out, term.weight);
+    before = ",";
+  }
+  out += '}';
+}
+
+void append_field(std::string& out, const KeptField& field) {
+  out += ',';
+  append_string(out, field.name);
+  out += ':';
+  if (const auto* text = std::get_if<std::string_view>(&field.value))
+    append_string(out, *text);
+  else if (const auto* number = std::get_if<double>(&field.value))
+    append_number(out, *number);
+  else if (const auto* integer = std::get_if<std::int64_t>(&field.value))
+    append_number(out, *integer);
+  else
+    out += std::get<bool>(field.value) ? "true" : "false";
+}
+
+/// Appends a document as a line of formats/corpus/jsonl.md.
+void append_json_line(std::string& out, const NewDocument& document) {
+  out += "{\"id\":";
+  append_string(out, document.docno);
+  if (!document.url.empty()) {
+    out += ",\"url\":";
+    append_string(out, document.url);
+  }
+  if (!document.title.empty()) {
+    out += ",\"title\":";
+    append_string(out, document.title);
+  }
+  out += ",\"contents\":";
+  append_string(out, document.text);
+  append_vector(out, document.vector);
+  for (const KeptField& field : document.fields) append_field(out, field);
+  out += "}\n";
+}
 
 constexpr std::size_t buffer_bytes = 256 << 10;
 
@@ -205,7 +374,7 @@ struct IndexBuilder::Impl {
       : resources(work, folder_of(path)),
         settings(index_settings(options)),
         out(AtomicOutput::folder(path, index_members(), options.overwrite)),
-        stream(std::make_shared<DocumentStream>("documents")) {
+        stream(std::make_shared<DocumentStream>()) {
     settings.parse.source = stream;
     settings.parse.reader.format = "jsonl";
     // A document in a program's memory is not refused for its size.

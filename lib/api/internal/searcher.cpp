@@ -8,8 +8,7 @@
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/processors.hpp"
-#include "quern/api/internal/query_settings.hpp"
-#include "quern/api/internal/work_resources.hpp"
+#include "quern/core/error.hpp"
 #include "quern/search/algorithm.hpp"
 
 namespace quern::api {

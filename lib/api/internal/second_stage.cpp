@@ -4,8 +4,9 @@
 
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/index_impl.hpp"
-#include "quern/api/internal/query_settings.hpp"
-#include "quern/api/internal/work_resources.hpp"
+#include "quern/api/internal/processors.hpp"
+#include "quern/core/error.hpp"
+#include "quern/core/wall_clock.hpp"
 #include "quern/formats/queries/letor_file.hpp"
 #include "quern/formats/queries/qrels.hpp"
 #include "quern/formats/queries/run_file.hpp"

@@ -8,7 +8,7 @@
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/worker/batch_runner.hpp"
 #include "quern/lab/gpu/cache_model.hpp"
-#include "quern/plan/cache_policy.hpp"
+#include "quern/plan/cache_plan.hpp"
 
 namespace quern {
 

@@ -1,7 +1,9 @@
 #pragma once
+#include "quern/core/resources.hpp"
 #include "quern/core/types.hpp"
+#include "quern/io/file.hpp"
 
-/// Synthetic documents: their tree of sites and directories, lengths and names.
+/// Synthetic documents: their tree of sites and directories, lengths, names and links.
 namespace quern {
 
 inline constexpr double max_mean_length = 1e6;
@@ -81,5 +83,42 @@ class DocumentNames {
  private:
   const DocumentTree& tree_;
 };
+
+/// A ranking of the documents by popularity: rank 0 gets the most links. A bijection that scatters neighbours, computed
+/// without a table.
+class PopularityRanking {
+ public:
+  PopularityRanking(docid_t documents, std::uint64_t seed);
+  docid_t at(docid_t rank) const { return static_cast<docid_t>((rank * factor_ + shift_) % documents_); }
+
+ private:
+  std::uint64_t documents_, shift_, factor_;
+};
+
+/// Links between synthetic documents: most stay within the site, whose first pages get the most links; the others go to
+/// popular documents anywhere. In-degrees follow a power law, out-degrees are exponential; some documents have no
+/// links. Nothing is stored: a document's number determines its links.
+class LinkGraph {
+ public:
+  /// `mean_links`: mean number of links per document, 0 to 10,000; throws InvalidArgument for other values. The tree
+  /// must outlive the graph.
+  LinkGraph(const DocumentTree& tree, double mean_links, std::uint64_t seed);
+
+  /// Replaces `targets` by the documents that `document` links to: distinct, ascending, without itself.
+  void links_of(docid_t document, std::vector<docid_t>& targets) const;
+
+ private:
+  docid_t draw_target(std::uint64_t bits, docid_t site_first, docid_t site_end) const;
+
+  const DocumentTree& tree_;
+  double mean_links_;
+  std::uint64_t key_;
+  PopularityRanking popularity_;
+};
+
+/// Writes all links as lines `from<TAB>to` of docnos, in document order, compressed according to `name` (.gz, .zst).
+/// Returns their number.
+std::uint64_t write_links(const LinkGraph& graph, docid_t documents, const std::string& name,
+                          const Resources& resources, File& out);
 
 }  // namespace quern

@@ -1,6 +1,5 @@
 #pragma once
 #include "quern/lab/synth/document_tree.hpp"
-#include "quern/lab/synth/link_graph.hpp"
 
 namespace quern {
 

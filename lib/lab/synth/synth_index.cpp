@@ -12,7 +12,6 @@
 #include "quern/index/list_encoder.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/lab/synth/document_tree.hpp"
-#include "quern/lab/synth/link_graph.hpp"
 #include "quern/lab/synth/list_generator.hpp"
 #include "quern/order/order.hpp"
 #include "quern/order/pagerank.hpp"

@@ -2,7 +2,6 @@
 #include <numeric>
 
 #include "quern/lab/synth/document_tree.hpp"
-#include "quern/lab/synth/link_graph.hpp"
 
 #include "catch.hpp"
 #include "lab/synth/synth_testing.hpp"

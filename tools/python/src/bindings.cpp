@@ -1,12 +1,7 @@
 #include "bindings.hpp"
 
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-#include <quern/api/error.hpp>
-
-#include "arrays.hpp"
-
 namespace nb = nanobind;
+using namespace nb::literals;
 
 namespace quern::python {
 namespace {
@@ -21,26 +16,6 @@ void raise(const api::Error& error) {
     failed.restore();
   }
 }
-
-}  // namespace
-
-void translate_errors() {
-  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
-    try {
-      std::rethrow_exception(thrown);
-    } catch (const api::Error& error) {
-      raise(error);
-    }
-  });
-}
-
-}  // namespace quern::python
-
-namespace nb = nanobind;
-using namespace nb::literals;
-
-namespace quern::python {
-namespace {
 
 /// A view of a vector that the results own.
 template <class Number>
@@ -115,6 +90,16 @@ nb::dict statistics_of(const Results& results) {
 
 }  // namespace
 
+void translate_errors() {
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const api::Error& error) {
+      raise(error);
+    }
+  });
+}
+
 void bind_results(nb::module_& module) {
   module.def("found_of", &found_of, "index"_a, "counts"_a, "docids"_a, "scores"_a);
   nb::class_<Results>(module, "Found", "The results: arrays that the object owns.")
@@ -141,3 +126,15 @@ void bind_results(nb::module_& module) {
 }
 
 }  // namespace quern::python
+
+/// quern._quern: the module behind the package (tools/python/quern).
+NB_MODULE(_quern, module) {
+  using namespace quern::python;
+  translate_errors();
+  bind_index(module);
+  bind_results(module);
+  bind_searcher(module);
+  bind_builder(module);
+  bind_second_stage(module);
+  bind_tools(module);
+}

@@ -1,11 +1,12 @@
 #pragma once
-#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 #include <quern/api/quern.hpp>
 
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
+#include "arrays.hpp"
+#include "work.hpp"
 
 /// The module's parts: each adds its classes and functions.
 namespace quern::python {

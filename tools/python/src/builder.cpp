@@ -1,19 +1,6 @@
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-#include <quern/api/quern.hpp>
-
 #include <array>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "arrays.hpp"
 #include "bindings.hpp"
-#include "work.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

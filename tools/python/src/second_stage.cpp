@@ -1,16 +1,4 @@
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/string_view.h>
-#include <nanobind/stl/vector.h>
-#include <quern/api/quern.hpp>
-
-#include <memory>
-#include <string>
-
-#include "arrays.hpp"
 #include "bindings.hpp"
-#include "work.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

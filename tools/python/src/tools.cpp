@@ -1,16 +1,6 @@
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-#include <quern/api/quern.hpp>
-
 #include <algorithm>
-#include <string>
-#include <vector>
 
-#include "arrays.hpp"
 #include "bindings.hpp"
-#include "work.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

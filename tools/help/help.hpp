@@ -47,13 +47,7 @@ struct CommandText {
   std::string usage() const;
 };
 
-/// Sets the heading and level of each option of a command, and sorts them by heading. Throws std::logic_error for an
-/// option that no heading has.
-void put_under_headings(CommandText& command);
-
-/// The most options that --help shows; --help-all shows all.
-inline constexpr std::size_t max_main_options = 20;
-/// All options of a command, or if these are too many, those of the lowest levels.
+/// The options that --help shows, at most 20: all options of a command, or those of the lowest levels.
 std::vector<OptionText> main_options(const CommandText& command);
 
 /// Notes, in paragraphs, and examples of a command, to be shown after its options.
@@ -63,5 +57,27 @@ CommandText describe(const CLI::App& command);
 OptionText describe(const CLI::Option& option);
 /// The command itself and all below it.
 std::vector<const CommandText*> with_all_below(const CommandText& command);
+
+/// Has CLI11 print help texts.
+std::shared_ptr<CLI::FormatterBase> make_help_formatter();
+
+/// A page for man(1), in roff: quern(1), or quern-bench-gpu(1). `program` is the whole tree, for references.
+std::string man_page(const CommandText& command, const CommandText& program);
+
+/// Scripts that complete commands, options, their values, and files.
+std::string bash_completion(const CommandText& program);
+std::string zsh_completion(const CommandText& program);
+
+/// The command that the command line names, as deep as it does: `quern bench gpu`.
+const CLI::App& named_command(const CLI::App& program);
+
+/// One line that says what is wrong with a command line and how to fix it, replacing CLI11's own message.
+std::string usage_message(const CLI::App& program, const CLI::ParseError& error);
+
+/// Exit statuses, in pairs of number and meaning.
+inline constexpr std::pair<const char*, const char*> exit_statuses[] = {
+    {"0", "Success."},
+    {"1", "The command failed; standard error says why."},
+    {"2", "Wrong usage: an unknown command or option, or a value that an option does not accept."}};
 
 }  // namespace quern::tools

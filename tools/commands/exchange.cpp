@@ -1,4 +1,6 @@
+#include <fmt/format.h>
 
+#include "quern/formats/exchange/inverted_file.hpp"
 #include "quern/index/exchange/import_index.hpp"
 #include "quern/index/exchange/interchange_format.hpp"
 #include "quern/io/atomic_output.hpp"
@@ -56,13 +58,54 @@ void add_import_command(CLI::App& program) {
                      "and use the terms of queries unchanged");
   add_build_options(command, arguments.index);
   add_output_options(command, arguments.common, arguments.output, "index");
-  add_common_options(command, arguments.common);
   set_notes(command,
             {"Give the --stemmer and --stopwords with which the file's terms were produced, since queries go through "
              "the same analyzer."},
             {{"quern import corpus.ciff.gz -o my.quern"},
              {"quern import splade.ciff.gz --impacts 16 -o splade.quern", "An index of learned weights"},
              {"quern import corpus --from ds2i -o my.quern", "Reads corpus.docs, corpus.freqs and so on"}});
+}
+
+namespace {
+
+struct ExportArguments {
+  CommonOptions common;
+  std::string index, to, output;
+};
+
+void run(const ExportArguments& arguments) {
+  const Resources resources = make_resources(arguments.common, arguments.output);
+  const IndexReader index = IndexReader::open(arguments.index);
+  index.container().verify(resources);
+  interchange_format_named(arguments.to).write(index, arguments.output, arguments.common.force, resources);
+  const IndexManifest& manifest = index.manifest();
+  say(arguments.common, "quern: wrote {} as {}: {}, {}, {}", arguments.output, arguments.to,
+      count_text(manifest.documents, "document"), count_text(manifest.terms, "term"),
+      count_text(manifest.postings, "posting"));
+  if (arguments.common.json) {
+    const Json json = {{"form", arguments.to},
+                       {"documents", manifest.documents},
+                       {"terms", manifest.terms},
+                       {"postings", manifest.postings},
+                       {"lengths", name_of_value(lengths_names, manifest.lengths)}};
+    print_json(json);
+  }
+}
+
+}  // namespace
+
+void add_export_command(CLI::App& program) {
+  auto [command, arguments] =
+      add_command<ExportArguments>(program, "export", "Write an index as an inverted file for another engine", run);
+  add_index_argument(command, arguments.index);
+  add_name_option(command, "--to", arguments.to, all_interchange_formats(),
+                  with_choices("Format to write:", all_interchange_formats()))
+      ->required();
+  add_output_options(command, arguments.common, arguments.output, "file", {ds2i_endings.begin(), ds2i_endings.end()});
+  set_notes(
+      command, {},
+      {{"quern export my.quern --to ciff -o my.ciff"},
+       {"quern export my.quern --to ds2i -o my", "Writes my.docs, my.freqs, my.sizes, my.terms and my.documents"}});
 }
 
 }  // namespace quern::tools
