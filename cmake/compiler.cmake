@@ -39,7 +39,7 @@ if(QUERN_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
   add_compile_definitions(_GLIBCXX_ASSERTIONS)
 endif()
 
-# With CMAKE_UNITY_BUILD, as in the presets that only check code, each folder is compiled as one source, so headers are read
+# With CMAKE_UNITY_BUILD, each folder of lib and formats is compiled as one source, with its subfolders, so headers are read
 # once per folder. Names in the unnamed namespaces of a folder must therefore differ.
 function(compile_folders_as_one target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
@@ -47,6 +47,7 @@ function(compile_folders_as_one target)
   foreach(source IN LISTS sources)
     cmake_path(GET source PARENT_PATH folder)
     cmake_path(RELATIVE_PATH folder BASE_DIRECTORY "${CMAKE_SOURCE_DIR}")
+    string(REGEX REPLACE "^(lib/[^/]+|formats)/.*" "\\1" folder "${folder}")
     string(MAKE_C_IDENTIFIER "${folder}" folder)
     set_property(SOURCE "${source}" PROPERTY UNITY_GROUP "${folder}")
   endforeach()

@@ -7,7 +7,7 @@
 namespace quern {
 namespace {
 
-constexpr std::string_view columns =
+constexpr std::string_view time_columns =
     "query\tdevice\talgorithm\tstrategy\tk\tbatch\tus\tterms\tshortest\tsecond\tpostings\tblocks\tmissing";
 
 void check(const QueryTime& time, const TabFields& row) {
@@ -85,7 +85,7 @@ QueryTimeTable parse_query_times(std::string_view text, std::string_view name) {
       times.rows.push_back(read_row(TabFields(line, name, lines.number())));
       continue;
     }
-    if (line != columns)
+    if (line != time_columns)
       fail_at_line(name, lines.number(), "does not name the columns of query times: it is not a file of query times");
     has_columns = true;
   }
@@ -99,7 +99,7 @@ std::string query_times_text(const QueryTimeTable& times) {
   for (const BatchRate& rate : times.rates)
     fmt::format_to(std::back_inserter(text), "{}\t{}\t{}\t{}\t{}\t{}\n", rate_name, rate.algorithm, rate.strategy,
                    rate.k, rate.batch, rate.per_second);
-  text.append(columns).append("\n");
+  text.append(time_columns).append("\n");
   for (const QueryTime& time : times.rows) {
     const QueryFeatures& features = time.features;
     fmt::format_to(std::back_inserter(text), "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", time.query,

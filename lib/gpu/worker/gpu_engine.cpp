@@ -12,7 +12,7 @@ namespace {
 /// A query runs again if it has too many candidates. Each run raises its threshold, so that a few runs are enough.
 constexpr unsigned max_attempts = 4;
 /// Queries whose lists a thread finds at a time: about 20 microseconds of work, so that threads that wake late do less.
-constexpr std::size_t queries_at_once = 16;
+constexpr std::size_t queries_per_block = 16;
 /// Best number of queries per concurrent search where an additional batch costs little: with more, GPUs begin later,
 /// and idle while the results of the last queries are handed over.
 constexpr std::size_t queries_per_small_search = 1024;
@@ -91,14 +91,14 @@ void GpuEngine::set_strategy(const gpu::Strategy& strategy, const gpu::StrategyO
 std::vector<GpuQuery> GpuEngine::prepare(std::span<const QueryView> asked, const QueryAlgorithm& algorithm,
                                          std::size_t k, QueryLists& lists) const {
   std::vector<GpuQuery> queries(asked.size());
-  const std::size_t count = (asked.size() + queries_at_once - 1) / queries_at_once;
+  const std::size_t count = (asked.size() + queries_per_block - 1) / queries_per_block;
   if (lists.size() < count) lists.resize(count);
   tbb::parallel_for(std::size_t{0}, count, [&](std::size_t block) {
-    const std::size_t first = block * queries_at_once, some = std::min(queries_at_once, asked.size() - first);
+    const std::size_t first = block * queries_per_block, some = std::min(queries_per_block, asked.size() - first);
     const auto own = std::span(queries).subspan(first, some);
     std::vector<WeightedList>& found = lists[block];
     found.clear();
-    std::array<std::size_t, queries_at_once + 1> first_lists{};
+    std::array<std::size_t, queries_per_block + 1> first_lists{};
     for (std::size_t i = 0; i < some; ++i) {
       engine_.append_lists(asked[first + i], own[i].all_found, found);
       first_lists[i + 1] = found.size();

@@ -52,7 +52,7 @@ class GpuEngine {
   std::uint64_t device_bytes() const { return workers_.front().device_bytes(); }
 
  private:
-  /// The lists of queries, in blocks of queries_at_once. Kept, so that later searches allocate little.
+  /// The lists of queries, in blocks of queries_per_block. Kept, so that later searches allocate little.
   using QueryLists = std::vector<std::vector<WeightedList>>;
   struct Search;
 

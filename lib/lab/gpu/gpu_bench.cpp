@@ -279,14 +279,15 @@ constexpr double banks = 32;
 /// Mean number of lanes at the busiest bank if 32 lanes choose banks at random.
 constexpr double lanes_per_bank = 3.5;
 /// An addition is a read and a write.
-constexpr double passes = 2;
+constexpr double passes_per_addition = 2;
 
 }  // namespace
 
 GpuLimits limits_of(const GpuInfo& gpu, unsigned number) {
   GpuLimits limits;
   limits.bytes_per_second = measure_copy_speed(number);
-  limits.additions_per_second = 1e6 * gpu.clock_mhz * gpu.multiprocessors * banks / lanes_per_bank / passes;
+  limits.additions_per_second =
+      1e6 * gpu.clock_mhz * gpu.multiprocessors * banks / lanes_per_bank / passes_per_addition;
   return limits;
 }
 

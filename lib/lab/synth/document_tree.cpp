@@ -19,7 +19,7 @@ namespace {
 // directory.
 constexpr float place_keeps = 0.8f, place_varies = 0.4f, document_varies = 0.45f;
 /// The minimum length of a page, relative to the median.
-constexpr float shortest = 0.15f;
+constexpr float shortest_document = 0.15f;
 constexpr float tail_share = 0.07f, tail_exponent = 0.9f, tail_limit = 40.0f;
 /// A document's attraction is its length over the mean to this power.
 constexpr double heaps_exponent = 0.75;
@@ -104,8 +104,8 @@ class DocumentTree::Builder {
 
   /// Draws a relative length, as a 16.16 fixed-point number.
   void draw_length(docid_t document, float place_length) {
-    float length =
-        shortest + portable_exp(place_length + document_varies * normal_of(bits(length_of_document, document)));
+    float length = shortest_document +
+                   portable_exp(place_length + document_varies * normal_of(bits(length_of_document, document)));
     const float u = unit_of(bits(tail, document));
     if (u < tail_share)
       length *= std::min(tail_limit, static_cast<float>(std::pow((u + 1e-6f) / tail_share, -1.0f / tail_exponent)));
