@@ -10,8 +10,6 @@
 
 #include "quern/io/atomic_output.hpp"
 
-#include "process.hpp"
-
 namespace quern::tools {
 namespace {
 

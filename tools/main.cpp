@@ -14,7 +14,6 @@
 
 #include "command.hpp"
 #include "help/help.hpp"
-#include "process.hpp"
 
 namespace {
 

@@ -1,5 +1,3 @@
-#include "process.hpp"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
@@ -11,6 +9,8 @@
 #include <thread>
 
 #include "quern/io/atomic_output.hpp"
+
+#include "command.hpp"
 
 namespace quern::tools {
 namespace {

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "quern/api/export.hpp"
+#include "quern/api/error.hpp"
 
 namespace quern::api {
 

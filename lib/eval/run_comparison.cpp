@@ -147,7 +147,6 @@ RunComparison compare_runs(const Evaluation& evaluation, const ComparisonOptions
     throw InvalidArgument("the runs have no judged query in common; compare runs of the same queries");
   RunComparison comparison;
   comparison.queries = queries.size();
-  comparison.left_out = evaluation.qids.size() - queries.size();
   for (std::size_t measure = 0; measure < evaluation.measures.size(); ++measure) {
     const MeasureChoice& choice = evaluation.measures[measure];
     if (choice.measure->summary != MeasureSummary::mean)

@@ -70,8 +70,7 @@ struct MeasureComparison {
 };
 
 struct RunComparison {
-  std::uint64_t queries = 0;   ///< compared queries
-  std::uint64_t left_out = 0;  ///< with judgements, but without results in some run
+  std::uint64_t queries = 0;  ///< compared queries
   std::vector<MeasureComparison> measures;
 };
 

@@ -83,6 +83,20 @@ void take_turns(Subjects& subjects, unsigned repeats, Measure measure) {
       std::for_each(subjects.rbegin(), subjects.rend(), measure);
 }
 
+/// Measures all subjects in turns, with progress, and returns their figures.
+template <class Subjects>
+auto measure_in_turns(Subjects& subjects, unsigned repeats, Progress& progress) {
+  progress.start("measure", repeats * subjects.size(), "measurements");
+  take_turns(subjects, repeats, [&](auto& subject) {
+    subject.measure();
+    progress.add(1);
+  });
+  progress.finish();
+  std::vector<decltype(subjects.front().figures())> figures;
+  for (const auto& subject : subjects) figures.push_back(subject.figures());
+  return figures;
+}
+
 /// Counts values to compute their zero-order entropy.
 class Histogram {
  public:

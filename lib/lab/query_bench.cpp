@@ -293,15 +293,7 @@ std::vector<IntersectionFigures> measure_intersections(Queries queries, std::spa
         "{}: none of the {} queries has all of its terms in this index, so there is nothing to intersect; "
         "use queries for its collection",
         intersections.front().index().name(), queries.size());
-  progress.start("measure", repeats * subjects.size(), "measurements");
-  take_turns(subjects, repeats, [&](IntersectionSubject& subject) {
-    subject.measure();
-    progress.add(1);
-  });
-  progress.finish();
-  std::vector<IntersectionFigures> figures;
-  for (const IntersectionSubject& subject : subjects) figures.push_back(subject.figures());
-  return figures;
+  return measure_in_turns(subjects, repeats, progress);
 }
 
 }  // namespace quern

@@ -89,15 +89,7 @@ std::vector<RerankFigures> measure_reranking(std::span<const RerankSubject> subj
       if (options.threads > 1) cases.emplace_back(subject.name, *rankers.back(), features, documents, options.threads);
     }
   }
-  progress.start("measure", options.repeats * cases.size(), "measurements");
-  take_turns(cases, options.repeats, [&](RerankCase& one) {
-    one.measure();
-    progress.add(1);
-  });
-  progress.finish();
-  std::vector<RerankFigures> figures;
-  for (const RerankCase& one : cases) figures.push_back(one.figures());
-  return figures;
+  return measure_in_turns(cases, options.repeats, progress);
 }
 
 RerankQueries::RerankQueries(const FeatureColumns& features, std::size_t documents)

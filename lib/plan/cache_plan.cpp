@@ -119,11 +119,11 @@ std::vector<SimulatedCache> sweep_policies(const QueryEngine& engine, const Cach
     std::vector<SimulatedCache> caches;
     for (const std::uint64_t budget_bytes : options.budgets_bytes) check_plan_memory(blocks, budget_bytes, resources);
     for (const std::size_t k : options.ks) {
-      const LogDemand demand = with_queries(train, options.queries, engine, resources, [&](LogQueries& queries) {
-        return measure_demand(engine, blocks, queries, {k, options.round, options.kind}, resources);
+      const LogDemand demand = with_queries(train, options.demand.queries, engine, resources, [&](LogQueries& queries) {
+        return measure_demand(engine, blocks, queries, {k, options.demand.round, options.demand.kind}, resources);
       });
-      const CacheTrace trace = with_queries(log, options.queries, engine, resources, [&](LogQueries& queries) {
-        return CacheTrace(engine, queries, k, options.round, resources);
+      const CacheTrace trace = with_queries(log, options.demand.queries, engine, resources, [&](LogQueries& queries) {
+        return CacheTrace(engine, queries, k, options.demand.round, resources);
       });
       for (const std::string& policy : options.policies) {
         for (const std::uint64_t budget_bytes : options.budgets_bytes) {
@@ -214,17 +214,12 @@ PostingList list_of(const CacheAdmission& admission, const ListDemand& demand) {
   return admission.blocks().index().list(demand.term);
 }
 
-void admit_whole_lists(const LogDemand& demand, const Places& places, CacheAdmission& admission) {
-  for (const std::uint32_t place : places) admission.admit_whole(list_of(admission, demand.lists[place]));
+/// Admits whole lists, in an order by demand.
+template <bool (*before)(const ListDemand&, const ListDemand&)>
+void admit_by(const LogDemand& demand, CacheAdmission& admission) {
+  for (const std::uint32_t place : sorted_places(demand, before))
+    admission.admit_whole(list_of(admission, demand.lists[place]));
   for_other_lists(demand, admission, [&](const PostingList& list) { admission.admit_whole(list); });
-}
-
-void admit_qtf(const LogDemand& demand, CacheAdmission& admission) {
-  admit_whole_lists(demand, sorted_places(demand, more_queries), admission);
-}
-
-void admit_qtfdf(const LogDemand& demand, CacheAdmission& admission) {
-  admit_whole_lists(demand, sorted_places(demand, more_queries_per_posting), admission);
 }
 
 /// Consecutive blocks of a list with equally many visits. Lists are numbered by queries.
@@ -284,13 +279,12 @@ void admit_longer_than_block(const LogDemand&, CacheAdmission& admission) {
   for (const LengthOfList& list : lists) admission.admit_whole(admission.blocks().index().list(list.term));
 }
 
-constexpr CachePolicy vfb = {"vfb", "blocks by the number of queries that visit them", admit_vfb};
-constexpr CachePolicy qtf = {"qtf", "whole lists by the number of queries with their term", admit_qtf};
-constexpr CachePolicy qtfdf = {"qtfdf", "whole lists by the number of queries with their term, per posting",
-                               admit_qtfdf};
-constexpr CachePolicy longer_than_block = {
-    "longer-than-block", "whole lists of more than one block, the longest first, regardless of the log",
-    admit_longer_than_block};
+constexpr CachePolicy cache_policies[] = {
+    {"vfb", "blocks by the number of queries that visit them", admit_vfb},
+    {"qtf", "whole lists by the number of queries with their term", admit_by<more_queries>},
+    {"qtfdf", "whole lists by the number of queries with their term, per posting", admit_by<more_queries_per_posting>},
+    {"longer-than-block", "whole lists of more than one block, the longest first, regardless of the log",
+     admit_longer_than_block}};
 
 }  // namespace
 
@@ -331,10 +325,7 @@ bool CacheAdmission::admit_next(const PostingList& list) {
 
 void CacheAdmission::admit_whole(const PostingList& list) { admit(list, admissible(list)); }
 
-const std::vector<const CachePolicy*>& all_cache_policies() {
-  static const std::vector<const CachePolicy*> policies = {&vfb, &qtf, &qtfdf, &longer_than_block};
-  return policies;
-}
+std::span<const CachePolicy> all_cache_policies() { return cache_policies; }
 
 const CachePolicy& cache_policy_named(std::string_view name) {
   return find_named(all_cache_policies(), name, "cache policy");

@@ -53,7 +53,7 @@ struct CachePolicy {
 };
 
 /// All policies, in the order of help texts; the first is the default. Add new ones here.
-const std::vector<const CachePolicy*>& all_cache_policies();
+std::span<const CachePolicy> all_cache_policies();
 
 /// Throws InvalidArgument, listing all names, if there is no such policy.
 const CachePolicy& cache_policy_named(std::string_view name);
@@ -61,7 +61,7 @@ const CachePolicy& cache_policy_named(std::string_view name);
 // Plans.
 
 struct PlanOptions {
-  std::string policy{all_cache_policies().front()->name};
+  std::string policy{all_cache_policies().front().name};
   std::uint64_t budget_bytes = 0;
   std::optional<std::uint64_t> budget_rows;  ///< as in CacheAdmission
   double max_admission = 1;
@@ -97,10 +97,8 @@ struct SweepOptions {
   std::vector<std::string> policies;
   std::vector<std::uint64_t> budgets_bytes;
   std::vector<double> max_admissions;  ///< lambda, as in CacheAdmission
-  std::uint64_t round = 256;           ///< as in DemandOptions
-  VisitKind kind = VisitKind::visited;
-  std::uint64_t batch = 1024;           ///< queries that are transferred together
-  QueryKind queries = QueryKind::text;  ///< of both logs
+  DemandOptions demand;                ///< of both logs, but for k
+  std::uint64_t batch = 1024;          ///< queries that are transferred together
 };
 
 /// Adds the queries of a log, in order.

@@ -11,7 +11,7 @@
 #include "quern/lab/gpu/decode_bench.hpp"
 #include "quern/lab/gpu/gpu_bench.hpp"
 #include "quern/lab/gpu/shared_stream.hpp"
-#include "quern/lab/synth/synth_corpus.hpp"
+#include "quern/lab/synth/document_tree.hpp"
 #include "quern/lab/synth/synth_index.hpp"
 #include "quern/order/in_links.hpp"
 #include "quern/order/order.hpp"

@@ -40,9 +40,9 @@ struct ScoredSample {
 
 TEST_CASE("a plan stays within its budget, is reproducible, and can be verified and simulated", "[cli][cache]") {
   const ScoredSample pages;
-  for (const CachePolicy* policy : all_cache_policies()) {
-    INFO(policy->name);
-    const std::string name(policy->name);
+  for (const CachePolicy& policy : all_cache_policies()) {
+    INFO(policy.name);
+    const std::string name(policy.name);
     const RunOutcome made = pages.plan(name, {"--policy", name, "--budget", "20%"});
     REQUIRE(made.exit_status == 0);
     const auto json = made.json();

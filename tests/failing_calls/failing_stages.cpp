@@ -14,7 +14,7 @@
 #include "quern/index/forward/build_forward.hpp"
 #include "quern/index/verify_index.hpp"
 #include "quern/io/checksum.hpp"
-#include "quern/lab/synth/synth_corpus.hpp"
+#include "quern/lab/synth/document_tree.hpp"
 #include "quern/lab/synth/synth_index.hpp"
 #include "quern/order/order.hpp"
 #include "quern/search/search_backend.hpp"

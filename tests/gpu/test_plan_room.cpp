@@ -29,8 +29,8 @@ std::vector<CachePlan> plans_for(const QueryEngine& engine, const CacheBlocks& b
   options.demand.round = engine.index().block_size();
   const LogDemand demand = measure_demand(engine, blocks, log, options.demand, resources);
   std::vector<CachePlan> plans;
-  for (const CachePolicy* policy : all_cache_policies()) {
-    options.policy = policy->name;
+  for (const CachePolicy& policy : all_cache_policies()) {
+    options.policy = policy.name;
     plans.push_back(make_plan(engine, blocks, demand, options));
   }
   return plans;

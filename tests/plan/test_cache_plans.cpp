@@ -77,10 +77,10 @@ TEST_CASE("policies admit blocks according to their definitions, within the budg
   const std::uint64_t whole = blocks.index_bytes();
   for (const double lambda : {1.0, 0.6, 0.01}) {
     for (const std::uint64_t budget : {std::uint64_t{0}, whole / 50, whole / 7, whole / 2, whole, 2 * whole}) {
-      for (const CachePolicy* policy : all_cache_policies()) {
-        INFO(policy->name << ", budget " << budget << ", lambda " << lambda);
+      for (const CachePolicy& policy : all_cache_policies()) {
+        INFO(policy.name << ", budget " << budget << ", lambda " << lambda);
         CacheAdmission admission(blocks, budget, lambda);
-        policy->admit(demand, admission);
+        policy.admit(demand, admission);
         const auto limit = [&](const PostingList& list) -> std::uint64_t {
           if (list.df <= tiny) return 0;  // transferred with its queries
           const auto postings = static_cast<std::uint64_t>(lambda * static_cast<double>(list.df));
@@ -88,7 +88,7 @@ TEST_CASE("policies admit blocks according to their definitions, within the budg
         };
         std::map<term_t, std::uint64_t> wanted;
         std::uint64_t room = budget;
-        if (policy->name == "vfb") {
+        if (policy.name == "vfb") {
           // (visits, f_t) descending, (term, block) ascending.
           using Key = std::tuple<std::uint64_t, std::uint64_t, term_t, std::uint64_t>;
           std::vector<Key> keys;
@@ -113,8 +113,8 @@ TEST_CASE("policies admit blocks according to their definitions, within the budg
         } else {
           std::vector<PostingList> sorted = all;
           std::stable_sort(sorted.begin(), sorted.end(), [&](const PostingList& a, const PostingList& b) {
-            if (policy->name == "longer-than-block") return a.df > b.df;
-            if (policy->name == "qtf") return queries_of(a) > queries_of(b);
+            if (policy.name == "longer-than-block") return a.df > b.df;
+            if (policy.name == "qtf") return queries_of(a) > queries_of(b);
             return queries_of(a) * b.df > queries_of(b) * a.df;
           });
           for (const PostingList& list : sorted) {

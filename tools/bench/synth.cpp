@@ -2,7 +2,6 @@
 
 #include "quern/io/atomic_output.hpp"
 #include "quern/lab/synth/document_tree.hpp"
-#include "quern/lab/synth/synth_corpus.hpp"
 #include "quern/lab/synth/synth_index.hpp"
 
 #include "command.hpp"

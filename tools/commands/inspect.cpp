@@ -405,13 +405,9 @@ void add_inspect_command(CLI::App& program) {
              "Print the text of the document with this docno, from an index built with --store-text; may be repeated")
       ->allow_extra_args(false);
   command.add_flag("--json", arguments.common.json, "Print JSON");
-  for (const char* other : {"--docs", "--lists", "--links", "--tokens", "--text"})
-    command.get_option("--config")->excludes(other);
-  for (const char* other : {"--config", "--docs", "--lists", "--links", "--tokens", "--text"})
-    command.get_option("TERM")->excludes(other);
-  const char* const document_options[] = {"--docs", "--lists", "--links", "--tokens", "--text"};
-  for (const char* const one : document_options)
-    for (const char* const other : document_options)
+  const char* const contents[] = {"--config", "--docs", "--lists", "--links", "--tokens", "--text", "TERM"};
+  for (const char* const one : contents)
+    for (const char* const other : contents)
       if (one != other) command.get_option(one)->excludes(other);
   add_common_options(command, arguments.common);
   set_notes(command, {},

@@ -54,7 +54,7 @@ void add_plan_command(CLI::App& program) {
   add_option(command, "-q,--queries", arguments.log, "FILE", "The query log, plain, gzip or zstd; - is standard input")
       ->required();
   add_query_format_option(command, arguments.format, "Format of the log", QueryKinds::text_and_terms);
-  arguments.plan.policy = all_cache_policies().front()->name;
+  arguments.plan.policy = all_cache_policies().front().name;
   add_name_option(command, "--policy", arguments.plan.policy, all_cache_policies(),
                   with_choices("What to keep:", all_cache_policies()));
   CLI::Option* budget =
@@ -142,14 +142,12 @@ Row row_of(const SimulatedCache& simulated, const std::optional<TransferLink>& l
 std::vector<SimulatedCache> sweep(const SimulateCacheArguments& arguments, const QueryEngine& engine,
                                   const ReadQueries& read_log, const Resources& resources) {
   const CacheBlocks blocks = cache_blocks_for(engine, arguments.cache.caching_block, resources);
-  const DemandOptions demand = api::demand_options(arguments.cache);
   SweepOptions options;
   options.ks = arguments.ks;
   options.policies = arguments.policies;
   options.max_admissions = arguments.max_admissions;
-  options.round = demand.round;
-  options.kind = demand.kind;
-  options.queries = query_kind(arguments.format);
+  options.demand = api::demand_options(arguments.cache);
+  options.demand.queries = query_kind(arguments.format);
   options.batch = arguments.batch;
   const std::uint64_t index_bytes = blocks.index_bytes();
   for (const std::string& budget : arguments.budgets)

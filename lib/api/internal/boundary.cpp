@@ -4,7 +4,6 @@
 #include <new>
 
 #include "quern/api/error.hpp"
-#include "quern/api/export.hpp"
 #include "quern/core/named.hpp"
 #include "quern/core/types.hpp"
 

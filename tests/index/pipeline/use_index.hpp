@@ -98,8 +98,8 @@ inline void plan_all_ways(const IndexReader& index, const ScoringOptions& scorin
       options.demand.kind = kind;
       options.demand.round = blocks.size();
       const LogDemand demand = measure_demand(engine, blocks, log, options.demand, resources);
-      for (const CachePolicy* policy : all_cache_policies()) {
-        options.policy = policy->name;
+      for (const CachePolicy& policy : all_cache_policies()) {
+        options.policy = policy.name;
         options.budget_bytes = blocks.index_bytes() / 2;
         const CachePlan plan = make_plan(engine, blocks, demand, options);
         LogQueries log_again(index.manifest().analyzer, resources);

@@ -1,4 +1,4 @@
-#include "quern/lab/synth/synth_corpus.hpp"
+#include "quern/lab/synth/document_tree.hpp"
 
 #include "catch.hpp"
 #include "lab/synth/synth_testing.hpp"
