@@ -8,11 +8,7 @@
 namespace quern::gpu {
 
 /// Which lists besides a plan's stay on a GPU when no batch uses them, and the order of eviction.
-enum class ListRetention : std::uint8_t {
-  none,  ///< none
-  lru,   ///< those that were used least recently go first
-  lfu,   ///< those that batches have used least often since they came go first; uses long ago count for less
-};
+enum class ListRetention : std::uint8_t { none, lru, lfu };
 
 inline constexpr NamedValue<ListRetention> list_retentions[] = {
     {"lfu", ListRetention::lfu,
@@ -22,11 +18,7 @@ inline constexpr NamedValue<ListRetention> list_retentions[] = {
 };
 
 /// The treatment of a list of which a GPU holds only a plan's front, in a query for documents with all terms.
-enum class ListTails : std::uint8_t {
-  automatic,  ///< cpu if queries can end early, else copy
-  copy,       ///< the rest of the list is copied to the GPU
-  cpu,        ///< the GPU answers the query up to the end of the first front, and the CPU resumes it
-};
+enum class ListTails : std::uint8_t { automatic, copy, cpu };
 
 inline constexpr NamedValue<ListTails> list_tails[] = {
     {"auto", ListTails::automatic, "cpu if queries can end early by global scores, else copy"},
@@ -35,11 +27,7 @@ inline constexpr NamedValue<ListTails> list_tails[] = {
 };
 
 /// The transfer of lists to a GPU.
-enum class ListTransfers : std::uint8_t {
-  automatic,  ///< staged, until so much was copied that direct transfers would have taken less time
-  staged,     ///< host threads gather lists in pinned memory, from which they are copied
-  direct,     ///< the GPU reads lists in the mapped index file, where they are pinned
-};
+enum class ListTransfers : std::uint8_t { automatic, staged, direct };
 
 inline constexpr NamedValue<ListTransfers> list_transfers[] = {
     {"auto", ListTransfers::automatic,
@@ -124,18 +112,7 @@ MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, std::
 IndexSizes sizes_of(const IndexReader& index, const QueryEngine* scores);
 
 /// Uses of a GPU's memory and of pinned host memory.
-enum class MemoryUse : std::uint8_t {
-  tables,
-  rows,
-  lists,
-  staging,
-  entries,
-  batch,
-  working,
-  documents,
-  rankers,
-  pinned
-};
+enum class MemoryUse { tables, rows, lists, staging, entries, batch, working, documents, rankers, pinned };
 
 inline constexpr std::array<NamedValue<MemoryUse>, 10> memory_uses = {{
     {"tables", MemoryUse::tables, "numbers per document"},

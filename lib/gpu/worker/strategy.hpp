@@ -25,6 +25,10 @@ struct StrategyOptions {
 struct BatchWork;
 struct WindowLimits;
 
+/// Makes a run of a strategy, whose GPU memory `account` counts. Throws GpuOutOfMemory if it doesn't fit.
+using StrategyMaker = std::unique_ptr<StrategyRun>(const DeviceIndex& index, MemoryAccount& account,
+                                                   const StrategyOptions& options);
+
 struct Strategy {
   /// The name that option --strategy takes.
   std::string_view name;
@@ -32,9 +36,7 @@ struct Strategy {
   std::string_view description;
   /// Approximate GPU memory of a batch, without decoded lists and the memory that make() allocates.
   std::uint64_t (*batch_bytes)(const QueryBatch& batch, std::size_t k) = nullptr;
-  /// Makes a run of the strategy, whose GPU memory `account` counts. Throws GpuOutOfMemory if it doesn't fit.
-  std::unique_ptr<StrategyRun> (*make)(const DeviceIndex& index, MemoryAccount& account,
-                                       const StrategyOptions& options) = nullptr;
+  StrategyMaker* make = nullptr;
   /// Whether the strategy decodes the lists of a batch as a whole, to an EntryStore, unless the batch runs in windows.
   /// Null: never, so it needs no EntryStore. `lists_stay`: there is room for all lists of the index.
   bool (*decodes_lists)(const QueryBatch& batch, const BatchWork& work, const StrategyOptions& options,
@@ -69,17 +71,7 @@ const Strategy& strategy_named(std::string_view name);
 /// For help texts: a line for each strategy.
 std::string strategies_help();
 
-/// Answers many queries together, range by range.
-std::unique_ptr<StrategyRun> make_range(const DeviceIndex& index, MemoryAccount& account,
-                                        const StrategyOptions& options);
-/// One term after another, with an accumulator per document for unions (Ding et al. 2009).
-std::unique_ptr<StrategyRun> make_ding(const DeviceIndex& index, MemoryAccount& account,
-                                       const StrategyOptions& options);
-/// A thread block per query, a range of docIDs per thread (Huang et al. 2017).
-std::unique_ptr<StrategyRun> make_partition(const DeviceIndex& index, MemoryAccount& account,
-                                            const StrategyOptions& options);
-/// A thread block per query, one document of the shortest list per thread and round (Wang et al. 2017).
-std::unique_ptr<StrategyRun> make_wang(const DeviceIndex& index, MemoryAccount& account,
-                                       const StrategyOptions& options);
+/// The makers of all_strategies(), which describes them.
+StrategyMaker make_range, make_ding, make_partition, make_wang;
 
 }  // namespace quern::gpu
