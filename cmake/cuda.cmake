@@ -35,7 +35,7 @@ if(QUERN_WERROR)
 endif()
 
 # The codings, from their list; read again when it changes.
-set(coding_header "${CMAKE_SOURCE_DIR}/lib/gpu/device/coding.hpp")
+set(coding_header "${CMAKE_SOURCE_DIR}/lib/gpu/device/index_view.hpp")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${coding_header}")
 file(READ "${coding_header}" coding_text)
 string(REGEX MATCHALL "each\\([a-z0-9_]+\\)" gpu_codings "${coding_text}")

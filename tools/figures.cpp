@@ -1,7 +1,7 @@
 #include "figures.hpp"
 
 #include "quern/gpu/device/device_info.hpp"
-#include "quern/gpu/failover.hpp"
+#include "quern/gpu/query_backend.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/io/checksum.hpp"

@@ -2,7 +2,6 @@
 #include "quern/api/cache_plan.hpp"
 #include "quern/api/internal/processors.hpp"
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/failover.hpp"
 #include "quern/gpu/intersect/gpu_intersection.hpp"
 #include "quern/gpu/query_backend.hpp"
 #include "quern/gpu/worker/strategy.hpp"

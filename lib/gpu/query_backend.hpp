@@ -1,9 +1,85 @@
 #pragma once
-#include "quern/gpu/failover.hpp"
 #include "quern/gpu/hybrid_backend.hpp"
+#include "quern/gpu/intersect/gpu_intersection.hpp"
 #include "quern/gpu/rank/gpu_reranker.hpp"
 
+/// Answers queries on GPUs as long as they work, and on the CPU otherwise. Results are the same on both.
 namespace quern {
+
+/// Where queries run. `automatic`: on a GPU if one can answer, else on the CPU. `both`: see HybridBackend.
+enum class QueryDevice : std::uint8_t { cpu, gpu, automatic, both };
+
+/// All devices, by their names in options; `both` is the last.
+inline constexpr std::array<NamedValue<QueryDevice>, 4> all_query_devices = {
+    {{"cpu", QueryDevice::cpu, "on the CPU"},
+     {"gpu", QueryDevice::gpu, "on GPUs; an error if there are none"},
+     {"auto", QueryDevice::automatic, "on GPUs if there are any, else on the CPU"},
+     {"both", QueryDevice::both, "on the CPU and on GPUs at the same time; an error if there are no GPUs"}}};
+/// Without `both`.
+inline constexpr std::span<const NamedValue<QueryDevice>> devices_one_at_a_time(all_query_devices.data(), 3);
+
+/// Throws CudaError if this machine, or this build, has no GPU; InvalidArgument if it has none of that number.
+void require_gpu(unsigned gpu);
+
+/// Answers queries on GPUs and, once they have failed, on the CPU if it may take over.
+class FailoverBackend final : public SearchBackend {
+ public:
+  /// `cpu` answers queries that GPUs can't: after a failure, or with a filter if the strategy supports none; a notice
+  /// says so. Null: such queries fail. All must outlive the object.
+  FailoverBackend(FallibleGpus& gpus, CpuBackend* cpu, FailoverNotice notice)
+      : gpus_(gpus), cpu_(cpu), notice_(std::move(notice)) {}
+
+  /// Throws InvalidArgument for a filter that GPUs don't support, if there is no CPU.
+  std::unique_ptr<PendingSearch> begin(const SearchRequest& request) override;
+  void finish(PendingSearch& search, const AnswerConsumer& consumer) override;
+  SearchDivision division(const SearchRequest& request, std::uint64_t held_bytes) override;
+
+ private:
+  class Pending;
+
+  /// Whether GPUs answer queries with this filter, as far as it is known now.
+  bool on_gpus(ShardFilters passing);
+
+  FallibleGpus& gpus_;
+  CpuBackend* const cpu_;
+  FailoverNotice notice_;
+  std::atomic<bool> filter_reported_ = false;
+};
+
+/// Takes the answers of a FailoverIntersection, in the calling thread.
+struct IntersectionSteps {
+  /// Called for each query, in their order.
+  std::function<void(std::size_t query, std::span<const docid_t> documents)> take;
+  /// Called for each query that the CPU answered.
+  std::function<void(const IntersectionStatistics& statistics)> count_cpu;
+  /// Called for queries that a GPU answered together in `time_us` microseconds, without the time spent in `take`.
+  std::function<void(const GpuIntersectionStatistics& statistics, double time_us)> count_gpu;
+};
+
+/// Finds all documents with all terms of a query, without scores.
+class FailoverIntersection {
+ public:
+  /// Copies the index to the GPUs unless `device` is the CPU; an empty `gpu_method` is the default. Throws like
+  /// GpuIntersection, except with `automatic`: then `notice` is called, and the CPU answers. `cpu` must outlive it.
+  FailoverIntersection(const Intersection& cpu, QueryDevice device, std::string_view gpu_method,
+                       const GpuIntersectionOptions& options, Progress& progress, FailoverNotice notice);
+
+  /// Answers all queries, on `threads` threads if the CPU does it. If the GPU fails, throws CudaError if the device is
+  /// a GPU, else the CPU answers the other queries.
+  void run(std::span<const QueryView> queries, unsigned threads, const IntersectionSteps& steps,
+           std::uint64_t held_bytes = default_held_bytes);
+  /// The method that answers, or answered first if the GPU failed.
+  std::string_view method_name() const { return gpu_ ? gpu_->method().name : cpu_.method().name; }
+
+ private:
+  /// Returns the number of queries answered; fewer than all if the CPU must answer the others.
+  std::size_t run_on_gpu(std::span<const QueryView> queries, const IntersectionSteps& steps);
+
+  const Intersection& cpu_;
+  QueryDevice device_;
+  FailoverNotice notice_;
+  std::unique_ptr<GpuIntersection> gpu_;  ///< null: the CPU answers
+};
 
 /// Which processors answer queries, and how.
 struct BackendOptions {

@@ -2,7 +2,7 @@
 #include <thread>
 #include <vector>
 
-#include "quern/gpu/worker/batch_start.hpp"
+#include "quern/gpu/worker/gpu_worker.hpp"
 
 #include "catch.hpp"
 
@@ -190,19 +190,15 @@ TEST_CASE("copies of abandoned windows are waited for, and their errors dropped"
   CHECK(copies.finish());
 }
 
-TEST_CASE("before the store works for a batch, the windows of all flights are waited for", "[gpu_pipeline]") {
-  struct Flight {
-    gpu::WindowCopies copies;
-  };
-  gpu::WorkClock clock;
-  std::vector<Flight> flights(2);
+TEST_CASE("waiting for copies leaves their outcome to finish()", "[gpu_pipeline]") {
+  std::vector<gpu::WindowCopies> flights(2);
   bool ended = false;
-  flights[0].copies.start([] { throw GpuOutOfMemory("a window is too large"); });
-  flights[1].copies.start([&ended] { ended = true; });
-  gpu::wait_for_all_copies(flights, clock);
+  flights[0].start([] { throw GpuOutOfMemory("a window is too large"); });
+  flights[1].start([&ended] { ended = true; });
+  for (const gpu::WindowCopies& copies : flights) copies.wait();
   CHECK(ended);
-  CHECK_FALSE(flights[0].copies.finish());
-  CHECK(flights[1].copies.finish());
+  CHECK_FALSE(flights[0].finish());
+  CHECK(flights[1].finish());
 }
 
 }  // namespace quern

@@ -6,8 +6,8 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
-#include "quern/gpu/failover.hpp"
 #include "quern/gpu/hybrid_backend.hpp"
+#include "quern/gpu/query_backend.hpp"
 #include "quern/plan/cost_model.hpp"
 
 #include "catch.hpp"

@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "quern/gpu/device/tuning.hpp"
-#include "quern/gpu/worker/query_queue.hpp"
+#include "quern/gpu/worker/gpu_engine.hpp"
 
 #include "catch.hpp"
 
@@ -41,7 +41,6 @@ std::uint64_t cost_of(const std::vector<GpuQuery*>& batch) {
 TEST_CASE("one GPU gets batches of equal size, the most expensive queries first", "[query_queue]") {
   auto queries = queries_of(1000);
   QueryQueue queue(pointers_to(queries), 400, 1, 0);
-  CHECK(queue.batches() == 3);
   std::set<GpuQuery*> seen;
   std::uint64_t last = ~std::uint64_t{0};
   for (const std::size_t size : {334, 334, 332}) {
@@ -70,17 +69,18 @@ TEST_CASE("where batches cost little, a small step with few queries comes first"
 TEST_CASE("several GPUs get batches of similar cost", "[query_queue]") {
   auto queries = queries_of(1000);
   QueryQueue queue(pointers_to(queries), 16384, 2, 0);
-  REQUIRE(queue.batches() == 4);
   const std::uint64_t share = cost_of(pointers_to(queries)) / 4;
-  std::size_t taken = 0;
+  std::size_t taken = 0, batches = 0;
   for (auto batch = take(queue); !batch.empty(); batch = take(queue)) {
     taken += batch.size();
+    ++batches;
     if (!queue.empty()) {
       CHECK(cost_of(batch) >= share);
       CHECK(cost_of(batch) <= share + 1000000);
     }
   }
   CHECK(taken == 1000);
+  CHECK(batches == 4);
 }
 
 TEST_CASE("batches for several GPUs respect their maximum size, and few queries give few batches", "[query_queue]") {
@@ -88,10 +88,9 @@ TEST_CASE("batches for several GPUs respect their maximum size, and few queries 
   QueryQueue small(pointers_to(queries), 10, 2, 1000000);
   for (auto batch = take(small); !batch.empty(); batch = take(small)) CHECK(batch.size() <= 10);
   QueryQueue single({queries.data()}, 16384, 8, 0);
-  CHECK(single.batches() == 1);
   CHECK(take(single).size() == 1);
+  CHECK(take(single).empty());
   QueryQueue none({}, 16384, 8, 0);
-  CHECK(none.batches() == 0);
   CHECK(take(none).empty());
 }
 

@@ -2,7 +2,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "quern/gpu/worker/batch_start.hpp"
+#include "quern/gpu/worker/gpu_worker.hpp"
 
 #include "catch.hpp"
 

@@ -8,7 +8,7 @@
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/index_shards.hpp"
 #include "quern/formats/plan_file.hpp"
-#include "quern/gpu/failover.hpp"
+#include "quern/gpu/query_backend.hpp"
 #include "quern/gpu/query_backend.hpp"
 #include "quern/plan/log_demand.hpp"
 #include "quern/search/intersect.hpp"

@@ -5,7 +5,7 @@
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/index_shards.hpp"
 #include "quern/formats/manifest_settings.hpp"
-#include "quern/gpu/failover.hpp"
+#include "quern/gpu/query_backend.hpp"
 #include "quern/gpu/rank/gpu_reranker.hpp"
 #include "quern/rank/reranker.hpp"
 #include "quern/rank/run_topics.hpp"

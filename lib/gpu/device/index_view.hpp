@@ -1,14 +1,38 @@
 #pragma once
-#include "quern/gpu/device/coding.hpp"
 #include "quern/gpu/device/tuning.hpp"
+
+/// The codings of posting lists that kernels decode. Each has the name of its codec, except rpfd_once: rpfd of
+/// recursion 1, which is the default. This is the only list: cmake/cuda.cmake reads it and generates one source per
+/// coding and family of kernels. A new coding also needs decoders in decode/decoder.cuh and decode/serial_decoder.hpp.
+#define QUERN_GPU_CODINGS(each) each(newpfd) each(rpfd) each(rpfd_once) each(rice)
 
 /// Views of an index for kernels: its sections, copied unchanged, and the places of lists in them.
 namespace quern {
 
-class IndexReader;
 struct PostingList;
 
 namespace gpu {
+
+enum class Coding : std::uint8_t {
+#define QUERN_GPU_CODING(name) name,
+  QUERN_GPU_CODINGS(QUERN_GPU_CODING)
+#undef QUERN_GPU_CODING
+};
+
+/// The serial decoder of rpfd takes any recursion.
+constexpr Coding serial_coding(Coding coding) { return coding == Coding::rpfd_once ? Coding::rpfd : coding; }
+
+/// Calls with.operator()<coding>().
+template <class With>
+void with_coding(Coding coding, With&& with) {
+  switch (coding) {
+#define QUERN_GPU_CODING(name) \
+  case Coding::name:           \
+    return with.template operator()<Coding::name>();
+    QUERN_GPU_CODINGS(QUERN_GPU_CODING)
+#undef QUERN_GPU_CODING
+  }
+}
 
 struct IndexView {
   const std::uint32_t* postings = nullptr;  ///< sections of formats/index.md
@@ -60,9 +84,6 @@ struct ListView {
   /// Whether the list has blocks in the window.
   constexpr bool has_blocks() const { return begin_block < end_block; }
 };
-
-/// The view of a coded list in the index's own sections, without its place in a batch.
-ListView coded_view(const IndexReader& index, const PostingList& list);
 
 /// The number of ranges of docIDs in a collection.
 constexpr std::uint32_t num_ranges(docid_t num_documents) {

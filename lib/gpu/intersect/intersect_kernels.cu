@@ -1,4 +1,4 @@
-#include "quern/gpu/device/resident_blocks.hpp"
+#include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/intersect/intersect_kernels.hpp"
 #include "quern/gpu/intersect/probing.cuh"
 

@@ -1,4 +1,3 @@
-#include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/range/intersection.cuh"
 #include "quern/gpu/range/range_kernels.hpp"
 #include "quern/gpu/range/union.cuh"

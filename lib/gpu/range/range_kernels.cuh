@@ -1,6 +1,6 @@
 #pragma once
 #include "quern/gpu/decode/decode_lists.cuh"
-#include "quern/gpu/device/resident_blocks.hpp"
+#include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/range/intersection.cuh"
 #include "quern/gpu/range/range_kernels.hpp"
 

@@ -11,13 +11,11 @@ void Extents::add_free(std::uint64_t first, std::uint64_t count) {
   if (count == 0) return;
   by_place_.emplace(first, count);
   by_size_.emplace(count, first);
-  free_ += count;
 }
 
 void Extents::remove_free(std::uint64_t first, std::uint64_t count) {
   by_place_.erase(first);
   by_size_.erase({count, first});
-  free_ -= count;
 }
 
 std::optional<std::uint64_t> Extents::take(std::uint64_t count) {

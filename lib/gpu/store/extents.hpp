@@ -16,7 +16,6 @@ class Extents {
   std::optional<std::uint64_t> take(std::uint64_t count);
   /// Returns elements to the arena.
   void give_back(std::uint64_t first, std::uint64_t count);
-  std::uint64_t free() const { return free_; }
   /// Elements of the largest free extent.
   std::uint64_t largest() const { return by_size_.empty() ? 0 : by_size_.rbegin()->first; }
 
@@ -26,7 +25,6 @@ class Extents {
 
   std::map<std::uint64_t, std::uint64_t> by_place_;            ///< place and size of each free extent
   std::set<std::pair<std::uint64_t, std::uint64_t>> by_size_;  ///< size and place of each
-  std::uint64_t free_ = 0;
 };
 
 /// Base of the entries of an EvictionOrder: how batches use an entry.

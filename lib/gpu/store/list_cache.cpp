@@ -2,6 +2,19 @@
 
 namespace quern::gpu {
 
+ListView coded_view(const IndexReader& index, const PostingList& list) {
+  ListView view;
+  view.df = static_cast<std::uint32_t>(list.df);
+  view.first_word = list.first_word;
+  view.first_row = list.first_row;
+  view.first_impact_word = list.first_impact_word;
+  view.words = view.front_words = view.tail_begin = static_cast<std::uint32_t>(list.words.size());
+  view.rows = static_cast<std::uint32_t>(list.block_last.size());
+  view.header_words = static_cast<std::uint16_t>(index.codec().header_words(index.manifest().codec_options));
+  view.impact_width = static_cast<std::uint8_t>(list.impact_width);
+  return view;
+}
+
 void ListCache::add_copies(const PostingList& list, const StoredWords& stored, std::uint64_t first_coded,
                            std::uint64_t first_impact, ListCopies& copies) const {
   if (stored.coded > 0) copies.words.push_back({list.words.subspan(first_coded, stored.coded), stored.first});
@@ -104,9 +117,7 @@ void ListCache::set_view(const Entry& entry, ListView& view) {
 bool ListCache::acquire(unsigned flight, std::span<const WantedList> lists, ListCopies& copies) {
   if (acquired_.size() <= flight) acquired_.resize(flight + 1);
   if (try_acquire(flight, lists, copies)) return true;
-  const bool is_used =
-      std::any_of(acquired_.begin(), acquired_.end(), [](const auto& acquired) { return !acquired.empty(); });
-  if (is_used) return false;
+  if (in_use()) return false;
   // Lists that the batch needs may fragment the free space.
   while (evict_one()) continue;
   return try_acquire(flight, lists, copies);
@@ -149,9 +160,7 @@ bool ListCache::try_acquire(unsigned flight, std::span<const WantedList> lists, 
 }
 
 std::optional<ArenaRoom> ListCache::take_room() {
-  const bool is_used =
-      std::any_of(acquired_.begin(), acquired_.end(), [](const auto& acquired) { return !acquired.empty(); });
-  if (is_used) return std::nullopt;
+  if (in_use()) return std::nullopt;
   while (evict_one()) continue;
   ArenaRoom room{0, words_.largest()};
   if (room.words == 0) return std::nullopt;

@@ -9,6 +9,9 @@
 /// Places of posting lists in the memory of a GPU that can't hold the index. Host code; it copies nothing.
 namespace quern::gpu {
 
+/// The view of a coded list in the index's own sections, without its place in a batch.
+ListView coded_view(const IndexReader& index, const PostingList& list);
+
 /// Contiguous words of the arena.
 struct ArenaRoom {
   std::uint64_t first = 0, words = 0;
@@ -82,8 +85,6 @@ class ListCache {
   void count(const ListCacheCounts& more) { counts_ += more; }
 
   bool keeps_impacts() const { return options_.with_impacts; }
-  /// Words of all fronts.
-  std::uint64_t kept_words() const { return kept_words_; }
   /// Words for lists if no batch uses any.
   std::uint64_t free_words() const { return options_.words - kept_words_; }
   std::uint64_t bytes_of(const PostingList& list) const {
@@ -128,6 +129,9 @@ class ListCache {
   StoredWords rest_of(const PostingList& list, const StoredWords& front) const {
     const std::uint64_t impacts = words_of(list) - list.words.size();
     return {{list.words.size() - front.coded, impacts - front.impacts}, 0};
+  }
+  bool in_use() const {
+    return std::any_of(acquired_.begin(), acquired_.end(), [](const auto& acquired) { return !acquired.empty(); });
   }
   bool try_acquire(unsigned flight, std::span<const WantedList> lists, ListCopies& copies);
   void stop_using(Entry& entry);

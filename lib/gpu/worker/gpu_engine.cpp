@@ -58,6 +58,11 @@ void check_gpu_options(const GpuOptions& options) {
   check_partitions(options.strategy_options);
 }
 
+std::vector<std::size_t> step_sizes(std::size_t queries) {
+  if (queries < 2 * gpu::first_step_queries) return {queries};
+  return {gpu::first_step_queries, queries - gpu::first_step_queries};
+}
+
 GpuEngine::GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progress& progress) try
     : engine_(engine),
       options_(checked(options)),

@@ -16,6 +16,10 @@ struct GpuOptions {
 /// Throws InvalidArgument if a number is out of range.
 void check_gpu_options(const GpuOptions& options);
 
+/// The sizes of a search's steps where an additional batch costs little: a small first one, so that GPUs begin early,
+/// and the rest, which is divided into batches by cost.
+std::vector<std::size_t> step_sizes(std::size_t queries);
+
 /// Answers queries on one or several GPUs, with the same results as QueryEngine, bit for bit. Each GPU holds the whole
 /// index, or as much as fits, and works on several batches at a time, of one or several searching threads. A GPU that
 /// fails is not used again, and the others answer its queries; if it was the last one, search() throws its error. Any

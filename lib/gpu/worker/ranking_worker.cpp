@@ -1,11 +1,32 @@
 #include "quern/gpu/worker/ranking_worker.hpp"
 
+#include <tbb/parallel_sort.h>
+
 #include <iterator>
+#include <tuple>
 
 #include "quern/gpu/device/in_parallel.hpp"
 
 namespace quern {
 namespace {
+
+/// Sorts the most expensive queries first. Sorts copies of the keys, since other threads wrote the queries.
+void sort_by_cost(std::vector<GpuQuery*>& queries) {
+  struct Key {
+    std::uint64_t postings;
+    std::size_t number;
+    GpuQuery* query;
+  };
+  std::vector<Key> keys;
+  keys.reserve(queries.size());
+  for (GpuQuery* query : queries) keys.push_back({query->postings, query->number, query});
+  tbb::parallel_sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
+    return std::tie(b.postings, a.number) < std::tie(a.postings, b.number);
+  });
+  for (std::size_t i = 0; i < keys.size(); ++i) queries[i] = keys[i].query;
+}
+
+std::size_t divided_up(std::size_t count, std::size_t by) { return (count + by - 1) / by; }
 
 /// Adds the first of these queries that fit to a batch, and returns their number.
 std::size_t add_queries(gpu::QueryBatch& batch, std::span<GpuQuery* const> queries, const gpu::BatchWork& work,
@@ -17,6 +38,47 @@ std::size_t add_queries(gpu::QueryBatch& batch, std::span<GpuQuery* const> queri
 }
 
 }  // namespace
+
+QueryQueue::QueryQueue(std::vector<GpuQuery*> queries, std::size_t max_queries, std::size_t gpus,
+                       std::uint64_t fixed_cost) {
+  sort_by_cost(queries);
+  const std::size_t count = queries.size();
+  if (count == 0) return;
+  gpu::BatchLimits<GpuQuery> limits;
+  std::size_t batches = divided_up(count, max_queries);
+  if (gpus <= 1) {
+    limits.queries = divided_up(count, batches);
+  } else {
+    batches = std::min(count, std::max(batches, gpus * gpu::batches_per_gpu));
+    limits.queries = max_queries;
+    limits.cost_of = [fixed_cost](const GpuQuery& query) { return query.postings + fixed_cost; };
+    std::uint64_t cost = 0;
+    for (const GpuQuery* query : queries) cost += limits.cost_of(*query);
+    limits.cost = cost / batches + 1;
+  }
+  waiting_.start(std::move(queries), std::move(limits));
+}
+
+std::vector<GpuQuery*> QueryQueue::take() {
+  std::unique_lock lock(mutex_);
+  settled_.wait(lock, [&] { return unsettled_ == 0 || !waiting_.empty(); });
+  std::vector<GpuQuery*> batch = waiting_.take();
+  if (!batch.empty()) ++unsettled_;
+  return batch;
+}
+
+void QueryQueue::settle(std::span<GpuQuery* const> back) {
+  const std::lock_guard lock(mutex_);
+  waiting_.give_back(back);
+  --unsettled_;
+  settled_.notify_all();
+}
+
+void QueryQueue::stop() {
+  const std::lock_guard lock(mutex_);
+  waiting_.stop();
+  settled_.notify_all();
+}
 
 RankingWorker::RankingWorker(const QueryEngine& engine, unsigned gpu, const gpu::GpuMemoryOptions& memory,
                              const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress)

@@ -1,4 +1,3 @@
-#include "quern/gpu/device/resident_blocks.hpp"
 #include "quern/gpu/papers/ding/ding_kernels.hpp"
 #include "quern/gpu/worker/strategy_run.cuh"
 

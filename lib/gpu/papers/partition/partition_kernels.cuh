@@ -1,5 +1,5 @@
 #pragma once
-#include "quern/gpu/device/resident_blocks.hpp"
+#include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/papers/partition/partition_block.cuh"
 #include "quern/gpu/papers/partition/partition_kernels.hpp"
 
