@@ -53,27 +53,25 @@ std::uint64_t GpuShards::missing_bytes(QueryView query) {
 }
 
 FoundDocuments GpuShards::search(const SearchRequest& request, std::span<GpuStatistics> counted) {
-  return translate_errors([&] {
-    if (gpus_.size() == 1) return search_shard(0, request, counted.front());
-    if (request.algorithm->matching != Matching::all_else_any) return search_all(request, counted);
-    SearchRequest all = request;
-    all.algorithm = &algorithm_named("and");
-    FoundDocuments results = search_all(all, counted);
-    std::vector<std::size_t> few;
-    std::vector<QueryView> queries;
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      if (results[i].size() >= request.k) continue;
-      few.push_back(i);
-      queries.push_back(request.queries[i]);
-    }
-    if (few.empty()) return results;
-    SearchRequest any = request;
-    any.algorithm = &algorithm_named("auto");
-    any.queries = queries;
-    FoundDocuments found = search_all(any, counted);
-    for (std::size_t i = 0; i < few.size(); ++i) results[few[i]] = std::move(found[i]);
-    return results;
-  });
+  if (gpus_.size() == 1) return search_shard(0, request, counted.front());
+  if (request.algorithm->matching != Matching::all_else_any) return search_all(request, counted);
+  SearchRequest all = request;
+  all.algorithm = &algorithm_named("and");
+  FoundDocuments results = search_all(all, counted);
+  std::vector<std::size_t> few;
+  std::vector<QueryView> queries;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i].size() >= request.k) continue;
+    few.push_back(i);
+    queries.push_back(request.queries[i]);
+  }
+  if (few.empty()) return results;
+  SearchRequest any = request;
+  any.algorithm = &algorithm_named("auto");
+  any.queries = queries;
+  FoundDocuments found = search_all(any, counted);
+  for (std::size_t i = 0; i < few.size(); ++i) results[few[i]] = std::move(found[i]);
+  return results;
 }
 
 FoundDocuments GpuShards::search_shard(std::size_t shard, const SearchRequest& request, GpuStatistics& counted) {

@@ -1,17 +1,14 @@
 #include "quern/gpu/hybrid_backend.hpp"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-
 #include <iterator>
+
+#include "quern/gpu/device/in_parallel.hpp"
 
 namespace quern {
 namespace {
 
 /// Queries that wait, and that GPUs answer together, at most.
 constexpr std::size_t max_queries_at_once = std::size_t{1} << 16;
-/// Queries that one thread looks at, at a time.
-constexpr std::size_t predictions_at_once = 64;
 /// For large requests, the time of every 16th query is predicted to choose the faster device.
 constexpr std::size_t sample_every = 16, min_for_sample = 1024;
 
@@ -172,17 +169,8 @@ QueryFeatures HybridBackend::features(const SearchRequest& request, QueryView qu
 std::vector<HybridBackend::Known> HybridBackend::predict(const SearchRequest& request, std::size_t every) {
   std::vector<Known> known((request.queries.size() + every - 1) / every);
   const QueryPredictor& predictor = predictor_of(request);
-  const auto predict_some = [&](std::size_t first, std::size_t end) {
-    for (std::size_t i = first; i < end; ++i)
-      known[i] = predict(predictor, features(request, request.queries[i * every]));
-  };
-  if (known.size() <= predictions_at_once) {
-    predict_some(0, known.size());
-    return known;
-  }
-  translate_errors([&] {
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, known.size(), predictions_at_once),
-                      [&](const auto& range) { predict_some(range.begin(), range.end()); });
+  gpu::in_parallel(known.size(), [&](std::size_t i) {
+    known[i] = predict(predictor, features(request, request.queries[i * every]));
   });
   return known;
 }

@@ -13,7 +13,7 @@ template <class Make>
 auto make_unless_on_cpu(QueryDevice device, const FailoverNotice& notice, Make&& make) -> decltype(make()) {
   if (device == QueryDevice::cpu) return nullptr;
   try {
-    return make();
+    return translate_errors(make);
   } catch (const Error& error) {
     if (device != QueryDevice::automatic) throw;
     notice(std::string("queries run on the CPU: ") + error.what());
@@ -65,7 +65,7 @@ void FailoverBackend::finish(PendingSearch& search, const AnswerConsumer& consum
     return answer_on_cpu();
   }
   gpus_.report();
-  translate_errors([&] { found.hand_over(consumer); });
+  found.hand_over(consumer);
 }
 
 SearchDivision FailoverBackend::division(const SearchRequest& request, std::uint64_t held_bytes) {

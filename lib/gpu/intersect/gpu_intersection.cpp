@@ -1,55 +1,42 @@
 #include "quern/gpu/intersect/gpu_intersection.hpp"
 
 namespace quern {
-namespace {
-
-const GpuIntersectionMethod& checked(const GpuIntersectionMethod& method, const GpuIntersectionOptions& options) {
-  check_intersection_options(method, options);
-  return method;
-}
-
-}  // namespace
 
 GpuIntersection::GpuIntersection(const IndexReader& index, const GpuIntersectionMethod& method,
-                                 const GpuIntersectionOptions& options, Progress& progress) try
-    : context_(index, checked(method, options), options),
+                                 const GpuIntersectionOptions& options, Progress& progress)
+    : context_(index, check_intersection_options(method, options), options),
       workers_(gpu::make_workers<IntersectWorker>(
           gpu::gpu_numbers(options.gpu, options.gpus), progress,
-          [this](unsigned gpu, Progress& all) { return std::make_unique<IntersectWorker>(context_, gpu, all); })) {
-} catch (...) {
-  throw_translated_error();
-}
+          [this](unsigned gpu, Progress& all) { return std::make_unique<IntersectWorker>(context_, gpu, all); })) {}
 
 void GpuIntersection::use(const GpuIntersectionMethod& method, const GpuIntersectionOptions& options,
                           bool keep_unpacked) {
   const bool keep = keep_unpacked && method.unpacking == context_.method->unpacking;
-  context_.method = &checked(method, options);
+  context_.method = &check_intersection_options(method, options);
   context_.options = options;
   workers_.for_each([&](IntersectWorker& worker) { worker.prepare_method(keep); });
 }
 
 void GpuIntersection::run(std::span<const QueryView> asked, const Take& take, GpuIntersectionStatistics* statistics) {
-  translate_errors([&] {
-    GpuIntersectionStatistics counted;
-    counted.queries = asked.size();
-    const std::vector<IntersectionQuery*> queries = in_order(asked, counted.prepare_us);
-    const std::size_t gpus =
-        context_.options.gpus == 0 ? workers_.size() : std::min<std::size_t>(context_.options.gpus, workers_.size());
-    std::size_t batch = context_.options.batch_queries;
-    if (const std::size_t batches = gpus * gpu::batches_per_gpu; gpus > 1)
-      batch = std::min(batch, (queries.size() + batches - 1) / batches);
-    Queue queue(queries, {batch});
-    const std::size_t busy = batch == 0 ? 0 : std::min(gpus, (queries.size() + batch - 1) / batch);
-    // On one GPU in this thread, take() gets spans of its runner's memory.
-    const auto take_here = [&](const IntersectionQuery& query, std::span<const docid_t> documents) {
-      take(query.number, documents);
-    };
-    if (busy > 1)
-      run_in_threads(queue, queries, busy, take, counted);
-    else
-      process(queue, 1, take_here, counted);
-    if (statistics) *statistics = std::move(counted);
-  });
+  GpuIntersectionStatistics counted;
+  counted.queries = asked.size();
+  const std::vector<IntersectionQuery*> queries = in_order(asked, counted.prepare_us);
+  const std::size_t gpus =
+      context_.options.gpus == 0 ? workers_.size() : std::min<std::size_t>(context_.options.gpus, workers_.size());
+  std::size_t batch = context_.options.batch_queries;
+  if (const std::size_t batches = gpus * gpu::batches_per_gpu; gpus > 1)
+    batch = std::min(batch, (queries.size() + batches - 1) / batches);
+  Queue queue(queries, {batch});
+  const std::size_t busy = batch == 0 ? 0 : std::min(gpus, (queries.size() + batch - 1) / batch);
+  // On one GPU in this thread, take() gets spans of its runner's memory.
+  const auto take_here = [&](const IntersectionQuery& query, std::span<const docid_t> documents) {
+    take(query.number, documents);
+  };
+  if (busy > 1)
+    run_in_threads(queue, queries, busy, take, counted);
+  else
+    process(queue, 1, take_here, counted);
+  if (statistics) *statistics = std::move(counted);
 }
 
 std::vector<IntersectionQuery*> GpuIntersection::in_order(std::span<const QueryView> asked, double& prepare_us) {

@@ -28,13 +28,15 @@ const GpuIntersectionMethod& gpu_intersection_method_named(std::string_view name
   return find_named(all_gpu_intersection_methods(), name, "GPU intersection method");
 }
 
-void check_intersection_options(const GpuIntersectionMethod& method, const GpuIntersectionOptions& options) {
+const GpuIntersectionMethod& check_intersection_options(const GpuIntersectionMethod& method,
+                                                        const GpuIntersectionOptions& options) {
   check_range("the GPU's number", options.gpu, 0, gpu::max_gpus);
   check_range("GPUs", options.gpus, 0, gpu::max_gpus);
   check_range("queries per batch", options.batch_queries, 1, gpu::max_batch_queries);
   check_range("levels", options.levels, 0, gpu::max_merge_find_levels);
   if (!method.any_transfer && options.transfer.value_or(ResultTransfer::packed) != ResultTransfer::packed)
     throw InvalidArgument("{} always packs its results on the GPU; it supports no other transfer", method.name);
+  return method;
 }
 
 unsigned length_bucket(std::uint64_t shortest) {

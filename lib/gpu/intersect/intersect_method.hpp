@@ -60,8 +60,9 @@ const std::vector<GpuIntersectionMethod>& all_gpu_intersection_methods();
 /// The method of this name. Throws InvalidArgument, which lists all names, if there is none.
 const GpuIntersectionMethod& gpu_intersection_method_named(std::string_view name);
 
-/// Throws InvalidArgument if a number is out of range or the method does not support the transfer.
-void check_intersection_options(const GpuIntersectionMethod& method, const GpuIntersectionOptions& options);
+/// Returns the method. Throws InvalidArgument if a number is out of range or it does not support the transfer.
+const GpuIntersectionMethod& check_intersection_options(const GpuIntersectionMethod& method,
+                                                        const GpuIntersectionOptions& options);
 
 /// The bucket of a query (Wu, Zhang, Ao, Wang, Liu, Wang: A Batched GPU Algorithm for Set Intersection, ISPAN 2009,
 /// section IV) by the length of its shortest list: ten buckets of 1,000, then ten of 10,000, the last without limit.

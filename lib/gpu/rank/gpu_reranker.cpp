@@ -163,7 +163,7 @@ void GpuReranker::rerank(std::span<const RerankJob> jobs, std::size_t k, Reranke
 }
 
 /// False, with all jobs unchanged, if the CPU must do them.
-bool GpuReranker::try_gpu(std::span<const RerankJob> jobs, std::size_t k, Reranker::Space& space) const try {
+bool GpuReranker::try_gpu(std::span<const RerankJob> jobs, std::size_t k, Reranker::Space& space) const {
   const std::shared_ptr<const DeviceRanker> ranker = rankers_.find(on_cpu_.model());
   if (ranker == nullptr) throw GpuOutOfMemory("the model does not fit in the GPU's memory");
   Pass pass(*this, *ranker, jobs.size());
@@ -187,8 +187,6 @@ bool GpuReranker::try_gpu(std::span<const RerankJob> jobs, std::size_t k, Rerank
     Reranker::keep_best(documents, k);
   }
   return true;
-} catch (...) {
-  throw_translated_error();
 }
 
 RerankReport rerank_topics(const GpuReranker& reranker, std::span<TopicResults> topics, std::size_t k,

@@ -22,11 +22,6 @@ gpu::Pruning pruning_of(const QueryAlgorithm& algorithm, const QueryEngine& engi
   return algorithm.name == "wand" ? gpu::Pruning::lists : gpu::Pruning::blocks;
 }
 
-const GpuOptions& checked(const GpuOptions& options) {
-  check_gpu_options(options);
-  return options;
-}
-
 void check_batch(std::size_t queries) { check_range("queries per batch", queries, 1, gpu::max_batch_queries); }
 
 void check_partitions(const gpu::StrategyOptions& options) {
@@ -51,11 +46,12 @@ struct GpuEngine::Search {
   }
 };
 
-void check_gpu_options(const GpuOptions& options) {
+const GpuOptions& check_gpu_options(const GpuOptions& options) {
   check_range("the GPU's number", options.gpu, 0, gpu::max_gpus);
   check_range("GPUs", options.gpus, 0, gpu::max_gpus);
   check_batch(options.batch_queries);
   check_partitions(options.strategy_options);
+  return options;
 }
 
 std::vector<std::size_t> step_sizes(std::size_t queries) {
@@ -63,9 +59,9 @@ std::vector<std::size_t> step_sizes(std::size_t queries) {
   return {gpu::first_step_queries, queries - gpu::first_step_queries};
 }
 
-GpuEngine::GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progress& progress) try
+GpuEngine::GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progress& progress)
     : engine_(engine),
-      options_(checked(options)),
+      options_(check_gpu_options(options)),
       lists_([] { return std::make_unique<QueryLists>(); }),
       workers_(gpu::make_workers<RankingWorker>(
           gpu::gpu_numbers(options.gpu, options.gpus), progress,
@@ -76,8 +72,6 @@ GpuEngine::GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progr
           })),
       used_(workers_.size()) {
   keeps_all_ = workers_.front().keeps_all();
-} catch (...) {
-  throw_translated_error();
 }
 
 void GpuEngine::set_batch_queries(std::size_t queries) {
@@ -88,8 +82,7 @@ void GpuEngine::set_batch_queries(std::size_t queries) {
 void GpuEngine::set_strategy(const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress) {
   check_partitions(options);
   options_.strategy = &strategy;
-  translate_errors(
-      [&] { workers_.for_each([&](RankingWorker& worker) { worker.set_strategy(strategy, options, progress); }); });
+  workers_.for_each([&](RankingWorker& worker) { worker.set_strategy(strategy, options, progress); });
   if (workers_.size() > 0) keeps_all_ = workers_.front().keeps_all();
 }
 
@@ -130,36 +123,34 @@ std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const Query
   if (passing != nullptr) gpu::check_filters(*options_.strategy);
   const QueryAlgorithm* const algorithms[] = {&algorithm};
   gpu::check_answers(*options_.strategy, algorithms);
-  return translate_errors([&] {
-    Search search{queries, algorithm, k, passing, passing == nullptr ? 0 : ++filtered_searches_, {}};
-    search.results.resize(queries.size());
-    GpuStatistics all;
-    all.queries = queries.size();
-    std::mutex mutex;  // of `all`
-    const auto steps = keeps_all_ ? step_sizes(queries.size()) : std::vector<std::size_t>{queries.size()};
-    std::atomic<std::size_t> next_step = 0;
-    const auto answer_steps = [&] {
-      for (std::size_t step = next_step++; step < steps.size(); step = next_step++) {
-        GpuStatistics counted;
-        try {
-          const auto own = steps.begin() + static_cast<std::ptrdiff_t>(step);
-          answer_step(search, std::accumulate(steps.begin(), own, std::size_t{0}), *own, counted);
-        } catch (...) {
-          next_step = steps.size();
-          throw;
-        }
-        const std::lock_guard lock(mutex);
-        all += counted;
+  Search search{queries, algorithm, k, passing, passing == nullptr ? 0 : ++filtered_searches_, {}};
+  search.results.resize(queries.size());
+  GpuStatistics all;
+  all.queries = queries.size();
+  std::mutex mutex;  // of `all`
+  const auto steps = keeps_all_ ? step_sizes(queries.size()) : std::vector<std::size_t>{queries.size()};
+  std::atomic<std::size_t> next_step = 0;
+  const auto answer_steps = [&] {
+    for (std::size_t step = next_step++; step < steps.size(); step = next_step++) {
+      GpuStatistics counted;
+      try {
+        const auto own = steps.begin() + static_cast<std::ptrdiff_t>(step);
+        answer_step(search, std::accumulate(steps.begin(), own, std::size_t{0}), *own, counted);
+      } catch (...) {
+        next_step = steps.size();
+        throw;
       }
-    };
-    // One thread finds lists while GPUs work for another.
-    gpu::HelperThreads helpers(steps.size() - 1, answer_steps);
-    helpers.start();
-    answer_steps();
-    helpers.join();
-    if (statistics) *statistics = std::move(all);
-    return std::move(search.results);
-  });
+      const std::lock_guard lock(mutex);
+      all += counted;
+    }
+  };
+  // One thread finds lists while GPUs work for another.
+  gpu::HelperThreads helpers(steps.size() - 1, answer_steps);
+  helpers.start();
+  answer_steps();
+  helpers.join();
+  if (statistics) *statistics = std::move(all);
+  return std::move(search.results);
 }
 
 std::size_t GpuEngine::queries_per_search() const {
@@ -237,23 +228,20 @@ void GpuEngine::answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuS
 }
 
 std::vector<GpuQuery*> GpuEngine::process(QueryQueue& queue, const RankingWork& work, GpuStatistics& statistics) {
-  RankingOutcome all;
-  std::mutex outcome_mutex;
-  // One thread makes a batch while others wait for theirs.
-  gpu::HelperThreads helpers(gpu::batches_in_flight * gpus_in_use(), [&] {
+  std::vector<GpuQuery*> again;
+  std::mutex mutex;  // of `again` and `statistics`
+  const auto answer = [&](const std::function<void()>& more) {
     RankingOutcome outcome;
-    answer_batches(queue, work, outcome, [] {});
-    const std::lock_guard lock(outcome_mutex);
-    all.statistics += outcome.statistics;
-    all.again.insert(all.again.end(), outcome.again.begin(), outcome.again.end());
-  });
-  RankingOutcome outcome;
-  answer_batches(queue, work, outcome, [&] { helpers.start(); });
+    answer_batches(queue, work, outcome, more);
+    const std::lock_guard lock(mutex);
+    statistics += outcome.statistics;
+    again.insert(again.end(), outcome.again.begin(), outcome.again.end());
+  };
+  // One thread makes a batch while others wait for theirs.
+  gpu::HelperThreads helpers(gpu::batches_in_flight * gpus_in_use(), [&] { answer([] {}); });
+  answer([&] { helpers.start(); });
   helpers.join();
-  statistics += outcome.statistics;
-  statistics += all.statistics;
-  outcome.again.insert(outcome.again.end(), all.again.begin(), all.again.end());
-  return std::move(outcome.again);
+  return again;
 }
 
 void GpuEngine::answer_batches(QueryQueue& queue, const RankingWork& work, RankingOutcome& outcome,

@@ -13,8 +13,8 @@ struct GpuOptions {
   gpu::GpuMemoryOptions memory = {};  ///< of each GPU
 };
 
-/// Throws InvalidArgument if a number is out of range.
-void check_gpu_options(const GpuOptions& options);
+/// Returns the options. Throws InvalidArgument if a number is out of range.
+const GpuOptions& check_gpu_options(const GpuOptions& options);
 
 /// The sizes of a search's steps where an additional batch costs little: a small first one, so that GPUs begin early,
 /// and the rest, which is divided into batches by cost.
