@@ -1,6 +1,5 @@
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/intersect/intersect_runner.hpp"
-#include "quern/gpu/rank/models/ranker_flight.hpp"
 #include "quern/gpu/rank/rerank_flight.hpp"
 #include "quern/gpu/worker/batch_runner.hpp"
 
@@ -119,8 +118,7 @@ const MemoryTable& IntersectRunner::memory() const { fail(); }
 const IntersectTimes& IntersectRunner::times() const { return state_->times; }
 
 struct DeviceRanker::Device {};
-DeviceRanker::DeviceRanker(const RankerModel&, unsigned, MemoryAccount&, const DeviceRankerOptions&) { fail(); }
-DeviceRanker::DeviceRanker(const RankerArrays&, unsigned, MemoryAccount&, const DeviceRankerOptions&) { fail(); }
+DeviceRanker::DeviceRanker(const RankerArrays&, unsigned, MemoryAccount&, bool) { fail(); }
 DeviceRanker::~DeviceRanker() = default;
 std::uint32_t DeviceRanker::features() const { fail(); }
 std::uint64_t DeviceRanker::bytes() const { fail(); }

@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "quern/core/scratch_memory.hpp"
-#include "quern/gpu/rank/models/ranker_arrays.hpp"
 #include "quern/gpu/rank/models/ranker_cache.hpp"
-#include "quern/gpu/rank/models/ranker_flight.hpp"
+#include "quern/gpu/rank/models/ranker_view.hpp"
 
 #include "catch.hpp"
 #include "gpu/ranker_cases.hpp"
@@ -31,7 +30,7 @@ std::vector<std::uint64_t> flight_bits(gpu::RankerFlight& flight, const gpu::Dev
 void check_on_gpu(gpu::RankerFlight& flight, const RankerCase& one, const RandomDocuments& documents,
                   std::span<const std::size_t> counts) {
   gpu::MemoryAccount account;
-  const gpu::DeviceRanker ranker(one.model, 0, account);
+  const gpu::DeviceRanker ranker(gpu::make_ranker_arrays(one.model), 0, account);
   CHECK(ranker.bytes() == account.taken());
   CHECK(ranker.bytes() == gpu::MemoryAccount::rounded(gpu::make_ranker_arrays(one.model).bytes()));
   const std::vector<std::uint64_t> expected = plain_bits(one.model, documents.columns);
@@ -121,7 +120,7 @@ TEST_CASE("tensor cores give nearly the same scores", "[gpu][gpu_ranker]") {
   const RandomDocuments documents(random, shape.features, count);
   gpu::MemoryAccount on_gpu, pinned;
   gpu::RankerFlight flight(0, on_gpu, pinned);
-  const gpu::DeviceRanker ranker(one.model, 0, on_gpu, {true});
+  const gpu::DeviceRanker ranker(gpu::make_ranker_arrays(one.model), 0, on_gpu, true);
   std::vector<double> expected(count), found(count);
   make_ranker(one.model)->score(documents.columns, expected);
   flight.score(ranker, documents.columns, found);

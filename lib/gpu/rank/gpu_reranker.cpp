@@ -64,7 +64,7 @@ GpuReranker::GpuReranker(const Reranker& on_cpu, const GpuRerankOptions& options
       on_gpu_(memory_of(options)),
       pinned_(options.pinned_bytes.value_or(std::numeric_limits<std::uint64_t>::max())),
       ranker_bytes_(ranker_bytes_of(options, on_gpu_.limit())),
-      rankers_(options.gpu, ranker_bytes_, {options.fast_math}),
+      rankers_(options.gpu, ranker_bytes_, options.fast_math),
       flights_([this] {
         return std::make_unique<RerankFlight>(options_.gpu, on_cpu_.extractor(), documents_.get(), limits_, on_gpu_,
                                               pinned_);

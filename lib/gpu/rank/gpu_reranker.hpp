@@ -26,7 +26,7 @@ struct GpuRerankOptions {
   /// Calls with fewer documents go to the CPU; default: the number from which the GPU should be faster.
   std::optional<std::size_t> fewest_documents;
   bool keeps_documents = true;  ///< whether the forward file's documents stay on the GPU if they fit
-  bool fast_math = false;       ///< see DeviceRankerOptions
+  bool fast_math = false;       ///< see DeviceRanker
   /// Whether the CPU continues after a GPU failure, with a notice; otherwise the failure is thrown.
   bool cpu_goes_on = true;
   std::function<void(const std::string& text)> notice = [](const std::string&) {};

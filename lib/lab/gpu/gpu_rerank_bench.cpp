@@ -5,7 +5,6 @@
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/rank/models/device_ranker.hpp"
 #include "quern/gpu/rank/models/ranker_cache.hpp"
-#include "quern/gpu/rank/models/ranker_flight.hpp"
 #include "quern/lab/gpu/energy_meter.hpp"
 #include "quern/lab/measuring.hpp"
 
@@ -157,16 +156,18 @@ GpuRerankResult measure_gpu_reranking(std::span<const RerankSubject> subjects, c
     throw InvalidArgument("there is no GPU " + std::to_string(on_gpu.gpu) + "; this machine has " +
                           std::to_string(gpus.size()) + "; measure with " + option_name<"device"> + " cpu");
   gpu::MemoryAccount working, pinned;
-  gpu::RankerCache cache(on_gpu.gpu, on_gpu.ranker_bytes, {on_gpu.fast_math});
+  gpu::RankerCache cache(on_gpu.gpu, on_gpu.ranker_bytes, on_gpu.fast_math);
   gpu::RankerFlight flight(on_gpu.gpu, working, pinned);
-  const gpu::PinnedFeatures pinned_features(features, features_of(subjects), pinned);
+  // Copied to the GPU without gathering.
+  const gpu::PinnedArray<float> values(pinned, gpu::MemoryUse::pinned, features_of(subjects) * features.stride);
+  std::copy_n(features.values, values.size(), values.data());
+  const FeatureColumns pinned_features{values.data(), features.documents, features.stride};
   std::deque<GpuSubject> models;
   std::deque<GpuRerankCase> cases;
   for (const RerankSubject& subject : subjects) {
     models.emplace_back(subject, cache, flight);
     models.back().compare(features, options, on_gpu.fast_math);
-    for (const std::size_t documents : options.documents)
-      cases.emplace_back(models.back(), pinned_features.columns(), documents);
+    for (const std::size_t documents : options.documents) cases.emplace_back(models.back(), pinned_features, documents);
   }
   progress.start("measure on the GPU", options.repeats * cases.size(), "measurements");
   take_turns(cases, options.repeats, [&](GpuRerankCase& one) {

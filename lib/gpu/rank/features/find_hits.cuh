@@ -2,7 +2,7 @@
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/device/warp.cuh"
 #include "quern/gpu/rank/features/device_segment.hpp"
-#include "quern/gpu/rank/features/feature_view.hpp"
+#include "quern/gpu/rank/features/feature_batch.hpp"
 
 namespace quern::gpu {
 

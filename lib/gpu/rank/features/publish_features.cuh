@@ -3,7 +3,7 @@
 
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/device/warp.cuh"
-#include "quern/gpu/rank/features/feature_view.hpp"
+#include "quern/gpu/rank/features/feature_batch.hpp"
 #include "quern/rank/features/feature_families.hpp"
 
 namespace quern::gpu {

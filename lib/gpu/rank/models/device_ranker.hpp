@@ -7,17 +7,12 @@ namespace quern::gpu {
 
 struct RankerArrays;
 
-struct DeviceRankerOptions {
-  /// Whether tensor cores compute layers of at least 16 neurons for many documents. Scores then differ from the CPU's.
-  bool fast_math = false;
-};
-
 /// A model in one GPU's memory. It is immutable, so many flights may use it at once.
 class DeviceRanker {
  public:
-  /// Copies a model. The account must outlive it. Throws like check_model(), GpuOutOfMemory, CudaError.
-  DeviceRanker(const RankerModel& model, unsigned gpu, MemoryAccount& account, const DeviceRankerOptions& options = {});
-  DeviceRanker(const RankerArrays& arrays, unsigned gpu, MemoryAccount& account, const DeviceRankerOptions& options);
+  /// Copies a model. The account must outlive it. With `fast_math`, tensor cores compute layers of at least 16 neurons
+  /// for many documents; scores then differ from the CPU's. Throws GpuOutOfMemory, CudaError.
+  DeviceRanker(const RankerArrays& arrays, unsigned gpu, MemoryAccount& account, bool fast_math = false);
   ~DeviceRanker();
 
   /// The number of feature columns that the model reads.
@@ -32,21 +27,32 @@ class DeviceRanker {
   std::unique_ptr<Device> device_;
 };
 
-/// A copy of features in pinned host memory, from which a RankerFlight copies without gathering.
-class PinnedFeatures {
- public:
-  /// `pinned` must outlive the object. Throws GpuOutOfMemory, CudaError.
-  PinnedFeatures(const FeatureColumns& features, std::size_t num_features, MemoryAccount& pinned)
-      : values_(pinned, MemoryUse::pinned, num_features * features.stride), columns_(features) {
-    std::copy_n(features.values, values_.size(), values_.data());
-    columns_.values = values_.data();
-  }
+/// Times of a call by the GPU's clock, in microseconds.
+struct RankerTimes {
+  double copy_in_us = 0;  ///< until all features are on the GPU, including waits for threads that gather them
+  double inputs_us = 0, trees_us = 0, layers_us = 0;
+  double copy_out_us = 0;  ///< 0 if kernels write scores to host memory
+};
 
-  const FeatureColumns& columns() const { return columns_; }
+/// One thread's stream and memory for scoring documents whose features are on the host. Memory only grows.
+class RankerFlight {
+ public:
+  /// The accounts must outlive the flight. Throws CudaError.
+  RankerFlight(unsigned gpu, MemoryAccount& on_gpu, MemoryAccount& pinned);
+  ~RankerFlight();
+
+  /// Copies features to this flight's GPU, which has `ranker`, and scores back. Scores have the bits of
+  /// Ranker::score(), except with `fast_math`. Throws GpuOutOfMemory, CudaError.
+  void score(const DeviceRanker& ranker, const FeatureColumns& features, std::span<double> scores);
+
+  /// Sets whether later calls measure times().
+  void measure_times(bool wanted);
+  /// The times of the last score().
+  const RankerTimes& times() const;
 
  private:
-  PinnedArray<float> values_;
-  FeatureColumns columns_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace quern::gpu

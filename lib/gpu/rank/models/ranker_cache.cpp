@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "quern/gpu/rank/models/ranker_arrays.hpp"
 #include "quern/gpu/rank/models/ranker_tuning.hpp"
+#include "quern/gpu/rank/models/ranker_view.hpp"
 
 namespace quern::gpu {
 namespace {
@@ -51,7 +51,7 @@ std::shared_ptr<const DeviceRanker> RankerCache::find(const RankerModel& model) 
     const auto arrays = std::make_shared<const RankerArrays>(make_ranker_arrays(model));
     const auto load = [this, arrays]() -> std::shared_ptr<const DeviceRanker> {
       try {
-        return std::make_shared<const DeviceRanker>(*arrays, gpu_, account_, options_);
+        return std::make_shared<const DeviceRanker>(*arrays, gpu_, account_, fast_math_);
       } catch (const GpuOutOfMemory&) {
         return nullptr;
       }

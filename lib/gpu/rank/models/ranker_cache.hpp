@@ -103,8 +103,8 @@ class ModelPlaces {
 class RankerCache {
  public:
   /// Uses at most `bytes` of GPU memory, which are allocated only with models.
-  RankerCache(unsigned gpu, std::uint64_t bytes, DeviceRankerOptions options = {})
-      : gpu_(gpu), options_(options), account_(bytes), places_(bytes) {}
+  RankerCache(unsigned gpu, std::uint64_t bytes, bool fast_math = false)
+      : gpu_(gpu), fast_math_(fast_math), account_(bytes), places_(bytes) {}
 
   /// The model on the GPU, where it stays as long as the pointer, which must be kept until the GPU has finished with
   /// it. Null if the models in use leave too little memory. `model` is identified by its address, and must outlive the
@@ -118,7 +118,7 @@ class RankerCache {
 
  private:
   const unsigned gpu_;
-  const DeviceRankerOptions options_;
+  const bool fast_math_;
   mutable std::mutex mutex_;
   MemoryAccount account_;  ///< must outlive the models
   ModelPlaces<DeviceRanker> places_;

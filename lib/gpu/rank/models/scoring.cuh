@@ -7,7 +7,7 @@ namespace quern::gpu {
 
 /// The GPU memory of a DeviceRanker. For CUDA sources only.
 struct DeviceRanker::Device {
-  Device(const RankerArrays& arrays, unsigned gpu, MemoryAccount& account, const DeviceRankerOptions& options);
+  Device(const RankerArrays& arrays, unsigned gpu, MemoryAccount& account, bool fast_math);
 
   unsigned multiprocessors = 1;
   DeviceArray<std::uint8_t> memory;

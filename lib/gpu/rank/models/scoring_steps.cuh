@@ -1,6 +1,6 @@
 #pragma once
 #include "quern/gpu/rank/models/layer_kernels.cuh"
-#include "quern/gpu/rank/models/ranker_arrays.hpp"
+#include "quern/gpu/rank/models/ranker_view.hpp"
 #include "quern/gpu/rank/models/tree_kernels.cuh"
 #ifdef __CUDACC__
 #include "quern/gpu/rank/models/fast_layer.cuh"

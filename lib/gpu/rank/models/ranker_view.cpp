@@ -1,4 +1,4 @@
-#include "quern/gpu/rank/models/ranker_arrays.hpp"
+#include "quern/gpu/rank/models/ranker_view.hpp"
 
 #include <bit>
 #include <tuple>
