@@ -53,14 +53,10 @@ class HostIntersection {
     view.queries = arrays.queries.data();
     view.raw_docids = arrays.raw_docids.data();
     view.unpack = arrays.unpack.data();
+    static_cast<gpu::IntersectSizes&>(view) = arrays;
     view.num_unpack = static_cast<std::uint32_t>(arrays.unpack.size());
-    view.unpack_blocks = arrays.unpack_blocks;
     view.num_queries = static_cast<std::uint32_t>(arrays.queries.size());
-    view.coded_queries = arrays.coded_queries;
-    view.num_items = arrays.items;
-    view.coded_items = arrays.coded_items;
     view.num_documents = index.num_documents;
-    view.first_docid = arrays.first_docid;
     view.end_docid = std::min(arrays.end_docid, index.num_documents);
     view.levels = 2;
     view.unpacked = first_of(unpacked);

@@ -119,7 +119,7 @@ TEST_CASE("GPUs intersect by windows if unpacked lists leave no space", "[gpu][g
       const GpuIntersectionStatistics all = check_twice(index, queries, method, options);
       CHECK(all.on_cpu == 0);
       CHECK(all.windows > 2);
-      CHECK((all.unpacked_postings > 0) == method.any_transfer);
+      CHECK((all.unpacked.postings > 0) == method.any_transfer);
     }
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("adaptive intersection unpacks lists between batches that run by windo
   options.memory.list_share = 0.6;
   const GpuIntersectionStatistics all = check_twice(index, queries, all_gpu_intersection_methods().front(), options);
   CHECK(all.windows > 2);
-  CHECK(all.unpacked_lists > 0);
+  CHECK(all.unpacked.lists > 0);
 }
 
 TEST_CASE("intersections by windows of a damaged index fail with an error or stay within bounds",

@@ -217,10 +217,8 @@ void IntersectArrays::clear() {
   places.clear();
   raw_docids.clear();
   unpack.clear();
-  coded_queries = coded_items = items = unpack_blocks = unpack_tiles = 0;
-  unpack_entries = unpack_words = result_words = max_documents = 0;
-  first_docid = 0;
-  end_docid = std::numeric_limits<std::uint32_t>::max();
+  static_cast<IntersectSizes&>(*this) = {};
+  unpack_words = result_words = max_documents = 0;
 }
 
 void IntersectArrays::unpack_to(std::uint32_t list, const UnpackedPlace& place, std::uint64_t words,

@@ -40,8 +40,18 @@ struct ItemSizes {
   std::uint32_t words_of_bits = 1024;  ///< of bits
 };
 
-/// A batch in host memory, or its queries in a window of documents. Kernels take queries that decode lists first.
-struct IntersectArrays {
+/// Numbers of a batch, or of its queries in a window of documents. Kernels take queries that decode lists first.
+struct IntersectSizes {
+  std::uint32_t coded_queries = 0, coded_items = 0, items = 0;
+  std::uint32_t unpack_blocks = 0;   ///< of all tasks
+  std::uint32_t unpack_tiles = 0;    ///< of all tasks: see zeroed_tile
+  std::uint64_t unpack_entries = 0;  ///< of all tasks' directories
+  /// The window's documents. Blocks at its borders contain others too.
+  std::uint32_t first_docid = 0, end_docid = std::numeric_limits<std::uint32_t>::max();
+};
+
+/// A batch in host memory, or its queries in a window of documents.
+struct IntersectArrays : IntersectSizes {
   /// In `places`: the query is left out.
   static constexpr std::uint32_t not_there = 0xffffffffu;
 
@@ -61,15 +71,9 @@ struct IntersectArrays {
   std::vector<std::uint32_t> places;      ///< places[i]: where the query added i-th is in `queries`, or not_there
   std::vector<std::uint32_t> raw_docids;  ///< of short lists
   std::vector<UnpackTask> unpack;
-  std::uint32_t coded_queries = 0, coded_items = 0, items = 0;
-  std::uint32_t unpack_blocks = 0;   ///< of all tasks
-  std::uint64_t unpack_entries = 0;  ///< of all tasks' directories
-  std::uint32_t unpack_tiles = 0;    ///< of all tasks: see zeroed_tile
-  std::uint64_t unpack_words = 0;    ///< that the tasks write
-  std::uint64_t result_words = 0;    ///< for all items' results; an upper bound before queries are cut
-  std::uint64_t max_documents = 0;   ///< upper bound of the documents that all queries find
-  /// The window's documents. Blocks at its borders contain others too.
-  std::uint32_t first_docid = 0, end_docid = std::numeric_limits<std::uint32_t>::max();
+  std::uint64_t unpack_words = 0;   ///< that the tasks write
+  std::uint64_t result_words = 0;   ///< for all items' results; an upper bound before queries are cut
+  std::uint64_t max_documents = 0;  ///< upper bound of the documents that all queries find
 
  private:
   void cut(IntersectQuery& query, const ItemSizes& sizes, const IndexReader& index);

@@ -16,11 +16,11 @@ __global__ void __launch_bounds__(plain_threads) sum_tiles(const __grid_constant
   std::uint32_t counts[items_per_thread], own = 0, total = 0;
 #pragma unroll
   for (unsigned i = 0; i < items_per_thread; ++i)
-    own += counts[i] = first + i < batch.num_items ? batch.counts[first + i] : 0;
+    own += counts[i] = first + i < batch.items ? batch.counts[first + i] : 0;
   std::uint32_t offset = ThreadBlockScan<plain_threads>(temp).exclusive_sum(own, total);
 #pragma unroll
   for (unsigned i = 0; i < items_per_thread; ++i) {
-    if (first + i < batch.num_items) batch.offsets[first + i] = offset;
+    if (first + i < batch.items) batch.offsets[first + i] = offset;
     offset += counts[i];
   }
   if (threadIdx.x == 0) batch.tile_sums[blockIdx.x] = total;
@@ -52,7 +52,7 @@ __device__ std::uint32_t* put_bits(std::uint32_t word, std::uint32_t first, std:
 
 /// Packs queries of many small items, a warp per item.
 __global__ void __launch_bounds__(plain_threads) pack_items(const __grid_constant__ IntersectView batch) {
-  for_each_item(batch, {0, batch.num_queries, 0, batch.num_items, batch.next_item + 2},
+  for_each_item(batch, {0, batch.num_queries, 0, batch.items, batch.next_item + 2},
                 [&](const IntersectQuery& query, std::uint32_t item, std::uint32_t place) {
                   const std::uint32_t offset = batch.tile_sums[item / items_per_tile] + batch.offsets[item];
                   const std::uint32_t count = batch.counts[item];
@@ -145,7 +145,7 @@ void intersect_hash_segments(const IntersectView& batch, cudaStream_t stream) {
 std::uint32_t pack_tiles(std::uint32_t items) { return (items + items_per_tile - 1) / items_per_tile; }
 
 void pack(const IntersectView& batch, bool by_query, cudaStream_t stream) {
-  const std::uint32_t tiles = pack_tiles(batch.num_items);
+  const std::uint32_t tiles = pack_tiles(batch.items);
   launch(sum_tiles, tiles, plain_threads, 0, stream, batch);
   launch(scan_tiles, 1, plain_threads, 0, stream, batch, tiles);
   if (by_query)

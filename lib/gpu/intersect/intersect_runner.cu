@@ -78,16 +78,10 @@ void IntersectRunner::State::upload(const IntersectArrays& batch) {
   copy_to_device(in.data(), host_in.data(), bytes, stream);
   uploaded.record(stream);
 
+  static_cast<IntersectSizes&>(view) = batch;
   view.num_unpack = static_cast<std::uint32_t>(batch.unpack.size());
-  view.unpack_blocks = batch.unpack_blocks;
-  view.unpack_tiles = batch.unpack_tiles;
-  view.unpack_entries = batch.unpack_entries;
   view.num_queries = static_cast<std::uint32_t>(batch.queries.size());
-  view.coded_queries = batch.coded_queries;
-  view.num_items = batch.items;
-  view.coded_items = batch.coded_items;
   view.num_documents = index_view.num_documents;
-  view.first_docid = batch.first_docid;
   view.end_docid = std::min(batch.end_docid, index_view.num_documents);
   view.levels = work.levels;
 }
@@ -140,7 +134,7 @@ void IntersectRunner::State::intersect() {
       else
         IntersectLaunches<coding>::skip(index_view, view, stream);
     });
-  if (view.coded_items < view.num_items) probe(view, stream);
+  if (view.coded_items < view.items) probe(view, stream);
 }
 
 void IntersectRunner::State::start(const IntersectArrays& batch, std::uint32_t* unpacked_words,

@@ -39,6 +39,9 @@ struct UnpackCounts {
     for (const UnpackTask& task : batch.unpack) postings += task.postings;
     bytes += sizeof(std::uint32_t) * batch.unpack_words;
   }
+  UnpackCounts& operator+=(const UnpackCounts& other) {
+    return add_members(*this, other, &UnpackCounts::lists, &UnpackCounts::postings, &UnpackCounts::bytes);
+  }
 };
 
 /// The results of all windows of a batch.

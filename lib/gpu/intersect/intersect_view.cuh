@@ -4,20 +4,16 @@
 
 namespace quern::gpu {
 
-/// A batch of intersections on the device, with its results.
-struct IntersectView {
+/// A batch of intersections on the device, with its results. `end_docid` is at most the number of documents.
+struct IntersectView : IntersectSizes {
   const IntersectList* lists = nullptr;
   const std::uint32_t* terms = nullptr;
   const IntersectQuery* queries = nullptr;
   const std::uint32_t* raw_docids = nullptr;
   const UnpackTask* unpack = nullptr;
-  std::uint32_t num_unpack = 0, unpack_blocks = 0, unpack_tiles = 0;
-  std::uint64_t unpack_entries = 0;
-  std::uint32_t num_queries = 0, coded_queries = 0;
-  std::uint32_t num_items = 0, coded_items = 0;
-  std::uint32_t num_documents = 0;               ///< of the collection
-  std::uint32_t first_docid = 0, end_docid = 0;  ///< of the window or collection
-  unsigned levels = 0;                           ///< of merge-find
+  std::uint32_t num_unpack = 0, num_queries = 0;
+  std::uint32_t num_documents = 0;  ///< of the collection
+  unsigned levels = 0;              ///< of merge-find
 
   std::uint32_t* unpacked = nullptr;   ///< the memory for unpacked lists
   std::uint32_t* results = nullptr;    ///< all items' space for results: see IntersectQuery
@@ -79,7 +75,7 @@ struct ItemRange {
   }
   /// Queries whose lists are all unpacked.
   __device__ static ItemRange unpacked(const IntersectView& batch) {
-    return {batch.coded_queries, batch.num_queries, batch.coded_items, batch.num_items, batch.next_item + 1};
+    return {batch.coded_queries, batch.num_queries, batch.coded_items, batch.items, batch.next_item + 1};
   }
 };
 

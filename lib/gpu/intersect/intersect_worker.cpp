@@ -16,8 +16,7 @@ GpuIntersectionStatistics& GpuIntersectionStatistics::operator+=(const GpuInters
   using T = GpuIntersectionStatistics;
   GpuWorkStatistics::operator+=(other);
   longest_response_us = std::max(longest_response_us, other.longest_response_us);
-  return gpu::add_members(*this, other, &T::postings, &T::unpacked_lists, &T::unpacked_postings, &T::unpacked_bytes,
-                          &T::response_us, &T::device);
+  return gpu::add_members(*this, other, &T::postings, &T::unpacked, &T::response_us, &T::device);
 }
 
 void IntersectionContext::find_lists(std::span<IntersectionQuery* const> queries) {
@@ -181,9 +180,7 @@ std::size_t IntersectWorker::start_whole(unsigned number, Queries queries, std::
   else
     unpacked_.cancel(number);
   flight.statistics->postings += batch_.postings;
-  gpu::UnpackCounts unpacked;
-  unpacked.add(batch_);
-  count_unpacked(unpacked, *flight.statistics);
+  flight.statistics->unpacked.add(batch_);
   return count;
 }
 
@@ -196,7 +193,7 @@ void IntersectWorker::wait_for_results(unsigned number) {
   gpu::WindowedAnswers found = flight.runner.wait_for_windows();
   flight.window_answers = std::move(found.documents);
   flight.answers.assign(flight.window_answers.begin(), flight.window_answers.end());
-  count_unpacked(found.unpacked, *flight.statistics);
+  flight.statistics->unpacked += found.unpacked;
 }
 
 void IntersectWorker::release_decoded(unsigned number, bool ran) noexcept {
@@ -204,12 +201,6 @@ void IntersectWorker::release_decoded(unsigned number, bool ran) noexcept {
     unpacked_.release(number);
   else
     unpacked_.cancel(number);
-}
-
-void IntersectWorker::count_unpacked(const gpu::UnpackCounts& counts, GpuIntersectionStatistics& statistics) {
-  statistics.unpacked_lists += counts.lists;
-  statistics.unpacked_postings += counts.postings;
-  statistics.unpacked_bytes += counts.bytes;
 }
 
 IntersectWorker::Placement IntersectWorker::add(gpu::IntersectBatch& batch, const IntersectionQuery& query) const {

@@ -11,11 +11,10 @@ namespace quern {
 /// Counts and times of GPUs' intersections. Times of several GPUs are added.
 struct GpuIntersectionStatistics : GpuWorkStatistics {
   std::uint64_t postings = 0;  ///< in the lists of all queries without a missing term
-  std::uint64_t unpacked_lists = 0, unpacked_postings = 0;
-  std::uint64_t unpacked_bytes = 0;  ///< directories included
-  double response_us = 0;            ///< from terms to documents, summed over all batches
-  double longest_response_us = 0;    ///< maximum of all batches
-  gpu::IntersectTimes device;        ///< of all batches
+  gpu::UnpackCounts unpacked;
+  double response_us = 0;          ///< from terms to documents, summed over all batches
+  double longest_response_us = 0;  ///< maximum of all batches
+  gpu::IntersectTimes device;      ///< of all batches
 
   GpuIntersectionStatistics& operator+=(const GpuIntersectionStatistics& other);
 };
@@ -138,7 +137,6 @@ class IntersectWorker final : public gpu::GpuWorker<gpu::IntersectFlight> {
   Placement add(gpu::IntersectBatch& batch, const IntersectionQuery& query) const;
   /// Adds the query to the empty batch once other unpacked lists are released, or leaves it to the CPU.
   void add_with_all_memory(IntersectionQuery& query, unsigned number);
-  static void count_unpacked(const gpu::UnpackCounts& counts, GpuIntersectionStatistics& statistics);
   /// Maximum words for the results of a batch.
   std::uint64_t max_words() const;
 
