@@ -3,7 +3,6 @@
 
 #include "quern/core/error.hpp"
 #include "quern/lab/gpu/cache_bench.hpp"
-#include "quern/lab/gpu/cache_model.hpp"
 
 #include "catch.hpp"
 #include "corpus/temporary_folder.hpp"

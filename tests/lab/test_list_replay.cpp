@@ -27,7 +27,7 @@ struct ReplaySubject {
 
   ListCacheCase half() const {
     ListCacheCase replay_case;
-    replay_case.arenas.words = coded_list_bytes(index, false) / 2 / sizeof(std::uint32_t);
+    replay_case.words = coded_list_bytes(index, false) / 2 / sizeof(std::uint32_t);
     replay_case.batch = 8;
     replay_case.passes = 2;
     replay_case.flights = 2;
@@ -56,7 +56,7 @@ std::uint64_t front_bytes(const CachePlan& plan, term_t term) {
 TEST_CASE("a replay with memory for all lists copies each once", "[measure][cache]") {
   const ReplaySubject subject;
   ListCacheCase replay_case = subject.half();
-  replay_case.arenas.words *= 6;
+  replay_case.words *= 6;
   replay_case.passes = 1;
   const ListCacheFigures cold = subject.replay(replay_case);
   CHECK(cold.queries > 50);
@@ -87,7 +87,7 @@ TEST_CASE("batches in windows load everything except the plan's fronts", "[measu
   CHECK(fronts > room.bytes / 2);
 
   ListCacheCase replay_case = subject.half();
-  replay_case.arenas.words /= 2;
+  replay_case.words /= 2;
   replay_case.plan = plan;
   replay_case.batch = subject.queries.size();
   replay_case.by_windows = true;
@@ -119,9 +119,9 @@ TEST_CASE("batches in windows load everything except the plan's fronts", "[measu
   ListCacheCase small = subject.half();
   small.batch = replay_case.batch;
   small.by_windows = true;
-  small.arenas.words = bytes / sizeof(std::uint32_t) / 8;  // too small for a window of a single range
+  small.words = bytes / sizeof(std::uint32_t) / 8;  // too small for a window of a single range
   CHECK(subject.replay(small).windowed == 0);
-  small.arenas.words = bytes / sizeof(std::uint32_t) / 2;
+  small.words = bytes / sizeof(std::uint32_t) / 2;
   const ListCacheFigures in_windows = subject.replay(small);
   CHECK(in_windows.windowed == 1);
   CHECK(in_windows.windows > 3);
@@ -132,7 +132,7 @@ TEST_CASE("batches in windows load everything except the plan's fronts", "[measu
   CHECK(subject.replay(replay_case).batches > 1);
   // A plan's lists need no additional space.
   replay_case.by_windows = true;
-  replay_case.arenas.words = bytes / sizeof(std::uint32_t) / 2 * 3;
+  replay_case.words = bytes / sizeof(std::uint32_t) / 2 * 3;
   CHECK(subject.replay(replay_case).windowed == 0);
   replay_case.plan = nullptr;
   CHECK(subject.replay(replay_case).windowed == 1);

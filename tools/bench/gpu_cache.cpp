@@ -85,7 +85,7 @@ void measure(BenchGpuCacheArguments arguments) {
   const QueryEngine engine(index, scoring_options(arguments.scoring, index, arguments.queries), resources.threads,
                            memory_of_log_queries(resources));
   arguments.gpu.algorithm = &algorithm_named(arguments.algorithm);
-  arguments.gpu.strategy = &gpu::strategy_named(arguments.strategy);
+  arguments.gpu.gpu.strategy = &gpu::strategy_named(arguments.strategy);
   for (const auto* memories : {&arguments.grid.memories, &arguments.grid.calibrating})
     for (const std::string& memory : *memories) arguments.gpu.memories[memory] = gpu_memory_limit(memory);
   arguments.gpu.memories[arguments.grid.base.memory] = gpu_memory_limit(arguments.grid.base.memory);
@@ -97,7 +97,7 @@ void measure(BenchGpuCacheArguments arguments) {
   const CacheBenchFigures figures = measure_cache(subject, arguments.grid, *resources.progress);
   if (!arguments.points.empty()) write_points(arguments, figures);
   report.json.update({{"index", index_json(index)},
-                      {"gpu", list_gpus().at(arguments.gpu.gpu).name},
+                      {"gpu", list_gpus().at(arguments.gpu.gpu.gpu).name},
                       {"algorithm", arguments.algorithm},
                       {"strategy", arguments.strategy},
                       {"scores", name_of_value(scores_names, arguments.scoring.scores)},
@@ -120,7 +120,7 @@ void replay(const BenchGpuCacheArguments& arguments) {
     for (const std::string& memory : arguments.grid.memories)
       for (const auto& retention : gpu::list_retentions) {
         ListCacheCase cache;
-        cache.arenas.words = parse_budget(memory, coded_list_bytes(index, false)) / sizeof(std::uint32_t);
+        cache.words = parse_budget(memory, coded_list_bytes(index, false)) / sizeof(std::uint32_t);
         cache.batch = batch;
         cache.retention = retention.value;
         const ListCacheFigures figures = replay_queries(engine, read.views(), cache);
@@ -210,8 +210,8 @@ void add_gpu_cache_bench(CLI::App& bench) {
   add_query_source_options(command, arguments.queries, QueryKinds::text_and_vectors);
   add_name_option(command, "-a,--algorithm", arguments.algorithm, all_algorithms(), "Query algorithm");
   add_settings_option(command, "--gpu-options", "GPU settings", [&arguments = arguments](CLI::App& settings) {
-    add_strategy_options(settings, arguments.strategy, arguments.gpu.strategy_options);
-    add_list_options(settings, arguments.gpu.retention, arguments.gpu.transfers);
+    add_strategy_options(settings, arguments.strategy, arguments.gpu.gpu.strategy_options);
+    add_list_options(settings, arguments.gpu.gpu.memory.retention, arguments.gpu.gpu.memory.transfers);
   });
   add_grid_options(command, arguments.grid);
   mark_output(add_option(command, "--points", arguments.points, "FOLDER",
@@ -219,7 +219,7 @@ void add_gpu_cache_bench(CLI::App& bench) {
                          "POLICY-BATCH.csv for each policy and batch size"));
   command.add_flag("--force", arguments.common.force, "Replace existing points");
   add_bench_scoring_options(command, arguments.scoring);
-  add_gpu_option(command, arguments.gpu.gpu);
+  add_gpu_option(command, arguments.gpu.gpu.gpu);
   add_repeats_option(command, arguments.gpu.repeats, "Passes; the median time counts");
   add_resource_options(command, arguments.common);
   set_notes(

@@ -9,7 +9,6 @@
 #include "quern/formats/index_shards.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/gpu/query_backend.hpp"
-#include "quern/gpu/query_backend.hpp"
 #include "quern/plan/log_demand.hpp"
 #include "quern/search/intersect.hpp"
 #include "quern/search/query_engine.hpp"

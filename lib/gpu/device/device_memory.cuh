@@ -85,6 +85,17 @@ class CudaEvent {
   cudaEvent_t event_ = nullptr;
 };
 
+/// The time that the GPU takes for what work() enqueues in a stream, in microseconds.
+template <class Work>
+double time_us(const CudaStream& stream, const Work& work) {
+  const CudaEvent begun, ended;
+  begun.record(stream);
+  work();
+  ended.record(stream);
+  ended.wait();
+  return ended.us_since(begun);
+}
+
 /// Launches a kernel with `shared_bytes` of dynamic shared memory.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, std::size_t shared_bytes,

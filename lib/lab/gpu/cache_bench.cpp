@@ -7,7 +7,6 @@
 
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/gpu/worker/batch_runner.hpp"
-#include "quern/lab/gpu/cache_model.hpp"
 #include "quern/plan/cache_plan.hpp"
 
 namespace quern {

@@ -1,9 +1,9 @@
-#include "quern/lab/gpu/cache_model.hpp"
-
 #include <bitset>
 #include <cmath>
 #include <iterator>
 #include <map>
+
+#include "quern/lab/gpu/cache_bench.hpp"
 
 namespace quern {
 namespace {

@@ -3,6 +3,7 @@
 #include "quern/gpu/device/device_memory.cuh"
 #include "quern/gpu/intersect/merge_find.hpp"
 #include "quern/gpu/range/range_kernels.hpp"
+#include "quern/gpu/store/list_cache.hpp"
 #include "quern/lab/gpu/decode_bench.hpp"
 #include "quern/lab/measuring.hpp"
 
@@ -121,14 +122,14 @@ class GroupBench {
   DecodeFigures measure(unsigned repeats, Progress& progress) {
     std::vector<double> docids_us, distances_us, both_us, copy_us, single_us;
     for (unsigned i = 0; i < repeats; ++i) {
-      docids_us.push_back(time([&] { decode(nullptr); }));
-      distances_us.push_back(time([&] { decode(nullptr, true); }));
-      both_us.push_back(time([&] { decode(freqs_.data()); }));
-      copy_us.push_back(time([&] {
+      docids_us.push_back(time_us(stream_, [&] { decode(nullptr); }));
+      distances_us.push_back(time_us(stream_, [&] { decode(nullptr, true); }));
+      both_us.push_back(time_us(stream_, [&] { decode(freqs_.data()); }));
+      copy_us.push_back(time_us(stream_, [&] {
         CUDA_CHECK(
             cudaMemcpyAsync(freqs_.data(), docids_.data(), docids_.size_bytes(), cudaMemcpyDeviceToDevice, stream_));
       }));
-      single_us.push_back(time([&] { decode_singly(); }));
+      single_us.push_back(time_us(stream_, [&] { decode_singly(); }));
       progress.add(1);
     }
     DecodeFigures figures = lists_.figures;
@@ -145,15 +146,6 @@ class GroupBench {
   }
 
  private:
-  template <class Work>
-  double time(Work&& work) {
-    begun_.record(stream_);
-    work();
-    ended_.record(stream_);
-    ended_.wait();
-    return ended_.us_since(begun_);
-  }
-
   void decode(std::uint32_t* freqs_to, bool distances = false) const {
     launch({docids_.data(), freqs_to, first_posting_.data(), first_block_.data(), lists_.figures.blocks, 0, distances},
            0, lists_.views.size());
@@ -178,7 +170,6 @@ class GroupBench {
   const IndexReader& index_;
   const DeviceIndex::Device& device_;
   CudaStream stream_;
-  CudaEvent begun_, ended_;
   Lists lists_;
   DeviceArray<ListView> views_;
   DeviceArray<std::uint64_t> first_posting_, first_block_;
@@ -252,16 +243,13 @@ class MergeFindLists {
   double find(unsigned levels) const {
     const auto count = static_cast<std::uint32_t>(host_a_.size());
     const MergeFindPasses passes(count, levels);
-    begun_.record(stream_);
-    for (unsigned pass = 0; pass < passes.passes(); ++pass) {
-      const std::uint32_t searches = (count - 1) / passes.stride(pass) + 1;
-      run_pass<<<(searches - 1) / plain_threads + 1, plain_threads, 0, stream_>>>(
-          passes, pass, a_.data(), count, b_.data(), static_cast<std::uint32_t>(host_b_.size()), found_.data());
-      CUDA_CHECK(cudaGetLastError());
-    }
-    ended_.record(stream_);
-    ended_.wait();
-    return ended_.us_since(begun_);
+    return time_us(stream_, [&] {
+      for (unsigned pass = 0; pass < passes.passes(); ++pass) {
+        const std::uint32_t searches = (count - 1) / passes.stride(pass) + 1;
+        launch(run_pass, (searches - 1) / plain_threads + 1, plain_threads, 0, stream_, passes, pass, a_.data(), count,
+               b_.data(), static_cast<std::uint32_t>(host_b_.size()), found_.data());
+      }
+    });
   }
 
   void check(unsigned levels) const {
@@ -281,7 +269,6 @@ class MergeFindLists {
 
  private:
   CudaStream stream_;
-  CudaEvent begun_, ended_;
   std::vector<std::uint32_t> host_a_, host_b_;
   DeviceArray<std::uint32_t> a_, b_, found_;
 };

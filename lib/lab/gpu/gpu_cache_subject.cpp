@@ -44,8 +44,8 @@ gpu::MemoryDivision division_of(const QueryEngine& engine, const gpu::GpuMemoryO
 
 const GpuCacheOptions& checked(const GpuCacheOptions& options) {
   check_range("repeats", options.repeats, 1, 1000);
-  gpu::check_answers(*options.strategy, std::span(&options.algorithm, 1));
-  gpu::gpu_numbers(options.gpu, 1);
+  gpu::check_answers(*options.gpu.strategy, std::span(&options.algorithm, 1));
+  gpu::gpu_numbers(options.gpu.gpu, 1);
   return options;
 }
 
@@ -76,8 +76,8 @@ gpu::GpuMemoryOptions GpuCacheSubject::memory_of(const CacheSetting& setting) {
   const auto known = options_.memories.find(setting.memory);
   if (known == options_.memories.end()) throw InvalidArgument("unknown memory " + setting.memory);
   memory = known->second;
-  memory.retention = options_.retention;
-  memory.transfers = options_.transfers;
+  memory.retention = options_.gpu.memory.retention;
+  memory.transfers = options_.gpu.memory.transfers;
   memory.tails = gpu::ListTails::copy;  // as in the replay
   memory.plan = plans_.plan(setting, memory);
   return memory;
@@ -88,10 +88,7 @@ GpuEngine& GpuCacheSubject::engine_for(const CacheSetting& setting) {
   if (gpu_ && memory_ == setting.memory && plan_ == memory.plan) return *gpu_;
   transfers_.reset();
   gpu_.reset();
-  GpuOptions gpu;
-  gpu.gpu = options_.gpu;
-  gpu.strategy = options_.strategy;
-  gpu.strategy_options = options_.strategy_options;
+  GpuOptions gpu = options_.gpu;
   gpu.memory = memory;
   gpu_ = std::make_unique<GpuEngine>(engine_, gpu, *resources_.progress);
   memory_ = setting.memory;
@@ -152,14 +149,14 @@ CopyDemand GpuCacheSubject::demand(const CacheSetting& setting) {
   demand.batch_queries = count / batches;
   ListCacheCase replay;
   replay.batch = static_cast<std::uint64_t>(std::ceil(demand.batch_queries));
-  replay.retention = options_.retention;
+  replay.retention = options_.gpu.memory.retention;
   replay.with_impacts = engine_.quantizer() != nullptr;
   replay.plan = memory.plan;
   replay.passes = 2;  // measured runs have warm caches
   replay.flights = setting.batch == 1 ? 1 : gpu::batches_in_flight;
   constexpr std::size_t few_queries = 16;  // their lists should fit together
   const bool intersects = options_.algorithm->matching != Matching::any;
-  replay.by_windows = options_.strategy->window_limits != nullptr && division.resident_rows &&
+  replay.by_windows = options_.gpu.strategy->window_limits != nullptr && division.resident_rows &&
                       !(intersects && setting.batch <= few_queries);
   if (division.whole_index) {
     demand.whole_index = true;
@@ -167,7 +164,7 @@ CopyDemand GpuCacheSubject::demand(const CacheSetting& setting) {
     demand.list_hits = 1;
     return demand;
   }
-  replay.arenas = gpu::arenas_of(division);
+  static_cast<gpu::ListArenas&>(replay) = gpu::arenas_of(division);
   const ListCacheFigures figures = replay_lists(engine_.index(), queries, replay);
   demand.list_bytes = division.lists;
   demand.cache_bytes = gpu::plan_room(engine_, memory).bytes;
@@ -190,15 +187,15 @@ CopyDemand GpuCacheSubject::demand(const CacheSetting& setting) {
 TransferTime GpuCacheSubject::copy_lists(std::uint64_t bytes, bool by_windows) {
   if (!transfers_) {
     gpu_.reset();
-    transfers_ = std::make_unique<TransferBench>(engine_, options_.gpu, options_.transfers, lists_.queries,
-                                                 *resources_.progress);
+    transfers_ = std::make_unique<TransferBench>(engine_, options_.gpu.gpu, options_.gpu.memory.transfers,
+                                                 lists_.queries, *resources_.progress);
   }
   return by_windows ? transfers_->measure_windows(bytes, options_.repeats)
                     : transfers_->measure(bytes, options_.repeats);
 }
 
 TransferTime GpuCacheSubject::copy_pinned(std::uint64_t bytes) {
-  return measure_pinned_copy(options_.gpu, bytes, options_.repeats);
+  return measure_pinned_copy(options_.gpu.gpu, bytes, options_.repeats);
 }
 
 BenchPlans::BenchPlans(const QueryEngine& engine, std::span<const std::string_view> train, QueryKind kind,

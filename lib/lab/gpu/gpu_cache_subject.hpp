@@ -34,12 +34,8 @@ class BenchPlans {
 };
 
 struct GpuCacheOptions {
-  unsigned gpu = 0;
+  GpuOptions gpu;  ///< of one GPU; settings have the sizes of memory and batches
   const QueryAlgorithm* algorithm = nullptr;
-  const gpu::Strategy* strategy = &gpu::all_strategies().front();
-  gpu::StrategyOptions strategy_options;
-  gpu::ListRetention retention = gpu::ListRetention::lfu;  ///< for lists outside the plan
-  gpu::ListTransfers transfers = gpu::ListTransfers::automatic;
   std::map<std::string, gpu::GpuMemoryOptions> memories;  ///< by name in settings
   unsigned repeats = 3;
   QueryKind kind = QueryKind::text;  ///< of the logs

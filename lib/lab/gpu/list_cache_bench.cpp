@@ -59,19 +59,11 @@ class ReplayBatch {
   std::uint64_t words_ = 0;
 };
 
-gpu::ListCacheOptions cache_options(const IndexReader& index, const ListCacheCase& replay) {
-  gpu::ListCacheOptions options{replay.arenas};
-  options.with_impacts = replay.with_impacts;
-  options.retention = replay.retention;
-  options.block_size = index.block_size();
-  return options;
-}
-
 /// Batches queries like RankingWorker.
 class Replay {
  public:
   Replay(const IndexReader& index, const ListCacheCase& options)
-      : index_(index), options_(options), cache_(cache_options(index, options)), batch_(cache_) {
+      : index_(index), options_(options), cache_(options), batch_(cache_) {
     if (options.plan == nullptr) return;
     const std::uint64_t ratio = options.plan->manifest.block / index.block_size();
     gpu::ListCopies copies;  // ignored
@@ -202,7 +194,8 @@ LogLists find_log_lists(const QueryEngine& engine, std::span<const QueryView> qu
 }
 
 ListCacheFigures replay_lists(const IndexReader& index, std::span<const std::vector<WeightedList>* const> queries,
-                              const ListCacheCase& options) {
+                              ListCacheCase options) {
+  options.block_size = index.block_size();
   Replay replay(index, options);
   ListCacheFigures figures;
   for (unsigned pass = 0; pass < options.passes; ++pass) {

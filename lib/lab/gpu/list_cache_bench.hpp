@@ -6,11 +6,9 @@
 /// decides which lists stay, and nothing is copied.
 namespace quern {
 
-struct ListCacheCase {
-  gpu::ListArenas arenas;   ///< the memory for lists
-  std::uint64_t batch = 1;  ///< maximum queries; fewer if their lists exceed half of the memory left by a plan
-  gpu::ListRetention retention = gpu::ListRetention::lfu;
-  bool with_impacts = false;        ///< whether lists include quantized impacts
+/// `block_size` is taken from the index.
+struct ListCacheCase : gpu::ListCacheOptions {
+  std::uint64_t batch = 1;          ///< maximum queries; fewer if their lists exceed half of the memory left by a plan
   const CachePlan* plan = nullptr;  ///< its fronts stay cached
   /// Whether batches whose lists exceed that half go through windows of documents (see DocumentWindows): each list is
   /// copied once, without its front, and evicts all others. Blocks at window borders are copied twice. Windows are as
@@ -40,7 +38,7 @@ LogLists find_log_lists(const QueryEngine& engine, std::span<const QueryView> qu
 
 /// Runs queries through an empty cache, in order; those without lists don't count.
 ListCacheFigures replay_lists(const IndexReader& index, std::span<const std::vector<WeightedList>* const> queries,
-                              const ListCacheCase& options);
+                              ListCacheCase options);
 
 /// Runs the queries with all of their terms in the index through an empty cache, in their order. Throws InvalidArgument
 /// if there is none.

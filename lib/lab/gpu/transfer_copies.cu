@@ -20,16 +20,11 @@ double measure_copy_speed(unsigned number) {
   CUDA_CHECK(cudaSetDevice(static_cast<int>(number)));
   const gpu::DeviceArray<unsigned char> from(bytes), to(bytes);
   const gpu::CudaStream stream;
-  const gpu::CudaEvent begin, end;
   std::vector<double> times_us;
   gpu::fill_zero(from.data(), bytes, stream);
-  for (unsigned i = 0; i < copies; ++i) {
-    begin.record(stream);
-    CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, stream));
-    end.record(stream);
-    end.wait();
-    times_us.push_back(end.us_since(begin));
-  }
+  for (unsigned i = 0; i < copies; ++i)
+    times_us.push_back(gpu::time_us(
+        stream, [&] { CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, stream)); }));
   return 2e6 * bytes / median(std::move(times_us));
 }
 
