@@ -6,12 +6,6 @@
 
 namespace quern::gpu {
 
-/// Counts of searches for models.
-struct RankerCacheCounts {
-  std::uint64_t hits = 0, loads = 0, evictions = 0;
-  std::uint64_t refusals = 0;  ///< the models in use left too little memory
-};
-
 /// Decides which models stay in limited memory: those used last, and those that are held. For one thread at a time.
 template <class Loaded>
 class ModelPlaces {
@@ -29,18 +23,13 @@ class ModelPlaces {
   template <class Prepare>
   std::shared_ptr<const Loaded> find(const void* key, const Prepare& prepare) {
     if (const auto found = places_.find(key); found != places_.end()) {
-      ++counts_.hits;
       models_.splice(models_.begin(), models_, found->second);
       return models_.front().loaded;
     }
-    if (const auto refused = refused_.find(key); refused != refused_.end() && !has_room(refused->second)) {
-      ++counts_.refusals;
+    if (const auto refused = refused_.find(key); refused != refused_.end() && !has_room(refused->second))
       return nullptr;
-    }
     return load(key, prepare());
   }
-
-  const RankerCacheCounts& counts() const { return counts_; }
 
  private:
   struct Model {
@@ -67,11 +56,9 @@ class ModelPlaces {
       }
     }
     if (loaded == nullptr) {
-      ++counts_.refusals;
       refused_[key] = wanted.bytes;
       return nullptr;
     }
-    ++counts_.loads;
     left_ -= wanted.bytes;
     refused_.erase(key);
     models_.push_front({key, wanted.bytes, loaded});
@@ -85,7 +72,6 @@ class ModelPlaces {
         std::find_if(models_.rbegin(), models_.rend(), [](const Model& model) { return !model.in_use(); });
     if (last == models_.rend()) return false;
     left_ += last->bytes;
-    ++counts_.evictions;
     places_.erase(last->key);
     models_.erase(std::next(last).base());
     return true;
@@ -95,7 +81,6 @@ class ModelPlaces {
   std::list<Model> models_;  ///< those used last first
   std::unordered_map<const void*, typename std::list<Model>::iterator> places_;
   std::unordered_map<const void*, std::uint64_t> refused_;  ///< their bytes
-  RankerCacheCounts counts_;
 };
 
 /// Models in one GPU's memory, within a limit (Tadros 2015, section 4). A model is loaded at its first use, and the
@@ -111,15 +96,10 @@ class RankerCache {
   /// cache. Throws InvalidArgument if check_model() does; CudaError.
   std::shared_ptr<const DeviceRanker> find(const RankerModel& model);
 
-  RankerCacheCounts counts() const {
-    const std::lock_guard lock(mutex_);
-    return places_.counts();
-  }
-
  private:
   const unsigned gpu_;
   const bool fast_math_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   MemoryAccount account_;  ///< must outlive the models
   ModelPlaces<DeviceRanker> places_;
 };
