@@ -73,49 +73,13 @@ std::unique_ptr<StrategyRun> make_ding(const DeviceIndex&, MemoryAccount&, const
 std::unique_ptr<StrategyRun> make_partition(const DeviceIndex&, MemoryAccount&, const StrategyOptions&) { fail(); }
 std::unique_ptr<StrategyRun> make_wang(const DeviceIndex&, MemoryAccount&, const StrategyOptions&) { fail(); }
 
-struct BatchRunner::State {
-  BatchTimes times;
-};
-BatchRunner::BatchRunner(const DeviceIndex&, const DeviceListStore*, const Strategy&, const StrategyOptions&) {
+std::unique_ptr<BatchRunner> make_batch_runner(const DeviceIndex&, const DeviceListStore*, const Strategy&,
+                                               const StrategyOptions&) {
   fail();
 }
-BatchRunner::~BatchRunner() = default;
-void BatchRunner::start(const QueryBatch&, const BatchWork&, const BatchRunner*, bool) { fail(); }
-void BatchRunner::use_entries(const EntryStore&) { fail(); }
-void BatchRunner::begin_windows(const QueryBatch&, const BatchWork&) { fail(); }
-void BatchRunner::run_windows(const BatchWork&, const DocumentWindows&, DeviceListStore&, unsigned, std::uint64_t,
-                              const BatchRunner*) {
+std::unique_ptr<IntersectRunner> make_intersect_runner(const DeviceIndex&, const DeviceListStore*, std::uint64_t) {
   fail();
 }
-void BatchRunner::wait_for_kernels() { fail(); }
-void BatchRunner::wait() { fail(); }
-void BatchRunner::free_memory() { fail(); }
-std::uint64_t BatchRunner::bytes_for_batches() const { fail(); }
-const MemoryTable& BatchRunner::memory() const { fail(); }
-BatchAnswer BatchRunner::answer(std::uint32_t) const { fail(); }
-void BatchRunner::abandon() noexcept {}
-const BatchTimes& BatchRunner::times() const { return state_->times; }
-BatchCounts BatchRunner::counts() const { fail(); }
-
-struct IntersectRunner::State {
-  IntersectTimes times;
-};
-IntersectRunner::IntersectRunner(const DeviceIndex&, const DeviceListStore*, std::uint64_t) { fail(); }
-IntersectRunner::~IntersectRunner() = default;
-void IntersectRunner::start(const IntersectArrays&, const IntersectWork&, std::uint32_t*, const IntersectRunner*) {
-  fail();
-}
-void IntersectRunner::run_windows(const WindowedBatch&, const IntersectWork&, std::uint32_t*, DeviceListStore&,
-                                  unsigned, const IntersectRunner*) {
-  fail();
-}
-WindowedAnswers IntersectRunner::wait_for_windows() { fail(); }
-std::vector<std::span<const docid_t>> IntersectRunner::wait() { fail(); }
-void IntersectRunner::abandon() noexcept {}
-void IntersectRunner::wait_for_kernels() { fail(); }
-void IntersectRunner::free_memory() { fail(); }
-const MemoryTable& IntersectRunner::memory() const { fail(); }
-const IntersectTimes& IntersectRunner::times() const { return state_->times; }
 
 struct DeviceRanker::Device {};
 DeviceRanker::DeviceRanker(const RankerArrays&, unsigned, MemoryAccount&, bool) { fail(); }

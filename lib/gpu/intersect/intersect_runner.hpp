@@ -54,38 +54,37 @@ struct WindowedAnswers {
 /// CorruptFile if blocks don't decode; unpacked lists are invalid after that.
 class IntersectRunner {
  public:
-  /// `store`: the lists', null if the index holds all. Allocates at most `max_bytes` of GPU memory.
-  IntersectRunner(const DeviceIndex& index, const DeviceListStore* store, std::uint64_t max_bytes);
-  ~IntersectRunner();
+  virtual ~IntersectRunner() = default;
 
   /// Enqueues the batch and returns. Its kernels wait for those of `after`, the runner of the previous batch unless it
   /// is this one, since they may use lists that these unpack. `unpacked`: the GPU's memory for unpacked lists.
-  void start(const IntersectArrays& batch, const IntersectWork& work, std::uint32_t* unpacked,
-             const IntersectRunner* after = nullptr);
+  virtual void start(const IntersectArrays& batch, const IntersectWork& work, std::uint32_t* unpacked,
+                     const IntersectRunner* after) = 0;
   /// Answers a batch window by window, and copies the next window's words meanwhile. Returns when the last window is
   /// started. The store may do nothing else meanwhile, and open_windows() must have succeeded for the flight. Any
   /// thread may call this. `after`: see start(). Throws like start() and wait().
-  void run_windows(const WindowedBatch& batch, const IntersectWork& work, std::uint32_t* unpacked,
-                   DeviceListStore& store, unsigned flight, const IntersectRunner* after);
+  virtual void run_windows(const WindowedBatch& batch, const IntersectWork& work, std::uint32_t* unpacked,
+                           DeviceListStore& store, unsigned flight, const IntersectRunner* after) = 0;
   /// Waits until the last window is answered. Throws like wait().
-  WindowedAnswers wait_for_windows();
+  virtual WindowedAnswers wait_for_windows() = 0;
   /// Waits until the batch's kernels have ended, and so no longer read lists.
-  void wait_for_kernels();
+  virtual void wait_for_kernels() = 0;
   /// Frees the memory of batches. None may be running.
-  void free_memory();
+  virtual void free_memory() = 0;
   /// The peak GPU memory of batches, by use.
-  const MemoryTable& memory() const;
+  virtual const MemoryTable& memory() const = 0;
   /// Waits for the batch. Returns its queries' documents in the order of IntersectArrays::queries, valid until the next
   /// start(). Throws GpuOutOfMemory if they exceed the pinned memory; the batch's kernels have then ended.
-  std::vector<std::span<const docid_t>> wait();
+  virtual std::vector<std::span<const docid_t>> wait() = 0;
   /// Waits for the current batch and drops its results and errors. If the GPU still works, start() may be called again.
-  void abandon() noexcept;
+  virtual void abandon() noexcept = 0;
   /// Times of the last batch, or of all its windows, after wait() or wait_for_windows().
-  const IntersectTimes& times() const;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
+  virtual const IntersectTimes& times() const = 0;
 };
+
+/// `store`: the lists', null if the index holds all. Both must outlive the runner, which allocates at most `max_bytes`
+/// of GPU memory.
+std::unique_ptr<IntersectRunner> make_intersect_runner(const DeviceIndex& index, const DeviceListStore* store,
+                                                       std::uint64_t max_bytes);
 
 }  // namespace quern::gpu

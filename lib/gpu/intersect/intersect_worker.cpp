@@ -176,7 +176,7 @@ std::size_t IntersectWorker::start_whole(unsigned number, Queries queries, std::
   flight.places = batch_.places;
   flight.has_batch = batch_.size() > 0;
   if (flight.has_batch)
-    flight.runner.start(batch_, context_.work(), unpacked_memory_.data(), runner_before(number));
+    flight.runner->start(batch_, context_.work(), unpacked_memory_.data(), runner_before(number));
   else
     unpacked_.cancel(number);
   flight.statistics->postings += batch_.postings;
@@ -187,10 +187,10 @@ std::size_t IntersectWorker::start_whole(unsigned number, Queries queries, std::
 void IntersectWorker::wait_for_results(unsigned number) {
   Flight& flight = flights_[number];
   if (flight.windows == nullptr) {
-    flight.answers = flight.runner.wait();
+    flight.answers = flight.runner->wait();
     return;
   }
-  gpu::WindowedAnswers found = flight.runner.wait_for_windows();
+  gpu::WindowedAnswers found = flight.runner->wait_for_windows();
   flight.window_answers = std::move(found.documents);
   flight.answers.assign(flight.window_answers.begin(), flight.window_answers.end());
   flight.statistics->unpacked += found.unpacked;

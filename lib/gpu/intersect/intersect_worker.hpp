@@ -60,9 +60,9 @@ struct IntersectFlight : WorkerFlight {
   using Query = IntersectionQuery;
 
   IntersectFlight(const DeviceIndex& index, const DeviceListStore* store, std::uint64_t max_bytes)
-      : runner(index, store, max_bytes) {}
+      : runner(make_intersect_runner(index, store, max_bytes)) {}
 
-  IntersectRunner runner;
+  std::unique_ptr<IntersectRunner> runner;
   std::unique_ptr<WindowedBatch> windows;
   GpuIntersectionStatistics* statistics = nullptr;
   std::vector<std::uint32_t> places;                 ///< see IntersectArrays
@@ -109,7 +109,7 @@ class IntersectWorker final : public gpu::GpuWorker<gpu::IntersectFlight> {
   void prepare_windows(unsigned number) override;
   void run_windows(unsigned number, const gpu::IntersectRunner* after) override {
     Flight& flight = flights_[number];
-    flight.runner.run_windows(*flight.windows, context_.work(), unpacked_memory_.data(), *store_, number, after);
+    flight.runner->run_windows(*flight.windows, context_.work(), unpacked_memory_.data(), *store_, number, after);
   }
   std::size_t start_whole(unsigned number, Queries queries, std::size_t count) override;
   void started(unsigned, Queries) override {}

@@ -64,9 +64,13 @@ void WindowedRun::free_memory() {
   num_results_.release();
 }
 
-struct BatchRunner::State : RunnerState {
-  State(const DeviceIndex& device_index, const DeviceListStore* list_store)
-      : RunnerState(device_index, list_store, device_index.bytes_per_batch()) {}
+namespace {
+
+struct DeviceBatchRunner final : RunnerState<BatchRunner> {
+  DeviceBatchRunner(const DeviceIndex& device_index, const DeviceListStore* list_store, const Strategy& chosen,
+                    const StrategyOptions& options)
+      : RunnerState(device_index, list_store, device_index.bytes_per_batch()),
+        strategy(chosen.make(device_index, account, options)) {}
 
   const EntryStore* entries = nullptr;
   CudaStream uploading;                     ///< of windows' views, concurrently with the previous window's kernels
@@ -92,283 +96,269 @@ struct BatchRunner::State : RunnerState {
   bool by_windows = false;   ///< whether the batch runs in windows
   StepClock window_kernels;  ///< of all windows
   std::size_t num_results_at = 0, results_at = 0, damaged_at = 0;
-  bool direct = false;  ///< see max_direct_queries
-  std::uint64_t bytes_for_batches = 0;
-  BatchTimes times;
+  bool direct = false;                             ///< see max_direct_queries
+  std::uint64_t max_batch_bytes = account.left();  ///< see bytes_for_batches()
+  BatchTimes batch_times;
 
-  void reserve_results(std::size_t queries);
+  const BatchTimes& times() const override { return batch_times; }
+  std::uint64_t bytes_for_batches() const override { return max_batch_bytes; }
+  BatchCounts counts() const override { return strategy->counts(); }
+  void wait_for_kernels() override { kernels_ended().wait(); }
+
+  void use_entries(const EntryStore& store_of_entries) override {
+    entries = &store_of_entries;
+    const std::uint64_t entry_bytes = std::min(store_of_entries.bytes() / batches_in_flight, account.left());
+    account.set_limit(account.limit() - entry_bytes);
+    max_batch_bytes = account.left();
+  }
+
   /// Sets the view's passing documents. Copies them unless the GPU has the set.
-  void send_passing(const BatchWork& work);
-  void upload(const QueryBatch& batch, const BatchWork& work);
-  void begin(const QueryBatch& batch, const BatchWork& work);
+  void send_passing(const BatchWork& work) {
+    view.passing = nullptr;
+    if (work.passing == nullptr) return;
+    if (passing_number != work.passing_number) {
+      passing_number = 0;
+      // Ranges are whole words, of 64 bits on the host.
+      const std::size_t words = std::size_t{num_ranges(work.passing->num_documents())} * (range_documents / 32);
+      passing.reserve(words);
+      const std::span<const std::uint64_t> documents = work.passing->words();
+      copy_to_device(reinterpret_cast<std::uint64_t*>(passing.data()), documents.data(), documents.size(), stream);
+      fill_zero(passing.data() + 2 * documents.size(), words - 2 * documents.size(), stream);
+      passing_number = work.passing_number;
+    }
+    view.passing = passing.data();
+  }
+
+  void reserve_results(std::size_t queries) {
+    ArrayLayout results;
+    damaged_at = results.add<std::uint32_t>(1);
+    num_results_at = results.add<std::uint32_t>(queries);
+    results_at = results.add<RankKey>(queries * view.k);
+    host_out.reserve(results.bytes());
+    if (!direct) out.reserve(results.bytes());
+    std::uint8_t* memory = direct ? host_out.data() : out.data();
+    *at<std::uint32_t>(host_out.data(), damaged_at) = 0;
+    view.num_results = at<std::uint32_t>(memory, num_results_at);
+    view.results = at<RankKey>(memory, results_at);
+  }
+
+  void upload(const QueryBatch& batch, const BatchWork& work) {
+    const StrategyRun::OwnBytes own = strategy->plan(batch, work);
+    const auto arrays = [&](const auto& visit) {
+      visit(batch.lists, view.lists);
+      visit(batch.entries_of.lists, view.entries_of);
+      visit(batch.terms, view.terms);
+      visit(batch.queries, view.queries);
+      visit(batch.raw_docids, view.raw_docids);
+      visit(batch.raw_values, view.raw_values);
+    };
+    ArrayLayout layout = layout_of(arrays);
+    const std::size_t filled_at = layout.add<std::uint8_t>(own.filled);
+    // The remaining arrays are zeros.
+    const std::size_t work_at = layout.add<std::uint32_t>(1), damage_at = layout.add<std::uint32_t>(1),
+                      zeroed_at = layout.add<std::uint8_t>(own.zeroed);
+    const std::size_t copied = direct ? layout.bytes() : work_at;
+    host_in.reserve(copied);
+    in.reserve(layout.bytes());
+    put_all(arrays, host_in.data(), in.data());
+    strategy->fill(host_in.data() + filled_at, in.data() + filled_at, in.data() + zeroed_at);
+    std::memset(host_in.data() + work_at, 0, copied - work_at);
+    started.record(stream);
+    copy_to_device(in.data(), host_in.data(), copied, stream);
+    fill_zero(in.data() + copied, layout.bytes() - copied, stream);
+    uploaded.record(stream);
+
+    view.entries = entries ? entries->arena() : nullptr;
+    if (batch.entries_of.lists.empty()) view.entries_of = nullptr;
+    view.blocks = batch.entries_of.blocks;
+    view.next_work = at<std::uint32_t>(in.data(), work_at);
+    view.num_lists = static_cast<std::uint32_t>(batch.lists.size());
+    // Kernels of a direct batch count damaged blocks in host memory.
+    index_view.damaged =
+        direct ? at<std::uint32_t>(host_out.data(), damaged_at) : at<std::uint32_t>(in.data(), damage_at);
+  }
+
   const CudaEvent& kernels_ended() const { return kernel_ends[turn]; }
   /// A direct batch's results are complete when its kernels have ended.
   const CudaEvent& all_ended() const { return direct ? kernels_ended() : ended; }
+
+  void download() {
+    // Other runners may still read the previous batch's end. A batch that lacks memory never gets here.
+    turn = 1 - turn;
+    if (!direct) {
+      CUDA_CHECK(cudaMemcpyAsync(out.data() + damaged_at, index_view.damaged, sizeof(std::uint32_t),
+                                 cudaMemcpyDeviceToDevice, stream));
+      kernels_ended().record(stream);
+      copy_to_host(host_out.data(), out.data(), results_at + std::size_t{view.num_queries} * view.k * sizeof(RankKey),
+                   stream);
+      ended.record(stream);
+    } else {
+      kernels_ended().record(stream);
+    }
+  }
+
   /// Notes the start of kernels. An event takes as long as a small step of a direct batch, so none is recorded if
   /// kernels need not wait after the upload.
-  void note_start(bool waits);
-  /// Removes the time of overlap with the previous batch from this batch's times.
-  void count_once();
-  void upload_views(const WindowLists& lists, WindowViews& views, const CudaEvent& free);
+  void note_start(bool waits) {
+    first_kernel = direct && !waits ? &uploaded : &kernels_started;
+    if (first_kernel == &kernels_started) kernels_started.record(stream);
+  }
+
+  void begin(const QueryBatch& batch, const BatchWork& work) {
+    use_gpu();
+    direct = batch.queries.size() <= max_direct_queries;
+    beside = nullptr;
+    index_view.left_free = store ? store->device().moving_blocks() : 0;
+    view = {};
+    view.num_queries = static_cast<std::uint32_t>(batch.queries.size());
+    view.k = static_cast<std::uint32_t>(work.k);
+    send_passing(work);
+    reserve_results(batch.queries.size());
+    upload(batch, work);
+  }
+
+  void begin_windows(const QueryBatch& batch, const BatchWork& work) override {
+    begin(batch, work);
+    by_windows = true;
+    window_kernels.clear();
+    ArrayLayout layout;
+    layout.add<ListView>(batch.lists.size());
+    layout.add<EntryPlace>(batch.lists.size());
+    for (WindowViews& views : window_views) {
+      views.host.reserve(layout.bytes());
+      views.device.reserve(layout.bytes());
+    }
+    strategy->prepare_windows(batch, work, stream);
+  }
+
+  /// Window views are free after `free`, the end of the window before the last.
+  void upload_views(const WindowLists& lists, WindowViews& views, const CudaEvent& free) {
+    views.copied.wait();
+    ArrayLayout layout;
+    const std::size_t lists_at = layout.add<ListView>(lists.lists.size()),
+                      entries_at = layout.add<EntryPlace>(lists.lists.size());
+    put_in_parallel(views.host.data(), lists_at, lists.lists);
+    put_in_parallel(views.host.data(), entries_at, lists.entries_of.lists);
+    CUDA_CHECK(cudaStreamWaitEvent(uploading, free.handle()));
+    copy_to_device(views.device.data(), views.host.data(), layout.bytes(), uploading);
+    views.copied.record(uploading);
+    make_wait(views.copied);
+    view.lists = at<ListView>(views.device.data(), lists_at);
+    view.entries_of = at<EntryPlace>(views.device.data(), entries_at);
+    view.blocks = lists.entries_of.blocks;
+    fill_zero(view.next_work, 1, stream);
+  }
+
   void run_window(const BatchWork& work, const WindowLists& lists, DeviceListStore::Device& device,
-                  DeviceListStore::Device::Half& half, WindowViews& views);
-  void download();
-};
+                  DeviceListStore::Device::Half& half, WindowViews& views) {
+    device.copy_window(lists.copies, lists.words, half);
+    upload_views(lists, views, half.done);
+    make_wait(half.copied);
+    window_kernels.begin(stream);
+    strategy->run_window(index_view, view, lists, work, stream);
+    window_kernels.end(stream);
+    half.done.record(stream);
+  }
 
-BatchRunner::BatchRunner(const DeviceIndex& index, const DeviceListStore* store, const Strategy& strategy,
-                         const StrategyOptions& options) {
-  use_gpu(index.gpu());
-  state_ = std::make_unique<State>(index, store);
-  state_->strategy = strategy.make(index, state_->account, options);
-  state_->bytes_for_batches = state_->account.left();
-}
-BatchRunner::~BatchRunner() = default;
-const BatchTimes& BatchRunner::times() const { return state_->times; }
-void BatchRunner::use_entries(const EntryStore& entries) {
-  state_->entries = &entries;
-  const std::uint64_t entry_bytes = std::min(entries.bytes() / batches_in_flight, state_->account.left());
-  state_->account.set_limit(state_->account.limit() - entry_bytes);
-  state_->bytes_for_batches = state_->account.left();
-}
-std::uint64_t BatchRunner::bytes_for_batches() const { return state_->bytes_for_batches; }
-const MemoryTable& BatchRunner::memory() const { return state_->account.peak(); }
-BatchCounts BatchRunner::counts() const { return state_->strategy->counts(); }
+  void run_windows(const BatchWork& work, const DocumentWindows& windows, DeviceListStore& list_store, unsigned flight,
+                   std::uint64_t first_entry, const BatchRunner* after) override {
+    use_gpu();
+    if (after) make_wait(kernels_of(*after));
+    note_start(true);
+    DeviceListStore::Device& device = list_store.device();
+    run_in_turn(
+        device, flight, windows.size(),
+        [&](std::size_t window, unsigned slot, std::uint64_t first_word) {
+          windows.view(window, first_word, first_entry, window_lists[slot]);
+        },
+        [&](unsigned slot, DeviceListStore::Device::Half& half) {
+          run_window(work, window_lists[slot], device, half, window_views[slot]);
+        });
+    device.make_wait(stream);  // so that the copies' times are known when the batch has ended
+    window_kernels.begin(stream);
+    strategy->finish_windows(index_view, view, stream);
+    window_kernels.end(stream);
+    download();
+  }
 
-void BatchRunner::State::send_passing(const BatchWork& work) {
-  view.passing = nullptr;
-  if (work.passing == nullptr) return;
-  if (passing_number != work.passing_number) {
+  void start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after, bool overlaps) override {
+    begin(batch, work);
+    by_windows = false;
+    strategy->prepare(batch, work);
+    if (after && overlaps)
+      beside = &kernels_of(*after);
+    else if (after)
+      make_wait(kernels_of(*after));
+    if (store) store->device().make_wait(stream);
+    note_start(store != nullptr || (after != nullptr && !overlaps));
+    strategy->run(index_view, view, batch, work, stream);
+    download();
+  }
+
+  static const CudaEvent& kernels_of(const BatchRunner& other) {
+    return static_cast<const DeviceBatchRunner&>(other).kernels_ended();
+  }
+
+  /// Removes the time of overlap with the previous batch from this batch's times.
+  void count_once() {
+    const double all_us = batch_times.kernels_us();
+    if (beside == nullptr || all_us <= 0) return;
+    beside->wait();
+    const double left = std::clamp(kernels_ended().us_since(*beside), 0.0, all_us) / all_us;
+    for (const auto step : {&BatchTimes::decode_us, &BatchTimes::unite_us, &BatchTimes::finish_us})
+      batch_times.*step *= left;
+  }
+
+  void free_memory() override {
+    RunnerState::free_memory();
+    out.release();
+    for (WindowViews& views : window_views) {
+      views.host.release();
+      views.device.release();
+    }
+    passing.release();
     passing_number = 0;
-    // Ranges are whole words, of 64 bits on the host.
-    const std::size_t words = std::size_t{num_ranges(work.passing->num_documents())} * (range_documents / 32);
-    passing.reserve(words);
-    const std::span<const std::uint64_t> documents = work.passing->words();
-    copy_to_device(reinterpret_cast<std::uint64_t*>(passing.data()), documents.data(), documents.size(), stream);
-    fill_zero(passing.data() + 2 * documents.size(), words - 2 * documents.size(), stream);
-    passing_number = work.passing_number;
+    strategy->free_memory();
   }
-  view.passing = passing.data();
-}
 
-void BatchRunner::State::reserve_results(std::size_t queries) {
-  ArrayLayout results;
-  damaged_at = results.add<std::uint32_t>(1);
-  num_results_at = results.add<std::uint32_t>(queries);
-  results_at = results.add<RankKey>(queries * view.k);
-  host_out.reserve(results.bytes());
-  if (!direct) out.reserve(results.bytes());
-  std::uint8_t* memory = direct ? host_out.data() : out.data();
-  *at<std::uint32_t>(host_out.data(), damaged_at) = 0;
-  view.num_results = at<std::uint32_t>(memory, num_results_at);
-  view.results = at<RankKey>(memory, results_at);
-}
-
-void BatchRunner::State::upload(const QueryBatch& batch, const BatchWork& work) {
-  const StrategyRun::OwnBytes own = strategy->plan(batch, work);
-  const auto arrays = [&](const auto& visit) {
-    visit(batch.lists, view.lists);
-    visit(batch.entries_of.lists, view.entries_of);
-    visit(batch.terms, view.terms);
-    visit(batch.queries, view.queries);
-    visit(batch.raw_docids, view.raw_docids);
-    visit(batch.raw_values, view.raw_values);
-  };
-  ArrayLayout layout = layout_of(arrays);
-  const std::size_t filled_at = layout.add<std::uint8_t>(own.filled);
-  // The remaining arrays are zeros.
-  const std::size_t work_at = layout.add<std::uint32_t>(1), damage_at = layout.add<std::uint32_t>(1),
-                    zeroed_at = layout.add<std::uint8_t>(own.zeroed);
-  const std::size_t copied = direct ? layout.bytes() : work_at;
-  host_in.reserve(copied);
-  in.reserve(layout.bytes());
-  put_all(arrays, host_in.data(), in.data());
-  strategy->fill(host_in.data() + filled_at, in.data() + filled_at, in.data() + zeroed_at);
-  std::memset(host_in.data() + work_at, 0, copied - work_at);
-  started.record(stream);
-  copy_to_device(in.data(), host_in.data(), copied, stream);
-  fill_zero(in.data() + copied, layout.bytes() - copied, stream);
-  uploaded.record(stream);
-
-  view.entries = entries ? entries->arena() : nullptr;
-  if (batch.entries_of.lists.empty()) view.entries_of = nullptr;
-  view.blocks = batch.entries_of.blocks;
-  view.next_work = at<std::uint32_t>(in.data(), work_at);
-  view.num_lists = static_cast<std::uint32_t>(batch.lists.size());
-  // Kernels of a direct batch count damaged blocks in host memory.
-  index_view.damaged =
-      direct ? at<std::uint32_t>(host_out.data(), damaged_at) : at<std::uint32_t>(in.data(), damage_at);
-}
-
-void BatchRunner::State::download() {
-  // Other runners may still read the previous batch's end. A batch that lacks memory never gets here.
-  turn = 1 - turn;
-  if (!direct) {
-    CUDA_CHECK(cudaMemcpyAsync(out.data() + damaged_at, index_view.damaged, sizeof(std::uint32_t),
-                               cudaMemcpyDeviceToDevice, stream));
-    kernels_ended().record(stream);
-    copy_to_host(host_out.data(), out.data(), results_at + std::size_t{view.num_queries} * view.k * sizeof(RankKey),
-                 stream);
-    ended.record(stream);
-  } else {
-    kernels_ended().record(stream);
+  void wait() override {
+    all_ended().wait();
+    batch_times = {};
+    batch_times.upload_us = uploaded.us_since(started);
+    if (by_windows)
+      batch_times.unite_us = window_kernels.us();
+    else
+      strategy->add_times(*first_kernel, kernels_ended(), batch_times);
+    count_once();
+    if (!direct) batch_times.download_us = ended.us_since(kernels_ended());
+    batch_times.total_us = all_ended().us_since(started);
+    check_damage(*at<std::uint32_t>(host_out.data(), damaged_at));
   }
-}
 
-void BatchRunner::State::note_start(bool waits) {
-  first_kernel = direct && !waits ? &uploaded : &kernels_started;
-  if (first_kernel == &kernels_started) kernels_started.record(stream);
-}
-
-void BatchRunner::State::begin(const QueryBatch& batch, const BatchWork& work) {
-  use_gpu();
-  direct = batch.queries.size() <= max_direct_queries;
-  beside = nullptr;
-  index_view.left_free = store ? store->device().moving_blocks() : 0;
-  view = {};
-  view.num_queries = static_cast<std::uint32_t>(batch.queries.size());
-  view.k = static_cast<std::uint32_t>(work.k);
-  send_passing(work);
-  reserve_results(batch.queries.size());
-  upload(batch, work);
-}
-
-void BatchRunner::begin_windows(const QueryBatch& batch, const BatchWork& work) {
-  State& state = *state_;
-  state.begin(batch, work);
-  state.by_windows = true;
-  state.window_kernels.clear();
-  ArrayLayout layout;
-  layout.add<ListView>(batch.lists.size());
-  layout.add<EntryPlace>(batch.lists.size());
-  for (State::WindowViews& views : state.window_views) {
-    views.host.reserve(layout.bytes());
-    views.device.reserve(layout.bytes());
-  }
-  state.strategy->prepare_windows(batch, work, state.stream);
-}
-
-/// Window views are free after `free`, the end of the window before the last.
-void BatchRunner::State::upload_views(const WindowLists& lists, WindowViews& views, const CudaEvent& free) {
-  views.copied.wait();
-  ArrayLayout layout;
-  const std::size_t lists_at = layout.add<ListView>(lists.lists.size()),
-                    entries_at = layout.add<EntryPlace>(lists.lists.size());
-  put_in_parallel(views.host.data(), lists_at, lists.lists);
-  put_in_parallel(views.host.data(), entries_at, lists.entries_of.lists);
-  CUDA_CHECK(cudaStreamWaitEvent(uploading, free.handle()));
-  copy_to_device(views.device.data(), views.host.data(), layout.bytes(), uploading);
-  views.copied.record(uploading);
-  make_wait(views.copied);
-  view.lists = at<ListView>(views.device.data(), lists_at);
-  view.entries_of = at<EntryPlace>(views.device.data(), entries_at);
-  view.blocks = lists.entries_of.blocks;
-  fill_zero(view.next_work, 1, stream);
-}
-
-void BatchRunner::State::run_window(const BatchWork& work, const WindowLists& lists, DeviceListStore::Device& device,
-                                    DeviceListStore::Device::Half& half, WindowViews& views) {
-  device.copy_window(lists.copies, lists.words, half);
-  upload_views(lists, views, half.done);
-  make_wait(half.copied);
-  window_kernels.begin(stream);
-  strategy->run_window(index_view, view, lists, work, stream);
-  window_kernels.end(stream);
-  half.done.record(stream);
-}
-
-void BatchRunner::run_windows(const BatchWork& work, const DocumentWindows& windows, DeviceListStore& store,
-                              unsigned flight, std::uint64_t first_entry, const BatchRunner* after) {
-  State& state = *state_;
-  state.use_gpu();
-  if (after) state.make_wait(after->state_->kernels_ended());
-  state.note_start(true);
-  DeviceListStore::Device& device = store.device();
-  run_in_turn(
-      device, flight, windows.size(),
-      [&](std::size_t window, unsigned slot, std::uint64_t first_word) {
-        windows.view(window, first_word, first_entry, state.window_lists[slot]);
-      },
-      [&](unsigned slot, DeviceListStore::Device::Half& half) {
-        state.run_window(work, state.window_lists[slot], device, half, state.window_views[slot]);
-      });
-  device.make_wait(state.stream);  // so that the copies' times are known when the batch has ended
-  state.window_kernels.begin(state.stream);
-  state.strategy->finish_windows(state.index_view, state.view, state.stream);
-  state.window_kernels.end(state.stream);
-  state.download();
-}
-
-void BatchRunner::start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after, bool overlaps) {
-  State& state = *state_;
-  state.begin(batch, work);
-  state.by_windows = false;
-  state.strategy->prepare(batch, work);
-  if (after && overlaps)
-    state.beside = &after->state_->kernels_ended();
-  else if (after)
-    state.make_wait(after->state_->kernels_ended());
-  if (state.store) state.store->device().make_wait(state.stream);
-  state.note_start(state.store != nullptr || (after != nullptr && !overlaps));
-  state.strategy->run(state.index_view, state.view, batch, work, state.stream);
-  state.download();
-}
-
-void BatchRunner::State::count_once() {
-  const double all_us = times.kernels_us();
-  if (beside == nullptr || all_us <= 0) return;
-  beside->wait();
-  const double left = std::clamp(kernels_ended().us_since(*beside), 0.0, all_us) / all_us;
-  for (const auto step : {&BatchTimes::decode_us, &BatchTimes::unite_us, &BatchTimes::finish_us}) times.*step *= left;
-}
-
-void BatchRunner::abandon() noexcept { state_->abandon(); }
-
-void BatchRunner::free_memory() {
-  State& state = *state_;
-  state.RunnerState::free_memory();
-  state.out.release();
-  for (State::WindowViews& views : state.window_views) {
-    views.host.release();
-    views.device.release();
-  }
-  state.passing.release();
-  state.passing_number = 0;
-  state.strategy->free_memory();
-}
-
-void BatchRunner::wait_for_kernels() { state_->kernels_ended().wait(); }
-
-void BatchRunner::wait() {
-  State& state = *state_;
-  state.all_ended().wait();
-  state.times = {};
-  state.times.upload_us = state.uploaded.us_since(state.started);
-  if (state.by_windows)
-    state.times.unite_us = state.window_kernels.us();
-  else
-    state.strategy->add_times(*state.first_kernel, state.kernels_ended(), state.times);
-  state.count_once();
-  if (!state.direct) state.times.download_us = state.ended.us_since(state.kernels_ended());
-  state.times.total_us = state.all_ended().us_since(state.started);
-  state.check_damage(*at<std::uint32_t>(state.host_out.data(), state.damaged_at));
-}
-
-BatchAnswer BatchRunner::answer(std::uint32_t place) const {
-  const State& state = *state_;
-  std::uint8_t* out = state.host_out.data();
-  const std::uint32_t found = at<std::uint32_t>(out, state.num_results_at)[place];
-  const RankKey* results = at<RankKey>(out, state.results_at) + std::size_t{place} * state.view.k;
-  BatchAnswer answer;
-  if (found == run_again) {
-    answer.complete = false;
-    answer.min_units = static_cast<std::uint32_t>(results[0] >> 32);
+  BatchAnswer answer(std::uint32_t place) const override {
+    std::uint8_t* memory = host_out.data();
+    const std::uint32_t found = at<std::uint32_t>(memory, num_results_at)[place];
+    const RankKey* results = at<RankKey>(memory, results_at) + std::size_t{place} * view.k;
+    BatchAnswer answer;
+    if (found == run_again) {
+      answer.complete = false;
+      answer.min_units = static_cast<std::uint32_t>(results[0] >> 32);
+      return answer;
+    }
+    answer.documents.reserve(found);
+    for (std::uint32_t i = 0; i < found; ++i)
+      answer.documents.push_back(
+          {static_cast<docid_t>(results[i]), std::bit_cast<float>(~static_cast<std::uint32_t>(results[i] >> 32))});
     return answer;
   }
-  answer.documents.reserve(found);
-  for (std::uint32_t i = 0; i < found; ++i)
-    answer.documents.push_back(
-        {static_cast<docid_t>(results[i]), std::bit_cast<float>(~static_cast<std::uint32_t>(results[i] >> 32))});
-  return answer;
+};
+
+}  // namespace
+
+std::unique_ptr<BatchRunner> make_batch_runner(const DeviceIndex& index, const DeviceListStore* store,
+                                               const Strategy& strategy, const StrategyOptions& options) {
+  use_gpu(index.gpu());
+  return std::make_unique<DeviceBatchRunner>(index, store, strategy, options);
 }
 
 }  // namespace quern::gpu

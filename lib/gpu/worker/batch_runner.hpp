@@ -21,48 +21,45 @@ struct BatchAnswer {
 /// answered. Throws CudaError if the GPU fails, CorruptFile if blocks don't decode.
 class BatchRunner {
  public:
-  /// `store`: the lists', null if the index holds all. Both must outlive the runner. Throws GpuOutOfMemory if the
-  /// strategy's working memory doesn't fit.
-  BatchRunner(const DeviceIndex& index, const DeviceListStore* store,
-              const Strategy& strategy = all_strategies().front(), const StrategyOptions& options = {});
-  ~BatchRunner();
+  virtual ~BatchRunner() = default;
 
   /// Sets the memory for decoded lists, which must outlive the runner. Half of it counts as the runner's.
-  void use_entries(const EntryStore& entries);
+  virtual void use_entries(const EntryStore& entries) = 0;
   /// Enqueues the batch and returns. Its kernels wait for the store's copies and for the kernels of `after`, the last
   /// started batch: they may need lists that these decode, and two large batches that share the GPU would both finish
   /// later. With `overlaps` they don't wait for `after`; the time of overlap counts for one batch only. Throws
   /// GpuOutOfMemory if the batch needs more than DeviceIndex::bytes_per_batch(); abandon() it then.
-  void start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after = nullptr, bool overlaps = false);
+  virtual void start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after, bool overlaps) = 0;
   /// Begins a batch that runs in windows of documents: copies the queries and reserves memory. Throws like start().
-  void begin_windows(const QueryBatch& batch, const BatchWork& work);
+  virtual void begin_windows(const QueryBatch& batch, const BatchWork& work) = 0;
   /// Then copies each window and enqueues its kernels; returns after the last. The store may do nothing else meanwhile,
   /// and open_windows() must have succeeded for the flight. Any thread may call this. `first_entry`: begin of the room
   /// for decoded lists. `after`: see start().
-  void run_windows(const BatchWork& work, const DocumentWindows& windows, DeviceListStore& store, unsigned flight,
-                   std::uint64_t first_entry, const BatchRunner* after);
+  virtual void run_windows(const BatchWork& work, const DocumentWindows& windows, DeviceListStore& store,
+                           unsigned flight, std::uint64_t first_entry, const BatchRunner* after) = 0;
   /// Waits until the batch's kernels have ended, and so no longer read lists.
-  void wait_for_kernels();
+  virtual void wait_for_kernels() = 0;
   /// Waits for the batch, and for the kernels of the batch that it overlaps with.
-  void wait();
+  virtual void wait() = 0;
   /// The answer to the batch's query number `place`, after wait(). Thread-safe.
-  BatchAnswer answer(std::uint32_t place) const;
+  virtual BatchAnswer answer(std::uint32_t place) const = 0;
   /// Waits for the current batch and drops its errors. If the GPU still works, start() may be called again.
-  void abandon() noexcept;
+  virtual void abandon() noexcept = 0;
   /// Frees the memory of batches, but not the strategy's permanent memory. No batch may be running.
-  void free_memory();
+  virtual void free_memory() = 0;
   /// Maximum memory of a batch: DeviceIndex::bytes_per_batch() without permanent memory and decoded lists.
-  std::uint64_t bytes_for_batches() const;
+  virtual std::uint64_t bytes_for_batches() const = 0;
   /// The peak GPU memory of batches, by use.
-  const MemoryTable& memory() const;
+  virtual const MemoryTable& memory() const = 0;
   /// Times of the last batch, after wait().
-  const BatchTimes& times() const;
+  virtual const BatchTimes& times() const = 0;
   /// Counts of the last batch.
-  BatchCounts counts() const;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
+  virtual BatchCounts counts() const = 0;
 };
+
+/// `store`: the lists', null if the index holds all. Both must outlive the runner. Throws GpuOutOfMemory if the
+/// strategy's working memory doesn't fit.
+std::unique_ptr<BatchRunner> make_batch_runner(const DeviceIndex& index, const DeviceListStore* store,
+                                               const Strategy& strategy, const StrategyOptions& options);
 
 }  // namespace quern::gpu

@@ -125,7 +125,7 @@ class BatchGrowth {
 };
 
 /// The state of a flight. Each kind of batch derives its own flight, which names the type of its queries `Query` and
-/// adds `runner`, `windows` (the runner's windows of documents; null if the batch is whole) and a pointer `statistics`.
+/// adds pointers `runner`, `windows` (the runner's windows of documents; null if the batch is whole) and `statistics`.
 struct WorkerFlight {
   bool has_batch = false;  ///< the GPU works on a batch
   WindowCopies copies;     ///< of the batch's windows
@@ -153,7 +153,7 @@ class GpuWorker {
   unsigned gpu() const { return index_.gpu(); }
 
  protected:
-  using Runner = decltype(Flight::runner);
+  using Runner = typename decltype(Flight::runner)::element_type;
   static constexpr unsigned num_flights = batches_in_flight;
 
   /// `source`: a QueryEngine if batches are scored, else an IndexReader. Throws like DeviceIndex and DeviceListStore.
@@ -195,7 +195,7 @@ class GpuWorker {
   virtual MemoryTable memory() const {
     MemoryTable all = index_.memory();
     for (const Flight& flight : flights_)
-      for (std::size_t use = 0; use < all.size(); ++use) all[use] += flight.runner.memory()[use];
+      for (std::size_t use = 0; use < all.size(); ++use) all[use] += flight.runner->memory()[use];
     return all;
   }
   /// Adds an ended batch to the flight's statistics.
@@ -205,7 +205,7 @@ class GpuWorker {
       statistics.lists += store_->take_counts();
       statistics.copy_lists_us += store_->copy_us(number);
     }
-    statistics.device += flights_[number].runner.times();
+    statistics.device += flights_[number].runner->times();
     statistics.note_peak(memory());
   }
 
@@ -222,7 +222,7 @@ class GpuWorker {
       drop_batch(number);
       release(number, false);
       // Arrays of earlier batches may be larger than this one needs.
-      flight.runner.free_memory();
+      flight.runner->free_memory();
     };
     try {
       // A thread that waits for parallel work must not take work that waits for the lock.
@@ -251,7 +251,7 @@ class GpuWorker {
     }
     if (!enough_memory) {
       drop_batch(number);
-      flight.runner.free_memory();
+      flight.runner->free_memory();
       release(number, true);
       if (queries.size() > 1) {
         take_less(queries.size());
@@ -273,7 +273,7 @@ class GpuWorker {
     flights_[number].copies.forget();
     drop_batch(number);
     release(number, false);
-    if (last_runner_ == &flights_[number].runner) last_runner_ = nullptr;
+    if (last_runner_ == flights_[number].runner.get()) last_runner_ = nullptr;
   }
   /// Forgets all decoded lists, which may be incomplete or damaged after a damaged batch or a failure of the GPU.
   void forget_lists(unsigned number) noexcept {
@@ -282,7 +282,7 @@ class GpuWorker {
     for (unsigned other = 0; other < num_flights; ++other) {
       flights_[other].copies.wait();
       if (!flights_[other].has_batch) continue;
-      flights_[other].runner.abandon();
+      flights_[other].runner->abandon();
       release(other, false);
     }
     clear_decoded();
@@ -297,7 +297,7 @@ class GpuWorker {
     wait_for_copies();  // otherwise some kernels may not be enqueued yet
     for (unsigned other = 0; other < num_flights; ++other) {
       if (other == number || !flights_[other].has_batch) continue;
-      making_.wait_for([&] { flights_[other].runner.wait_for_kernels(); });
+      making_.wait_for([&] { flights_[other].runner->wait_for_kernels(); });
       release(other, true);
     }
   }
@@ -323,7 +323,7 @@ class GpuWorker {
   }
   /// The runner whose kernels come before the flight's; null if there is none.
   const Runner* runner_before(unsigned number) const {
-    return last_runner_ == &flights_[number].runner ? nullptr : last_runner_;
+    return last_runner_ == flights_[number].runner.get() ? nullptr : last_runner_;
   }
 
   DeviceIndex index_;
@@ -351,7 +351,7 @@ class GpuWorker {
     }
     if (!by_windows_) count = start_whole(number, queries, count);
     if (flight.has_batch) {
-      last_runner_ = &flight.runner;
+      last_runner_ = flight.runner.get();
       ++flight.statistics->batches;
     }
     started(number, queries.first(count));
@@ -395,7 +395,7 @@ class GpuWorker {
     return enough_memory;
   }
   void drop_batch(unsigned number) noexcept {
-    flights_[number].runner.abandon();
+    flights_[number].runner->abandon();
     flights_[number].has_batch = false;
   }
   void release(unsigned number, bool ran) noexcept {

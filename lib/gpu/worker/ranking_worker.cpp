@@ -106,9 +106,9 @@ void RankingWorker::set_strategy(const gpu::Strategy& strategy, const gpu::Strat
 void RankingWorker::make_entries() {
   std::uint64_t left = gpu::all_entry_bytes(index_.index());
   // A quarter stays for queries, candidates and results.
-  for (const Flight& flight : flights_) left = std::min(left, flight.runner.bytes_for_batches() / 4 * 3 * num_flights);
+  for (const Flight& flight : flights_) left = std::min(left, flight.runner->bytes_for_batches() / 4 * 3 * num_flights);
   entries_ = std::make_unique<gpu::EntryStore>(index_, left);
-  for (Flight& flight : flights_) flight.runner.use_entries(*entries_);
+  for (Flight& flight : flights_) flight.runner->use_entries(*entries_);
 }
 
 gpu::MemoryTable RankingWorker::memory() const {
@@ -239,7 +239,7 @@ void RankingWorker::prepare_windows(unsigned number) {
     gpu::acquire_or_evict(
         [&] { return entries_->cache().take_room(number, flight.windows->entry_room(), flight.first_entry); },
         [&] { free_lists_of_others(number); }, "not enough memory for the decoded lists of a batch");
-  flight.runner.begin_windows(*flight.batch, flight.work.batch);
+  flight.runner->begin_windows(*flight.batch, flight.work.batch);
 }
 
 std::size_t RankingWorker::start_whole(unsigned number, Queries, std::size_t count) {
@@ -247,7 +247,7 @@ std::size_t RankingWorker::start_whole(unsigned number, Queries, std::size_t cou
   wait_for_copies();
   bring_lists_of_batch(number);
   place_entries(number);
-  flight.runner.start(*flight.batch, flight.work.batch, runner_before(number), may_overlap(number));
+  flight.runner->start(*flight.batch, flight.work.batch, runner_before(number), may_overlap(number));
   flight.has_batch = true;
   return count;
 }
@@ -303,7 +303,7 @@ void RankingWorker::started(unsigned number, Queries queries) {
 void RankingWorker::count(unsigned number) {
   GpuWorker::count(number);
   const Flight& flight = flights_[number];
-  flight.statistics->counts += flight.runner.counts();
+  flight.statistics->counts += flight.runner->counts();
   if (entries_) flight.statistics->entries += entries_->cache().take_counts();
 }
 
@@ -318,7 +318,7 @@ void RankingWorker::take_less(std::size_t queries) {
 void RankingWorker::take_answers(const Flight& flight, Queries queries, RankingOutcome& outcome) {
   gpu::in_parallel(queries.size(), [&](std::size_t i) {
     GpuQuery& query = *queries[i];
-    gpu::BatchAnswer answer = flight.runner.answer(static_cast<std::uint32_t>(i));
+    gpu::BatchAnswer answer = flight.runner->answer(static_cast<std::uint32_t>(i));
     query.answered = answer.complete;
     query.documents = std::move(answer.documents);
     query.min_units = answer.min_units;

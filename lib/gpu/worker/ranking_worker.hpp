@@ -62,9 +62,9 @@ struct RankingFlight : WorkerFlight {
 
   RankingFlight(const DeviceIndex& index, const DeviceListStore* store, const Strategy& strategy,
                 const StrategyOptions& options)
-      : runner(index, store, strategy, options) {}
+      : runner(make_batch_runner(index, store, strategy, options)) {}
 
-  BatchRunner runner;
+  std::unique_ptr<BatchRunner> runner;
   std::unique_ptr<DocumentWindows> windows;
   GpuStatistics* statistics = nullptr;
   RankingWork work;
@@ -111,11 +111,11 @@ class RankingWorker final : public gpu::GpuWorker<gpu::RankingFlight> {
   void prepare_windows(unsigned number) override;
   void run_windows(unsigned number, const gpu::BatchRunner* after) override {
     Flight& flight = flights_[number];
-    flight.runner.run_windows(flight.work.batch, *flight.windows, *store_, number, flight.first_entry, after);
+    flight.runner->run_windows(flight.work.batch, *flight.windows, *store_, number, flight.first_entry, after);
   }
   std::size_t start_whole(unsigned number, Queries queries, std::size_t count) override;
   void started(unsigned number, Queries queries) override;
-  void wait_for_results(unsigned number) override { flights_[number].runner.wait(); }
+  void wait_for_results(unsigned number) override { flights_[number].runner->wait(); }
   void release_decoded(unsigned number, bool ran) noexcept override {
     if (entries_) entries_->cache().release(number, ran);
   }
@@ -145,7 +145,7 @@ class RankingWorker final : public gpu::GpuWorker<gpu::RankingFlight> {
   /// Whether the batch may overlap with the previous one: it is small, and all lists are on the GPU and decoded.
   bool may_overlap(unsigned number) const;
   /// Planned memory of a batch. Arrays grow by up to a quarter more.
-  std::uint64_t bytes_for_batch() const { return flights_.front().runner.bytes_for_batches() / 5 * 4; }
+  std::uint64_t bytes_for_batch() const { return flights_.front().runner->bytes_for_batches() / 5 * 4; }
   /// Sums over the lists of the batch in the making.
   struct ListSums {
     std::size_t lists = 0;  ///< counted so far

@@ -3,8 +3,9 @@
 
 namespace quern::gpu {
 
-/// The common state of all kinds of runners. For CUDA sources only.
-struct RunnerState {
+/// What runners of all kinds have in common; `Runner`: the interface of a kind. For CUDA sources only.
+template <class Runner>
+struct RunnerState : Runner {
   /// Allocates at most `max_bytes` of GPU memory. `list_store`: the lists', null if the index holds all.
   RunnerState(const DeviceIndex& device_index, const DeviceListStore* list_store, std::uint64_t max_bytes)
       : index(device_index),
@@ -29,13 +30,13 @@ struct RunnerState {
   void use_gpu() const { gpu::use_gpu(index.gpu()); }
   /// Makes later work wait for an event of another stream.
   void make_wait(const CudaEvent& event) const { CUDA_CHECK(cudaStreamWaitEvent(stream, event.handle())); }
-  void free_memory() {
+  const MemoryTable& memory() const final { return account.peak(); }
+  void free_memory() override {
     in.release();
     host_in.release();
     host_out.release();
   }
-  /// Waits for the current batch and drops its errors.
-  void abandon() noexcept {
+  void abandon() noexcept final {
     cudaStreamSynchronize(stream);
     cudaGetLastError();  // otherwise the next call would report the error again
   }
