@@ -26,14 +26,8 @@ void check_every_codec(const Check& check) {
   RandomBits random(5);
   for (const Codec* codec : all_codecs()) {
     for (const CodecOptions& coding : {CodecOptions{8, 1}, CodecOptions{64, 2}, CodecOptions{256, 1}}) {
-      const BuildOptions options = coded(*codec, coding, coding.block_size == 64 ? 8 : 0);
-      INFO(coding_text(options));
-      const IndexReader index = corpus.index(options);
-      check(QueryEngine(index, {}), queries, random);
-      if (options.quantize_bits == 0) continue;
-      ScoringOptions scoring;
-      scoring.scores = Scores::quantized;
-      check(QueryEngine(index, scoring), queries, random);
+      check_coding(corpus, coded(*codec, coding, coding.block_size == 64 ? 8 : 0),
+                   [&](const QueryEngine& engine) { check(engine, queries, random); });
     }
   }
 }
@@ -73,10 +67,8 @@ void check_three_ranges(std::size_t num_queries, const Check& check) {
   bool quantized = false;
   for (const Codec* codec : all_codecs()) {
     const IndexReader index = corpus.index(coded(*codec, {64, codec->name() == "rpfd" ? 2u : 1u}, 8));
-    ScoringOptions scoring;
-    if (quantized) scoring.scores = Scores::quantized;
     INFO(codec->name() << ", quantized " << quantized);
-    check(QueryEngine(index, scoring), queries, random);
+    check(QueryEngine(index, with_scores(quantized ? Scores::quantized : Scores::exact)), queries, random);
     quantized = !quantized;
   }
 }

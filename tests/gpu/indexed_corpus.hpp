@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include "catch.hpp"
 #include "index/pipeline/modelled_corpus.hpp"
 #include "index/pipeline/random_corpus.hpp"
 #include "sanitized.hpp"
@@ -41,6 +42,21 @@ inline BuildOptions coded(const Codec& codec, const CodecOptions& codec_options,
   options.codec_options = codec_options;
   options.quantize_bits = quantize_bits;
   return options;
+}
+
+inline ScoringOptions with_scores(Scores scores) {
+  ScoringOptions scoring;
+  scoring.scores = scores;
+  return scoring;
+}
+
+/// Calls check(engine) for an index with these options: exact scores and, if it has quantized impacts, quantized ones.
+template <class Check>
+void check_coding(IndexedCorpus& corpus, const BuildOptions& options, const Check& check) {
+  INFO(coding_text(options) << ", " << options.quantize_bits << " bits");
+  const IndexReader index = corpus.index(options);
+  check(QueryEngine(index, {}));
+  if (options.quantize_bits > 0) check(QueryEngine(index, with_scores(Scores::quantized)));
 }
 
 }  // namespace quern::testing

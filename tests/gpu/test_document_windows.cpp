@@ -138,9 +138,7 @@ TEST_CASE("each window contains all blocks with documents in it", "[gpu_store][p
   const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
   RandomBits random(83);
   for (const bool impacts : {false, true}) {
-    ScoringOptions scoring;
-    if (impacts) scoring.scores = Scores::quantized;
-    const QueryEngine engine(index, scoring);
+    const QueryEngine engine(index, with_scores(impacts ? Scores::quantized : Scores::exact));
     const BatchOfAll whole(engine);
     REQUIRE(whole.batch.coded.size() > 10);
     const std::uint32_t ranges = gpu::num_ranges(index.num_documents());

@@ -72,14 +72,7 @@ void check_codings(IndexedCorpus& corpus, std::initializer_list<TestedCoding> co
   for (const Codec* codec : all_codecs()) {
     for (const TestedCoding& coding : codings) {
       if (coding.recursion != 1 && codec->name() != "rpfd") continue;
-      const BuildOptions options = coded(*codec, {coding.block_size, coding.recursion}, coding.quantize_bits);
-      INFO(coding_text(options));
-      const IndexReader index = corpus.index(options);
-      check(QueryEngine(index, {}));
-      if (options.quantize_bits == 0) continue;
-      ScoringOptions scoring;
-      scoring.scores = Scores::quantized;
-      check(QueryEngine(index, scoring));
+      check_coding(corpus, coded(*codec, {coding.block_size, coding.recursion}, coding.quantize_bits), check);
     }
   }
 }
@@ -146,9 +139,7 @@ TEST_CASE("emulated kernels give the CPU's results for any order of threads", "[
         corpus.index(coded(codec, {seed % 2 == 0 ? 16u : 64u, codec.name() == "rpfd" ? 2u : 1u}, 8));
     check_all_ways(QueryEngine(index, {}), queries);
     check_moved_lists(QueryEngine(index, {}), queries, random);
-    ScoringOptions scoring;
-    scoring.scores = Scores::quantized;
-    check_all_ways(QueryEngine(index, scoring), queries);
+    check_all_ways(QueryEngine(index, with_scores(Scores::quantized)), queries);
   }
 }
 

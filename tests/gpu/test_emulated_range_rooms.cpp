@@ -81,9 +81,7 @@ struct CommonTerms {
 template <class Check>
 void check_scores(const IndexReader& index, const Check& check) {
   check(QueryEngine(index, {}));
-  ScoringOptions quantized;
-  quantized.scores = Scores::quantized;
-  check(QueryEngine(index, quantized));
+  check(QueryEngine(index, with_scores(Scores::quantized)));
 }
 
 }  // namespace

@@ -111,9 +111,8 @@ TEST_CASE("emulated kernels give the CPU's results window by window", "[gpu_emul
     const BuildOptions options = coded(*codec, {64, codec->name() == "rpfd" ? 2u : 1u}, 8);
     INFO(coding_text(options));
     const IndexReader index = corpus.index(options);
-    ScoringOptions scoring;
-    if (codec->name() != "rice") scoring.scores = Scores::quantized;
-    check_windows(QueryEngine(index, scoring), queries, random);
+    const Scores scores = codec->name() == "rice" ? Scores::exact : Scores::quantized;
+    check_windows(QueryEngine(index, with_scores(scores)), queries, random);
     if (codec->name() == "newpfd") check_windows(QueryEngine(index, {}), queries, random);
   }
 }
@@ -142,14 +141,12 @@ TEST_CASE("emulated kernels over fronts of lists give the CPU's results after it
   IndexedCorpus corpus(61, {700, 90, 24, false});
   const auto queries = draw_queries(3, corpus.model, 14);
   QueryEnds plain;
-  ScoringOptions quantized;
-  quantized.scores = Scores::quantized;
   for (const Codec* codec : all_codecs()) {
     for (const CodecOptions& coding : {CodecOptions{8, 1}, CodecOptions{128, 1}}) {
       const IndexReader index = corpus.index(coded(*codec, coding, 8));
       INFO(index.codec().name() << ", blocks of " << coding.block_size);
-      check_fronts(QueryEngine(index, {}), queries, random, plain);
-      check_fronts(QueryEngine(index, quantized), queries, random, plain);
+      for (const Scores scores : {Scores::exact, Scores::quantized})
+        check_fronts(QueryEngine(index, with_scores(scores)), queries, random, plain);
     }
   }
   CHECK(plain.whole > 20);
@@ -179,10 +176,8 @@ TEST_CASE("emulated kernels over fronts of lists give the CPU's results window b
   const auto queries = draw_queries(7, corpus.model, 8);
   QueryEnds ends;
   const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
-  ScoringOptions quantized;
-  quantized.scores = Scores::quantized;
   for (unsigned turn = 0; turn < 3; ++turn)
-    check_fronts_by_windows(QueryEngine(index, quantized), queries, random, ends);
+    check_fronts_by_windows(QueryEngine(index, with_scores(Scores::quantized)), queries, random, ends);
   CHECK(ends.resumed > 5);
   CHECK(ends.run_again < ends.resumed);
 }

@@ -161,14 +161,8 @@ TEST_CASE("emulated rounds give the CPU's results over every codec", "[gpu_emula
     for (const CodecOptions& coding :
          {CodecOptions{8, 1}, CodecOptions{64, 2}, CodecOptions{256, 1}, CodecOptions{512, 2}}) {
       if (coding.recursion != 1 && codec->name() != "rpfd" && coding.block_size == 512) continue;
-      const BuildOptions options = coded(*codec, coding, coding.block_size <= 64 ? 8 : 0);
-      INFO(coding_text(options));
-      const IndexReader index = corpus.index(options);
-      check_wang(QueryEngine(index, {}), queries);
-      if (options.quantize_bits == 0) continue;
-      ScoringOptions scoring;
-      scoring.scores = Scores::quantized;
-      check_wang(QueryEngine(index, scoring), queries);
+      check_coding(corpus, coded(*codec, coding, coding.block_size <= 64 ? 8 : 0),
+                   [&](const QueryEngine& engine) { check_wang(engine, queries); });
     }
   }
 }
@@ -181,10 +175,8 @@ TEST_CASE("emulated rounds over fronts of lists give the CPU's results after it 
   QueryEnds plain;
   for (const Codec* codec : all_codecs()) {
     const IndexReader index = corpus.index(coded(*codec, {8, 2}, 8));
-    ScoringOptions quantized;
-    quantized.scores = Scores::quantized;
-    for (const ScoringOptions& scoring : {ScoringOptions(), quantized})
-      check_fronts(QueryEngine(index, scoring), queries, random, plain);
+    for (const Scores scores : {Scores::exact, Scores::quantized})
+      check_fronts(QueryEngine(index, with_scores(scores)), queries, random, plain);
   }
   CHECK(plain.whole > 20);
   CHECK(plain.resumed > 100);

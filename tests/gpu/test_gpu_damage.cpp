@@ -35,9 +35,7 @@ struct DamagedIndex {
 /// Runs all queries with all strategies and algorithms, in large and small batches. Any result is accepted, but no
 /// crash. Returns how often damage was found.
 int ask_all(const IndexReader& index, const std::vector<std::string>& texts, Scores scores) {
-  ScoringOptions scoring;
-  scoring.scores = scores;
-  const QueryEngine engine(index, scoring);
+  const QueryEngine engine(index, with_scores(scores));
   NoProgress progress;
   GpuEngine gpu(engine, {}, progress);
   std::vector<std::string_view> many;
@@ -126,9 +124,7 @@ TEST_CASE("after damaged lists, an engine still answers queries with undamaged l
   const IndexReader damaged = subject.sections.open(subject.corpus.pipeline);
   const QueryEngine engine(damaged, {});
   NoProgress progress;
-  GpuOptions options;
-  options.batch_queries = 3;
-  GpuEngine gpu(engine, options, progress);
+  GpuEngine gpu(engine, {.batch_queries = 3}, progress);
   Analyzer analyzer = engine.make_analyzer();
   for (unsigned i = 0; i < 3; ++i) {
     const std::vector<std::string_view> with_damage(20, "everywhere often");

@@ -54,9 +54,7 @@ void check_gpu(const QueryEngine& engine, const std::vector<std::vector<std::str
   NoProgress progress;
   Analyzer analyzer = engine.make_analyzer();
   for (const auto& [batch, strategy_options] : gpu_ways) {
-    GpuOptions options;
-    options.batch_queries = batch;
-    GpuEngine gpu(engine, options, progress);
+    GpuEngine gpu(engine, {.batch_queries = batch}, progress);
     for (const gpu::Strategy& strategy : gpu::all_strategies()) {
       if (strategy_options.decodes_always && strategy.decodes_lists == nullptr) continue;
       gpu.set_strategy(strategy, strategy_options, progress);
@@ -82,16 +80,9 @@ void check_gpu(const QueryEngine& engine, const std::vector<std::vector<std::str
   }
 }
 
-/// Checks exact scores over an index with these options, and quantized scores if it has quantized impacts.
 void check_index(IndexedCorpus& corpus, const BuildOptions& options,
                  const std::vector<std::vector<std::string>>& queries) {
-  INFO(coding_text(options) << ", " << options.quantize_bits << " bits");
-  const IndexReader index = corpus.index(options);
-  check_gpu(QueryEngine(index, {}), queries);
-  if (options.quantize_bits == 0) return;
-  ScoringOptions scoring;
-  scoring.scores = Scores::quantized;
-  check_gpu(QueryEngine(index, scoring), queries);
+  check_coding(corpus, options, [&](const QueryEngine& engine) { check_gpu(engine, queries); });
 }
 
 }  // namespace
@@ -197,9 +188,7 @@ TEST_CASE("an engine with a strategy refuses algorithms that it does not support
   const IndexReader index = corpus.index({});
   const QueryEngine engine(index, {});
   NoProgress progress;
-  GpuOptions options;
-  options.strategy = &gpu::strategy_named("wang");
-  GpuEngine gpu(engine, options, progress);
+  GpuEngine gpu(engine, {.strategy = &gpu::strategy_named("wang")}, progress);
   Analyzer analyzer = engine.make_analyzer();
   const std::string_view text = "everywhere often";
   CHECK_THROWS_AS(search_texts(gpu, engine, {&text, 1}, algorithm_named("and-or"), 10), InvalidArgument);

@@ -15,12 +15,6 @@ namespace {
 
 using namespace testing;
 
-ScoringOptions scored(Scores scores) {
-  ScoringOptions scoring;
-  scoring.scores = scores;
-  return scoring;
-}
-
 /// A plan by each policy for a log of all terms, with this budget.
 std::vector<CachePlan> plans_for(const QueryEngine& engine, const CacheBlocks& blocks, const Resources& resources,
                                  const std::vector<std::string>& terms, PlanOptions options) {
@@ -59,7 +53,7 @@ TEST_CASE("a list store keeps all of a plan made for its space, and each list ha
     const std::uint64_t all_rows = index.container().array<docid_t>("block_last").size();
     for (const Scores scores : {Scores::exact, Scores::quantized}) {
       const bool with_impacts = scores == Scores::quantized;
-      const QueryEngine engine(index, scored(scores));
+      const QueryEngine engine(index, with_scores(scores));
       const CacheBlocks blocks(index, 64 * (1 + random.below(2)), corpus.pipeline.resources, with_impacts);
       for (unsigned draw = 0; draw < 6; ++draw) {
         gpu::ListCacheOptions options;
@@ -122,7 +116,7 @@ TEST_CASE("an index's size on a GPU is that of its lists, rows and per-document 
   const auto bytes_of = [&](const char* section) {
     return index.container().array<std::uint32_t>(section).size_bytes();
   };
-  const QueryEngine exact(index, scored(Scores::exact)), quantized(index, scored(Scores::quantized));
+  const QueryEngine exact(index, with_scores(Scores::exact)), quantized(index, with_scores(Scores::quantized));
   const gpu::IndexSizes plain = gpu::sizes_of(index, nullptr), exact_sizes = gpu::sizes_of(index, &exact),
                         quantized_sizes = gpu::sizes_of(index, &quantized);
   CHECK(plain.lists == bytes_of("postings"));
@@ -136,7 +130,7 @@ TEST_CASE("an index's size on a GPU is that of its lists, rows and per-document 
 TEST_CASE("a plan's budget is three quarters of the engine's memory for lists", "[plan][gpu_store]") {
   IndexedCorpus corpus(29, {900, 200, 40, false});
   const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
-  const QueryEngine engine(index, scored(Scores::quantized));
+  const QueryEngine engine(index, with_scores(Scores::quantized));
   const gpu::IndexSizes sizes = gpu::sizes_of(index, &engine);
   gpu::GpuMemoryOptions memory;
   for (const double share : {0.0, 0.1, 0.5, 0.99}) {

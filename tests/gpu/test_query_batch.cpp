@@ -25,9 +25,7 @@ struct QuerySubject {
     BuildOptions options = blocks_of(8);
     options.quantize_bits = quantize_bits;
     index.emplace(corpus.index(options));
-    ScoringOptions scoring;
-    scoring.scores = quantize_bits > 0 ? Scores::quantized : Scores::exact;
-    engine.emplace(*index, scoring);
+    engine.emplace(*index, with_scores(quantize_bits > 0 ? Scores::quantized : Scores::exact));
   }
 
   IndexedCorpus corpus{83, {900, 150, 40, false}};

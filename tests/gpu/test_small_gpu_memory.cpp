@@ -85,9 +85,8 @@ TEST_CASE("with memory for a part of the lists, GPUs give the CPU's results", "[
         GpuOptions options;
         options.batch_queries = batch;
         options.memory = random_memory(plan, random);
-        ScoringOptions scoring;
-        if (block_size == 128 && batch != 7) scoring.scores = Scores::quantized;
-        check_ranking(QueryEngine(index, scoring), texts, options, random, all);
+        const Scores scores = block_size == 128 && batch != 7 ? Scores::quantized : Scores::exact;
+        check_ranking(QueryEngine(index, with_scores(scores)), texts, options, random, all);
       }
     }
   }
