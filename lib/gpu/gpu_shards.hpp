@@ -8,7 +8,6 @@ namespace quern {
 /// Receives a sentence for the user when queries move from a GPU to the CPU, or to fewer GPUs.
 using FailoverNotice = std::function<void(const std::string& text)>;
 
-/// The results of several queries.
 using FoundDocuments = std::vector<std::vector<ScoredDocument>>;
 
 /// Searches on GPUs. Thread-safe.
@@ -66,7 +65,6 @@ class FallibleGpus {
     const std::lock_guard lock(mutex_);
     return statistics_;
   }
-  /// Searches so far.
   std::uint64_t searches() const {
     const std::lock_guard lock(mutex_);
     return searches_;

@@ -52,8 +52,7 @@ class NewPfdWarpDecoder {
     return true;
   }
 
-  /// Whether freq_at() can be called.
-  static constexpr bool has_single_freqs = true;
+  static constexpr bool has_single_freqs = true;  ///< whether freq_at() can be called
   /// Prepares freq_at(), which uses the warp's buffer if there are exceptions. False if these are damaged.
   __device__ bool open_freqs() const {
     if (max_of_groups<L>(header_.freqs.count) == 1) return true;

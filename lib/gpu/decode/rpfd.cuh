@@ -68,8 +68,7 @@ class RpfdWarpDecoder {
 
   __device__ bool freqs(std::uint32_t (&out)[V]) const { return values(freqs_, out); }
 
-  /// Whether freq_at() can be called.
-  static constexpr bool has_single_freqs = true;
+  static constexpr bool has_single_freqs = true;  ///< whether freq_at() can be called
   /// Prepares freq_at(), for which the warp's buffer is kept if there are exceptions. False if these are damaged.
   __device__ bool open_freqs() const { return lane_value(freqs_.exceptions, 0) == 0 || put_addends(freqs_); }
   /// The frequency of posting i, which may differ from lane to lane, from its slot (Ding et al., section 6.1).
@@ -238,8 +237,7 @@ class RpfdOnceWarpDecoder {
 
   __device__ bool freqs(std::uint32_t (&out)[V]) const { return values(freqs_, out); }
 
-  /// Whether freq_at() can be called.
-  static constexpr bool has_single_freqs = true;
+  static constexpr bool has_single_freqs = true;  ///< whether freq_at() can be called
   /// Prepares freq_at(), for which the warp's buffer is kept if there are exceptions. False if these are damaged.
   __device__ bool open_freqs() const {
     const bool sound = freqs_.exceptions == 0 || put_addends(freqs_);

@@ -52,10 +52,8 @@ struct IntersectSizes {
 
 /// A batch in host memory, or its queries in a window of documents.
 struct IntersectArrays : IntersectSizes {
-  /// In `places`: the query is left out.
-  static constexpr std::uint32_t not_there = 0xffffffffu;
+  static constexpr std::uint32_t not_there = 0xffffffffu;  ///< in `places`: the query is left out
 
-  /// Removes all elements, but keeps the memory.
   void clear();
   /// Adds a task that unpacks a list's blocks to a place of `words` words, directory included, for `documents`
   /// documents.
@@ -118,7 +116,6 @@ class IntersectBatch : public IntersectArrays {
   std::uint64_t postings = 0;  ///< in the lists of all queries
 
  private:
-  /// How the batch uses a list.
   struct ListUse {
     ListState* state = nullptr;  ///< null if the list is never unpacked
     std::uint64_t postings = 0;  ///< upper bound of the postings that block skipping would decode

@@ -9,7 +9,6 @@ namespace quern::gpu {
 /// Kernels that decode blocks; one source per coding.
 template <Coding coding>
 struct IntersectLaunches {
-  /// Unpacks the lists of the batch's tasks.
   static void unpack(const IndexView& index, const IntersectView& batch, cudaStream_t stream);
   /// Answers the queries with coded lists by block skipping: a warp per block of the shortest list.
   static void skip(const IndexView& index, const IntersectView& batch, cudaStream_t stream);
@@ -19,7 +18,6 @@ struct IntersectLaunches {
 
 /// Fills the docIDs or bits of the batch's tasks with zeros.
 void clear_places(const IntersectView& batch, cudaStream_t stream);
-/// Writes the directories of buckets of the batch's tasks.
 void write_directories(const IntersectView& batch, cudaStream_t stream);
 /// Answer the queries whose lists are all unpacked, by Quern's method, by Wu et al. and by Wang et al.
 void probe(const IntersectView& batch, cudaStream_t stream);

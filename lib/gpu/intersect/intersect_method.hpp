@@ -27,20 +27,16 @@ enum class ResultTransfer : std::uint8_t {
 }  // namespace gpu
 
 struct GpuIntersectionMethod {
-  /// The name that option --method takes.
-  std::string_view name;
-  /// One line for help texts.
-  std::string_view description;
+  std::string_view name;         ///< that option --method takes
+  std::string_view description;  ///< one line for help texts
   gpu::IntersectKernels kernels;
   gpu::Unpacking unpacking;
   /// Default of GpuIntersectionOptions::bucketing: whether to batch queries by the length of their shortest lists.
   bool bucketing = false;
-  /// Default of GpuIntersectionOptions::transfer.
-  gpu::ResultTransfer transfer = gpu::ResultTransfer::packed;
+  gpu::ResultTransfer transfer = gpu::ResultTransfer::packed;  ///< default of GpuIntersectionOptions::transfer
   /// Whether a query's documents are contiguous before packing, so every transfer is possible.
   bool any_transfer = false;
-  /// Whether the method uses GpuIntersectionOptions::levels.
-  bool uses_levels = false;
+  bool uses_levels = false;  ///< whether the method uses GpuIntersectionOptions::levels
 };
 
 struct GpuIntersectionOptions {

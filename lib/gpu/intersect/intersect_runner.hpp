@@ -29,7 +29,6 @@ struct IntersectTimes {
   }
 };
 
-/// Counts of unpacked lists.
 struct UnpackCounts {
   std::uint64_t lists = 0, postings = 0;
   std::uint64_t bytes = 0;  ///< directories included

@@ -19,7 +19,6 @@ struct GpuIntersectionStatistics : GpuWorkStatistics {
   GpuIntersectionStatistics& operator+=(const GpuIntersectionStatistics& other);
 };
 
-/// A query and its state.
 struct IntersectionQuery {
   std::size_t number = 0;  ///< in the order of the queries
   std::size_t place = 0;   ///< in the order of answers
@@ -55,7 +54,6 @@ struct IntersectionContext {
 
 namespace gpu {
 
-/// A batch of intersections in flight.
 struct IntersectFlight : WorkerFlight {
   using Query = IntersectionQuery;
 

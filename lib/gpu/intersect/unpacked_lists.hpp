@@ -106,7 +106,6 @@ class UnpackedLists {
   std::uint64_t words() const { return words_; }
 
  private:
-  /// A list in use by a flight.
   struct Use {
     ListState* state = nullptr;
     bool unpacks = false;  ///< this flight's batch unpacks it

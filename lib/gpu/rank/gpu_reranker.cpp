@@ -104,7 +104,6 @@ class GpuReranker::Pass {
     return true;
   }
 
-  /// Scores the remaining documents.
   bool finish() {
     FeatureBatch& batch = flight_->batch();
     batch_scores_.resize(batch.documents.size());

@@ -19,9 +19,8 @@ struct GpuRerankOptions {
   std::optional<std::uint64_t> memory_bytes;  ///< limit of GPU memory; default: the free memory without a margin
   std::uint64_t memory_divisor = 1;           ///< divides that limit, since others need the rest
   std::optional<std::uint64_t> ranker_bytes;  ///< part of it for models; default: an eighth
-  /// Host memory that copies may pin; default: no limit.
-  std::optional<std::uint64_t> pinned_bytes;
-  unsigned threads = 1;  ///< threads that rerank at the same time and share the pinned memory
+  std::optional<std::uint64_t> pinned_bytes;  ///< host memory that copies may pin; default: no limit
+  unsigned threads = 1;                       ///< threads that rerank at the same time and share the pinned memory
   std::size_t batch_documents = FeatureBatchLimits().documents;  ///< maximum documents of a batch
   /// Calls with fewer documents go to the CPU; default: the number from which the GPU should be faster.
   std::optional<std::size_t> fewest_documents;
@@ -32,7 +31,6 @@ struct GpuRerankOptions {
   std::function<void(const std::string& text)> notice = [](const std::string&) {};
 };
 
-/// Numbers of scored documents.
 struct GpuRerankCounts {
   std::uint64_t documents_on_gpu = 0, documents_on_cpu = 0;
   std::uint64_t batches = 0;       ///< of the GPU
@@ -52,7 +50,6 @@ class GpuReranker {
   void rerank(std::span<const RerankJob> jobs, std::size_t k, Reranker::Space& space) const;
 
   const Reranker& on_cpu() const { return on_cpu_; }
-  /// Whether the GPU holds the documents.
   bool keeps_documents() const { return documents_ != nullptr; }
   /// Remaining GPU memory within the limit.
   std::uint64_t bytes_left() const { return on_gpu_.left() + ranker_bytes_; }
@@ -61,7 +58,6 @@ class GpuReranker {
   GpuRerankCounts counts() const { return {documents_on_gpu_, documents_on_cpu_, batches_, without_room_}; }
 
  private:
-  /// A job's documents in a batch.
   struct JobRange {
     std::size_t job = 0, from = 0, count = 0;
   };

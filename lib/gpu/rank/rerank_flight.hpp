@@ -7,7 +7,6 @@ namespace quern::gpu {
 /// The documents of a forward file, or of those of all shards, in a GPU's memory.
 class DocumentWords {
  public:
-  /// The GPU memory needed.
   static std::uint64_t bytes_needed(const FeatureExtractor& extractor);
   /// Copies the extractor's documents. The accounts must outlive the object. Throws GpuOutOfMemory, CorruptFile.
   DocumentWords(const FeatureExtractor& extractor, unsigned gpu, MemoryAccount& on_gpu, MemoryAccount& pinned,

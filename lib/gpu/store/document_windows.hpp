@@ -15,7 +15,6 @@ struct DocumentWindow {
   std::uint64_t end_docid() const { return first_docid() + std::uint64_t{ranges} * range_documents; }
 };
 
-/// Maximum sizes of a window.
 struct WindowLimits {
   std::uint64_t words = 0;    ///< to copy
   std::uint64_t entries = 0;  ///< space for the entries of all lists
@@ -65,7 +64,6 @@ class DocumentWindows {
   const WindowLimits& largest() const { return largest_; }
   /// Counts of the lists copied in windows, and of the bytes to copy for all windows. `cache`: the constructor's.
   ListCacheCounts counts(const ListCache& cache) const;
-  /// Words to copy for all windows.
   std::uint64_t copied_words() const { return copied_words_; }
   const DocumentWindow& operator[](std::size_t window) const { return windows_[window]; }
   /// Words that the largest window needs in the arena of decoded lists.
@@ -80,8 +78,7 @@ class DocumentWindows {
     const PostingList* list = nullptr;
     KeptFront front;
   };
-  /// Header, coded words, impacts.
-  static constexpr std::size_t copies_per_list = 3;
+  static constexpr std::size_t copies_per_list = 3;  ///< header, coded words, impacts
   /// Per coded list, the first block whose last docID is not below a range's first docID.
   using Places = std::vector<std::uint32_t>;
   using SharedPlaces = std::shared_ptr<const Places>;

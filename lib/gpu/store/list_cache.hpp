@@ -104,7 +104,6 @@ class ListCache {
   }
   std::uint64_t free_rows() const { return options_.rows - kept_rows_; }
 
-  /// Returns the counts since the last call.
   ListCacheCounts take_counts() { return std::exchange(counts_, {}); }
 
  private:

@@ -34,7 +34,6 @@ class DeviceListStore {
   bool has_room_for_windows() const { return room_.has_value(); }
   /// Maximum words of a window, once windows are open.
   std::uint64_t words_per_window() const { return room_->words / 2; }
-  /// Adds the copies of windows to the counts.
   void count(const ListCacheCounts& more) { cache_.count(more); }
   const ListCache& cache() const { return cache_; }
   ListCacheCounts take_counts();

@@ -101,7 +101,6 @@ class WordMover {
     enqueue();
     if (clock_ != nullptr) clock_->end(stream_);
   }
-  /// Moves the items of the buffer's table.
   void move(Buffer& buffer, std::size_t items, std::size_t blocks);
   /// move_copies() where nearly all words are pinned.
   void move_pinned(std::span<const WordCopy> copies, std::uint64_t words, std::uint32_t* to,

@@ -10,7 +10,6 @@ namespace quern::gpu {
 /// Maximum results per query.
 inline constexpr std::size_t max_results = 2048;
 
-/// A query's answer, complete or not.
 struct BatchAnswer {
   std::vector<ScoredDocument> documents;
   bool complete = true;         ///< false: the query had more candidates than the GPU stores
@@ -53,7 +52,6 @@ class BatchRunner {
   virtual const MemoryTable& memory() const = 0;
   /// Times of the last batch, after wait().
   virtual const BatchTimes& times() const = 0;
-  /// Counts of the last batch.
   virtual BatchCounts counts() const = 0;
 };
 

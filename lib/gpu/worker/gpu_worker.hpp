@@ -81,7 +81,6 @@ void acquire_or_evict(const Take& take, const FreeOthers& free_others, const cha
 /// Adapts the maximum size of batches to the available memory. Host code, for one thread.
 class BatchGrowth {
  public:
-  /// Maximum queries of the next batch.
   std::size_t max_queries() const { return max_queries_; }
   /// Notes that a batch of `queries` queries was started.
   void started(std::size_t queries) {

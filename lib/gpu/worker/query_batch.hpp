@@ -64,7 +64,6 @@ struct BatchQuery {
   std::uint32_t first_task = 0;   ///< for intersections: blocks of the previous queries' shortest lists
 };
 
-/// A query that waits for a batch.
 struct UnbatchedQuery {
   std::span<const WeightedList> lists;  ///< at most max_terms
   std::uint32_t min_units = 0;          ///< minimum units of a result, if known from an earlier run

@@ -56,7 +56,6 @@ namespace gpu {
 /// Keeps batches, since allocating memory is slow.
 using QueryBatchPool = SparePool<QueryBatch>;
 
-/// A batch of ranked queries in flight.
 struct RankingFlight : WorkerFlight {
   using Query = GpuQuery;
 
@@ -156,7 +155,6 @@ class RankingWorker final : public gpu::GpuWorker<gpu::RankingFlight> {
   /// Whether a batch's decoded lists, its working memory and `k` results per query leave room for more queries.
   bool has_work_room(const gpu::QueryBatch& batch, std::size_t k) const;
   void make_entries();
-  /// Copies the batch's missing lists to the GPU. Throws GpuOutOfMemory.
   void bring_lists_of_batch(unsigned number);
   /// Whether the strategy, which may decode lists, decodes the batch's as a whole.
   bool decodes(const Flight& flight) const {

@@ -30,10 +30,8 @@ using StrategyMaker = std::unique_ptr<StrategyRun>(const DeviceIndex& index, Mem
                                                    const StrategyOptions& options);
 
 struct Strategy {
-  /// The name that option --strategy takes.
-  std::string_view name;
-  /// One line for help texts.
-  std::string_view description;
+  std::string_view name;         ///< that option --strategy takes
+  std::string_view description;  ///< one line for help texts
   /// Approximate GPU memory of a batch, without decoded lists and the memory that make() allocates.
   std::uint64_t (*batch_bytes)(const QueryBatch& batch, std::size_t k) = nullptr;
   StrategyMaker* make = nullptr;
@@ -48,10 +46,8 @@ struct Strategy {
   bool reads_block_maxima = false;
   /// Whether the strategy reads the documents' upper bounds, by which queries end early.
   bool reads_upper_bounds = false;
-  /// Whether the strategy supports filters (BatchWork::passing).
-  bool filters = false;
-  /// Whether the strategy finds only documents with all terms: see answers().
-  bool conjunctive_only = false;
+  bool filters = false;           ///< whether the strategy supports filters (BatchWork::passing)
+  bool conjunctive_only = false;  ///< whether the strategy finds only documents with all terms: see answers()
 };
 
 /// Whether the strategy answers queries by this algorithm.

@@ -124,7 +124,6 @@ double batches_of(const EngineRun& run, const CopyDemand& demand) {
   return std::max(static_cast<double>(run.queries) / std::max(demand.batch_queries, 1.0), 1.0);
 }
 
-/// Runs the steps of the benchmark.
 class CacheBench {
  public:
   CacheBench(CacheSubject& subject, const CacheGrid& grid, Progress& progress)
@@ -161,7 +160,6 @@ class CacheBench {
     }
   }
 
-  /// Calls step(setting) for each, with progress.
   template <class Step>
   void for_each(const char* what, const Settings& settings, Step&& step) {
     progress_.start(what, settings.size(), "settings");

@@ -86,7 +86,6 @@ struct WindowCosts {
   }
 };
 
-/// The measured time of some work.
 struct WindowSample {
   WindowWork work;
   double us = 0;

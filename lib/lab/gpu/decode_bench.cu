@@ -55,7 +55,6 @@ DeviceArray<T> on_device(const std::vector<T>& from, const CudaStream& stream) {
   return to;
 }
 
-/// Decoded numbers, copied from the GPU.
 using Decoded = std::vector<std::uint32_t>;
 
 void compare(const IndexReader& index, const Lists& lists, const Decoded& docids, const Decoded& distances,
@@ -224,7 +223,6 @@ std::vector<std::uint32_t> rising_docids(RandomBits& random, std::uint32_t count
   return docids;
 }
 
-/// Two lists on the device.
 class MergeFindLists {
  public:
   MergeFindLists(const MergeFindFigures& lengths, std::uint64_t seed) {

@@ -3,15 +3,12 @@
 #include <dlfcn.h>
 
 namespace quern {
-namespace {
-
-// From nvml.h, for the functions called here.
-using NvmlDevice = void*;
-constexpr int nvml_success = 0;
-
-}  // namespace
 
 struct EnergyMeter::Library {
+  // From nvml.h, for the functions called here.
+  using NvmlDevice = void*;
+  static constexpr int nvml_success = 0;
+
   ~Library() {
     if (shut_down) shut_down();
     if (handle) dlclose(handle);
@@ -43,8 +40,8 @@ struct EnergyMeter::Library {
 EnergyMeter::EnergyMeter(std::span<const GpuInfo> gpus) : library_(std::make_unique<Library>()) {
   if (!library_->open()) return;
   for (const GpuInfo& gpu : gpus) {
-    NvmlDevice device = nullptr;
-    if (library_->device_of(gpu.pci_bus_id.c_str(), &device) != nvml_success) return;
+    Library::NvmlDevice device = nullptr;
+    if (library_->device_of(gpu.pci_bus_id.c_str(), &device) != Library::nvml_success) return;
     library_->devices.push_back(device);
   }
 }
@@ -56,7 +53,7 @@ std::optional<double> EnergyMeter::joules(std::size_t gpus) const {
   double sum = 0;
   for (std::size_t i = 0; i < gpus; ++i) {
     unsigned long long millijoules = 0;
-    if (library_->energy_of(library_->devices[i], &millijoules) != nvml_success) return std::nullopt;
+    if (library_->energy_of(library_->devices[i], &millijoules) != Library::nvml_success) return std::nullopt;
     sum += 1e-3 * static_cast<double>(millijoules);
   }
   return sum;

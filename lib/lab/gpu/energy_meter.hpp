@@ -9,8 +9,6 @@ class EnergyMeter {
  public:
   explicit EnergyMeter(std::span<const GpuInfo> gpus);
   ~EnergyMeter();
-  EnergyMeter(const EnergyMeter&) = delete;
-  EnergyMeter& operator=(const EnergyMeter&) = delete;
 
   /// Joules that the first `gpus` GPUs have consumed since the driver was loaded; empty if they can't be read. The
   /// counters change about ten times per second, so measured work should take a second.

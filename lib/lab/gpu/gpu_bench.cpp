@@ -21,7 +21,6 @@ using Queries = std::span<const QueryView>;
 /// Energy counters change about ten times per second: the work between two readings takes at least this long.
 constexpr double min_energy_seconds = 0.5;
 
-/// The CPU's results.
 struct CpuReference {
   Results results;
   std::vector<std::uint64_t> postings;  ///< in each query's lists
@@ -57,7 +56,6 @@ CpuReference answer_on_cpu(const QueryEngine& engine, Queries queries, const Que
   return out;
 }
 
-/// Measures all configurations in turn.
 class GpuBench {
  public:
   GpuBench(const QueryEngine& engine, Queries queries, const GpuBenchOptions& options, const GpuMemoryCase& memory,
@@ -108,18 +106,12 @@ class GpuBench {
   }
 
  private:
-  static unsigned max_gpus(const GpuBenchOptions& options) {
-    const auto [min, max] = std::minmax_element(options.gpus.begin(), options.gpus.end());
-    return static_cast<unsigned>(*min == 0 ? 0 : *max);
-  }
-
   static GpuOptions gpu_options(const GpuBenchOptions& options, const gpu::GpuMemoryOptions& memory) {
-    GpuOptions gpu;
-    gpu.gpu = options.gpu;
-    gpu.batch_queries = options.batches.front();
-    gpu.gpus = max_gpus(options);
-    gpu.memory = memory;
-    return gpu;
+    const auto [min, max] = std::minmax_element(options.gpus.begin(), options.gpus.end());
+    return {.gpu = options.gpu,
+            .batch_queries = options.batches.front(),
+            .gpus = static_cast<unsigned>(*min == 0 ? 0 : *max),
+            .memory = memory};
   }
 
   void compare(const GpuBenchFigures& figures, const Results& expected) {
@@ -273,22 +265,11 @@ std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, Queries quer
   return all;
 }
 
-namespace {
-
-constexpr double banks = 32;
-/// Mean number of lanes at the busiest bank if 32 lanes choose banks at random.
-constexpr double lanes_per_bank = 3.5;
-/// An addition is a read and a write.
-constexpr double passes_per_addition = 2;
-
-}  // namespace
-
 GpuLimits limits_of(const GpuInfo& gpu, unsigned number) {
-  GpuLimits limits;
-  limits.bytes_per_second = measure_copy_speed(number);
-  limits.additions_per_second =
-      1e6 * gpu.clock_mhz * gpu.multiprocessors * banks / lanes_per_bank / passes_per_addition;
-  return limits;
+  constexpr double banks = 32;
+  constexpr double lanes_per_bank = 3.5;  // mean at the busiest bank if 32 lanes choose banks at random
+  constexpr double passes = 2;            // an addition is a read and a write
+  return {measure_copy_speed(number), 1e6 * gpu.clock_mhz * gpu.multiprocessors * banks / lanes_per_bank / passes};
 }
 
 std::optional<GpuBound> bound_of(const gpu::BatchCounts& counts, const GpuLimits& limits) {

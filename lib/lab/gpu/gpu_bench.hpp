@@ -7,7 +7,6 @@
 
 namespace quern {
 
-/// The physical limits of a GPU.
 struct GpuLimits {
   double bytes_per_second = 0;      ///< of its memory, measured by a copy
   double additions_per_second = 0;  ///< at random addresses of shared memory

@@ -50,7 +50,6 @@ class GpuCacheSubject final : public CacheSubject {
   GpuCacheSubject(const QueryEngine& engine, std::span<const std::string_view> train,
                   std::span<const QueryView> queries, const GpuCacheOptions& options, const Resources& resources);
 
-  /// The queries that are answered.
   std::size_t queries() const { return queries_.size(); }
   EngineRun run(const CacheSetting& setting) override;
   CopyDemand demand(const CacheSetting& setting) override;

@@ -4,7 +4,6 @@
 /// Compares intersections on a GPU with those on the CPU of the same machine, all methods in one run.
 namespace quern {
 
-/// A GPU method with its options.
 struct GpuIntersectSetUp {
   const GpuIntersectionMethod* method = nullptr;
   GpuIntersectionOptions options;

@@ -70,7 +70,6 @@ class GpuSubject {
   GpuRankerLoad load_;
 };
 
-/// Measures one model with one number of documents.
 class GpuRerankCase {
  public:
   GpuRerankCase(const GpuSubject& subject, const FeatureColumns& features, std::size_t documents)

@@ -12,7 +12,6 @@ struct GpuRerankBenchOptions {
   double energy_seconds = 1;
 };
 
-/// The loading of a model onto the GPU.
 struct GpuRankerLoad {
   std::string ranker;
   bool on_gpu = false;  ///< false: it did not fit, the CPU scores instead

@@ -79,7 +79,6 @@ class Replay {
     run_batch();
     if (!batch_.add(lists, options_.by_windows ? max_words() : cache_.free_words())) ++figures_.left_out;
   }
-  /// Ends a pass and returns its figures.
   ListCacheFigures end_pass() {
     run_batch();
     figures_.counts = cache_.take_counts();
@@ -102,7 +101,6 @@ class Replay {
     batch_.clear();
   }
 
-  /// Runs the queries in batches whose lists fit together.
   void run_in_smaller_batches() {
     for (const std::vector<WeightedList>* lists : batch_.take_queries()) {
       if (batch_.add(*lists, cache_.free_words() / 2)) continue;

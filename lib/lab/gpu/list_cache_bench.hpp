@@ -27,7 +27,6 @@ struct ListCacheFigures {
   gpu::ListCacheCounts counts;
 };
 
-/// The lists of a log's queries.
 struct LogLists {
   /// In the order of the log; empty for queries that engines answer without lists: those with no term in the index or,
   /// for algorithms that need all terms, with a missing one.

@@ -47,7 +47,6 @@ StreamLog make_stream_log(CpuBackend& cpu, std::span<const QueryView> queries, c
                           std::size_t k, unsigned threads, const CostModel& costs, std::string_view strategy,
                           std::size_t max_batch);
 
-/// Answers one query.
 using SingleSearch = std::function<std::vector<ScoredDocument>(QueryView query)>;
 
 /// The times of a log's queries, sent one at a time: each query's median over `repeats` passes, at least 1. Throws

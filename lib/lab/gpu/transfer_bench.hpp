@@ -53,8 +53,6 @@ class TransferBench {
   /// index's lists. Throws like DeviceIndex and DeviceListStore.
   TransferBench(const QueryEngine& engine, unsigned gpu, gpu::ListTransfers transfers,
                 std::span<const std::vector<WeightedList>> queries, Progress& progress);
-  TransferBench(const TransferBench&) = delete;
-  TransferBench& operator=(const TransferBench&) = delete;
 
   /// Copies lists of at most `bytes` bytes in all, as many as fit in memory, but at least the smallest. Throws
   /// CudaError.

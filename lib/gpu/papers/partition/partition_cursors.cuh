@@ -9,8 +9,7 @@ namespace quern::gpu {
 /// interleaved in memory. Documents must be added with rising docIDs.
 class LocalTop {
  public:
-  /// Below any score.
-  static constexpr float no_threshold = -1;
+  static constexpr float no_threshold = -1;  ///< below any score
 
   /// `keys`: k keys for each thread of the thread block.
   __device__ LocalTop(RankKey* keys, std::uint32_t k) : keys_(keys + threadIdx.x), k_(k) {}

@@ -44,8 +44,7 @@ class WangBlock {
 
  private:
   static constexpr unsigned warps = threads / lanes_per_warp;
-  /// In WangShared::rows: the list contains the document.
-  static constexpr std::uint32_t in_list = 0xffffffffu;
+  static constexpr std::uint32_t in_list = 0xffffffffu;  ///< in WangShared::rows: the list contains the document
 
   __device__ static unsigned warp() { return threadIdx.x / lanes_per_warp; }
 

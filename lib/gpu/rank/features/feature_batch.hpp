@@ -88,7 +88,6 @@ struct FeatureBatchView {
   float* columns = nullptr;                 ///< by column and document
 };
 
-/// Limits of a batch.
 struct FeatureBatchLimits {
   /// Enough for all warps of a large GPU, but few enough that the next batch is made soon.
   std::size_t documents = 8192;
@@ -103,7 +102,6 @@ class FeatureBatch {
 
   /// Whether a GPU can compute features for the query, which depends on its number of distinct terms.
   static bool takes(const FeatureQuery& query) { return query.terms.size() <= max_device_terms; }
-  /// Forgets queries and documents.
   void clear();
   /// Begins a query for which takes() is true. Its documents follow, preferably shard by shard. `by_shard`: as returned
   /// by the extractor's queries_of(); it must outlive the calls of add().

@@ -176,8 +176,7 @@ class GroupMaker {
   }
 
  private:
-  /// Padding of leaves and of the group's end.
-  static constexpr std::size_t alignment_bytes = 32;
+  static constexpr std::size_t alignment_bytes = 32;  ///< padding of leaves and of the group's end
 
   std::size_t bytes_of(const StepTree& tree) const {
     return word_bytes * (words_per_record + tree.steps + std::size_t{leaf_words_} * tree.leaves);

@@ -20,7 +20,6 @@ __global__ void __launch_bounds__(Kernel::threads, least_blocks<Kernel>())
   kernel(reinterpret_cast<std::uint32_t*>(shared));
 }
 
-/// Launches kernels in a stream.
 class StreamLauncher {
  public:
   StreamLauncher(const DeviceRanker::Device& device, const CudaStream& stream, ScoringClocks* clocks)

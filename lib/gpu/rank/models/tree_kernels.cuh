@@ -12,8 +12,7 @@ struct WalkGroups {
 
   RankerView ranker;
   ScoringView batch;
-  /// Tiles that a thread block takes at a time.
-  std::uint32_t tiles_at_once = 1;
+  std::uint32_t tiles_at_once = 1;  ///< tiles that a thread block takes at a time
 
   /// Thread blocks are a multiple of RankerView::num_groups.
   __device__ void operator()(std::uint32_t* shared) const {
