@@ -1,5 +1,5 @@
 #pragma once
-#include "quern/eval/run_evaluation.hpp"
+#include "quern/eval/measure.hpp"
 
 /// Two-sided significance tests of the differences between two runs, query by query.
 namespace quern {

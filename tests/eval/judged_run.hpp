@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "quern/eval/run_evaluation.hpp"
+#include "quern/eval/measure.hpp"
 
 #include "corpus/temporary_folder.hpp"
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "quern/core/error.hpp"
+#include "quern/eval/measure.hpp"
 #include "quern/eval/run_comparison.hpp"
-#include "quern/eval/run_evaluation.hpp"
 
 #include "work_folder.hpp"
 

@@ -120,12 +120,6 @@ std::vector<PeerSetUp> peers_of(const BenchCodecArguments& arguments) {
   return peers;
 }
 
-std::uint64_t postings_in(const std::vector<LengthGroup>& groups) {
-  std::uint64_t postings = 0;
-  for (const LengthGroup& group : groups) postings += group.lists.size();
-  return postings;
-}
-
 void run(const BenchCodecArguments& arguments) {
   if (arguments.index.empty() && !arguments.synthetic) throw CLI::RequiredError("INDEX or --synthetic");
   const Resources resources = make_resources(arguments.common);
@@ -135,7 +129,9 @@ void run(const BenchCodecArguments& arguments) {
   report.json["lists"] = arguments.synthetic ? "synthetic" : arguments.index;
   report.json["repeats"] = arguments.repeats;
   const std::vector<LengthGroup> groups = groups_of(arguments);
-  resources.progress->start("measure codecs", postings_in(groups), "postings");
+  std::uint64_t postings = 0;
+  for (const LengthGroup& group : groups) postings += group.lists.size();
+  resources.progress->start("measure codecs", postings, "postings");
   for (const LengthGroup& group : groups) {
     if (group.lists.size() == 0) continue;
     report_group(group, measure_codecs(group.lists, chosen, peers, arguments.repeats), report);

@@ -43,12 +43,10 @@ std::vector<GpuMemoryCase> cases_of(const GpuMemoryCases& arguments, const Index
   std::vector<GpuMemoryCase> cases;
   for (const std::string& limit : arguments.limits)
     for (std::size_t i = 0; i < read.size(); ++i) {
-      gpu::GpuMemoryOptions options = gpu_memory_limit(limit == "all" ? "" : limit);
-      options.plan = read[i];
-      options.retention = arguments.lists.retention;
-      options.tails = arguments.lists.tails;
-      options.transfers = arguments.lists.transfers;
-      cases.push_back({limit, arguments.plans[i], options});
+      GpuMemoryArguments memory = arguments.lists;
+      memory.limit = limit == "all" ? "" : limit;
+      cases.push_back({limit, arguments.plans[i], memory_options(memory)});
+      cases.back().memory.plan = read[i];
     }
   return cases;
 }

@@ -298,15 +298,14 @@ void inspect_plan(const InspectArguments& arguments) {
     print(fmt::format("{}\t{}\t{}\n", list.term, list.blocks, list.bytes));
 }
 
-void inspect_tokens(const InspectArguments& arguments, const IndexReader& index) {
-  const ForwardReader forward = ForwardReader::open(index);
-  for (const docid_t docid : docids_of(index, arguments.tokens_of))
-    print_tokens(index, forward, docid, arguments.common.json);
-}
-
 void inspect_index(const InspectArguments& arguments) {
   const IndexReader index = IndexReader::open(arguments.path);
-  if (!arguments.tokens_of.empty()) return inspect_tokens(arguments, index);
+  if (!arguments.tokens_of.empty()) {
+    const ForwardReader forward = ForwardReader::open(index);
+    for (const docid_t docid : docids_of(index, arguments.tokens_of))
+      print_tokens(index, forward, docid, arguments.common.json);
+    return;
+  }
   if (!arguments.texts_of.empty()) return print_texts(index, arguments.texts_of, arguments.common.json);
   if (arguments.config)
     return print(config_text(index.manifest(), {.forward = has_file(forward_path(arguments.path)),

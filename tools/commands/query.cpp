@@ -2,20 +2,20 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <exception>
+#include <thread>
 
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/processors.hpp"
-#include "quern/formats/queries/query_file.hpp"
-#include "quern/formats/queries/run_file.hpp"
+#include "quern/gpu/query_backend.hpp"
 #include "quern/search/algorithm.hpp"
-#include "quern/search/query_engine.hpp"
-#include "quern/search/query_stream.hpp"
-#include "quern/search/top_k.hpp"
+#include "quern/search/batch_collector.hpp"
 
 #include "command.hpp"
+#include "figures.hpp"
 #include "gpu_options.hpp"
 #include "query_options.hpp"
-#include "query_run.hpp"
+#include "result_fields.hpp"
 
 namespace quern::tools {
 namespace {
@@ -53,19 +53,231 @@ const RunFormat& output_format(const QueryArguments& arguments) {
   return for_people ? run_format_named("text") : all_run_formats().front();
 }
 
+/// The times and counts of a run's queries, for --stats.
+class RunStatistics {
+ public:
+  explicit RunStatistics(const std::string& tmp_folder) : times_us_(tmp_folder) {}
+
+  void add(const QueryAnswer& answer) {
+    counts_ += answer.statistics;
+    times_us_.add(answer.time_us);
+  }
+  /// What GPUs did, for each shard, and how queries were shared with the CPU.
+  void add(const QueryBackend& backend) {
+    const std::vector<GpuStatistics> gpus = backend.gpu_statistics();
+    for (const GpuStatistics& gpu : gpus) gpu_ += gpu;
+    shards_.resize(backend.cpu().engines().size());
+    std::copy(gpus.begin(), gpus.end(), shards_.begin());
+    if (backend.hybrid() != nullptr) hybrid_ = *backend.hybrid();
+  }
+
+  /// Writes settings, times, counts, and the work of GPUs if there were any. `reranker`: null if no GPU reranked.
+  /// `seconds` is the time of all queries together.
+  void write(StatisticsFile& file, const QueryArguments& arguments, const QueryEngine& engine,
+             const gpu::GpuReranker* reranker, unsigned threads, double seconds) const {
+    const LatencySummary times = times_us_.summary();
+    const double rate = static_cast<double>(times_us_.count()) / std::max(seconds, 1e-9);
+    Json json = {{"queries", times_us_.count()},
+                 {"algorithm", arguments.algorithm},
+                 {"k", arguments.k},
+                 {"rerank", arguments.second_stage.wanted() ? arguments.first_k() : 0},
+                 {"scores", name_of_value(scores_names, engine.options().scores)},
+                 {"scorer", name_of_value(scorer_names, engine.options().scorer)},
+                 {"threads", threads}};
+    json.update(times_json(times));
+    json.update({{"queries_per_second", rate},
+                 {"postings", counts_.postings},
+                 {"postings_scored", counts_.postings_scored},
+                 {"blocks", counts_.blocks},
+                 {"blocks_decoded", counts_.blocks_decoded},
+                 {"blocks_skipped", counts_.blocks - std::min(counts_.blocks, counts_.blocks_decoded)},
+                 {"early_termination", engine.ends_early()}});
+    json["device"] = hybrid_ ? name_of_value(all_query_devices, QueryDevice::both) : device_name(gpu_.queries > 0);
+    if (hybrid_) json["shared"] = shared_json(*hybrid_);
+    if (gpu_.queries > 0) json["gpu"] = gpu_json(gpu_);
+    if (engine.ends_early()) json.update({{"stopped_early", counts_.stopped_early}, {"depths", depths_json(counts_)}});
+    if (shards_.size() > 1)
+      for (const GpuStatistics& gpu : shards_)
+        json["shards"].push_back(gpu.queries > 0 ? gpu_json(gpu) : Json::object());
+    if (reranker != nullptr) json["rerank_on_gpu"] = api::figures_of(reranker->counts());
+    file.write(json.dump(1));
+    say_summary(arguments.common, times, rate, threads, engine.ends_early());
+  }
+
+ private:
+  static Json shared_json(const HybridFigures& figures) {
+    const auto counts = [](const HybridCounts& counted) {
+      return Json{{"queries", counted.queries()},
+                  {"faster", counted.faster},
+                  {"together", counted.together},
+                  {"slower", counted.slower},
+                  {"taken_over", counted.taken_over}};
+    };
+    return {{"on_cpu", counts(figures.on_cpu)},
+            {"on_gpu", counts(figures.on_gpu)},
+            {"batches", figures.batches},
+            {"missed_deadlines", figures.missed}};
+  }
+
+  /// Times and counts for people.
+  void say_summary(const CommonOptions& options, const LatencySummary& times, double rate, unsigned threads,
+                   bool ends_early) const {
+    say(options,
+        "quern: {}, {:.0f} per second on {}; {:.1f} us per query on average, {:.1f} at the median, {:.1f} at the 99th "
+        "percentile; {} of {} postings scored, {} of {} blocks decoded",
+        count_text(times_us_.count(), "query", "queries"), rate, count_text(threads, "thread"), times.mean_us,
+        times.p50_us, times.p99_us, counts_.postings_scored, counts_.postings, counts_.blocks_decoded, counts_.blocks);
+    if (hybrid_)
+      say(options,
+          "quern: {} on the CPU and {} on GPUs; {} and {} of these would have been faster on the other had it been "
+          "idle; {} were predicted to be answered sooner by GPUs alone; {} missed the deadline",
+          count_text(hybrid_->on_cpu.queries(), "query", "queries"), hybrid_->on_gpu.queries(),
+          hybrid_->on_cpu.slower + hybrid_->on_cpu.taken_over, hybrid_->on_gpu.slower, hybrid_->on_gpu.together,
+          hybrid_->missed);
+    if (ends_early)
+      say(options, "quern: {} ended early after reading {:.1f} % of their shortest lists",
+          count_text(counts_.stopped_early, "query", "queries"), 100 * counts_.depths.front().mean_share());
+  }
+
+  QueryStatistics counts_;
+  LatencyLog times_us_;
+  GpuStatistics gpu_;
+  std::vector<GpuStatistics> shards_;  ///< of each
+  std::optional<HybridFigures> hybrid_;
+};
+
+/// Memory limit for answers that wait for their turn.
+std::uint64_t held_bytes(const Resources& resources) { return resources.memory_bytes / 16; }
+
+/// What a run works with. All of it must outlive the run.
+struct QueryRunParts {
+  const Resources& resources;
+  SearchBackend& backend;
+  const QueryReader& reader;
+  SearchRequest request;                 ///< but for its queries
+  const api::SecondStage* second_stage;  ///< null: there is none
+  std::size_t k;                         ///< results of a query that are written
+  const ResultText& result_text;
+  TextOutput& out;
+  IndexPages& pages;
+};
+
+/// Answers queries and writes their results.
+class QueryRun {
+ public:
+  explicit QueryRun(const QueryRunParts& parts) : parts_(parts), statistics_(parts.resources.tmp_folder) {}
+
+  /// Writes the answers to these queries, in their order.
+  void answer(const std::vector<Query>& queries) {
+    const ParsedQueries read_queries = read(queries);
+    SearchRequest request = parts_.request;
+    request.queries = read_queries.views();
+    quern::run(parts_.backend, request, consumer(queries));
+  }
+
+  /// Answers queries as they arrive; `note` sees each batch first. Begins about `max_begun` batches at a time, at
+  /// least 1. Throws errors of the stream after it has answered the queries before them.
+  void answer(QueryStream& stream, std::size_t max_begun,
+              const std::function<void(const std::vector<Query>& queries)>& note) {
+    using BegunBatches = BatchCollector<std::unique_ptr<Batch>>;
+    // It holds twice as many as it hands over at a time.
+    BegunBatches begun(std::max<std::size_t>(1, max_begun / 2), BegunBatches::Clock::duration(0));
+    std::exception_ptr error;
+    std::jthread reader([&] {
+      try {
+        for (std::vector<Query> queries = stream.next(); !queries.empty(); queries = stream.next())
+          if (!begun.push(begin(std::move(queries)))) break;
+      } catch (...) {
+        error = std::current_exception();
+      }
+      begun.finish();
+    });
+    try {
+      for (auto some = begun.take(); !some.empty(); some = begun.take())
+        for (const std::unique_ptr<Batch>& batch : some) {
+          note(batch->queries);
+          parts_.backend.finish(*batch->search, consumer(batch->queries));
+          parts_.out.show();
+        }
+    } catch (...) {
+      stream.stop();
+      begun.close();
+      throw;
+    }
+    reader.join();
+    if (error) std::rethrow_exception(error);
+  }
+
+  RunStatistics& statistics() { return statistics_; }
+
+ private:
+  /// Queries that arrived together, under way.
+  struct Batch {
+    std::vector<Query> queries;
+    ParsedQueries parsed;
+    std::unique_ptr<PendingSearch> search = nullptr;
+  };
+
+  std::unique_ptr<Batch> begin(std::vector<Query> queries) {
+    ParsedQueries parsed = read(queries);
+    auto batch = std::make_unique<Batch>(Batch{std::move(queries), std::move(parsed)});
+    SearchRequest request = parts_.request;
+    request.queries = batch->parsed.views();
+    request.others_arrive = true;
+    batch->search = parts_.backend.begin(request);
+    return batch;
+  }
+
+  /// Writes and counts the answers to these queries.
+  AnswerConsumer consumer(const std::vector<Query>& queries) {
+    AnswerConsumer consumer;
+    consumer.threads = parts_.resources.threads;
+    consumer.held_bytes = held_bytes(parts_.resources);
+    consumer.render = [&](std::size_t i, QueryAnswer& answer) {
+      if (parts_.second_stage != nullptr)
+        answer.time_us += parts_.second_stage->rerank(queries[i].text, answer.documents, parts_.k);
+      if (is_short(answer))
+        parts_.result_text.write(queries[i], answer.documents,
+                                 [&](std::string text) { answer.text = std::move(text); });
+      parts_.pages.note_query();
+    };
+    consumer.take = [&](std::size_t i, const QueryAnswer& answer) {
+      if (is_short(answer)) {
+        parts_.out.write(answer.text);
+      } else {
+        write_long(queries[i], answer.documents);
+      }
+      statistics_.add(answer);
+      parts_.resources.progress->add(1);
+    };
+    return consumer;
+  }
+
+  ParsedQueries read(const std::vector<Query>& queries) const {
+    return parts_.reader.read(texts_of(queries), parts_.resources.threads);
+  }
+
+  /// Whether the thread that answers a query also turns all results into text.
+  static bool is_short(const QueryAnswer& answer) { return answer.documents.size() <= ResultText::max_results; }
+
+  void write_long(const Query& query, std::span<const ScoredDocument> documents) {
+    // The text of many results takes more memory than the results, so it is made and written step by step.
+    parts_.result_text.write(query, documents, [&](const std::string& text) {
+      parts_.out.write(text);
+      parts_.pages.note_query();
+    });
+  }
+
+  QueryRunParts parts_;
+  RunStatistics statistics_;
+};
+
 /// Batches of a stream that are begun at a time. With both, each query that arrives may be one.
 std::size_t max_begun_batches(const QueryArguments& arguments, const Resources& resources) {
   constexpr std::size_t for_gpus = 3, max = 16384;
   if (arguments.device != QueryDevice::both) return for_gpus;
   return static_cast<std::size_t>(std::clamp<std::uint64_t>(
       held_bytes(resources) / api::bytes_for_query(arguments.first_k() * sizeof(ScoredDocument)), 1, max));
-}
-
-void write_statistics(StatisticsFile& file, const QueryArguments& arguments, const RunStatistics& statistics,
-                      const QueryEngine& engine, const gpu::GpuReranker* reranker, unsigned threads, double seconds) {
-  const std::size_t rerank = arguments.second_stage.wanted() ? arguments.first_k() : 0;
-  file.write(statistics.json({arguments.algorithm, arguments.k, rerank, threads}, engine, reranker, seconds).dump(1));
-  for (const std::string& line : statistics.lines(engine, threads, seconds)) say(arguments.common, "quern: " + line);
 }
 
 /// Moves the second stage to the GPU if that answers queries; half of its memory is then for copies.
@@ -200,8 +412,8 @@ void run(const QueryArguments& arguments) {
                               &algorithm_named(arguments.algorithm),
                               arguments.first_k(),
                               filter ? ShardFilters(filter->impl()->by_shard) : ShardFilters()};
-  QueryRun query_run({resources, processors.backend().backend(), reader, request, stage, arguments.k, format,
-                      result_text, out, processors.pages()});
+  QueryRun query_run({resources, processors.backend().backend(), reader, request, stage, arguments.k, result_text, out,
+                      processors.pages()});
   resources.progress->start("query", queries ? queries->count() : 0, "queries");
   const auto begun = WallClock::now();
   if (streams)
@@ -213,8 +425,8 @@ void run(const QueryArguments& arguments) {
   resources.progress->finish();
   if (!statistics) return;
   query_run.statistics().add(processors.backend());
-  write_statistics(statistics, arguments, query_run.statistics(), engine, stage != nullptr ? stage->on_gpu() : nullptr,
-                   resources.threads, seconds);
+  query_run.statistics().write(statistics, arguments, engine, stage != nullptr ? stage->on_gpu() : nullptr,
+                               resources.threads, seconds);
 }
 
 }  // namespace
