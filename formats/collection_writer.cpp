@@ -195,8 +195,7 @@ void CollectionWriter::finish(const CollectionManifest& manifest) {
     throw Error("collection: the writer was misused");
   out_.end_section();
   write_rows();
-  out_.add_section("manifest", as_bytes(manifest.to_json()));
-  out_.finish();
+  out_.finish(manifest.to_json());
 }
 
 std::string CollectionManifest::to_json() const {

@@ -205,10 +205,13 @@ std::string member_path(const std::string& index_path, const char* member) {
   return folder_of(quern_file(index_path)) + "/" + member;
 }
 
-std::string existing_member_path(const std::string& index_path, const char* member, std::string_view remedy) {
-  std::string path = member_path(index_path, member);
+bool has_member(const std::string& index_path, const char* member) {
   std::error_code ignored;
-  if (std::filesystem::exists(path, ignored)) return path;
+  return std::filesystem::exists(member_path(index_path, member), ignored);
+}
+
+std::string existing_member_path(const std::string& index_path, const char* member, std::string_view remedy) {
+  if (has_member(index_path, member)) return member_path(index_path, member);
   throw InvalidArgument("{}: no file {} next to it; {}", index_path, member, remedy);
 }
 

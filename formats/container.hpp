@@ -69,6 +69,11 @@ class ContainerWriter {
   /// Makes all bytes so far readable from the file.
   void flush() { out_.flush(); }
   void finish();
+  /// Writes the section "manifest" as the last one.
+  void finish(std::string_view manifest) {
+    add_section("manifest", as_bytes(manifest));
+    finish();
+  }
 
  private:
   struct Sums;
@@ -155,6 +160,24 @@ class ContainerReader {
   friend class CheckedSection;
 };
 
+/// An open container with its manifest, checked: the base of a kind's `Reader`.
+template <class Reader, class Manifest, FileKind kind>
+class ManifestReader {
+ public:
+  static Reader open(const std::string& path) { return Reader(ContainerReader::open(path, kind)); }
+
+  const std::string& name() const { return container_.name(); }
+  const ContainerReader& container() const { return container_; }
+  const Manifest& manifest() const { return manifest_; }
+
+ protected:
+  explicit ManifestReader(ContainerReader container)
+      : container_(std::move(container)), manifest_(Manifest::from_json(container_.manifest(), container_.name())) {}
+
+  ContainerReader container_;
+  Manifest manifest_;
+};
+
 /// A mapped section whose chunks are checked against their checksums on first use, so that damage is always an error.
 /// Checking reads from the file, so only used pages stay in memory. Copies share the state. Thread-safe. The
 /// ContainerReader must outlive it, but may move.
@@ -209,6 +232,7 @@ std::vector<std::string> index_members();
 
 /// The path of a member of an index's folder, which may not exist. `index_path` is the folder or the file in it.
 std::string member_path(const std::string& index_path, const char* member);
+bool has_member(const std::string& index_path, const char* member);
 /// member_path() of a file that must exist. Throws InvalidArgument, with `remedy`, if it doesn't.
 std::string existing_member_path(const std::string& index_path, const char* member, std::string_view remedy);
 

@@ -9,10 +9,6 @@
 
 namespace quern {
 
-FieldsReader FieldsReader::open(const std::string& path) {
-  return FieldsReader(ContainerReader::open(path, FileKind::fields));
-}
-
 FieldsReader FieldsReader::open_beside(const IndexReader& index) {
   const std::string remedy = std::string("build the index again with ") + option_name<"keep-fields">;
   FieldsReader fields = open(existing_member_path(index.name(), fields_member, remedy));
@@ -20,8 +16,7 @@ FieldsReader FieldsReader::open_beside(const IndexReader& index) {
   return fields;
 }
 
-FieldsReader::FieldsReader(ContainerReader container)
-    : container_(std::move(container)), manifest_(FieldsManifest::from_json(container_.manifest(), container_.name())) {
+FieldsReader::FieldsReader(ContainerReader container) : ManifestReader(std::move(container)) {
   if (manifest_.documents >= end_docid) container_.fail("manifest", "too many documents");
   if (manifest_.names.empty() || manifest_.names.size() > max_kept_fields)
     container_.fail("manifest", "has no fields, or too many");
@@ -148,8 +143,7 @@ void FieldsWriter::finish(const std::string& index_hash) {
   out_.add_section("field_sizes", sizes_);
   manifest_.index_hash = index_hash;
   manifest_.zstd = zstd_version();
-  out_.add_section("manifest", as_bytes(manifest_.to_json()));
-  out_.finish();
+  out_.finish(manifest_.to_json());
 }
 
 }  // namespace quern

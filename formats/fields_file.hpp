@@ -55,16 +55,12 @@ struct FieldBuffers {
 
 /// Reads kept fields. Thread-safe if each thread uses its own buffers. Throws CorruptFile if parts contradict each
 /// other.
-class FieldsReader {
+class FieldsReader : public ManifestReader<FieldsReader, FieldsManifest, FileKind::fields> {
  public:
-  static FieldsReader open(const std::string& path);
   /// Opens the fields beside an index. Throws InvalidArgument if there are none, or if they belong to another index.
   static FieldsReader open_beside(const IndexReader& index);
   explicit FieldsReader(ContainerReader container);
 
-  const FieldsManifest& manifest() const { return manifest_; }
-  const ContainerReader& container() const { return container_; }
-  const std::string& name() const { return container_.name(); }
   docid_t num_documents() const { return static_cast<docid_t>(manifest_.documents); }
   /// Throws InvalidArgument if the fields belong to another index.
   void check_belongs_to(const IndexReader& index) const;
@@ -81,12 +77,7 @@ class FieldsReader {
   void verify_contents(const Resources& resources) const;
 
  private:
-  ContainerReader container_;
-  FieldsManifest manifest_;
   CheckedSection frames_, offsets_, sizes_;
 };
-
-/// Path of an index's kept fields, if it has any. `index_path` is its folder or the file in it.
-inline std::string fields_path(const std::string& index_path) { return member_path(index_path, fields_member); }
 
 }  // namespace quern

@@ -11,7 +11,6 @@
 #include "quern/io/checksum.hpp"
 
 namespace quern {
-
 namespace {
 
 constexpr auto describe_forward = [](const auto& io, auto& forward) {
@@ -96,12 +95,11 @@ void ForwardWriter::finish(const ForwardManifest& manifest, const std::vector<st
   out_.add_section("document_offsets", offsets_.bytes());
   out_.add_array("out_links", out_links);
   out_.add_array("in_links", in_links);
-  out_.add_section("manifest", as_bytes(manifest.to_json()));
-  out_.finish();
+  out_.finish(manifest.to_json());
 }
 
 ForwardReader ForwardReader::open(const IndexReader& index) {
-  const std::string path = forward_path(index.name());
+  const std::string path = member_path(index.name(), forward_member);
   if (!std::filesystem::exists(path)) {
     throw InvalidArgument("{}: the index has no forward file; build it again with {} or {}", path,
                           option_name<"index forward">, option_name<"build forward">);
@@ -112,8 +110,7 @@ ForwardReader ForwardReader::open(const IndexReader& index) {
 }
 
 ForwardReader::ForwardReader(ContainerReader container)
-    : container_(std::move(container)),
-      manifest_(ForwardManifest::from_json(container_.manifest(), container_.name())),
+    : ManifestReader(std::move(container)),
       documents_(container_, "documents"),
       offsets_(container_, "document_offsets"),
       out_links_(container_, "out_links"),

@@ -49,7 +49,7 @@ class ForwardWriter {
 };
 
 /// A mapped forward file. Thread-safe. Checks bytes against their checksums before using them.
-class ForwardReader {
+class ForwardReader : public ManifestReader<ForwardReader, ForwardManifest, FileKind::forward> {
  public:
   /// Opens an index's forward file. Throws InvalidArgument, with the remedy, if it is missing or belongs to another
   /// index.
@@ -58,9 +58,6 @@ class ForwardReader {
   /// Throws InvalidArgument if the file belongs to another index.
   void check_belongs_to(const IndexReader& index) const;
 
-  const std::string& name() const { return container_.name(); }
-  const ContainerReader& container() const { return container_; }
-  const ForwardManifest& manifest() const { return manifest_; }
   docid_t num_documents() const { return static_cast<docid_t>(manifest_.documents); }
 
   /// A document's location, for error messages.
@@ -95,13 +92,8 @@ class ForwardReader {
   ByteView document_bytes(docid_t docid) const;
   StaticNumbers read_head(docid_t docid, ByteReader& reader) const;
 
-  ContainerReader container_;
-  ForwardManifest manifest_;
   CheckedSection documents_, offsets_, out_links_, in_links_;
 };
-
-/// Path of an index's forward file, which may not exist; `index_path` is the index's folder or its file.
-inline std::string forward_path(const std::string& index_path) { return member_path(index_path, forward_member); }
 
 /// Receives a position of a document: a term, or an empty text for a phrase end.
 using TokenVisitor = std::function<void(DocumentStream stream, std::string_view term)>;

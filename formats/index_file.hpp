@@ -113,7 +113,7 @@ struct PostingList {
 };
 
 /// A mapped index file. Thread-safe. Throws CorruptFile if parts that it reads contradict each other.
-class IndexReader {
+class IndexReader : public ManifestReader<IndexReader, IndexManifest, FileKind::index> {
  public:
   /// `path` is the index's folder or the file in it.
   static IndexReader open(const std::string& path);
@@ -121,9 +121,6 @@ class IndexReader {
   static IndexReader open(const File& file);
   explicit IndexReader(ContainerReader container);
 
-  const std::string& name() const { return container_.name(); }
-  const ContainerReader& container() const { return container_; }
-  const IndexManifest& manifest() const { return manifest_; }
   docid_t num_documents() const { return static_cast<docid_t>(manifest_.documents); }
   const Codec& codec() const { return *codec_; }
   unsigned block_size() const { return manifest_.codec_options.block_size; }
@@ -222,8 +219,6 @@ class IndexReader {
   void open_impacts();
   void find_impacts(PostingList& list, std::uint64_t long_list) const;
 
-  ContainerReader container_;
-  IndexManifest manifest_;
   const Codec* codec_;
   TermDictionary lexicon_;
   std::span<const std::uint32_t> postings_;

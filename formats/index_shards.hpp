@@ -61,7 +61,4 @@ class StatisticsBeside {
   TermDictionary terms_;
 };
 
-/// Path of a shard's statistics, if it has any. `index_path` is its folder or the file in it.
-inline std::string statistics_path(const std::string& index_path) { return member_path(index_path, statistics_member); }
-
 }  // namespace quern

@@ -195,8 +195,7 @@ void IndexWriter::finish(IndexManifest manifest, std::span<const float> pagerank
   manifest.short_lists = short_lists_;
   manifest.short_list_bytes = short_list_bytes_;
   manifest.list_bound_bytes = list_bound_bytes_;
-  out_.add_section("manifest", as_bytes(manifest.to_json()));
-  out_.finish();
+  out_.finish(manifest.to_json());
 }
 
 }  // namespace quern

@@ -54,16 +54,10 @@ void write_order(File& out, const DocumentOrder& order, const OrderOptions& opti
   writer.add_array("documents", order.documents);
   if (manifest.has_pagerank) writer.add_array("pagerank", order.pagerank);
   if (manifest.has_global_scores) writer.add_array("global_scores", order.global_scores);
-  writer.add_section("manifest", as_bytes(manifest.to_json()));
-  writer.finish();
+  writer.finish(manifest.to_json());
 }
 
-OrderReader OrderReader::open(const std::string& path) {
-  return OrderReader(ContainerReader::open(path, FileKind::order));
-}
-
-OrderReader::OrderReader(ContainerReader container)
-    : container_(std::move(container)), manifest_(OrderManifest::from_json(container_.manifest(), container_.name())) {
+OrderReader::OrderReader(ContainerReader container) : ManifestReader(std::move(container)) {
   if (manifest_.documents >= end_docid) container_.fail("manifest", "too many documents");
 }
 

@@ -56,22 +56,14 @@ void write_order(File& out, const DocumentOrder& order, const OrderOptions& opti
                  const std::vector<docid_t>& shards = {});
 
 /// An order file, opened and checked.
-class OrderReader {
+class OrderReader : public ManifestReader<OrderReader, OrderManifest, FileKind::order> {
  public:
-  static OrderReader open(const std::string& path);
   explicit OrderReader(ContainerReader container);
 
-  const OrderManifest& manifest() const { return manifest_; }
-  const ContainerReader& container() const { return container_; }
-  const std::string& name() const { return container_.name(); }
   /// Throws InvalidArgument if the order belongs to another collection.
   void check_belongs_to(const CollectionReader& collection) const;
   /// Throws CorruptFile if the documents aren't a permutation.
   DocumentOrder load() const;
-
- private:
-  ContainerReader container_;
-  OrderManifest manifest_;
 };
 
 }  // namespace quern

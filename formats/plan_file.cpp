@@ -4,7 +4,6 @@
 #include "quern/io/checksum.hpp"
 
 namespace quern {
-
 namespace {
 
 constexpr auto describe_plan = [](const auto& io, auto& plan) {
@@ -74,14 +73,10 @@ void write_plan(File& out, const CachePlan& plan) {
   writer.add_array("terms", terms);
   writer.add_array("blocks", blocks);
   writer.add_array("bytes", bytes);
-  writer.add_section("manifest", as_bytes(manifest.to_json()));
-  writer.finish();
+  writer.finish(manifest.to_json());
 }
 
-PlanReader PlanReader::open(const std::string& path) { return PlanReader(ContainerReader::open(path, FileKind::plan)); }
-
-PlanReader::PlanReader(ContainerReader container)
-    : container_(std::move(container)), manifest_(PlanManifest::from_json(container_.manifest(), container_.name())) {}
+PlanReader::PlanReader(ContainerReader container) : ManifestReader(std::move(container)) {}
 
 bool PlanReader::belongs_to(const IndexReader& index) const {
   return manifest_.index_hash == hash_text(index.container().content_hash());

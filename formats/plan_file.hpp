@@ -59,14 +59,10 @@ struct CachePlan {
 void write_plan(File& out, const CachePlan& plan);
 
 /// An open plan file with a checked manifest.
-class PlanReader {
+class PlanReader : public ManifestReader<PlanReader, PlanManifest, FileKind::plan> {
  public:
-  static PlanReader open(const std::string& path);
   explicit PlanReader(ContainerReader container);
 
-  const PlanManifest& manifest() const { return manifest_; }
-  const ContainerReader& container() const { return container_; }
-  const std::string& name() const { return container_.name(); }
   bool belongs_to(const IndexReader& index) const;
   /// Throws InvalidArgument if the plan is for another index.
   void check_belongs_to(const IndexReader& index) const;
@@ -75,10 +71,6 @@ class PlanReader {
   /// Loads all lists of a plan for `index`. Also throws InvalidArgument if the plan is for another index, and
   /// CorruptFile if a term isn't in the index or has fewer blocks than the plan caches.
   CachePlan load_for(const IndexReader& index) const;
-
- private:
-  ContainerReader container_;
-  PlanManifest manifest_;
 };
 
 }  // namespace quern

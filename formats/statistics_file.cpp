@@ -102,8 +102,7 @@ void StatisticsWriter::finish(StatisticsManifest manifest, std::span<const Colle
   manifest.collection.tokens = sums_.cf;
   manifest.duplicates = duplicates_;
   write_splits(out_, splits);
-  out_.add_section("manifest", as_bytes(manifest.to_json()));
-  out_.finish();
+  out_.finish(manifest.to_json());
 }
 
 std::string docno_key(std::string_view docno) {
@@ -114,14 +113,8 @@ std::string docno_key(std::string_view docno) {
   return key;
 }
 
-StatisticsReader StatisticsReader::open(const std::string& path) {
-  return StatisticsReader(ContainerReader::open(path, FileKind::statistics));
-}
-
 StatisticsReader::StatisticsReader(ContainerReader container)
-    : container_(std::move(container)),
-      manifest_(StatisticsManifest::from_json(container_.manifest(), container_.name())),
-      splits_(read_splits(container_)) {
+    : ManifestReader(std::move(container)), splits_(read_splits(container_)) {
   const CollectionManifest& counts = manifest_.collection;
   if (counts.documents >= end_docid || counts.terms >= end_docid || manifest_.duplicates > counts.documents)
     container_.fail("manifest", "has impossible counts");
@@ -182,8 +175,7 @@ void write_scales(File& out, const Scales& scales) {
   json["statistics_hash"] = scales.statistics_hash;
   ContainerWriter writer(out, FileKind::scales);
   write_splits(writer, scales.splits);
-  writer.add_section("manifest", as_bytes(manifest_text(json)));
-  writer.finish();
+  writer.finish(manifest_text(json));
 }
 
 Scales read_scales(const ContainerReader& container) {

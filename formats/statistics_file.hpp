@@ -64,14 +64,10 @@ class DocnoCounts {
 std::string docno_key(std::string_view docno);
 
 /// An open statistics file with checked manifest and splits. Throws CorruptFile.
-class StatisticsReader {
+class StatisticsReader : public ManifestReader<StatisticsReader, StatisticsManifest, FileKind::statistics> {
  public:
-  static StatisticsReader open(const std::string& path);
   explicit StatisticsReader(ContainerReader container);
 
-  const std::string& name() const { return container_.name(); }
-  const ContainerReader& container() const { return container_; }
-  const StatisticsManifest& manifest() const { return manifest_; }
   const std::vector<CollectionSplit>& splits() const { return splits_; }
   /// Scans the terms, whose payloads are TermCounts, reading `blocks_at_once` blocks at a time.
   DictionaryScan terms(std::uint64_t blocks_at_once = DictionaryScan::default_blocks_at_once) const {
@@ -87,8 +83,6 @@ class StatisticsReader {
   void verify_contents() const;
 
  private:
-  ContainerReader container_;
-  StatisticsManifest manifest_;
   std::vector<CollectionSplit> splits_;
 };
 

@@ -39,10 +39,6 @@ constexpr auto describe_texts = [](const auto& io, auto& texts) {
 
 }  // namespace
 
-TextsReader TextsReader::open(const std::string& path) {
-  return TextsReader(ContainerReader::open(path, FileKind::texts));
-}
-
 TextsReader TextsReader::open_beside(const IndexReader& index) {
   const std::string remedy = std::string("build the index again with ") + option_name<"store-text">;
   TextsReader texts = open(existing_member_path(index.name(), texts_member, remedy));
@@ -50,8 +46,7 @@ TextsReader TextsReader::open_beside(const IndexReader& index) {
   return texts;
 }
 
-TextsReader::TextsReader(ContainerReader container)
-    : container_(std::move(container)), manifest_(TextsManifest::from_json(container_.manifest(), container_.name())) {
+TextsReader::TextsReader(ContainerReader container) : ManifestReader(std::move(container)) {
   if (manifest_.documents >= end_docid) container_.fail("manifest", "too many documents");
   const SectionInfo& rows = container_.find("text_frames");
   if (rows.size == 0 || rows.size % frame_row_bytes != 0) container_.fail("text_frames", "has an impossible size");
@@ -279,8 +274,7 @@ void TextsWriter::finish(const std::string& index_hash) {
   out_.end_section();
   out_.add_section("text_frames", frames_->rows);
   const TextsManifest manifest{documents_, text_bytes_, index_hash, zstd_version()};
-  out_.add_section("manifest", as_bytes(manifest.to_json()));
-  out_.finish();
+  out_.finish(manifest.to_json());
 }
 
 }  // namespace quern

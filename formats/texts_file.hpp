@@ -66,16 +66,12 @@ struct TextBuffers {
 
 /// Reads single texts of an index's documents. Thread-safe if each thread uses its own buffers. Throws CorruptFile if
 /// parts contradict each other.
-class TextsReader {
+class TextsReader : public ManifestReader<TextsReader, TextsManifest, FileKind::texts> {
  public:
-  static TextsReader open(const std::string& path);
   /// Opens the texts beside an index. Throws InvalidArgument if there are none, or if they belong to another index.
   static TextsReader open_beside(const IndexReader& index);
   explicit TextsReader(ContainerReader container);
 
-  const TextsManifest& manifest() const { return manifest_; }
-  const ContainerReader& container() const { return container_; }
-  const std::string& name() const { return container_.name(); }
   docid_t num_documents() const { return static_cast<docid_t>(manifest_.documents); }
   std::uint64_t num_frames() const { return num_frames_; }
   /// Throws InvalidArgument if the texts belong to another index.
@@ -99,13 +95,8 @@ class TextsReader {
   std::uint64_t verify_frame(std::uint64_t i, TextBuffers& buffers) const;
   [[noreturn]] void fail_at(std::uint64_t i, std::string_view why) const;
 
-  ContainerReader container_;
-  TextsManifest manifest_;
   CheckedSection rows_, frames_;
   std::uint64_t num_frames_ = 0;
 };
-
-/// Path of an index's texts, if it has any. `index_path` is its folder or the file in it.
-inline std::string texts_path(const std::string& index_path) { return member_path(index_path, texts_member); }
 
 }  // namespace quern

@@ -1,7 +1,6 @@
 #pragma once
 #include "quern/core/figures.hpp"
 #include "quern/formats/index_shards.hpp"
-#include "quern/formats/tables/cost_file.hpp"
 #include "quern/formats/tables/query_times.hpp"
 #include "quern/gpu/device/gpu_statistics.hpp"
 #include "quern/gpu/intersect/gpu_intersection.hpp"

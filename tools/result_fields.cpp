@@ -29,7 +29,7 @@ ResultFields::Wanted ResultFields::wanted(const std::string& name, const IndexRe
 
 ResultFields::ResultFields(const std::vector<std::string>& names, const IndexShards& shards) : shards_(shards) {
   // All shards keep the same fields.
-  if (has_file(fields_path(shards[0].name())))
+  if (has_member(shards[0].name(), fields_member))
     for (const IndexReader& shard : shards) kept_.push_back(FieldsReader::open_beside(shard));
   for (const std::string& name : names) {
     if (std::any_of(wanted_.begin(), wanted_.end(), [&](const Wanted& wanted) { return wanted.name == name; }))

@@ -6,8 +6,8 @@
 #include "quern/index/build_index.hpp"
 #include "quern/index/build_texts.hpp"
 #include "quern/index/make_index.hpp"
+#include "quern/index/shards/cut_index.hpp"
 #include "quern/index/shards/merge_indexes.hpp"
-#include "quern/index/shards/shard_source.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/order/order.hpp"
 

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <iterator>
+
 #include "quern/core/named.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
+#include "quern/text/utf8.hpp"
 
 namespace quern {
+
 namespace {
 
 /// Corpus formats that Quern can't read, with a remedy.
@@ -116,6 +120,111 @@ void read_extracted_text(PieceSource& text, RecordScratch& scratch, DocumentText
   ExtractedLines lines(out);
   for_each_repaired(text, scratch, [&](std::string_view piece) { lines.append(piece); });
   lines.finish();
+}
+
+namespace {
+
+struct KnownKey {
+  const char* name;
+  JsonField field;
+};
+/// The first key present counts for each field.
+constexpr KnownKey known_keys[] = {
+    {"id", JsonField::docno},      {"_id", JsonField::docno},    {"docno", JsonField::docno},
+    {"docid", JsonField::docno},   {"doc_id", JsonField::docno}, {"title", JsonField::title},
+    {"contents", JsonField::text}, {"text", JsonField::text},    {"content", JsonField::text},
+    {"body", JsonField::text},     {"url", JsonField::url}};
+
+/// In the order of named_fields.
+constexpr JsonField all_fields[] = {JsonField::docno, JsonField::title, JsonField::text, JsonField::url,
+                                    JsonField::weights};
+static_assert(std::size(all_fields) == std::size(named_fields) && std::size(all_fields) == json_fields);
+
+/// The name given for a field; empty for the known keys. The weights always have a name.
+std::string_view name_of(JsonField field, const FieldNames& names, bool with_weights) {
+  const std::string& name = names.*named_fields[static_cast<std::size_t>(field)].member;
+  if (field != JsonField::weights) return name;
+  if (!with_weights) return {};
+  return name.empty() ? std::string_view("vector") : name;
+}
+
+/// Names that filters and results use for these fields, whatever the corpus calls them.
+bool is_standard_field(std::string_view name) {
+  return name == "docno" || name == "url" || name == "title" || name == "text" || name == "score" || name == "rank";
+}
+
+}  // namespace
+
+JsonKeys::JsonKeys(const FieldNames& names, bool with_weights) {
+  for (const JsonField field : all_fields) {
+    const std::string name(name_of(field, names, with_weights));
+    if (name.empty()) continue;
+    if (find(name))
+      throw InvalidArgument("'" + name + "' can't be the key of two fields; choose another key for one of them");
+    keys_.push_back({name, field, 0});
+  }
+  for (const JsonField field : all_fields) {
+    if (!name_of(field, names, with_weights).empty()) continue;
+    unsigned rank = 0;
+    for (const KnownKey& key : known_keys)
+      if (key.field == field && !find(key.name)) keys_.push_back({key.name, field, rank++});
+  }
+  keep(names.kept);
+}
+
+void JsonKeys::keep(const std::vector<std::string>& names) {
+  if (names.size() > max_kept_fields)
+    throw InvalidArgument("{} fields can't be kept; the limit is {}", names.size(), max_kept_fields);
+  for (const std::string& name : names) {
+    if (!is_kept_name(name))
+      throw InvalidArgument("'" + name + "' can't be the name of a kept field: names have 1 to " +
+                            std::to_string(max_kept_name_bytes) +
+                            " letters, digits, _, - or ., and can't be filter words (and, or, not, in, has)");
+    if (find(name) || is_standard_field(name))
+      throw InvalidArgument("'" + name + "' can't be kept: it is a standard field or the key of one");
+    if (std::find(kept_.begin(), kept_.end(), name) != kept_.end())
+      throw InvalidArgument("'" + name + "' can't be kept twice");
+    kept_.push_back(name);
+  }
+}
+
+std::optional<std::size_t> JsonKeys::find(std::string_view name) const {
+  const auto found = std::find_if(keys_.begin(), keys_.end(), [&](const JsonKey& key) { return key.name == name; });
+  if (found == keys_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - keys_.begin());
+}
+
+std::string JsonKeys::names_of(JsonField field, std::string_view last_separator) const {
+  std::vector<std::string_view> names;
+  for (const JsonKey& key : keys_)
+    if (key.field == field) names.push_back(key.name);
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 < names.size() ? ", " : last_separator;
+    text += names[i];
+  }
+  return text;
+}
+
+std::size_t JsonKeys::longest_name() const {
+  std::size_t longest = 0;
+  for (const JsonKey& key : keys_) longest = std::max(longest, key.name.size());
+  for (const std::string& name : kept_) longest = std::max(longest, name.size());
+  return longest;
+}
+
+void UnreadKeys::add(std::string_view name) {
+  if (++count_ > max_names) return;
+  if (count_ > 1) names_ += ", ";
+  names_ += quoted_start(name, max_name_bytes);
+}
+
+std::string UnreadKeys::remark(const JsonKeys& keys) const {
+  if (count_ == 0) return {};
+  std::string remark = "it has no text under " + keys.names_of(JsonField::text, " or ") +
+                       (count_ == 1 ? "; the key " : "; the keys ") + names_;
+  if (count_ > max_names) remark += " and " + std::to_string(count_ - max_names) + " more";
+  return remark + (count_ == 1 ? " is ignored" : " are ignored");
 }
 
 }  // namespace quern

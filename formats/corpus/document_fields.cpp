@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "quern/text/charset.hpp"
 #include "quern/text/field_value.hpp"
 #include "quern/text/tokenizer.hpp"
 #include "quern/text/utf8.hpp"

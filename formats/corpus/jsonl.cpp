@@ -1,36 +1,15 @@
-#include <bit>
 #include <limits>
 
 #include "quern/formats/corpus/document_fields.hpp"
-#include "quern/formats/corpus/json_fields.hpp"
 #include "quern/formats/corpus/record_finder.hpp"
 #include "quern/text/field_value.hpp"
 #include "quern/text/json_reader.hpp"
+#include "quern/text/text_block.hpp"
 #include "quern/text/tokenizer.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {
 namespace {
-
-constexpr std::uint64_t each_byte(std::uint8_t byte) { return 0x0101010101010101u * byte; }
-
-/// Sets the top bit of each byte of `word` that is `byte`; bits above the first one set may be wrong.
-std::uint64_t bytes_equal(std::uint64_t word, std::uint8_t byte) {
-  const std::uint64_t difference = word ^ each_byte(byte);
-  return (difference - each_byte(0x01)) & ~difference & each_byte(0x80);
-}
-
-/// The first quote, backslash or line end at or after `at`; the size if there is none. Takes eight bytes per step,
-/// since a corpus is mostly strings.
-std::size_t find_in_string(std::string_view text, std::size_t at) {
-  for (; at + 8 <= text.size(); at += 8) {
-    const std::uint64_t word = load_le<std::uint64_t>(text.data() + at);
-    const std::uint64_t found = bytes_equal(word, '"') | bytes_equal(word, '\\') | bytes_equal(word, '\n');
-    if (found) return at + static_cast<std::size_t>(std::countr_zero(found)) / 8;
-  }
-  while (at < text.size() && text[at] != '"' && text[at] != '\\' && text[at] != '\n') ++at;
-  return at;
-}
 
 /// Whether `c` is white space or part of a byte order mark.
 bool is_blank(char c) { return is_ascii_space(c) || c == '\xEF' || c == '\xBB' || c == '\xBF'; }
@@ -98,7 +77,7 @@ class JsonRecordFinder : public RecordFinder {
   Step find_end(std::string_view window, std::size_t at, bool last) {
     while (at < window.size()) {
       if (in_string_) {
-        at = find_in_string(window, at);
+        at = find_any_of<'"', '\\', '\n'>(window, at);
         if (at == window.size()) break;
         if (window[at] == '\\') {
           if (at + 1 == window.size() && !last) return {Step::ran_out, at, 0, nullptr};
@@ -138,10 +117,6 @@ class JsonRecordFinder : public RecordFinder {
   char previous_ = 0;           ///< last byte outside strings that isn't white space
   std::uint64_t depth_ = 0;
 };
-
-std::unique_ptr<RecordFinder> make_json_record_finder(const RecordLimits& limits) {
-  return std::make_unique<JsonRecordFinder>(limits);
-}
 
 /// A text in pieces that end on character boundaries.
 class CharacterPieces {
@@ -484,7 +459,7 @@ ParsedRecord parse_jsonl(const RecordText& record, RecordScratch& scratch, Docum
 const CorpusFormat jsonl_format = {.name = "jsonl",
                                    .description = "JSON objects with id, title, contents or text, url",
                                    .detect = is_jsonl,
-                                   .make_finder = make_json_record_finder,
+                                   .make_finder = make_record_finder<JsonRecordFinder>,
                                    .parse = parse_jsonl,
                                    .gives_weights = true};
 

@@ -168,10 +168,6 @@ class TrecRecordFinder : public RecordFinder {
   bool in_tag_ = false;         ///< inside a tag outside of records
 };
 
-std::unique_ptr<RecordFinder> make_trec_record_finder(const RecordLimits& limits) {
-  return std::make_unique<TrecRecordFinder>(limits);
-}
-
 /// Whether a file that begins with `head` begins with a TREC record, after white space, a byte order mark, comments,
 /// declarations and the start tags of enclosing elements.
 bool begins_with_trec_record(std::string_view head) {
@@ -415,9 +411,9 @@ ParsedRecord parse_trecweb(const RecordText& record, RecordScratch& scratch, Doc
 }  // namespace
 
 const CorpusFormat trectext_format = {"trectext", "TREC text: <DOC> with <DOCNO>, <TITLE>, <TEXT>",
-                                      begins_with_trec_record, make_trec_record_finder, parse_trectext};
+                                      begins_with_trec_record, make_record_finder<TrecRecordFinder>, parse_trectext};
 
 const CorpusFormat trecweb_format = {"trecweb", "TREC web pages: <DOC> with <DOCNO>, <DOCHDR>, HTML", is_trecweb,
-                                     make_trec_record_finder, parse_trecweb};
+                                     make_record_finder<TrecRecordFinder>, parse_trecweb};
 
 }  // namespace quern

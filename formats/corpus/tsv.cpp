@@ -46,10 +46,6 @@ bool is_url(std::string_view text) {
          text.find(' ') == std::string_view::npos;
 }
 
-std::unique_ptr<RecordFinder> make_line_finder(const RecordLimits& limits) {
-  return std::make_unique<LineFinder>(limits);
-}
-
 ParsedRecord parse_tsv(const RecordText& record, RecordScratch& scratch, DocumentText& out) {
   out.clear();
   // The fields before the text are short, or the record is bad.
@@ -85,6 +81,6 @@ bool is_never_detected(std::string_view) { return false; }
 
 const CorpusFormat tsv_format = {
     "tsv", "lines id<TAB>text, or id<TAB>url<TAB>title<TAB>text, as in MS MARCO; never detected, so it must be named",
-    is_never_detected, make_line_finder, parse_tsv};
+    is_never_detected, make_record_finder<LineFinder>, parse_tsv};
 
 }  // namespace quern

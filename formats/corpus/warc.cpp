@@ -215,10 +215,6 @@ class WarcRecordFinder : public RecordFinder {
   std::uint64_t promised_end_ = 0;  ///< offset from the record's start
 };
 
-std::unique_ptr<RecordFinder> make_warc_record_finder(const RecordLimits& limits) {
-  return std::make_unique<WarcRecordFinder>(limits);
-}
-
 /// "text/html" of "text/html; charset=utf-8".
 std::string_view media_type(std::string_view content_type) {
   return trim(content_type.substr(0, content_type.find_first_of(";, ")));
@@ -364,7 +360,7 @@ bool is_warc(std::string_view head) {
 const CorpusFormat warc_format = {.name = "warc",
                                   .description = "WARC 0.18 and 1.x: HTML and plain text responses, and WET",
                                   .detect = is_warc,
-                                  .make_finder = make_warc_record_finder,
+                                  .make_finder = make_record_finder<WarcRecordFinder>,
                                   .parse = parse_warc,
                                   .labels = warc_labels,
                                   .states_languages = true};

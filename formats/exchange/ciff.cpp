@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "quern/formats/exchange/inverted_file.hpp"
-#include "quern/formats/tables/source_bytes.hpp"
+#include "quern/formats/tables/text_lines.hpp"
 
 namespace quern {
 namespace {

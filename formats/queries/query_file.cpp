@@ -1,12 +1,10 @@
 #include "quern/formats/queries/query_file.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <simdjson.h>
 
 #include <new>
 
-#include "quern/formats/queries/topic_markup.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {
@@ -395,15 +393,6 @@ std::vector<QueryTerm> parse_query_vector(std::string_view json, std::string_vie
   if (error == simdjson::MEMALLOC) throw std::bad_alloc();
   if (error) refuse(what, fmt::format("is not a JSON object of terms and weights: {}", simdjson::error_message(error)));
   return read_terms(object, what);
-}
-
-std::string query_vector_text(const std::vector<QueryTerm>& terms) {
-  std::string text = "{";
-  for (const QueryTerm& term : terms) {
-    if (text.size() > 1) text += ',';
-    text += nlohmann::json(term.term).dump() + ':' + nlohmann::json(term.weight).dump();
-  }
-  return text + '}';
 }
 
 }  // namespace quern

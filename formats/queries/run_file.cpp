@@ -1,5 +1,6 @@
 #include "quern/formats/queries/run_file.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <utf8proc.h>
 
@@ -8,7 +9,6 @@
 #include <cstdio>
 
 #include "quern/core/named.hpp"
-#include "quern/formats/tables/source_bytes.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 
 namespace quern {
@@ -154,9 +154,9 @@ void append_msmarco(std::string& out, std::string_view qid, std::string_view, co
   }
 }
 
-/// Writes a JSON string; invalid UTF-8 becomes U+FFFD.
-void put_json(std::string& out, std::string_view text) {
-  out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+/// A JSON string; invalid UTF-8 becomes U+FFFD.
+std::string quoted_json(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 /// Number of UTF-8 characters.
@@ -167,7 +167,7 @@ std::size_t count_characters(std::string_view text) {
 
 void put_snippet(std::string& out, const ResultField& field) {
   out += "{\"snippet\":";
-  put_json(out, field.value.text);
+  out += quoted_json(field.value.text);
   out += ",\"matches\":[";
   for (const TextPlace& place : field.matches) {
     if (out.back() == ']') out += ',';
@@ -182,12 +182,12 @@ void put_snippet(std::string& out, const ResultField& field) {
 
 void put_field(std::string& out, const ResultField& field) {
   out += ',';
-  put_json(out, field.name);
+  out += quoted_json(field.name);
   out += ':';
   if (field.is_snippet)
     put_snippet(out, field);
   else if (field.value.kind == FieldValue::Kind::text)
-    put_json(out, field.value.text);
+    out += quoted_json(field.value.text);
   else
     out += field.value.kind == FieldValue::Kind::none ? "null" : plain_text(field.value);
 }
@@ -196,9 +196,9 @@ void append_json(std::string& out, std::string_view qid, std::string_view query_
                  std::string_view) {
   if (piece.is_first) {
     out += "{\"id\":";
-    put_json(out, qid);
+    out += quoted_json(qid);
     out += ",\"query\":";
-    put_json(out, query_text);
+    out += quoted_json(query_text);
     out += ",\"results\":[";
   }
   std::size_t rank = piece.first_rank;
@@ -206,7 +206,7 @@ void append_json(std::string& out, std::string_view qid, std::string_view query_
     out += rank == 1 ? "{\"rank\":" : ",{\"rank\":";
     put_number(out, rank++);
     out += ",\"docno\":";
-    put_json(out, result.docno);
+    out += quoted_json(result.docno);
     out += ",\"score\":";
     // JSON has no infinities.
     if (std::isfinite(result.score))
@@ -217,9 +217,9 @@ void append_json(std::string& out, std::string_view qid, std::string_view query_
       for (const ResultField& field : *result.fields) put_field(out, field);
     } else {
       out += ",\"title\":";
-      put_json(out, result.title);
+      out += quoted_json(result.title);
       out += ",\"url\":";
-      put_json(out, result.url);
+      out += quoted_json(result.url);
     }
     out += '}';
   }
@@ -307,6 +307,41 @@ void read_run(ByteSource& source, const std::function<void(const RunLineText&, s
   for_each_source_line(source, [&](std::string_view line, std::uint64_t number) {
     visit(read_run_line(line, source.name(), number), number);
   });
+}
+
+void read_qrels(ByteSource& source, const std::function<void(const JudgementLine&, std::uint64_t)>& visit) {
+  bool is_first = true, three_columns = false;
+  for_each_source_line(source, [&](std::string_view line, std::uint64_t number) {
+    if (std::string_view rest = line; std::exchange(is_first, false)) {
+      // BEIR's heading.
+      three_columns = next_word(rest) == "query-id" && next_word(rest) == "corpus-id" && next_word(rest) == "score";
+      if (three_columns) return;
+    }
+    JudgementLine judgement;
+    judgement.qid = next_word(line);
+    if (!three_columns) next_word(line);
+    judgement.docno = next_word(line);
+    if (!parse_number(next_word(line), judgement.relevance))
+      fail_at_line(source.name(), number,
+                   three_columns ? "is not \"query-id corpus-id score\"" : "is not \"qid 0 docno relevance\"");
+    visit(judgement, number);
+  });
+}
+
+std::string letor_line(const LetorRow& row, std::size_t num_features) {
+  std::string line = fmt::format("{} qid:{}", row.label, row.qid);
+  for (std::size_t feature = 0; feature < num_features; ++feature)
+    fmt::format_to(std::back_inserter(line), " {}:{}", feature + 1, row.value(feature));
+  return line.append(" # ").append(row.docno).append(1, '\n');
+}
+
+std::string letor_json(const LetorRow& row, std::span<const std::string> names) {
+  std::string line = fmt::format("{{\"qid\":{},\"docno\":{},\"label\":{},\"features\":{{", quoted_json(row.qid),
+                                 quoted_json(row.docno), row.label);
+  for (std::size_t feature = 0; feature < names.size(); ++feature)
+    fmt::format_to(std::back_inserter(line), "{}{}:{}", feature == 0 ? "" : ",", quoted_json(names[feature]),
+                   row.value(feature));
+  return line.append("}}\n");
 }
 
 }  // namespace quern

@@ -1,4 +1,5 @@
 #pragma once
+#include "quern/formats/rankers/ranker_model.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/text/field_value.hpp"
 #include "quern/text/snippet.hpp"
@@ -71,5 +72,37 @@ struct RunLineText {
 /// space, the second one ignored. Only one line is in memory. Throws CorruptFile, with the line, if columns are
 /// missing, rank or score isn't a number, or the line has more than 1 MiB.
 void read_run(ByteSource& source, const std::function<void(const RunLineText&, std::uint64_t)>& visit);
+
+// Relevance judgements; see qrels.md.
+
+/// A judgement as views of a line.
+struct JudgementLine {
+  std::string_view qid, docno;
+  std::int32_t relevance = 0;  ///< 0 and below: judged, not relevant
+};
+
+/// Calls visit(judgement, line number) for the judgements of a file of any size, in its order: TREC's "qid 0 docno
+/// rel", or BEIR's three columns with a heading. Only one line is in memory. Throws CorruptFile, with the line, if
+/// columns are missing, the relevance isn't an integer, or the line has more than 1 MiB.
+void read_qrels(ByteSource& source, const std::function<void(const JudgementLine&, std::uint64_t)>& visit);
+
+// Feature files with a document per line, as ranker training programs read them; see letor_file.md.
+
+/// A document of a topic with its label and features.
+struct LetorRow {
+  std::int32_t label = 0;
+  std::string_view qid, docno;
+  FeatureColumns features;
+  std::size_t row = 0;  ///< index in `features`
+
+  float value(std::size_t feature) const { return features.column(static_cast<std::uint32_t>(feature))[row]; }
+};
+
+/// "label qid:ID 1:value 2:value … # docno", the features numbered from 1, zeros included; a value is the shortest text
+/// that reads back as the same float32. Ends with a line break.
+std::string letor_line(const LetorRow& row, std::size_t num_features);
+
+/// The row as a JSON object on one line, with feature names.
+std::string letor_json(const LetorRow& row, std::span<const std::string> names);
 
 }  // namespace quern

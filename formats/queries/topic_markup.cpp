@@ -1,5 +1,4 @@
-#include "quern/formats/queries/topic_markup.hpp"
-
+#include "quern/formats/queries/query_file.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 #include "quern/text/references.hpp"
 #include "quern/text/sgml_tag.hpp"

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "quern/formats/rankers/number_text.hpp"
 #include "quern/text/json_reader.hpp"
 
 namespace quern {

@@ -1,7 +1,5 @@
 #pragma once
-#include "quern/formats/rankers/json_events.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"
-#include "quern/formats/rankers/tree_collector.hpp"
 
 namespace quern {
 
@@ -54,22 +52,5 @@ RankerModel parse_ranker(const ModelFile& file);
 /// Reads a learned model of any format, detected from the first bytes, from a file that may be compressed. Throws like
 /// parse_ranker() and read_whole().
 RankerModel read_ranker(const std::string& path);
-
-/// Throws CorruptFile with the line that contains the byte at `offset` of a file.
-[[noreturn]] void fail_at(const ModelFile& file, std::size_t offset, std::string_view why);
-
-/// Reads RankLib's tree ensembles in XML. `averages`: the file has several bags, and the score is their mean.
-RankerModel read_ranklib_trees(const ModelFile& file, bool averages);
-
-/// Reads RankLib's linear models, "1:0.5 2:0.25"; with a constant "0:1.5" if `has_constant`.
-RankerModel read_ranklib_linear(const ModelFile& file, bool has_constant);
-
-/// Parses a tree of a description, "body.bm25 <= 3.5 ? -0.5 : 1", and adds it to `trees`. Throws CorruptFile, with
-/// `place` (the file and line), for invalid text.
-void add_description_tree(std::string_view text, const std::string& place, TreeCollector& trees);
-
-/// Reads the content of XGBoost's model files, which is the same in JSON and UBJSON.
-RankerModel read_xgboost_model(const ModelFile& file, std::string_view format,
-                               void (*read_values)(std::string_view, const std::string&, JsonEvents&));
 
 }  // namespace quern

@@ -8,8 +8,8 @@
 #include <sstream>
 #include <unordered_map>
 
+#include "quern/formats/rankers/json_events.hpp"
 #include "quern/formats/rankers/model_format.hpp"
-#include "quern/formats/rankers/number_text.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"
 #include "quern/formats/rankers/tree_collector.hpp"
 #include "quern/formats/rankers/weight_array.hpp"
@@ -73,6 +73,119 @@ struct LayerLines {
   std::optional<Activation> activation;
 };
 
+/// Reads "body.bm25 <= 3.5 ? -0.5 : 1" and adds it to `trees`:
+/// tree: number | ( tree ) | feature <= number ? tree : tree | feature <= number or missing ? tree : tree
+class DescriptionTreeReader {
+ public:
+  DescriptionTreeReader(std::string_view text, const std::string& place, TreeCollector& trees)
+      : text_(text), place_(place), trees_(trees) {}
+
+  void read() {
+    for (bool is_complete = false; !is_complete;) {
+      begin_part();
+      is_complete = end_parts();
+    }
+    if (!next().empty()) fail(fmt::format("unexpected '{:.40}' after the tree", token_));
+    trees_.add(loose_);
+  }
+
+ private:
+  enum class Waits : std::uint8_t { closing, left, right };
+  /// An open parenthesis, or a node that needs a child.
+  struct Open {
+    Waits waits;
+    std::size_t node;
+  };
+
+  [[noreturn]] void fail(std::string_view why) const { throw CorruptFile("{}: {}", place_, why); }
+
+  /// Moves to the next token; empty at the end.
+  std::string_view next() {
+    text_ = trim(text_);
+    std::size_t size = 0;
+    if (text_.substr(0, 2) == "<=")
+      size = 2;
+    else if (!text_.empty() && is_mark(text_.front()))
+      size = 1;
+    else
+      while (size < text_.size() && !is_ascii_space(text_[size]) && !is_mark(text_[size]) && text_[size] != '<') ++size;
+    if (size == 0 && !text_.empty()) fail("has a '<' without '='");
+    token_ = text_.substr(0, size);
+    text_.remove_prefix(size);
+    return token_;
+  }
+  static bool is_mark(char c) { return c == '(' || c == ')' || c == '?' || c == ':'; }
+  void expect(std::string_view token) {
+    if (next() != token) fail(fmt::format("found '{:.40}' where '{}' was expected", token_, token));
+  }
+
+  /// Reads up to the first leaf.
+  void begin_part() {
+    for (;;) {
+      const std::string_view token = next();
+      if (token == "(") {
+        open_.push_back({Waits::closing, 0});
+        continue;
+      }
+      if (token.empty() || is_mark(token.front())) fail("a tree is a number, or 'feature <= number ? tree : tree'");
+      done_ = loose_.nodes.size();
+      loose_.nodes.emplace_back();
+      if (trim(text_).substr(0, 2) != "<=") {
+        float leaf = 0;
+        if (!read_number(token, leaf) || !std::isfinite(leaf))
+          fail(fmt::format("'{:.40}' is not a finite number", token));
+        loose_.nodes[done_].leaf = leaf;
+        return;
+      }
+      read_condition(token);
+    }
+  }
+
+  void read_condition(std::string_view feature) {
+    LooseTree::Node& node = loose_.nodes[done_];
+    node.input = trees_.input(trees_.features().by_name(feature), TreeInputKind::value);
+    expect("<=");
+    double threshold = 0;
+    if (!read_number(next(), threshold) || std::isnan(threshold)) fail(fmt::format("'{:.40}' is not a number", token_));
+    node.threshold = greatest_float_up_to(threshold);
+    if (next() == "or") {
+      expect("missing");
+      node.missing_left = true;
+      next();
+    }
+    if (token_ != "?") fail(fmt::format("found '{:.40}' where '?' was expected", token_));
+    open_.push_back({Waits::left, done_});
+  }
+
+  /// Closes everything that the last tree completes. True if nothing is open any more.
+  bool end_parts() {
+    while (!open_.empty()) {
+      Open& open = open_.back();
+      if (open.waits == Waits::left) {
+        expect(":");
+        loose_.nodes[open.node].left = static_cast<std::int64_t>(done_);
+        open.waits = Waits::right;
+        return false;
+      }
+      if (open.waits == Waits::right) {
+        loose_.nodes[open.node].right = static_cast<std::int64_t>(done_);
+        done_ = open.node;
+      } else {
+        expect(")");
+      }
+      open_.pop_back();
+    }
+    return true;
+  }
+
+  std::string_view text_, token_;
+  const std::string& place_;
+  TreeCollector& trees_;
+  LooseTree loose_;
+  std::vector<Open> open_;
+  std::size_t done_ = 0;  ///< node of the last tree read
+};
+
 class DescriptionReader {
  public:
   explicit DescriptionReader(const ModelFile& file) : file_(file), trees_(file.name) {}
@@ -125,7 +238,7 @@ class DescriptionReader {
   }
 
   void read_input(std::string_view kind, std::string_view value) {
-    if (kind == "tree") return add_description_tree(value, place(), trees_);
+    if (kind == "tree") return DescriptionTreeReader(value, place(), trees_).read();
     if (kind == "trees") return add_trees(std::string(value));
     if (!has_named(transformation_names, kind))
       fail(fmt::format("inputs have the keys linear, log-linear, bucket, free-form, tree and trees, not '{:.40}'",
@@ -289,126 +402,10 @@ bool is_description(std::string_view head) {
 
 RankerModel read_description(const ModelFile& file) { return DescriptionReader(file).read(); }
 
-/// tree: number | ( tree ) | feature <= number ? tree : tree | feature <= number or missing ? tree : tree
-class DescriptionTreeReader {
- public:
-  DescriptionTreeReader(std::string_view text, const std::string& place, TreeCollector& trees)
-      : text_(text), place_(place), trees_(trees) {}
-
-  void read() {
-    for (bool is_complete = false; !is_complete;) {
-      begin_part();
-      is_complete = end_parts();
-    }
-    if (!next().empty()) fail(fmt::format("unexpected '{:.40}' after the tree", token_));
-    trees_.add(loose_);
-  }
-
- private:
-  enum class Waits : std::uint8_t { closing, left, right };
-  /// An open parenthesis, or a node that needs a child.
-  struct Open {
-    Waits waits;
-    std::size_t node;
-  };
-
-  [[noreturn]] void fail(std::string_view why) const { throw CorruptFile("{}: {}", place_, why); }
-
-  /// Moves to the next token; empty at the end.
-  std::string_view next() {
-    text_ = trim(text_);
-    std::size_t size = 0;
-    if (text_.substr(0, 2) == "<=")
-      size = 2;
-    else if (!text_.empty() && is_mark(text_.front()))
-      size = 1;
-    else
-      while (size < text_.size() && !is_ascii_space(text_[size]) && !is_mark(text_[size]) && text_[size] != '<') ++size;
-    if (size == 0 && !text_.empty()) fail("has a '<' without '='");
-    token_ = text_.substr(0, size);
-    text_.remove_prefix(size);
-    return token_;
-  }
-  static bool is_mark(char c) { return c == '(' || c == ')' || c == '?' || c == ':'; }
-  void expect(std::string_view token) {
-    if (next() != token) fail(fmt::format("found '{:.40}' where '{}' was expected", token_, token));
-  }
-
-  /// Reads up to the first leaf.
-  void begin_part() {
-    for (;;) {
-      const std::string_view token = next();
-      if (token == "(") {
-        open_.push_back({Waits::closing, 0});
-        continue;
-      }
-      if (token.empty() || is_mark(token.front())) fail("a tree is a number, or 'feature <= number ? tree : tree'");
-      done_ = loose_.nodes.size();
-      loose_.nodes.emplace_back();
-      if (trim(text_).substr(0, 2) != "<=") {
-        float leaf = 0;
-        if (!read_number(token, leaf) || !std::isfinite(leaf))
-          fail(fmt::format("'{:.40}' is not a finite number", token));
-        loose_.nodes[done_].leaf = leaf;
-        return;
-      }
-      read_condition(token);
-    }
-  }
-
-  void read_condition(std::string_view feature) {
-    LooseTree::Node& node = loose_.nodes[done_];
-    node.input = trees_.input(trees_.features().by_name(feature), TreeInputKind::value);
-    expect("<=");
-    double threshold = 0;
-    if (!read_number(next(), threshold) || std::isnan(threshold)) fail(fmt::format("'{:.40}' is not a number", token_));
-    node.threshold = greatest_float_up_to(threshold);
-    if (next() == "or") {
-      expect("missing");
-      node.missing_left = true;
-      next();
-    }
-    if (token_ != "?") fail(fmt::format("found '{:.40}' where '?' was expected", token_));
-    open_.push_back({Waits::left, done_});
-  }
-
-  /// Closes everything that the last tree completes. True if nothing is open any more.
-  bool end_parts() {
-    while (!open_.empty()) {
-      Open& open = open_.back();
-      if (open.waits == Waits::left) {
-        expect(":");
-        loose_.nodes[open.node].left = static_cast<std::int64_t>(done_);
-        open.waits = Waits::right;
-        return false;
-      }
-      if (open.waits == Waits::right) {
-        loose_.nodes[open.node].right = static_cast<std::int64_t>(done_);
-        done_ = open.node;
-      } else {
-        expect(")");
-      }
-      open_.pop_back();
-    }
-    return true;
-  }
-
-  std::string_view text_, token_;
-  const std::string& place_;
-  TreeCollector& trees_;
-  LooseTree loose_;
-  std::vector<Open> open_;
-  std::size_t done_ = 0;  ///< node of the last tree read
-};
-
 }  // namespace
 
 const ModelFormat ranker_description_format = {"description",
                                                "Quern's descriptions of networks over transformed features and trees",
                                                is_description, read_description};
-
-void add_description_tree(std::string_view text, const std::string& place, TreeCollector& trees) {
-  DescriptionTreeReader(text, place, trees).read();
-}
 
 }  // namespace quern

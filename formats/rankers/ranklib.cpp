@@ -3,12 +3,18 @@
 #include <cmath>
 #include <limits>
 
+#include "quern/formats/rankers/json_events.hpp"
 #include "quern/formats/rankers/model_format.hpp"
-#include "quern/formats/rankers/number_text.hpp"
 #include "quern/formats/rankers/tree_collector.hpp"
 
 namespace quern {
 namespace {
+
+/// Throws CorruptFile with the line that contains the byte at `offset` of a file.
+[[noreturn]] void fail_at(const ModelFile& file, std::size_t offset, std::string_view why) {
+  const auto line = 1 + std::count(file.bytes.begin(), file.bytes.begin() + static_cast<std::ptrdiff_t>(offset), '\n');
+  throw CorruptFile("{}, line {}: {}", file.name, line, why);
+}
 
 enum class RanklibKind : std::uint8_t { trees, bags, linear, linear_with_constant, unread };
 
@@ -41,19 +47,6 @@ const RanklibRanker* find_ranklib_ranker(std::string_view head) {
 }
 
 bool is_ranklib(std::string_view head) { return find_ranklib_ranker(head) != nullptr; }
-
-RankerModel read_ranklib(const ModelFile& file) {
-  const RanklibRanker* ranker = find_ranklib_ranker(file.bytes);
-  if (!ranker) fail_at(file, 0, "the first line is not the name of a RankLib ranker");
-  if (ranker->kind == RanklibKind::unread)
-    throw InvalidArgument(
-        "{}: is a RankLib model of the kind {}, which Quern can't read; train LambdaMART, MART, Random Forests, Linear "
-        "Regression or Coordinate Ascent",
-        file.name, ranker->name);
-  if (ranker->kind == RanklibKind::trees || ranker->kind == RanklibKind::bags)
-    return read_ranklib_trees(file, ranker->kind == RanklibKind::bags);
-  return read_ranklib_linear(file, ranker->kind == RanklibKind::linear_with_constant);
-}
 
 /// The first line that is neither empty nor a comment, trimmed; empty if there is none.
 std::string_view line_of_weights(std::string_view text) {
@@ -266,13 +259,7 @@ class RanklibTreeReader {
   TreeCollector trees_;
 };
 
-}  // namespace
-
-void fail_at(const ModelFile& file, std::size_t offset, std::string_view why) {
-  const auto line = 1 + std::count(file.bytes.begin(), file.bytes.begin() + static_cast<std::ptrdiff_t>(offset), '\n');
-  throw CorruptFile("{}, line {}: {}", file.name, line, why);
-}
-
+/// Reads "1:0.5 2:0.25"; with a constant "0:1.5" if `has_constant`.
 RankerModel read_ranklib_linear(const ModelFile& file, bool has_constant) {
   const std::string_view weights = line_of_weights(file.bytes);
   const auto fail = [&](std::string_view why) {
@@ -309,11 +296,22 @@ RankerModel read_ranklib_linear(const ModelFile& file, bool has_constant) {
   return {std::string(ranklib_format.name), features.take(), 0, std::move(linear)};
 }
 
+RankerModel read_ranklib(const ModelFile& file) {
+  const RanklibRanker* ranker = find_ranklib_ranker(file.bytes);
+  if (!ranker) fail_at(file, 0, "the first line is not the name of a RankLib ranker");
+  if (ranker->kind == RanklibKind::unread)
+    throw InvalidArgument(
+        "{}: is a RankLib model of the kind {}, which Quern can't read; train LambdaMART, MART, Random Forests, Linear "
+        "Regression or Coordinate Ascent",
+        file.name, ranker->name);
+  if (ranker->kind == RanklibKind::trees || ranker->kind == RanklibKind::bags)
+    return RanklibTreeReader(file, ranker->kind == RanklibKind::bags).read();
+  return read_ranklib_linear(file, ranker->kind == RanklibKind::linear_with_constant);
+}
+
+}  // namespace
+
 const ModelFormat ranklib_format = {"ranklib", "RankLib's LambdaMART, MART, random forests and linear models",
                                     is_ranklib, read_ranklib};
-
-RankerModel read_ranklib_trees(const ModelFile& file, bool averages) {
-  return RanklibTreeReader(file, averages).read();
-}
 
 }  // namespace quern

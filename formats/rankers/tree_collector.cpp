@@ -7,7 +7,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "quern/formats/rankers/number_text.hpp"
+#include "quern/formats/rankers/json_events.hpp"
 
 namespace quern {
 namespace {

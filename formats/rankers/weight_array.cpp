@@ -1,12 +1,12 @@
 #include "quern/formats/rankers/weight_array.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <limits>
 
 #include "quern/formats/rankers/json_events.hpp"
-#include "quern/formats/rankers/number_text.hpp"
 
 namespace quern {
 namespace {
@@ -46,95 +46,34 @@ std::uint64_t count_of(const std::vector<std::uint64_t>& shape, std::uint64_t by
 }
 
 constexpr std::string_view npy_magic = "\x93NUMPY";
-constexpr std::size_t max_npy_dimensions = 32;
-
 /// The head of a NumPy file: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
-class NpyHead {
- public:
-  NpyHead(std::string_view text, const std::string& name) : text_(text), name_(name) {
-    expect('{');
-    while (!take('}')) {
-      read_entry();
-      if (!take(',')) {
-        expect('}');
-        break;
-      }
-    }
-    if (!trim(text_).empty() || type_.empty() || !by_columns_ || !shape_) fail();
-  }
-
-  const std::string& type() const { return type_; }
-  bool by_columns() const { return *by_columns_; }
-  std::vector<std::uint64_t> shape() const { return *shape_; }
-
- private:
-  [[noreturn]] void fail() const {
-    throw CorruptFile(name_ + ": its header is not NumPy's dictionary of descr, fortran_order and shape");
-  }
-  bool take(char c) {
-    text_ = trim(text_);
-    if (text_.empty() || text_.front() != c) return false;
-    text_.remove_prefix(1);
-    return true;
-  }
-  void expect(char c) {
-    if (!take(c)) fail();
-  }
-  std::string_view take_string() {
-    text_ = trim(text_);
-    const char quote = text_.empty() ? '\0' : text_.front();
-    const std::size_t end = quote == '\'' || quote == '"' ? text_.find(quote, 1) : text_.npos;
-    if (end == text_.npos) fail();
-    const std::string_view string = text_.substr(1, end - 1);
-    text_.remove_prefix(end + 1);
-    return string;
-  }
-  std::string_view take_word() {
-    text_ = trim(text_);
-    std::size_t size = 0;
-    while (size < text_.size() && (is_ascii_letter(text_[size]) || is_ascii_digit(text_[size]))) ++size;
-    const std::string_view word = text_.substr(0, size);
-    text_.remove_prefix(size);
-    return word;
-  }
-
-  void read_entry() {
-    const std::string_view key = take_string();
-    expect(':');
-    if (key == "descr") {
-      type_ = take_string();
-    } else if (key == "fortran_order") {
-      const std::string_view word = take_word();
-      if (word != "True" && word != "False") fail();
-      by_columns_ = word == "True";
-    } else if (key == "shape") {
-      read_shape();
-    } else {
-      fail();
-    }
-  }
-
-  void read_shape() {
-    std::vector<std::uint64_t> shape;
-    expect('(');
-    while (!take(')')) {
-      std::uint64_t size = 0;
-      if (shape.size() == max_npy_dimensions || !read_number(take_word(), size)) fail();
-      shape.push_back(size);
-      if (!take(',')) {
-        expect(')');
-        break;
-      }
-    }
-    shape_ = std::move(shape);
-  }
-
-  std::string_view text_;
-  const std::string& name_;
-  std::string type_;
-  std::optional<bool> by_columns_;
-  std::optional<std::vector<std::uint64_t>> shape_;
+struct NpyHead {
+  std::string type;
+  bool by_columns = false;
+  std::vector<std::uint64_t> shape;
 };
+
+NpyHead read_npy_head(std::string_view dictionary, const std::string& name) {
+  // As JSON, which has other quotes, brackets and constants, and no comma before a closing bracket.
+  std::string text;
+  for (const char c : dictionary) {
+    const std::size_t last = c == ')' || c == '}' ? text.find_last_not_of(" \t\r\n") : text.npos;
+    if (last != text.npos && text[last] == ',') text.resize(last);
+    constexpr std::string_view python = "'()TF", json = "\"[]tf";
+    const std::size_t found = python.find(c);
+    text += found == python.npos ? c : json[found];
+  }
+  try {
+    const nlohmann::json head = nlohmann::json::parse(text);
+    const nlohmann::json& shape = head.at("shape");
+    if (head.size() == 3 &&
+        std::all_of(shape.begin(), shape.end(), [](auto& size) { return size.is_number_unsigned(); }))
+      return {head.at("descr"), head.at("fortran_order"), shape};
+  } catch (const nlohmann::json::exception&) {
+    // Reported below.
+  }
+  throw CorruptFile(name + ": its header is not NumPy's dictionary of descr, fortran_order and shape");
+}
 
 WeightType npy_type(const std::string& type, const std::string& name) {
   if (type == "<f4") return WeightType::float32;
@@ -257,9 +196,9 @@ WeightArray read_npy(std::string_view bytes, const std::string& name) {
   const std::uint64_t length =
       version == 1 ? load_le<std::uint16_t>(bytes.data() + 8) : load_le<std::uint32_t>(bytes.data() + 8);
   if (length > bytes.size() - begin) throw CorruptFile(name + ": ends within its header");
-  const NpyHead head(bytes.substr(begin, length), name);
-  const WeightType type = npy_type(head.type(), name);
-  return weights_of_bytes(bytes.substr(begin + length), type, head.shape(), head.by_columns(), name);
+  NpyHead head = read_npy_head(bytes.substr(begin, length), name);
+  const WeightType type = npy_type(head.type, name);
+  return weights_of_bytes(bytes.substr(begin + length), type, std::move(head.shape), head.by_columns, name);
 }
 
 WeightArray read_safetensors(std::string_view bytes, const std::string& name, std::string_view tensor) {

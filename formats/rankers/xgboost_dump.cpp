@@ -6,7 +6,6 @@
 
 #include "quern/formats/rankers/json_events.hpp"
 #include "quern/formats/rankers/model_format.hpp"
-#include "quern/formats/rankers/number_text.hpp"
 #include "quern/formats/rankers/tree_collector.hpp"
 
 namespace quern {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "quern/formats/rankers/json_events.hpp"
 #include "quern/formats/rankers/model_format.hpp"
-#include "quern/formats/rankers/number_text.hpp"
 #include "quern/formats/rankers/tree_collector.hpp"
 
 namespace quern {
@@ -323,26 +323,20 @@ bool is_xgboost_ubjson(std::string_view head) {
   return false;
 }
 
-RankerModel read_xgboost_json(const ModelFile& file) {
-  return read_xgboost_model(file, xgboost_json_format.name, read_json);
-}
-RankerModel read_xgboost_ubjson(const ModelFile& file) {
-  return read_xgboost_model(file, xgboost_ubjson_format.name, read_ubjson);
-}
-
-}  // namespace
-
-RankerModel read_xgboost_model(const ModelFile& file, std::string_view format,
-                               void (*read_values)(std::string_view, const std::string&, JsonEvents&)) {
-  XgboostReader reader(file, format);
+/// Reads the content of model files, which is the same in JSON and UBJSON.
+template <const ModelFormat& format, auto read_values>
+RankerModel read_xgboost_model(const ModelFile& file) {
+  XgboostReader reader(file, format.name);
   read_values(file.bytes, file.name, reader);
   return reader.finish();
 }
 
+}  // namespace
+
 const ModelFormat xgboost_json_format = {"xgboost-json", "XGBoost's model files in JSON", is_xgboost_json,
-                                         read_xgboost_json};
+                                         read_xgboost_model<xgboost_json_format, read_json>};
 
 const ModelFormat xgboost_ubjson_format = {"xgboost-ubjson", "XGBoost's model files in UBJSON", is_xgboost_ubjson,
-                                           read_xgboost_ubjson};
+                                           read_xgboost_model<xgboost_ubjson_format, read_ubjson>};
 
 }  // namespace quern

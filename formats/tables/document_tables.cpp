@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "quern/formats/tables/source_bytes.hpp"
+#include "quern/formats/tables/text_lines.hpp"
 
 namespace quern {
 namespace {

@@ -6,76 +6,31 @@
 #include "quern/core/named.hpp"
 
 namespace quern {
-namespace {
 
-class NewPfdCodec final : public Codec {
- public:
-  std::string_view name() const override { return "newpfd"; }
-  std::string_view description() const override {
-    return "patched frame of reference, slot widths per block, bitmaps of exceptions: small and fast";
-  }
-  std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options) const override {
-    return newpfd::make_encoder(options);
-  }
-  std::unique_ptr<ListDecoder> make_decoder(const CodecOptions& options, WordView) const override {
-    return options.old_newpfd ? old_newpfd::make_decoder() : newpfd::make_decoder();
-  }
-  std::size_t header_words(const CodecOptions&) const override { return 0; }
-};
+const Codec newpfd_codec = {"newpfd",
+                            "patched frame of reference, slot widths per block, bitmaps of exceptions: small and fast",
+                            newpfd::make_encoder,
+                            [](const CodecOptions& options, WordView) {
+                              return options.old_newpfd ? old_newpfd::make_decoder() : newpfd::make_decoder();
+                            },
+                            [](const CodecOptions&) { return std::size_t{0}; }};
 
-class RpfdCodec final : public Codec {
- public:
-  std::string_view name() const override { return "rpfd"; }
-  std::string_view description() const override {
-    return "recursive PForDelta, one width per list, exceptions coded in the same way: regular blocks, for GPUs";
-  }
-  std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options) const override {
-    return rpfd::make_encoder(options);
-  }
-  std::unique_ptr<ListDecoder> make_decoder(const CodecOptions& options, WordView list) const override {
-    return rpfd::make_decoder(options, list);
-  }
-  std::size_t header_words(const CodecOptions& options) const override {
-    check_codec_options(options);
-    return rpfd::list_header_words(options.recursion);
-  }
-};
+const Codec rpfd_codec = {
+    "rpfd", "recursive PForDelta, one width per list, exceptions coded in the same way: regular blocks, for GPUs",
+    rpfd::make_encoder, rpfd::make_decoder, [](const CodecOptions& options) {
+      check_codec_options(options);
+      return std::size_t{rpfd::list_header_words(options.recursion)};
+    }};
 
-class RiceCodec final : public Codec {
- public:
-  std::string_view name() const override { return "rice"; }
-  std::string_view description() const override {
-    return "Rice coding, separate unary and binary parts, one width per list: small and fast, but reading a single "
-           "frequency needs a scan";
-  }
-  std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options) const override {
-    return rice::make_encoder(options);
-  }
-  std::unique_ptr<ListDecoder> make_decoder(const CodecOptions&, WordView list) const override {
-    return rice::make_decoder(list);
-  }
-  std::size_t header_words(const CodecOptions&) const override { return 1; }
-};
-
-}  // namespace
-
-const Codec& newpfd_codec() {
-  static const NewPfdCodec codec;
-  return codec;
-}
-
-const Codec& rpfd_codec() {
-  static const RpfdCodec codec;
-  return codec;
-}
-
-const Codec& rice_codec() {
-  static const RiceCodec codec;
-  return codec;
-}
+const Codec rice_codec = {
+    "rice",
+    "Rice coding, separate unary and binary parts, one width per list: small and fast, but reading a single frequency "
+    "needs a scan",
+    rice::make_encoder, [](const CodecOptions&, WordView list) { return rice::make_decoder(list); },
+    [](const CodecOptions&) { return std::size_t{1}; }};
 
 const std::vector<const Codec*>& all_codecs() {
-  static const std::vector<const Codec*> codecs = {&newpfd_codec(), &rpfd_codec(), &rice_codec()};
+  static const std::vector<const Codec*> codecs = {&newpfd_codec, &rpfd_codec, &rice_codec};
   return codecs;
 }
 

@@ -101,17 +101,15 @@ class ListDecoder {
   virtual freq_t freq_at(WordView block, unsigned n, unsigned i) const = 0;
 };
 
-class Codec {
- public:
-  virtual ~Codec() = default;
-  virtual std::string_view name() const = 0;
-  /// One line for help texts.
-  virtual std::string_view description() const = 0;
-  virtual std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options) const = 0;
+/// A way of coding posting lists.
+struct Codec {
+  std::string_view name;
+  std::string_view description;  ///< one line for help texts
+  std::unique_ptr<ListEncoder> (*make_encoder)(const CodecOptions& options);
   /// Reads the list header at the front of `list`. Throws CorruptFile if it is not one.
-  virtual std::unique_ptr<ListDecoder> make_decoder(const CodecOptions& options, WordView list) const = 0;
+  std::unique_ptr<ListDecoder> (*make_decoder)(const CodecOptions& options, WordView list);
   /// Words of the list header; the first block follows it.
-  virtual std::size_t header_words(const CodecOptions& options) const = 0;
+  std::size_t (*header_words)(const CodecOptions& options);
 };
 
 /// All codecs, in the order of help texts; the first is the default. To add a codec, extend this list.
@@ -129,16 +127,16 @@ void check_codec_options(const CodecOptions& options);
 /// 2009), as Huang et al. use it for their block-max index: each block has its own slot widths. Slots hold the low bits
 /// of all values; a mask marks the exceptions, and their high parts are coded in the same way, up to three times.
 /// Layout: formats/codec/newpfd.md.
-const Codec& newpfd_codec();
+extern const Codec newpfd_codec;
 
 /// Recursive PForDelta (Ding et al., section 6.2): one slot width for the whole list. The exceptions' high parts and
 /// position gaps are arrays coded in the same way, CodecOptions::recursion times. Position gaps restart in each block,
 /// so that a block decodes on its own. Layout: formats/codec/rpfd.md.
-const Codec& rpfd_codec();
+extern const Codec rpfd_codec;
 
 /// Rice coding (Ding et al., section 6.1): unary quotients and binary remainders in separate parts, so that two prefix
 /// sums give the docIDs. One remainder width for the whole list. Layout: formats/codec/rice.md.
-const Codec& rice_codec();
+extern const Codec rice_codec;
 
 namespace newpfd {
 std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options);
@@ -151,13 +149,11 @@ std::unique_ptr<ListDecoder> make_decoder();
 
 namespace rpfd {
 std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options);
-/// Throws CorruptFile if `list` does not begin with a list header.
 std::unique_ptr<ListDecoder> make_decoder(const CodecOptions& options, WordView list);
 }  // namespace rpfd
 
 namespace rice {
 std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options);
-/// Throws CorruptFile if `list` does not begin with a list header.
 std::unique_ptr<ListDecoder> make_decoder(WordView list);
 }  // namespace rice
 

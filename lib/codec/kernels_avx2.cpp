@@ -7,7 +7,6 @@
 #include <bit>
 
 #include "quern/codec/bit_packing.hpp"
-#include "quern/codec/exceptions.hpp"
 
 namespace quern {
 namespace {

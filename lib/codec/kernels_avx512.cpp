@@ -8,7 +8,6 @@
 
 #include "quern/codec/avx512_tables.hpp"
 #include "quern/codec/bit_packing.hpp"
-#include "quern/codec/exceptions.hpp"
 
 /// The kernels of kernels_avx2.cpp with registers twice as wide. They repeat its structure on purpose: the instructions
 /// differ, and code shared by templates would be compiled for one level only. All functions are compiled for processors

@@ -1,6 +1,4 @@
 #include "quern/codec/bit_packing.hpp"
-#include "quern/codec/exceptions.hpp"
-#include "quern/codec/kernels.hpp"
 
 namespace quern {
 namespace {
@@ -69,5 +67,16 @@ const Kernels portable_kernels = {unpack<0>,
                                   find_terminators,
                                   add_each_quotient<std::uint16_t>,
                                   add_each_summed_quotient<std::uint16_t>};
+
+const Kernels& kernels() { return kernels_of(simd_level()); }
+
+const Kernels& kernels_of(SimdLevel level) {
+#if defined(__AVX2__)
+  if (level == SimdLevel::avx512) return avx512_kernels;
+  if (level == SimdLevel::avx2) return avx2_kernels;
+#endif
+  static_cast<void>(level);
+  return portable_kernels;
+}
 
 }  // namespace quern

@@ -2,9 +2,6 @@
 
 #include <numeric>
 
-#include "quern/codec/exceptions.hpp"
-#include "quern/codec/kernels.hpp"
-
 namespace quern {
 
 std::uint32_t Simple16Reader::next() {

@@ -1,8 +1,6 @@
 #include <cstring>
 
 #include "quern/codec/codec.hpp"
-#include "quern/codec/exceptions.hpp"
-#include "quern/codec/kernels.hpp"
 #include "quern/codec/rpfd_layout.hpp"
 
 namespace quern::rpfd {

@@ -4,7 +4,7 @@
 #include "quern/formats/collection.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/text/analyzer.hpp"
-#include "quern/text/text_lines.hpp"
+#include "quern/text/text_block.hpp"
 
 namespace quern {
 

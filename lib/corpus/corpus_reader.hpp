@@ -7,7 +7,6 @@
 #include "quern/corpus/corpus_files.hpp"
 #include "quern/formats/corpus/corpus_format.hpp"
 #include "quern/io/byte_source.hpp"
-#include "quern/io/damage_skipping.hpp"
 #include "quern/io/spool.hpp"
 
 namespace quern {

@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "quern/core/named.hpp"
-#include "quern/formats/queries/qrels.hpp"
 #include "quern/formats/queries/run_file.hpp"
 
 namespace quern {

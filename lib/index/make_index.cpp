@@ -1,7 +1,5 @@
 #include "quern/index/make_index.hpp"
 
-#include <filesystem>
-
 namespace quern {
 
 IndexReports make_index(const IndexSettings& settings, const Resources& resources, AtomicOutput& out,
@@ -22,11 +20,6 @@ IndexReports make_index(const IndexSettings& settings, const Resources& resource
   reports.build = build_index(collection, order, order_options, settings.build, resources, out.file());
   reports.beside = beside.write(collection, order, reports.build.index_hash, resources, out);
   return reports;
-}
-
-bool has_file(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
 }
 
 void BesideChoice::check_memory(const CollectionReader& collection, const Resources& resources) const {

@@ -11,9 +11,6 @@
 /// Optional files in an index's folder.
 namespace quern {
 
-/// Whether the file exists.
-bool has_file(const std::string& path);
-
 struct SidecarReports {
   std::optional<ForwardReport> forward;
   std::optional<TextsReport> texts;

@@ -343,10 +343,12 @@ void verify_index_files(const IndexReader& index, const Resources& resources) {
   index.container().verify(resources);
   resources.progress->start("check contents", index.manifest().postings, "postings");
   verify_index(index, resources);
-  if (const std::string path = forward_path(index.name()); has_file(path)) verify_forward(path, index, resources);
-  if (has_file(texts_path(index.name()))) verify_texts_beside(index, resources);
-  if (has_file(statistics_path(index.name()))) verify_statistics(StatisticsBeside::open(index).statistics(), resources);
-  if (has_file(fields_path(index.name()))) verify_fields(FieldsReader::open_beside(index), resources);
+  if (has_member(index.name(), forward_member))
+    verify_forward(member_path(index.name(), forward_member), index, resources);
+  if (has_member(index.name(), texts_member)) verify_texts_beside(index, resources);
+  if (has_member(index.name(), statistics_member))
+    verify_statistics(StatisticsBeside::open(index).statistics(), resources);
+  if (has_member(index.name(), fields_member)) verify_fields(FieldsReader::open_beside(index), resources);
 }
 
 void verify_texts(const TextsReader& texts, const IndexReader& index, const Resources& resources) {

@@ -17,7 +17,6 @@
 #include "quern/core/bytes.hpp"
 
 namespace quern {
-
 namespace {
 
 bool begins_with(ByteView bytes, std::initializer_list<std::uint8_t> magic) {
@@ -54,6 +53,7 @@ class CompressedSource : public ByteSource {
   const char* form_;
 };
 
+/// The content of a gzip file (RFC 1952): all members, concatenated.
 class GzipSource : public CompressedSource {
  public:
   explicit GzipSource(std::unique_ptr<RawSource> stored) : CompressedSource(std::move(stored), "gzip") {
@@ -114,6 +114,7 @@ class GzipSource : public CompressedSource {
   bool in_member_ = true;
 };
 
+/// The content of a zstd file (RFC 8878): all frames, concatenated.
 class ZstdSource : public CompressedSource {
  public:
   ZstdSource(std::unique_ptr<RawSource> stored, std::uint64_t max_window_bytes)
@@ -166,8 +167,8 @@ class ZstdSource : public CompressedSource {
 
 std::unique_ptr<ByteSource> decompressing(std::unique_ptr<RawSource> stored, std::uint64_t max_window_bytes) {
   const ByteView head = stored->peek();
-  if (is_gzip(head)) return make_gzip_source(std::move(stored));
-  if (is_zstd(head)) return make_zstd_source(std::move(stored), max_window_bytes);
+  if (is_gzip(head)) return std::make_unique<GzipSource>(std::move(stored));
+  if (is_zstd(head)) return std::make_unique<ZstdSource>(std::move(stored), max_window_bytes);
   return stored;
 }
 
@@ -319,14 +320,6 @@ bool ReadInterrupt::wait(int descriptor, const std::string& name) const {
     if (errno != EINTR) throw_errno("can't wait for", name);
   }
   return false;
-}
-
-std::unique_ptr<ByteSource> make_gzip_source(std::unique_ptr<RawSource> stored) {
-  return std::make_unique<GzipSource>(std::move(stored));
-}
-
-std::unique_ptr<ByteSource> make_zstd_source(std::unique_ptr<RawSource> stored, std::uint64_t max_window_bytes) {
-  return std::make_unique<ZstdSource>(std::move(stored), max_window_bytes);
 }
 
 }  // namespace quern

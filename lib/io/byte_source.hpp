@@ -144,11 +144,4 @@ class RawSource : public ByteSource {
 /// The content of a file, decompressed if necessary.
 std::unique_ptr<ByteSource> decompressing(std::unique_ptr<RawSource> stored, std::uint64_t max_window_bytes);
 
-/// The content of a gzip file (RFC 1952): all members, concatenated.
-std::unique_ptr<ByteSource> make_gzip_source(std::unique_ptr<RawSource> stored);
-
-/// The content of a zstd file (RFC 8878): all frames, concatenated. Throws InvalidArgument for a frame that needs a
-/// window of more than `max_window_bytes`.
-std::unique_ptr<ByteSource> make_zstd_source(std::unique_ptr<RawSource> stored, std::uint64_t max_window_bytes);
-
 }  // namespace quern

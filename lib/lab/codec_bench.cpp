@@ -72,7 +72,7 @@ using Buffer = std::array<std::uint32_t, max_block_size + over_write_values>;
 class OwnSubject final : public CodingSubject {
  public:
   OwnSubject(const BenchLists& lists, const CodecSetUp& set_up) : lists_(lists), set_up_(set_up) {
-    figures_.codec = set_up.codec->name();
+    figures_.codec = set_up.codec->name;
     figures_.block_size = set_up.options.block_size;
     figures_.recursion = set_up.options.recursion;
     for (const SimdLevel level : simd_levels()) levels_.push_back({level});

@@ -59,7 +59,7 @@ OrderFigures measure_order(const CollectionReader& collection, const OrderOption
   const DocumentOrder order = make_measured(collection, options, pagerank, resources, figures);
   for (const Codec* codec : all_codecs()) {
     BuildOptions build;
-    build.codec = codec->name();
+    build.codec = codec->name;
     build.codec_options.block_size = block_size;
     build.bm25 = options.scores.bm25;
     const auto file = std::make_shared<File>(File::anonymous(resources.tmp_folder));

@@ -10,7 +10,6 @@
 #include "quern/order/order.hpp"
 
 namespace quern {
-
 namespace {
 
 /// Smaller ranges are not worth a task.

@@ -9,7 +9,6 @@
 #include "quern/order/order.hpp"
 
 namespace quern {
-
 namespace {
 
 /// Bytes per document of PageRank and a graph whose rows are in a work file: rank, share, number of links.

@@ -3,7 +3,6 @@
 #include <bit>
 
 namespace quern {
-
 namespace {
 
 constexpr std::size_t min_slots = 1024;

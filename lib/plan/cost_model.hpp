@@ -5,7 +5,6 @@
 #include <map>
 
 #include "quern/formats/index_file.hpp"
-#include "quern/formats/tables/cost_file.hpp"
 #include "quern/formats/tables/query_times.hpp"
 #include "quern/plan/schedule_policy.hpp"
 #include "quern/search/query_engine.hpp"

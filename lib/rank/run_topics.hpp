@@ -1,6 +1,5 @@
 #pragma once
 #include "quern/formats/index_shards.hpp"
-#include "quern/formats/queries/qrels.hpp"
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/io/spool.hpp"

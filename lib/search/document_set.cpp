@@ -5,7 +5,7 @@
 
 #include <bitset>
 
-#include "quern/formats/tables/source_bytes.hpp"
+#include "quern/formats/tables/text_lines.hpp"
 
 namespace quern {
 namespace {

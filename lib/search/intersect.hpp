@@ -2,7 +2,6 @@
 #include "quern/core/parallel_batch.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/posting_reader.hpp"
-#include "quern/search/found_terms.hpp"
 #include "quern/search/query_memory.hpp"
 #include "quern/search/query_statistics.hpp"
 #include "quern/search/query_terms.hpp"

@@ -5,7 +5,6 @@
 #include "quern/search/algorithm.hpp"
 #include "quern/search/kernels.hpp"
 #include "quern/search/scoring.hpp"
-#include "quern/search/threshold.hpp"
 
 namespace quern {
 

@@ -2,7 +2,6 @@
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/index_shards.hpp"
 #include "quern/search/algorithm.hpp"
-#include "quern/search/found_terms.hpp"
 #include "quern/search/query_memory.hpp"
 #include "quern/search/query_terms.hpp"
 #include "quern/search/scoring.hpp"

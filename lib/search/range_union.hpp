@@ -1,6 +1,6 @@
 #pragma once
 #include "quern/search/list_window.hpp"
-#include "quern/search/threshold.hpp"
+#include "quern/search/scoring.hpp"
 
 namespace quern {
 

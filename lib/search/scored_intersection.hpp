@@ -2,7 +2,6 @@
 #include "quern/search/kernels.hpp"
 #include "quern/search/list_window.hpp"
 #include "quern/search/scoring.hpp"
-#include "quern/search/threshold.hpp"
 
 namespace quern {
 

@@ -1,7 +1,6 @@
 #include "quern/text/html.hpp"
 
 #include "quern/text/html_scanner.hpp"
-#include "quern/text/packed_name.hpp"
 #include "quern/text/references.hpp"
 #include "quern/text/url.hpp"
 #include "quern/text/utf8.hpp"

@@ -2,7 +2,6 @@
 
 #include "quern/text/references.hpp"
 #include "quern/text/text_block.hpp"
-#include "quern/text/text_lines.hpp"
 
 namespace quern {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "quern/text/text_lines.hpp"
+#include "quern/text/text_block.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {

@@ -2,8 +2,7 @@
 
 #include <charconv>
 
-#include "quern/text/packed_name.hpp"
-#include "quern/text/text_lines.hpp"
+#include "quern/text/text_block.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {

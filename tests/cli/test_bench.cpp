@@ -1,7 +1,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "quern/formats/tables/cost_file.hpp"
 #include "quern/formats/tables/query_times.hpp"
 
 #include "catch.hpp"

@@ -92,13 +92,13 @@ std::vector<std::pair<const Codec*, CodecOptions>> all_set_ups() {
   std::vector<std::pair<const Codec*, CodecOptions>> set_ups;
   for (const Codec* codec : all_codecs())
     for (unsigned block_size : {2u, 8u, 64u, 128u, 256u, 512u})
-      for (unsigned recursion = 0; recursion <= (codec->name() == "rpfd" ? 4u : 0u); ++recursion)
+      for (unsigned recursion = 0; recursion <= (codec->name == "rpfd" ? 4u : 0u); ++recursion)
         set_ups.push_back({codec, {block_size, recursion}});
   return set_ups;
 }
 
 std::string name_of(const Codec& codec, const CodecOptions& options) {
-  return std::string(codec.name()) + ", blocks of " + std::to_string(options.block_size) + ", recursion " +
+  return std::string(codec.name) + ", blocks of " + std::to_string(options.block_size) + ", recursion " +
          std::to_string(options.recursion);
 }
 
@@ -230,7 +230,7 @@ TEST_CASE("encoders refuse blocks of impossible sizes", "[codec]") {
   const std::vector<std::uint32_t> values(513);
   const auto first = [&](std::size_t n) { return std::span(values).first(n); };
   for (const Codec* codec : all_codecs()) {
-    INFO(codec->name());
+    INFO(codec->name);
     Words out;
     const auto encoder = codec->make_encoder({});
     encoder->start_list();
@@ -246,8 +246,8 @@ TEST_CASE("encoders refuse blocks of impossible sizes", "[codec]") {
 }
 
 TEST_CASE("codecs are found by name, the first being the default", "[codec]") {
-  CHECK(all_codecs().front()->name() == "newpfd");
-  for (const Codec* codec : all_codecs()) CHECK(&codec_named(codec->name()) == codec);
+  CHECK(all_codecs().front()->name == "newpfd");
+  for (const Codec* codec : all_codecs()) CHECK(&codec_named(codec->name) == codec);
   CHECK_THROWS_AS(codec_named("lzw"), InvalidArgument);
   CHECK_THROWS_AS(codec_named(""), InvalidArgument);
 }

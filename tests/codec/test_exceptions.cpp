@@ -1,4 +1,4 @@
-#include "quern/codec/exceptions.hpp"
+#include "quern/codec/bit_packing.hpp"
 
 #include "catch.hpp"
 #include "codec/posting_lists.hpp"

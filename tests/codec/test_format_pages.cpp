@@ -36,8 +36,8 @@ std::map<std::string, std::vector<std::uint32_t>> example_of(const std::string& 
 
 TEST_CASE("the worked examples on the codecs' pages are correct", "[codec][format]") {
   for (const Codec* codec : all_codecs()) {
-    INFO(codec->name());
-    auto example = example_of("codec/" + std::string(codec->name()) + ".md");
+    INFO(codec->name);
+    auto example = example_of("codec/" + std::string(codec->name) + ".md");
     REQUIRE(example["words"].size() > 1);
     const std::vector<std::uint32_t>&docids = example["docids"], &freqs = example["freqs"];
     REQUIRE(docids.size() == freqs.size());

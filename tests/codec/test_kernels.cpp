@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "quern/codec/bit_packing.hpp"
-#include "quern/codec/exceptions.hpp"
 #include "quern/codec/kernels.hpp"
 #include "quern/core/error.hpp"
 

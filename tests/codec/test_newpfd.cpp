@@ -96,10 +96,10 @@ TEST_CASE("NewPFD codes values of 31 and 32 bits", "[codec]") {
   for (const std::uint32_t greatest : {0x3fffffffu, 0x40000000u, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
     test::List list{std::vector<std::uint32_t>(64), std::vector<std::uint32_t>(64)};
     list.gaps[9] = list.freqs[5] = list.freqs[63] = greatest;
-    const test::CodedList coded = test::encode(*newpfd_codec().make_encoder({64, 1}), list, 64);
+    const test::CodedList coded = test::encode(*newpfd_codec.make_encoder({64, 1}), list, 64);
     Words words = coded.words;
     words.resize(words.size() + over_read_bytes / 4);
-    const auto decoder = newpfd_codec().make_decoder({64, 1}, {});
+    const auto decoder = newpfd_codec.make_decoder({64, 1}, {});
     std::vector<std::uint32_t> out(64 + over_write_values);
     decoder->decode_freqs(WordView(words).first(coded.words.size()), 64, out.data());
     for (unsigned i = 0; i < 64; ++i) REQUIRE(out[i] == list.freqs[i] + 1);
@@ -111,12 +111,12 @@ TEST_CASE("a truncated NewPFD block is refused", "[codec]") {
   test::List list{test::random_values(random, 128, 2), test::random_values(random, 128, 1)};
   for (unsigned i = 0; i < 128; i += 3)  // values of many widths
     list.gaps[i] = list.freqs[i] = static_cast<std::uint32_t>(random()) >> (20 + random() % 9);
-  const test::CodedList coded = test::encode(*newpfd_codec().make_encoder({128, 1}), list, 128);
+  const test::CodedList coded = test::encode(*newpfd_codec.make_encoder({128, 1}), list, 128);
   const newpfd::Header header(coded.words[0]);
   REQUIRE((header.docids.count > 2 && header.freqs.count > 2));
   Words words = coded.words;
   words.resize(words.size() + over_read_bytes / 4);
-  const auto decoder = newpfd_codec().make_decoder({128, 1}, {});
+  const auto decoder = newpfd_codec.make_decoder({128, 1}, {});
   std::vector<std::uint32_t> out(128 + over_write_values);
   for (std::size_t cut = 0; cut < coded.words.size(); ++cut) {
     const WordView part = WordView(words).first(cut);
@@ -128,7 +128,7 @@ TEST_CASE("a truncated NewPFD block is refused", "[codec]") {
 }
 
 TEST_CASE("a NewPFD block with invalid widths is refused", "[codec]") {
-  const auto decoder = newpfd_codec().make_decoder({64, 1}, {});
+  const auto decoder = newpfd_codec.make_decoder({64, 1}, {});
   std::vector<std::uint32_t> out(64 + over_write_values);
   const auto decode = [&](std::uint32_t half) {
     Words words(200);
@@ -163,7 +163,7 @@ TEST_CASE("NewPFD lists of versions 1 to 3 are read", "[codec][property]") {
       const test::CodedList coded = test::newpfd_of_version3(list, block_size, random);
       Words words = coded.words;
       words.resize(words.size() + over_read_bytes / 4);
-      const auto decoder = newpfd_codec().make_decoder(options, {});
+      const auto decoder = newpfd_codec.make_decoder(options, {});
       std::vector<std::uint32_t> out(block_size + over_write_values);
       docid_t before = end_docid;
       std::size_t block = 0;
@@ -193,7 +193,7 @@ TEST_CASE("an exception past the values of a NewPFD block of versions 1 to 3 is 
   words.resize(words.size() + over_read_bytes / 4);
   CodecOptions options;
   options.old_newpfd = true;
-  const auto decoder = newpfd_codec().make_decoder(options, {});
+  const auto decoder = newpfd_codec.make_decoder(options, {});
   std::vector<std::uint32_t> out(64 + over_write_values);
   CHECK(decoder->block_words(WordView(words).first(3), 64) == 2);
   decoder->decode_docids(WordView(words).first(3), 64, end_docid, out.data());

@@ -91,7 +91,7 @@ TEST_CASE("Rice unary parts decode alike with positions of up to 16 bits and mor
       INFO("a unary part of " << bits << " bits, the long number at " << at);
       test::List list{std::vector<std::uint32_t>(128 * 2000), std::vector<std::uint32_t>(128 * 2000)};
       list.gaps[at] = list.freqs[at] = bits - 128;
-      const auto coded = test::encode(*rice_codec().make_encoder({}), list, 128);
+      const auto coded = test::encode(*rice_codec.make_encoder({}), list, 128);
       REQUIRE((coded.words[0] & 0x3ff) == 0);
       Words padded = coded.words;
       padded.resize(padded.size() + over_read_bytes / 4);
@@ -99,7 +99,7 @@ TEST_CASE("Rice unary parts decode alike with positions of up to 16 bits and mor
       std::vector<std::uint32_t> docids(128 + over_write_values), freqs(128 + over_write_values);
       for (const SimdLevel level : simd_levels()) {
         set_simd_level(level);
-        const auto decoder = rice_codec().make_decoder({}, WordView(padded.data(), coded.words.size()));
+        const auto decoder = rice_codec.make_decoder({}, WordView(padded.data(), coded.words.size()));
         decoder->decode_docids(block, 128, end_docid, docids.data());
         decoder->decode_freqs(block, 128, freqs.data());
         for (unsigned i = 0; i < 128; ++i) {
@@ -116,7 +116,7 @@ TEST_CASE("Rice coding picks the width with the smallest size", "[codec][propert
   Random random(2);
   for (double mean : {1.0, 3.0, 40.0, 1000.0, 100000.0}) {
     const test::List list = test::clustered_list(random, 10000, mean);
-    const auto coded = test::encode(*rice_codec().make_encoder({}), list, 128);
+    const auto coded = test::encode(*rice_codec.make_encoder({}), list, 128);
     const rice::Widths chosen = rice::Widths::from_word(coded.words[0]);
     const auto bits = [](const std::vector<std::uint32_t>& values, unsigned width) {
       double unary = 0;
@@ -135,13 +135,13 @@ TEST_CASE("Rice unary parts of 65,535 bits and more have their lengths in words"
   test::List list{std::vector<std::uint32_t>(60000), std::vector<std::uint32_t>(60000)};
   list.gaps[300] = 9000000;
   list.freqs[77] = 9000000;
-  const auto coded = test::encode(*rice_codec().make_encoder({}), list, 128);
+  const auto coded = test::encode(*rice_codec.make_encoder({}), list, 128);
   CHECK(coded.words[coded.starts[0]] >> 16 == rice::long_length);
   CHECK((coded.words[coded.starts[2]] & 0xffff) == rice::long_length);
   Words padded = coded.words;
   padded.resize(padded.size() + over_read_bytes / 4);
   const WordView words(padded.data(), coded.words.size());
-  const auto decoder = rice_codec().make_decoder({}, words);
+  const auto decoder = rice_codec.make_decoder({}, words);
   std::vector<std::uint32_t> out(128 + over_write_values);
   decoder->decode_freqs(words.subspan(coded.starts[0]), 128, out.data());
   CHECK(out[77] == 9000001);
@@ -154,13 +154,13 @@ TEST_CASE("Rice unary parts of 65,535 bits and more have their lengths in words"
 
 TEST_CASE("Rice blocks with impossible unary parts are refused", "[codec]") {
   const test::List list{{3, 0, 1}, {0, 2, 0}};
-  const Words good = test::encode(*rice_codec().make_encoder({}), list, 128).words;
+  const Words good = test::encode(*rice_codec.make_encoder({}), list, 128).words;
   std::vector<std::uint32_t> out(128 + over_write_values);
   const auto decode = [&](Words words) {
     const std::size_t size = words.size();
     words.resize(size + over_read_bytes / 4);
     const WordView view(words.data(), size);
-    const auto decoder = rice_codec().make_decoder({}, view);
+    const auto decoder = rice_codec.make_decoder({}, view);
     decoder->decode_docids(view.subspan(1), 3, end_docid, out.data());
     decoder->decode_freqs(view.subspan(1), 3, out.data());
   };

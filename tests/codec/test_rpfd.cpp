@@ -136,7 +136,7 @@ TEST_CASE("recursive PForDelta refuses impossible counts and positions", "[codec
     words.resize(words.size() + over_read_bytes / 4);
     const WordView view(words.data(), 4);
     std::vector<std::uint32_t> out(64 + over_write_values);
-    const auto decoder = rpfd_codec().make_decoder(options, view);
+    const auto decoder = rpfd_codec.make_decoder(options, view);
     decoder->decode_docids(view.subspan(1), 3, end_docid, out.data());
     return decoder->block_words(view.subspan(1), 3) == 3 ? out[2] : 0;
   };
@@ -149,7 +149,7 @@ TEST_CASE("recursive PForDelta refuses impossible counts and positions", "[codec
   Words words(2 + over_read_bytes / 4);
   words[1] = 0xffffffff;  // 3 exceptions among 2 values
   std::vector<std::uint32_t> out(64 + over_write_values);
-  const auto decoder = rpfd_codec().make_decoder(options, WordView(words).first(2));
+  const auto decoder = rpfd_codec.make_decoder(options, WordView(words).first(2));
   CHECK_THROWS_AS(decoder->decode_docids(WordView(words).subspan(1, 1), 2, end_docid, out.data()), CorruptFile);
 }
 

@@ -1,7 +1,7 @@
 #include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
+#include "quern/corpus/corpus_files.hpp"
 #include "quern/corpus/corpus_reader.hpp"
-#include "quern/io/damage_skipping.hpp"
 
 #include "catch.hpp"
 #include "compressing.hpp"

@@ -1,7 +1,7 @@
 #include <set>
 
 #include "quern/core/random.hpp"
-#include "quern/corpus/page_chooser.hpp"
+#include "quern/corpus/parse_corpus.hpp"
 
 #include "catch.hpp"
 

@@ -9,7 +9,6 @@
 #include "quern/formats/order_file.hpp"
 #include "quern/index/build_index.hpp"
 #include "quern/index/build_texts.hpp"
-#include "quern/index/exchange/import_index.hpp"
 #include "quern/index/exchange/interchange_format.hpp"
 #include "quern/index/forward/build_forward.hpp"
 #include "quern/index/verify_index.hpp"

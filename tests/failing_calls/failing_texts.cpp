@@ -2,7 +2,6 @@
 #include <vector>
 
 #include "quern/eval/run_comparison.hpp"
-#include "quern/formats/queries/qrels.hpp"
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/formats/rankers/model_format.hpp"
@@ -63,7 +62,7 @@ void write_long_name() {
 void read_queries_with_weights() {
   const QueryFile file = parse_queries("{\"id\": 1, \"vector\": {\"a-term-that-is-too-long-for-a-small-text\": 2}}\n",
                                        QueryFormat::vector, "log");
-  query_vector_text(parse_query_vector(file.queries.front().text, "query"));
+  parse_query_vector(file.queries.front().text, "query");
 }
 
 }  // namespace

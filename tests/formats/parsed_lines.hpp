@@ -4,7 +4,6 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/formats/queries/qrels.hpp"
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/io/byte_source.hpp"
 

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "quern/core/error.hpp"
-#include "quern/formats/tables/cost_file.hpp"
+#include "quern/formats/tables/query_times.hpp"
 
 #include "catch.hpp"
 #include "formats/page_example.hpp"

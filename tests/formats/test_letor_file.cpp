@@ -1,6 +1,6 @@
 #include <vector>
 
-#include "quern/formats/queries/letor_file.hpp"
+#include "quern/formats/queries/run_file.hpp"
 
 #include "catch.hpp"
 #include "formats/page_example.hpp"

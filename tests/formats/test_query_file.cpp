@@ -91,7 +91,6 @@ TEST_CASE("The text of a query of terms with weights is their JSON object", "[fo
   REQUIRE(queries.queries == Queries{{"q1", R"({"mill":2,"##er":0.5})"}, {"2", "{}"}});
   const std::vector<quern::QueryTerm> terms = {{"mill", 2}, {"##er", 0.5}};
   CHECK(parse_query_vector(queries.queries[0].text, "q1") == terms);
-  CHECK(parse_query_vector(quern::query_vector_text(terms), "q1") == terms);
   using Catch::Contains;
   const auto refused = [](const std::string& line, const std::string& why) {
     INFO(line);

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "quern/core/error.hpp"
+#include "quern/corpus/corpus_files.hpp"
 #include "quern/io/byte_source.hpp"
-#include "quern/io/damage_skipping.hpp"
 
 namespace {
 

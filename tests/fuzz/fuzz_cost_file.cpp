@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "quern/core/error.hpp"
-#include "quern/formats/tables/cost_file.hpp"
+#include "quern/formats/tables/query_times.hpp"
 
 /// Any bytes give functions that predict a finite cost for any query and survive a write and a re-read unchanged, or a
 /// library error.

@@ -2,7 +2,6 @@
 #include <string>
 
 #include "quern/core/error.hpp"
-#include "quern/index/exchange/import_index.hpp"
 #include "quern/index/exchange/interchange_format.hpp"
 #include "quern/index/verify_index.hpp"
 

@@ -2,7 +2,6 @@
 #include <cstdlib>
 #include <string>
 
-#include "quern/text/charset.hpp"
 #include "quern/text/html.hpp"
 #include "quern/text/url.hpp"
 #include "quern/text/utf8.hpp"

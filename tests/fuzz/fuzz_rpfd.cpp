@@ -3,6 +3,6 @@
 #include "fuzz_block_decoder.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  quern::fuzz::decode_block(quern::rpfd_codec(), data, size);
+  quern::fuzz::decode_block(quern::rpfd_codec, data, size);
   return 0;
 }

@@ -17,7 +17,7 @@ inline OrderOptions order_choice(std::uint8_t byte) {
 
 inline BuildOptions build_choice(std::uint8_t byte) {
   BuildOptions options;
-  options.codec = all_codecs()[byte % all_codecs().size()]->name();
+  options.codec = all_codecs()[byte % all_codecs().size()]->name;
   options.codec_options.block_size = 64;
   if ((byte & 0x40) != 0) options.quantize_bits = 8;
   return options;

@@ -66,8 +66,8 @@ void check_three_ranges(std::size_t num_queries, const Check& check) {
   RandomBits random(53);
   bool quantized = false;
   for (const Codec* codec : all_codecs()) {
-    const IndexReader index = corpus.index(coded(*codec, {64, codec->name() == "rpfd" ? 2u : 1u}, 8));
-    INFO(codec->name() << ", quantized " << quantized);
+    const IndexReader index = corpus.index(coded(*codec, {64, codec->name == "rpfd" ? 2u : 1u}, 8));
+    INFO(codec->name << ", quantized " << quantized);
     check(QueryEngine(index, with_scores(quantized ? Scores::quantized : Scores::exact)), queries, random);
     quantized = !quantized;
   }

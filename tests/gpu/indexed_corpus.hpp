@@ -38,7 +38,7 @@ inline std::vector<const Codec*> codecs_of_slow_tests() {
 /// Options for an index of this codec; with quantized impacts unless `quantize_bits` is 0.
 inline BuildOptions coded(const Codec& codec, const CodecOptions& codec_options, unsigned quantize_bits = 0) {
   BuildOptions options;
-  options.codec = codec.name();
+  options.codec = codec.name;
   options.codec_options = codec_options;
   options.quantize_bits = quantize_bits;
   return options;

@@ -93,7 +93,7 @@ TEST_CASE("emulated kernels decode lists as the CPU does", "[gpu_emulated][codec
     IndexedCorpus corpus(41, {several_blocks, 70, 20, false});
     for (const Codec* codec : all_codecs()) {
       for (const unsigned recursion : {1u, 2u}) {
-        if (recursion != 1 && codec->name() != "rpfd") continue;
+        if (recursion != 1 && codec->name != "rpfd") continue;
         const BuildOptions options = coded(*codec, {block_size, recursion});
         INFO(coding_text(options));
         const IndexReader index = corpus.index(options);

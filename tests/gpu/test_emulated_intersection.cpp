@@ -275,11 +275,11 @@ TEST_CASE("emulated kernels of every method intersect as the CPU does", "[gpu_em
   IndexedCorpus corpus(37, {900, 120, 20, false});
   const auto queries = draw_queries(3, corpus.model, 12);
   for (const Codec* codec : all_codecs()) {
-    const IndexReader index = corpus.index(coded(*codec, {codec->name() == "newpfd" ? 8u : 64u, 1}));
+    const IndexReader index = corpus.index(coded(*codec, {codec->name == "newpfd" ? 8u : 64u, 1}));
     const QueryEngine engine(index, {});
     const Asked asked(index, queries);
     for (const GpuIntersectionMethod& method : all_gpu_intersection_methods()) {
-      INFO(codec->name() << ", " << method.name);
+      INFO(codec->name << ", " << method.name);
       HostIndex host(engine);
       Subject subject(index, method);
       for (unsigned turn = 0; turn < 3; ++turn) subject.check_whole(asked, host);
@@ -295,11 +295,11 @@ TEST_CASE("emulated kernels of every method intersect window by window as the CP
   RandomBits random(53);
   std::size_t windows = 0;
   for (const Codec* codec : codecs_of_slow_tests()) {
-    const IndexReader index = corpus.index(coded(*codec, {64, codec->name() == "rpfd" ? 2u : 1u}));
+    const IndexReader index = corpus.index(coded(*codec, {64, codec->name == "rpfd" ? 2u : 1u}));
     const QueryEngine engine(index, {});
     const Asked asked(index, queries);
     for (const GpuIntersectionMethod& method : all_gpu_intersection_methods()) {
-      INFO(codec->name() << ", " << method.name);
+      INFO(codec->name << ", " << method.name);
       HostIndex host(engine), whole(engine);
       Subject subject(index, method);
       windows += subject.check_windows(asked, host, random);

@@ -71,7 +71,7 @@ template <class Check>
 void check_codings(IndexedCorpus& corpus, std::initializer_list<TestedCoding> codings, const Check& check) {
   for (const Codec* codec : all_codecs()) {
     for (const TestedCoding& coding : codings) {
-      if (coding.recursion != 1 && codec->name() != "rpfd") continue;
+      if (coding.recursion != 1 && codec->name != "rpfd") continue;
       check_coding(corpus, coded(*codec, {coding.block_size, coding.recursion}, coding.quantize_bits), check);
     }
   }
@@ -136,7 +136,7 @@ TEST_CASE("emulated kernels give the CPU's results for any order of threads", "[
     INFO("order " << seed);
     const Codec& codec = *all_codecs()[seed % all_codecs().size()];
     const IndexReader index =
-        corpus.index(coded(codec, {seed % 2 == 0 ? 16u : 64u, codec.name() == "rpfd" ? 2u : 1u}, 8));
+        corpus.index(coded(codec, {seed % 2 == 0 ? 16u : 64u, codec.name == "rpfd" ? 2u : 1u}, 8));
     check_all_ways(QueryEngine(index, {}), queries);
     check_moved_lists(QueryEngine(index, {}), queries, random);
     check_all_ways(QueryEngine(index, with_scores(Scores::quantized)), queries);

@@ -108,12 +108,12 @@ TEST_CASE("emulated kernels give the CPU's results window by window", "[gpu_emul
   const auto queries = draw_queries(7, corpus.model, 4);
   RandomBits random(53);
   for (const Codec* codec : codecs_of_slow_tests()) {
-    const BuildOptions options = coded(*codec, {64, codec->name() == "rpfd" ? 2u : 1u}, 8);
+    const BuildOptions options = coded(*codec, {64, codec->name == "rpfd" ? 2u : 1u}, 8);
     INFO(coding_text(options));
     const IndexReader index = corpus.index(options);
-    const Scores scores = codec->name() == "rice" ? Scores::exact : Scores::quantized;
+    const Scores scores = codec->name == "rice" ? Scores::exact : Scores::quantized;
     check_windows(QueryEngine(index, with_scores(scores)), queries, random);
-    if (codec->name() == "newpfd") check_windows(QueryEngine(index, {}), queries, random);
+    if (codec->name == "newpfd") check_windows(QueryEngine(index, {}), queries, random);
   }
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("emulated kernels over fronts of lists give the CPU's results after it
   for (const Codec* codec : all_codecs()) {
     for (const CodecOptions& coding : {CodecOptions{8, 1}, CodecOptions{128, 1}}) {
       const IndexReader index = corpus.index(coded(*codec, coding, 8));
-      INFO(index.codec().name() << ", blocks of " << coding.block_size);
+      INFO(index.codec().name << ", blocks of " << coding.block_size);
       for (const Scores scores : {Scores::exact, Scores::quantized})
         check_fronts(QueryEngine(index, with_scores(scores)), queries, random, plain);
     }

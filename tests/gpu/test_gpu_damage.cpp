@@ -105,7 +105,7 @@ int damage_all(DamagedIndex& subject, unsigned times) {
 TEST_CASE("queries over damaged lists report the damage or stay within bounds", "[gpu][sanitize][damage]") {
   SKIP_WITHOUT_GPU();
   for (const Codec* codec : all_codecs()) {
-    INFO(codec->name());
+    INFO(codec->name);
     DamagedIndex subject(*codec, {700, 60, 20, false});
     CHECK(damage_all(subject, 8) > 0);
   }

@@ -110,7 +110,7 @@ TEST_CASE("each coding is decoded, united and intersected within bounds", "[gpu]
   IndexedCorpus corpus(71, {600, 80, 20, false});
   const auto queries = draw_queries(17, corpus.model, 12);
   for (const Codec* codec : all_codecs()) {
-    for (const unsigned recursion : codec->name() == "rpfd" ? std::vector<unsigned>{1, 2} : std::vector<unsigned>{2}) {
+    for (const unsigned recursion : codec->name == "rpfd" ? std::vector<unsigned>{1, 2} : std::vector<unsigned>{2}) {
       check_index(corpus, coded(*codec, {64, recursion}, 8), queries);
     }
   }

@@ -88,8 +88,8 @@ TEST_CASE("GPUs intersect by windows of documents as the CPU does", "[gpu][gpu_s
       for (const gpu::ListTransfers transfers : {gpu::ListTransfers::staged, gpu::ListTransfers::direct})
         for (const bool planned : {false, true})
           for (const std::size_t batch : {std::size_t{7}, std::size_t{4096}}) {
-            INFO(codec->name() << ", " << method.name << ", transfers " << name_of_value(gpu::list_transfers, transfers)
-                               << ", plan " << planned << ", batches of " << batch);
+            INFO(codec->name << ", " << method.name << ", transfers " << name_of_value(gpu::list_transfers, transfers)
+                             << ", plan " << planned << ", batches of " << batch);
             GpuIntersectionOptions options;
             options.batch_queries = batch;
             options.memory.list_share = planned ? 0.9 : 0.45;

@@ -68,8 +68,8 @@ TEST_CASE("a list store keeps all of a plan made for its space, and each list ha
         plan_options.max_admission = draw < 3 ? 1 : 0.6;
         for (const CachePlan& plan :
              plans_for(engine, blocks, corpus.pipeline.resources, corpus.terms(1000), plan_options)) {
-          INFO(codec->name() << ", " << plan.manifest.policy << ", impacts " << with_impacts << ", " << options.words
-                             << " words and " << options.rows << " rows");
+          INFO(codec->name << ", " << plan.manifest.policy << ", impacts " << with_impacts << ", " << options.words
+                           << " words and " << options.rows << " rows");
           gpu::ListCache cache(options);
           REQUIRE(left_out(plan, index, cache) == 0);
           std::uint64_t bytes = 0, rows = 0;

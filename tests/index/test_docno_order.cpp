@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "quern/core/random.hpp"
-#include "quern/index/docno_order.hpp"
+#include "quern/index/index_assembly.hpp"
 
 #include "catch.hpp"
 #include "corpus/temporary_folder.hpp"

@@ -52,7 +52,7 @@ TEST_CASE("A list too long for memory is coded like one in memory, and is kept i
     for (const Posting& posting : documents.postings) spool->add({posting.docid, posting.freq});
     for (const Codec* codec : all_codecs()) {
       for (const unsigned block_size : {2u, 128u}) {
-        INFO(size << " postings, " << codec->name() << ", blocks of " << block_size);
+        INFO(size << " postings, " << codec->name << ", blocks of " << block_size);
         const EncodingContext context{
             codec, {block_size, 1}, static_cast<docid_t>(documents.constants.size()), documents.constants};
         ListEncoding encoding(context);
@@ -108,7 +108,7 @@ TEST_CASE("A list encoded in pieces has the code of the whole list", "[index][en
   for (const Codec* codec : all_codecs()) {
     const CodecOptions options = {128, 1};
     if (!encodes_pieces(*codec, options)) continue;
-    INFO(codec->name());
+    INFO(codec->name);
     ListEncoding encoding({codec, options, static_cast<docid_t>(documents.constants.size()), documents.constants});
     EncodedBatch whole(folder.path("")), batch(folder.path(""));
     encoding.encode(ViewedLists{postings}, whole);

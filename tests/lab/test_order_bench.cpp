@@ -34,7 +34,7 @@ TEST_CASE("An order's figures are those of the indexes built in that order", "[o
     REQUIRE(figures.codecs.size() == all_codecs().size());
     for (std::size_t i = 0; i < all_codecs().size(); ++i) {
       BuildOptions build;
-      build.codec = all_codecs()[i]->name();
+      build.codec = all_codecs()[i]->name;
       build.codec_options.block_size = 64;
       pipeline.build(collection, pipeline.order(collection, options.by), build);
       const IndexManifest& manifest = pipeline.report.manifest;

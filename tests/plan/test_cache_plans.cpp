@@ -145,7 +145,7 @@ TEST_CASE("a list's size is its coded words, and its impacts if scores are quant
       const unsigned block_size = codec == all_codecs().front() ? tiny : 64;
       const IndexReader index = corpus.index(coded(*codec, {block_size, 1}, bits));
       for (const bool with_impacts : {false, true}) {
-        INFO(codec->name() << ", " << bits << " bits, with impacts " << with_impacts);
+        INFO(codec->name << ", " << bits << " bits, with impacts " << with_impacts);
         const std::uint64_t ratio = 1 + random.below(3);
         const CacheBlocks blocks(index, ratio * block_size, default_resources(), with_impacts);
         std::uint64_t sum = 0, kept = 0;

@@ -2,8 +2,8 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/named.hpp"
+#include "quern/formats/rankers/json_events.hpp"
 #include "quern/formats/rankers/model_format.hpp"
-#include "quern/formats/rankers/number_text.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"
 #include "quern/formats/rankers/tree_collector.hpp"
 

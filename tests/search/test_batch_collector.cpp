@@ -3,7 +3,7 @@
 #include <numeric>
 #include <thread>
 
-#include "quern/search/batch_collector.hpp"
+#include "quern/search/query_stream.hpp"
 
 #include "catch.hpp"
 

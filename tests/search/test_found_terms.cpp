@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "quern/core/random.hpp"
-#include "quern/search/found_terms.hpp"
+#include "quern/search/query_terms.hpp"
 
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "quern/core/random.hpp"
-#include "quern/search/threshold.hpp"
+#include "quern/search/scoring.hpp"
 #include "quern/search/top_k.hpp"
 
 #include "catch.hpp"

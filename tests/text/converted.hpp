@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "quern/text/charset.hpp"
+#include "quern/text/utf8.hpp"
 
 namespace quern::testing {
 

@@ -1,6 +1,5 @@
 #include <string>
 
-#include "quern/text/charset.hpp"
 #include "quern/text/utf8.hpp"
 
 #include "catch.hpp"

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "quern/text/analyzer.hpp"
-#include "quern/text/charset.hpp"
 #include "quern/text/html.hpp"
 #include "quern/text/html_scanner.hpp"
 #include "quern/text/utf8.hpp"

@@ -1,5 +1,5 @@
 #include "quern/core/random.hpp"
-#include "quern/text/text_lines.hpp"
+#include "quern/text/text_block.hpp"
 
 #include "catch.hpp"
 

@@ -30,7 +30,7 @@ void add_rows(const OrderFigures& figures, BenchReport& report) {
              {"", json["peak_bytes"], "peak MB", "{:.1f}", 1e-6},
              {"", figures.gap_entropy_bits, "entropy", "{:.3f}"}};
   for (const CodecBits& bits : figures.codecs) {
-    const Row coded = {{"codec", bits.codec->name(), "codec"},
+    const Row coded = {{"codec", bits.codec->name, "codec"},
                        {"docid_bits_per_posting", bits.docid, "docIDs", "{:.3f}"},
                        {"freq_bits_per_posting", bits.freq, "freqs", "{:.3f}"},
                        {"directory_bits_per_posting", bits.directory, "rows", "{:.3f}"},

@@ -208,7 +208,7 @@ void report_table(std::span<const QueryFigures> table, const QueryFigures& basel
                   BenchReport& report) {
   const IndexReader& index = scored.index[0];
   report.say("\n{}: {} order, {}, blocks of {}; {}, k = {}; {} queries of {:.0f} postings\n", scored.index.name(),
-             index.manifest().order, index.codec().name(), index.block_size(), scored.text(), baseline.set_up.k,
+             index.manifest().order, index.codec().name, index.block_size(), scored.text(), baseline.set_up.k,
              baseline.queries, ratio(baseline.postings, baseline.queries));
   for (const QueryFigures& figures : table) report.add("results", row_of(figures, baseline, scored));
   report.print_table();

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "quern/formats/exchange/inverted_file.hpp"
-#include "quern/index/exchange/import_index.hpp"
 #include "quern/index/exchange/interchange_format.hpp"
 #include "quern/io/atomic_output.hpp"
 

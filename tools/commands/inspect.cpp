@@ -56,8 +56,8 @@ void print_entries(const Json& json, const std::string& indent = "") {
 Json files_beside_json(const IndexReader& index) {
   Json files = Json::object();
   for (const std::string& member : index_members()) {
-    const std::string path = folder_of(index.name()) + "/" + member;
-    if (member != index_member && has_file(path)) files[member] = File::open_regular(path).size();
+    if (member != index_member && has_member(index.name(), member.c_str()))
+      files[member] = File::open_regular(member_path(index.name(), member.c_str())).size();
   }
   return files;
 }
@@ -308,8 +308,8 @@ void inspect_index(const InspectArguments& arguments) {
   }
   if (!arguments.texts_of.empty()) return print_texts(index, arguments.texts_of, arguments.common.json);
   if (arguments.config)
-    return print(config_text(index.manifest(), {.forward = has_file(forward_path(arguments.path)),
-                                                .texts = has_file(texts_path(arguments.path))}));
+    return print(config_text(index.manifest(), {.forward = has_member(arguments.path, forward_member),
+                                                .texts = has_member(arguments.path, texts_member)}));
   if (arguments.documents) return print_documents(index, arguments.common.json);
   for (const std::string& term : arguments.terms) print_list(index, term, arguments.common.json);
   if (arguments.terms.empty()) print_json_or_figures(arguments, index_file_json(index));

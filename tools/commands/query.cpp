@@ -9,7 +9,7 @@
 #include "quern/api/internal/processors.hpp"
 #include "quern/gpu/query_backend.hpp"
 #include "quern/search/algorithm.hpp"
-#include "quern/search/batch_collector.hpp"
+#include "quern/search/query_stream.hpp"
 
 #include "command.hpp"
 #include "figures.hpp"

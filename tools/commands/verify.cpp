@@ -90,10 +90,10 @@ void run(const VerifyArguments& arguments) {
     if (arguments.common.quiet) continue;
     print_sound(path, kind);
     if (kind != FileKind::index) continue;
-    if (has_file(forward_path(path))) print_sound(forward_path(path), FileKind::forward);
-    if (has_file(texts_path(path))) print_sound(texts_path(path), FileKind::texts);
-    if (has_file(fields_path(path))) print_sound(fields_path(path), FileKind::fields);
-    if (has_file(statistics_path(path))) print_sound(statistics_path(path), FileKind::statistics);
+    for (const auto& [member, member_kind] :
+         {std::pair(forward_member, FileKind::forward), std::pair(texts_member, FileKind::texts),
+          std::pair(fields_member, FileKind::fields), std::pair(statistics_member, FileKind::statistics)})
+      if (has_member(path, member)) print_sound(member_path(path, member), member_kind);
   }
 }
 

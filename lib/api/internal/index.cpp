@@ -103,8 +103,8 @@ IndexStatistics Index::statistics() const {
     if (manifest.impacts) out.impact_bits = manifest.impacts->bits;
     out.has_pagerank = !reader.pagerank().empty();
     out.has_global_scores = !reader.global_scores().empty();
-    out.has_forward = has_file(forward_path(reader.name()));
-    out.has_texts = has_file(texts_path(reader.name()));
+    out.has_forward = has_member(reader.name(), forward_member);
+    out.has_texts = has_member(reader.name(), texts_member);
     return out;
   });
 }
@@ -235,7 +235,7 @@ Filter Filter::matching(const Index& index, std::string_view expression, const W
     std::vector<DocumentSet> passing;
     for (const IndexReader& shard : index.impl()->shards) {
       std::optional<FieldsReader> fields;
-      if (has_file(fields_path(shard.name()))) fields.emplace(FieldsReader::open_beside(shard));
+      if (has_member(shard.name(), fields_member)) fields.emplace(FieldsReader::open_beside(shard));
       passing.push_back(evaluate_filter(parsed, shard, fields ? &*fields : nullptr, left));
       left.memory_bytes -= DocumentSet::bytes(shard.num_documents());
     }

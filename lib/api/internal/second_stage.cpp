@@ -7,8 +7,6 @@
 #include "quern/api/internal/processors.hpp"
 #include "quern/core/error.hpp"
 #include "quern/core/wall_clock.hpp"
-#include "quern/formats/queries/letor_file.hpp"
-#include "quern/formats/queries/qrels.hpp"
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/formats/rankers/model_format.hpp"
 #include "quern/gpu/query_backend.hpp"

@@ -8,7 +8,7 @@ namespace quern::gpu {
 namespace {
 
 Coding coding_of(const IndexReader& index) {
-  const std::string_view codec = index.codec().name();
+  const std::string_view codec = index.codec().name;
   if (codec == "rpfd" && index.manifest().codec_options.recursion == 1) return Coding::rpfd_once;
 #define QUERN_GPU_CODING(name) \
   if (codec == #name) return Coding::name;

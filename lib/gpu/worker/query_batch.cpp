@@ -5,7 +5,6 @@
 
 #include "quern/gpu/device/in_parallel.hpp"
 #include "quern/search/scoring.hpp"
-#include "quern/search/threshold.hpp"
 
 namespace quern::gpu {
 namespace {

@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "quern/formats/forward_segment.hpp"
-#include "quern/index/forward/index_terms.hpp"
+#include "quern/index/forward/recode_forward.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/order/document_terms.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/feature_columns.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"
 
 /// Random models and document features with the sizes and shapes of real ones, for benchmarks.

@@ -1,10 +1,9 @@
 #pragma once
-#include "quern/core/feature_columns.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/index_shards.hpp"
+#include "quern/formats/rankers/ranker_model.hpp"
 #include "quern/rank/features/document_hits.hpp"
 #include "quern/rank/features/document_view.hpp"
-#include "quern/rank/features/feature_query.hpp"
 #include "quern/text/analyzer.hpp"
 
 namespace quern {

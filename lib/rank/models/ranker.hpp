@@ -3,7 +3,6 @@
 
 #include <ctime>
 
-#include "quern/core/feature_columns.hpp"
 #include "quern/core/resources.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"
 

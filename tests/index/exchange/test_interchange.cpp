@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "quern/index/exchange/import_index.hpp"
 #include "quern/index/exchange/interchange_format.hpp"
 #include "quern/index/verify_index.hpp"
 #include "quern/io/checksum.hpp"
@@ -82,10 +81,10 @@ TEST_CASE("quantized impacts of a very long list are computed in parts", "[inter
   for (const auto& document : model.documents) model.counts.total_tokens += document.second;
   for (const Codec* codec : all_codecs()) {
     BuildOptions build;
-    build.codec = codec->name();
+    build.codec = codec->name;
     build.quantize_bits = 6;
     const IndexReader index = Pipeline::open_index(import_model(pipeline, model, build));
-    INFO(codec->name());
+    INFO(codec->name);
     CHECK_NOTHROW(verify_index(index, pipeline.resources));  // compares all impacts with the frequencies
     CHECK(index.find("every1")->df == documents);
   }

@@ -89,9 +89,9 @@ inline std::vector<BuildOptions> all_codings() {
   std::vector<BuildOptions> all;
   for (const Codec* codec : all_codecs()) {
     for (const unsigned block_size : {64u, 128u, 256u, 512u}) {
-      for (unsigned recursion = 0; recursion <= (codec->name() == "rpfd" ? 4u : 0u); ++recursion) {
+      for (unsigned recursion = 0; recursion <= (codec->name == "rpfd" ? 4u : 0u); ++recursion) {
         BuildOptions& options = all.emplace_back();
-        options.codec = codec->name();
+        options.codec = codec->name;
         options.codec_options = {block_size, recursion};
       }
     }

@@ -278,8 +278,8 @@ TEST_CASE("verify finds docnos that were changed or moved", "[index]") {
 
 TEST_CASE("a bit that flips in the postings is found, or changes nothing", "[index][codec][property]") {
   for (const Codec* codec : all_codecs()) {
-    DamagedIndex damaged({300, 40, 30, false}, blocks_of_64(std::string(codec->name())));
-    INFO(codec->name());
+    DamagedIndex damaged({300, 40, 30, false}, blocks_of_64(std::string(codec->name)));
+    INFO(codec->name);
     RandomBits random(83);
     Bytes& postings = damaged.section("postings");
     const std::size_t bits = (postings.size() - over_read_bytes) * 8;

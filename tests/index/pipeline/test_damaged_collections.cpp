@@ -57,7 +57,7 @@ TEST_CASE("Order and build accept any damaged collection or refuse it with an er
   std::size_t taken = 0, tried = 0;
   for (const OrderMethod& order : all_orders()) {
     for (const Codec* codec : all_codecs()) {
-      const std::string name(codec->name());
+      const std::string name(codec->name);
       CHECK(is_taken(sound, order.by, name, resources));
       for (int i = 0; i < 40; ++i) {
         Bytes parts = sound;
@@ -94,7 +94,7 @@ TEST_CASE("Build refuses a collection with a chunk that names a term twice", "[p
   const DocumentOrder order = order_of(damaged, {}, resources);
   for (const Codec* codec : all_codecs()) {
     BuildOptions options;
-    options.codec = codec->name();
+    options.codec = codec->name;
     File file = File::anonymous(resources.tmp_folder);
     CHECK_THROWS_WITH(build_index(damaged, order, {}, options, resources, file),
                       Catch::Contains("a document occurs twice in the list of term"));

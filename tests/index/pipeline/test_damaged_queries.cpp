@@ -18,7 +18,7 @@ using namespace testing;
 /// An index in the order of global scores, with all possible sections.
 IndexReader index_of(RankedPages& pages, const Codec& codec) {
   BuildOptions options = blocks_of(64);
-  options.codec = codec.name();
+  options.codec = codec.name;
   options.quantize_bits = 8;
   return pages.index(pages.order(OrderBy::score, 0.3), 0.3, options);
 }
@@ -51,7 +51,7 @@ IndexReader index_of_weights(Pipeline& pipeline, const Codec& codec, std::size_t
   const CollectionReader collection(
       parse_weights(pipeline, as_vector_jsonl(random_weights(29, documents, 60, 255)), {8}));
   BuildOptions options = blocks_of(64);
-  options.codec = codec.name();
+  options.codec = codec.name;
   return Pipeline::open_index(pipeline.build(collection, pipeline.order(collection), options));
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("Every use of an index with a damaged section answers or throws an err
   // Enough documents for several windows, and lists with many blocks.
   RankedPages pages(29, {1000, 300, 12, false});
   for (const Codec* codec : all_codecs()) {
-    INFO(codec->name());
+    INFO(codec->name);
     const IndexReader sound = index_of(pages, *codec);
     const std::vector<std::string> texts = queries_for(sound);
     const auto queries = views_of(texts);
@@ -94,7 +94,7 @@ TEST_CASE("Every use of an index of given weights with a damaged section answers
   const std::vector<std::string_view> queries = {"everywhere ##often", "everywhere", "##often everywhere unknown",
                                                  "T1 everywhere T0"};
   for (const Codec* codec : all_codecs()) {
-    INFO(codec->name());
+    INFO(codec->name);
     Pipeline pipeline;
     const IndexReader sound = index_of_weights(pipeline, *codec, 1000);
     const auto use = [&](const IndexReader& index) { use_index(index, queries, pipeline.resources); };

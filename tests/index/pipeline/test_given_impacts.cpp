@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "quern/core/error.hpp"
-#include "quern/index/exchange/import_index.hpp"
 #include "quern/index/exchange/interchange_format.hpp"
 #include "quern/index/forward/build_forward.hpp"
 #include "quern/index/verify_index.hpp"
@@ -112,7 +111,7 @@ TEST_CASE("every algorithm gives the sums of given weights, with every codec and
     for (const Codec* codec : all_codecs()) {
       for (const unsigned block_size : {2u, 8u, 64u}) {
         BuildOptions options;
-        options.codec = codec->name();
+        options.codec = codec->name;
         options.codec_options.block_size = block_size;
         INFO(bits << " bits, " << coding_text(options));
         const StageFile file = pipeline.build(corpus.collection, corpus.order, options);

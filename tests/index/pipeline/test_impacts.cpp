@@ -80,7 +80,7 @@ TEST_CASE("quantized impacts are those of a model, for any bits, codec and block
       for (const Codec* codec : all_codecs()) {
         for (const unsigned block_size : {2u, 8u, 64u, 512u}) {
           BuildOptions options;
-          options.codec = codec->name();
+          options.codec = codec->name;
           options.codec_options.block_size = block_size;
           options.bm25 = {scoring.k1, scoring.b};
           options.quantize_bits = bits;

@@ -74,7 +74,7 @@ TEST_CASE("every method finds the documents that have all terms, for any codec a
   for (const Codec* codec : all_codecs()) {
     for (const unsigned block_size : {2u, 4u, 16u, 64u, 512u}) {
       BuildOptions options;
-      options.codec = codec->name();
+      options.codec = codec->name;
       options.codec_options.block_size = block_size;
       const IndexReader index = Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, options));
       for (const IntersectionMethod& method : all_intersection_methods()) {

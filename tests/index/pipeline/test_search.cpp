@@ -58,7 +58,7 @@ TEST_CASE("every algorithm gives the exact bits of a plain scorer, with blocks o
   for (const Codec* codec : all_codecs()) {
     for (const unsigned block_size : {2u, 4u, 8u}) {
       BuildOptions options;
-      options.codec = codec->name();
+      options.codec = codec->name;
       options.codec_options.block_size = block_size;
       INFO(coding_text(options));
       const IndexReader index = Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, options));
@@ -76,7 +76,7 @@ TEST_CASE("quantized scores are the sums of a plain scorer's integers", "[query]
     for (const unsigned block_size : {2u, 8u, 128u}) {
       for (const unsigned bits : {4u, 8u, 16u}) {
         BuildOptions options;
-        options.codec = codec->name();
+        options.codec = codec->name;
         options.codec_options.block_size = block_size;
         options.quantize_bits = bits;
         INFO(coding_text(options) << ", " << bits << " bits");

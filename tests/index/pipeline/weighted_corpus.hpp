@@ -1,4 +1,6 @@
 #pragma once
+#include <nlohmann/json.hpp>
+
 #include <map>
 #include <span>
 #include <string>
@@ -12,6 +14,13 @@
 
 /// Documents with given weights, and naive results of queries.
 namespace quern::testing {
+
+/// The terms as JSON for parse_query_vector().
+inline std::string query_vector_text(const std::vector<QueryTerm>& terms) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const QueryTerm& term : terms) json[term.term] = term.weight;
+  return json.dump();
+}
 
 /// A document's terms with their weights.
 using WeightedDocument = std::map<std::string, std::uint32_t>;

@@ -9,7 +9,6 @@
 #include "quern/index/forward/recode_forward.hpp"
 #include "quern/index/shards/cut_index.hpp"
 #include "quern/index/shards/merge_indexes.hpp"
-#include "quern/index/shards/shard_source.hpp"
 #include "quern/index/shards/statistics.hpp"
 #include "quern/io/checksum.hpp"
 

@@ -1,6 +1,6 @@
 #include "quern/core/random.hpp"
-#include "quern/rank/features/feature_query.hpp"
-#include "quern/rank/features/position_families.hpp"
+#include "quern/rank/features/document_hits.hpp"
+#include "quern/rank/features/feature_families.hpp"
 
 #include "catch.hpp"
 

@@ -7,7 +7,6 @@
 #include <random>
 #include <vector>
 
-#include "quern/core/feature_columns.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"
 #include "quern/rank/models/transformation.hpp"
 

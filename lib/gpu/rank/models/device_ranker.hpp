@@ -1,5 +1,4 @@
 #pragma once
-#include "quern/core/feature_columns.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"
 #include "quern/gpu/device/memory_division.hpp"
 
