@@ -6,7 +6,7 @@
 #include <thread>
 #include <unordered_map>
 
-#include "quern/core/types.hpp"
+#include "quern/core/resources.hpp"
 #include "quern/core/wall_clock.hpp"
 
 namespace quern {

@@ -1,6 +1,8 @@
 #pragma once
 #include <vector>
 
+#include "quern/search/query_engine.hpp"
+
 #include "catch.hpp"
 #include "index/pipeline/modelled_corpus.hpp"
 #include "index/pipeline/random_corpus.hpp"
