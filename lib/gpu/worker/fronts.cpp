@@ -49,41 +49,86 @@ bool is_complete(const QueryEngine& engine, const QueryEnd& end, std::span<const
   return results.size() == k && engine.scoring_context().none_above(end.from_cpu, results.back().score);
 }
 
+// Not a tbb::task_group: oneTBB 2022.1 loses its tasks if the thread that deferred them ends
+// (https://github.com/uxlfoundation/oneTBB/pull/1785).
 ResumePool::~ResumePool() {
-  if (!used_) return;
-  try {
-    group_.cancel();
-    arena_.execute([this] { group_.wait(); });
-  } catch (...) {
-    // Another error is already being thrown.
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.clear();
   }
+  wait_for_threads();
 }
 
 void ResumePool::resume(std::span<const UnfinishedQuery> queries) {
-  if (queries.empty()) return;
-  used_ = true;
-  // Several queries per task, since handing over a task takes as long as a short query.
-  const auto tasks = 8 * static_cast<std::size_t>(arena_.max_concurrency());
-  const std::size_t at_once = std::clamp<std::size_t>(queries.size() / tasks, 1, 16);
+  // Several queries at once, since handing them over takes as long as a short query.
+  const auto blocks = 8 * static_cast<std::size_t>(arena_.max_concurrency());
+  const std::size_t at_once = std::clamp<std::size_t>(queries.size() / blocks, 1, 16);
   for (; !queries.empty(); queries = queries.subspan(std::min(at_once, queries.size()))) {
     const auto some = queries.first(std::min(at_once, queries.size()));
-    arena_.enqueue(group_.defer([this, queries = std::vector(some.begin(), some.end())] { answer(queries); }));
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_.emplace_back(some.begin(), some.end());
+    }
+    add_thread();
   }
 }
 
+void ResumePool::add_thread() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (threads_ >= arena_.max_concurrency()) return;
+    ++threads_;
+  }
+  try {
+    arena_.enqueue([this] { answer_waiting(); });
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    --threads_;
+    throw;
+  }
+}
+
+void ResumePool::answer_waiting() {
+  std::unique_lock lock(mutex_);
+  while (!waiting_.empty()) {
+    const std::vector<UnfinishedQuery> queries = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    const auto begun = WallClock::now();
+    std::exception_ptr error;
+    try {
+      answer(queries);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    if (error && !error_) error_ = error;
+    if (error) waiting_.clear();
+    queries_ += queries.size();
+    time_us_ += us_since(begun);
+  }
+  --threads_;
+  ended_.notify_all();
+}
+
 void ResumePool::answer(std::span<const UnfinishedQuery> queries) {
-  const auto begun = WallClock::now();
   for (const UnfinishedQuery& query : queries)
     *query.results = engine_.resume(query.lists, k_, query.first, *query.results, nullptr, passing_);
-  const double time_us = us_since(begun);
-  const std::lock_guard lock(mutex_);
-  queries_ += queries.size();
-  time_us_ += time_us;
+}
+
+void ResumePool::wait_for_threads() {
+  std::unique_lock lock(mutex_);
+  ended_.wait(lock, [this] { return threads_ == 0; });
 }
 
 void ResumePool::wait() {
-  if (!used_) return;
-  arena_.execute([this] { group_.wait(); });
+  {
+    const std::lock_guard lock(mutex_);
+    ++threads_;
+  }
+  answer_waiting();
+  wait_for_threads();
+  if (error_) std::rethrow_exception(error_);
 }
 
 }  // namespace quern::gpu

@@ -1,9 +1,9 @@
 #pragma once
 #include <tbb/task_arena.h>
-#include <tbb/task_group.h>
 
-#include <atomic>
+#include <condition_variable>
 #include <deque>
+#include <mutex>
 #include <unordered_set>
 
 #include "quern/gpu/store/list_cache.hpp"
@@ -68,7 +68,7 @@ class ResumePool {
   /// Uses as many threads as the caller's parallel calls. `passing`, see QueryEngine::search(), must outlive it.
   ResumePool(const QueryEngine& engine, std::size_t k, const DocumentSet* passing = nullptr)
       : engine_(engine), k_(k), passing_(passing), arena_(tbb::this_task_arena::max_concurrency()) {}
-  /// Waits for begun tasks, and drops other tasks and errors.
+  /// Waits for begun queries, and drops other queries and errors.
   ~ResumePool();
 
   /// Hands queries over and returns. Thread-safe.
@@ -83,15 +83,22 @@ class ResumePool {
   double time_us() const { return time_us_; }
 
  private:
+  /// Has one more thread answer queries, if there may be one more.
+  void add_thread();
+  /// Answers queries until none waits.
+  void answer_waiting();
   void answer(std::span<const UnfinishedQuery> queries);
+  void wait_for_threads();
 
   const QueryEngine& engine_;
   const std::size_t k_;
   const DocumentSet* passing_;
   tbb::task_arena arena_;
-  tbb::task_group group_;
-  std::atomic<bool> used_ = false;  ///< otherwise there is nothing to wait for
-  std::mutex mutex_;                ///< guards the next two
+  std::mutex mutex_;  ///< guards what follows
+  std::condition_variable ended_;
+  std::deque<std::vector<UnfinishedQuery>> waiting_;
+  int threads_ = 0;  ///< that answer queries, or soon will
+  std::exception_ptr error_;
   std::uint64_t queries_ = 0;
   double time_us_ = 0;
 };
