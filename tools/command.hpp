@@ -11,7 +11,6 @@
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/work.hpp"
 #include "quern/core/named.hpp"
-#include "quern/core/resources.hpp"
 
 #include "help/help.hpp"
 

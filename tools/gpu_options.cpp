@@ -6,7 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include "quern/core/error.hpp"
 #include "quern/plan/log_demand.hpp"
 
 #include "figures.hpp"

@@ -6,8 +6,6 @@
 
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/index_settings.hpp"
-#include "quern/core/bytes.hpp"
-#include "quern/core/error.hpp"
 #include "quern/io/byte_source.hpp"
 
 namespace quern::tools {

@@ -12,7 +12,6 @@
 #include "quern/formats/corpus/corpus_format.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/texts_file.hpp"
-#include "quern/index/shards/cut_index.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/io/file.hpp"
 #include "quern/order/pagerank.hpp"

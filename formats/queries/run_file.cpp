@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdio>
 
-#include "quern/core/named.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 
 namespace quern {

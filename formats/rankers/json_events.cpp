@@ -2,8 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cmath>
-
 #include "quern/text/json_reader.hpp"
 
 namespace quern {

@@ -8,7 +8,6 @@
 #include <type_traits>
 
 #include "quern/core/bytes.hpp"
-#include "quern/core/types.hpp"
 
 /// Event readers for JSON (RFC 8259) and UBJSON (draft 12): models are too large to hold as a tree of values.
 namespace quern {

@@ -3,7 +3,6 @@
 #include <variant>
 
 #include "quern/core/named.hpp"
-#include "quern/core/types.hpp"
 
 /// Learned models that score a document by its features, in one form for all training programs.
 ///

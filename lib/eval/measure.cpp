@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cmath>
 
-#include "quern/core/named.hpp"
 #include "quern/formats/queries/run_file.hpp"
 
 namespace quern {

@@ -1,7 +1,6 @@
 #pragma once
 #include <limits>
 
-#include "quern/core/types.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/io/external_sort.hpp"
 

@@ -1,7 +1,5 @@
 #pragma once
 #include "quern/codec/codec.hpp"
-#include "quern/core/bytes.hpp"
-#include "quern/core/types.hpp"
 #include "quern/lab/list_profile.hpp"
 
 /// Codecs of other libraries, for comparison. No index uses them.

@@ -11,8 +11,6 @@
 #include <random>
 
 #include "quern/codec/short_list.hpp"
-#include "quern/core/named.hpp"
-#include "quern/core/wall_clock.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/lab/measuring.hpp"
 #include "quern/plan/query_dispatcher.hpp"

@@ -1,6 +1,4 @@
 #pragma once
-#include "quern/core/resources.hpp"
-#include "quern/core/types.hpp"
 #include "quern/formats/index_file.hpp"
 
 /// Properties of an index's lists. Measurements on synthetic lists are meaningful only if these resemble real ones.

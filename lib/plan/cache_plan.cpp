@@ -4,8 +4,6 @@
 #include <limits>
 #include <numeric>
 
-#include "quern/core/error.hpp"
-#include "quern/core/named.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/io/checksum.hpp"
 

@@ -2,7 +2,6 @@
 
 #include <limits>
 
-#include "quern/core/error.hpp"
 #include "quern/search/algorithm.hpp"
 
 namespace quern {

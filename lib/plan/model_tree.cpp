@@ -1,7 +1,6 @@
 #include <cmath>
 #include <limits>
 
-#include "quern/core/error.hpp"
 #include "quern/plan/cost_model.hpp"
 
 namespace quern {

@@ -7,7 +7,6 @@
 #include <mutex>
 #include <thread>
 
-#include "quern/core/types.hpp"
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/io/file.hpp"

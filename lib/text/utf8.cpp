@@ -6,7 +6,6 @@
 
 #include <cerrno>
 
-#include "quern/core/bytes.hpp"
 #include "quern/text/text_block.hpp"
 
 namespace quern {

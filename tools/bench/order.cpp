@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "quern/core/error.hpp"
 #include "quern/lab/order_bench.hpp"
 #include "quern/order/in_links.hpp"
 

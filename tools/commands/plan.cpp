@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "quern/core/error.hpp"
 #include "quern/plan/cache_plan.hpp"
 
 #include "figures.hpp"

@@ -1,8 +1,5 @@
 #include <fmt/format.h>
 
-#include "quern/core/error.hpp"
-#include "quern/core/types.hpp"
-
 #include "command.hpp"
 #include "gpu_options.hpp"
 #include "query_options.hpp"

@@ -7,8 +7,6 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "quern/core/types.hpp"
-
 #include "help/help.hpp"
 
 namespace quern::tools {

@@ -5,8 +5,6 @@
 #include <iterator>
 #include <sstream>
 
-#include "quern/core/types.hpp"
-
 #include "help/help.hpp"
 
 namespace quern::tools {

@@ -5,7 +5,6 @@
 
 #include "quern/api/error.hpp"
 #include "quern/core/named.hpp"
-#include "quern/core/types.hpp"
 
 namespace quern::api {
 namespace {

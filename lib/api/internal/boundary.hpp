@@ -4,7 +4,6 @@
 #include <mutex>
 
 #include "quern/api/work.hpp"
-#include "quern/core/error.hpp"
 #include "quern/core/resources.hpp"
 
 namespace quern::api {

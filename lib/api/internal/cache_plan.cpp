@@ -5,7 +5,6 @@
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/processors.hpp"
-#include "quern/core/error.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/gpu/store/list_cache.hpp"
 #include "quern/io/atomic_output.hpp"

@@ -4,7 +4,6 @@
 
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/index_impl.hpp"
-#include "quern/core/error.hpp"
 #include "quern/eval/measure.hpp"
 #include "quern/eval/run_comparison.hpp"
 #include "quern/formats/queries/run_file.hpp"

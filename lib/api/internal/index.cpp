@@ -4,7 +4,6 @@
 
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/index_impl.hpp"
-#include "quern/core/error.hpp"
 #include "quern/formats/fields_file.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/posting_reader.hpp"

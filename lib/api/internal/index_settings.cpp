@@ -15,8 +15,6 @@
 
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/stage_reports.hpp"
-#include "quern/core/error.hpp"
-#include "quern/core/named.hpp"
 #include "quern/formats/container.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/io/byte_source.hpp"

@@ -3,8 +3,6 @@
 #include "quern/api/internal/second_stage.hpp"
 #include "quern/api/internal/stage_reports.hpp"
 #include "quern/api/searcher.hpp"
-#include "quern/core/error.hpp"
-#include "quern/core/resources.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/index_shards.hpp"
 #include "quern/formats/plan_file.hpp"

@@ -8,7 +8,6 @@
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/processors.hpp"
-#include "quern/core/error.hpp"
 #include "quern/search/algorithm.hpp"
 
 namespace quern::api {

@@ -9,7 +9,6 @@
 #include <iterator>
 #include <numeric>
 
-#include "quern/core/error.hpp"
 #include "quern/lab/synth/list_generator.hpp"
 #include "quern/lab/synth/term_fields.hpp"
 

@@ -1,6 +1,4 @@
 #pragma once
-#include "quern/core/resources.hpp"
-#include "quern/core/types.hpp"
 #include "quern/io/file.hpp"
 
 /// Synthetic documents: their tree of sites and directories, lengths, names and links.
