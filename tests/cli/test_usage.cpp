@@ -48,7 +48,7 @@ std::set<std::string> options_in_messages() {
   std::set<std::string> options;
   for (const char* folder : {"/lib", "/formats"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(QUERN_SOURCE_DIR) + folder)) {
-      if (!entry.is_regular_file() || entry.path().filename() == "option_name.hpp") continue;
+      if (!entry.is_regular_file()) continue;
       const std::string text = read_file(entry.path());
       for (std::sregex_iterator found(text.begin(), text.end(), shape), end; found != end; ++found) {
         const std::string words = found->str(1);

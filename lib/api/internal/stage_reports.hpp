@@ -6,7 +6,7 @@
 /// Reports on the stages of an index and on cache plans: remarks for people, and figures as JSON.
 namespace quern::api {
 
-/// Takes a remark, whose options still have placeholders (quern/core/option_name.hpp).
+/// Takes a remark, whose options still have placeholders (quern/core/error.hpp).
 using TakeRemark = std::function<void(const std::string& remark)>;
 
 void remark_on(const ParseReport& report, const TakeRemark& take);
