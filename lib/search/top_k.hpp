@@ -27,7 +27,8 @@ class TopK {
     return (std::min<std::uint64_t>(2 * k, candidates) + std::min<std::uint64_t>(k, candidates)) * sizeof(Key);
   }
 
-  void add(docid_t docid, float score) {
+  // GCC otherwise inlines it or not as the rest of a source grows: 2 % of an intersection's instructions.
+  [[gnu::always_inline]] void add(docid_t docid, float score) {
     const Key key = key_of(docid, score);
     if (full_ && key > worst_) return;
     if (k_ <= max_in_heap) {
