@@ -7,6 +7,7 @@
 
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/short_list.hpp"
+#include "quern/io/zstd_frame.hpp"
 
 namespace quern {
 namespace {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "quern/formats/manifest_settings.hpp"
+#include "quern/io/checksum.hpp"
 
 namespace quern {
 namespace {
