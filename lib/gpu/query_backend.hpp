@@ -12,9 +12,9 @@ enum class QueryDevice : std::uint8_t { cpu, gpu, automatic, both };
 /// All devices, by their names in options; `both` is the last.
 inline constexpr std::array<NamedValue<QueryDevice>, 4> all_query_devices = {
     {{"cpu", QueryDevice::cpu, "on the CPU"},
-     {"gpu", QueryDevice::gpu, "on GPUs; an error if there are none"},
+     {"gpu", QueryDevice::gpu, "on GPUs; an error without one"},
      {"auto", QueryDevice::automatic, "on GPUs if there are any, else on the CPU"},
-     {"both", QueryDevice::both, "on the CPU and on GPUs at the same time; an error if there are no GPUs"}}};
+     {"both", QueryDevice::both, "on the CPU and on GPUs at the same time; an error without a GPU"}}};
 /// Without `both`.
 inline constexpr std::span<const NamedValue<QueryDevice>> devices_one_at_a_time(all_query_devices.data(), 3);
 
@@ -29,7 +29,7 @@ class FailoverBackend final : public SearchBackend {
   FailoverBackend(FallibleGpus& gpus, CpuBackend* cpu, FailoverNotice notice)
       : gpus_(gpus), cpu_(cpu), notice_(std::move(notice)) {}
 
-  /// Throws InvalidArgument for a filter that GPUs don't support, if there is no CPU.
+  /// Throws InvalidArgument for a filter that GPUs don't support, unless a CPU takes part.
   std::unique_ptr<PendingSearch> begin(const SearchRequest& request) override;
   void finish(PendingSearch& search, const AnswerConsumer& consumer) override;
   SearchDivision division(const SearchRequest& request, std::uint64_t held_bytes) override;

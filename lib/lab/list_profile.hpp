@@ -73,7 +73,7 @@ struct LengthGroup {
 std::vector<std::string> length_groupings();
 
 /// Makes empty groups. The lexicon stores shorter lists than the first group's without a codec. Throws InvalidArgument
-/// if there is no such grouping.
+/// if the name is unknown.
 std::vector<LengthGroup> length_groups(std::string_view name);
 
 /// Adds the index's lists, in order, to the groups, except lists with which a group would exceed `max_postings`

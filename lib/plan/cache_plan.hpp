@@ -55,7 +55,7 @@ struct CachePolicy {
 /// All policies, in the order of help texts; the first is the default. Add new ones here.
 std::span<const CachePolicy> all_cache_policies();
 
-/// Throws InvalidArgument, listing all names, if there is no such policy.
+/// Throws InvalidArgument, listing all names, if the name is unknown.
 const CachePolicy& cache_policy_named(std::string_view name);
 
 // Plans.

@@ -58,7 +58,7 @@ struct SchedulePolicy {
 };
 
 std::span<const SchedulePolicy> all_schedule_policies();
-/// Throws InvalidArgument, listing all names, if there is no such policy.
+/// Throws InvalidArgument, listing all names, if the name is unknown.
 const SchedulePolicy& schedule_policy_named(std::string_view name);
 
 }  // namespace quern

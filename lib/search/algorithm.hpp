@@ -129,7 +129,7 @@ struct QueryAlgorithm {
 /// choose in choose_union().
 const std::vector<QueryAlgorithm>& all_algorithms();
 
-/// Throws InvalidArgument, listing all names, if there is no such algorithm.
+/// Throws InvalidArgument, listing all names, if the name is unknown.
 const QueryAlgorithm& algorithm_named(std::string_view name);
 
 /// WAND: skips documents whose lists' upper bounds sum up to too little, from pivot to pivot.

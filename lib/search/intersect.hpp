@@ -32,7 +32,7 @@ struct IntersectionMethod {
 /// All methods, in the order of help texts; the first is the default. Add new ones here.
 const std::vector<IntersectionMethod>& all_intersection_methods();
 
-/// Throws InvalidArgument, listing all names, if there is no such method.
+/// Throws InvalidArgument, listing all names, if the name is unknown.
 const IntersectionMethod& intersection_method_named(std::string_view name);
 
 /// The cost of intersecting a query's lists. Nothing is scored.

@@ -168,9 +168,9 @@ void check_gpu(const BenchRerankArguments& arguments) {
   }
   const std::size_t gpus = list_gpus().size();
   if (arguments.gpu < gpus) return;
-  throw InvalidArgument(
-      built_with_cuda() ? fmt::format("there is no GPU {}; this machine has {}; use --device cpu", arguments.gpu, gpus)
-                        : "this program was built without CUDA; use --device cpu");
+  throw InvalidArgument(built_with_cuda()
+                            ? fmt::format("no GPU {}: this machine has {}; use --device cpu", arguments.gpu, gpus)
+                            : "this program was built without CUDA; use --device cpu");
 }
 
 void run(const BenchRerankArguments& arguments) {

@@ -19,8 +19,8 @@ std::vector<unsigned> gpu_numbers(unsigned first, unsigned count) {
   if (present == 0) throw CudaError("this machine has no GPU that CUDA can use; use {} cpu", option_name<"device">);
   const std::size_t end = count == 0 ? present : std::size_t{first} + count;
   if (first >= present || end > present)
-    throw InvalidArgument("there is no GPU {}: this machine has {}, numbered from 0",
-                          std::max<std::size_t>(first, present), present);
+    throw InvalidArgument("no GPU {}: this machine has {}, numbered from 0", std::max<std::size_t>(first, present),
+                          present);
   std::vector<unsigned> numbers;
   for (unsigned number = first; number < end; ++number) numbers.push_back(number);
   return numbers;

@@ -152,8 +152,8 @@ GpuRerankResult measure_gpu_reranking(std::span<const RerankSubject> subjects, c
   check_rerank_options(subjects, features, options);
   const std::vector<GpuInfo> gpus = list_gpus();
   if (on_gpu.gpu >= gpus.size())
-    throw InvalidArgument("there is no GPU " + std::to_string(on_gpu.gpu) + "; this machine has " +
-                          std::to_string(gpus.size()) + "; measure with " + option_name<"device"> + " cpu");
+    throw InvalidArgument("no GPU {}: this machine has {}; measure with {} cpu", on_gpu.gpu, gpus.size(),
+                          option_name<"device">);
   gpu::MemoryAccount working, pinned;
   gpu::RankerCache cache(on_gpu.gpu, on_gpu.ranker_bytes, on_gpu.fast_math);
   gpu::RankerFlight flight(on_gpu.gpu, working, pinned);

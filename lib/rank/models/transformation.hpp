@@ -38,7 +38,7 @@ inline constexpr NamedValue<FreeFunction> all_free_functions[] = {
     {"tanh", FreeFunction::tanh, "tanh(x · p1 + p2)"},
 };
 
-/// Throws InvalidArgument, listing all names, if there is no such function.
+/// Throws InvalidArgument, listing all names, if the name is unknown.
 inline FreeFunction free_function_named(std::string_view name) {
   return find_named(all_free_functions, name, "ranker function").value;
 }

@@ -67,7 +67,7 @@ Results found_of(const api::Index& index, const std::vector<std::uint64_t>& coun
   results.found.offsets.push_back(0);
   for (const std::uint64_t count : counts) {
     if (count > docids.size() - results.found.offsets.back())
-      throw nb::value_error("there are fewer docids than the counts say");
+      throw nb::value_error("docids has fewer values than the sum of counts");
     results.found.offsets.push_back(results.found.offsets.back() + count);
   }
   if (results.found.offsets.back() != docids.size() || scores.size() != docids.size())
