@@ -53,7 +53,5 @@ function(compile_folders_as_one target)
   endforeach()
 endfunction()
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # GCC limits inlining by how much a source grows, so a folder compiled as one source would be slower.
-  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:--param=inline-unit-growth=400>")
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>")  # it mistakes unnamed namespaces in sources for ones in headers
 endif()

@@ -9,7 +9,7 @@ install(TARGETS quern)
 install(TARGETS quern_shared EXPORT quern_targets)
 install(EXPORT quern_targets FILE quern-targets.cmake NAMESPACE quern:: DESTINATION "${package_folder}")
 # Separate, since programs that link to them need the libraries with which Quern was built.
-install(TARGETS quern_core quern_build quern_search quern_gpu quern_api EXPORT quern_static_targets)
+install(TARGETS quern_core quern_formats quern_build quern_search quern_gpu quern_api EXPORT quern_static_targets)
 install(EXPORT quern_static_targets FILE quern-static-targets.cmake NAMESPACE quern:: DESTINATION "${package_folder}")
 configure_package_config_file(cmake/quern-config.cmake.in "${CMAKE_BINARY_DIR}/quern-config.cmake"
                               INSTALL_DESTINATION "${package_folder}")

@@ -2,9 +2,10 @@
 # scripts/lint checks, says which folders may include each other.
 include(cmake/include_tree.cmake)
 
-# Every source below the folders, and the libraries that the layer links to.
+# Every source below the folders, and the libraries that the layer links to. COLD layers take little of any command's time,
+# so they are optimized less, to compile faster.
 function(add_layer name)
-  cmake_parse_arguments(PARSE_ARGV 1 layer "" "" "FOLDERS;TOP_FOLDERS;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 layer "COLD" "" "FOLDERS;TOP_FOLDERS;LIBRARIES")
   set(extensions cpp)
   if(QUERN_WITH_CUDA)
     list(APPEND extensions cu)
@@ -32,21 +33,26 @@ function(add_layer name)
   target_compile_definitions(${target} PRIVATE QUERN_VERSION="${PROJECT_VERSION}")
   target_link_libraries(${target} PUBLIC ${layer_LIBRARIES})
   compile_folders_as_one(${target})
+  if(layer_COLD)
+    target_compile_options(${target} PRIVATE "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O2>")
+  elseif(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # GCC limits inlining by how much a source grows, so a folder compiled as one source would be slower.
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:--param=inline-unit-growth=400>")
+  endif()
 endfunction()
 
-add_layer(core
-  FOLDERS lib/core lib/io lib/codec lib/text formats/tables formats/queries formats/rankers TOP_FOLDERS formats
-  LIBRARIES ${QUERN_DEPENDENCIES})
+add_layer(core FOLDERS lib/core lib/io lib/codec lib/text LIBRARIES ${QUERN_DEPENDENCIES})
+add_layer(formats COLD FOLDERS formats/tables formats/queries formats/rankers TOP_FOLDERS formats LIBRARIES quern_core)
 add_layer(build
   FOLDERS lib/corpus lib/order lib/index formats/corpus formats/exchange
-  LIBRARIES quern_core)
+  LIBRARIES quern_formats)
 add_layer(search FOLDERS lib/search lib/plan lib/rank lib/eval
-  LIBRARIES quern_core)
+  LIBRARIES quern_formats)
 add_layer(gpu FOLDERS lib/gpu LIBRARIES quern_search)
 # The public interface and its implementation.
-add_layer(api FOLDERS lib/api LIBRARIES quern_gpu quern_build)
+add_layer(api COLD FOLDERS lib/api LIBRARIES quern_gpu quern_build)
 # Measurements and synthetic data for the executable and the tests, not installed.
-add_layer(lab FOLDERS lib/lab LIBRARIES quern_gpu quern_build)
+add_layer(lab COLD FOLDERS lib/lab LIBRARIES quern_gpu quern_build)
 if(QUERN_WITH_CUDA)
   add_kernel_family(quern_gpu range/range_kernels.cuh RangeKernels)
   add_kernel_family(quern_gpu intersect/coded_kernels.cuh IntersectLaunches)
@@ -75,6 +81,8 @@ add_dependencies(quern_shared quern_api)
 file(GLOB kernel_sources CONFIGURE_DEPENDS lib/codec/kernels_*.cpp lib/search/kernels_*.cpp
      lib/rank/models/kernels_*.cpp)
 set_property(SOURCE ${kernel_sources} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
+# The hot source of a cold layer.
+set_source_files_properties(formats/posting_reader.cpp PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>")
 # Feature functions for many documents at once: without this flag, which changes no result, GCC does not vectorize them.
 set_source_files_properties(lib/rank/models/transformation.cpp PROPERTIES COMPILE_OPTIONS -fno-trapping-math)
 if(STREAMVBYTE_LIBRARY)
