@@ -17,6 +17,7 @@ struct UnreadModelForm {
 };
 constexpr UnreadModelForm unread_model_forms[] = {
     {"binf", "a model in XGBoost's old binary form; save it as .json or .ubj with booster.save_model()"},
+    {"CBM1", "a CatBoost model, which Quern can't read; train with LightGBM or XGBoost"},
     {"\x80", "a pickled Python object; save the model with booster.save_model() instead"},
     {"PK\x03\x04", "a zip archive; unpack it first"},
 };

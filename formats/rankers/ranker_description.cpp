@@ -291,8 +291,9 @@ class DescriptionReader {
     std::vector<std::uint32_t> inputs;
     for (const TreeInput& input : from.inputs) {
       const std::uint32_t feature = trees_.features().by_name(features[input.feature].name);
-      inputs.push_back(input.kind == TreeInputKind::in_categories ? trees_.categories_input(feature, input.categories)
-                                                                  : trees_.input(feature, input.kind));
+      inputs.push_back(input.kind < TreeInputKind::in_categories
+                           ? trees_.input(feature, input.kind)
+                           : trees_.categories_input(feature, input.categories, input.kind));
     }
     const std::uint64_t nodes = to.nodes.size(), leaves = to.leaves.size();
     for (TreeNode node : from.nodes) {

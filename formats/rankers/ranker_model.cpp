@@ -37,7 +37,7 @@ class ModelCheck {
     for (const TreeInput& input : trees.inputs) {
       check_feature(input.feature);
       const std::vector<std::uint32_t>& categories = input.categories;
-      if (input.kind != TreeInputKind::in_categories && !categories.empty())
+      if (input.kind < TreeInputKind::in_categories && !categories.empty())
         fail("has categories for an input of another kind");
       if (std::adjacent_find(categories.begin(), categories.end(), std::greater_equal<>()) != categories.end())
         fail("the categories of an input do not ascend");

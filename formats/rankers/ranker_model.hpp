@@ -1,4 +1,5 @@
 #pragma once
+#include <bit>
 #include <limits>
 #include <variant>
 
@@ -16,12 +17,16 @@ enum class TreeInputKind : std::uint8_t {
   zero_missing,   ///< missing if x is NaN or |x| <= 1e-35f, else x (LightGBM's missing type Zero)
   nan_is_zero,    ///< 0 if x is NaN, else x (LightGBM's missing type None)
   in_categories,  ///< missing if x is NaN; 0 if x, cut to an integer, is one of the categories, else 1
+  in_values,      ///< missing if x is NaN; 0 if value_key(x) is one of the categories, else 1
 };
+
+/// A value's key among the categories of in_values: equal values, such as 0 and -0, have equal keys.
+constexpr std::uint32_t value_key(float x) { return x == 0 ? 0 : std::bit_cast<std::uint32_t>(x); }
 
 struct TreeInput {
   std::uint32_t feature = 0;  ///< index in RankerModel::features
   TreeInputKind kind = TreeInputKind::value;
-  std::vector<std::uint32_t> categories;  ///< ascending; only for in_categories
+  std::vector<std::uint32_t> categories;  ///< ascending; only for in_categories and in_values
 
   bool operator==(const TreeInput&) const = default;
 };
@@ -132,6 +137,7 @@ struct RankerModel {
   /// 0; arrays begin with column 0.
   std::uint64_t columns = 0;
   std::variant<TreeEnsemble, LinearModel, NetworkModel> function;
+};
 };
 
 /// Names in descriptions and figures.

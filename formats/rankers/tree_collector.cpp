@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t no_parent = std::numeric_limits<std::size_t>::max();
 constexpr std::size_t max_in_tree = std::numeric_limits<std::int32_t>::max();
+/// Limit of the categories of all splits of a file, which may name the same ones again and again.
+constexpr std::uint64_t max_categories = std::uint64_t{1} << 28;
 
 }  // namespace
 
@@ -75,6 +77,22 @@ std::vector<std::uint32_t> FeatureCollector::sort() {
   return places;
 }
 
+void ColumnCategories::add_text(std::string_view value) {
+  add(0);
+  obstacle = fmt::format("its category '{:.40}' is not a number; train with values of features as categories", value);
+}
+
+void ColumnCategories::check_distinct() {
+  if (!obstacle.empty()) return;
+  std::vector<std::uint32_t> keys;
+  for (const float value : values) keys.push_back(value_key(value));
+  std::sort(keys.begin(), keys.end());
+  const auto repeated = std::adjacent_find(keys.begin(), keys.end());
+  if (repeated != keys.end())
+    obstacle = fmt::format("two of its categories are equal in float32, {}; train with categories that differ there",
+                           std::bit_cast<float>(*repeated));
+}
+
 std::uint32_t TreeCollector::input(std::uint32_t feature, TreeInputKind kind) {
   const std::uint64_t key = std::uint64_t{feature} * 256 + static_cast<std::uint8_t>(kind);
   const auto [place, is_new] = value_inputs_.try_emplace(key, static_cast<std::uint32_t>(trees_.inputs.size()));
@@ -82,13 +100,35 @@ std::uint32_t TreeCollector::input(std::uint32_t feature, TreeInputKind kind) {
   return place->second;
 }
 
-std::uint32_t TreeCollector::categories_input(std::uint32_t feature, std::vector<std::uint32_t> categories) {
+std::uint32_t TreeCollector::categories_input(std::uint32_t feature, std::vector<std::uint32_t> categories,
+                                              TreeInputKind kind) {
   std::sort(categories.begin(), categories.end());
   categories.erase(std::unique(categories.begin(), categories.end()), categories.end());
-  const auto [place, is_new] =
-      category_inputs_.try_emplace({feature, std::move(categories)}, static_cast<std::uint32_t>(trees_.inputs.size()));
-  if (is_new) trees_.inputs.push_back({feature, TreeInputKind::in_categories, place->first.second});
+  const auto [place, is_new] = category_inputs_.try_emplace({feature, kind, std::move(categories)},
+                                                            static_cast<std::uint32_t>(trees_.inputs.size()));
+  if (is_new) trees_.inputs.push_back({feature, kind, std::get<2>(place->first)});
   return place->second;
+}
+
+void TreeCollector::count_categories(std::uint64_t some) {
+  categories_ += some;
+  if (categories_ > max_categories) fail("the splits so far have a total of more than 268,435,456 categories");
+}
+
+void TreeCollector::split_by_values(LooseTree::Node& node, std::uint32_t feature, const ColumnCategories& column,
+                                    const std::vector<bool>& left, bool missing_left) {
+  if (!column.obstacle.empty())
+    throw InvalidArgument("{}: tree {} splits a data frame's column of categories, '{}', but {}", name_, trees_.trees(),
+                          features_.name(feature), column.obstacle);
+  std::vector<std::uint32_t> categories;
+  for (std::size_t code = 0; code < left.size(); ++code)
+    if (left[code] != missing_left) categories.push_back(value_key(column.values[code]));
+  count_categories(categories.size());
+  node.input = categories_input(feature, std::move(categories), TreeInputKind::in_values);
+  node.threshold = 0;
+  node.missing_left = false;
+  // The categories go left, and all other values right.
+  if (missing_left) std::swap(node.left, node.right);
 }
 
 std::size_t TreeCollector::add(const LooseTree& tree, std::size_t root) {

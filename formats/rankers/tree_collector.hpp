@@ -19,6 +19,9 @@ class FeatureCollector {
   /// The index of the feature with this name.
   std::uint32_t by_name(std::string_view name);
 
+  /// The name of the feature with this index.
+  const std::string& name(std::uint32_t feature) const { return features_[feature].name; }
+
   /// Names the features added by by_index(). False if a name is missing.
   bool rename(const std::vector<std::string>& names);
 
@@ -34,6 +37,19 @@ class FeatureCollector {
   std::vector<std::uint64_t> order_;  ///< by feature
   std::unordered_map<std::uint64_t, std::uint32_t> indexes_;
   std::unordered_map<std::string, std::uint32_t> names_;
+};
+
+/// The categories of a data frame's column. A model trained on the frame splits the column by their codes: 0 for the
+/// first category, and so on.
+struct ColumnCategories {
+  std::vector<float> values;  ///< by code
+  std::string obstacle;       ///< why features can't be compared with them; empty: they can
+
+  void add(double value) { values.push_back(static_cast<float>(value)); }
+  /// Adds a category that is not a number: an obstacle.
+  void add_text(std::string_view value);
+  /// Called after the last category: it is an obstacle if two of them are equal in float32.
+  void check_distinct();
 };
 
 /// A tree as read from a file: nodes by number, in any order.
@@ -60,8 +76,15 @@ class TreeCollector {
   const TreeEnsemble& trees() const { return trees_; }
   /// Returns the index of an input, and adds it if it is new. `feature` is an index in features().
   std::uint32_t input(std::uint32_t feature, TreeInputKind kind);
-  /// Returns the index of an input of kind in_categories. `categories` may be in any order.
-  std::uint32_t categories_input(std::uint32_t feature, std::vector<std::uint32_t> categories);
+  /// Returns the index of an input of kind in_categories or in_values. `categories` may be in any order.
+  std::uint32_t categories_input(std::uint32_t feature, std::vector<std::uint32_t> categories,
+                                 TreeInputKind kind = TreeInputKind::in_categories);
+  /// Makes `node`, a split of a data frame's column, split by the categories' values. `left`: which codes go left.
+  /// `missing_left`: whether values that are no category do. Throws InvalidArgument if there is an obstacle.
+  void split_by_values(LooseTree::Node& node, std::uint32_t feature, const ColumnCategories& column,
+                       const std::vector<bool>& left, bool missing_left);
+  /// Throws CorruptFile if all splits together have more than max_categories; called before they are stored.
+  void count_categories(std::uint64_t some);
 
   /// Adds the tree below node `root` and returns its number of nodes; unreachable nodes are dropped. Throws
   /// CorruptFile, with tree and node, if a child doesn't exist or is reached twice, a threshold isn't a number, or a
@@ -89,8 +112,9 @@ class TreeCollector {
   FeatureCollector features_;
   TreeEnsemble trees_;
   std::unordered_map<std::uint64_t, std::uint32_t> value_inputs_;
-  std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::uint32_t> category_inputs_;
-  std::vector<bool> met_;  ///< by node of the current tree
+  std::map<std::tuple<std::uint32_t, TreeInputKind, std::vector<std::uint32_t>>, std::uint32_t> category_inputs_;
+  std::uint64_t categories_ = 0;  ///< of all splits
+  std::vector<bool> met_;         ///< by node of the current tree
   std::vector<Waiting> waiting_;
 };
 

@@ -40,9 +40,41 @@ struct XgboostTree {
 /// The file's contents besides trees. Settings are texts.
 struct XgboostHead {
   std::string booster, inner_booster, objective, base_score;
-  std::string classes = "0", targets = "1", trees, features = "0";
+  std::string classes = "0", targets = "1", trees, features = "0", parallel_trees = "1";
+  std::string best_iteration;             ///< of early stopping: the last one whose trees are used; empty: all are
+  std::string estimator;                  ///< attributes of scikit-learn's interface, in JSON
+  std::vector<std::int64_t> first_trees;  ///< by iteration, since version 1.7; then the number of trees
   std::vector<std::string> feature_names;
-  std::vector<float> tree_weights;  ///< only for dart
+  std::vector<float> tree_weights;           ///< only for dart
+  std::vector<ColumnCategories> categories;  ///< of a data frame's columns, since version 3.1; empty if not categorical
+};
+
+/// A column of a data frame as written: numbers, or texts, joined, with their offsets.
+struct XgboostColumn {
+  std::int64_t type = 0;
+  std::vector<std::int64_t> values, offsets;
+};
+
+/// Finds `missing` among the settings of a scikit-learn estimator.
+class EstimatorReader : public JsonEvents {
+ public:
+  void begin_object() override { ++depth_; }
+  void end_object() override { --depth_; }
+  void begin_array() override { ++depth_; }
+  void end_array() override { --depth_; }
+  void key(std::string_view name) override { is_missing_ = depth_ == 1 && name == "missing"; }
+  void text(std::string_view) override {}
+  void number(const JsonNumber& value) override {
+    if (depth_ == 1 && is_missing_) value.get(missing_);
+  }
+  void boolean(bool) override {}
+
+  double missing() const { return missing_; }
+
+ private:
+  std::size_t depth_ = 0;
+  bool is_missing_ = false;
+  double missing_ = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// The log-odds of a probability, computed like XGBoost.
@@ -50,18 +82,21 @@ float logit(float probability) { return -std::log(1.0f / probability - 1.0f); }
 
 class XgboostReader : public JsonEvents {
  public:
-  XgboostReader(const ModelFile& file, std::string_view format)
-      : name_(file.name), format_(format), trees_(file.name) {}
+  /// `head`: of the same file, if it has been read before.
+  XgboostReader(const ModelFile& file, std::string_view format, const XgboostHead* head = nullptr)
+      : name_(file.name), format_(format), known_(head), trees_(file.name) {}
 
   void begin_object() override {
     if (path_.size() > max_depth) fail("has values nested deeper than XGBoost writes");
     path_.push_back(std::move(key_));
     key_.clear();
     if (is_tree_list(path_.size() - 1)) tree_ = {};
+    if (is_data_frame(path_.size() - 1)) column_ = {};
   }
   void end_object() override {
     path_.pop_back();
     if (is_tree_list(path_.size())) end_tree();
+    if (is_data_frame(path_.size())) end_column();
     key_.clear();
   }
   void begin_array() override {
@@ -87,6 +122,8 @@ class XgboostReader : public JsonEvents {
       float number = 0;
       if (!value.get(number)) trees_.fail(fmt::format("{} has a number that can't be read", path_.back()));
       floats_->push_back(number);
+    } else if (key_ == "type" && is_data_frame(path_.size() - 1)) {
+      value.get(column_.type);
     }
   }
   void boolean(bool value) override {
@@ -96,6 +133,13 @@ class XgboostReader : public JsonEvents {
     if (names_) names_->emplace_back(value);
     if (std::string* setting = find_setting()) *setting = value;
   }
+
+  /// Whether the file must be read again with head(), since trees came before settings that they depend on.
+  bool must_read_again() const {
+    return !known_ && (trees_used(head_) != trees_used_ || head_.categories.size() != known_columns_);
+  }
+  /// The file's contents besides trees.
+  const XgboostHead& head() const { return head_; }
 
   RankerModel finish() {
     check_head();
@@ -120,15 +164,28 @@ class XgboostReader : public JsonEvents {
     return depth >= 3 && path_[depth - 1] == "trees" && path_[depth - 2] == "model";
   }
 
+  /// Whether the first `depth` levels of the path end in the list of a data frame's columns.
+  bool is_data_frame(std::size_t depth) const {
+    return depth >= 3 && path_[depth - 1] == "enc" && path_[depth - 2] == "cats";
+  }
+
   void find_target() {
     const std::size_t depth = path_.size();
     const std::string& last = path_.back();
+    if (is_tree_list(depth)) {
+      trees_used_ = trees_used(known_ ? *known_ : head_);
+      known_columns_ = head_.categories.size();
+    }
     if (depth >= 2 && is_tree_list(depth - 2)) {
       integers_ = tree_.integers(last);
       if (last == "split_conditions") floats_ = &tree_.conditions;
       // A repeated array would be twice as long.
       if ((integers_ && !integers_->empty()) || (floats_ && !floats_->empty()))
         trees_.fail(fmt::format("has {} twice", last));
+    } else if (depth >= 2 && is_data_frame(depth - 2)) {
+      integers_ = last == "values" ? &column_.values : last == "offsets" ? &column_.offsets : nullptr;
+    } else if (last == "iteration_indptr") {
+      integers_ = &head_.first_trees;
     } else if (last == "weight_drop") {
       floats_ = &head_.tree_weights;
     } else if (last == "feature_names" && depth == 3) {
@@ -146,12 +203,54 @@ class XgboostReader : public JsonEvents {
       if (key_ == "num_feature") return &head_.features;
       if (key_ == "num_target") return &head_.targets;
     }
+    if (in == "attributes") {
+      if (key_ == "best_iteration") return &head_.best_iteration;
+      if (key_ == "scikit_learn") return &head_.estimator;
+    }
     if (in == "gbtree_model_param" && key_ == "num_trees") return &head_.trees;
+    if (in == "gbtree_model_param" && key_ == "num_parallel_tree") return &head_.parallel_trees;
     if (in == "tree_param" && key_ == "size_leaf_vector") return &tree_.values_per_leaf;
     if (key_ != "name") return nullptr;
     if (in == "objective") return &head_.objective;
     if (in == "gradient_booster") return &head_.booster;
     return nullptr;
+  }
+
+  /// How many trees are used: after early stopping, those up to the best iteration, as XGBRanker.predict() uses them.
+  std::uint64_t trees_used(const XgboostHead& head) const {
+    if (head.best_iteration.empty()) return all_trees;
+    std::uint64_t best = 0, parallel = 0;
+    const std::size_t iterations = head.first_trees.size();
+    if (!read_number(std::string_view(head.best_iteration), best) || best >= max_feature ||
+        !read_number(std::string_view(head.parallel_trees), parallel) || parallel > max_feature ||
+        (iterations != 0 && (best + 1 >= iterations || head.first_trees[best + 1] < 0)))
+      fail(fmt::format("has the best_iteration '{:.40}', which is not one of its iterations", head.best_iteration));
+    return iterations == 0 ? (best + 1) * std::max<std::uint64_t>(parallel, 1)
+                           : static_cast<std::uint64_t>(head.first_trees[best + 1]);
+  }
+
+  void end_column() {
+    ColumnCategories& made = head_.categories.emplace_back();
+    const std::vector<std::int64_t>& offsets = column_.offsets;
+    if (offsets.size() > 1) {
+      const auto size = static_cast<std::int64_t>(column_.values.size());
+      std::string first;
+      for (std::int64_t i = std::max<std::int64_t>(offsets[0], 0); i < std::min(offsets[1], size); ++i)
+        first += static_cast<char>(column_.values[static_cast<std::size_t>(i)]);
+      made.values.resize(offsets.size() - 2);
+      return made.add_text(first);
+    }
+    // UBJSON has no unsigned numbers of more than one byte.
+    const double range = column_.type == 12 ? 0x1p16 : column_.type == 14 ? 0x1p32 : column_.type == 16 ? 0x1p64 : 0;
+    for (const std::int64_t value : column_.values) made.add(static_cast<double>(value) + (value < 0 ? range : 0));
+    made.check_distinct();
+  }
+
+  /// The categories of a data frame's column; null if its values are the tree's.
+  const ColumnCategories* categories_of(std::size_t node) const {
+    const std::vector<ColumnCategories>& all = known_ ? known_->categories : head_.categories;
+    const auto column = static_cast<std::size_t>(tree_.features[node]);
+    return column < all.size() && !all[column].values.empty() ? &all[column] : nullptr;
   }
 
   void end_tree() {
@@ -169,6 +268,7 @@ class XgboostReader : public JsonEvents {
     check(tree_.default_left, "default_left");
     check(tree_.conditions, "split_conditions");
     if (!tree_.split_types.empty()) check(tree_.split_types, "split_type");
+    if (trees_read_++ >= trees_used_) return;
     loose_.nodes.assign(count, {});
     for (std::size_t i = 0; i < count; ++i) {
       LooseTree::Node& node = loose_.nodes[i];
@@ -190,7 +290,9 @@ class XgboostReader : public JsonEvents {
     const std::int64_t index = tree_.features[node];
     if (index < 0 || index > max_feature)
       trees_.fail(fmt::format("node {} has the invalid feature number {}", node, index));
-    return trees_.features().by_index(static_cast<std::uint64_t>(index), {}, "f");
+    const std::vector<std::string> unnamed;
+    const bool is_named = static_cast<std::size_t>(index) < head_.feature_names.size();
+    return trees_.features().by_index(static_cast<std::uint64_t>(index), is_named ? head_.feature_names : unnamed, "f");
   }
 
   void set_threshold(LooseTree::Node& node, std::size_t number) {
@@ -198,6 +300,7 @@ class XgboostReader : public JsonEvents {
     if (threshold == -std::numeric_limits<float>::infinity())
       trees_.fail(fmt::format("the threshold of node {} is -infinity", number));
     node.input = trees_.input(feature(number), TreeInputKind::value);
+    if (categories_of(number)) trees_.fail(fmt::format("node {} compares categories with a threshold", number));
     node.threshold = greatest_float_below(threshold);
   }
 
@@ -219,12 +322,17 @@ class XgboostReader : public JsonEvents {
       if (node.left == -1 || tree_.split_types.empty() || tree_.split_types[number] == 0 || done[number])
         trees_.fail(fmt::format("node {} has categories but is not a split by them, or has them twice", number));
       done[number] = true;
+      trees_.count_categories(static_cast<std::uint64_t>(size));
       std::vector<std::uint32_t> categories;
       for (std::int64_t i = begin; i < begin + size; ++i) {
         const std::int64_t category = tree_.categories[static_cast<std::size_t>(i)];
         if (category < 0 || category >= category_limit)
           trees_.fail(fmt::format("node {} has the invalid category {}", number, category));
         categories.push_back(static_cast<std::uint32_t>(category));
+      }
+      if (const ColumnCategories* const column = categories_of(number)) {
+        split_data_frame(number, *column, categories);
+        continue;
       }
       node.input = trees_.categories_input(feature(number), std::move(categories));
       node.threshold = 0;
@@ -234,6 +342,19 @@ class XgboostReader : public JsonEvents {
     for (std::size_t i = 0; i < done.size(); ++i)
       if (loose_.nodes[i].left != -1 && !tree_.split_types.empty() && tree_.split_types[i] != 0 && !done[i])
         trees_.fail(fmt::format("node {} has no categories", i));
+  }
+
+  /// Values that are no category count as missing; XGBoost refuses them.
+  void split_data_frame(std::size_t number, const ColumnCategories& column,
+                        const std::vector<std::uint32_t>& categories) {
+    std::vector<bool> left(column.values.size(), true);
+    for (const std::uint32_t category : categories) {
+      if (category >= left.size())
+        trees_.fail(fmt::format("node {} has category {}, but its column has {}", number, category, left.size()));
+      left[category] = false;
+    }
+    LooseTree::Node& node = loose_.nodes[number];
+    trees_.split_by_values(node, feature(number), column, left, node.missing_left);
   }
 
   void check_head() const {
@@ -252,8 +373,22 @@ class XgboostReader : public JsonEvents {
           "regression or a binary classifier",
           name_, classes, targets);
     if (head_.objective.empty()) fail("has no objective");
-    if (std::uint64_t trees = 0; !read_number(std::string_view(head_.trees), trees) || trees != trees_.trees().trees())
-      fail(fmt::format("has {} trees, but num_trees is '{:.40}'", trees_.trees().trees(), head_.trees));
+    if (std::uint64_t trees = 0; !read_number(std::string_view(head_.trees), trees) || trees != trees_read_)
+      fail(fmt::format("has {} trees, but num_trees is '{:.40}'", trees_read_, head_.trees));
+    if (trees_used_ != all_trees && trees_used_ > trees_read_)
+      fail(fmt::format("has {} trees, but its best_iteration needs {}", trees_read_, trees_used_));
+    check_estimator();
+  }
+
+  /// Refuses a value that XGBoost's models of version 1 for scikit-learn treat as missing.
+  void check_estimator() const {
+    if (head_.estimator.empty()) return;
+    EstimatorReader estimator;
+    read_json(head_.estimator, name_ + ": attribute scikit_learn", estimator);
+    if (!std::isnan(estimator.missing()))
+      throw InvalidArgument(
+          "{}: takes the value {} for a missing one, which Quern can't do; train with NaN for missing values", name_,
+          estimator.missing());
   }
 
   /// The start of the trees' sum.
@@ -277,8 +412,8 @@ class XgboostReader : public JsonEvents {
 
   void weigh_trees() {
     TreeEnsemble& trees = trees_.trees();
-    if (head_.tree_weights.size() != trees.trees())
-      fail(fmt::format("weight_drop has {} numbers for {} trees", head_.tree_weights.size(), trees.trees()));
+    if (head_.tree_weights.size() != trees_read_)
+      fail(fmt::format("weight_drop has {} numbers for {} trees", head_.tree_weights.size(), trees_read_));
     for (std::uint64_t tree = 0; tree < trees.trees(); ++tree) {
       for (std::uint64_t leaf = trees.first_leaf[tree]; leaf < trees.first_leaf[tree + 1]; ++leaf) {
         trees.leaves[leaf] = static_cast<float>(trees.leaves[leaf]) * head_.tree_weights[tree];
@@ -293,16 +428,21 @@ class XgboostReader : public JsonEvents {
       fail(fmt::format("has {} feature_names, but the trees use more features", head_.feature_names.size()));
   }
 
+  static constexpr std::uint64_t all_trees = std::numeric_limits<std::uint64_t>::max();
   static constexpr std::int64_t max_feature = std::numeric_limits<std::uint32_t>::max() - 1;
 
   std::string name_;
   std::string_view format_;
+  const XgboostHead* known_;       ///< from an earlier reading
   std::vector<std::string> path_;  ///< keys of the open objects and arrays; empty in arrays
   std::string key_;
   std::vector<std::int64_t>* integers_ = nullptr;
   std::vector<float>* floats_ = nullptr;
   std::vector<std::string>* names_ = nullptr;
   XgboostHead head_;
+  std::uint64_t trees_used_ = all_trees, trees_read_ = 0;
+  std::size_t known_columns_ = 0;  ///< head_.categories when the trees began
+  XgboostColumn column_;
   XgboostTree tree_;
   LooseTree loose_;
   TreeCollector trees_;
@@ -328,7 +468,10 @@ template <const ModelFormat& format, auto read_values>
 RankerModel read_xgboost_model(const ModelFile& file) {
   XgboostReader reader(file, format.name);
   read_values(file.bytes, file.name, reader);
-  return reader.finish();
+  if (!reader.must_read_again()) return reader.finish();
+  XgboostReader again(file, format.name, &reader.head());
+  read_values(file.bytes, file.name, again);
+  return again.finish();
 }
 
 }  // namespace

@@ -28,12 +28,13 @@ inline float tree_input(const TreeInput& input, float x) {
       return std::isnan(x) || std::abs(x) <= 1e-35f ? missing_value : x;
     case TreeInputKind::nan_is_zero:
       return std::isnan(x) ? 0 : x;
-    case TreeInputKind::in_categories:
+    default:
       break;
   }
   if (std::isnan(x)) return x;
+  const bool is_value = input.kind == TreeInputKind::in_values;
   for (const std::uint32_t category : input.categories)
-    if (std::trunc(static_cast<double>(x)) == category) return 0;
+    if (is_value ? x == std::bit_cast<float>(category) : std::trunc(static_cast<double>(x)) == category) return 0;
   return 1;
 }
 

@@ -75,6 +75,52 @@ TEST_CASE("LightGBM's categories go left, and everything else right", "[rankers]
     CHECK(plain_score(model, {x}) == 1);
 }
 
+TEST_CASE("LightGBM's codes stand for the categories of a data frame", "[rankers]") {
+  const auto frame = [](int decision, const std::string& infos, const std::string& columns, const std::string& lists) {
+    const bool is_categorical = decision == 1;
+    return replaced(one_split(decision, is_categorical ? "0" : "0.5",
+                              is_categorical ? "cat_boundaries=0 1\ncat_threshold=5\n" : ""),
+                    "feature_infos=none", "feature_infos=" + infos) +
+           "\nparameters:\n[categorical_feature: " + columns + "]\nend of parameters\n\npandas_categorical:" + lists +
+           "\n";
+  };
+  const auto signs = [](const std::string& text) {
+    const RankerModel model = lightgbm_of(text);
+    std::string found;
+    for (const float x : {7.0f, 2.5f, -3.0f, 0.0f, 1.0f, 2.0f, missing_value})
+      found += plain_score(model, {x}) < 0 ? '<' : '>';
+    return found;
+  };
+  // Codes 0 and 2 go left.
+  CHECK(signs(frame(1, "none none -1:0:1:2 none", "2", "[[7, 2.5, -3]]")) == "<><>>>>");
+  CHECK(signs(frame(1, "none none -1:0:1:2 none", "2", "[[7, 2.5, -0.0]]")) == "<>><>>>");
+  CHECK(signs(frame(1, "none none -1:0:1:2 none", "2", "null")) == "><><><>");
+  CHECK(signs(frame(1, "none none 0:1 none", "2", "[[true, false, 2]]")) == ">>>><<>");
+  // Categories with an order are numbers for LightGBM: code 0 goes left. Other values are missing.
+  CHECK(signs(frame(8, "none none [0:2] [0:7]", "", "[[7, 2.5, -3]]")) == "<>>>>>>");
+  CHECK(signs(frame(10, "none none [0:2] [0:7]", "", "[[7, 2.5, -3]]")) == "<>><<<<");
+  CHECK(signs(frame(0, "none none [0:2] [0:7]", "", "[[7, 2.5, -3]]")) == "<>><<<<");
+  CHECK(signs(frame(6, "none none [0:2] [0:7]", "", "[[7, 2.5, -3]]")) == "<>><<<<");
+  CHECK(signs(frame(4, "none none [0:2] [0:7]", "", "[[7, 2.5, -3]]")) == ">>>>>>>");
+  // The column of the only list is another one.
+  CHECK(signs(frame(8, "0:4:1 none [0:2] none", "0", "[[9, 8, 7, 6, 5]]")) == ">><<>>>");
+  const auto refused = [&](const std::string& text, const char* why) {
+    CHECK_THROWS_AS(lightgbm_of(text), InvalidArgument);
+    CHECK_THROWS_WITH(lightgbm_of(text), Catch::Contains("'bm25'") && Catch::Contains(why));
+  };
+  refused(frame(1, "none none 0:1:2 none", "2", R"([[1, "b", 3]])"), "category 'b' is not a number");
+  refused(frame(1, "none none 0:1:2 none", "2", "[[1, 16777217, 16777216]]"), "equal");
+  // The file allows two columns, all of them, or none.
+  refused(frame(8, "[0:2] none [0:2] none", "", "[[7, 2.5, -3]]"), "does not say");
+  refused(frame(8, "0:1 none [0:2] none", "0", "[[7, 2.5, -3]]"), "does not say");
+  refused(frame(8, "none none [0:5] none", "", "[[7, 2.5, -3]]"), "does not say");
+  refused(frame(8, "none", "", "[[7, 2.5, -3]]"), "does not say");
+  for (const char* bad : {"[[1]", "[1]", "{}", "[[null]]", "[[[1]]]", "1", "[[1, 2]]"}) {
+    INFO(bad);
+    CHECK_THROWS_AS(lightgbm_of(frame(1, "none none 0:1:0 none", "2", bad)), CorruptFile);
+  }
+}
+
 TEST_CASE("LightGBM's features have their names and numbers, and only those that trees use are kept", "[rankers]") {
   CHECK(lightgbm_of(one_split(0, "1")).features == std::vector<ModelFeature>{{"bm25", ModelFeature::no_number}});
   const std::string unnamed = replaced(one_split(0, "1"), "feature_names=Column_0 Column_1 bm25 Column_3\n", "");

@@ -67,17 +67,20 @@ void check_scores(const MadeModel& made, bool is_float) {
 }  // namespace
 
 TEST_CASE("models of LightGBM give its own scores, bit for bit", "[rankers]") {
-  for (const char* name : {"lambdarank", "dart", "forest", "binary", "zeros", "constant"}) {
+  for (const char* name : {"lambdarank", "dart", "forest", "binary", "zeros", "constant", "frame"}) {
     const std::string file = std::string("lightgbm-") + name + "-4.7";
     check_scores({file + ".txt", "lightgbm", file + ".scores"}, false);
   }
-  check_scores({"lightgbm-zeros-4.7.json", "lightgbm-json", "lightgbm-zeros-4.7.scores"}, false);
+  for (const std::string file : {"lightgbm-zeros-4.7", "lightgbm-frame-4.7"})
+    check_scores({file + ".json", "lightgbm-json", file + ".scores"}, false);
 }
 
 TEST_CASE("models of XGBoost give its own scores, bit for bit", "[rankers]") {
   for (const MadeModel& made : {MadeModel{"xgboost-ndcg-3.2.json", "xgboost-json", "xgboost-ndcg-3.2.scores"},
                                 MadeModel{"xgboost-ndcg-2.1.json", "xgboost-json", "xgboost-ndcg-2.1.scores"},
                                 MadeModel{"xgboost-poisson-3.2.json", "xgboost-json", "xgboost-poisson-3.2.scores"},
+                                MadeModel{"xgboost-frame-3.2.json", "xgboost-json", "xgboost-frame-3.2.scores"},
+                                MadeModel{"xgboost-frame-3.2.ubj", "xgboost-ubjson", "xgboost-frame-3.2.scores"},
                                 MadeModel{"xgboost-dart-3.2.ubj", "xgboost-ubjson", "xgboost-dart-3.2.scores"},
                                 MadeModel{"xgboost-logistic-3.2.ubj", "xgboost-ubjson", "xgboost-logistic-3.2.scores"}})
     check_scores(made, true);

@@ -107,6 +107,72 @@ TEST_CASE("XGBoost sends a split's categories to the right, and others to the le
   CHECK(std::get<TreeEnsemble>(model.function).leaves == std::vector<double>{1, -1});
 }
 
+TEST_CASE("XGBoost's codes stand for the categories of a data frame", "[rankers]") {
+  const auto frame = [](const std::string& column, const std::string& default_left) {
+    const std::string none = R"({"offsets":[],"values":[]},)";
+    return xgboost_with({{R"("categories":[])", R"("categories":[2])"},
+                         {R"("categories_nodes":[])", R"("categories_nodes":[0])"},
+                         {R"("categories_segments":[])", R"("categories_segments":[0])"},
+                         {R"("categories_sizes":[])", R"("categories_sizes":[1])"},
+                         {"[1,0,0]", default_left},
+                         {R"("split_type":[0)", R"("split_type":[1)"},
+                         {R"("gbtree_model_param")", R"("cats":{"enc":[)" + none + none + none + none + column +
+                                                         R"(],"feature_segments":[]},"gbtree_model_param")"}});
+  };
+  const std::string numbers = R"({"type":15,"values":[9,-4,7]})";
+  const auto scores = [](const std::string& text) {
+    const RankerModel model = xgboost_of(text);
+    std::vector<double> found;
+    for (const float x : {9.0f, -4.0f, 7.0f, 2.0f, missing_value}) found.push_back(plain_score(model, {x}));
+    return found;
+  };
+  // Only the last category goes right. Values that are no category are missing.
+  CHECK(scores(frame(numbers, "[1,0,0]")) == std::vector<double>{-1, -1, 1, -1, -1});
+  CHECK(scores(frame(numbers, "[0,0,0]")) == std::vector<double>{-1, -1, 1, 1, 1});
+  // UBJSON has the bits of unsigned numbers.
+  CHECK(plain_score(xgboost_of(frame(R"({"type":12,"values":[0,1,-2]})", "[1,0,0]")), {65534}) == 1);
+  const std::string texts = R"({"offsets":[0,1,3,4],"values":[97,98,99,100]})";
+  CHECK_THROWS_WITH(xgboost_of(frame(texts, "[1,0,0]")),
+                    Catch::Contains("'f4'") && Catch::Contains("'a' is not a number"));
+  CHECK_THROWS_AS(xgboost_of(frame(R"({"type":15,"values":[9,-4]})", "[1,0,0]")), CorruptFile);
+  // Keys may come in another order.
+  std::string late = frame(numbers, "[0,0,0]");
+  const std::size_t begin = late.find(R"("cats")"), end = late.find(R"("gbtree_model_param")");
+  const std::string cats = late.substr(begin, end - begin);
+  late.erase(begin, end - begin);
+  late.insert(late.find(R"(},"name":"gbtree")"), "," + cats.substr(0, cats.size() - 1));
+  CHECK(scores(late) == std::vector<double>{-1, -1, 1, 1, 1});
+}
+
+TEST_CASE("XGBoost's trees after the best iteration are not used", "[rankers]") {
+  const std::string tree =
+      xgboost_sound.substr(xgboost_sound.find(R"({"base_weights")"),
+                           xgboost_sound.find(R"(]},"name":"gbtree")") - xgboost_sound.find(R"({"base_weights")"));
+  const auto stopped = [&](const std::string& best, const std::string& more) {
+    return xgboost_with({{R"("attributes":{})", R"("attributes":{"best_iteration":")" + best + R"("})"},
+                         {R"("num_trees":"1"})", R"("num_trees":"4"})" + more},
+                         {R"("trees":[)", R"("trees":[)" + tree + "," + tree + "," + tree + ","}});
+  };
+  const auto score = [](const std::string& text) { return plain_score(xgboost_of(text), {1}); };
+  CHECK(score(stopped("0", "")) == 1);
+  CHECK(score(stopped("2", "")) == 3);
+  CHECK(score(stopped("1", R"(,"iteration_indptr":[0,2,3,4])")) == 3);
+  std::string parallel = stopped("0", "");
+  parallel.insert(parallel.find(R"("num_trees")"), R"("num_parallel_tree":"2",)");
+  CHECK(score(parallel) == 2);
+  for (const std::string& bad :
+       {stopped("4", ""), stopped("x", ""), stopped("-1", ""), stopped("99999999999", ""),
+        stopped("3", R"(,"iteration_indptr":[0,2,3,4])"), stopped("0", R"(,"iteration_indptr":[0,5])"),
+        stopped("0", R"(,"iteration_indptr":[0,-1])")})
+    CHECK_THROWS_AS(xgboost_of(bad), CorruptFile);
+  // Attributes may come after the trees.
+  std::string late = stopped("1", "");
+  const std::string attributes = R"("attributes":{"best_iteration":"1"},)";
+  late.erase(late.find(attributes), attributes.size());
+  late.insert(late.find(R"("learner_model_param")"), attributes);
+  CHECK(score(late) == 2);
+}
+
 TEST_CASE("XGBoost's sums start with the margin of its base score", "[rankers]") {
   CHECK(base_of("5E-1") == 0.5);
   CHECK(base_of("[5E-1]") == 0.5);
@@ -143,6 +209,11 @@ TEST_CASE("XGBoost's models of other kinds are refused by name", "[rankers]") {
   refused({{R"("num_target":"1")", R"("num_target":"2")"}}, "2 targets");
   refused({{R"("size_leaf_vector":"0")", R"("size_leaf_vector":"2")"}}, "several values");
   refused({{R"("name":"gbtree")", R"("name":"gblinear")"}}, "gblinear");
+  refused(
+      {{R"("attributes":{})", R"("attributes":{"scikit_learn":"{\"kwargs\": {\"missing\": 1}, \"missing\": 0.0}"})"}},
+      "value 0 for a missing one");
+  CHECK_NOTHROW(
+      xgboost_of(xgboost_with({{R"("attributes":{})", R"("attributes":{"scikit_learn":"{\"missing\": NaN}"})"}})));
 }
 
 TEST_CASE("XGBoost's models that contradict themselves are refused", "[rankers]") {

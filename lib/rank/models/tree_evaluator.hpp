@@ -58,10 +58,8 @@ double walk_nodes(const TreeProgram& program, std::uint64_t tree, std::span<cons
 
 // Inputs of trees and linear models, for the CPU and GPUs.
 
-/// Whether a feature's value, truncated to an integer, is one of the ascending categories.
-constexpr bool is_in_categories(const std::uint32_t* categories, std::size_t count, float x) {
-  if (!(x > -1.0f && x < 4294967296.0f)) return false;
-  const auto wanted = static_cast<std::uint32_t>(x);
+/// Whether a number is one of the ascending categories.
+constexpr bool is_category(const std::uint32_t* categories, std::size_t count, std::uint32_t wanted) {
   // Not std::binary_search(), which gives wrong results in kernels (CUDA 13).
   std::size_t begin = 0, end = count;
   while (begin < end) {
@@ -75,7 +73,12 @@ constexpr bool is_in_categories(const std::uint32_t* categories, std::size_t cou
   return false;
 }
 
-/// The input of a tree for a feature's value x; NaN if it is missing. `categories` are for in_categories.
+/// Whether a feature's value, truncated to an integer, is one of the ascending categories.
+constexpr bool is_in_categories(const std::uint32_t* categories, std::size_t count, float x) {
+  return x > -1.0f && x < 4294967296.0f && is_category(categories, count, static_cast<std::uint32_t>(x));
+}
+
+/// The input of a tree for a feature's value x; NaN if it is missing.
 constexpr float input_value(TreeInputKind kind, const std::uint32_t* categories, std::size_t count, float x) {
   switch (kind) {
     case TreeInputKind::zero_missing:
@@ -85,6 +88,9 @@ constexpr float input_value(TreeInputKind kind, const std::uint32_t* categories,
     case TreeInputKind::in_categories:
       if (x != x) return x;
       return is_in_categories(categories, count, x) ? 0.0f : 1.0f;
+    case TreeInputKind::in_values:
+      if (x != x) return x;
+      return is_category(categories, count, value_key(x)) ? 0.0f : 1.0f;
     default:
       return x;
   }

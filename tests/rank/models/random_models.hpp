@@ -38,10 +38,12 @@ inline float random_number(ModelRandom& random, std::uint32_t distinct) {
 inline TreeInput random_input(ModelRandom& random, std::uint32_t features) {
   TreeInput input;
   input.feature = static_cast<std::uint32_t>(random() % features);
-  input.kind = static_cast<TreeInputKind>(random() % 4);
-  if (input.kind != TreeInputKind::in_categories) return input;
-  for (std::uint32_t category = 0; category < 40; ++category)
-    if (random() % 3 == 0) input.categories.push_back(category);
+  input.kind = static_cast<TreeInputKind>(random() % 5);
+  if (input.kind == TreeInputKind::in_values)
+    for (const float value : {0.0f, 0.25f, 1.0f, 2.5f, 3e38f, -1.0f}) input.categories.push_back(value_key(value));
+  if (input.kind == TreeInputKind::in_categories)
+    for (std::uint32_t category = 0; category < 40; ++category)
+      if (random() % 3 == 0) input.categories.push_back(category);
   return input;
 }
 

@@ -238,6 +238,9 @@ TEST_CASE("inputs of trees are computed from features as models say", "[ranker]"
   CHECK(lefts({0, TreeInputKind::nan_is_zero, {}}, 0, false) == Lefts{1, 1, 1, 0, 0, 1, 0, 0, 1, 0});
   CHECK(lefts({0, TreeInputKind::in_categories, {0, 2}}, 0, true) == Lefts{1, 1, 1, 1, 1, 0, 1, 0, 1, 0});
   CHECK(lefts({0, TreeInputKind::in_categories, {0, 2}}, 0, false) == Lefts{0, 1, 1, 1, 1, 0, 1, 0, 1, 0});
+  const TreeInput values_input = {0, TreeInputKind::in_values, {value_key(-0.0f), value_key(2.9f), value_key(-1)}};
+  CHECK(lefts(values_input, 0, true) == Lefts{1, 1, 1, 0, 0, 1, 1, 0, 0, 0});
+  CHECK(lefts(values_input, 0, false) == Lefts{0, 1, 1, 0, 0, 1, 1, 0, 0, 0});
 }
 
 TEST_CASE("networks have the scores of plain evaluation, bit for bit", "[ranker][property]") {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains the small models in this folder, and writes LightGBM's and XGBoost's own predictions with them.
 
-usage: make_models.py TRAINING.letor lightgbm|xgboost SUFFIX
+usage: make_models.py TRAINING.letor lightgbm|lightgbm-frame|xgboost|xgboost-frame SUFFIX
 TRAINING.letor is examples/lambdarank/rank.train of microsoft/LightGBM with query numbers (see README.md)."""
 import gzip
 import json
@@ -113,8 +113,64 @@ def xgboost_models(labels, queries, x, tests, suffix):
             booster.dump_model(f'xgboost-{name}{suffix}.dump.txt')
 
 
+def make_frame(rows, kinds, hosts):
+    """A data frame whose last two columns are of the given categories; other values count as missing."""
+    import pandas as pd
+    frame = pd.DataFrame(rows, columns=[f'f{i}' for i in range(10)])
+    for name, known in ('f8', kinds), ('f9', hosts):
+        frame[name] = frame[name].where(frame[name].isin(known)).astype(pd.CategoricalDtype(known))
+    return frame
+
+
+def known_values(column, step):
+    """The column's values in another order, so that codes differ from values, without each `step`th one."""
+    values = np.unique(column[~np.isnan(column)])[::-1]
+    return np.delete(values, np.arange(1, len(values), step))
+
+
+def lightgbm_frame_models(labels, queries, x, tests, suffix):
+    """Models of data frames: kinds in an order, which are numbers for LightGBM, and hosts without one."""
+    import lightgbm as lgb
+    kinds, hosts = known_values(x[:, 8], 5), known_values(x[:, 9], 7)
+    frame = make_frame(x, kinds, hosts)
+    frame['f8'] = frame['f8'].cat.as_ordered()
+    booster = lgb.LGBMRanker(n_estimators=6, num_leaves=7, min_data_per_group=10, cat_smooth=1, verbose=-1, n_jobs=1,
+                             random_state=3).fit(frame, labels,
+                                                 group=np.unique(queries, return_counts=True)[1]).booster_
+    text = booster.model_to_string()
+    tail = [line for line in text.split('\n') if line.startswith(('[categorical_feature', 'pandas_categorical'))]
+    open(f'lightgbm-frame{suffix}.txt', 'w').write(
+        text[:text.index('end of trees')] + 'end of trees\n\n' + '\n'.join(tail) + '\n')
+    json.dump(booster.dump_model(), open(f'lightgbm-frame{suffix}.json', 'w'))
+    scores = booster.predict(make_frame(tests, kinds, hosts), raw_score=True)
+    open(f'lightgbm-frame{suffix}.scores', 'w').write(''.join('%.17g\n' % s for s in scores))
+
+
+def xgboost_frame_models(labels, queries, x, tests, suffix):
+    """A model of a data frame, which stopped early. XGBoost's categories must be integers."""
+    import xgboost as xgb
+    kinds, hosts = known_values(x[:, 8], 5).astype(int), known_values(x[:, 9], 7).astype(int)
+    # The labels of other queries stop the training.
+    half = queries <= 100
+    ranker = xgb.XGBRanker(n_estimators=30, max_depth=3, learning_rate=0.5, enable_categorical=True, n_jobs=1,
+                           random_state=2, early_stopping_rounds=2, num_parallel_tree=2, subsample=0.8,
+                           max_cat_to_onehot=4)
+    ranker.fit(make_frame(x[half], kinds, hosts), labels[half], qid=queries[half], verbose=False,
+               eval_set=[(make_frame(x[~half], kinds, hosts), labels[~half])], eval_qid=[queries[~half]])
+    for extension in 'json', 'ubj':
+        ranker.save_model(f'xgboost-frame{suffix}.{extension}')
+    scores = ranker.predict(make_frame(tests[:50], kinds, hosts))
+    open(f'xgboost-frame{suffix}.scores', 'w').write(''.join('%.9g\n' % s for s in scores))
+    print('best iteration', ranker.best_iteration, 'of', ranker.get_booster().num_boosted_rounds())
+
+
 labels, queries, rows = read_letor(sys.argv[1])
 x = make_inputs(labels, rows)
 tests = make_tests(x)
 write_rows('inputs.tsv', tests)
-{'lightgbm': lightgbm_models, 'xgboost': xgboost_models}[sys.argv[2]](labels, queries, x, tests, sys.argv[3])
+{
+    'lightgbm': lightgbm_models,
+    'lightgbm-frame': lightgbm_frame_models,
+    'xgboost': xgboost_models,
+    'xgboost-frame': xgboost_frame_models
+}[sys.argv[2]](labels, queries, x, tests, sys.argv[3])
