@@ -251,6 +251,10 @@ CLI::Option* add_ranker_options(CLI::App& command, api::RankerOptions& ranker) {
   add_features_option(
       command, ranker.features,
       "The --features list used when the model was trained, which gives its feature numbers their meaning");
+  add_number_option(command, "--features-from", ranker.features_from, "N",
+                    "What the model numbers features from: 0 if it was trained on an array, 1 on a file of features. "
+                    "Dumps of XGBoost don't say it; other models do",
+                    0u, 1u);
   return add_option(command, "--ranker", ranker.model, "MODEL",
                     "Reorder the results with this learned model: a LightGBM, XGBoost or RankLib file, or one of "
                     "Quern's own descriptions");
@@ -268,7 +272,7 @@ void add_gpu_rerank_options(CLI::App& command, api::RankerOptions& ranker) {
 }
 
 void SecondStageArguments::check(std::size_t k) const {
-  if (!wanted() && is_set) throw usage_error("--rerank and --features need --ranker");
+  if (!wanted() && is_set) throw usage_error("--rerank, --features and --features-from need --ranker");
   if (!wanted() && (ranker.ranker_bytes || ranker.fewest_documents || ranker.fast_math))
     throw usage_error("--gpu-options: ranker-memory, gpu-from and fast-math need --ranker");
   if (wanted() && rerank < k) throw usage_error("--rerank {} is less than -k {}", rerank, k);
@@ -279,7 +283,7 @@ void add_second_stage_options(CLI::App& command, SecondStageArguments& arguments
   add_number_option(command, "--rerank", arguments.rerank, "N",
                     "With --ranker: how many of the query algorithm's top documents the model scores (at least -k)", 1,
                     end_docid);
-  for (const char* const option : {"--rerank", "--features"})
+  for (const char* const option : {"--rerank", "--features", "--features-from"})
     command.get_option(option)->each([&arguments](const std::string&) { arguments.is_set = true; });
 }
 

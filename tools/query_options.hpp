@@ -181,7 +181,7 @@ void add_gpu_rerank_options(CLI::App& command, api::RankerOptions& ranker);
 struct SecondStageArguments {
   api::RankerOptions ranker;
   std::size_t rerank = 1000;  ///< documents of a query that the model scores
-  bool is_set = false;        ///< --rerank or --features is given
+  bool is_set = false;        ///< an option that needs --ranker is given
 
   bool wanted() const { return !ranker.model.empty(); }
   /// Throws usage errors for options that have no effect, and if fewer than k documents are to be reranked.

@@ -201,7 +201,8 @@ class DescriptionReader {
     const std::size_t inputs = transformations_.size() + trees_.trees().trees();
     if (inputs == 0) fail("has no [inputs]");
     add_layers(inputs, network);
-    RankerModel model = trees_.finish(ranker_description_format.name);
+    RankerModel model = trees_.finish(ranker_description_format.name, columns_);
+    model.first_number = first_number_;
     network.trees = std::get<TreeEnsemble>(std::move(model.function));
     std::unordered_map<std::string_view, std::uint32_t> places;
     for (std::uint32_t i = 0; i < model.features.size(); ++i) places[model.features[i].name] = i;
@@ -283,6 +284,11 @@ class DescriptionReader {
     const RankerModel model = format->read({path, bytes});
     const auto* const ensemble = std::get_if<TreeEnsemble>(&model.function);
     if (!ensemble) throw InvalidArgument("{}: '{:.60}' has no trees", place(), path);
+    const auto is_numbered = [](const ModelFeature& f) { return f.number != ModelFeature::no_number; };
+    if (std::any_of(model.features.begin(), model.features.end(), is_numbered) && !model.first_number) {
+      first_number_.reset();
+      columns_ = std::max(columns_, model.columns);
+    }
     append(*ensemble, model.features);
   }
 
@@ -390,6 +396,8 @@ class DescriptionReader {
   std::vector<Transformation> transformations_;  ///< their features are indices into the next member
   std::vector<std::string> transformation_features_;
   std::vector<LayerLines> layers_;
+  std::optional<std::uint32_t> first_number_ = 1;  ///< unless files of trees count in another way
+  std::uint64_t columns_ = 0;                      ///< of the training data of these files
   TreeCollector trees_;
 };
 

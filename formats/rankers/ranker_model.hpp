@@ -1,6 +1,7 @@
 #pragma once
 #include <bit>
 #include <limits>
+#include <optional>
 #include <variant>
 
 #include "quern/core/named.hpp"
@@ -137,7 +138,9 @@ struct RankerModel {
   /// 0; arrays begin with column 0.
   std::uint64_t columns = 0;
   std::variant<TreeEnsemble, LinearModel, NetworkModel> function;
-};
+  /// What features are numbered from: 1 as in feature files, or 0 as in arrays. None: `columns` says it, or nothing
+  /// does.
+  std::optional<std::uint32_t> first_number = {};
 };
 
 /// Names in descriptions and figures.

@@ -78,7 +78,9 @@ class RanklibTreeReader {
     if (trees.trees() == 0) fail("has no trees");
     trees.sum = TreeSum::float32;
     if (averages_) trees.group_ends = std::move(ends_);
-    return trees_.finish(ranklib_format.name);
+    RankerModel model = trees_.finish(ranklib_format.name);
+    model.first_number = 1;
+    return model;
   }
 
  private:
@@ -293,7 +295,7 @@ RankerModel read_ranklib_linear(const ModelFile& file, bool has_constant) {
   if (has_constant && !met_constant) fail("has no constant (the weight of feature 0)");
   const std::vector<std::uint32_t> places = features.sort();
   for (LinearModel::Term& term : linear.terms) term.feature = places[term.feature];
-  return {std::string(ranklib_format.name), features.take(), 0, std::move(linear)};
+  return {std::string(ranklib_format.name), features.take(), 0, std::move(linear), 1};
 }
 
 RankerModel read_ranklib(const ModelFile& file) {

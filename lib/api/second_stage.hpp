@@ -38,6 +38,9 @@ class QUERN_API Features {
 struct RankerOptions {
   std::string model;             ///< a LightGBM, XGBoost or RankLib file, or a ranker description of Quern
   std::string features = "all";  ///< the selection that it was trained with
+  /// What a model without names numbers features from: 0 as arrays do, or 1 as files of features do. None: the model
+  /// says it, unless it is a dump of XGBoost.
+  std::optional<std::uint32_t> features_from = {};
   // On GPUs:
   std::optional<std::uint64_t> ranker_bytes = {};  ///< memory for models; none: an eighth
   /// Minimum documents that a GPU reranks together; none: depends on the model's size.

@@ -77,8 +77,9 @@ std::unordered_map<std::string_view, std::uint32_t> features_by_name() {
 
 class Binding {
  public:
-  Binding(const RankerModel& model, std::span<const std::uint32_t> list, const std::string& name)
-      : model_(model), list_(list), name_(name), columns_(model.features.size(), not_used) {}
+  Binding(const RankerModel& model, std::span<const std::uint32_t> list, const std::string& name,
+          std::optional<std::uint32_t> features_from)
+      : model_(model), list_(list), name_(name), first_(features_from), columns_(model.features.size(), not_used) {}
 
   /// The column of a feature of the model.
   std::uint32_t column_of(std::uint32_t feature) {
@@ -109,36 +110,65 @@ class Binding {
       throw InvalidArgument(
           "{}: the model reads a feature '{}', which Quern does not have; {} lists the available ones", name_,
           feature.name, option_name<"features list">);
-    check_columns();
-    const std::uint64_t number = std::uint64_t{feature.number} + (model_.columns == list_.size() ? 1 : 0);
-    if (number == 0 || number > list_.size())
+    const std::uint32_t first = first_number();
+    if (feature.number < first || feature.number - first >= list_.size())
       throw InvalidArgument(
-          "{}: the model reads feature {}, but the list of features has {}, numbered from 1; use {} to "
-          "name the features that it was trained with",
-          name_, feature.number, list_.size(), option_name<"features">);
-    return list_[number - 1];
+          "{}: the model reads feature {}, but the list of features has {}, numbered from {}; use {} to name the "
+          "features that it was trained with, and {} if they are numbered from {}",
+          name_, feature.number, list_.size(), first, option_name<"features">, option_name<"features-from">, 1 - first);
+    return list_[feature.number - first];
   }
 
-  /// Throws if the model was not trained with exactly the list's features, alone or after a column 0.
-  void check_columns() const {
-    if (model_.columns == 0 || model_.columns == list_.size() || model_.columns == list_.size() + 1) return;
+  /// What the model's features are numbered from.
+  std::uint32_t first_number() const {
+    const std::uint64_t size = list_.size();
+    if (model_.columns != 0 && (first_ ? model_.columns != size + *first_ : model_.columns - size > 1))
+      throw InvalidArgument(
+          "{}: the model was trained with {} columns, but the list of features has {}; use {} to name the features "
+          "that "
+          "it was trained with, or train it with Quern's column names",
+          name_, model_.columns, size, option_name<"features">);
+    if (first_) return *first_;
+    if (model_.first_number) return *model_.first_number;
+    if (model_.columns != 0) return model_.columns == size ? 0 : 1;
+    return number_from_features();
+  }
+
+  /// Dumps have neither a number of columns nor a rule. The last feature shows that they count from 1.
+  std::uint32_t number_from_features() const {
+    std::uint32_t least = not_used, greatest = 0;
+    for (const ModelFeature& feature : model_.features) {
+      if (feature.number == not_used || by_name_.contains(feature.name)) continue;
+      least = std::min(least, feature.number);
+      greatest = std::max(greatest, feature.number);
+    }
+    if (least == 0)
+      throw InvalidArgument(
+          "{}: the model reads feature 0, so it was trained on an array, whose features are numbered from 0; confirm "
+          "this "
+          "with {} 0",
+          name_, option_name<"features-from">);
+    if (greatest == list_.size()) return 1;
     throw InvalidArgument(
-        "{}: the model was trained with {} columns, but the list of features has {}; use {} to name the "
-        "features that it was trained with, or train it with Quern's column names",
-        name_, model_.columns, list_.size(), option_name<"features">);
+        "{}: the model does not say whether its features are numbered from 0, as in an array, or from 1, as in a file "
+        "of "
+        "features; use {} 0 or 1 to say it",
+        name_, option_name<"features-from">);
   }
 
   const RankerModel& model_;
   std::span<const std::uint32_t> list_;
   const std::string& name_;
-  std::vector<std::uint32_t> columns_;  ///< by feature of the model
+  const std::optional<std::uint32_t> first_;  ///< what the caller says features are numbered from
+  std::vector<std::uint32_t> columns_;        ///< by feature of the model
   std::unordered_map<std::string_view, std::uint32_t> by_name_ = features_by_name();
 };
 
 }  // namespace
 
-BoundModel bind_features(RankerModel model, std::span<const std::uint32_t> list, const std::string& name) {
-  Binding binding(model, list, name);
+BoundModel bind_features(RankerModel model, std::span<const std::uint32_t> list, const std::string& name,
+                         std::optional<std::uint32_t> features_from) {
+  Binding binding(model, list, name, features_from);
   std::visit(
       [&](auto& function) {
         for_each_read(function, [&](std::uint32_t& feature) { feature = binding.column_of(feature); });

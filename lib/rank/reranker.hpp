@@ -14,10 +14,12 @@ struct BoundModel {
 };
 
 /// Binds the features that a model uses to Quern's. A named feature is Quern's feature of that name. A numbered one
-/// refers to `list`: counted from 1, as `quern features` numbers them, or from 0, as in arrays, if the model was
-/// trained with exactly as many columns as the list has features. Throws InvalidArgument, with the file's name and the
-/// feature, if there is no match, or if the model was trained with another number of columns.
-BoundModel bind_features(RankerModel model, std::span<const std::uint32_t> list, const std::string& name);
+/// refers to `list`: counted from 1, as `quern features` numbers them, or from 0, as in arrays. `features_from` is 0 or
+/// 1; without it, the model's format says it, or the number of columns that it was trained with. Throws
+/// InvalidArgument, with the file's name and the feature, if there is no match, if the model was trained with another
+/// number of columns, or if nothing says what features count from.
+BoundModel bind_features(RankerModel model, std::span<const std::uint32_t> list, const std::string& name,
+                         std::optional<std::uint32_t> features_from = {});
 
 /// The second stage: reorders a query's results by a learned model, over all shards of an index or the whole index.
 /// Threads may share one, each with its own Space.

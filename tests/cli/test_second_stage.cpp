@@ -198,6 +198,23 @@ TEST_CASE("models are bound to features by number and by name", "[cli][second_st
   CHECK(reranked(tree(1, 0), "body.length").out == by_column);
   CHECK(reranked(tree(2, 1), "body.length").out == by_column);
   CHECK(contains(reranked(tree(30, 28), "all").err, "30 columns"));
+  // Dumps do not say what they number features from, unless they use the last one.
+  const auto dump = [&](const std::string& feature) {
+    return sample.folder.write("dump.txt", "0:[f" + feature + "<200.5] yes=1,no=2,missing=2\n1:leaf=1\n2:leaf=2\n");
+  };
+  const auto numbered = [&](const std::string& feature, const std::string& from) {
+    return run_quern({"rerank", sample.index, "--run", sample.run, "-q", sample.topics, "--ranker", dump(feature),
+                      "--features-from", from});
+  };
+  CHECK(numbered("28", "1").out == by_column);
+  CHECK(numbered("27", "0").out == by_column);
+  CHECK(reranked(dump("1"), "body.length").out == by_column);
+  CHECK(contains(reranked(dump("27"), "all").err, "use --features-from 0 or 1"));
+  CHECK(contains(reranked(dump("0"), "all").err, "reads feature 0, so it was trained on an array"));
+  CHECK(contains(reranked(dump("0"), "all").err, "with --features-from 0"));
+  CHECK(contains(numbered("0", "1").err, "numbered from 1"));
+  CHECK(contains(numbered("125", "0").err, "numbered from 0"));
+  CHECK(contains(run_quern({"query", sample.index, "--query", "mill", "--features-from", "0"}).err, "need --ranker"));
   check_failure({"rerank", sample.index, "--run", sample.run, "-q", sample.topics, "--ranker", sample.model,
                  "--features", "body.length"},
                 {sample.model, "feature 28", "--features"});

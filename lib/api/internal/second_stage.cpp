@@ -59,8 +59,9 @@ SecondStage::SecondStage(const RankerOptions& ranker, const IndexShards& shards)
     : options_(ranker),
       forwards_(open_forwards(shards)),
       reranker_(feature_shards(shards, forwards_),
-                bind_features(read_ranker(ranker.model), select_features(ranker.features), ranker.model), ranker.model,
-                memory_),
+                bind_features(read_ranker(ranker.model), select_features(ranker.features), ranker.model,
+                              ranker.features_from),
+                ranker.model, memory_),
       spaces_([this] { return quern::Reranker::Space(reranker_); }) {}
 
 void SecondStage::use_gpu(QueryDevice device, gpu::GpuRerankOptions options, Progress& progress) {

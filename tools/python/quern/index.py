@@ -74,8 +74,8 @@ class Index(_quern.Index):
         """The reranker that quern.rerank() uses. Opened once and kept until the model file changes: GPUs keep model and
         documents.
 
-        model, features: as for quern.rerank(). options: device, gpu, gpu_memory, and threads, the number that rerank at
-        a time.
+        model, features: as for quern.rerank(). options: features_from, device, gpu, gpu_memory, and threads, the number
+        that rerank at a time.
         """
         path = os.fspath(model)
         if "gpu_memory" in options:

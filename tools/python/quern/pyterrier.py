@@ -77,7 +77,7 @@ class QuernIndex(pt.Artifact, pt.Indexer):
     def reranker(self, model, *, features="all", **options):
         """A transformer that rescores results with a learned model. Needs forward=True.
 
-        options: device, gpu and gpu_memory, as for quern.rerank().
+        options: features_from, device, gpu and gpu_memory, as for quern.rerank().
         """
         return QuernReranker(self, model, features, options)
 

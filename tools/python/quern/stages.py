@@ -17,6 +17,7 @@ def rerank(
     k=None,
     *,
     features="all",
+    features_from=None,
     device="cpu",
     gpu=0,
     gpu_memory=None,
@@ -26,11 +27,14 @@ def rerank(
     """The results of a batch, reranked with a learned model: Results with the model's scores.
 
     index: built with forward=True. model: a LightGBM, XGBoost or RankLib file, or a ranker description of Quern.
-    features: the list that the model was trained with. k: number of results to keep for each query; None: all.
+    features: the list that the model was trained with. features_from: what an XGBoost dump numbers features from, 0 if it
+    was trained on an array, 1 on a file of features. k: number of results to keep for each query; None: all.
     device ("cpu", "gpu", "auto"), gpu, gpu_memory (bytes or "4G"): where to rerank, with the same scores; a GPU keeps the
     model.
     """
-    reranker = index.reranker(model, features=features, device=device, gpu=gpu, gpu_memory=gpu_memory)
+    reranker = index.reranker(
+        model, features=features, features_from=features_from, device=device, gpu=gpu, gpu_memory=gpu_memory
+    )
     texts = list(results._texts)
     found = reranker.rerank(texts, results._found, k or max(1, len(results)), threads or 0, _progress(progress))
     return Results(found, results.qids, texts)

@@ -38,8 +38,8 @@ nb::ndarray<nb::numpy, float, nb::ndim<2>, nb::c_contig> compute(const api::Feat
 }
 
 void make_reranker(api::Reranker* self, const api::Index& index, const std::string& model, const std::string& selection,
-                   const std::string& device, unsigned gpu, std::uint64_t gpu_memory, unsigned threads,
-                   const nb::object& warn) {
+                   std::optional<std::uint32_t> features_from, const std::string& device, unsigned gpu,
+                   std::uint64_t gpu_memory, unsigned threads, const nb::object& warn) {
   api::Placement placement;
   placement.device = named(devices, device, "device");
   placement.gpu = gpu;
@@ -50,7 +50,7 @@ void make_reranker(api::Reranker* self, const api::Index& index, const std::stri
   set_callbacks(work, {0, 0, nb::none(), warn}, std::make_shared<CallerFailure>());
   placement.notice = work.warn;
   const nb::gil_scoped_release without_gil;
-  new (self) api::Reranker(index, {model, selection}, placement, work);
+  new (self) api::Reranker(index, {model, selection, features_from}, placement, work);
 }
 
 Results rerank(const api::Reranker& reranker, const nb::object& texts, const Results& results, std::size_t k,
@@ -68,8 +68,8 @@ void bind_second_stage(nb::module_& module) {
       .def(nb::init<const api::Index&, std::string_view>(), "index"_a, "selection"_a = "all")
       .def("compute", &compute, "texts"_a, "results"_a);
   nb::class_<api::Reranker>(module, "Reranker")
-      .def("__init__", &make_reranker, "index"_a, "model"_a, "selection"_a = "all", "device"_a = "cpu", "gpu"_a = 0,
-           "gpu_memory"_a = 0, "threads"_a = 0, "warn"_a = nb::none())
+      .def("__init__", &make_reranker, "index"_a, "model"_a, "selection"_a = "all", "features_from"_a = nb::none(),
+           "device"_a = "cpu", "gpu"_a = 0, "gpu_memory"_a = 0, "threads"_a = 0, "warn"_a = nb::none())
       .def("rerank", &rerank, "texts"_a, "results"_a, "k"_a, "threads"_a = 0, "progress"_a = nb::none());
 }
 
