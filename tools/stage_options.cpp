@@ -235,6 +235,10 @@ void add_forward_option(CLI::App& command, bool& forward) {
       "Also write the documents' tokens by docID, for quern features, quern rerank and quern query --ranker");
 }
 
+void add_allow_empty_option(CLI::App& command, bool& allow_empty) {
+  command.add_flag("--allow-empty", allow_empty, "Build an index even if no document has a term");
+}
+
 void show_reports(const CommonOptions& options, const BuildReport& index, const SidecarReports& beside,
                   const std::string& output) {
   api::remark_on(index, output, remarks(options));

@@ -59,6 +59,8 @@ std::unique_ptr<ShardSource> shard_source(const ShardArguments& arguments, const
 
 /// --forward.
 void add_forward_option(CLI::App& command, bool& forward);
+/// --allow-empty.
+void add_allow_empty_option(CLI::App& command, bool& allow_empty);
 
 /// Remarks for people on an index and the files beside it, and with --json the figures of all.
 void show_reports(const CommonOptions& options, const BuildReport& index, const SidecarReports& beside,

@@ -116,6 +116,11 @@ const CorpusFormat& detect_corpus_format(std::string_view head, const std::strin
                         file_name, fmt::join(names_of(all_corpus_formats()), ", "), option_name<"format">);
 }
 
+std::string without_text(const CorpusFormat& format, const RecordScratch& scratch, std::string_view predicate) {
+  return "it has no text " + format.text_place(scratch) +
+         (scratch.unread.empty() ? "" : "; " + scratch.unread.sentence(format.unread_part, predicate));
+}
+
 void read_extracted_text(PieceSource& text, RecordScratch& scratch, DocumentText& out) {
   ExtractedLines lines(out);
   for_each_repaired(text, scratch, [&](std::string_view piece) { lines.append(piece); });
@@ -213,18 +218,20 @@ std::size_t JsonKeys::longest_name() const {
   return longest;
 }
 
-void UnreadKeys::add(std::string_view name) {
-  if (++count_ > max_names) return;
-  if (count_ > 1) names_ += ", ";
-  names_ += quoted_start(name, max_name_bytes);
+void UnreadNames::add(std::string_view name) {
+  const auto listed = names_.begin() + static_cast<std::ptrdiff_t>(std::min(count_, max_names));
+  name = name.substr(0, max_name_bytes + 1);
+  if (std::find(names_.begin(), listed, name) != listed) return;
+  if (count_ < max_names) *listed = name;
+  count_ = std::min(count_ + 1, max_names + 1);
 }
 
-std::string UnreadKeys::remark(const JsonKeys& keys) const {
-  if (count_ == 0) return {};
-  std::string remark = "it has no text under " + keys.names_of(JsonField::text, " or ") +
-                       (count_ == 1 ? "; the key " : "; the keys ") + names_;
-  if (count_ > max_names) remark += " and " + std::to_string(count_ - max_names) + " more";
-  return remark + (count_ == 1 ? " is ignored" : " are ignored");
+std::string UnreadNames::sentence(std::string_view singular, std::string_view predicate) const {
+  std::string names;
+  for (std::size_t i = 0; i < std::min(count_, max_names); ++i)
+    names += (i == 0 ? "" : ", ") + quoted_start(names_[i], max_name_bytes);
+  return fmt::format("its {}{} {}{} {} {}", singular, count_ == 1 ? "" : "s", names,
+                     count_ > max_names ? " and others" : "", count_ == 1 ? "is" : "are", predicate);
 }
 
 }  // namespace quern

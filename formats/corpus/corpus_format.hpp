@@ -44,19 +44,21 @@ class JsonKeys {
   std::vector<std::string> kept_;
 };
 
-/// Collects keys that nothing reads: they explain why a document has no text.
-class UnreadKeys {
+/// Names of a record's elements or keys that aren't fields: they explain why a document has no text.
+class UnreadNames {
  public:
   /// Names are truncated to max_name_bytes, and only the first max_names are listed.
   static constexpr std::size_t max_name_bytes = 40, max_names = 4;
 
+  void clear() { count_ = 0; }
+  bool empty() const { return count_ == 0; }
   void add(std::string_view name);
-  /// A remark for the user; empty if all keys are read.
-  std::string remark(const JsonKeys& keys) const;
+  /// A sentence such as "its key 'a' is ignored" or "its keys 'a', 'b' and others are ignored".
+  std::string sentence(std::string_view singular, std::string_view predicate) const;
 
  private:
-  std::string names_;
-  std::size_t count_ = 0;
+  std::array<std::string, max_names> names_;
+  std::size_t count_ = 0;  ///< distinct names, at most max_names + 1
 };
 
 /// Buffers, parsers and counters that are reused from record to record. One per thread.
@@ -71,6 +73,8 @@ struct RecordScratch {
   std::optional<ImpactSettings> impacts = std::nullopt;
   /// Invalid UTF-8 sequences replaced in all records so far.
   std::uint64_t repaired_utf8 = 0;
+  /// Elements or keys of the last record that aren't fields, if its format has names.
+  UnreadNames unread;
 
   HtmlExtractor html;
   std::string text;       ///< repaired text
@@ -106,7 +110,16 @@ struct CorpusFormat {
   RecordLabels (*labels)(const RecordText& record) = [](const RecordText&) { return RecordLabels(); };
   bool states_languages = false;  ///< labels() can return languages
   bool gives_weights = false;     ///< parse() reads term weights if RecordScratch::impacts is set
+  /// Where a document's text should be, for messages about documents without any: "under contents or text".
+  std::string (*text_place)(const RecordScratch& scratch) = [](const RecordScratch&) {
+    return std::string("in its page, outside of tags, scripts and style sheets");
+  };
+  std::string_view unread_part = "";  ///< what RecordScratch::unread names: "key"
 };
+
+/// "it has no text under contents or text; its key 'a' is ignored", for a document without text of its own. The
+/// predicate ends the sentence about the record's unread names, if it has any.
+std::string without_text(const CorpusFormat& format, const RecordScratch& scratch, std::string_view predicate);
 
 /// Bytes of a file that detect() reads.
 inline constexpr std::size_t detection_bytes = 64 << 10;

@@ -226,8 +226,16 @@ TrimmedString take_trimmed(JsonReader& json) {
 /// Reads one object. A key of lower rank that follows one of higher rank replaces its value.
 class JsonDocument {
  public:
-  JsonDocument(PieceSource& record, RecordScratch& scratch, DocumentText& out)
-      : json_(record), scratch_(scratch), out_(out), seen_(keys().size()), kept_(scratch.json_keys.kept().size()) {}
+  /// `whole`: the body is the text of all keys that aren't fields.
+  JsonDocument(PieceSource& record, RecordScratch& scratch, DocumentText& out, bool whole = false)
+      : json_(record),
+        scratch_(scratch),
+        out_(out),
+        whole_(whole),
+        seen_(keys().size()),
+        kept_(scratch.json_keys.kept().size()) {
+    scratch.unread.clear();
+  }
 
   ParsedRecord read() {
     if (json_.begin('{')) {
@@ -246,7 +254,7 @@ class JsonDocument {
 
   void read_member() {
     std::uint64_t name_bytes = 0;
-    const std::size_t max_bytes = std::max(UnreadKeys::max_name_bytes + 4, scratch_.json_keys.longest_name());
+    const std::size_t max_bytes = std::max(UnreadNames::max_name_bytes + 4, scratch_.json_keys.longest_name());
     const std::string name = json_.take_string(max_bytes, name_bytes);
     json_.take(':');
     const bool is_null = json_.peek() == 'n';  // or damaged: skip_value() checks
@@ -256,8 +264,11 @@ class JsonDocument {
       if (kept_name != kept_names.end()) return read_kept(static_cast<std::size_t>(kept_name - kept_names.begin()));
       if (const auto key = scratch_.json_keys.find(name)) return read_key(*key, is_null);
     }
-    if (!is_null) unread_.add(name);
-    json_.skip_value();
+    if (!is_null) scratch_.unread.add(name);
+    if (whole_)
+      append_strings();
+    else
+      json_.skip_value();
   }
 
   void read_key(std::size_t key, bool is_null) {
@@ -391,6 +402,27 @@ class JsonDocument {
     return are_strings;
   }
 
+  /// Appends the strings in a value of any kind, each a phrase.
+  void append_strings() {
+    const int first = json_.peek();
+    if (first == '"') {
+      end_phrase(out_.body);
+      append_string(out_.body);
+    } else if (first != '[' && first != '{') {
+      json_.skip_value();
+    } else if (json_.begin(static_cast<char>(first))) {
+      do {
+        if (first == '{') {
+          JsonStringPieces name(json_);
+          while (!name.next().empty()) {
+          }
+          json_.take(':');
+        }
+        append_strings();
+      } while (json_.next_member(static_cast<char>(first)));
+    }
+  }
+
   void append_string(SpooledText& out) {
     JsonStringPieces text(json_);
     append_plain_text(text, scratch_, out);
@@ -409,7 +441,8 @@ class JsonDocument {
     if (!is_body_text_) return bad_record("its text is not a string");
     if (scratch_.impacts)
       return with_weights(has(JsonField::weights) ? weights_problem_ : without_weights(scratch_.json_keys), out_);
-    if (!has(JsonField::text)) result.remark = unread_.remark(scratch_.json_keys);
+    if (!has(JsonField::text) && !scratch_.unread.empty())
+      result.remark = without_text(jsonl_format, scratch_, out_.body.empty() ? "ignored" : "indexed instead");
     return result;
   }
 
@@ -424,13 +457,13 @@ class JsonDocument {
   JsonReader json_;
   RecordScratch& scratch_;
   DocumentText& out_;
+  bool whole_;
   std::vector<bool> seen_;  ///< by key
   std::vector<Kept> kept_;
   std::array<unsigned, json_fields> ranks_ = {no_rank, no_rank, no_rank, no_rank, no_rank};
   TrimmedString docno_, url_;
   bool is_title_text_ = true, is_body_text_ = true;
   WeightsProblem weights_problem_;
-  UnreadKeys unread_;
 };
 
 bool is_jsonl(std::string_view head) {
@@ -442,13 +475,21 @@ bool is_jsonl(std::string_view head) {
   return head.empty() || head.front() == '"' || head.front() == '}';
 }
 
-ParsedRecord parse_jsonl(const RecordText& record, RecordScratch& scratch, DocumentText& out) {
+ParsedRecord read_json(const RecordText& record, RecordScratch& scratch, DocumentText& out, bool whole) {
   out.clear();
+  if (is_utf8(record)) return JsonDocument(*record.pieces(), scratch, out, whole).read();
+  if (has_control_in_string(record)) throw JsonDamage("a string contains a control character");
+  RepairedPieces repaired(record.pieces(), scratch.repaired_utf8);
+  return JsonDocument(repaired, scratch, out, whole).read();
+}
+
+ParsedRecord parse_jsonl(const RecordText& record, RecordScratch& scratch, DocumentText& out) {
   try {
-    if (is_utf8(record)) return JsonDocument(*record.pieces(), scratch, out).read();
-    if (has_control_in_string(record)) throw JsonDamage("a string contains a control character");
-    RepairedPieces repaired(record.pieces(), scratch.repaired_utf8);
-    return JsonDocument(repaired, scratch, out).read();
+    const std::uint64_t repaired_before = scratch.repaired_utf8;
+    const ParsedRecord parsed = read_json(record, scratch, out, false);
+    if (parsed.remark.empty()) return parsed;
+    scratch.repaired_utf8 = repaired_before;
+    return read_json(record, scratch, out, true);  // few corpora have unknown keys: reading twice is no loss
   } catch (const JsonDamage& damage) {
     return bad_record(std::string("it is not a JSON object: ") + damage.what());
   }
@@ -456,11 +497,15 @@ ParsedRecord parse_jsonl(const RecordText& record, RecordScratch& scratch, Docum
 
 }  // namespace
 
-const CorpusFormat jsonl_format = {.name = "jsonl",
-                                   .description = "JSON objects with id, title, contents or text, url",
-                                   .detect = is_jsonl,
-                                   .make_finder = make_record_finder<JsonRecordFinder>,
-                                   .parse = parse_jsonl,
-                                   .gives_weights = true};
+const CorpusFormat jsonl_format = {
+    .name = "jsonl",
+    .description = "JSON objects with id, title, contents or text, url",
+    .detect = is_jsonl,
+    .make_finder = make_record_finder<JsonRecordFinder>,
+    .parse = parse_jsonl,
+    .gives_weights = true,
+    .text_place =
+        [](const RecordScratch& scratch) { return "under " + scratch.json_keys.names_of(JsonField::text, " or "); },
+    .unread_part = "key"};
 
 }  // namespace quern

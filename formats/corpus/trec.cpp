@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <bit>
 #include <cstring>
 
@@ -195,10 +198,11 @@ bool is_one_of(const std::array<std::string_view, n>& names, std::string_view na
 /// Limit of a character reference's bytes.
 constexpr std::size_t max_reference_bytes = 16;
 
-/// Walks over one record's tags and sends the text between them to the right section.
+/// Walks over one record's tags and sends the text between them to the right section. If no section holds a body, all
+/// text outside of titles and the docno does.
 class RecordWalk {
  public:
-  explicit RecordWalk(DocumentText& out) : out_(out) {}
+  RecordWalk(DocumentText& out, UnreadNames& unread) : out_(out), unread_(unread) {}
 
   void append(std::string_view piece) {
     window_.append(piece, [this](std::string_view window) { return walk(window, false); });
@@ -209,6 +213,9 @@ class RecordWalk {
   }
   /// The docno; if there is none, the id attribute of <DOC>.
   const std::string& docno() const { return docno_.empty() ? doc_id_ : docno_; }
+  /// The url attribute of <DOC>.
+  const std::string& url() const { return url_; }
+  bool has_body() const { return has_body_; }
 
  private:
   /// Reads the sections as far as the window allows; returns how far.
@@ -232,37 +239,63 @@ class RecordWalk {
   }
 
   void meet(const SgmlTag& tag) {
+    if (std::exchange(in_docno_, false)) section_ = outside_;
     if (is_one_of(body_names, tag.name)) {
+      if (!tag.closing && !has_body_) begin_body();
       enter(tag, &out_.body);
     } else if (is_one_of(title_names, tag.name)) {
       enter(tag, &out_.title);
     } else if (equals_ignoring_case(tag.name, "docno")) {
       in_docno_ = !tag.closing;
-      section_ = nullptr;
+      section_ = tag.closing ? outside_ : nullptr;
     } else if (equals_ignoring_case(tag.name, "doc")) {
-      if (doc_id_.empty()) doc_id_ = sgml_attribute(tag.attributes, "id");
-      section_ = nullptr;
-    } else if (section_) {
-      in_docno_ = false;
-      if (equals_ignoring_case(tag.name, "p"))
-        end_phrase(*section_);
+      if (has_begun_)
+        is_split_ = true;
       else
-        *section_ += ' ';
+        begin(tag.attributes);
     } else {
-      in_docno_ = false;
+      meet_other(tag);
     }
   }
 
+  /// A tag that is neither a section's nor the docno's.
+  void meet_other(const SgmlTag& tag) {
+    const bool is_paragraph = equals_ignoring_case(tag.name, "p");
+    if (section_ == outside_ && !tag.closing && !is_paragraph) unread_.add(tag.name);
+    if (!section_) return;
+    if (is_paragraph)
+      end_phrase(*section_);
+    else
+      *section_ += ' ';
+  }
+
+  /// Begins the record at its <DOC>.
+  void begin(std::string_view attributes) {
+    has_begun_ = true;
+    doc_id_ = sgml_attribute(attributes, "id");
+    append_without_references(sgml_attribute(attributes, "url"), url_);
+    plain_.clear();
+    append_without_references(sgml_attribute(attributes, "title"), plain_);
+    out_.title += plain_;
+    section_ = outside_ = &out_.body;
+  }
+
+  void begin_body() {
+    has_body_ = true;
+    outside_ = nullptr;
+    out_.body.clear();
+  }
+
   void enter(const SgmlTag& tag, SpooledText* section) {
-    in_docno_ = false;
-    section_ = tag.closing ? nullptr : section;
+    section_ = tag.closing ? outside_ : section;
     if (section_) end_phrase(*section_);
   }
 
   void put_text(std::string_view text) {
     if (in_docno_ && docno_text_.size() < RecordText::max_in_memory) docno_text_ += text;
-    if (!section_) return;
+    if (!section_ || text.empty()) return;
     plain_.clear();
+    if (std::exchange(is_split_, false)) plain_ += ' ';
     append_without_references(text, plain_);
     section_->append(plain_);
   }
@@ -273,25 +306,32 @@ class RecordWalk {
   }
 
   DocumentText& out_;
+  UnreadNames& unread_;
   TextWindow window_;
   SgmlTagScanner tags_;
   std::size_t passed_ = 0;  ///< bytes of the window that are finished
   std::string docno_text_;  ///< the text of DOCNO since the last tag
   std::string docno_;
-  std::string doc_id_;
-  bool in_docno_ = false;
+  std::string doc_id_, url_;
+  bool in_docno_ = false, has_begun_ = false, has_body_ = false;
+  bool is_split_ = false;           ///< <DOC> or </DOC> separates the next text from the last
   std::string plain_;               ///< text without its references
   SpooledText* section_ = nullptr;  ///< where text goes now; null: discarded
+  SpooledText* outside_ = nullptr;  ///< where text outside of sections goes
 };
 
 ParsedRecord parse_trectext(const RecordText& record, RecordScratch& scratch, DocumentText& out) {
   out.clear();
-  RecordWalk walk(out);
+  scratch.unread.clear();
+  RecordWalk walk(out, scratch.unread);
   for_each_repaired(*record.pieces(), scratch, [&](std::string_view piece) { walk.append(piece); });
   walk.finish();
   ParsedRecord result;
   if (walk.docno().empty()) return bad_record("it has no <DOCNO>");
-  set_docno(walk.docno(), scratch, out, result);
+  if (!set_docno(walk.docno(), scratch, out, result)) return result;
+  set_url(walk.url(), scratch, out);
+  if (!walk.has_body() && !scratch.unread.empty())
+    result.remark = without_text(trectext_format, scratch, "indexed instead");
   return result;
 }
 
@@ -410,8 +450,14 @@ ParsedRecord parse_trecweb(const RecordText& record, RecordScratch& scratch, Doc
 
 }  // namespace
 
-const CorpusFormat trectext_format = {"trectext", "TREC text: <DOC> with <DOCNO>, <TITLE>, <TEXT>",
-                                      begins_with_trec_record, make_record_finder<TrecRecordFinder>, parse_trectext};
+const CorpusFormat trectext_format = {
+    .name = "trectext",
+    .description = "TREC text: <DOC> with <DOCNO>, <TITLE>, <TEXT>",
+    .detect = begins_with_trec_record,
+    .make_finder = make_record_finder<TrecRecordFinder>,
+    .parse = parse_trectext,
+    .text_place = [](const RecordScratch&) { return fmt::format("in its elements {}", fmt::join(body_names, ", ")); },
+    .unread_part = "element"};
 
 const CorpusFormat trecweb_format = {"trecweb", "TREC web pages: <DOC> with <DOCNO>, <DOCHDR>, HTML", is_trecweb,
                                      make_record_finder<TrecRecordFinder>, parse_trecweb};

@@ -80,7 +80,12 @@ bool is_never_detected(std::string_view) { return false; }
 }  // namespace
 
 const CorpusFormat tsv_format = {
-    "tsv", "lines id<TAB>text, or id<TAB>url<TAB>title<TAB>text, as in MS MARCO; never detected, so it must be named",
-    is_never_detected, make_record_finder<LineFinder>, parse_tsv};
+    .name = "tsv",
+    .description =
+        "lines id<TAB>text, or id<TAB>url<TAB>title<TAB>text, as in MS MARCO; never detected, so it must be named",
+    .detect = is_never_detected,
+    .make_finder = make_record_finder<LineFinder>,
+    .parse = parse_tsv,
+    .text_place = [](const RecordScratch&) { return std::string("behind its docno and URL"); }};
 
 }  // namespace quern

@@ -24,8 +24,9 @@ struct IndexOptions {
   /// Fields whose values are kept with the documents, for filters and results: keys of JSON objects, or those that
   /// NewDocument gives.
   std::vector<std::string> keep_fields;
-  bool store_text = false;  ///< keep the documents' texts
-  bool forward = false;     ///< write the forward file, which features and rerankers need
+  bool store_text = false;   ///< keep the documents' texts
+  bool forward = false;      ///< write the forward file, which features and rerankers need
+  bool allow_empty = false;  ///< build an index even if no document has a term
   bool refuse_duplicates = false;
   std::uint64_t max_errors = 1000;  ///< bad documents to skip before giving up
   bool overwrite = false;           ///< replace an existing index

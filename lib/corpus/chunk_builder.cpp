@@ -1,5 +1,7 @@
 #include "quern/corpus/chunk_builder.hpp"
 
+#include <fmt/format.h>
+
 #include "quern/text/utf8.hpp"
 
 namespace quern {
@@ -226,8 +228,18 @@ void ChunkBuilder::add_document(ParsedBatch& parsed, const TakeChunk& take) {
   parsed.links += document_.links.count();
   chunk_.packed.lengths.push_back(tokens_);
   chunk_.docno_hashes.push_back(xxh3_128(as_bytes(document_.docno)));
-  parsed.empty += tokens_ == 0;
   parsed.without_url += document_.url.empty();
+}
+
+/// Why the current document has no token.
+std::string ChunkBuilder::why_empty(const CorpusFormat& format, const RecordText& record) const {
+  const std::string start = "document " + quoted_start(document_.docno) + " is empty: ";
+  if (scratch_.impacts) return start + "it has no term weights";
+  std::string buffer;
+  std::string_view text = one_line(*document_.title.pieces(), buffer);
+  if (text.empty()) text = one_line(*document_.body.pieces(), buffer);
+  if (!text.empty()) return start + "its text " + quoted_start(text) + " has no terms";
+  return fmt::format("{}{}; its record has {} bytes", start, without_text(format, scratch_, "ignored"), record.size());
 }
 
 /// Passes the chunk on and starts the next one, which continues the open document, if any.
@@ -265,10 +277,13 @@ void ChunkBuilder::add_record(const RecordBatch& batch, const RecordSpan& record
                                   : record.format->parse(text, scratch_, document_);
   if (result.kind == RecordKind::document) {
     add_document(parsed, take);
-    if (!result.remark.empty() && parsed.remarked++ == 0)
+    if (tokens_ == 0 && parsed.empty++ == 0)
+      parsed.first_empty = {record.file, record.file_offset, why_empty(*record.format, text)};
+    if (tokens_ > 0 && !result.remark.empty() && parsed.remarked++ == 0)
       parsed.remark = {record.file, record.file_offset, result.remark};
   }
-  if (result.kind == RecordKind::skipped) ++parsed.skipped;
+  if (result.kind == RecordKind::skipped && parsed.skipped++ == 0)
+    parsed.first_skipped = {record.file, record.file_offset, result.reason};
   if (result.kind == RecordKind::bad)
     parsed.bad.push_back({record.file, record.file_offset, result.reason, result.needs_options});
 }

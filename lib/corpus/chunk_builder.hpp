@@ -20,8 +20,10 @@ struct BadDocument {
 /// The results of parsing one batch of records.
 struct ParsedBatch {
   std::vector<BadDocument> bad;
-  std::uint64_t remarked = 0;  ///< documents with content that was ignored
-  BadDocument remark;          ///< the first of them, with the reason
+  std::uint64_t remarked = 0;  ///< documents whose text has no known name
+  BadDocument remark;          ///< the first of them, with what became of it
+  BadDocument first_empty;     ///< the first document without a token, with what it has instead
+  BadDocument first_skipped;   ///< the first record that isn't a document
   std::uint64_t records = 0, skipped = 0, empty = 0, links = 0, without_url = 0;
   std::uint64_t other_language = 0, no_language = 0, copies = 0;  ///< records left out
   std::uint64_t text_bytes = 0;                                   ///< of stored texts
@@ -81,6 +83,7 @@ class ChunkBuilder {
  private:
   void add_record(const RecordBatch& batch, const RecordSpan& record, ParsedBatch& parsed, const TakeChunk& take);
   void add_document(ParsedBatch& parsed, const TakeChunk& take);
+  std::string why_empty(const CorpusFormat& format, const RecordText& record) const;
   void add_stream(PieceSource& text, bool counted, const TakeChunk& take);
   void add_kept_stream(PieceSource& text, const TakeChunk& take);
   void keep_text(PieceSource& text, const TakeChunk& take);

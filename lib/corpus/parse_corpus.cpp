@@ -68,7 +68,8 @@ class CorpusParser {
   ParseReport run() {
     start();
     run_pipeline();
-    report_remarks();
+    report(remarked_);
+    report(empty_);
     if (report_.indexed == 0) refuse_empty_corpus();
     report_.formats = reader_.formats();
     report_.num_skipped_files = reader_.num_skipped_files();
@@ -170,8 +171,9 @@ class CorpusParser {
 
   void add(const ParsedBatch& batch) {
     for (const BadDocument& bad : batch.bad) note_bad(bad);
-    if (remarked_ == 0 && batch.remarked > 0) first_remark_ = place_and_reason(batch.remark);
-    remarked_ += batch.remarked;
+    note(remarked_, batch.remarked, batch.remark);
+    note(empty_, batch.empty, batch.first_empty);
+    note(skipped_, batch.skipped, batch.first_skipped);
     report_.read += batch.records;
     report_.skipped += batch.skipped;
     report_.empty += batch.empty;
@@ -207,11 +209,22 @@ class CorpusParser {
                        document.in_stored_file ? " of the compressed file" : "", document.reason);
   }
 
-  /// Warns once about ignored content of documents.
-  void report_remarks() {
-    if (remarked_ == 0) return;
-    if (remarked_ > 1) first_remark_ += fmt::format(" ({} documents in total)", remarked_);
-    resources_.progress->warn(first_remark_);
+  /// A remark on several documents, which names the first.
+  struct Remark {
+    std::uint64_t documents = 0;
+    std::string first;
+  };
+
+  void note(Remark& remark, std::uint64_t documents, const BadDocument& first) const {
+    if (remark.documents == 0 && documents > 0) remark.first = place_and_reason(first);
+    remark.documents += documents;
+  }
+
+  void report(const Remark& remark) const {
+    if (remark.documents == 0) return;
+    const std::string total =
+        remark.documents > 1 ? fmt::format(" ({} documents in total)", remark.documents) : std::string();
+    resources_.progress->warn(remark.first + total);
   }
 
   void note_bad(const BadDocument& bad) {
@@ -236,7 +249,11 @@ class CorpusParser {
     if (!empty.empty()) text += "; the file is empty";
     if (!skipped.empty()) text += fmt::format("; {}: unknown corpus format", skipped.front());
     if (!report_.bad_documents.empty()) text += "; the first bad one: " + report_.bad_documents.front();
-    throw InvalidArgument(text + "; name another corpus, or specify its " + option_name<"format">);
+    if (skipped_.documents > 0) text += "; the first one skipped: " + skipped_.first;
+    // Records that were understood have a known format.
+    const bool is_understood = report_.read > report_.bad && skipped.empty();
+    throw InvalidArgument(text + "; name another corpus" +
+                          (is_understood ? "" : std::string(", or specify its ") + option_name<"format">));
   }
 
   /// Counts documents with the docno of an earlier one; returns some of them.
@@ -311,8 +328,7 @@ class CorpusParser {
   std::uint64_t read_bytes_ = 0;  ///< stored bytes of the returned batches
   ParseReport report_;
   std::uint64_t without_url_ = 0;
-  std::uint64_t remarked_ = 0;
-  std::string first_remark_;
+  Remark remarked_, empty_, skipped_;
   std::uint64_t input_hash_ = 0;
 };
 

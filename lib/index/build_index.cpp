@@ -248,6 +248,12 @@ BuildReport build_index(const CollectionReader& collection, const DocumentOrder&
                         File& out, const CollectionContext* whole) {
   return run_stage(resources, [&] {
     check_score_settings(order_options.scores);
+    const std::uint64_t tokens = whole != nullptr ? whole->statistics.tokens : collection.manifest().tokens;
+    if (tokens == 0 && !options.allow_empty)
+      throw InvalidArgument(
+          "no document of the corpus has a term, so every query would find nothing; the warnings of parsing name the "
+          "first one; to build the index anyway, use {}",
+          option_name<"allow-empty">);
     return IndexBuilder(collection, order, order_options, options, resources, out, whole).run();
   });
 }

@@ -13,6 +13,7 @@ struct BuildOptions {
   unsigned quantize_bits = 0;  ///< bits of the quantized impacts, 4 to 16; 0: stores none
   /// Set if frequencies are weights from the corpus, and scores sums of them. Collections set it themselves.
   std::optional<ImpactSettings> impacts = std::nullopt;
+  bool allow_empty = true;  ///< build an index even if no document has a term
 };
 
 /// Checks codec, block size, recursion, k1 (at least 0), b (0 to 1) and the bits of quantized impacts. Throws
@@ -32,7 +33,8 @@ struct BuildReport {
 void check_build_memory(const CollectionReader& collection, unsigned scores, const Resources& resources);
 
 /// Inverts a collection into an index file, in docID order, within the memory budget, in parallel. The bytes depend
-/// only on collection, order and options. Throws InvalidArgument like check_build_memory(). `whole` selects the shard
+/// only on collection, order and options. Throws InvalidArgument like check_build_memory(), and if no document of the
+/// whole corpus has a term, unless allow_empty. `whole` selects the shard
 /// of the order to build; the order still has the scores of all documents.
 BuildReport build_index(const CollectionReader& collection, const DocumentOrder& order,
                         const OrderOptions& order_options, const BuildOptions& options, const Resources& resources,

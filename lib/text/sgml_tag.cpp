@@ -73,6 +73,28 @@ std::size_t SgmlTagScanner::comment_end(std::size_t begin) {
   return end;
 }
 
+namespace {
+
+/// Whether another attribute begins here, perhaps after some without values.
+bool begins_attribute(std::string_view text) {
+  const auto is_name = [](char c) {
+    return is_ascii_letter(c) || is_ascii_digit(c) || is_ascii_space(c) || c == '-' || c == '_' || c == ':';
+  };
+  const auto end = std::find_if_not(text.begin(), text.end(), is_name);
+  return end != text.begin() && end != text.end() && *end == '=';
+}
+
+/// The first closing quote before the end or another attribute, since WikiExtractor's titles contain quotes; else the
+/// first quote.
+std::size_t closing_quote(std::string_view value, char quote) {
+  const std::size_t first = value.find(quote);
+  for (std::size_t at = first; at != std::string_view::npos; at = value.find(quote, at + 1))
+    if (at + 1 == value.size() || begins_attribute(value.substr(at + 1))) return at;
+  return first;
+}
+
+}  // namespace
+
 std::string_view sgml_attribute(std::string_view attributes, std::string_view lower_case_name) {
   while (!attributes.empty()) {
     const std::size_t equals = attributes.find('=');
@@ -85,7 +107,7 @@ std::string_view sgml_attribute(std::string_view attributes, std::string_view lo
     if (is_quoted) {
       const char quote = value[0];
       value.remove_prefix(1);
-      value_end = value.find(quote);
+      value_end = closing_quote(value, quote);
     } else {
       value_end = value.find_first_of(" \t\r\n");
     }

@@ -171,21 +171,51 @@ TEST_CASE("a million nested, unclosed or half-open tags take bounded time", "[cl
   for (const char* docno : {" nested ", " unclosed ", " plain "}) CHECK(contains(found, docno));
 }
 
-TEST_CASE("unread JSON fields are named once, with the first document's offset", "[cli]") {
+TEST_CASE("texts under unknown names and empty documents are named once, with the first one's offset", "[cli]") {
   const TemporaryFolder folder;
-  const std::string first = R"({"id": 1, "contents": "read"})"
-                            "\n";
-  const std::string corpus = folder.write("c.jsonl", first +
-                                                         R"({"id": 2, "vector": [1.5]})"
-                                                         "\n" +
-                                                         R"({"id": 3, "summary": "s"})"
-                                                         "\n");
-  const RunOutcome outcome = run_quern({"parse", corpus, "-o", folder.path("c")});
+  const std::string read = R"({"id": 1, "contents": "read"})"
+                           "\n",
+                    empty = R"({"id": 2, "vector": [1.5]})"
+                            "\n",
+                    unknown = R"({"id": 3, "summary": "s"})"
+                              "\n";
+  const std::string corpus = folder.write("c.jsonl", read + empty + unknown + empty + "{\"id\":4,\"text\":\"...\"}\n");
+  const RunOutcome outcome = run_quern({"parse", corpus, "-o", folder.path("c"), "--json"});
   CHECK(outcome.exit_status == 0);
-  CHECK(contains(outcome.err, "quern: warning: " + corpus + ": byte " + std::to_string(first.size()) +
-                                  ": it has no text under contents, text, content or body; the key 'vector' is ignored "
-                                  "(2 documents in total)\n"));
-  CHECK_FALSE(contains(outcome.err, "summary"));
+  const auto warning = [&](std::size_t offset) { return "warning: " + corpus + ": byte " + std::to_string(offset); };
+  CHECK(contains(outcome.err, warning(read.size()) +
+                                  ": document '2' is empty: it has no text under contents, text, content or body; its "
+                                  "key 'vector' is ignored; its record has 26 bytes (3 documents in total)\n"));
+  CHECK(contains(outcome.err, warning(read.size() + empty.size()) +
+                                  ": it has no text under contents, text, content or body; its key 'summary' is "
+                                  "indexed instead\n"));
+  CHECK(outcome.json()["empty"] == 3);
+}
+
+TEST_CASE("an index without a term is an error unless --allow-empty is given", "[cli]") {
+  const TemporaryFolder folder;
+  for (const auto& [name, text, format, why] : std::vector<std::array<std::string, 4>>{
+           {"a.trec", "<DOC><DOCNO>d</DOCNO><TEXT></TEXT><W>no</W></DOC>\n", "auto", "its element 'W' is ignored"},
+           {"a.trecweb", "<DOC><DOCNO>d</DOCNO><DOCHDR>\nhttp://a/\n</DOCHDR><script>a</script></DOC>\n", "auto",
+            "outside of tags, scripts and style sheets; its record has"},
+           {"a.tsv", "d\t\n", "tsv", "behind its docno"},
+           {"a.jsonl", R"({"id": "d", "text": "--"})", "auto", "its text '--' has no terms"}}) {
+    INFO(name);
+    const std::string corpus = folder.write(name, text), index = folder.path(name + ".quern");
+    const RunOutcome refused = run_quern({"index", corpus, "-o", index, "--format", format});
+    CHECK(refused.exit_status == 1);
+    CHECK(contains(refused.err, "no document of the corpus has a term"));
+    CHECK(contains(refused.err, "--allow-empty"));
+    CHECK(contains(refused.err, "document 'd' is empty: "));
+    CHECK(contains(refused.err, why));
+    CHECK(run_quern({"index", corpus, "-o", index, "--format", format, "--allow-empty"}).exit_status == 0);
+    CHECK(run_quern({"verify", index}).exit_status == 0);
+    CHECK(run_quern({"query", index, "--query", "mill"}).out.empty());
+  }
+  const std::string collection = folder.path("collection");
+  REQUIRE(run_quern({"parse", folder.path("a.jsonl"), "-o", collection}).exit_status == 0);
+  CHECK(run_quern({"build", collection, "-o", folder.path("b")}).exit_status == 1);
+  CHECK(run_quern({"build", collection, "-o", folder.path("b"), "--allow-empty"}).exit_status == 0);
 }
 
 TEST_CASE("at most --max-errors bad documents are skipped, and reported with file and offset", "[cli]") {

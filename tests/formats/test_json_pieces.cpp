@@ -225,19 +225,30 @@ TEST_CASE("Long docnos, URLs and numbers are the same in pieces and as a whole",
   }
 }
 
-TEST_CASE("A document without text names the ignored fields", "[format][json]") {
-  const auto remark = [](const std::string& record) {
-    CHECK(parse_in_pieces(json, record, 3).result.remark == parse_record(json, record).result.remark);
-    return parse_record(json, record).result.remark;
+TEST_CASE("A document without a known text is indexed whole, and names its keys", "[format][json]") {
+  std::string body;
+  const auto remark = [&body](const std::string& record) {
+    const Parsed parsed = parse_record(json, record), in_pieces = parse_in_pieces(json, record, 3);
+    CHECK(same_record(parsed, in_pieces));
+    CHECK(in_pieces.result.remark == parsed.result.remark);
+    body = parsed.document.body;
+    return parsed.result.remark;
   };
+  const std::string start = "it has no text under contents, text, content or body; its ";
   CHECK(remark(R"({"id": 1, "vector": {"a": 1.5}, "foo": "bar", "none": null})") ==
-        "it has no text under contents, text, content or body; the keys 'vector', 'foo' are ignored");
-  CHECK(remark(R"({"id": 1, "title": "t", "abstract\n": "b"})") ==
-        "it has no text under contents, text, content or body; the key 'abstract?' is ignored");
+        start + "keys 'vector', 'foo' are indexed instead");
+  CHECK(body == "bar");
+  CHECK(remark(R"({"id": 1, "title": "t", "abstract\n": "b"})") == start + "key 'abstract?' is indexed instead");
+  CHECK(body == "b");
+  CHECK(remark(R"({"id": 1, "vector": {"a": 1.5}, "year": 1999})") == start + "keys 'vector', 'year' are ignored");
+  CHECK(body.empty());
+  CHECK(
+      remark(R"({"id": 1, "doc": {"parts": ["a", {"name": "b"}, 7, [["c"]], {}]}, "url": "u", "passage": "d\n\ne"})") ==
+      start + "keys 'doc', 'passage' are indexed instead");
+  CHECK(body == "a|b|c|d|e");
   CHECK(remark(R"({"id": 1, "vector": [1], "text": "t"})") == "");
   CHECK(remark(R"({"id": 1, "docid": 2, "title": "t", "text": null})") == "");
   const std::string long_name = std::string(39, 'x') + "\xc3\xa9";
   CHECK(remark("{\"id\": 1, \"" + long_name + "\": 1, \"b\": 1, \"c\": 1, \"d\": 1, \"e\": 1, \"f\": 1}") ==
-        "it has no text under contents, text, content or body; the keys '" + std::string(39, 'x') +
-            "...', 'b', 'c', 'd' and 2 more are ignored");
+        start + "keys '" + std::string(39, 'x') + "...', 'b', 'c', 'd' and others are ignored");
 }

@@ -159,7 +159,7 @@ TEST_CASE("Fields may have other keys, which then belong to no other field", "[f
   CHECK_THROWS_AS(JsonKeys({"a", "", "a", ""}), InvalidArgument);
   CHECK(parse({"pid", "", "", ""}, "{\"id\": 1}").result.reason == "it has no docno: no key pid");
   CHECK(parse({"", "", "words", ""}, "{\"id\": 1, \"text\": \"t\"}").result.remark ==
-        "it has no text under words; the key 'text' is ignored");
+        "it has no text under words; its key 'text' is indexed instead");
 }
 
 TEST_CASE("The weights of terms may have another key", "[format][pieces][impacts]") {

@@ -97,10 +97,40 @@ TEST_CASE("A docno is complete at any length up to 65,535 bytes", "[format]") {
   CHECK(why_bad(trectext, "<DOC><DOCNO>n" + longest + "</DOCNO></DOC>").find("65536") != std::string::npos);
 }
 
-TEST_CASE("A record without known sections is a document without text", "[format]") {
-  const PlainDocument text = parsed_document(trectext, "<DOC><DOCNO>1</DOCNO><SUMMARY>no</SUMMARY> no </DOC>");
-  CHECK(text.title.empty());
-  CHECK(text.body.empty());
+TEST_CASE("A record without a known section is indexed whole, less its docno", "[format][reports]") {
+  const auto body = [](const std::string& record) { return parsed_document(trectext, record).body; };
+  // Vaswani as Terrier ships it.
+  CHECK(body("<DOC><DOCNO>1</DOCNO>\nwater wheels with large buckets\nturn slowly\n</DOC>") ==
+        "\nwater wheels with large buckets\nturn slowly\n");
+  const Parsed unknown =
+      parse_record(trectext, "<DOC><DOCNO>1</DOCNO><T>Flour</T> &amp; <P>stone<A><B>x</B></A><T>y</T></DOC>");
+  CHECK(unknown.document.body == " Flour  & |stone  x   y ");
+  CHECK(unknown.result.remark ==
+        "it has no text in its elements text, leadpara, lp, body, content, contents, abstract; its elements 'T', "
+        "'A', 'B' are indexed instead");
+  // Terrier's Shakespeare: a title, and text outside of elements.
+  const PlainDocument play = parsed_document(
+      trectext, "<DOC>\n<DOCNO>I</DOCNO>\n<title>ACT I</title>\n<speaker>ANTONIO</speaker> In sooth\n</DOC>");
+  CHECK(play.title == "ACT I");
+  CHECK(play.body == "\n\n|\n ANTONIO  In sooth\n");
+  CHECK(body("<DOC>before<DOCNO>1<X>after</DOC>") == "before after");
+  CHECK(body("<DOC><DOCNO>1</DOCNO>outside<TEXT></TEXT>outside</DOC>").empty());
+  CHECK(body("<DOC><DOCNO>1</DOCNO><TEXT>a</DOC>b <DOC>c</TEXT></DOC>") == "a b  c");
+  CHECK(parse_record(trectext, "<DOC><DOCNO>1</DOCNO><W>w</W><TEXT>t</TEXT></DOC>").result.remark.empty());
+}
+
+TEST_CASE("WikiExtractor's documents have docno, URL and title as attributes", "[format][reports]") {
+  const PlainDocument text = parsed_document(
+      trectext,
+      "<doc id=\"12\" revid=\"7\" url=\"https://en.wikipedia.example/wiki?a=1&amp;curid=12\" title=\"Watermill\">\n"
+      "Watermill\n\nIt grinds.\n</doc>");
+  CHECK(text.docno == "12");
+  CHECK(text.url == "https://en.wikipedia.example/wiki?a=1&curid=12");
+  CHECK(text.title == "Watermill");
+  CHECK(text.body == "\nWatermill\n\nIt grinds.\n");
+  for (const std::string title : {"\"Heroes\" (album)", "\"A\" is for \"B\"", "\"\"", "R&B"})
+    CHECK(parsed_document(trectext, "<doc id=\"1\" title=\"" + title + "\" url=\"u\">x</doc>").title == title);
+  CHECK(parsed_document(trectext, "<doc id=\"1\" checked title='a'>x</doc>").docno == "1");
 }
 
 TEST_CASE("Invalid UTF-8 in TRECTEXT is repaired and counted", "[format]") {

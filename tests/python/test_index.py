@@ -53,6 +53,103 @@ def test_documents_come_as_dicts_tuples_and_objects(tmp_path):
     assert ix.find("7") == 3 and ix.find("8") is None
 
 
+def texts_of(given, path, **options):
+    """The stored texts of an index of documents, by docno, as lines."""
+    quern.index(given, path, store_text=True, **options)
+    ix = quern.open(path)
+    return {ix.docno(i): ix.text(i).split("\n") for i in range(len(ix))}
+
+
+def test_a_text_under_another_name_is_indexed_and_named_once(tmp_path):
+    warnings = []
+    given = [
+        {"docno": "a", "title": "Mills", "passage": "water mill", "lang": "en", "parts": ["one", ("two", {"x": "three"})]},
+        collections.namedtuple("Tuple", "doc_id abstract year")("b", "wind mill", 1999),
+        {"docno": "c", "text": ["hand", ("mill",)], "passage": "no"},
+        {"docno": "d", "content": "stone"},
+    ]
+    found = texts_of(given, tmp_path / "ix", keep_fields=["lang"], warn=warnings.append)
+    assert found["a"][:5] == ["Mills", "water mill", "one", "two", "three"]
+    assert found["b"][:2] == ["", "wind mill"]
+    assert found["c"][:3] == ["", "hand", "mill"]
+    assert found["d"][:2] == ["", "stone"]
+    assert len(warnings) == 1
+    assert "document number 1 (docno 'a') has no text" in warnings[0] and "'passage', 'parts'" in warnings[0]
+    assert warnings[0].endswith("(2 documents in total)")
+    named = texts_of([{"key": 7, "passage": "mill", "text": "no"}], tmp_path / "named", id_field="key", text_field="passage")
+    assert named == {"7": ["", "mill", ""]}
+    with pytest.warns(UserWarning, match="has no text under"):
+        quern.index([{"docno": "a", "passage": "mill"}], tmp_path / "default")
+    with pytest.raises(quern.InvalidArgument, match="no document of the corpus has a term"):
+        quern.index([{"docno": "a", "text": "-"}], tmp_path / "empty", warn=warnings.append)
+    assert "document 'a' is empty" in warnings[1]
+    assert quern.index([{"docno": "a"}], tmp_path / "empty", allow_empty=True, warn=warnings.append).empty == 1
+
+
+def test_default_text_is_the_text_less_its_title(tmp_path):
+    Section = collections.namedtuple("Section", "title text")
+
+    class Doc(collections.namedtuple("Doc", "doc_id title abstract body url")):
+        def default_text(self):
+            body = self.body.decode() if isinstance(self.body, bytes) else " ".join(s.text for s in self.body)
+            return f"{self.title} {self.abstract} {body}"
+
+    given = [
+        Doc("bytes", "Mills", "water", b"wheel", "http://a/"),
+        Doc("tuples", "Mills", "wind", (Section("s", "sails"), Section("s", "stone")), None),
+    ]
+    assert texts_of(given, tmp_path / "ix") == {
+        "bytes": ["Mills", "water wheel", ""],
+        "tuples": ["Mills", "wind sails stone", ""],
+    }
+
+
+def test_ids_may_be_scalars_of_numpy(tmp_path):
+    ids = [numpy.int64(7), numpy.str_("a"), numpy.uint8(8), numpy.bytes_(b"b"), 9]
+    quern.index([{"docno": i, "text": "mill"} for i in ids], tmp_path / "ix")
+    ix = quern.open(tmp_path / "ix")
+    assert [ix.docno(i) for i in range(5)] == ["7", "a", "8", "b", "9"]
+
+
+def test_errors_name_the_document(tmp_path):
+    class NAType:
+        pass
+
+    good = {"docno": "g", "text": "mill"}
+    for wrong, kind, message in [
+        ({"docno": "d7", "text": 5}, TypeError, "document number 2 .docno 'd7'.: its text must be a str, not"),
+        ({"docno": "d7", "text": b"x"}, TypeError, "number 2 .docno 'd7'.: its text must be a str"),
+        ({"docno": "d7", "text": "mill", "url": 1}, TypeError, "number 2 .docno 'd7'.: its URL"),
+        ({"docno": 1.5, "text": "mill"}, TypeError, "number 2: its docno must be a str"),
+        ({"docno": "d7", "text": "lone \ud800"}, UnicodeEncodeError, "document number 2 .docno 'd7'."),
+        ({"text": "mill"}, KeyError, "document number 2: a document has none of docno, doc_id, id, _id"),
+        ({"docno": "", "text": "mill"}, ValueError, "document number 2: a docno must have"),
+        ({"docno": "d7", "text": float("nan")}, ValueError, "number 2 .docno 'd7'.: its text is nan, a missing value"),
+        ({"docno": "d7", "text": numpy.float32("nan")}, ValueError, "docno 'd7'.: its text is .*missing='empty'"),
+        ({"docno": "d7", "text": NAType()}, ValueError, "docno 'd7'.: its text is"),
+        ({"docno": "d7", "text": "mill", "title": math.nan}, ValueError, "its title is nan"),
+    ]:
+        with pytest.raises(kind, match=message):
+            quern.index([good, wrong], tmp_path / "ix")
+        assert leftovers(tmp_path) == []
+    given = [good, {"docno": "d7", "text": math.nan, "title": NAType(), "kept": math.nan}]
+    warnings = []
+    assert quern.index(given, tmp_path / "ix", missing="empty", keep_fields=["kept"], warn=warnings.append).empty == 1
+    assert "document 'd7' is empty" in warnings[0]
+
+
+def test_missing_values_of_data_frames(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    for missing in (pandas.NA, pandas.NaT, numpy.nan):
+        given = [{"docno": numpy.int64(2), "text": missing, "n": missing}, {"docno": 3, "text": "stone", "n": 2}]
+        frame = pandas.DataFrame({name: pandas.Series([d[name] for d in given], dtype=object) for name in given[0]})
+        rows = list(frame.itertuples(index=False))
+        with pytest.raises(ValueError, match="number 1 .docno '2'.: its text is .* a missing value"):
+            quern.index(rows, tmp_path / "ix")
+        options = {"missing": "empty", "keep_fields": ["n"], "warn": lambda _: None, "overwrite": True}
+        assert texts_of(rows, tmp_path / "ok", **options) == {"2": ["", ""], "3": ["", "stone", ""]}
+
+
 def test_postings_are_those_of_counting(tmp_path):
     given = list(documents(1000))
     quern.index(given, tmp_path / "ix", block_size=64, codec="rpfd")

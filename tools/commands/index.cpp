@@ -45,6 +45,7 @@ void add_index_command(CLI::App& program) {
   add_order_options(command, options);
   add_build_options(command, options);
   add_forward_option(command, options.forward);
+  add_allow_empty_option(command, options.allow_empty);
   add_output_options(command, arguments.common, arguments.output, "index");
   add_config_option(command);
   arguments.command = &command;
@@ -268,6 +269,7 @@ void add_build_command(CLI::App& program) {
   add_shard_options(command, arguments.shard);
   add_build_options(command, arguments.index);
   add_forward_option(command, arguments.beside.forward);
+  add_allow_empty_option(command, arguments.index.allow_empty);
   command.add_flag(
       "--store-text", arguments.beside.texts,
       "Write the documents' texts next to the index; the collection must have been parsed with --store-text");

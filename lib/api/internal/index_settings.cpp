@@ -95,6 +95,7 @@ IndexSettings index_settings(const IndexOptions& options) {
   settings.build.bm25 = {options.k1, options.b};
   settings.build.quantize_bits = options.quantize_bits;
   settings.build.impacts = settings.parse.impacts;
+  settings.build.allow_empty = options.allow_empty;
   settings.forward = options.forward;
   check_build_options(settings.build);
   return settings;
@@ -336,12 +337,13 @@ void append_json_line(std::string& out, const NewDocument& document) {
 
 constexpr std::size_t buffer_bytes = 256 << 10;
 
-void check_docno(std::string_view docno) {
+void check_docno(std::string_view docno, std::uint64_t number) {
   constexpr std::size_t max_bytes = 65535;
   const bool has_control =
       std::any_of(docno.begin(), docno.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
   if (docno.empty() || docno.size() > max_bytes || has_control)
-    throw InvalidArgument("a docno must have 1 to {} bytes and no control characters", max_bytes);
+    throw InvalidArgument("document number {}: a docno must have 1 to {} bytes and no control characters", number,
+                          max_bytes);
 }
 
 void check_vector(const NewDocument& document) {
@@ -413,7 +415,7 @@ IndexBuilder::IndexBuilder(const std::string& path, const IndexOptions& options,
 void IndexBuilder::add(const NewDocument& document) {
   with_api_errors([&] {
     impl_->check_open();
-    check_docno(document.docno);
+    check_docno(document.docno, impl_->added + 1);
     check_vector(document);
     const std::vector<std::string>& kept = impl_->settings.parse.reader.field_names.kept;
     for (const KeptField& field : document.fields) check_field(document, field, kept);
