@@ -69,7 +69,7 @@ AnalyzerOptions analyzer_from_json(std::string_view json, std::string_view what)
 
 /// Version of the rules of formats/analyzer.md. Increase it when a text may give other terms than before, even with the
 /// same versions of the libraries.
-inline constexpr unsigned analyzer_version = 2;
+inline constexpr unsigned analyzer_version = 3;
 
 /// Versions of the code that makes terms and files, since other versions may make other ones (formats/analyzer.md).
 /// Zero or empty means unknown or unused.

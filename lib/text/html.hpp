@@ -8,9 +8,10 @@ namespace quern {
 /// number of pages. Time is linear in the page's size and memory independent of it, for any content (html_scanner.hpp
 /// lists the limits of long tags and titles).
 /// - title: the first <title> outside of <svg>.
-/// - body: all other text that a browser shows; not script, style, template, noscript and comments. Tags separate
-/// tokens: those that begin a new line or cell (p, div, h1, li, td, br ...) leave a `phrase_end`, others a space, never
-/// two in a row. References don't separate: "caf&eacute;" is one token (references.hpp).
+/// - body: all other text that a browser shows; not script, style, template, noscript and comments. Tags that format a
+/// part of a word (a, b, em, span, sub, wbr ...) leave nothing; those that begin a new line or cell (p, div, h1, li,
+/// td, br ...) leave a `phrase_end`, others a space, never two in a row. References don't separate: "caf&eacute;" is
+/// one token (references.hpp).
 /// - links: each <a href> and <area href> in document order, resolved against the page's URL and <base>, with its text.
 /// <a> does not nest: a new one ends the previous one.
 class HtmlExtractor {

@@ -84,7 +84,7 @@ class HtmlScanner::State {
 
   // Reporting of events.
   void put_text(std::string_view text, bool plain);
-  void separate();
+  void separate(TagKind kind);
   void end_phrase();
   void begin_link(const Attributes& attributes);
   void end_link();
@@ -164,8 +164,10 @@ void HtmlScanner::State::put_text(std::string_view text, bool plain) {
   ending_ = is_html_blank(text.back()) ? Ending::space : Ending::text;
 }
 
-void HtmlScanner::State::separate() {
-  if (ending_ != Ending::text) return;
+/// Separates the text before a tag from the text after it.
+void HtmlScanner::State::separate(TagKind kind) {
+  if (kind == TagKind::block) return end_phrase();
+  if (kind == TagKind::link || ending_ != Ending::text) return;
   events_->space();
   ending_ = Ending::space;
 }
@@ -233,12 +235,8 @@ bool HtmlScanner::State::pass_start_tag() {
   const TagKind kind = kind_of(name);
   const Attributes attributes = skip_attributes();
   if (!attributes.whole) return wait_for_tag(begin, after_name);
-  if (at_ - begin > max_look_ahead) return true;
-  if (kind == TagKind::block) {
-    end_phrase();
-    return true;
-  }
-  separate();
+  if (at_ - begin > max_look_ahead || kind == TagKind::word_part) return true;
+  separate(kind);
   switch (kind) {
     case TagKind::link:
       begin_link(attributes);
@@ -272,12 +270,8 @@ bool HtmlScanner::State::pass_end_tag() {
   const TagKind kind = kind_of(skip_name(2));
   const std::size_t after_name = at_;
   if (!skip_attributes().whole) return wait_for_tag(begin, after_name);
-  if (at_ - begin > max_look_ahead) return true;
-  if (kind == TagKind::block) {
-    end_phrase();
-    return true;
-  }
-  separate();
+  if (at_ - begin > max_look_ahead || kind == TagKind::word_part) return true;
+  separate(kind);
   if (kind == TagKind::link) end_link();
   if (kind == TagKind::picture && pictures_ > 0) --pictures_;
   return true;

@@ -6,9 +6,10 @@ namespace quern {
 /// The meaning of an HTML element for text extraction.
 enum class TagKind : std::uint8_t {
   inline_text,  ///< part of a line: its tags only separate tokens; also all unknown elements
+  word_part,    ///< perhaps part of a word: its tags separate nothing
   block,        ///< starts a line, an item or a cell: its tags end a phrase
   title,
-  link,     ///< <a>
+  link,     ///< <a>: perhaps part of a word, too
   area,     ///< <area>: a link without text
   base,     ///< <base>: the base URL of links
   raw,      ///< its content isn't shown, and only its end tag ends it

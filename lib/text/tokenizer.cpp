@@ -11,8 +11,12 @@ namespace {
 /// a third at most (the Kelvin sign, Hangul letters); few enough that a run of a million marks is cheap to sort.
 constexpr std::size_t folded_prefix_bytes = 3 * (max_term_bytes + 1);
 
+constexpr char32_t zero_width_space = 0x200B;
+
 bool is_token_point(char32_t point) {
-  switch (utf8proc_category(static_cast<utf8proc_int32_t>(point))) {
+  const utf8proc_property_t& property = *utf8proc_get_property(static_cast<utf8proc_int32_t>(point));
+  if (property.ignorable) return point != zero_width_space;
+  switch (property.category) {
     case UTF8PROC_CATEGORY_LU:
     case UTF8PROC_CATEGORY_LL:
     case UTF8PROC_CATEGORY_LT:
@@ -54,7 +58,8 @@ std::size_t TokenBuffer::run_end(std::string_view text, std::size_t at) {
 
 void TokenBuffer::fold(std::string_view run) {
   const std::string_view prefix = cut_at_character(run, folded_prefix_bytes);
-  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_CASEFOLD | UTF8PROC_COMPOSE | UTF8PROC_STABLE);
+  const auto options =
+      static_cast<utf8proc_option_t>(UTF8PROC_CASEFOLD | UTF8PROC_IGNORE | UTF8PROC_COMPOSE | UTF8PROC_STABLE);
   const auto decompose = [&] {
     return utf8proc_decompose(reinterpret_cast<const utf8proc_uint8_t*>(prefix.data()),
                               static_cast<utf8proc_ssize_t>(prefix.size()), points_.data(),

@@ -5,10 +5,10 @@
 #include "quern/text/text_block.hpp"
 #include "quern/text/utf8.hpp"
 
-/// Turns text into tokens. A token is a maximal run of Unicode letters (L*), marks (M*) and decimal digits (Nd),
-/// case-folded (full) and then composed (NFC); in ASCII that is [a-z0-9]+ of the lower-cased text. All other characters
-/// separate tokens. A token longer than max_term_bytes is cut there, between characters, and the rest of its run is
-/// dropped.
+/// Turns text into tokens. A token is a maximal run of Unicode letters (L*), marks (M*), decimal digits (Nd) and
+/// ignorable characters other than the zero width space, case-folded (full), without the ignorable characters, and then
+/// composed (NFC); in ASCII that is [a-z0-9]+ of the lower-cased text. All other characters separate tokens. A token
+/// longer than max_term_bytes is cut there, between characters, and the rest of its run is dropped.
 namespace quern {
 
 inline constexpr std::size_t max_term_bytes = 255;
@@ -135,7 +135,7 @@ class TokenBuffer {
           at = run_end(utf8, at + length);
           if (at == end && !ends) return begin;
           fold(utf8.substr(begin, at - begin));
-          on_token(std::string_view(token, size_));
+          if (size_ > 0) on_token(std::string_view(token, size_));
           continue;
         }
         at += skip;

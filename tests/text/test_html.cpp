@@ -67,8 +67,20 @@ TEST_CASE("A page's title, text and links are extracted", "[text]") {
   CHECK(page.links[0].anchor == "fresh cod");
 }
 
-TEST_CASE("Tags separate tokens, entities and comments don't", "[text]") {
-  CHECK(body_of("a<b>c</b>d") == "a c d");
+TEST_CASE("Tags that format a part of a word don't separate tokens", "[text][reports]") {
+  CHECK(body_of("Text&shy;datei Wort<wbr>umbruch un<b>bold</b>ed <span>in</span>line H<SUB>2</sub>O") ==
+        "Text\xC2\xAD"
+        "datei Wortumbruch unbolded inline H2O");
+  for (const char* tag : {"b", "i", "em", "strong", "span", "a", "font", "sub", "sup", "u", "mark", "small", "big",
+                          "tt", "code", "a href=x", "abbr title='y'"})
+    CHECK(body_of("<p>x<" + std::string(tag) + ">y</" + tag + ">z <" + tag + "> w</p>") == "xyz w");
+  CHECK(body_of("a<b>c<br></b>d<p>e<i>f</i><div>g") == "ac|d|ef|g");
+  const PlainDocument page = extracted("un<a href=1>link</a>ed<a href=2>two</a>");
+  CHECK(page.body == "unlinkedtwo");
+  CHECK(page.links[0].anchor == "link");
+}
+
+TEST_CASE("Other tags separate tokens, entities and comments don't", "[text]") {
   CHECK(body_of("a<unknown>c") == "a c");
   CHECK(body_of("a<img src=x alt=y>c") == "a c");
   CHECK(body_of("caf&eacute;s &#x43;&#65;T") == "caf\xC3\xA9s CAT");
@@ -219,9 +231,9 @@ TEST_CASE("An extractor can be used for many pages", "[text]") {
 }
 
 TEST_CASE("The scanner reports few tags and never two separators in a row", "[text]") {
-  CHECK(scanned("<p><b>a</b> </p>\n<p>b</p><A class=c HREF=x>d</A></a>") == "a[ ][br]b[br][a x]d[ ][/a]");
+  CHECK(scanned("<p><b>a</b> </p>\n<p>b</p><A class=c HREF=x>d</A></a>") == "a [br]b[br][a x]d[/a]");
   CHECK(scanned("a <i> b</i><area HREF = \"&amp;>\"><base href><title>t<b></title>c&lt;<a>") ==
-        "a b[ ][area &amp;>][base ][title t<b>]c&lt;[ ]");
+        "a b[ ][area &amp;>][base ][title t<b>]c&lt;");
   CHECK(scanned("").empty());
 }
 

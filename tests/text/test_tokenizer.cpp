@@ -31,6 +31,10 @@ std::uint64_t cut_terms_of(std::string_view text) {
   return buffer.cut_terms();
 }
 
+bool is_ignorable(char32_t point) {
+  return utf8proc_get_property(static_cast<utf8proc_int32_t>(point))->ignorable && point != 0x200B;
+}
+
 bool is_token_point(char32_t point) {
   const std::string_view category = utf8proc_category_string(static_cast<utf8proc_int32_t>(point));
   return category[0] == 'L' || category[0] == 'M' || category == "Nd";
@@ -57,7 +61,9 @@ Tokens reference_tokens(std::string_view text) {
   };
   while (!text.empty()) {
     const DecodedPoint decoded = decode_utf8(text);
-    if (is_token_point(decoded.point)) {
+    if (is_ignorable(decoded.point)) {
+      // Neither part of a token nor its end.
+    } else if (is_token_point(decoded.point)) {
       run += text.substr(0, decoded.bytes);
     } else {
       end_run();
@@ -106,6 +112,19 @@ TEST_CASE("Letters, marks and digits of all scripts form tokens, all else separa
                   "b") == Tokens{"a", "b"});
 }
 
+TEST_CASE("Ignorable characters stay within a word and leave nothing in its token", "[text][reports]") {
+  for (const char* ignorable : {"\u00AD", "\u200C", "\u200D", "\u2060", "\u200E", "\uFEFF", "\uFE0F", "\u034F"}) {
+    const std::string mark = ignorable;
+    CHECK(tokens_of("Text" + mark + "datei") == Tokens{"textdatei"});
+    CHECK(tokens_of(mark + "a" + mark + mark + "\u00E9" + mark + " b") == Tokens{"a\u00E9", "b"});
+    CHECK(tokens_of("e" + mark + "\u0301") == Tokens{"\u00E9"});
+    CHECK(tokens_of(mark + " " + mark + "\x1e") == Tokens{"|"});
+    CHECK(tokens_of("a" + mark + "-" + mark + "b") == Tokens{"a", "b"});
+    CHECK(cut_terms_of(std::string(255, 'x') + mark) == 0);
+  }
+  CHECK(tokens_of("zero\u200Bwidth") == Tokens{"zero", "width"});
+}
+
 TEST_CASE("Long tokens are cut at a character's end and counted", "[text]") {
   for (std::size_t length = max_term_bytes - 2; length <= max_term_bytes + 2; ++length) {
     const std::string word(length, 'X');
@@ -142,6 +161,7 @@ TEST_CASE("Tokens are the same at any offset of a long text", "[text][property]"
                                ":",
                                "\x7f",
                                "\xC3\xA9",
+                               "\xC2\xAD",
                                "\xE2\x80\x94",
                                "\xC2\xA0",
                                "\xE6\x97\xA5",
