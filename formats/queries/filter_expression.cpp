@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 #include "quern/text/field_value.hpp"
 #include "quern/text/utf8.hpp"
@@ -28,13 +30,13 @@ constexpr Symbol operators[] = {
 
 bool ends_value(char c) { return is_ascii_space(c) || c == '(' || c == ')' || c == ',' || c == '"' || c == '\''; }
 
-FilterValue unquoted(std::string_view word) {
-  FilterValue value;
-  value.text = word;
-  if (word == "true" || word == "false") value.boolean = word == "true";
+/// The float64 nearest to a number, which may be infinite; none if the word isn't a number.
+std::optional<double> filter_number(std::string_view word) {
   double number = 0;
-  if (parse_number(word, number) && std::isfinite(number)) value.number = number;
-  return value;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (end != word.data() + word.size() || error == std::errc::invalid_argument) return {};
+  if (error == std::errc::result_out_of_range) return std::strtod(std::string(word).c_str(), nullptr);
+  return std::isfinite(number) ? std::optional(number) : std::nullopt;
 }
 
 /// A recursive descent parser of limited depth.
@@ -95,18 +97,22 @@ class FilterParser {
     }
   }
   void parse_one() {
-    if (++depth_ > max_filter_depth)
-      fail(fmt::format("parentheses and 'not' are nested more than {} deep", max_filter_depth));
     if (take_word("not")) {
+      enter();
       parse_one();
       put(FilterStep::Kind::negate);
     } else if (take('(')) {
+      enter();
       parse_either();
       if (!take(')')) fail("expected ')', 'and' or 'or'");
     } else {
-      parse_comparison();
+      return parse_comparison();
     }
     --depth_;
+  }
+  void enter() {
+    if (++depth_ > max_filter_depth)
+      fail(fmt::format("parentheses and 'not' are nested more than {} deep", max_filter_depth));
   }
 
   std::string_view take_field() {
@@ -126,10 +132,10 @@ class FilterParser {
     if (has) {
       comparison.op = FilterOperator::exists;
     } else if (take_word("in")) {
-      take_list(comparison.values);
+      take_list(comparison);
     } else {
       negated = take_operator(comparison.op);
-      comparison.values.push_back(take_value());
+      take_value(comparison);
     }
     expression_.steps.push_back(
         {FilterStep::Kind::compare, static_cast<std::uint32_t>(expression_.comparisons.size())});
@@ -149,32 +155,36 @@ class FilterParser {
     fail("expected one of = != < <= > >= ^= or 'in (' after the field name");
   }
 
-  void take_list(std::vector<FilterValue>& values) {
+  void take_list(FilterComparison& comparison) {
     if (!take('(')) fail("expected '(' after 'in'");
-    do values.push_back(take_value());
+    do take_value(comparison);
     while (take(','));
     if (!take(')')) fail("expected ',' or ')' in the list of values");
-    std::sort(values.begin(), values.end(), [](const auto& a, const auto& b) { return a.text < b.text; });
+    std::sort(comparison.texts.begin(), comparison.texts.end());
+    std::sort(comparison.numbers.begin(), comparison.numbers.end());
   }
 
-  FilterValue take_value() {
+  void take_value(FilterComparison& comparison) {
     if (at_end()) fail("expected a value");
-    if (text_[at_] == '"' || text_[at_] == '\'') return take_quoted();
+    if (text_[at_] == '"' || text_[at_] == '\'') return comparison.texts.push_back(take_quoted());
     std::size_t end = at_;
     while (end < text_.size() && !ends_value(text_[end])) ++end;
     if (end == at_) fail("expected a value; put it in quotes if it contains other characters");
-    FilterValue value = unquoted(text_.substr(at_, end - at_));
+    const std::string_view word = text_.substr(at_, end - at_);
+    comparison.texts.emplace_back(word);
+    if (const auto number = filter_number(word)) comparison.numbers.push_back(*number);
+    comparison.has_true |= word == "true";
+    comparison.has_false |= word == "false";
     at_ = end;
-    return value;
   }
 
-  FilterValue take_quoted() {
+  std::string take_quoted() {
     const std::size_t begin = at_;
     const char quote = text_[at_++];
-    FilterValue value;
+    std::string value;
     while (at_ < text_.size() && text_[at_] != quote) {
       if (text_[at_] == '\\' && ++at_ == text_.size()) break;
-      value.text += text_[at_++];
+      value += text_[at_++];
     }
     if (at_ == text_.size()) {
       at_ = begin;

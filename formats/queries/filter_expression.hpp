@@ -7,19 +7,14 @@ namespace quern {
 /// Comparison of a document's value with a filter's values.
 enum class FilterOperator : std::uint8_t { equal, less, less_or_equal, greater, greater_or_equal, prefix, exists };
 
-/// A value in a filter.
-struct FilterValue {
-  std::string text;              ///< without quotes and escapes
-  std::optional<double> number;  ///< if it is an unquoted number
-  std::optional<bool> boolean;   ///< if it is an unquoted boolean
-};
-
-/// Compares a field with values; true if one of them matches.
+/// Compares a field with values; true if one of them matches. Several values are only for `equal`, none for `exists`.
 struct FilterComparison {
   std::string field;
   FilterOperator op = FilterOperator::equal;
-  std::vector<FilterValue> values;  ///< none for `exists`, several for `in`, which is `equal`
-  std::size_t position = 0;         ///< the field's position in the filter, from 1
+  std::vector<std::string> texts;            ///< the values without quotes and escapes, ascending
+  std::vector<double> numbers;               ///< the unquoted values that are numbers, ascending; they may be infinite
+  bool has_true = false, has_false = false;  ///< whether one of the values is this unquoted boolean
+  std::size_t position = 0;                  ///< the field's position in the filter, from 1
 };
 
 /// A step of an expression in postfix order: pushes a comparison's outcome on a stack, or combines the last outcomes.
@@ -37,8 +32,8 @@ struct FilterExpression {
 /// Limits of a filter's length in bytes and of its nesting of parentheses and negations.
 inline constexpr std::size_t max_filter_bytes = std::size_t{1} << 20;
 inline constexpr std::size_t max_filter_depth = 30;
-/// At each level, a left side of `or` and one of `and` may wait for their right sides.
-inline constexpr std::size_t max_filter_outcomes = 2 * max_filter_depth + 1;
+/// At each level and outside of all, a left side of `or` and one of `and` may wait for their right sides.
+inline constexpr std::size_t max_filter_outcomes = 2 * (max_filter_depth + 1) + 1;
 
 /// Throws InvalidArgument, with the position and what was expected there, if the text isn't a filter.
 FilterExpression parse_filter(std::string_view text);

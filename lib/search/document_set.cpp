@@ -40,31 +40,27 @@ bool holds(FilterOperator op, int order) {
 }
 
 bool matches_text(const FilterComparison& comparison, std::string_view text) {
+  const std::vector<std::string>& texts = comparison.texts;
   if (comparison.op == FilterOperator::exists) return true;
-  if (comparison.op == FilterOperator::prefix) return text.starts_with(comparison.values.front().text);
-  if (comparison.op != FilterOperator::equal) return holds(comparison.op, text.compare(comparison.values.front().text));
-  // Values are sorted.
-  const auto found =
-      std::lower_bound(comparison.values.begin(), comparison.values.end(), text,
-                       [](const FilterValue& value, std::string_view than) { return value.text < than; });
-  return found != comparison.values.end() && found->text == text;
+  if (comparison.op == FilterOperator::prefix) return text.starts_with(texts.front());
+  if (comparison.op != FilterOperator::equal) return holds(comparison.op, text.compare(texts.front()));
+  return std::binary_search(texts.begin(), texts.end(), text, std::less<>());
+}
+
+bool matches_number(const FilterComparison& comparison, double number) {
+  const std::vector<double>& numbers = comparison.numbers;
+  if (comparison.op == FilterOperator::equal) return std::binary_search(numbers.begin(), numbers.end(), number);
+  if (comparison.op == FilterOperator::prefix || numbers.empty()) return false;
+  return holds(comparison.op, number < numbers.front() ? -1 : number > numbers.front() ? 1 : 0);
 }
 
 bool matches(const FilterComparison& comparison, const FieldValue& value) {
-  const auto one_of = [&](const auto& holds_for) {
-    return std::any_of(comparison.values.begin(), comparison.values.end(), holds_for);
-  };
   if (value.kind == FieldValue::Kind::none) return false;
   if (value.kind == FieldValue::Kind::text) return matches_text(comparison, value.text);
   if (comparison.op == FilterOperator::exists) return true;
-  if (value.kind == FieldValue::Kind::number)
-    return comparison.op != FilterOperator::prefix && one_of([&](const FilterValue& than) {
-             if (!than.number) return false;
-             return holds(comparison.op, value.number < *than.number ? -1 : value.number > *than.number ? 1 : 0);
-           });
-  const bool yes = value.kind == FieldValue::Kind::yes;
+  if (value.kind == FieldValue::Kind::number) return matches_number(comparison, value.number);
   return comparison.op == FilterOperator::equal &&
-         one_of([&](const FilterValue& than) { return than.boolean && *than.boolean == yes; });
+         (value.kind == FieldValue::Kind::yes ? comparison.has_true : comparison.has_false);
 }
 
 class FilterEvaluation {

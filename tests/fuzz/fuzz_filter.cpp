@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     if (outcomes != 1) std::abort();
     for (const FilterComparison& comparison : filter.comparisons)
-      if (comparison.values.empty() != (comparison.op == FilterOperator::exists)) std::abort();
+      if (comparison.texts.empty() != (comparison.op == FilterOperator::exists)) std::abort();
   } catch (const InvalidArgument&) {
   }
   return 0;

@@ -125,6 +125,12 @@ void check_all(FilteredPages& all) {
     const double* number = number_of(page.date);
     return (number && (*number == 7 || *number == -1)) || is_text(page.date, "2015");
   });
+  // Beyond float64, numbers are 0 or infinite.
+  all.check("date<1e309 and date>-1e309", [](const Page& page) { return number_of(page.date) != nullptr; });
+  all.check("date>1e-400", [](const Page& page) {
+    return (number_of(page.date) && *number_of(page.date) > 0) ||
+           (text_of(page.date) && *text_of(page.date) > "1e-400");
+  });
   all.check("date='7'", [](const Page&) { return false; });
   all.check("open=true",
             [](const Page& page) { return std::holds_alternative<bool>(page.open) && std::get<bool>(page.open); });
@@ -132,6 +138,10 @@ void check_all(FilteredPages& all) {
   all.check("open='true' or open<true or open^=true", [](const Page&) { return false; });
   all.check("url^=http://s1.example/", [](const Page& page) { return page.url.starts_with("http://s1.example/"); });
   all.check("has url", [](const Page& page) { return !page.url.empty(); });
+  // The deepest nesting, with most outcomes to keep.
+  std::string deep = "docno=D1 or docno=D0 and docno=D1";
+  for (int i = 0; i < 30; ++i) deep = "docno=D0 or docno=D1 and (" + deep + ")";
+  all.check(deep, [](const Page& page) { return page.docno == "D0" || page.docno == "D1"; });
   all.check("docno=D7", [](const Page& page) { return page.docno == "D7"; });
   all.check("docno in (D1, D100, D2, D-none)",
             [](const Page& page) { return page.docno == "D1" || page.docno == "D100" || page.docno == "D2"; });
