@@ -15,8 +15,8 @@ constexpr std::uint64_t max_query_file_bytes = std::uint64_t{8} << 30;
 
 /// Looks at the query of --query before any work.
 void look_at_only_query(const QuerySource& source, const CommonOptions& options) {
-  if (source.format == QueryFormat::vector) parse_query_vector(source.text, "--query");
-  QueryRemarks(options, source.format).look_at(source.text);
+  if (source.layout.format == QueryFormat::vector) parse_query_vector(source.text, "--query");
+  QueryRemarks(options, source.layout.format).look_at(source.text);
 }
 
 }  // namespace
@@ -25,7 +25,7 @@ void add_query_source_options(CLI::App& command, QuerySource& source, QueryKinds
   CLI::Option* file = add_option(command, "-q,--queries", source.file, "FILE",
                                  "File of queries, plain, gzip or zstd; - is standard input");
   require_one_of(command, add_option(command, "--query", source.text, "TEXT", "One query"), file);
-  add_query_format_option(command, source.format, "Format of the file", kinds);
+  add_query_layout_options(command, source.layout, "Format of the file", kinds);
   if (kinds != QueryKinds::text_and_vectors) return;
   add_number_option(command, "--query-scale", source.query_scale, "X",
                     "With --queries-format vector, multiply weights by X and round them, to get integer scores "
@@ -34,29 +34,35 @@ void add_query_source_options(CLI::App& command, QuerySource& source, QueryKinds
 }
 
 void check_query_scale(const QuerySource& source) {
-  if (source.query_scale && source.format != QueryFormat::vector)
+  if (source.query_scale && source.layout.format != QueryFormat::vector)
     throw usage_error("--query-scale needs --queries-format vector");
 }
 
-void add_query_format_option(CLI::App& command, QueryFormat& format, const std::string& help, QueryKinds kinds) {
+void add_query_layout_options(CLI::App& command, QueryLayout& layout, const std::string& help, QueryKinds kinds) {
   if (kinds == QueryKinds::text)
-    add_value_option(command, "--queries-format", format, text_query_formats, help);
+    add_value_option(command, "--queries-format", layout.format, text_query_formats, help);
   else
-    add_value_option(command, "--queries-format", format, query_formats, help);
+    add_value_option(command, "--queries-format", layout.format, query_formats, help);
+  add_option(command, "--id-field", layout.id_field, "KEY",
+             "JSON key, tag or attribute that contains a query's id (default: the format's own)");
+  add_option(command, "--text-field", layout.text_fields, "KEY",
+             "JSON keys or tags whose texts together are a query, such as title,desc (default: the format's own)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
 }
 
 std::string source_name(const std::string& path) { return path == "-" ? "standard input" : path; }
 
-std::vector<Query> read_query_file(const std::string& path, QueryFormat format, const CommonOptions& options) {
-  QueryFile file = parse_queries(read_whole(path, max_query_file_bytes), format, source_name(path));
-  QueryRemarks remarks(options, format);
+std::vector<Query> read_query_file(const std::string& path, const QueryLayout& layout, const CommonOptions& options) {
+  QueryFile file = parse_queries(read_whole(path, max_query_file_bytes), layout, source_name(path));
+  QueryRemarks remarks(options, layout.format);
   for (const Query& query : file.queries) remarks.look_at(query.text);
   remarks.look_at_format(source_name(path), file.format);
   return std::move(file.queries);
 }
 
 std::vector<Query> read_queries(const QuerySource& source, const CommonOptions& options) {
-  if (!source.file.empty()) return read_query_file(source.file, source.format, options);
+  if (!source.file.empty()) return read_query_file(source.file, source.layout, options);
   look_at_only_query(source, options);
   return {{"1", source.text}};
 }
@@ -68,11 +74,13 @@ std::vector<std::string_view> texts_of(const std::vector<Query>& queries) {
   return texts;
 }
 
-QueryLogFile::QueryLogFile(const std::string& path, QueryFormat format, const Resources& resources)
-    : name_(source_name(path)), format_(format), text_(path, resources) {}
+QueryLogFile::QueryLogFile(const std::string& path, QueryLayout layout, const Resources& resources)
+    : name_(source_name(path)), layout_(std::move(layout)), text_(path, resources) {
+  layout_.limit_memory(resources.memory_bytes);
+}
 
 QueryFormat QueryLogFile::for_each(const QueryVisitor& visit) const {
-  return for_each_query(as_text(text_.bytes()), format_, name_, visit,
+  return for_each_query(as_text(text_.bytes()), layout_, name_, visit,
                         [&](std::string_view piece) { text_.release(as_bytes(piece)); });
 }
 
@@ -90,8 +98,8 @@ QueryGroups::QueryGroups(const QuerySource& source, const CommonOptions& options
     look_at_only_query(source, options);
     return;
   }
-  QueryRemarks remarks(options, source.format);
-  file_.emplace(source.file, source.format, resources);
+  QueryRemarks remarks(options, source.layout.format);
+  file_.emplace(source.file, source.layout, resources);
   count_ = 0;
   file_->for_each(remarks, [&](std::string_view id, std::string_view) {
     remarks.look_at_id(id);

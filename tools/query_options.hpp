@@ -15,7 +15,7 @@ namespace quern::tools {
 
 struct QuerySource {
   std::string file;
-  QueryFormat format = QueryFormat::automatic;
+  QueryLayout layout;
   std::string text;  ///< one query instead of a file
   /// Factor of query weights before they are rounded; none: weights are used as they are.
   std::optional<double> query_scale = std::nullopt;
@@ -29,17 +29,18 @@ constexpr QueryKind query_kind(QueryFormat format) {
   return format == QueryFormat::vector ? QueryKind::vector : QueryKind::text;
 }
 
-/// -q/--queries, --query (one of the two is required) and --queries-format; --query-scale if weights matter.
+/// -q/--queries, --query (one of the two is required) and those of add_query_layout_options(); --query-scale if weights
+/// matter.
 void add_query_source_options(CLI::App& command, QuerySource& source, QueryKinds kinds = QueryKinds::text);
 /// Throws a usage error if --query-scale is given and queries are not vectors.
 void check_query_scale(const QuerySource& source);
-/// Only --queries-format.
-void add_query_format_option(CLI::App& command, QueryFormat& format, const std::string& help,
-                             QueryKinds kinds = QueryKinds::text);
+/// --queries-format, --id-field and --text-field.
+void add_query_layout_options(CLI::App& command, QueryLayout& layout, const std::string& help,
+                              QueryKinds kinds = QueryKinds::text);
 /// All queries, with remarks as QueryGroups makes them.
 std::vector<Query> read_queries(const QuerySource& source, const CommonOptions& options);
 /// All queries of a file, "-" for standard input, with remarks.
-std::vector<Query> read_query_file(const std::string& path, QueryFormat format, const CommonOptions& options);
+std::vector<Query> read_query_file(const std::string& path, const QueryLayout& layout, const CommonOptions& options);
 /// Views of the queries' texts.
 std::vector<std::string_view> texts_of(const std::vector<Query>& queries);
 /// Name in messages of a file that may be standard input.
@@ -70,7 +71,7 @@ class QueryRemarks {
 class QueryLogFile {
  public:
   /// Reads the whole file, "-" for standard input.
-  QueryLogFile(const std::string& path, QueryFormat format, const Resources& resources);
+  QueryLogFile(const std::string& path, QueryLayout layout, const Resources& resources);
 
   /// Name in messages.
   const std::string& name() const { return name_; }
@@ -82,7 +83,7 @@ class QueryLogFile {
 
  private:
   std::string name_;
-  QueryFormat format_;
+  QueryLayout layout_;
   WholeFile text_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <new>
 
+#include "quern/text/json_reader.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {
@@ -44,24 +45,26 @@ bool split_nothing(std::string_view line, LineParts& parts) {
   return true;
 }
 
-[[noreturn]] void refuse_long_line(std::string_view name, std::uint64_t number) {
-  fail_at_line(name, number, "is longer than " + size_text(max_written_bytes) + "; is this a file of queries?");
+[[noreturn]] void refuse_long_line(std::string_view name, std::uint64_t number, const QueryLayout& layout) {
+  fail_at_line(name, number, "is longer than " + beyond_limit(layout, layout.max_written_bytes()));
 }
 
 /// Reads the lines of a file that aren't blank. Refuses an overlong line before reading all of it.
 class QueryLines {
  public:
-  QueryLines(std::string_view text, std::string_view name, const TextRelease& release)
-      : name_(name), lines_(text, release, max_written_bytes) {}
+  /// The layout must outlive the object.
+  QueryLines(std::string_view text, const QueryLayout& layout, std::string_view name, const TextRelease& release)
+      : layout_(layout), name_(name), lines_(text, release, layout.max_written_bytes()) {}
 
   bool next(std::string_view& line) {
     if (!lines_.next(line)) return false;
-    if (lines_.is_cut()) refuse_long_line(name_, lines_.number());
+    if (lines_.is_cut()) refuse_long_line(name_, lines_.number(), layout_);
     return true;
   }
   std::uint64_t number() const { return lines_.number(); }
 
  private:
+  const QueryLayout& layout_;
   std::string_view name_;
   LineReader lines_;
 };
@@ -116,10 +119,11 @@ bool fits(const LineFormat& format, std::string_view line) {
 bool nearly_all(std::uint64_t fitting, std::uint64_t lines) { return lines >= 100 && fitting * 100 >= lines * 99; }
 
 /// The first format that fits all lines.
-const LineFormat& detect_line_format(std::string_view text, std::string_view name, const TextRelease& release) {
+const LineFormat& detect_line_format(std::string_view text, const QueryLayout& layout, std::string_view name,
+                                     const TextRelease& release) {
   std::uint64_t num_lines = 0;
   std::uint64_t fitting[num_detected_formats] = {}, first_misfit[num_detected_formats] = {};
-  QueryLines lines(text, name, release);
+  QueryLines lines(text, layout, name, release);
   for (std::string_view line; lines.next(line); ++num_lines) {
     for (std::size_t i = 0; i < num_detected_formats; ++i)
       if (fits(line_formats[i], line))
@@ -137,9 +141,10 @@ const LineFormat& detect_line_format(std::string_view text, std::string_view nam
   return line_formats[i];
 }
 
+using Keys = std::vector<std::string_view>;
+
 /// The object's value for the first of `keys` that it contains.
-simdjson::simdjson_result<simdjson::dom::element> first_of(const simdjson::dom::object& object,
-                                                           std::initializer_list<std::string_view> keys) {
+simdjson::simdjson_result<simdjson::dom::element> first_of(const simdjson::dom::object& object, const Keys& keys) {
   for (const std::string_view key : keys) {
     simdjson::dom::element value;
     if (object.at_key(key).get(value) == simdjson::SUCCESS) return value;
@@ -147,42 +152,44 @@ simdjson::simdjson_result<simdjson::dom::element> first_of(const simdjson::dom::
   return simdjson::NO_SUCH_FIELD;
 }
 
-/// Reads queries from JSON objects, one per line.
+/// Its first keys, for messages.
+std::string keys_of(const simdjson::dom::object& object) {
+  constexpr std::size_t max_keys = 10;
+  std::string keys;
+  std::size_t count = 0;
+  for (const simdjson::dom::key_value_pair member : object)
+    if (++count <= max_keys) keys += (keys.empty() ? "" : ", ") + quoted_start(member.key);
+  return keys + (count > max_keys ? ", ..." : "");
+}
+
+/// Reads queries from JSON objects.
 class JsonQueries {
  public:
-  explicit JsonQueries(std::string_view name) : name_(name) {}
-
-  /// The query's ID and text, valid until the next call.
-  LineParts read(std::string_view line, std::uint64_t number) {
-    const simdjson::dom::object object = parse(line, number);
-    LineParts query;
-    query.id = id_of(object, number);
-    std::string_view text;
-    if (first_of(object, {"text", "query", "title"}).get(text)) {
-      const bool has_vector = object.at_key("vector").error() == simdjson::SUCCESS;
-      std::string problem = "has no \"text\"";
-      if (has_vector)
-        problem += fmt::format(", but has a \"vector\"; read it with {} vector", option_name<"queries-format">);
-      fail_at_line(name_, number, problem);
-    }
-    query.text = trim(text);
-    return query;
+  JsonQueries(const QueryLayout& layout, std::string_view name)
+      : is_vector_(layout.format == QueryFormat::vector),
+        id_keys_{"_id", "id", "qid", "query_id"},
+        text_keys_{"text", "query", "title"},
+        joins_texts_(!layout.text_fields.empty()),
+        name_(name) {
+    if (!layout.id_field.empty()) id_keys_ = {layout.id_field};
+    if (is_vector_) text_keys_ = {"vector"};
+    if (joins_texts_) text_keys_ = {layout.text_fields.begin(), layout.text_fields.end()};
   }
 
-  /// The ID and text of a weighted query; its text is the JSON object of weights.
-  LineParts read_vector(std::string_view line, std::uint64_t number) {
-    const simdjson::dom::object object = parse(line, number);
+  /// The query's ID and text, valid until the next call. A weighted query's text is the JSON object of weights.
+  LineParts read(std::string_view json, std::uint64_t number) {
+    const simdjson::dom::object object = parse(json, number);
     LineParts query;
     query.id = id_of(object, number);
-    simdjson::dom::element vector;
-    if (object.at_key("vector").get(vector)) fail_at_line(name_, number, "has no \"vector\"");
-    vector_ = simdjson::minify(vector);
-    try {
-      parse_query_vector(vector_, "its \"vector\"");
-    } catch (const InvalidArgument& wrong) {
-      fail_at_line(name_, number, wrong.what());
+    text_.clear();
+    if (first_of(object, text_keys_).error()) refuse_without_text(object, number);
+    if (is_vector_) {
+      take_vector(object, number);
+    } else {
+      for (const std::string_view key : text_keys_)
+        if (take_text(object, key, number) && !joins_texts_) break;
     }
-    query.text = vector_;
+    query.text = trim(text_);
     return query;
   }
 
@@ -198,40 +205,84 @@ class JsonQueries {
   std::string_view id_of(const simdjson::dom::object& object, std::uint64_t number) {
     simdjson::dom::element id;
     std::string_view text;
-    if (first_of(object, {"_id", "id", "qid", "query_id"}).get(id)) fail_at_line(name_, number, "has no \"_id\"");
+    if (first_of(object, id_keys_).get(id))
+      fail_at_line(name_, number,
+                   fmt::format("has no \"{}\", but the keys {}; name the id's with {}", id_keys_.front(),
+                               keys_of(object), option_name<"id-field">));
     if (id.get(text) == simdjson::SUCCESS) {
       text = trim(text);
     } else if (id.is_int64() || id.is_uint64()) {
       number_id_ = simdjson::minify(id);
       text = number_id_;
     }
-    if (text.empty()) fail_at_line(name_, number, "its \"_id\" is neither a string nor an integer");
+    if (text.empty())
+      fail_at_line(name_, number, fmt::format("its \"{}\" is neither a string nor an integer", id_keys_.front()));
     return text;
   }
 
+  [[noreturn]] void refuse_without_text(const simdjson::dom::object& object, std::uint64_t number) {
+    std::string problem = fmt::format("has no \"{}\", but ", text_keys_.front());
+    if (!is_vector_ && object.at_key("vector").error() == simdjson::SUCCESS)
+      problem += fmt::format("a \"vector\"; read it with {} vector", option_name<"queries-format">);
+    else
+      problem += fmt::format("the keys {}; name the query's with {}", keys_of(object), option_name<"text-field">);
+    fail_at_line(name_, number, problem);
+  }
+
+  /// Appends the text of a key; false if the object lacks it.
+  bool take_text(const simdjson::dom::object& object, std::string_view key, std::uint64_t number) {
+    simdjson::dom::element value;
+    std::string_view text;
+    if (object.at_key(key).get(value)) return false;
+    if (value.get(text)) fail_at_line(name_, number, fmt::format("its \"{}\" is not a string", key));
+    if (!text_.empty()) text_ += ' ';
+    text_ += text;
+    return true;
+  }
+
+  void take_vector(const simdjson::dom::object& object, std::uint64_t number) {
+    text_ = simdjson::minify(simdjson::dom::element(first_of(object, text_keys_)));
+    try {
+      parse_query_vector(text_, fmt::format("its \"{}\"", text_keys_.front()));
+    } catch (const InvalidArgument& wrong) {
+      fail_at_line(name_, number, wrong.what());
+    }
+  }
+
+  const bool is_vector_;
+  Keys id_keys_, text_keys_;
+  const bool joins_texts_;
   std::string_view name_;
-  std::string number_id_, vector_;
+  std::string number_id_, text_;
   simdjson::dom::parser parser_;
 };
 
 /// Reads queries in a format with one per line.
 class LineQueries {
  public:
-  LineQueries(const LineFormat& format, std::string_view name) : format_(format), name_(name), json_(name) {}
+  /// The layout must outlive the object. Throws InvalidArgument for fields of a format that has none.
+  LineQueries(const LineFormat& format, const QueryLayout& layout, std::string_view name)
+      : format_(format), name_(name), json_(layout, name) {
+    if (layout.names_fields() && !is_json())
+      throw InvalidArgument(
+          "{}: is in the format {}, which has no fields; {} and {} name keys of JSON objects and tags", name,
+          name_of_value(query_formats, format.format), option_name<"id-field">, option_name<"text-field">);
+  }
 
   /// The query of a line that isn't blank; its ID and text are valid until the next call.
   LineParts read(std::string_view line, std::uint64_t number) {
     LineParts parts;
     if (!format_.split(line, parts)) fail_at_line(name_, number, "is not " + std::string(format_.wanted));
     ++num_queries_;
-    if (format_.format == QueryFormat::jsonl) return json_.read(parts.text, number);
-    if (format_.format == QueryFormat::vector) return json_.read_vector(parts.text, number);
+    if (is_json()) return json_.read(parts.text, number);
     if (format_.format == QueryFormat::lines) {
       own_id_ = std::to_string(num_queries_);
       parts.id = own_id_;
     }
     return parts;
   }
+
+  bool is_json() const { return format_.split == split_json; }
 
  private:
   const LineFormat& format_;
@@ -241,21 +292,43 @@ class LineQueries {
   std::string own_id_;
 };
 
-void for_each_line(std::string_view text, const LineFormat& format, std::string_view name, const QueryVisitor& visit,
-                   const TextRelease& release) {
-  LineQueries queries(format, name);
-  QueryLines lines(text, name, release);
+void for_each_line(std::string_view text, LineQueries& queries, const QueryLayout& layout, std::string_view name,
+                   const QueryVisitor& visit, const TextRelease& release) {
+  QueryLines lines(text, layout, name, release);
   for (std::string_view line; lines.next(line);) {
     const LineParts query = queries.read(line, lines.number());
     visit(query.id, query.text);
   }
 }
 
-/// The markup of a topic format; null for other formats.
-const TopicMarkup* markup_of(QueryFormat format) {
-  for (const TopicMarkup* markup : {&trec_markup(), &webtrack_markup()})
-    if (format == markup->format) return markup;
-  return nullptr;
+/// Visits the queries of a JSON array of objects.
+void for_each_element(std::string_view text, LineQueries& queries, const QueryLayout& layout, std::string_view name,
+                      const QueryVisitor& visit, const TextRelease& release) {
+  ViewPieces whole(text);
+  SlicedPieces pieces(whole);
+  JsonReader reader(pieces);
+  ReleasedText released(text, release);
+  std::uint64_t line = 1;
+  std::size_t end = 0;  // of the previous element
+  try {
+    for (bool more = reader.begin('['); more; more = reader.next_member('[')) {
+      reader.peek();
+      const std::size_t begin = reader.offset();
+      line += static_cast<std::uint64_t>(std::count(text.begin() + end, text.begin() + begin, '\n'));
+      reader.skip_value();
+      end = begin;
+      const std::string_view element = text.substr(begin, reader.offset() - begin);
+      if (element.size() > layout.max_written_bytes()) refuse_long_line(name, line, layout);
+      const LineParts query = queries.read(element, line);
+      visit(query.id, query.text);
+      released.advance_to(begin);
+    }
+    if (reader.peek() != JsonReader::end) throw JsonDamage("more text after it");
+  } catch (const JsonDamage& damage) {
+    fail_at_line(name, line_number_at(text, reader.offset(), release),
+                 fmt::format("is not a JSON array of queries: {}; name another format with {}", damage.what(),
+                             option_name<"queries-format">));
+  }
 }
 
 /// The line format; null for formats of other kinds.
@@ -263,6 +336,29 @@ const LineFormat* line_format_of(QueryFormat format) {
   const auto found = std::find_if(std::begin(line_formats), std::end(line_formats),
                                   [format](const LineFormat& candidate) { return candidate.format == format; });
   return found == std::end(line_formats) ? nullptr : found;
+}
+
+/// The first character that isn't white space; 0 if there is none.
+char first_character(std::string_view text) {
+  const auto found = std::find_if_not(text.begin(), text.end(), is_ascii_space);
+  return found == text.end() ? '\0' : *found;
+}
+
+/// Refuses a file that `auto` would read as lines, although it looks like markup: each of its lines would silently be a
+/// query.
+void refuse_markup(std::string_view text, std::string_view name, const TextRelease& release) {
+  std::string_view line;
+  LineReader lines(text, release);
+  if (!lines.next(line)) return;
+  line = trim(line);
+  const char first = line.front();
+  std::string_view kind;
+  if (first == '<') kind = "markup without topics in <top>, <topic> or <query>";
+  if (first == '{') kind = "JSON with more than a line per object; one per line or an array of objects are read";
+  if (line.starts_with(".I ") || line.starts_with(".I\t")) kind = "text of SMART, like CACM's";
+  if (!kind.empty())
+    throw InvalidArgument("{}, line {}: begins with {}, like {}; convert it, or if every line is a query, use {} lines",
+                          name, lines.number(), quoted_start(line), kind, option_name<"queries-format">);
 }
 
 [[noreturn]] void refuse_zero_byte(std::string_view name, std::uint64_t line) {
@@ -282,10 +378,10 @@ void check_is_text(std::string_view bytes, std::string_view name, const TextRele
 }
 
 /// `number` is the query's number in the file, from 1.
-void check_size(std::string_view name, std::uint64_t number, std::string_view id, std::string_view text) {
-  if (text.size() <= max_query_bytes && id.size() <= max_query_bytes) return;
-  throw CorruptFile("{}: query {}, with the id \"{}\", is longer than {}; is this a file of queries?", name, number,
-                    id.substr(0, 40), size_text(max_query_bytes));
+void check_size(std::string_view name, std::uint64_t number, const LineParts& query, const QueryLayout& layout) {
+  if (query.text.size() <= layout.max_bytes && query.id.size() <= layout.max_bytes) return;
+  throw CorruptFile("{}: query {}, with the id \"{}\", is longer than {}", name, number, query.id.substr(0, 40),
+                    beyond_limit(layout, layout.max_bytes));
 }
 
 [[noreturn]] void refuse(std::string_view what, std::string_view why) { throw InvalidArgument("{}: {}", what, why); }
@@ -317,72 +413,88 @@ std::vector<QueryTerm> read_terms(const simdjson::dom::object& object, std::stri
 
 }  // namespace
 
-QueryFormat for_each_query(std::string_view bytes, QueryFormat format, std::string_view name, const QueryVisitor& visit,
-                           const TextRelease& release) {
-  const bool automatic = format == QueryFormat::automatic;
+QueryFormat for_each_query(std::string_view bytes, const QueryLayout& layout, std::string_view name,
+                           const QueryVisitor& visit, const TextRelease& release) {
   check_is_text(bytes, name, release);
   const std::string_view text = without_byte_order_mark(bytes);
-  const TopicMarkup* markup = automatic ? detect_topic_markup(text, release) : markup_of(format);
-  const LineFormat* line_format = line_format_of(format);
-  if (automatic && markup == nullptr) line_format = &detect_line_format(text, name, release);
+  const char first = first_character(text);
+  const bool automatic = layout.format == QueryFormat::automatic;
+  QueryLayout found = layout;
+  const TopicMarkup* markup = automatic && first != '<' ? nullptr : find_topic_markup(text, layout.format, release);
+  if (markup != nullptr) found.format = markup->format;
+  if (automatic && markup == nullptr)
+    found.format = first == '[' ? QueryFormat::jsonl : detect_line_format(text, layout, name, release).format;
+  if (automatic && found.format == QueryFormat::lines) refuse_markup(text, name, release);
 
-  const QueryFormat found = markup != nullptr ? markup->format : line_format->format;
   std::uint64_t queries = 0;
   const QueryVisitor visit_query = [&](std::string_view id, std::string_view query) {
-    check_size(name, ++queries, id, query);
+    check_size(name, ++queries, {id, {}, query}, layout);
     visit(id, query);
   };
-  if (markup != nullptr)
-    for_each_topic(text, *markup, name, visit_query, release);
-  else
-    for_each_line(text, *line_format, name, visit_query, release);
-  if (queries == 0 && markup == nullptr)  // every line that isn't blank is a query or an error
+  if (markup != nullptr) {
+    for_each_topic(text, *markup, found, name, visit_query, release);
+  } else if (const LineFormat* lines = line_format_of(found.format); lines != nullptr) {
+    LineQueries reader(*lines, found, name);
+    (first == '[' && reader.is_json() ? for_each_element : for_each_line)(text, reader, found, name, visit_query,
+                                                                          release);
+  }
+  if (queries == 0 && first == '\0')
     throw InvalidArgument("{}: contains no queries: it is empty{}", name, text.empty() ? "" : ", or blank");
   if (queries == 0) {
     throw InvalidArgument("{}: contains no queries (read as {}); name another format with {}", name,
-                          name_of_value(query_formats, found), option_name<"queries-format">);
+                          name_of_value(query_formats, found.format), option_name<"queries-format">);
   }
-  return found;
+  return found.format;
 }
 
-QueryFile parse_queries(std::string_view bytes, QueryFormat format, std::string_view name) {
+std::string beyond_limit(const QueryLayout& layout, std::uint64_t bytes) {
+  if (layout.max_bytes == max_query_bytes) return size_text(bytes) + "; is this a file of queries?";
+  return fmt::format("{}, the limit in this memory; is this a file of queries? If so, raise {}", size_text(bytes),
+                     option_name<"memory">);
+}
+
+QueryFile parse_queries(std::string_view bytes, const QueryLayout& layout, std::string_view name) {
   QueryFile file;
-  file.format = for_each_query(bytes, format, name, [&](std::string_view id, std::string_view text) {
+  file.format = for_each_query(bytes, layout, name, [&](std::string_view id, std::string_view text) {
     file.queries.push_back({std::string(id), std::string(text)});
   });
   return file;
 }
 
 struct QueryLineParser::State {
-  State(const LineFormat& format, std::string stream) : name(std::move(stream)), queries(format, name) {}
+  State(const LineFormat& format, QueryLayout how, std::string stream)
+      : name(std::move(stream)), layout(std::move(how)), queries(format, layout, name) {}
 
   const std::string name;
+  const QueryLayout layout;
   LineQueries queries;
   std::uint64_t lines = 0;
 };
 
-QueryLineParser::QueryLineParser(QueryFormat format, std::string name) {
-  const LineFormat* line_format = line_format_of(format);
+QueryLineParser::QueryLineParser(QueryLayout layout, std::string name) {
+  const LineFormat* line_format = line_format_of(layout.format);
   if (line_format == nullptr) {
     std::string message = name + ": queries that arrive over time need a format with one query per line; use one of";
     for (const LineFormat& known : line_formats)
       message += fmt::format(" {} {},", option_name<"queries-format">, name_of_value(query_formats, known.format));
     message.back() = ' ';
-    throw InvalidArgument(message + "(not " + std::string(name_of_value(query_formats, format)) + ")");
+    throw InvalidArgument(message + "(not " + std::string(name_of_value(query_formats, layout.format)) + ")");
   }
-  state_ = std::make_unique<State>(*line_format, std::move(name));
+  state_ = std::make_unique<State>(*line_format, std::move(layout), std::move(name));
 }
 QueryLineParser::QueryLineParser(QueryLineParser&&) noexcept = default;
 QueryLineParser::~QueryLineParser() = default;
 
+std::uint64_t QueryLineParser::max_line_bytes() const { return state_->layout.max_written_bytes(); }
+
 std::optional<Query> QueryLineParser::next(std::string_view line) {
   if (++state_->lines == 1) line = without_byte_order_mark(line);
-  if (line.size() > max_written_bytes) refuse_long_line(state_->name, state_->lines);
+  if (line.size() > max_line_bytes()) refuse_long_line(state_->name, state_->lines, state_->layout);
   if (line.find('\0') != std::string_view::npos) refuse_zero_byte(state_->name, state_->lines);
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   if (trim(line).empty()) return std::nullopt;
   const LineParts query = state_->queries.read(line, state_->lines);
-  check_size(state_->name, state_->lines, query.id, query.text);
+  check_size(state_->name, state_->lines, query, state_->layout);
   return Query{std::string(query.id), std::string(query.text)};
 }
 

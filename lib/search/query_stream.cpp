@@ -16,11 +16,11 @@ std::optional<File> open_unless_standard_input(const std::string& path) {
 
 }  // namespace
 
-QueryStream::QueryStream(const std::string& path, const std::string& name, QueryFormat format, std::size_t max_queries,
+QueryStream::QueryStream(const std::string& path, const std::string& name, QueryLayout layout, std::size_t max_queries,
                          std::chrono::milliseconds wait, std::uint64_t memory_bytes)
     : file_(open_unless_standard_input(path)),
       name_(name),
-      parser_(format, name_),
+      parser_(std::move(layout), name_),
       collector_(max_queries, wait, Collector::Clock::now, memory_bytes / 2) {
   thread_ = std::thread([this] { read_all(); });
 }
@@ -48,14 +48,14 @@ void QueryStream::read_all() {
     bool is_begin = true;
     for (std::size_t size = read_some(bytes); size > 0; size = read_some(bytes)) {
       if (std::exchange(is_begin, false)) refuse_compressed({bytes.data(), size});
+      std::size_t begin = 0, end = rest.size();  // before which there's no LF
       rest.append(bytes.data(), size);
-      std::size_t begin = 0;
-      for (std::size_t end = rest.find('\n'); end != std::string::npos; end = rest.find('\n', begin)) {
+      for (end = rest.find('\n', end); end != std::string::npos; end = rest.find('\n', begin)) {
         take_line(std::string_view(rest).substr(begin, end - begin));
         begin = end + 1;
       }
       rest.erase(0, begin);
-      if (rest.size() > max_written_bytes) take_line(rest);  // which refuses it
+      if (rest.size() > parser_.max_line_bytes()) take_line(rest);  // which refuses it
     }
     if (!rest.empty()) take_line(rest);
   } catch (...) {

@@ -108,11 +108,11 @@ class BatchCollector {
 /// reads them as they arrive and a BatchCollector cuts them into batches.
 class QueryStream {
  public:
-  /// Reads the file `path`, or standard input if it is "-"; messages call it `name`. `format` must have one query per
-  /// line. A batch has at most `max_queries` queries and waits at most `wait`; all queries in memory take at most
-  /// `memory_bytes`, plus a few MiB for the longest ones. Throws like QueryLineParser for other formats, and IoError if
+  /// Reads the file `path`, or standard input if it is "-"; messages call it `name`. The format must have one query
+  /// per line. A batch has at most `max_queries` queries and waits at most `wait`; all queries in memory take at most
+  /// `memory_bytes`, plus the longest line as written. Throws like QueryLineParser for other formats, and IoError if
   /// the file can't be opened.
-  QueryStream(const std::string& path, const std::string& name, QueryFormat format, std::size_t max_queries,
+  QueryStream(const std::string& path, const std::string& name, QueryLayout layout, std::size_t max_queries,
               std::chrono::milliseconds wait, std::uint64_t memory_bytes);
   /// Stops reading, even while waiting for input.
   ~QueryStream();

@@ -225,6 +225,31 @@ TEST_CASE("unusual query files get an answer for each query, with every algorith
   }
 }
 
+TEST_CASE("the keys and tags of queries can be named, for files and streams", "[cli][query]") {
+  const MillIndex mill;
+  const std::string questions = "{\"question_id\": 7, \"question\": \"wheel\", \"hint\": \"mill\"}\n";
+  const auto answer = [&](const CommandLine& options, const std::string& input) {
+    CommandLine words = {"-q", "-", "--output-format", "msmarco"};
+    words.insert(words.end(), options.begin(), options.end());
+    const RunOutcome outcome = mill.query(words, input);
+    INFO(outcome.err);
+    CHECK(outcome.exit_status == 0);
+    return outcome.out;
+  };
+  const std::string wanted = answer({"--queries-format", "tsv"}, "7\twheel mill\n");
+  REQUIRE_FALSE(wanted.empty());
+  const CommandLine fields = {"--id-field", "question_id", "--text-field", "question,hint"};
+  CHECK(answer(fields, questions) == wanted);
+  CHECK(answer(fields, "[" + questions + "]") == wanted);
+  CommandLine stream = fields;
+  stream.insert(stream.end(), {"--queries-format", "jsonl", "--batch-wait", "1"});
+  CHECK(answer(stream, questions) == wanted);
+  CHECK(answer({"--text-field", "desc"}, "<top><num>7<title>x<desc>wheel mill</top>") == wanted);
+  const RunOutcome refused = mill.query({"-q", "-"}, questions);
+  CHECK(refused.exit_status == 1);
+  CHECK(contains(refused.err, "name the id's with --id-field"));
+}
+
 TEST_CASE("quantized scores are whole numbers, and refused if the index has none", "[cli][query][quantized]") {
   const MillIndex mill;
   const RunOutcome refused = mill.query({"--query", "mill", "--scores", "quantized"});

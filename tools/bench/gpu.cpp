@@ -163,7 +163,7 @@ void run(const BenchGpuArguments& arguments) {
   for (const std::string& name : arguments.strategies) strategies.push_back(&gpu::strategy_named(name));
   const QueryEngine engine(index, scoring_options(arguments.scoring, index, arguments.queries));
   const ParsedQueries read =
-      engine.reader(query_kind(arguments.queries.format)).read(texts_of(queries), resources.threads);
+      engine.reader(query_kind(arguments.queries.layout.format)).read(texts_of(queries), resources.threads);
   GpuBenchOptions options = arguments.bench;
   options.threads = resources.threads;
   options.cpu = !arguments.no_cpu;

@@ -79,7 +79,7 @@ void measure(BenchGpuCacheArguments arguments) {
   check_strategy(arguments.strategy, {arguments.algorithm});
   const Resources resources = make_resources(arguments.common);
   const IndexReader index = IndexReader::open(arguments.index);
-  const std::vector<Query> train = read_query_file(arguments.train, arguments.queries.format, arguments.common);
+  const std::vector<Query> train = read_query_file(arguments.train, arguments.queries.layout, arguments.common);
   const std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
   const std::vector<std::string_view> train_texts = texts_of(train);
   const QueryEngine engine(index, scoring_options(arguments.scoring, index, arguments.queries), resources.threads,
@@ -90,7 +90,7 @@ void measure(BenchGpuCacheArguments arguments) {
     for (const std::string& memory : *memories) arguments.gpu.memories[memory] = gpu_memory_limit(memory);
   arguments.gpu.memories[arguments.grid.base.memory] = gpu_memory_limit(arguments.grid.base.memory);
   check_cache_grid(arguments.grid);
-  arguments.gpu.kind = query_kind(arguments.queries.format);
+  arguments.gpu.kind = query_kind(arguments.queries.layout.format);
   const ParsedQueries read = engine.reader(arguments.gpu.kind).read(texts_of(queries), resources.threads);
   BenchReport report("gpu-cache", arguments.common);
   GpuCacheSubject subject(engine, train_texts, read.views(), arguments.gpu, resources);
@@ -113,7 +113,7 @@ void replay(const BenchGpuCacheArguments& arguments) {
   const std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
   const IndexReader index = IndexReader::open(arguments.index);
   const QueryEngine engine(index, scoring_options(ScoringArguments(), index, arguments.queries));
-  const ParsedQueries read = engine.reader(query_kind(arguments.queries.format)).read(texts_of(queries), 1);
+  const ParsedQueries read = engine.reader(query_kind(arguments.queries.layout.format)).read(texts_of(queries), 1);
   BenchReport report("gpu-cache", arguments.common);
   report.json["index"] = index_json(index);
   for (const std::uint64_t batch : arguments.grid.batches)

@@ -64,7 +64,7 @@ void run(const BenchIntersectArguments& arguments) {
   const IndexReader index = IndexReader::open(arguments.index);
   const std::vector<Intersection> chosen = intersections(arguments, index);
   const ParsedQueries read =
-      chosen.front().reader(query_kind(arguments.queries.format)).read(texts_of(queries), resources.threads);
+      chosen.front().reader(query_kind(arguments.queries.layout.format)).read(texts_of(queries), resources.threads);
   const auto measured = measure_intersections(read.views(), chosen, arguments.repeats, *resources.progress);
   const IntersectionFigures& first = measured.front();
   report.json["index"] = index_json(index);
@@ -199,7 +199,7 @@ void run(const BenchGpuIntersectArguments& arguments) {
   for (const GpuInfo& gpu : list_gpus()) report.json["gpus"].push_back(gpu.name);
   const std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
   const IndexReader index = IndexReader::open(arguments.index);
-  const ParsedQueries read = QueryReader(index.manifest().analyzer, query_kind(arguments.queries.format))
+  const ParsedQueries read = QueryReader(index.manifest().analyzer, query_kind(arguments.queries.layout.format))
                                  .read(texts_of(queries), resources.threads);
   const api::ShardGpuMemory gpu_memory(memory_options(arguments.gpu_memory), index, arguments.gpu_memory.plans);
   std::vector<const IntersectionMethod*> cpu_methods;

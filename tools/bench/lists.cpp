@@ -12,13 +12,13 @@ namespace {
 struct BenchListsArguments {
   CommonOptions common;
   std::string index, queries;
-  QueryFormat format = QueryFormat::automatic;
+  QueryLayout layout;
 };
 
 std::vector<std::string> query_texts(const BenchListsArguments& arguments) {
   std::vector<std::string> texts;
   if (arguments.queries.empty()) return texts;
-  for (Query& query : read_query_file(arguments.queries, arguments.format, arguments.common))
+  for (Query& query : read_query_file(arguments.queries, arguments.layout, arguments.common))
     texts.push_back(std::move(query.text));
   return texts;
 }
@@ -92,7 +92,7 @@ void add_lists_bench(CLI::App& bench) {
       bench, "lists", "Describe an index's posting lists: gaps, frequencies, maxima, co-occurrence", run);
   add_index_argument(command, arguments.index);
   add_option(command, "-q,--queries", arguments.queries, "FILE", "Queries, to measure how often their terms co-occur");
-  add_query_format_option(command, arguments.format, "Format of the queries");
+  add_query_layout_options(command, arguments.layout, "Format of the queries");
   set_notes(command, {"scripts/compare-synth uses it to compare the lists of quern synth with real ones."},
             {{"quern bench lists my.quern"}, {"quern bench lists my.quern -q topics.txt --json"}});
 }

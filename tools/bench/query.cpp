@@ -253,7 +253,8 @@ Row visits_row(const IndexReader& index, const TerminationFigures& figures) {
 /// Counts how much of their lists `and` queries read before ending early; measures no times.
 void count_visits(const BenchQueryArguments& arguments, const Resources& resources,
                   std::span<const std::string_view> texts, BenchReport& report) {
-  if (arguments.queries.format == QueryFormat::vector) throw usage_error("--visits takes no queries of format vector");
+  if (arguments.queries.layout.format == QueryFormat::vector)
+    throw usage_error("--visits takes no queries of format vector");
   ScoringArguments scoring;
   scoring.scorer = Scorer::bm25_pagerank;
   for (const std::string& path : arguments.indexes) {
@@ -272,10 +273,11 @@ void measure_times(const BenchQueryArguments& arguments, const Resources& resour
                    std::span<const std::string_view> texts, BenchReport& report) {
   Subjects subjects(arguments);
   const std::unique_ptr<TimesOutput> times = times_output(arguments, subjects);
-  const std::vector<QueryFigures> measured = measure_queries(
-      texts, set_ups(arguments, subjects),
-      {arguments.repeats, arguments.warm_up, resources.threads, times != nullptr, query_kind(arguments.queries.format)},
-      *resources.progress);
+  const std::vector<QueryFigures> measured =
+      measure_queries(texts, set_ups(arguments, subjects),
+                      {arguments.repeats, arguments.warm_up, resources.threads, times != nullptr,
+                       query_kind(arguments.queries.layout.format)},
+                      *resources.progress);
   for (const IndexShards& index : subjects.indexes) report.json["indexes"].push_back(index_json(index));
   report.json["repeats"] = arguments.repeats;
   report.json["time_of_a_query"] = "median of its repeats, one thread";

@@ -70,7 +70,7 @@ class StreamBench {
         engines_(index_, arguments.scoring, arguments.queries),
         algorithm_(algorithm_named(arguments.algorithm)),
         queries_(engines_.first()
-                     .reader(query_kind(arguments.queries.format))
+                     .reader(query_kind(arguments.queries.layout.format))
                      .read(texts_of(read_queries(arguments.queries, arguments.common)), resources.threads)) {
     const std::vector<QueryTimeTable> times = read_times(arguments.times);
     check_times(times);

@@ -16,7 +16,7 @@ struct SynthArguments {
   api::IndexOptions index;
   SynthOptions synth;
   std::string df, queries, output, links, corpus;
-  QueryFormat format = QueryFormat::automatic;
+  QueryLayout layout;
   std::uint64_t documents = 0, df_documents = 0;
   double mean_links = 20;
 };
@@ -56,7 +56,7 @@ void load_table(const SynthArguments& arguments, SynthOptions& options, const Re
 void load_queries(const SynthArguments& arguments, SynthOptions& options, const Resources& resources) {
   if (arguments.queries.empty()) return;
   const auto queries =
-      std::make_shared<QueryGroups>(QuerySource{arguments.queries, arguments.format, {}}, arguments.common, resources);
+      std::make_shared<QueryGroups>(QuerySource{arguments.queries, arguments.layout, {}}, arguments.common, resources);
   options.for_each_query = [queries, analyzer = options.analyzer](const auto& visit) {
     Analyzer analyze(analyzer);
     queries->for_each([&](const std::vector<Query>& group) {
@@ -145,7 +145,7 @@ void add_synth_command(CLI::App& program) {
   add_number_option(command, "--clustering", synth.clustering, "C",
                     "How strongly terms cluster in sites and directories, from 0 to 1", 0.0, 1.0);
   add_option(command, "-q,--queries", arguments.queries, "FILE", "Queries whose terms should co-occur in documents");
-  add_query_format_option(command, arguments.format, "Format of the queries");
+  add_query_layout_options(command, arguments.layout, "Format of the queries");
   add_number_option(command, "--mean-length", synth.mean_length, "X",
                     "Mean tokens per document (default: estimated from --df)", 1.0, max_mean_length);
   add_number_option(command, "--seed", synth.seed, "N", "Seed of the random numbers");

@@ -164,7 +164,7 @@ void run(const IntersectArguments& arguments) {
   settings.notice = remarks(arguments.common);
   api::IntersectProcessors processors(index, settings, api::query_memory(resources.memory_bytes, resources.threads),
                                       *resources.progress);
-  const QueryReader reader = processors.reader(query_kind(arguments.queries.format));
+  const QueryReader reader = processors.reader(query_kind(arguments.queries.layout.format));
   resources.progress->start("intersect", queries.count(), "queries");
   IntersectStatistics statistics(resources.tmp_folder);
   IndexPages pages(index, resources.memory_bytes / 2);

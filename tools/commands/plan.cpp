@@ -15,7 +15,7 @@ struct PlanArguments {
   CommonOptions common;
   api::PlanOptions plan;
   std::string index, log, budget, gpu_memory, output;
-  QueryFormat format = QueryFormat::automatic;
+  QueryLayout layout;
 };
 
 /// A size such as 64M, or a share such as 10%.
@@ -32,11 +32,11 @@ void run(const PlanArguments& arguments) {
   api::PlanOptions options = arguments.plan;
   take_budget(arguments.budget, options.budget_bytes, options.budget_share);
   take_budget(arguments.gpu_memory, options.gpu_memory_bytes, options.gpu_memory_share);
-  options.json_queries = query_kind(arguments.format) == QueryKind::vector;
+  options.json_queries = query_kind(arguments.layout.format) == QueryKind::vector;
   options.overwrite = arguments.common.force;
   const auto log = [&](const std::function<void(const api::Query&)>& take) {
-    QueryRemarks remarks(arguments.common, arguments.format);
-    QueryLogFile(arguments.log, arguments.format, resources)
+    QueryRemarks remarks(arguments.common, arguments.layout.format);
+    QueryLogFile(arguments.log, arguments.layout, resources)
         .for_each(remarks, [&](std::string_view, std::string_view text) { take(text); });
   };
   const api::PlanReport report = api::plan_cache(api::Index::open(arguments.index), log, arguments.output, options,
@@ -52,7 +52,7 @@ void add_plan_command(CLI::App& program) {
   add_index_argument(command, arguments.index);
   add_option(command, "-q,--queries", arguments.log, "FILE", "The query log, plain, gzip or zstd; - is standard input")
       ->required();
-  add_query_format_option(command, arguments.format, "Format of the log", QueryKinds::text_and_terms);
+  add_query_layout_options(command, arguments.layout, "Format of the log", QueryKinds::text_and_terms);
   arguments.plan.policy = all_cache_policies().front().name;
   add_name_option(command, "--policy", arguments.plan.policy, all_cache_policies(),
                   with_choices("What to keep:", all_cache_policies()));
@@ -88,7 +88,7 @@ struct SimulateCacheArguments {
   CommonOptions common;
   api::PlanOptions cache;
   std::string index, log, train, plan;
-  QueryFormat format = QueryFormat::automatic;
+  QueryLayout layout;
   std::vector<std::string> policies = names_of(all_cache_policies()), budgets = {"5%", "10%", "20%", "40%"};
   std::vector<double> max_admissions = {1};
   std::vector<std::size_t> ks = {10};
@@ -146,12 +146,12 @@ std::vector<SimulatedCache> sweep(const SimulateCacheArguments& arguments, const
   options.policies = arguments.policies;
   options.max_admissions = arguments.max_admissions;
   options.demand = api::demand_options(arguments.cache);
-  options.demand.queries = query_kind(arguments.format);
+  options.demand.queries = query_kind(arguments.layout.format);
   options.batch = arguments.batch;
   const std::uint64_t index_bytes = blocks.index_bytes();
   for (const std::string& budget : arguments.budgets)
     options.budgets_bytes.push_back(parse_budget(budget, index_bytes));
-  const QueryLogFile train(arguments.train, arguments.format, resources);
+  const QueryLogFile train(arguments.train, arguments.layout, resources);
   const auto read_train = [&](LogQueries& queries) {
     train.for_each([&](std::string_view, std::string_view text) { queries.add(text); });
   };
@@ -182,14 +182,14 @@ void print_rows(const SimulateCacheArguments& arguments, const std::vector<Row>&
 void run(const SimulateCacheArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   const IndexReader index = IndexReader::open(arguments.index);
-  const QueryLogFile log(arguments.log, arguments.format, resources);
-  QueryRemarks log_remarks(arguments.common, arguments.format);
+  const QueryLogFile log(arguments.log, arguments.layout, resources);
+  QueryRemarks log_remarks(arguments.common, arguments.layout.format);
   const auto read_log = [&](LogQueries& queries) {
     log.for_each(log_remarks, [&](std::string_view, std::string_view text) { queries.add(text); });
   };
   if (!arguments.plan.empty()) {
     const CachePlan plan = PlanReader::open(arguments.plan).load_for(index);
-    LogQueries queries(index.manifest().analyzer, resources, query_kind(arguments.format));
+    LogQueries queries(index.manifest().analyzer, resources, query_kind(arguments.layout.format));
     read_log(queries);
     const Row row = row_of(simulate_plan(plan, index, queries, arguments.batch, resources), arguments.link);
     return arguments.common.json ? print_json(to_json(row)) : print_rows(arguments, {row});
@@ -214,7 +214,7 @@ void add_cache_simulation(CLI::App& simulate) {
   add_index_argument(command, arguments.index);
   add_option(command, "-q,--queries", arguments.log, "FILE", "The query log to simulate, plain, gzip or zstd")
       ->required();
-  add_query_format_option(command, arguments.format, "Format of the logs", QueryKinds::text_and_terms);
+  add_query_layout_options(command, arguments.layout, "Format of the logs", QueryKinds::text_and_terms);
   CLI::Option* plan =
       add_option(command, "--plan", arguments.plan, "FILE", "The plan, as written by quern plan, with its settings");
   require_one_of(command, plan,

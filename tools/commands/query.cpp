@@ -298,7 +298,7 @@ void use_gpu(const QueryArguments& arguments, api::SecondStage& second_stage, co
 
 /// Refuses options that have no effect on queries of this kind.
 void check_vectors(const QueryArguments& arguments) {
-  if (arguments.queries.format == QueryFormat::vector && arguments.second_stage.wanted())
+  if (arguments.queries.layout.format == QueryFormat::vector && arguments.second_stage.wanted())
     throw usage_error("--ranker needs text queries, not --queries-format vector");
   check_query_scale(arguments.queries);
 }
@@ -308,7 +308,7 @@ void check_stream(const QuerySource& source) {
   if (source.file.empty())
     throw usage_error("--batch-wait needs queries that arrive over time: -q FILE, or -q - for standard input");
   try {
-    QueryLineParser(source.format, source_name(source.file));
+    QueryLineParser(source.layout, source_name(source.file));
   } catch (const InvalidArgument& wrong) {
     throw CLI::ValidationError(wrong.what());
   }
@@ -327,10 +327,11 @@ std::optional<ResultFields> result_fields(const QueryArguments& arguments, const
 void answer_arriving(const QueryArguments& arguments, const Resources& resources, QueryRun& query_run) {
   // With both, each processor that is free takes what has arrived.
   const unsigned wait_ms = arguments.device == QueryDevice::both ? 0 : *arguments.batch_wait_ms;
-  const QuerySource& source = arguments.queries;
-  QueryStream stream(source.file, source_name(source.file), source.format, arguments.gpu.batch_queries,
+  QuerySource source = arguments.queries;
+  source.layout.limit_memory(resources.memory_bytes);
+  QueryStream stream(source.file, source_name(source.file), source.layout, arguments.gpu.batch_queries,
                      std::chrono::milliseconds(wait_ms), resources.memory_bytes / 8);
-  QueryRemarks remarks(arguments.common, source.format);
+  QueryRemarks remarks(arguments.common, source.layout.format);
   query_run.answer(stream, max_begun_batches(arguments, resources), [&](const std::vector<Query>& batch) {
     for (const Query& query : batch) {
       remarks.look_at(query.text);
@@ -407,7 +408,7 @@ void run(const QueryArguments& arguments) {
   const RunFormat& format = output_format(arguments);
   const ResultText result_text(indexes, format, arguments.tag, fields ? &*fields : nullptr, is_on_terminal(arguments));
   processors.pages().trim();
-  const QueryReader reader = engine.reader(query_kind(arguments.queries.format));
+  const QueryReader reader = engine.reader(query_kind(arguments.queries.layout.format));
   const SearchRequest request{{},
                               &algorithm_named(arguments.algorithm),
                               arguments.first_k(),

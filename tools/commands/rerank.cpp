@@ -10,7 +10,7 @@ namespace {
 /// A run, and the topics that it was made with.
 struct RunArguments {
   std::string run, topics, qrels;
-  QueryFormat format = QueryFormat::automatic;
+  QueryLayout layout;
 };
 
 /// --run, -q/--queries and --queries-format.
@@ -19,7 +19,7 @@ void add_run_options(CLI::App& command, RunArguments& arguments) {
              "The run of the first stage, in TREC's format; - is standard input");
   add_option(command, "-q,--queries", arguments.topics, "FILE",
              "The topics that it was produced with, plain, gzip or zstd");
-  add_query_format_option(command, arguments.format, "Format of the topics");
+  add_query_layout_options(command, arguments.layout, "Format of the topics");
 }
 
 void require_run(const RunArguments& arguments) {
@@ -30,8 +30,8 @@ void require_run(const RunArguments& arguments) {
 /// The run for the library, with remarks on the topics. The arguments must stay.
 api::FirstStage first_stage(const RunArguments& arguments, const CommonOptions& options, const Resources& resources) {
   const auto topics = [&](const QueryVisitor& take) {
-    QueryRemarks remarks(options, arguments.format);
-    QueryLogFile(arguments.topics, arguments.format, resources).for_each(remarks, take);
+    QueryRemarks remarks(options, arguments.layout.format);
+    QueryLogFile(arguments.topics, arguments.layout, resources).for_each(remarks, take);
   };
   return {arguments.run, topics, source_name(arguments.topics), arguments.qrels};
 }

@@ -91,7 +91,7 @@ struct MergeRunsArguments {
   CommonOptions common;
   std::vector<std::string> runs;
   std::string queries, output;
-  QueryFormat format = QueryFormat::automatic;
+  QueryLayout layout;
   MergeRunsOptions options;
 };
 
@@ -99,7 +99,7 @@ void run(const MergeRunsArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   MergeRunsOptions options = arguments.options;
   if (!arguments.queries.empty())
-    for (const Query& query : read_query_file(arguments.queries, arguments.format, arguments.common))
+    for (const Query& query : read_query_file(arguments.queries, arguments.layout, arguments.common))
       options.qids.push_back(query.id);
   TextOutput out(arguments.output, arguments.common.force);
   const MergeRunsReport report =
@@ -121,7 +121,7 @@ void add_merge_runs_command(CLI::App& program) {
   add_option(command, "--tag", arguments.options.tag, "TAG", "Name of the run (default: that of the first run)");
   add_option(command, "-q,--queries", arguments.queries, "FILE",
              "The queries, in the order the run should have (default: the order in the runs)");
-  add_query_format_option(command, arguments.format, "Format of the queries");
+  add_query_layout_options(command, arguments.layout, "Format of the queries");
   mark_output(
       add_option(command, "-o,--output", arguments.output, "FILE", "Write to a file instead of standard output"));
   command.add_flag("--force", arguments.common.force, "Overwrite existing output");

@@ -57,7 +57,8 @@ struct Heading {
 constexpr Heading headings[] = {
     {"Corpus",
      {"files-from format keep-fields skip-bad ranges/count", "corpus range from",
-      "files-root include exclude id-field title-field text-field url-field vector-field max-document duplicates "
+      "files-root include exclude index/id-field parse/id-field title-field index/text-field parse/text-field "
+      "url-field vector-field max-document duplicates "
       "max-errors languages drop-copies html"}},
     {"Analysis", {"stemmer stopwords impacts", "index", "impact-scale"}},
     {"Document order", {"order by pagerank", "links", "pagerank-scale report"}},
@@ -68,7 +69,7 @@ constexpr Heading headings[] = {
       "df-docs clustering mean-links synthetic postings mean-gap lookups longer least-postings most-postings"}},
     {"Queries",
      {"queries query queries-format algorithm algorithms k filter method methods", "ks batch-wait train",
-      "query-scale queries-limit visits levels segment no-cpu cpu-methods"}},
+      "id-field text-field query-scale queries-limit visits levels segment no-cpu cpu-methods"}},
     {"Scoring", {"scorer", "scores", "k1 b idf alpha no-early-termination early-termination"}},
     {"Second stage", {"ranker rerank run", "features qrels", "ranker-memory gpu-from fast-math list"}},
     {"GPU",
