@@ -45,17 +45,23 @@ Value setting(const po::variables_map& values, const char* name, const Value& gi
 }  // namespace
 
 void add_index_argument(CLI::App& command, std::string& path) {
-  add_option(command, "INDEX", path, "", "The index, as written by quern index, build, import or synth")->required();
+  add_input_option(command, "INDEX", path, "", "The index, as written by quern index, build, import or synth")
+      ->required();
 }
 
 CLI::Option* add_shards_argument(CLI::App& command, std::vector<std::string>& paths) {
-  return add_option(command, "INDEX", paths, "", "The index; or all shards of one, in any order");
+  return add_input_option(command, "INDEX", paths, "", "The index; or all shards of one, in any order");
 }
 
 void add_collections_argument(CLI::App& command, std::vector<std::string>& paths) {
-  add_option(command, "COLLECTION", paths, "",
-             "The collection, as written by quern parse; or the collections of all splits of a corpus, in order")
+  add_input_option(command, "COLLECTION", paths, "",
+                   "The collection, as written by quern parse; or the collections of all splits of a corpus, in order")
       ->required();
+}
+
+CLI::Option* add_output_option(CLI::App& command, const std::string& option, std::string& value,
+                               const std::string& type, const std::string& help, std::vector<const char*> endings) {
+  return name_file(add_option(command, option, value, type, help), {.is_written = true, .endings = std::move(endings)});
 }
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
@@ -68,8 +74,8 @@ void add_resource_options(CLI::App& command, CommonOptions& options) {
   add_option(command, "--memory", options.memory, "SIZE",
              "Memory budget, such as 512M or 4G (default: 1G, or a quarter of the machine's memory if that is less)")
       ->check(size_validator());
-  add_option(command, "--tmp", options.tmp, "FOLDER",
-             "Folder for temporary files (default: the output's folder, else the system's)");
+  add_input_option(command, "--tmp", options.tmp, "FOLDER",
+                   "Folder for temporary files (default: the output's folder, else the system's)");
 }
 
 void add_work_options(CLI::App& command, CommonOptions& options) {
@@ -78,19 +84,19 @@ void add_work_options(CLI::App& command, CommonOptions& options) {
 }
 
 void add_output_options(CLI::App& command, CommonOptions& options, std::string& output, const std::string& what,
-                        FileEndings endings) {
-  mark_output(add_option(command, "-o,--output", output, "FILE", "The " + what + " to write")->required(),
-              std::move(endings));
+                        std::vector<const char*> endings) {
+  add_output_option(command, "-o,--output", output, "FILE", "The " + what + " to write", std::move(endings))
+      ->required();
   add_work_options(command, options);
   command.add_flag("--force", options.force, "Overwrite existing output");
   command.add_flag("--json", options.json, "Print figures as JSON");
 }
 
 void add_answer_options(CLI::App& command, CommonOptions& options, std::string& output, std::string& stats) {
-  mark_output(add_option(command, "-o,--output", output, "FILE", "Write to a file instead of standard output"));
+  add_output_option(command, "-o,--output", output, "FILE", "Write to a file instead of standard output");
   command.add_flag("--force", options.force, "Overwrite existing output");
-  mark_output(add_option(command, "--stats", stats, "FILE",
-                         "Write times and counts to a file as JSON, replacing any existing file"));
+  add_output_option(command, "--stats", stats, "FILE",
+                    "Write times and counts to a file as JSON, replacing any existing file");
   add_work_options(command, options);
 }
 

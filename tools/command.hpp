@@ -20,18 +20,10 @@ namespace quern::tools {
 
 using Json = nlohmann::ordered_json;
 
-// Which options name files that a command writes. All other options and arguments that name files are its inputs.
-
-/// Endings that complete an option's value to names of files.
-using FileEndings = std::vector<const char*>;
-
-/// Marks an option whose value is a file or folder that the command writes, or with `endings` maybe the beginning of
-/// their names. Returns it.
-CLI::Option* mark_output(CLI::Option* option, FileEndings endings = {});
-
 /// Throws a usage error if a command's output is also one of its inputs (standard input among them), two of its outputs
 /// are the same, or one is the file that standard output goes to: the same file, by whatever name, also the file in an
-/// index's folder; and if the name of one is longer than file systems take.
+/// index's folder; and if the name of one is longer than file systems take. From then on, the process refuses to open
+/// an output's old file: inputs also have their names from other inputs, such as a description of a model.
 void refuse_overwritten_inputs(const CLI::App& command);
 
 /// The options that every command has, and those of long work.
@@ -57,9 +49,9 @@ void add_resource_options(CLI::App& command, CommonOptions& options);
 /// The options of both.
 void add_work_options(CLI::App& command, CommonOptions& options);
 /// -o/--output, required; --force, --json and those of add_work_options(): for commands that write a file. `endings` as
-/// in mark_output().
+/// in FileNaming.
 void add_output_options(CLI::App& command, CommonOptions& options, std::string& output, const std::string& what,
-                        FileEndings endings = {});
+                        std::vector<const char*> endings = {});
 /// -o/--output, --force, --stats, none of them required, and those of add_work_options(): for commands that print
 /// answers to queries.
 void add_answer_options(CLI::App& command, CommonOptions& options, std::string& output, std::string& stats);
@@ -103,6 +95,17 @@ CLI::Option* add_option(CLI::App& command, const std::string& option, Value& val
                         const std::string& help) {
   return command.add_option(option, value, help)->type_name(type);
 }
+
+/// An option whose value names a file or folder that the command reads, or with `endings` those of FileNaming.
+template <class Value>
+CLI::Option* add_input_option(CLI::App& command, const std::string& option, Value& value, const std::string& type,
+                              const std::string& help, std::vector<const char*> endings = {}) {
+  return name_file(add_option(command, option, value, type, help), {.endings = std::move(endings)});
+}
+
+/// An option whose value names a file or folder that the command writes.
+CLI::Option* add_output_option(CLI::App& command, const std::string& option, std::string& value,
+                               const std::string& type, const std::string& help, std::vector<const char*> endings = {});
 
 /// An option that takes the name of a registry's entry, or several names, separated by commas, if `value` is a vector.
 /// Help shows the default, unless that is nothing or all names.

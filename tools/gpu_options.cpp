@@ -34,7 +34,7 @@ void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments) {
   add_option(command, "--gpu-memory", arguments.limit, "SIZE|P%",
              std::string(gpu_memory_help) + " (default: the free memory, less a margin)")
       ->check(budget_validator());
-  add_option(command, "--plan", arguments.plans, "FILE", std::string(plan_help))->allow_extra_args(false);
+  add_input_option(command, "--plan", arguments.plans, "FILE", std::string(plan_help))->allow_extra_args(false);
 }
 
 void add_tails_option(CLI::App& command, GpuMemoryArguments& arguments) {
@@ -133,7 +133,7 @@ void add_sharing_options(CLI::App& command, SharingArguments& arguments) {
   add_name_option(command, "--schedule", arguments.schedule, all_schedule_policies(),
                   with_choices("With --device both, how queries are assigned:", all_schedule_policies()));
   add_deadline_option(command, arguments.deadline_ms);
-  add_option(
+  add_input_option(
       command, "--costs", arguments.costs, "FILE",
       "With --device both, predict query times with the functions written by quern bench cost (default: built in)");
 }

@@ -6,10 +6,10 @@
 #include <climits>
 #include <cstring>
 #include <filesystem>
-#include <map>
 
 #include "quern/formats/container.hpp"
 #include "quern/io/atomic_output.hpp"
+#include "quern/io/file.hpp"
 
 #include "command.hpp"
 #include "help/help.hpp"
@@ -19,16 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The marked options, with the endings that each adds to its value.
-std::map<const CLI::Option*, FileEndings>& outputs() {
-  static std::map<const CLI::Option*, FileEndings> options;
-  return options;
-}
-
 /// A file or folder that a command line names.
 struct NamedFile {
   std::string option, path;
   std::vector<std::string> identities;  ///< equal for the same file, whatever it is called
+  std::string folder = {};              ///< that of an input, and an output's that it fills
 };
 
 /// Device and inode.
@@ -51,12 +46,22 @@ std::string identity_or_place(const std::string& path) {
 }
 
 /// The identities of a file; of an index's folder, also those of the files in it, and of a name's beginning, those with
-/// all endings.
-NamedFile named_file(std::string option, const std::string& path, const FileEndings& endings) {
+/// all endings. Those of an input are only of files that exist: a name without a file is a word, as in
+/// --stopwords english, or an error of its own.
+NamedFile named_file(std::string option, const std::string& path, const FileNaming& naming) {
   const std::string bare = without_end_slashes(path);
-  NamedFile file{std::move(option), path, {identity_or_place(bare)}};
-  for (const std::string& member : index_members()) file.identities.push_back(identity_or_place(bare + "/" + member));
-  for (const char* ending : endings) file.identities.push_back(identity_or_place(bare + ending));
+  NamedFile file{std::move(option), path, {}};
+  const auto add = [&](const std::string& name) {
+    if (naming.is_written)
+      file.identities.push_back(identity_or_place(name));
+    else if (auto identity = identity_of(name))
+      file.identities.push_back(std::move(*identity));
+  };
+  add(bare);
+  for (const std::string& member : index_members()) add(bare + "/" + member);
+  for (const char* ending : naming.endings) add(bare + ending);
+  if (naming.fills_folder) file.folder = file.identities.front();
+  if (!naming.is_written) file.folder = identity_or_place(folder_of(bare));
   return file;
 }
 
@@ -64,7 +69,7 @@ NamedFile named_file(std::string option, const std::string& path, const FileEndi
 std::optional<NamedFile> standard_input(std::string option) {
   struct stat status;
   if (::fstat(STDIN_FILENO, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  return NamedFile{std::move(option), "- (standard input)", {identity_of(status)}};
+  return NamedFile{std::move(option), "- (standard input)", {identity_of(status)}, {}};
 }
 
 /// A file that is replaced while standard output goes to it loses what else is written there.
@@ -77,7 +82,7 @@ void refuse_standard_output(const NamedFile& file) {
 }
 
 /// Beside an output there is a temporary file with a longer name until it is complete.
-void refuse_long_name(const NamedFile& file, const FileEndings& endings) {
+void refuse_long_name(const NamedFile& file, const std::vector<const char*>& endings) {
   constexpr std::size_t added_by_temporary = 32;
   std::size_t added = added_by_temporary;
   for (const char* ending : endings) added = std::max(added, added_by_temporary + std::strlen(ending));
@@ -88,39 +93,61 @@ void refuse_long_name(const NamedFile& file, const FileEndings& endings) {
 }
 
 bool are_same(const NamedFile& a, const NamedFile& b) {
+  if (!a.folder.empty() && a.folder == b.folder) return true;
   for (const std::string& identity : a.identities)
     if (std::find(b.identities.begin(), b.identities.end(), identity) != b.identities.end()) return true;
   return false;
 }
 
-}  // namespace
-
-CLI::Option* mark_output(CLI::Option* option, FileEndings endings) {
-  outputs().emplace(option, std::move(endings));
-  return option;
-}
-
-void refuse_overwritten_inputs(const CLI::App& command) {
+/// The files that the command line names.
+struct NamedFiles {
   std::vector<NamedFile> read, written;
-  for (const CLI::Option* option : command.get_options()) {
-    if (option->get_expected_max() == 0 || option->empty()) continue;
-    const auto output = outputs().find(option);
-    const bool is_output = output != outputs().end();
-    if (!is_output && !describe(*option).is_file()) continue;
-    for (const std::string& path : option->results()) {
-      if (is_output && path.empty()) throw usage_error("{}: is empty; name a file", option->get_name());
-      if (is_output) {
-        written.push_back(named_file(option->get_name(), path, output->second));
-        refuse_long_name(written.back(), output->second);
-        refuse_standard_output(written.back());
-      } else if (path == "-") {
-        if (auto input = standard_input(option->get_name())) read.push_back(std::move(*input));
-      } else if (!path.empty() && identity_of(path)) {
-        // A name of an input without a file is a word, as in --stopwords english, or an error of its own.
-        read.push_back(named_file(option->get_name(), path, {}));
-      }
+
+  void add(const std::string& option, const std::string& value, const FileNaming& naming) {
+    if (naming.is_written) {
+      if (value.empty()) throw usage_error("{}: is empty; name a file", option);
+      written.push_back(named_file(option, value, naming));
+      refuse_long_name(written.back(), naming.endings);
+      refuse_standard_output(written.back());
+      return;
+    }
+    if (naming.takes_words && !value.starts_with('@')) return;
+    const std::string path = value.substr(naming.takes_words ? 1 : 0);
+    if (path == "-") {
+      if (auto input = standard_input(option)) read.push_back(std::move(*input));
+    } else if (!path.empty()) {
+      read.push_back(named_file(option, path, naming));
     }
   }
+};
+
+/// The outputs of the command.
+std::vector<NamedFile>& all_written() {
+  static std::vector<NamedFile> written;
+  return written;
+}
+
+void refuse_written(const File& file) {
+  struct stat status;
+  if (::fstat(file.descriptor(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+  const std::string identity = identity_of(status);
+  for (const NamedFile& output : all_written())
+    for (const std::string& written : output.identities)
+      if (written == identity)
+        throw api::WrongUsage("{} {}: would overwrite {}, which is an input; choose another name", output.option,
+                              output.path, file.name());
+}
+
+}  // namespace
+
+void refuse_overwritten_inputs(const CLI::App& command) {
+  NamedFiles files;
+  for (const CLI::Option* option : command.get_options()) {
+    const FileNaming* const naming = file_naming(*option);
+    if (naming == nullptr || option->empty()) continue;
+    for (const std::string& value : option->results()) files.add(option->get_name(), value, *naming);
+  }
+  const auto& [read, written] = files;
   for (std::size_t i = 0; i < written.size(); ++i) {
     for (const NamedFile& input : read)
       if (are_same(written[i], input))
@@ -131,6 +158,8 @@ void refuse_overwritten_inputs(const CLI::App& command) {
         throw usage_error("{} {} and {} {}: are the same file; choose another name for one of them", written[i].option,
                           written[i].path, written[j].option, written[j].path);
   }
+  all_written() = files.written;
+  File::check_opened(refuse_written);
 }
 
 }  // namespace quern::tools

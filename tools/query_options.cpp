@@ -22,8 +22,8 @@ void look_at_only_query(const QuerySource& source, const CommonOptions& options)
 }  // namespace
 
 void add_query_source_options(CLI::App& command, QuerySource& source, QueryKinds kinds) {
-  CLI::Option* file = add_option(command, "-q,--queries", source.file, "FILE",
-                                 "File of queries, plain, gzip or zstd; - is standard input");
+  CLI::Option* file = add_input_option(command, "-q,--queries", source.file, "FILE",
+                                       "File of queries, plain, gzip or zstd; - is standard input");
   require_one_of(command, add_option(command, "--query", source.text, "TEXT", "One query"), file);
   add_query_layout_options(command, source.layout, "Format of the file", kinds);
   if (kinds != QueryKinds::text_and_vectors) return;
@@ -161,20 +161,20 @@ void StatisticsFile::write(const std::string& statistics) {
 }
 
 void add_filter_option(CLI::App& command, std::optional<std::string>& filter) {
-  add_option(command, "--filter", filter, "FILTER",
-             "Only documents that pass an expression such as 'lang=en and not url^=http://a.example/', over docno, url "
-             "and the fields kept by quern index --keep-fields, or @FILE, a list of docnos, one per line");
+  name_file(add_option(command, "--filter", filter, "FILTER",
+                       "Only documents that pass an expression such as 'lang=en and not url^=http://a.example/', over "
+                       "docno, url and the fields kept by quern index --keep-fields, or @FILE, a list of docnos, one "
+                       "per line"),
+            {.takes_words = true});
 }
 
-std::optional<api::Filter> open_filter(const std::optional<std::string>& filter, const OtherFiles& others,
+std::optional<api::Filter> open_filter(const std::optional<std::string>& filter, const std::string& queries,
                                        const api::Index& index, Resources& resources, const CommonOptions& options) {
   if (!filter) return std::nullopt;
   const bool is_list = filter->starts_with('@');
   const std::string list = is_list ? filter->substr(1) : std::string();
-  if (list == "-" && others.queries == "-")
+  if (list == "-" && queries == "-")
     throw usage_error("--filter @- and queries can't both be read from standard input");
-  if (is_list && api::WrittenFile(others.output).is(list))
-    throw usage_error("{} is both the --filter list and the output", list);
   const api::Work work = make_work(options, resources);
   const api::Filter passing =
       is_list ? api::Filter::listed(index, list, work) : api::Filter::matching(index, *filter, work);
@@ -263,9 +263,9 @@ CLI::Option* add_ranker_options(CLI::App& command, api::RankerOptions& ranker) {
                     "What the model numbers features from: 0 if it was trained on an array, 1 on a file of features. "
                     "Dumps of XGBoost don't say it; other models do",
                     0u, 1u);
-  return add_option(command, "--ranker", ranker.model, "MODEL",
-                    "Reorder the results with this learned model: a LightGBM, XGBoost or RankLib file, or one of "
-                    "Quern's own descriptions");
+  return add_input_option(command, "--ranker", ranker.model, "MODEL",
+                          "Reorder the results with this learned model: a LightGBM, XGBoost or RankLib file, or one of "
+                          "Quern's own descriptions");
 }
 
 void add_gpu_rerank_options(CLI::App& command, api::RankerOptions& ranker) {

@@ -140,15 +140,10 @@ class StatisticsFile {
 /// --filter.
 void add_filter_option(CLI::App& command, std::optional<std::string>& filter);
 
-/// Files that a command reads or writes besides the list of a filter; empty: none.
-struct OtherFiles {
-  std::string queries, output;
-};
-
 /// The documents that pass a filter, which is an expression, or @FILE for a list of docnos; nothing without a filter.
 /// Warns of docnos that the index lacks, and if no document passes. Takes its memory from `resources`. A list can't be
-/// standard input if the queries are, nor the output.
-std::optional<api::Filter> open_filter(const std::optional<std::string>& filter, const OtherFiles& others,
+/// standard input if `queries`, the name of their file, is.
+std::optional<api::Filter> open_filter(const std::optional<std::string>& filter, const std::string& queries,
                                        const api::Index& index, Resources& resources, const CommonOptions& options);
 
 struct ScoringArguments {

@@ -23,8 +23,8 @@ void add_analyzer_options(CLI::App& command, std::string& stemmer, std::string& 
   add_option(command, "--stemmer", stemmer, "NAME", "Stemmer")
       ->check(name_validator(stemmer_names()))
       ->capture_default_str();
-  add_option(command, "--stopwords", stopwords, "NAME|FILE",
-             "Stop words to drop: none, english, or a file with one per line")
+  add_input_option(command, "--stopwords", stopwords, "NAME|FILE",
+                   "Stop words to drop: none, english, or a file with one per line")
       ->capture_default_str();
 }
 
@@ -96,16 +96,16 @@ constexpr NamedValue<bool> duplicates_choices[] = {{"keep", false}, {"refuse", t
 void add_parse_options(CLI::App& command, StageArguments& arguments) {
   api::CorpusOptions& reading = arguments.reading;
   api::IndexOptions& index = arguments.index;
-  CLI::Option* corpus = add_option(
+  CLI::Option* corpus = add_input_option(
       command, "CORPUS", arguments.corpus, "PATH",
       "Files, folders (read recursively, in the order of names), or - for standard input; plain, gzip or zstd");
   CLI::Option* files_from =
-      add_option(command, "--files-from", reading.files_from, "FILE",
-                 "Instead of CORPUS, read the files and folders listed in this file, one path per line, in that "
-                 "order; - for standard input; lines that begin with # are comments");
+      add_input_option(command, "--files-from", reading.files_from, "FILE",
+                       "Instead of CORPUS, read the files and folders listed in this file, one path per line, in that "
+                       "order; - for standard input; lines that begin with # are comments");
   require_one_of(command, corpus, files_from);
-  add_option(command, "--files-root", reading.files_root, "FOLDER",
-             "Folder that relative paths in the list start from (default: the current folder)")
+  add_input_option(command, "--files-root", reading.files_root, "FOLDER",
+                   "Folder that relative paths in the list start from (default: the current folder)")
       ->needs(files_from);
   const auto add_glob_option = [&](const char* name, std::vector<std::string>& globs, const char* help) {
     add_option(command, name, globs, "GLOB", help)->allow_extra_args(false);
@@ -158,13 +158,13 @@ void add_order_options(CLI::App& command, api::IndexOptions& options) {
   add_pagerank_scale_option(command, options.pagerank_scale);
   add_number_option(command, "--seed", options.seed, "N", "Seed of the random order");
   const std::string names = "; documents by docno or URL; plain, gzip or zstd";
-  add_option(command, "--pagerank", options.pagerank, "links|none|FILE",
-             "PageRank of the documents, for --order score and --scorer bm25+pagerank (default: none, but links "
-             "for the order score):\n  links: computed from the pages' links\n  none: the index has none\n  a "
-             "file: lines \"document score\"" +
-                 names + " (write ./none for a file named none)");
-  add_option(command, "--links", options.links, "FILE",
-             "Compute PageRank from the links in this file, not from the pages' own: lines from<TAB>to" + names);
+  add_input_option(command, "--pagerank", options.pagerank, "links|none|FILE",
+                   "PageRank of the documents, for --order score and --scorer bm25+pagerank (default: none, but links "
+                   "for the order score):\n  links: computed from the pages' links\n  none: the index has none\n  a "
+                   "file: lines \"document score\"" +
+                       names + " (write ./none for a file named none)");
+  add_input_option(command, "--links", options.links, "FILE",
+                   "Compute PageRank from the links in this file, not from the pages' own: lines from<TAB>to" + names);
 }
 
 void add_build_options(CLI::App& command, api::IndexOptions& options) {
@@ -199,12 +199,12 @@ void add_shard_options(CLI::App& command, ShardArguments& arguments) {
   CLI::Option* shard =
       add_shard_option(command, arguments.shard,
                        "Build the I-th of N shards of the order, with the same scores as an index of all documents");
-  CLI::Option* statistics = add_option(command, "--statistics", arguments.statistics, "FILE",
-                                       "With --shard: statistics of all collections, from quern statistics");
+  CLI::Option* statistics = add_input_option(command, "--statistics", arguments.statistics, "FILE",
+                                             "With --shard: statistics of all collections, from quern statistics");
   shard->needs(statistics)->needs("--order");
   statistics->needs(shard);
-  add_option(command, "--scales", arguments.scales, "FILE",
-             "With --shard and --quantize: the scale of all collections, from quern statistics --scales")
+  add_input_option(command, "--scales", arguments.scales, "FILE",
+                   "With --shard and --quantize: the scale of all collections, from quern statistics --scales")
       ->needs(shard);
 }
 
@@ -351,8 +351,9 @@ std::string score_settings(const DocumentScoreSettings& scores) {
 }  // namespace
 
 void add_config_option(CLI::App& command) {
-  command.add_option(std::string("--") + config_option, "Read options from a file of lines `key = value`")
-      ->type_name("FILE");
+  name_file(command.add_option(std::string("--") + config_option, "Read options from a file of lines `key = value`")
+                ->type_name("FILE"),
+            {});
 }
 
 void apply_config_file(CLI::App& command) {
@@ -374,6 +375,7 @@ void apply_config_file(CLI::App& command) {
       throw usage_error("{}, line {}: {}", path, line_of(text, setting.string_key), error.what());
     }
   }
+  refuse_overwritten_inputs(command);
 }
 
 std::string config_text(const IndexManifest& manifest, const BesideChoice& beside) {

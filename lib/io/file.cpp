@@ -25,7 +25,11 @@ int open_unlinked(const std::string& folder) {
 constexpr std::size_t step_bytes = 256 << 10;
 constexpr std::uint64_t max_in_memory = std::uint64_t{4} << 20;
 
+void (*check_of_opened)(const File& file) = nullptr;
+
 }  // namespace
+
+void File::check_opened(void (*check)(const File& file)) { check_of_opened = check; }
 
 File File::open(const std::string& path, int flags) {
   std::string name = path;  // allocated first: an exception would leak the descriptor
@@ -33,6 +37,7 @@ File File::open(const std::string& path, int flags) {
   if (descriptor < 0) throw_errno("can't open", path);
   File file(descriptor, std::move(name));
   if (S_ISDIR(file.mode())) throw InvalidArgument(path + ": is a folder, not a file");
+  if (check_of_opened != nullptr) check_of_opened(file);
   return file;
 }
 

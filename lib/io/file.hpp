@@ -16,6 +16,9 @@ class File {
   static File open_regular(const std::string& path);
   /// Creates a file, which must not exist yet.
   static File create(const std::string& path);
+  /// Has `check` called with every file that is opened by name from now on; it throws to refuse one. To be called
+  /// before other threads open files.
+  static void check_opened(void (*check)(const File& file));
   /// An unnamed work file in `folder`, which disappears when it is closed, even if the process is killed.
   static File anonymous(const std::string& folder);
 

@@ -48,8 +48,8 @@ void add_bench_scoring_options(CLI::App& command, ScoringArguments& arguments) {
 
 void add_times_options(CLI::App& command, TimesOptions& options) {
   CLI::Option* times =
-      mark_output(add_option(command, "--times", options.path, "FILE",
-                             "Write the time of each query, and the inputs for predicting it, to this file"));
+      add_output_option(command, "--times", options.path, "FILE",
+                        "Write the time of each query, and the inputs for predicting it, to this file");
   command.add_flag("--force", options.force, "Replace an existing file of times")->needs(times);
 }
 

@@ -149,8 +149,8 @@ void run(const BenchCodecArguments& arguments) {
 void add_codec_bench(CLI::App& bench) {
   auto [command, arguments] =
       add_bench<BenchCodecArguments>(bench, "codec", "Measure the speed and compression of codecs", run);
-  CLI::Option* index = command.add_option("INDEX", arguments.index, "The index whose lists to encode and decode");
-  index->type_name("");
+  CLI::Option* index =
+      add_input_option(command, "INDEX", arguments.index, "", "The index whose lists to encode and decode");
   command.add_flag("--synthetic", arguments.synthetic, "Use synthetic lists of clustered documents instead")
       ->excludes(index);
   add_name_option(command, "--codec", arguments.codecs, all_codecs(), "Codecs (default: all)");
@@ -254,7 +254,7 @@ void add_gpu_decode_bench(CLI::App& bench) {
   auto [command, arguments] = add_bench<BenchGpuDecodeArguments>(
       bench, "gpu-decode", "Measure how fast a GPU decodes posting lists into its memory, or looks docIDs up there",
       run);
-  add_option(command, "INDEX", arguments.index, "", "The index whose lists to decode");
+  add_input_option(command, "INDEX", arguments.index, "", "The index whose lists to decode");
   CLI::Option* least = add_number_option(command, "--least-postings", arguments.min_postings, "N",
                                          "Minimum postings of a list to decode");
   add_option(command, "--lengths", arguments.lengths, "NAME", "Decode lists of similar length together, group by group")

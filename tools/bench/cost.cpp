@@ -83,11 +83,11 @@ void run(const BenchCostArguments& arguments) {
 void add_cost_bench(CLI::App& bench) {
   auto [command, arguments] = add_bench<BenchCostArguments>(
       bench, "cost", "Fit functions that predict how long a query takes, and test them", run);
-  add_option(command, "TIMES", arguments.train, "",
-             "Query times of one index to fit to, from quern bench query --times or bench gpu --times")
+  add_input_option(command, "TIMES", arguments.train, "",
+                   "Query times of one index to fit to, from quern bench query --times or bench gpu --times")
       ->required();
-  add_option(command, "--test", arguments.test, "FILE", "Times of other queries to compare predictions with");
-  mark_output(add_option(command, "-o,--output", arguments.output, "FILE", "Write the functions to this file"));
+  add_input_option(command, "--test", arguments.test, "FILE", "Times of other queries to compare predictions with");
+  add_output_option(command, "-o,--output", arguments.output, "FILE", "Write the functions to this file");
   command.add_flag("--force", arguments.common.force, "Overwrite existing output");
   set_notes(command,
             {"A regression tree with linear models in its leaves (M5) for each device, algorithm, strategy, k and "

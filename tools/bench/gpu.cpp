@@ -59,8 +59,8 @@ void add_gpu_memory_options(CLI::App& command, GpuMemoryCases& arguments) {
       ->delimiter(',')
       ->check(checked_by([budget](std::string& text) { return text == "all" ? std::string() : budget(text); }))
       ->capture_default_str();
-  add_option(command, "--plan", arguments.plans, "FILE|none",
-             std::string(plan_help) + "; none: no plan. A row for each")
+  add_input_option(command, "--plan", arguments.plans, "FILE|none",
+                   std::string(plan_help) + "; none: no plan. A row for each")
       ->delimiter(',')
       ->capture_default_str();
 }

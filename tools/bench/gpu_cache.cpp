@@ -203,7 +203,7 @@ void add_gpu_cache_bench(CLI::App& bench) {
       "Measure a GPU with less memory than the index, by memory, plan and batch size, against the throughput model",
       run);
   add_index_argument(command, arguments.index);
-  add_option(command, "--train", arguments.train, "FILE", "The log to make plans from, plain, gzip or zstd");
+  add_input_option(command, "--train", arguments.train, "FILE", "The log to make plans from, plain, gzip or zstd");
   command.add_flag("--replay", arguments.replay,
                    "Instead, count the bytes that a GPU would copy with each of --memories, --batches and caches; "
                    "needs neither a GPU nor plans");
@@ -214,9 +214,10 @@ void add_gpu_cache_bench(CLI::App& bench) {
     add_list_options(settings, arguments.gpu.gpu.memory.retention, arguments.gpu.gpu.memory.transfers);
   });
   add_grid_options(command, arguments.grid);
-  mark_output(add_option(command, "--points", arguments.points, "FOLDER",
-                         "Write the measured points that quern simulate throughput reads into this folder, a file "
-                         "POLICY-BATCH.csv for each policy and batch size"));
+  name_file(add_option(command, "--points", arguments.points, "FOLDER",
+                       "Write the measured points that quern simulate throughput reads into this folder, a file "
+                       "POLICY-BATCH.csv for each policy and batch size"),
+            {.is_written = true, .fills_folder = true});
   command.add_flag("--force", arguments.common.force, "Replace existing points");
   add_bench_scoring_options(command, arguments.scoring);
   add_gpu_option(command, arguments.gpu.gpu.gpu);

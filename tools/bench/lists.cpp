@@ -91,7 +91,8 @@ void add_lists_bench(CLI::App& bench) {
   auto [command, arguments] = add_bench<BenchListsArguments>(
       bench, "lists", "Describe an index's posting lists: gaps, frequencies, maxima, co-occurrence", run);
   add_index_argument(command, arguments.index);
-  add_option(command, "-q,--queries", arguments.queries, "FILE", "Queries, to measure how often their terms co-occur");
+  add_input_option(command, "-q,--queries", arguments.queries, "FILE",
+                   "Queries, to measure how often their terms co-occur");
   add_query_layout_options(command, arguments.layout, "Format of the queries");
   set_notes(command, {"scripts/compare-synth uses it to compare the lists of quern synth with real ones."},
             {{"quern bench lists my.quern"}, {"quern bench lists my.quern -q topics.txt --json"}});

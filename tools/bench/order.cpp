@@ -133,9 +133,9 @@ void add_pagerank_bench(CLI::App& bench) {
   auto [command, arguments] =
       add_bench<BenchPagerankArguments>(bench, "pagerank", "Measure the speed and memory use of PageRank", run);
   CLI::Option* collection =
-      add_option(command, "COLLECTION", arguments.collection, "", "The collection whose links to use");
-  CLI::Option* links = add_option(command, "--links", arguments.links, "FILE",
-                                  "Use these links instead: lines from<TAB>to; without a collection, any names");
+      add_input_option(command, "COLLECTION", arguments.collection, "", "The collection whose links to use");
+  CLI::Option* links = add_input_option(command, "--links", arguments.links, "FILE",
+                                        "Use these links instead: lines from<TAB>to; without a collection, any names");
   add_number_option(command, "--docs", arguments.documents, "N",
                     "Without a collection: number of documents, including those without links", 1, end_docid - 1)
       ->excludes(collection)

@@ -306,8 +306,8 @@ void run(const BenchQueryArguments& arguments) {
 void add_query_bench(CLI::App& bench) {
   auto [command, arguments] =
       add_bench<BenchQueryArguments>(bench, "query", "Measure query speed by algorithm, k and index", run);
-  add_option(command, "INDEX", arguments.indexes, "",
-             "Indexes to measure in one run; for one in shards, name all of them one after the other")
+  add_input_option(command, "INDEX", arguments.indexes, "",
+                   "Indexes to measure in one run; for one in shards, name all of them one after the other")
       ->required();
   add_query_source_options(command, arguments.queries, QueryKinds::text_and_vectors);
   add_number_option(command, "--queries-limit", arguments.queries_limit, "N", "Use only the first N queries", 1,

@@ -307,11 +307,12 @@ void add_stream_bench(CLI::App& bench) {
                     1u, max_threads);
   add_number_option(command, "--max-batch", arguments.stream.max_batch, "N",
                     "Largest batch of queries that a GPU answers together", 1, gpu::max_batch_queries);
-  add_option(command, "--costs", arguments.costs, "FILE",
-             "Predict with the functions written by quern bench cost (default: built in)");
-  add_option(command, "--times", arguments.times, "FILE",
-             "Also simulate each stream, with these times of the log's queries, from quern bench query --times and "
-             "quern bench gpu --times")
+  add_input_option(command, "--costs", arguments.costs, "FILE",
+                   "Predict with the functions written by quern bench cost (default: built in)");
+  add_input_option(
+      command, "--times", arguments.times, "FILE",
+      "Also simulate each stream, with these times of the log's queries, from quern bench query --times and "
+      "quern bench gpu --times")
       ->delimiter(',');
   add_bench_scoring_options(command, arguments.scoring);
   add_gpu_option(command, arguments.gpu.gpu);

@@ -24,7 +24,8 @@ struct SynthArguments {
 /// The orders of synthetic indexes: whether docIDs fall with the global score.
 constexpr NamedValue<bool> synth_orders[] = {{"url", false, "by URL"}, {"score", true, "by decreasing global score"}};
 
-constexpr const char* corpus_member = "documents.trecweb";
+constexpr const char* corpus_ending = "/documents.trecweb";
+constexpr const char* corpus_member = corpus_ending + 1;
 /// Mean length of a corpus's documents without --mean-length.
 constexpr double corpus_mean_length = 200;
 
@@ -136,15 +137,16 @@ void add_synth_command(CLI::App& program) {
   auto [command, arguments] = add_command<SynthArguments>(
       program, "synth", "Generate a synthetic index of any size, its links, or a corpus", run);
   SynthOptions& synth = arguments.synth;
-  add_option(command, "--df", arguments.df, "FILE|INDEX",
-             "Document frequencies: lines term<TAB>df, plain, gzip or zstd; or an index to imitate");
+  add_input_option(command, "--df", arguments.df, "FILE|INDEX",
+                   "Document frequencies: lines term<TAB>df, plain, gzip or zstd; or an index to imitate");
   add_number_option(command, "--docs", arguments.documents, "N",
                     "Documents to generate; document frequencies are scaled to them", 1, end_docid - 1);
   add_number_option(command, "--df-docs", arguments.df_documents, "N",
                     "Documents in the collection that --df counts (default: --docs)", 1, end_docid - 1);
   add_number_option(command, "--clustering", synth.clustering, "C",
                     "How strongly terms cluster in sites and directories, from 0 to 1", 0.0, 1.0);
-  add_option(command, "-q,--queries", arguments.queries, "FILE", "Queries whose terms should co-occur in documents");
+  add_input_option(command, "-q,--queries", arguments.queries, "FILE",
+                   "Queries whose terms should co-occur in documents");
   add_query_layout_options(command, arguments.layout, "Format of the queries");
   add_number_option(command, "--mean-length", synth.mean_length, "X",
                     "Mean tokens per document (default: estimated from --df)", 1.0, max_mean_length);
@@ -158,12 +160,12 @@ void add_synth_command(CLI::App& program) {
   add_build_options(command, arguments.index);
   add_output_options(command, arguments.common, arguments.output, "index");
   command.get_option("--output")->required(false);
-  mark_output(add_option(
+  add_output_option(
       command, "--links", arguments.links, "FILE",
-      "Write links between the documents: lines from<TAB>to with docnos, compressed if the name ends in .gz or .zst"));
+      "Write links between the documents: lines from<TAB>to with docnos, compressed if the name ends in .gz or .zst");
   add_number_option(command, "--mean-links", arguments.mean_links, "X", "Mean links per document", 0.0, 1e4);
-  mark_output(add_option(command, "--corpus", arguments.corpus, "FOLDER",
-                         "Write TREC web documents of synthetic words, with links"));
+  add_output_option(command, "--corpus", arguments.corpus, "FOLDER",
+                    "Write TREC web documents of synthetic words, with links", {corpus_ending});
   set_notes(command, {"--links and --corpus describe the same documents as the index with the same --docs and --seed."},
             {{"quern synth --df df.tsv.gz --df-docs 25205179 --docs 2520518 -o tenth.quern"},
              {"quern synth --df my.quern -q topics.txt -o twin.quern", "An index like my.quern, without its text"},

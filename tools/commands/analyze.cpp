@@ -103,7 +103,7 @@ void add_analyze_command(CLI::App& program) {
       add_command<AnalyzeArguments>(program, "analyze", "Show the terms that text is indexed under", run);
   add_option(command, "TEXT", arguments.texts, "TEXT",
              "Texts, one line of output for each (default: the lines of standard input)");
-  add_option(command, "--index", arguments.index, "INDEX", "Use the analyzer of this index");
+  add_input_option(command, "--index", arguments.index, "INDEX", "Use the analyzer of this index");
   add_analyzer_options(command, arguments.stemmer, arguments.stopwords);
   command.add_flag("--html", arguments.html,
                    "Read the input as one HTML page (UTF-8): print a line for its title, then one for each phrase");

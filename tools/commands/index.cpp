@@ -264,8 +264,8 @@ void run(const BuildArguments& arguments) {
 void add_build_command(CLI::App& program) {
   auto [command, arguments] = add_command<BuildArguments>(program, "build", "Invert a collection into an index", run);
   add_collections_argument(command, arguments.collections);
-  add_option(command, "--order", arguments.order, "FILE",
-             "The order, as written by quern order (default: the order of the corpus)");
+  add_input_option(command, "--order", arguments.order, "FILE",
+                   "The order, as written by quern order (default: the order of the corpus)");
   add_shard_options(command, arguments.shard);
   add_build_options(command, arguments.index);
   add_forward_option(command, arguments.beside.forward);

@@ -381,8 +381,8 @@ void run(const InspectArguments& arguments) {
 void add_inspect_command(CLI::App& program) {
   auto [command, arguments] = add_command<InspectArguments>(
       program, "inspect", "Show statistics of a Quern file or a learned model, or posting lists", run);
-  add_option(command, "PATH", arguments.path, "",
-             "An index, collection, order or plan, a file next to an index, or a learned model")
+  add_input_option(command, "PATH", arguments.path, "",
+                   "An index, collection, order or plan, a file next to an index, or a learned model")
       ->required();
   command.add_option(
       "TERM", arguments.terms,

@@ -152,7 +152,7 @@ void run(const IntersectArguments& arguments) {
   const api::Index opened = api::Index::open(arguments.index);
   const IndexReader& index = opened.impl()->whole();
   const std::optional<api::Filter> filter =
-      open_filter(arguments.filter, {arguments.queries.file, arguments.output}, opened, resources, arguments.common);
+      open_filter(arguments.filter, arguments.queries.file, opened, resources, arguments.common);
   api::ShardGpuMemory gpu_memory(memory_options(arguments.gpu_memory), index, arguments.gpu_memory.plans);
   gpu_memory.take_pinned(arguments.settings.device, resources.memory_bytes);
   // Before the queries, which may take long to come.

@@ -50,7 +50,8 @@ void add_plan_command(CLI::App& program) {
   auto [command, arguments] = add_command<PlanArguments>(
       program, "plan", "Choose from a query log which posting lists a GPU keeps in memory", run);
   add_index_argument(command, arguments.index);
-  add_option(command, "-q,--queries", arguments.log, "FILE", "The query log, plain, gzip or zstd; - is standard input")
+  add_input_option(command, "-q,--queries", arguments.log, "FILE",
+                   "The query log, plain, gzip or zstd; - is standard input")
       ->required();
   add_query_layout_options(command, arguments.layout, "Format of the log", QueryKinds::text_and_terms);
   arguments.plan.policy = all_cache_policies().front().name;
@@ -212,13 +213,14 @@ void add_cache_simulation(CLI::App& simulate) {
   auto [command, arguments] = add_command<SimulateCacheArguments>(
       simulate, "cache", "Simulate what a plan, or a sweep of plans, saves on a query log", run);
   add_index_argument(command, arguments.index);
-  add_option(command, "-q,--queries", arguments.log, "FILE", "The query log to simulate, plain, gzip or zstd")
+  add_input_option(command, "-q,--queries", arguments.log, "FILE", "The query log to simulate, plain, gzip or zstd")
       ->required();
   add_query_layout_options(command, arguments.layout, "Format of the logs", QueryKinds::text_and_terms);
-  CLI::Option* plan =
-      add_option(command, "--plan", arguments.plan, "FILE", "The plan, as written by quern plan, with its settings");
-  require_one_of(command, plan,
-                 add_option(command, "--train", arguments.train, "FILE", "The log to make plans from, for a sweep"));
+  CLI::Option* plan = add_input_option(command, "--plan", arguments.plan, "FILE",
+                                       "The plan, as written by quern plan, with its settings");
+  require_one_of(
+      command, plan,
+      add_input_option(command, "--train", arguments.train, "FILE", "The log to make plans from, for a sweep"));
   add_name_option(command, "--policy", arguments.policies, all_cache_policies(), "Policies of a sweep (default: all)");
   add_option(command, "--budget", arguments.budgets, "SIZE|P%",
              "Budgets of a sweep: sizes such as 64M or shares such as 10% (default: 5%,10%,20%,40%)")

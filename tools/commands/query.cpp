@@ -389,7 +389,7 @@ void run(const QueryArguments& arguments) {
   api::SecondStage* const stage = second_stage ? &*second_stage : nullptr;
   const std::optional<ResultFields> fields = result_fields(arguments, indexes);
   const std::optional<api::Filter> filter =
-      open_filter(arguments.filter, {arguments.queries.file, arguments.output}, index, resources, arguments.common);
+      open_filter(arguments.filter, arguments.queries.file, index, resources, arguments.common);
   api::SearchProcessors processors(indexes, memory_options(arguments.gpu_memory), arguments.gpu_memory.plans,
                                    resources.threads);
   processors.divide_memory({arguments.first_k(), arguments.scoring.scorer, arguments.device}, stage, resources);

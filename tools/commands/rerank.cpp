@@ -15,10 +15,10 @@ struct RunArguments {
 
 /// --run, -q/--queries and --queries-format.
 void add_run_options(CLI::App& command, RunArguments& arguments) {
-  add_option(command, "--run", arguments.run, "FILE",
-             "The run of the first stage, in TREC's format; - is standard input");
-  add_option(command, "-q,--queries", arguments.topics, "FILE",
-             "The topics that it was produced with, plain, gzip or zstd");
+  add_input_option(command, "--run", arguments.run, "FILE",
+                   "The run of the first stage, in TREC's format; - is standard input");
+  add_input_option(command, "-q,--queries", arguments.topics, "FILE",
+                   "The topics that it was produced with, plain, gzip or zstd");
   add_query_layout_options(command, arguments.layout, "Format of the topics");
 }
 
@@ -141,12 +141,11 @@ void add_features_command(CLI::App& program) {
       ->description("The index, built with --forward; or all shards of one, in any order");
   command.add_flag("--list", arguments.list, "Print the features' numbers, names, kinds and formulas, and exit");
   add_run_options(command, arguments.run);
-  add_option(command, "--qrels", arguments.run.qrels, "FILE",
-             "Judgements, which become the labels (default: all labels are 0)");
+  add_input_option(command, "--qrels", arguments.run.qrels, "FILE",
+                   "Judgements, which become the labels (default: all labels are 0)");
   add_features_option(command, arguments.features,
                       "Names or patterns of features, separated by commas; * stands for any characters");
-  mark_output(
-      add_option(command, "-o,--output", arguments.output, "FILE", "Write to a file instead of standard output"));
+  add_output_option(command, "-o,--output", arguments.output, "FILE", "Write to a file instead of standard output");
   command.add_flag("--force", arguments.common.force, "Overwrite existing output");
   command.add_flag("--json", arguments.common.json,
                    "Print one JSON object per line, with the features' names, instead of LETOR's format");

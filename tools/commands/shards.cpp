@@ -76,7 +76,8 @@ void run(const MergeArguments& arguments) {
 void add_merge_command(CLI::App& program) {
   auto [command, arguments] =
       add_command<MergeArguments>(program, "merge", "Merge the shards of an index into one", run);
-  add_option(command, "INDEX", arguments.shards, "", "All shards, as written by quern build --shard, in any order")
+  add_input_option(command, "INDEX", arguments.shards, "",
+                   "All shards, as written by quern build --shard, in any order")
       ->required();
   add_output_options(command, arguments.common, arguments.output, "index");
   set_notes(command,
@@ -114,16 +115,16 @@ void run(const MergeRunsArguments& arguments) {
 void add_merge_runs_command(CLI::App& program) {
   auto [command, arguments] =
       add_command<MergeRunsArguments>(program, "merge-runs", "Merge shards' runs of the same queries", run);
-  add_option(command, "RUN", arguments.runs, "", "TREC runs of all shards, in the order of the shards")->required();
+  add_input_option(command, "RUN", arguments.runs, "", "TREC runs of all shards, in the order of the shards")
+      ->required();
   add_number_option(command, "-k", arguments.options.k, "N",
                     "Results per query: the same -k that each shard was queried with", 1, std::uint64_t{1} << 32)
       ->required();
   add_option(command, "--tag", arguments.options.tag, "TAG", "Name of the run (default: that of the first run)");
-  add_option(command, "-q,--queries", arguments.queries, "FILE",
-             "The queries, in the order the run should have (default: the order in the runs)");
+  add_input_option(command, "-q,--queries", arguments.queries, "FILE",
+                   "The queries, in the order the run should have (default: the order in the runs)");
   add_query_layout_options(command, arguments.layout, "Format of the queries");
-  mark_output(
-      add_option(command, "-o,--output", arguments.output, "FILE", "Write to a file instead of standard output"));
+  add_output_option(command, "-o,--output", arguments.output, "FILE", "Write to a file instead of standard output");
   command.add_flag("--force", arguments.common.force, "Overwrite existing output");
   add_work_options(command, arguments.common);
   set_notes(
@@ -160,7 +161,7 @@ void run(const RangesArguments& arguments) {
 void add_ranges_command(CLI::App& program) {
   auto [command, arguments] = add_command<RangesArguments>(
       program, "ranges", "Find ranges of a corpus file that can be parsed on their own", run);
-  add_option(command, "FILE", arguments.file, "", "The file, not compressed")->required();
+  add_input_option(command, "FILE", arguments.file, "", "The file, not compressed")->required();
   add_number_option(command, "-n,--count", arguments.count, "N", "Number of ranges, of roughly equal size", 1, 1 << 20)
       ->required();
   add_corpus_format_options(command, arguments.options.format, arguments.options.max_document_bytes);
@@ -291,14 +292,14 @@ void run(const StatisticsArguments& arguments) {
 void add_statistics_command(CLI::App& program) {
   auto [command, arguments] = add_command<StatisticsArguments>(
       program, "statistics", "Combine the statistics of a corpus's splits, for shards", run);
-  add_option(command, "INPUT", arguments.inputs, "",
-             "Collections of splits, and statistics files from this command, in any order")
+  add_input_option(command, "INPUT", arguments.inputs, "",
+                   "Collections of splits, and statistics files from this command, in any order")
       ->required();
-  CLI::Option* scales = add_option(command, "--scales", arguments.scales_of, "STATISTICS",
-                                   "Find the scale of quantized impacts instead, with these statistics of all "
-                                   "splits; inputs are collections and scale files");
+  CLI::Option* scales = add_input_option(command, "--scales", arguments.scales_of, "STATISTICS",
+                                         "Find the scale of quantized impacts instead, with these statistics of all "
+                                         "splits; inputs are collections and scale files");
   add_value_option(command, "--duplicates", arguments.duplicates, duplicates_names,
-                   "What to do with documents that share a docno:")
+                   "What to do with documents that share a docno")
       ->excludes(scales);
   add_bm25_options(command, arguments.bm25.k1, arguments.bm25.b, "the scale");
   for (const char* option : {"--k1", "--b"}) command.get_option(option)->needs(scales);

@@ -160,9 +160,9 @@ void add_machine_options(CLI::App& command, SimulateScheduleArguments& arguments
 void add_schedule_simulation(CLI::App& simulate) {
   auto [command, arguments] = add_command<SimulateScheduleArguments>(
       simulate, "schedule", "Simulate a CPU and GPUs that share a stream of queries with deadlines", run);
-  add_option(command, "TIMES", arguments.times, "",
-             "Measured times of one log's queries, to simulate with: from quern bench query --times and quern "
-             "bench gpu --times")
+  add_input_option(command, "TIMES", arguments.times, "",
+                   "Measured times of one log's queries, to simulate with: from quern bench query --times and quern "
+                   "bench gpu --times")
       ->required();
   add_name_option(command, "-a,--algorithm", arguments.choice.algorithm, all_algorithms(), "Query algorithm");
   add_option(command, "--strategy", arguments.choice.strategy, "NAME", "GPU strategy whose times to use")
@@ -179,8 +179,8 @@ void add_schedule_simulation(CLI::App& simulate) {
   add_deadline_option(command, arguments.deadline_ms);
   add_number_option(command, "--allow-missed", arguments.allowed_missed, "X",
                     "Share of queries that may miss the deadline at the highest rate", 0.0, 1.0);
-  add_option(command, "--costs", arguments.costs, "FILE",
-             "Predict with the functions written by quern bench cost (default: the times are known in advance)");
+  add_input_option(command, "--costs", arguments.costs, "FILE",
+                   "Predict with the functions written by quern bench cost (default: the times are known in advance)");
   add_machine_options(command, arguments);
   add_policy_options(command, arguments.options);
   add_number_option(
@@ -278,8 +278,8 @@ void run(const SimulateThroughputArguments& arguments) {
 void add_throughput_simulation(CLI::App& simulate) {
   auto [command, arguments] = add_command<SimulateThroughputArguments>(
       simulate, "throughput", "Find the best split of GPU memory between cached lists and batch buffer", run);
-  add_option(command, "POINTS", arguments.points, "FILE",
-             "Measured points: lines function,x,y (see formats/tables/measured_points.md)")
+  add_input_option(command, "POINTS", arguments.points, "FILE",
+                   "Measured points: lines function,x,y (see formats/tables/measured_points.md)")
       ->required();
   add_option(command, "--memory", arguments.memory, "SIZE", "Total GPU memory for cache and buffer")
       ->check(size_validator())

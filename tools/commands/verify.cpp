@@ -101,8 +101,8 @@ void run(const VerifyArguments& arguments) {
 
 void add_verify_command(CLI::App& program) {
   auto [command, arguments] = add_command<VerifyArguments>(program, "verify", "Check every byte of Quern files", run);
-  add_option(command, "PATH", arguments.paths, "",
-             "Collections, orders, indexes, plans, statistics, or files next to indexes")
+  add_input_option(command, "PATH", arguments.paths, "",
+                   "Collections, orders, indexes, plans, statistics, or files next to indexes")
       ->required();
   add_common_options(command, arguments.common);
   set_notes(command, {}, {{"quern verify my.quern"}, {"quern verify my.collection my.order my.plan"}});

@@ -77,7 +77,7 @@ class Table {
 };
 
 std::string values_of(const OptionText& option) {
-  if (option.is_file() && option.choices.empty()) return "@file";
+  if (option.is_file && option.choices.empty()) return "@file";
   return fmt::format("{}", fmt::join(option.choices, " "));
 }
 
@@ -142,7 +142,7 @@ std::string action_of(const OptionText& option) {
     return option.is_list ? fmt::format(":{}:_values -s , {} {}", message, message, words)
                           : fmt::format(":{}:({})", message, words);
   }
-  return fmt::format(":{}:{}", message, option.is_file() ? "_files" : " ");
+  return fmt::format(":{}:{}", message, option.is_file ? "_files" : " ");
 }
 
 /// '(-o --output)'{-o,--output}'[The index to write]:FILE:_files'

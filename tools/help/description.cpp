@@ -22,6 +22,12 @@ std::map<const CLI::App*, CommandNotes>& all_notes() {
   return notes;
 }
 
+/// Which options name files, for which CLI11 has no place either.
+std::map<const CLI::Option*, FileNaming>& all_namings() {
+  static std::map<const CLI::Option*, FileNaming> namings;
+  return namings;
+}
+
 /// "NAME:{a,b}", as CLI11 writes types with validators, apart.
 void take_type(const std::string& type, OptionText& text) {
   const std::size_t colon = type.find(':');
@@ -129,11 +135,14 @@ void put_under_headings(CommandText& command) {
 
 }  // namespace
 
-bool OptionText::is_file() const {
-  const std::string& kind_of_value = value.empty() ? names.front() : value;
-  for (const char* kind : {"FILE", "FOLDER", "PATH", "INDEX", "COLLECTION", "CORPUS", "POINTS"})
-    if (kind_of_value.find(kind) != kind_of_value.npos) return true;
-  return false;
+CLI::Option* name_file(CLI::Option* option, FileNaming naming) {
+  all_namings().emplace(option, std::move(naming));
+  return option;
+}
+
+const FileNaming* file_naming(const CLI::Option& option) {
+  const auto found = all_namings().find(&option);
+  return found == all_namings().end() ? nullptr : &found->second;
 }
 
 bool OptionText::has_list() const { return description.find('\n') != description.npos; }
@@ -191,6 +200,8 @@ OptionText describe(const CLI::Option& option) {
   text.required = option.get_required();
   text.is_list = option.get_delimiter() != '\0';
   text.repeats = option.get_positional() && option.get_expected_max() > 1;
+  const FileNaming* const naming = file_naming(option);
+  text.is_file = naming != nullptr && !naming->takes_words;
   return text;
 }
 

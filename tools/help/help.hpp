@@ -6,6 +6,19 @@
 /// Commands and options as text, from CLI11's definitions: the only source of --help, man pages and completions.
 namespace quern::tools {
 
+/// How an option's value names a file or folder.
+struct FileNaming {
+  bool is_written = false;                ///< else it is read
+  std::vector<const char*> endings = {};  ///< the value may also be the beginning of names with these endings
+  bool takes_words = false;               ///< only a value that begins with @ names a file, whose name follows
+  bool fills_folder = false;              ///< the value is a folder, in which files of any name are written
+};
+/// Declares that an option opens the file or folder that its value names. Every option that opens one must be declared.
+/// Returns it.
+CLI::Option* name_file(CLI::Option* option, FileNaming naming);
+/// The declaration of an option; null: its value is no name.
+const FileNaming* file_naming(const CLI::Option& option);
+
 /// An option or a positional argument.
 struct OptionText {
   std::vector<std::string> names;    ///< "-o" and "--output", or the name of an argument: "INDEX"
@@ -18,7 +31,7 @@ struct OptionText {
   bool required = false;
   bool is_list = false;   ///< one word of values with commas between
   bool repeats = false;   ///< an argument that takes all words that follow
-  bool is_file() const;   ///< whether the value is the name of a file or folder
+  bool is_file = false;   ///< the value is the name of a file or folder
   bool has_list() const;  ///< whether the description lists the values, a line each
   /// The description with the choices that it doesn't list, the default, and whether it is required.
   std::string full_description() const;
