@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <tuple>
 
 #include "catch.hpp"
 #include "cli/run_quern.hpp"
@@ -312,8 +313,10 @@ TEST_CASE("errors of commands over shards name the cause", "[cli][shards]") {
   CHECK(contains(error_of({"build", made.collections[1], made.collections[0], "--order", made.path("order"), "-o",
                            made.path("b")}),
                  "is an order of another collection"));
-  CHECK(contains(error_of({"statistics", made.collections[0], made.path("of-one"), "-o", made.path("s")}),
-                 "was already counted"));
+  // A split counts as often as it is named, which the collections must agree with.
+  Shards::must_run({"statistics", made.collections[0], made.collections[1], made.path("of-one"), "-o", made.path("s")});
+  CHECK(contains(error_of(build + CommandLine{"--shard", "1/2", "--statistics", made.path("s")}),
+                 "1 of its 3 splits were not given"));
   CHECK(contains(error_of({"statistics", made.collections[0], made.path("order"), "-o", made.path("s")}),
                  "name collections and statistics files"));
   const std::string run = made.path("run");
@@ -324,7 +327,142 @@ TEST_CASE("errors of commands over shards name the cause", "[cli][shards]") {
                "line 2: scores increase"));
   CHECK(contains(error_of({"merge-runs", run,
                            made.folder.write("torn", "1 Q0 a 1 1.5 t\n2 Q0 b 1 2.5 t\n1 Q0 c 2 1 t\n"), "-k", "10"}),
-                 "line 3: results of query 1 are not contiguous"));
+                 "line 3: query 1 begins a second time: its results are not contiguous"));
+}
+
+TEST_CASE("splits hold together what one parse holds", "[cli][shards][reports]") {
+  const TemporaryFolder folder;
+  const std::string torn = "{\"id\":\n";
+  const std::string a = folder.write("a.jsonl", "{\"id\":\"D1\",\"contents\":\"x\"}\n" + torn + torn),
+                    b = folder.write("b.jsonl", "{\"id\":\"D1\",\"contents\":\"y\"}\n" + torn + torn);
+  const std::vector<std::tuple<CommandLine, std::string, std::string>> choices = {
+      {{"--duplicates", "refuse"}, "1 document has the docno of another", "more than one document has the docno 'D1'"},
+      {{"--max-errors", "3"}, "there are 4, more than --max-errors 3", "there are 4, more than --max-errors 3"},
+      {{"--drop-copies"}, "was parsed with --drop-copies", "was parsed with --drop-copies"},
+      {{"--max-errors", "4"}, "", ""},
+      {{"--skip-bad"}, "", ""}};
+  for (const auto& [choice, counted, built] : choices) {
+    INFO(choice.front());
+    const CommandLine more = choice + CommandLine{"--force"};
+    Shards::must_run(CommandLine{"parse", a, "-o", folder.path("a")} + more);
+    Shards::must_run(CommandLine{"parse", b, "-o", folder.path("b")} + more);
+    const RunOutcome statistics =
+        run_quern({"statistics", folder.path("a"), folder.path("b"), "-o", folder.path("s"), "--force"});
+    const RunOutcome build =
+        run_quern({"build", folder.path("a"), folder.path("b"), "-o", folder.path("i"), "--force"});
+    INFO(statistics.err << build.err);
+    CHECK(statistics.exit_status == (counted.empty() ? 0 : 1));
+    CHECK(contains(statistics.err, counted));
+    CHECK(build.exit_status == (built.empty() ? 0 : 1));
+    CHECK(contains(build.err, built));
+  }
+}
+
+TEST_CASE("splits and shards may have no document", "[cli][shards][reports]") {
+  const TemporaryFolder folder;
+  const std::string file =
+      folder.write("t.jsonl", "{\"id\":\"A\",\"contents\":\"mill\"}\n{\"id\":\"B\",\"contents\":\"y");
+  const std::string whole = folder.path("whole"), order = folder.path("order"), statistics = folder.path("statistics");
+  Shards::must_run({"index", file, "--order", "natural", "--forward", "-o", whole});
+  CommandLine collections;
+  for (const std::string& range : lines_of(run_quern({"ranges", file, "-n", "2"}).out)) {
+    collections.push_back(folder.path(range));
+    Shards::must_run({"parse", file, "--range", range, "-o", collections.back()});
+    Shards::must_run({"verify", collections.back()});
+  }
+  REQUIRE(collections.size() == 2);
+  Shards::must_run(CommandLine{"statistics"} + collections + CommandLine{"-o", statistics});
+  Shards::must_run(CommandLine{"order"} + collections + CommandLine{"--by", "natural", "--shards", "3", "-o", order});
+  CommandLine built, cut;
+  for (const char* number : {"1", "2", "3"}) {
+    built.push_back(folder.path(std::string("built") + number));
+    cut.push_back(folder.path(std::string("cut") + number));
+    const CommandLine shard = {"--shard", std::string(number) + "/3"};
+    Shards::must_run(CommandLine{"build"} + collections + shard +
+                     CommandLine{"--order", order, "--statistics", statistics, "--forward", "-o", built.back()});
+    Shards::must_run(CommandLine{"cut", whole, "-o", cut.back()} + shard);
+    Shards::must_run({"verify", built.back(), cut.back()});
+  }
+  for (const CommandLine& shards : {built, cut}) {
+    const std::string merged = shards.back() + "-merged";
+    Shards::must_run(CommandLine{"merge"} + shards + CommandLine{"-o", merged});
+    for (const char* name : {"/index.quern", "/forward.quern"})
+      CHECK(read_file(merged + name) == read_file(whole + name));
+    for (const char* command : {"query", "intersect"}) {
+      const CommandLine query = {"--query", "mill", "--quiet"};
+      CHECK(run_quern(CommandLine{command} + shards + query).out == run_quern(CommandLine{command, whole} + query).out);
+    }
+    CHECK(run_quern({"query", shards.back(), "--query", "mill", "--quiet"}).exit_status == 0);
+  }
+  const RunOutcome empty = run_quern({"build", collections[1], "-o", folder.path("empty")});
+  CHECK(empty.exit_status == 1);
+  CHECK(contains(empty.err, "nothing to index"));
+}
+
+TEST_CASE("equal runs of shards with equal documents are merged", "[cli][shards][reports]") {
+  const TemporaryFolder folder;
+  std::string corpus;
+  for (int i = 0; i < 6; ++i) corpus += "{\"id\":\"D" + std::to_string(i % 3) + "\",\"contents\":\"mill\"}\n";
+  const std::string whole = folder.path("whole"), one = folder.path("1"), two = folder.path("2");
+  Shards::must_run({"index", folder.write("c.jsonl", corpus), "--order", "natural", "-o", whole});
+  const CommandLine query = {"--query", "mill", "--output-format", "trec", "--quiet"};
+  for (const std::string& shard : {one, two}) {
+    Shards::must_run({"cut", whole, "--shard", (shard == one ? "1/2" : "2/2"), "-o", shard});
+    folder.write(shard == one ? "r1" : "r2", run_quern(CommandLine{"query", shard} + query).out);
+  }
+  REQUIRE(read_file(folder.path("r1")) == read_file(folder.path("r2")));
+  CHECK(run_quern({"merge-runs", folder.path("r1"), folder.path("r2"), "-k", "10", "--quiet"}).out ==
+        run_quern(CommandLine{"query", one, two} + query).out);
+}
+
+TEST_CASE("queries with one id are not merged into one", "[cli][shards][reports]") {
+  const TemporaryFolder folder;
+  const std::string run = folder.write("run", "1 Q0 a 1 3 t\n1 Q0 b 2 2 t\n1 Q0 c 1 1.5 t\n2 Q0 a 1 1 t\n"),
+                    sound = folder.write("sound", "1 Q0 a 1 3 t\n2 Q0 a 1 1 t\n");
+  const RunOutcome repeated = run_quern({"merge-runs", run, "-k", "10"});
+  CHECK(repeated.exit_status == 1);
+  CHECK(repeated.out.empty());
+  CHECK(contains(repeated.err, run + ", line 3: query 1 begins a second time"));
+  const RunOutcome listed = run_quern({"merge-runs", sound, "-k", "10", "-q", folder.write("q", "1:mill\n2:x\n1:y\n")});
+  CHECK(listed.exit_status == 1);
+  CHECK(contains(listed.err, "the queries: query 1 begins a second time"));
+  const RunOutcome lacking = run_quern({"merge-runs", sound, "-k", "10", "-q", folder.write("q", "1:mill\n")});
+  CHECK(contains(lacking.err, sound + ", line 2: has a query 2 that is not among the queries"));
+  // A pipe can't be read twice.
+  Surroundings piped;
+  piped.input = "1 Q0 a 1 3 t\n";
+  CHECK(contains(run_quern({"merge-runs", "-", "-k", "10"}, piped).err, "name a file"));
+}
+
+TEST_CASE("runs keep their order of queries when they are merged", "[cli][shards]") {
+  const TemporaryFolder folder;
+  const auto run_of = [&](const char* name, const CommandLine& qids) {
+    std::string text;
+    for (const std::string& qid : qids) text += qid + " Q0 d" + name + " 1 1 t\n";
+    return folder.write(name, text);
+  };
+  const std::string a = run_of("a", {"1", "2", "3"}), b = run_of("b", {"0", "2", "x", "y", "3"}),
+                    c = run_of("c", {"2", "z", "3", "4"});
+  CommandLine qids;
+  for (const std::string& line : lines_of(run_quern({"merge-runs", a, b, c, "-k", "1", "--quiet"}).out))
+    qids.push_back(line.substr(0, line.find(' ')));
+  CHECK(qids == CommandLine{"0", "1", "2", "z", "x", "y", "3", "4"});
+}
+
+TEST_CASE("merging runs of many queries, or of long ones, stays within the budget", "[cli][shards][reports]") {
+  const TemporaryFolder folder;
+  std::string many, longest;
+  for (int i = 0; i < 1000000; ++i) many += "query" + std::to_string(i) + " Q0 D 1 1 t\n";
+  for (int i = 0; i < 1000000; ++i)
+    longest +=
+        "1 Q0 document" + std::to_string(i) + " " + std::to_string(i + 1) + " " + std::to_string(1000000 - i) + " t\n";
+  for (const std::string& text : {many, longest}) {
+    const std::string run = folder.write("run", text);
+    RunningQuern merging({"merge-runs", run, "-k", "1000000", "--memory", "32M", "-o", folder.path("out"), "--force"});
+    CHECK(merging.finish() == 0);
+    if (!sanitized) CHECK(merging.peak_memory_bytes() < 64 << 20);
+    CHECK(lines_of(read_file(folder.path("out"))).size() == 1000000);
+  }
 }
 
 TEST_CASE("statistics name documents that several splits have", "[cli][shards]") {

@@ -100,8 +100,11 @@ void run(const MergeRunsArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   MergeRunsOptions options = arguments.options;
   if (!arguments.queries.empty())
-    for (const Query& query : read_query_file(arguments.queries, arguments.layout, arguments.common))
-      options.qids.push_back(query.id);
+    options.for_each_qid = [&](const std::function<void(std::string_view)>& take) {
+      QueryRemarks remarks(arguments.common, arguments.layout.format);
+      QueryLogFile(arguments.queries, arguments.layout, resources)
+          .for_each(remarks, [&](std::string_view id, std::string_view) { take(id); });
+    };
   TextOutput out(arguments.output, arguments.common.force);
   const MergeRunsReport report =
       merge_runs(arguments.runs, options, resources, [&](std::string_view text) { out.write(text); });

@@ -6,9 +6,9 @@ namespace quern {
 struct MergeRunsOptions {
   std::size_t k = 10;  ///< results per query, the same as for each shard
   std::string tag;     ///< empty: that of the first run
-  /// The queries' order. Empty: the runs' order, where a query that only later runs contain follows its predecessor
-  /// there.
-  std::vector<std::string> qids;
+  /// Calls its argument with the queries' ids, in the order that the run should have. Empty: the runs' order, where a
+  /// query that only later runs contain follows its predecessor there.
+  std::function<void(const std::function<void(std::string_view qid)>&)> for_each_qid;
 };
 
 struct MergeRunsReport {
@@ -16,9 +16,11 @@ struct MergeRunsReport {
 };
 
 /// Merges TREC runs of the same queries over the shards of an index, given in shard order, as text, into the run of
-/// the whole index. Results are sorted by score; ties keep shard order, and so docID order. Sorts within half of the
-/// memory budget, on disk if necessary. Throws InvalidArgument if two runs are equal, if a query's results aren't
-/// contiguous in a run or their scores increase, or if `qids` lacks a query; CorruptFile for malformed lines.
+/// the whole index. Results are sorted by score; ties keep shard order, and so docID order. Reads each run twice and
+/// sorts within half of the memory budget, on disk if necessary; 8 bytes per query stay in memory. Throws
+/// InvalidArgument if a run is no regular file or is named twice, if two queries of a run or of `for_each_qid` have one
+/// id, if scores increase within a query, if `for_each_qid` lacks a query, or if the queries don't fit in the budget;
+/// CorruptFile for malformed lines.
 MergeRunsReport merge_runs(const std::vector<std::string>& paths, const MergeRunsOptions& options,
                            const Resources& resources, const std::function<void(std::string_view)>& write);
 
