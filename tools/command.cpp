@@ -123,7 +123,7 @@ Resources make_resources(const CommonOptions& options, const std::string& output
   if (resources.tmp_folder.empty())
     resources.tmp_folder = output.empty() ? std::filesystem::temp_directory_path().string() : folder_of(output);
   static std::unique_ptr<Progress> progress;
-  progress = make_console_progress(options.quiet);
+  progress = make_console_progress(options.quiet, resources.memory_bytes);
   resources.progress = progress.get();
   static std::unique_ptr<tbb::global_control> limit;
   limit = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism, resources.threads);

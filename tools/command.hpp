@@ -322,8 +322,8 @@ std::string option_text(std::string_view command, std::string_view name);
 /// closed terminal) is lost, and changes nothing else.
 void print_message(std::string_view text);
 /// Shows progress on standard error: a bar that is redrawn on a terminal, else a line every few seconds. Quiet: only
-/// warnings.
-std::unique_ptr<Progress> make_console_progress(bool quiet);
+/// warnings. As work progresses, keeps the resident pages of mapped files within `max_file_bytes`.
+std::unique_ptr<Progress> make_console_progress(bool quiet, std::uint64_t max_file_bytes);
 /// A line for people on stderr, unless --quiet.
 void say(const CommonOptions& options, const std::string& line);
 /// Formats it.

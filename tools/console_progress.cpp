@@ -7,11 +7,16 @@
 #include <mutex>
 
 #include "quern/core/wall_clock.hpp"
+#include "quern/io/file.hpp"
 
 #include "command.hpp"
 
 namespace quern::tools {
 namespace {
+
+std::int64_t now_us() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(WallClock::now().time_since_epoch()).count();
+}
 
 class ConsoleProgress : public Progress {
  public:
@@ -49,9 +54,6 @@ class ConsoleProgress : public Progress {
   }
 
  private:
-  static std::int64_t now_us() {
-    return std::chrono::duration_cast<std::chrono::microseconds>(WallClock::now().time_since_epoch()).count();
-  }
   std::int64_t first_wait_us() const { return terminal_ ? 200'000 : 5'000'000; }
 
   std::string amount(std::uint64_t units) const {
@@ -101,11 +103,39 @@ class QuietProgress : public NoProgress {
   void warn(const std::string& message) override { print_message(fmt::format("quern: warning: {}\n", message)); }
 };
 
+/// Measures mapped files while the progress of work is shown.
+class MeasuringProgress : public Progress {
+ public:
+  MeasuringProgress(std::unique_ptr<Progress> shown, std::uint64_t max_file_bytes)
+      : shown_(std::move(shown)), max_file_bytes_(max_file_bytes) {}
+
+  void start(const std::string& stage, std::uint64_t total, const std::string& unit) override {
+    shown_->start(stage, total, unit);
+  }
+  void add(std::uint64_t units) override {
+    shown_->add(units);
+    const std::int64_t now = now_us();
+    if (now < next_measurement_) return;
+    next_measurement_ = now + us_between_measurements;
+    trim_mapped_files(max_file_bytes_);
+  }
+  void finish() override { shown_->finish(); }
+  void warn(const std::string& message) override { shown_->warn(message); }
+
+ private:
+  static constexpr std::int64_t us_between_measurements = 10'000;
+
+  const std::unique_ptr<Progress> shown_;
+  const std::uint64_t max_file_bytes_;
+  std::atomic<std::int64_t> next_measurement_{0};
+};
+
 }  // namespace
 
-std::unique_ptr<Progress> make_console_progress(bool quiet) {
-  if (quiet) return std::make_unique<QuietProgress>();
-  return std::make_unique<ConsoleProgress>();
+std::unique_ptr<Progress> make_console_progress(bool quiet, std::uint64_t max_file_bytes) {
+  std::unique_ptr<Progress> shown = std::make_unique<QuietProgress>();
+  if (!quiet) shown = std::make_unique<ConsoleProgress>();
+  return std::make_unique<MeasuringProgress>(std::move(shown), max_file_bytes);
 }
 
 }  // namespace quern::tools

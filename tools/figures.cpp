@@ -206,11 +206,11 @@ Json gpu_statistics_json(const GpuIntersectionStatistics& statistics) {
 
 namespace {
 
-constexpr std::uint64_t max_table_bytes = std::uint64_t{1} << 30;
+ReadLimits table_limits() { return ReadLimits(256 << 20, 1 << 20); }
 
 /// Costs of one origin with these.
 CostTable read_costs(const std::string& path, std::vector<TimesOrigin> origins) {
-  CostTable table = parse_cost_table(read_whole(path, max_table_bytes), path);
+  CostTable table = parse_cost_table(read_whole(path, table_limits()), path);
   origins.push_back(table);
   check_same_origin(origins);
   return table;
@@ -220,7 +220,7 @@ CostTable read_costs(const std::string& path, std::vector<TimesOrigin> origins) 
 
 std::vector<QueryTimeTable> read_times(const std::vector<std::string>& paths) {
   std::vector<QueryTimeTable> times;
-  for (const std::string& path : paths) times.push_back(parse_query_times(read_whole(path, max_table_bytes), path));
+  for (const std::string& path : paths) times.push_back(parse_query_times(read_whole(path, table_limits()), path));
   return times;
 }
 

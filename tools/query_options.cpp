@@ -11,7 +11,8 @@
 namespace quern::tools {
 namespace {
 
-constexpr std::uint64_t max_query_file_bytes = std::uint64_t{8} << 30;
+/// A JSON array may be one line. Queries themselves have a limit of their own.
+ReadLimits query_file_limits() { return ReadLimits(std::uint64_t{8} << 30, std::uint64_t{1} << 30); }
 
 /// Looks at the query of --query before any work.
 void look_at_only_query(const QuerySource& source, const CommonOptions& options) {
@@ -54,7 +55,7 @@ void add_query_layout_options(CLI::App& command, QueryLayout& layout, const std:
 std::string source_name(const std::string& path) { return path == "-" ? "standard input" : path; }
 
 std::vector<Query> read_query_file(const std::string& path, const QueryLayout& layout, const CommonOptions& options) {
-  QueryFile file = parse_queries(read_whole(path, max_query_file_bytes), layout, source_name(path));
+  QueryFile file = parse_queries(read_whole(path, query_file_limits()), layout, source_name(path));
   QueryRemarks remarks(options, layout.format);
   for (const Query& query : file.queries) remarks.look_at(query.text);
   remarks.look_at_format(source_name(path), file.format);
@@ -75,7 +76,7 @@ std::vector<std::string_view> texts_of(const std::vector<Query>& queries) {
 }
 
 QueryLogFile::QueryLogFile(const std::string& path, QueryLayout layout, const Resources& resources)
-    : name_(source_name(path)), layout_(std::move(layout)), text_(path, resources) {
+    : name_(source_name(path)), layout_(std::move(layout)), text_(path, query_file_limits(), resources) {
   layout_.limit_memory(resources.memory_bytes);
 }
 

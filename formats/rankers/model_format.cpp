@@ -37,27 +37,34 @@ const ModelFormat* find_model_format(std::string_view head) {
   return nullptr;
 }
 
+namespace {
+
+/// The format of a file that begins with `bytes`. Throws InvalidArgument if there is none.
+const ModelFormat& model_format_of(std::string_view bytes, const std::string& name) {
+  if (const ModelFormat* const format = find_model_format(bytes.substr(0, model_detection_bytes))) return *format;
+  for (const UnreadModelForm& form : unread_model_forms)
+    if (bytes.substr(0, form.magic.size()) == form.magic) throw InvalidArgument("{} is {}", name, form.message);
+  throw InvalidArgument("{}: unknown model format: matches none of {}; name another file", name,
+                        fmt::join(names_of(all_model_formats()), ", "));
+}
+
+}  // namespace
+
 RankerModel parse_ranker(const ModelFile& file) {
-  const ModelFormat* const format = find_model_format(file.bytes.substr(0, model_detection_bytes));
-  if (!format) {
-    for (const UnreadModelForm& form : unread_model_forms)
-      if (file.bytes.substr(0, form.magic.size()) == form.magic)
-        throw InvalidArgument("{} is {}", file.name, form.message);
-    throw InvalidArgument("{}: unknown model format: matches none of {}; name another file", file.name,
-                          fmt::join(names_of(all_model_formats()), ", "));
-  }
-  RankerModel model = format->read(file);
+  RankerModel model = model_format_of(file.bytes, file.name).read(file);
   check_model(model, file.name);
   return model;
 }
 
 RankerModel read_ranker(const std::string& path) {
-  const std::string bytes = read_whole(path, max_model_bytes);
+  const std::string name = path == "-" ? "standard input" : path;
+  const std::string bytes =
+      read_whole(path, max_model_bytes, [&](std::string_view head) { (void)model_format_of(head, name); });
   const std::filesystem::path folder = path == "-" ? "." : std::filesystem::path(path).parent_path();
   const auto read_beside = [&](const std::string& other) {
     return read_whole((folder / other).string(), max_model_bytes);
   };
-  return parse_ranker({path == "-" ? "standard input" : path, bytes, read_beside});
+  return parse_ranker({name, bytes, read_beside});
 }
 
 }  // namespace quern

@@ -44,6 +44,7 @@ class FileList {
 
   /// Longer lines are not valid paths.
   static constexpr std::size_t max_line_bytes = 64 << 10;
+  static constexpr std::uint64_t max_list_bytes = std::uint64_t{1} << 30;
 
  private:
   std::string name_, root_;

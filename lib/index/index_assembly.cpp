@@ -231,6 +231,7 @@ void IndexAssembly::write_documents(DocumentSort documents) {
 
 void IndexAssembly::write_documents(const ForEachDocument& for_each_document) {
   write([&](const auto& put) {
+    plan_.resources.progress->start("write documents", plan_.tables.documents, "documents");
     std::uint64_t next = 0;
     const auto read = [&](PackJob& job) {
       job.first = next;
@@ -246,7 +247,11 @@ void IndexAssembly::write_documents(const ForEachDocument& for_each_document) {
     };
     run_jobs(
         plan_.jobs_in_flight(), [] { return std::make_unique<PackJob>(); }, read, make,
-        [&](const PackJob& job) { put(job.pack); });
+        [&](const PackJob& job) {
+          put(job.pack);
+          plan_.resources.progress->add(job.end - job.first);
+        });
+    plan_.resources.progress->finish();
   });
 }
 

@@ -22,7 +22,7 @@ namespace {
 class IndexCheck {
  public:
   IndexCheck(const IndexReader& index, const Resources& resources)
-      : index_(index),
+      : index_(with_memory(index, resources)),
         resources_(resources),
         quantizer_(index.quantizer()),
         is_given_(index.manifest().impacts.has_value()),
@@ -44,8 +44,26 @@ class IndexCheck {
   }
 
  private:
+  /// Throws InvalidArgument unless the lengths and constants of all documents fit in memory.
+  static const IndexReader& with_memory(const IndexReader& index, const Resources& resources) {
+    const std::uint64_t needed = std::uint64_t{index.num_documents()} * (sizeof(float) + sizeof(std::uint32_t));
+    if (needed > resources.memory_bytes)
+      throw InvalidArgument("{}: verifying {} takes {}; set {} to at least that", index.name(),
+                            count_text(index.num_documents(), "document"), size_text(needed), option_name<"memory">);
+    return index;
+  }
+
   [[noreturn]] void fail(std::string_view section, const std::string& why) const {
     index_.container().fail(section, why);
+  }
+
+  /// Calls visit(term, list) for all lists in order.
+  template <class Visit>
+  void for_each_list(const Visit& visit) const {
+    for (std::uint64_t block = 0; block < index_.num_lexicon_blocks(); ++block) {
+      index_.for_each_list(block, visit);
+      resources_.progress->add(0);  // which measures the pages in memory
+    }
   }
 
   void check_block(std::uint64_t block) {
@@ -66,6 +84,9 @@ class IndexCheck {
     postings_ += postings;
     resources_.progress->add(postings);
   }
+
+  /// Blocks of a list between two measurements of the pages in memory.
+  static constexpr std::size_t blocks_per_measurement = 1024;
 
   /// Sums and maxima over a list's blocks.
   struct Totals {
@@ -136,6 +157,7 @@ class IndexCheck {
       const float max_impact = add_postings(docids, freqs, totals);
       if (quantizer_ && !has_impacts(list, block, docids, freqs, impacts))
         wrong("impacts", "are not those of the block's frequencies");
+      if (block % blocks_per_measurement == 0) resources_.progress->add(0);
       if (!has_row) continue;
       if (list.block_last[block] != before) wrong("block_last", "is not the block's largest docID");
       if (list.block_max[block] != quantize_up(max_impact)) wrong("block_max", "is not the block's maximum impact");
@@ -190,26 +212,22 @@ class IndexCheck {
     if (!is_given_ && (is_shard ? top_term_score_ > quantizer_->top() : top_term_score_ != quantizer_->top()))
       fail("manifest", "its maximum term score differs from that of the lists");
     std::uint64_t end = 0;
-    for (std::uint64_t block = 0; block < index_.num_lexicon_blocks(); ++block) {
-      index_.for_each_list(block, [&](std::string_view, const PostingList& list) {
-        if (list.is_short()) return;
-        if (list.first_impact_word != end)
-          fail("impact_start", fmt::format("list {} does not begin at the end of the previous list", list.number));
-        end += list.impacts.size();
-      });
-    }
+    for_each_list([&](std::string_view, const PostingList& list) {
+      if (list.is_short()) return;
+      if (list.first_impact_word != end)
+        fail("impact_start", fmt::format("list {} does not begin at the end of the previous list", list.number));
+      end += list.impacts.size();
+    });
     if (end * sizeof(std::uint32_t) + over_read_bytes != index_.container().find("impacts").size)
       fail("impacts", "do not end with the last list");
   }
 
   void check_term_order() const {
     std::string last;
-    for (std::uint64_t block = 0; block < index_.num_lexicon_blocks(); ++block) {
-      index_.for_each_list(block, [&](std::string_view term, const PostingList& list) {
-        if (list.number > 0 && term <= last) fail("lexicon", "has terms out of order");
-        last = term;
-      });
-    }
+    for_each_list([&](std::string_view term, const PostingList& list) {
+      if (list.number > 0 && term <= last) fail("lexicon", "has terms out of order");
+      last = term;
+    });
   }
 
   void check_counts() const {
@@ -251,6 +269,7 @@ class IndexCheck {
         before = key;
       }
       index_.text(to - 1);  // decompresses the whole frame
+      resources_.progress->add(0);
     });
   }
 

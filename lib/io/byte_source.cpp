@@ -204,19 +204,33 @@ std::size_t read_fully(ByteSource& source, std::span<std::uint8_t> to) {
   return size;
 }
 
-std::string read_whole(const std::string& path, std::uint64_t max_bytes) {
+void ReadLimits::add(ByteView bytes, const std::string& name) {
+  const auto last = std::find(bytes.rbegin(), bytes.rend(), std::uint8_t{'\n'});
+  bytes_ += bytes.size();
+  line_bytes_ = static_cast<std::uint64_t>(last - bytes.rbegin()) + (last == bytes.rend() ? line_bytes_ : 0);
+  if (bytes_ > max_bytes_)
+    throw InvalidArgument("{}: is larger than {}, the limit for this kind of file; is it the right file?", name,
+                          size_text(max_bytes_));
+  if (line_bytes_ > max_line_bytes_)
+    throw InvalidArgument("{}: has a line of more than {}, the limit for this kind of file; is it the right file?",
+                          name, size_text(max_line_bytes_));
+}
+
+std::string read_whole(const std::string& path, ReadLimits limits,
+                       const std::function<void(std::string_view)>& check_head) {
   constexpr std::size_t step = 64 << 10;
   const std::unique_ptr<ByteSource> source = ByteSource::open(path);
   std::string text;
   for (;;) {
     const std::size_t before = text.size();
+    // Grows by half, and not past the limit: while it moves, both copies are in memory.
+    if (before + step > text.capacity())
+      text.reserve(std::min<std::uint64_t>(before + before / 2, limits.max_bytes()) + step);
     text.resize(before + step);
     const std::size_t got = read_fully(*source, {reinterpret_cast<std::uint8_t*>(text.data()) + before, step});
     text.resize(before + got);
-    if (text.size() > max_bytes) {
-      throw InvalidArgument(source->name() + ": is larger than " + size_text(max_bytes) +
-                            ", the limit for this kind of file; is it the right file?");
-    }
+    limits.add(as_bytes(text).subspan(before), source->name());
+    if (before == 0 && check_head) check_head(text);
     if (got < step) return text;
   }
 }

@@ -77,9 +77,28 @@ bool is_compressed(ByteView head);
 /// Reads until `to` is full or the source ends; returns the number of bytes read.
 std::size_t read_fully(ByteSource& source, std::span<std::uint8_t> to);
 
-/// The content of a small file, decompressed if necessary; "-" for standard input. Throws InvalidArgument if it is
-/// longer than `max_bytes`, and whatever ByteSource throws.
-std::string read_whole(const std::string& path, std::uint64_t max_bytes);
+/// Checks the limits of a file that is read whole, while it is read.
+class ReadLimits {
+ public:
+  static constexpr std::uint64_t any_line = ~std::uint64_t{0};
+
+  /// `max_line_bytes`: for text; an endless device usually has no line.
+  ReadLimits(std::uint64_t max_bytes, std::uint64_t max_line_bytes = any_line)
+      : max_bytes_(max_bytes), max_line_bytes_(max_line_bytes) {}
+
+  std::uint64_t max_bytes() const { return max_bytes_; }
+  /// Counts the next bytes of the file. Throws InvalidArgument, with its name, if it is larger than a limit.
+  void add(ByteView bytes, const std::string& name);
+
+ private:
+  std::uint64_t max_bytes_, max_line_bytes_;
+  std::uint64_t bytes_ = 0, line_bytes_ = 0;
+};
+
+/// The content of a small file, decompressed if necessary; "-" for standard input. check_head() gets its first 64 KiB,
+/// or all of a shorter file, before the rest is read. Throws like ReadLimits::add(), ByteSource and check_head().
+std::string read_whole(const std::string& path, ReadLimits limits,
+                       const std::function<void(std::string_view)>& check_head = {});
 
 /// Passes a source's bytes on and computes their XXH3-64, which identifies a file by its content.
 class HashingSource : public ByteSource {

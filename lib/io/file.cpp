@@ -8,6 +8,8 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <map>
+#include <mutex>
 
 #include "quern/io/byte_source.hpp"
 
@@ -180,7 +182,7 @@ void check_free_space(const std::string& folder, std::uint64_t needed_bytes, con
   }
 }
 
-WholeFile::WholeFile(const std::string& path, const Resources& resources) {
+WholeFile::WholeFile(const std::string& path, ReadLimits limits, const Resources& resources) {
   const std::unique_ptr<ByteSource> source = ByteSource::open(path, resources);
   const std::uint64_t max_bytes = std::min(max_in_memory, resources.memory_bytes / 16);
   resources.progress->start("read " + source->name(), 0, "bytes");
@@ -189,6 +191,7 @@ WholeFile::WholeFile(const std::string& path, const Resources& resources) {
   std::uint64_t size = 0;
   for (std::size_t got = source->read(step); got > 0; got = source->read(step)) {
     const ByteView read = ByteView(step).first(got);
+    limits.add(read, source->name());
     resources.progress->add(got);
     if (!file && size + got > max_bytes) {
       file = File::anonymous(resources.tmp_folder);
@@ -206,11 +209,28 @@ WholeFile::WholeFile(const std::string& path, const Resources& resources) {
   resources.progress->finish();
 }
 
+namespace {
+
+/// The ranges of all MappedFiles: their sizes by address. A range is unmapped under the lock.
+struct MappedRanges {
+  std::mutex mutex;
+  std::map<const std::uint8_t*, std::size_t> sizes;
+};
+MappedRanges& mapped_ranges() {
+  static auto* const ranges = new MappedRanges;  // files may be unmapped while the process exits
+  return *ranges;
+}
+
+}  // namespace
+
 MappedFile::MappedFile(const File& file) : size_(file.size()) {
   if (size_ == 0) return;
+  MappedRanges& ranges = mapped_ranges();
+  const std::lock_guard lock(ranges.mutex);
   void* at = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file.descriptor(), 0);
   if (at == MAP_FAILED) throw_errno("can't map", file.name());
   data_ = static_cast<const std::uint8_t*>(at);
+  ranges.sizes[data_] = size_;
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
@@ -223,7 +243,18 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 }
 
 MappedFile::~MappedFile() {
-  if (data_) ::munmap(const_cast<std::uint8_t*>(data_), size_);
+  if (!data_) return;
+  MappedRanges& ranges = mapped_ranges();
+  const std::lock_guard lock(ranges.mutex);
+  ranges.sizes.erase(data_);
+  ::munmap(const_cast<std::uint8_t*>(data_), size_);
+}
+
+void trim_mapped_files(std::uint64_t budget_bytes) {
+  if (resident_file_bytes() <= budget_bytes) return;
+  MappedRanges& ranges = mapped_ranges();
+  const std::lock_guard lock(ranges.mutex);
+  for (const auto& [data, size] : ranges.sizes) release_pages({data, size});
 }
 
 void release_pages(ByteView mapped) {

@@ -98,13 +98,18 @@ void release_pages(ByteView mapped);
 /// The resident memory of this process's mapped files, including its own code; 0 if unknown.
 std::uint64_t resident_file_bytes();
 
-/// The content of a file of any size, decompressed if necessary, for readers that need it as one range of bytes. A
-/// small file is kept in memory; a larger one in a mapped work file.
+/// Releases the pages of all MappedFiles if more than `budget_bytes` of files are resident. Any thread may call it.
+void trim_mapped_files(std::uint64_t budget_bytes);
+
+class ReadLimits;
+
+/// The content of a file, decompressed if necessary, for readers that need it as one range of bytes. A small file is
+/// kept in memory; a larger one in a mapped work file.
 class WholeFile {
  public:
   /// Reads `path`, "-" for standard input. Files larger than 4 MiB or a sixteenth of the memory go to a work file in
-  /// resources.tmp_folder. Throws like ByteSource, and IoError if the folder has no space.
-  WholeFile(const std::string& path, const Resources& resources);
+  /// resources.tmp_folder. Throws like ByteSource and ReadLimits::add(), and IoError if the folder has no space.
+  WholeFile(const std::string& path, ReadLimits limits, const Resources& resources);
 
   ByteView bytes() const { return is_mapped_ ? mapped_.bytes() : ByteView(memory_); }
   /// Releases the memory of a range of bytes() that is not needed now.

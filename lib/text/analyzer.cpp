@@ -70,8 +70,7 @@ std::vector<std::string> parse_stopwords(std::string_view text) {
 }
 
 std::vector<std::string> read_stopwords(const std::string& path) {
-  constexpr std::uint64_t max_bytes = std::uint64_t{64} << 20;
-  return parse_stopwords(read_whole(path, max_bytes));
+  return parse_stopwords(read_whole(path, max_stopword_bytes));
 }
 
 const std::vector<std::string>& stemmer_names() {

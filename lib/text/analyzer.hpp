@@ -16,7 +16,9 @@ const std::vector<std::string>& english_stopwords();
 /// several tokens ("don't") gives each of them.
 std::vector<std::string> parse_stopwords(std::string_view text);
 
-/// parse_stopwords() of a file. Throws IoError if it can't be read.
+/// Files of stop words are read whole; larger ones are refused. Their words take up to some 100 times as much memory.
+inline constexpr std::uint64_t max_stopword_bytes = 1 << 20;
+/// parse_stopwords() of a file. Throws IoError if it can't be read, and InvalidArgument if it is too large.
 std::vector<std::string> read_stopwords(const std::string& path);
 
 /// Names of stemmers, the default ("none") first. To add a stemmer, extend the table in analyzer.cpp.

@@ -266,6 +266,31 @@ TEST_CASE("Files in a folder that match no format are skipped and named; as an a
                 folder.path("texts/README.txt"));
 }
 
+TEST_CASE("Endless input is refused", "[cli][reports]") {
+  const TemporaryFolder folder;
+  const std::string zero = "/dev/zero", corpus = folder.write("c.jsonl", small_jsonl), index = folder.path("i"),
+                    run = folder.write("run", "1 Q0 a 1 1 t\n"), topics = folder.write("q", "1\tmill\n");
+  REQUIRE(run_quern({"index", corpus, "--forward", "-o", index}).exit_status == 0);
+  for (const CommandLine& words :
+       {CommandLine{"index", "--files-from", zero, "-o", folder.path("o")},
+        CommandLine{"index", corpus, "--stopwords", zero, "-o", folder.path("o")},
+        CommandLine{"index", corpus, "--pagerank", zero, "-o", folder.path("o")},
+        CommandLine{"index", zero, "-o", folder.path("o")},
+        CommandLine{"query", index, "--query", "mill", "--ranker", zero},
+        CommandLine{"query", index, "--query", "mill", "--filter", "@" + zero},
+        CommandLine{"rerank", index, "--run", zero, "-q", topics, "--ranker", zero},
+        CommandLine{"features", index, "--run", run, "-q", topics, "--qrels", zero}, CommandLine{"eval", zero, run},
+        CommandLine{"merge-runs", zero, "-k", "3"}, CommandLine{"simulate", "throughput", zero, "--memory", "1G"},
+        CommandLine{"simulate", "schedule", zero}, CommandLine{"bench", "cost", zero},
+        CommandLine{"synth", "--df", zero, "--docs", "10", "-o", folder.path("o")},
+        CommandLine{"import", zero, "-o", folder.path("o")}, CommandLine{"verify", zero}}) {
+    INFO(words.front() << " " << words[1] << " " << words.back());
+    RunningQuern running(words);
+    CHECK(running.finish() == 1);
+    if (!sanitized) CHECK(running.peak_memory_bytes() < 96 << 20);
+  }
+}
+
 TEST_CASE("Output that would overwrite a file in a corpus's folder is wrong usage", "[cli][output]") {
   const TemporaryFolder folder;
   const std::string inside = folder.write("folder/corpus.jsonl", small_jsonl), corpora = folder.path("folder"),

@@ -55,10 +55,11 @@ TEST_CASE("A small file is read into memory, a large one into an unnamed tempora
   Resources resources = default_resources();
   resources.tmp_folder = folder.path("tmp");
   const std::string text = long_text();
+  constexpr std::uint64_t max_bytes = 1 << 30;
   for (const std::string& stored : {text, gzipped(text), zstd_packed(text), gzipped("")}) {
     for (const std::uint64_t memory : {std::uint64_t{1} << 30, std::uint64_t{4} << 20}) {
       resources.memory_bytes = memory;
-      const WholeFile whole(folder.write("log", stored), resources);
+      const WholeFile whole(folder.write("log", stored), max_bytes, resources);
       CHECK(as_text(whole.bytes()) == (stored == gzipped("") ? "" : text));
       whole.release(whole.bytes());
       CHECK(as_text(whole.bytes()) == (stored == gzipped("") ? "" : text));
@@ -66,13 +67,32 @@ TEST_CASE("A small file is read into memory, a large one into an unnamed tempora
     }
   }
   const std::string packed = gzipped(text);
-  CHECK_THROWS_AS(WholeFile(folder.write("cut", packed.substr(0, packed.size() / 2)), resources), CorruptFile);
-  CHECK_THROWS_AS(WholeFile(folder.path("nowhere"), resources), IoError);
+  CHECK_THROWS_AS(WholeFile(folder.write("cut", packed.substr(0, packed.size() / 2)), max_bytes, resources),
+                  CorruptFile);
+  CHECK_THROWS_AS(WholeFile(folder.path("nowhere"), max_bytes, resources), IoError);
   resources.tmp_folder = folder.path("no_folder");
   folder.write("log", text);
-  CHECK_THROWS_AS(WholeFile(folder.path("log"), resources), IoError);
+  CHECK_THROWS_AS(WholeFile(folder.path("log"), max_bytes, resources), IoError);
   resources.memory_bytes = std::uint64_t{1} << 30;
-  CHECK(as_text(WholeFile(folder.path("log"), resources).bytes()) == text);
+  CHECK(as_text(WholeFile(folder.path("log"), max_bytes, resources).bytes()) == text);
+}
+
+TEST_CASE("Limits of files that are read whole are checked while they are read", "[corpus][reports]") {
+  const TemporaryFolder folder;
+  Resources resources = default_resources();
+  resources.tmp_folder = folder.path("");
+  constexpr std::uint64_t large = std::uint64_t{1} << 40;
+  CHECK_THROWS_WITH(WholeFile("/dev/zero", 1 << 20, resources), Catch::Contains("/dev/zero: is larger than 1M"));
+  CHECK_THROWS_WITH(WholeFile("/dev/zero", {large, 1 << 20}, resources), Catch::Contains("a line of more than 1M"));
+  CHECK_THROWS_WITH(read_whole("/dev/zero", 1 << 20), Catch::Contains("is larger than 1M"));
+  CHECK_THROWS_WITH(read_whole("/dev/zero", {large, 1 << 20}), Catch::Contains("a line of more than 1M"));
+  CHECK_THROWS_WITH(
+      read_whole("/dev/zero", large, [](std::string_view head) { throw InvalidArgument("{} bytes", head.size()); }),
+      "65536 bytes");
+  // Lines count from the last end of a line, across steps of reading.
+  const std::string lines = std::string(90000, 'x') + '\n' + std::string(90000, 'y');
+  CHECK(read_whole(folder.write("lines", lines), {large, 100000}) == lines);
+  CHECK_THROWS_WITH(read_whole(folder.path("lines"), {large, 80000}), Catch::Contains("a line of more than"));
 }
 
 TEST_CASE("A source gives the content of plain, gzip and zstd files for reads of any size", "[corpus]") {

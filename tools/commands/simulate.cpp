@@ -201,7 +201,7 @@ void add_schedule_simulation(CLI::App& simulate) {
 
 namespace {
 
-constexpr std::uint64_t max_points_bytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t max_points_bytes = 16 << 20, max_line_bytes = 1 << 20;
 
 struct SimulateThroughputArguments {
   CommonOptions common;
@@ -250,8 +250,9 @@ void print_curve(const ThroughputModel& model, const std::vector<MemorySplit>& c
 
 void run(const SimulateThroughputArguments& arguments) {
   make_resources(arguments.common);
-  const ThroughputModel model(parse_measured_points(read_whole(arguments.points, max_points_bytes), arguments.points),
-                              arguments.link, arguments.overlap ? StageOverlap::full : StageOverlap::none);
+  const ThroughputModel model(
+      parse_measured_points(read_whole(arguments.points, {max_points_bytes, max_line_bytes}), arguments.points),
+      arguments.link, arguments.overlap ? StageOverlap::full : StageOverlap::none);
   warn_if_poor(arguments.common, "c(n)", model.query_us());
   if (!arguments.link) warn_if_poor(arguments.common, "t(S_b)", model.transfer_us_per_byte());
   const double limit_us = arguments.limit_ms > 0 ? arguments.limit_ms * 1000 : std::numeric_limits<double>::infinity();

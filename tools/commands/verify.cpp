@@ -104,7 +104,7 @@ void add_verify_command(CLI::App& program) {
   add_input_option(command, "PATH", arguments.paths, "",
                    "Collections, orders, indexes, plans, statistics, or files next to indexes")
       ->required();
-  add_common_options(command, arguments.common);
+  add_work_options(command, arguments.common);
   set_notes(command, {}, {{"quern verify my.quern"}, {"quern verify my.collection my.order my.plan"}});
 }
 

@@ -73,11 +73,14 @@ CollectionManifest settings_of(const IndexManifest& from) {
   return manifest;
 }
 
-std::uint64_t documents_hash(const IndexReader& index, const DocidRange& range) {
+std::uint64_t documents_hash(const IndexReader& index, const DocidRange& range, Progress& progress) {
   DocumentsHash hash;
+  progress.start("hash documents", range.size(), "documents");
   index.for_each_text(range.first, range.end, [&](docid_t docid, std::string_view url, std::string_view title) {
     hash.add(index.docno(docid), url, title, index.length(docid));
+    progress.add(1);
   });
+  progress.finish();
   return hash.value();
 }
 
@@ -142,7 +145,7 @@ void write_statistics_of_index(const IndexReader& index, const Resources& resour
     writer.begin_docnos();
     ExternalSort docnos(resources.tmp_folder, resources.memory_bytes / 2);
     for (docid_t docid = 0; docid < index.num_documents(); ++docid) docnos.add(docno_key(index.docno(docid)), {});
-    manifest.documents_hash = documents_hash(index, {0, index.num_documents()});
+    manifest.documents_hash = documents_hash(index, {0, index.num_documents()}, *resources.progress);
     DocnoCounts keys(writer);
     docnos.merge([&](std::string_view key, ByteView) { keys.add(key, 1); });
     keys.end();
@@ -187,13 +190,13 @@ BuildReport cut_index(const IndexReader& index, const ShardChoice& choice, const
     const auto postings = static_cast<std::uint64_t>(static_cast<double>(from.postings) * share);
     write_joined_lists(assembly, {lengths.begin(), lengths.end()}, from.statistics, postings, lists);
     IndexManifest manifest = settings_of_index(from);
-    const std::uint64_t hash = documents_hash(index, range);
+    const std::uint64_t hash = documents_hash(index, range, *resources.progress);
     manifest.collection_hash = hash_text(hash);
     manifest.docid_base = range.first;
     manifest.shard = whole.manifest;
     // The part of the index's hash that belongs to other shards.
-    const std::uint64_t others =
-        documents_hash(index, {0, range.first}) + documents_hash(index, {range.end, index.num_documents()});
+    const std::uint64_t others = documents_hash(index, {0, range.first}, *resources.progress) +
+                                 documents_hash(index, {range.end, index.num_documents()}, *resources.progress);
     manifest.shard->input_hash = hash_text(hash_of_text(from.collection_hash).value_or(0) - hash - others);
     assembly.write_documents([&](docid_t first, docid_t end, const IndexAssembly::DocumentVisit& visit) {
       visit_documents(index, first + range.first, end + range.first, visit);
