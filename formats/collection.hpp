@@ -31,10 +31,16 @@ struct CollectionManifest {
   std::uint64_t input_hash = 0;  ///< sum of the XXH3-64 of all records, modulo 2^64; sums of splits add up
   /// Bytes of all texts before compression; nullopt if the collection keeps no texts.
   std::optional<std::uint64_t> text_bytes;
+  /// Bad documents that were skipped, and how many the whole corpus may have; nullopt if there is none or no limit.
+  std::optional<std::uint64_t> bad_documents, max_bad_documents;
 
   std::string to_json() const;
   /// Throws CorruptFile, with `what`.
   static CollectionManifest from_json(const std::string& text, const std::string& what);
+  /// Adds the bad documents of another split of the corpus, called `what`. Throws InvalidArgument if the splits can't
+  /// stand for one collection: if they have more bad documents than the corpus may have, or if copies were dropped,
+  /// which needs all pages.
+  void join_choices(const CollectionManifest& other, const std::string& what);
 };
 
 /// The pieces of a chunk (documents parsed together), each a zstd frame, in file order. The last two exist only if
@@ -250,7 +256,7 @@ class CollectionReader {
  public:
   static CollectionReader open(const std::string& path);
   /// Opens one collection or several as one. join_lexicons() must precede reading terms. Throws InvalidArgument if
-  /// their settings or libraries differ, if they exceed 2^32 - 2 documents in total, or if one is named twice.
+  /// their settings or libraries differ, if they exceed 2^32 - 2 documents in total, or as join_choices().
   static CollectionReader open(const std::vector<std::string>& paths);
   explicit CollectionReader(std::shared_ptr<const File> file);
   explicit CollectionReader(const std::vector<std::shared_ptr<const File>>& files);

@@ -84,14 +84,7 @@ CollectionReader::CollectionReader(std::shared_ptr<const File> file)
 CollectionReader::CollectionReader(const std::vector<std::shared_ptr<const File>>& files) {
   if (files.empty()) throw InvalidArgument("no collection given");
   parts_.reserve(files.size());
-  std::unordered_map<std::uint64_t, std::size_t> met;  // hashes of the collections
-  for (const std::shared_ptr<const File>& file : files) {
-    add_part(file);
-    const auto [same, is_new] = met.emplace(parts_.back().container.content_hash(), parts_.size() - 1);
-    if (!is_new)
-      throw InvalidArgument("{}: given twice, or the same file as {}; name each collection once",
-                            parts_.back().container.name(), parts_[same->second].container.name());
-  }
+  for (const std::shared_ptr<const File>& file : files) add_part(file);
   name_ = parts_.front().container.name();
   if (files.size() > 1) name_ = fmt::format("{} and {} more", name_, files.size() - 1);
 }
@@ -106,6 +99,7 @@ void CollectionReader::add_part(std::shared_ptr<const File> file) {
     manifest_ = manifest;
   } else {
     check_fits(parts_.front().container, parts_.front().manifest, container, manifest);
+    manifest_.join_choices(manifest, container.name());
     add_counts(manifest_, manifest);
     manifest_.terms = 0;
     if (manifest_.documents >= end_docid)

@@ -33,6 +33,8 @@ constexpr auto describe_collection = [](const auto& io, auto& collection) {
   io("counts", "postings", collection.postings);
   io("counts", "links", collection.links);
   io("counts", "text_bytes", collection.text_bytes);
+  io("counts", "bad_documents", collection.bad_documents);
+  io("counts", "max_bad_documents", collection.max_bad_documents);
 };
 
 }  // namespace
@@ -220,6 +222,24 @@ CollectionManifest CollectionManifest::from_json(const std::string& text, const 
     check_features(json, features_of(manifest), what);
   });
   return manifest;
+}
+
+void CollectionManifest::join_choices(const CollectionManifest& other, const std::string& what) {
+  if (pages.drop_copies)
+    throw InvalidArgument(
+        "{}: was parsed with {}, which compares the pages of one split only; parse the whole corpus "
+        "at once, or omit the option",
+        what, option_name<"drop-copies">);
+  if (!other.bad_documents) return;
+  const std::uint64_t most = other.max_bad_documents.value_or(0);
+  bad_documents = bad_documents.value_or(0) + *other.bad_documents;
+  max_bad_documents = std::min(max_bad_documents.value_or(most), most);
+  if (*bad_documents > *max_bad_documents)
+    throw InvalidArgument(
+        "{}: has {}, and with those of the splits before it there are {}, more than {} {}; fix the corpus, or parse "
+        "with another limit",
+        what, count_text(*other.bad_documents, "bad document"), *bad_documents, option_name<"max-errors">,
+        *max_bad_documents);
 }
 
 }  // namespace quern

@@ -26,7 +26,7 @@ std::vector<CollectionSplit> read_splits(const ContainerReader& container) {
   std::vector<CollectionSplit> splits;
   for (std::size_t i = 0; i + 1 < numbers.size(); i += 2) {
     splits.push_back({numbers[i], numbers[i + 1]});
-    if (i > 0 && !(splits[i / 2 - 1].hash < splits[i / 2].hash)) container.fail("splits", "do not ascend");
+    if (i > 0 && splits[i / 2] < splits[i / 2 - 1]) container.fail("splits", "descend");
   }
   return splits;
 }
@@ -44,6 +44,8 @@ constexpr auto describe_statistics_file = [](const auto& io, auto& statistics) {
   io("counts", "tokens", statistics.collection.tokens);
   io("counts", "postings", statistics.collection.postings);
   io("counts", "duplicates", statistics.duplicates);
+  io("counts", "bad_documents", statistics.collection.bad_documents);
+  io("counts", "max_bad_documents", statistics.collection.max_bad_documents);
 };
 
 }  // namespace

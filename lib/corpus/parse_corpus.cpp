@@ -70,7 +70,7 @@ class CorpusParser {
     run_pipeline();
     report(remarked_);
     report(empty_);
-    if (report_.indexed == 0) refuse_empty_corpus();
+    if (report_.indexed == 0) note_empty_corpus();
     report_.formats = reader_.formats();
     report_.num_skipped_files = reader_.num_skipped_files();
     report_.skipped_files = reader_.skipped_files();
@@ -238,7 +238,7 @@ class CorpusParser {
     if (report_.bad_documents.size() < max_reported_bad) report_.bad_documents.push_back(std::move(line));
   }
 
-  [[noreturn]] void refuse_empty_corpus() const {
+  void note_empty_corpus() const {
     const auto &empty = reader_.empty_files(), &skipped = reader_.skipped_files();
     std::string text = fmt::format("{}: no document to index ({} records read, {} skipped, {} bad)",
                                    empty.empty() ? reader_.files().file(0).path : empty.front(), report_.read,
@@ -252,8 +252,10 @@ class CorpusParser {
     if (skipped_.documents > 0) text += "; the first one skipped: " + skipped_.first;
     // Records that were understood have a known format.
     const bool is_understood = report_.read > report_.bad && skipped.empty();
-    throw InvalidArgument(text + "; name another corpus" +
-                          (is_understood ? "" : std::string(", or specify its ") + option_name<"format">));
+    text += std::string("; name another corpus") +
+            (is_understood ? "" : std::string(", or specify its ") + option_name<"format">);
+    if (!options_.may_be_empty) throw InvalidArgument(text);
+    resources_.progress->warn(text);
   }
 
   /// Counts documents with the docno of an earlier one; returns some of them.
@@ -310,6 +312,10 @@ class CorpusParser {
     manifest.postings = report_.postings;
     manifest.links = report_.links;
     if (options_.store_text) manifest.text_bytes = report_.text_bytes;
+    if (report_.bad > 0 && !options_.reader.skip_bad) {
+      manifest.bad_documents = report_.bad;
+      manifest.max_bad_documents = options_.max_errors;
+    }
     manifest.input_hash = input_hash_;
     return manifest;
   }

@@ -20,8 +20,9 @@ struct ParseOptions {
   /// Parsing fails if there are more bad documents, unless reader.skip_bad.
   std::uint64_t max_errors = 1000;
   Duplicates duplicates = Duplicates::keep;
-  PageChoice pages;         ///< of crawls
-  bool store_text = false;  ///< store the documents' texts
+  bool may_be_empty = false;  ///< a split of a corpus may have no document: warn only
+  PageChoice pages;           ///< of crawls
+  bool store_text = false;    ///< store the documents' texts
   /// Set if the corpus supplies term weights: how to quantize them. Texts are not analyzed then.
   std::optional<ImpactSettings> impacts = std::nullopt;
   /// Part of the format: other limits give other chunks. Set only by tests.

@@ -248,6 +248,8 @@ BuildReport build_index(const CollectionReader& collection, const DocumentOrder&
                         File& out, const CollectionContext* whole) {
   return run_stage(resources, [&] {
     check_score_settings(order_options.scores);
+    if (collection.num_documents() == 0)
+      throw InvalidArgument(collection.name() + ": has no documents, so there is nothing to index");
     const std::uint64_t tokens = whole != nullptr ? whole->statistics.tokens : collection.manifest().tokens;
     if (tokens == 0 && !options.allow_empty)
       throw InvalidArgument(

@@ -88,8 +88,8 @@ def test_plans_say_what_is_wrong_with_the_corpus(whole, tmp_path):
     packed.write_bytes(gzip.compress(b"<DOC>\n<DOCNO>1</DOCNO>\n</DOC>\n"))
     with pytest.raises(StepError, match="packed.trecweb.gz: is compressed"):
         shards.plan([packed], tmp_path, splits=2)
-    with pytest.raises(StepError, match="is in the corpus twice"):
-        shards.plan([*whole.files, whole.files[3]], tmp_path)
+    with pytest.raises(StepError, match="--drop-copies compares the pages of one split only"):
+        shards.plan(whole.files, tmp_path, splits=2, parse=["--drop-copies"])
     with pytest.raises(StepError, match="gone.warc: No such file"):
         shards.plan([*whole.files, "gone.warc"], tmp_path)
     with pytest.raises(StepError, match="at least 1"):
@@ -106,10 +106,58 @@ def test_a_file_that_changed_since_the_plan_was_made_is_refused(whole, tmp_path)
             shards.run(plan)
 
 
-def test_a_split_of_the_same_documents_is_refused(whole, tmp_path):
+def outcome_of_plan(files, work, options=(), splits=None, count=1):
+    """What a plan gives for the files, one a split: the index, or why there is none; and what one machine gives."""
+    words = [shards.find_executable(), "index", *files, *options, "--order", "natural", "-o", work / "whole", "--quiet"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    whole = digest(work / "whole") if done.returncode == 0 else "refused"
+    plan = shards.plan(files, work / "steps", splits=splits or len(files), count=count, merge=True, parse=options,
+                       order=["--by", "natural"])
+    try:
+        return digest(shards.run(plan)[0]), whole
+    except StepError as error:
+        return str(error), whole
+
+
+def test_a_file_twice_is_indexed_as_one_machine_does(whole, tmp_path):
     twin = shutil.copy(whole.files[0], tmp_path / "twin.trecweb")
-    with pytest.raises(StepError, match="was already counted"):
-        shards.run(shards.plan([whole.files[0], twin], tmp_path / "work", splits=2))
+    for number, files in enumerate([[whole.files[0], twin], [whole.files[0], whole.files[1], whole.files[0]]]):
+        (tmp_path / str(number)).mkdir()
+        planned, alone = outcome_of_plan(files, tmp_path / str(number), count=2)
+        assert planned == alone
+
+
+def test_limits_hold_for_all_splits_together(tmp_path):
+    for name in "ab":
+        lines = ['{"id":"D1","contents":"x"}', f'{{"id":"{name}","contents":"y"}}', "bad", "bad"]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines[:2] if name == "a" else lines[1:]) + "\n")
+        (tmp_path / f"{name}2.jsonl").write_text("\n".join(lines) + "\n")
+    for number, (names, options, message) in enumerate([
+        (["a", "a2"], ["--duplicates", "refuse"], "2 documents have the docno of another"),
+        (["a", "b"], ["--duplicates", "refuse"], None),
+        (["a2", "b"], ["--max-errors", "3"], "more than --max-errors 3"),
+        (["a2", "b"], ["--max-errors", "4"], None),
+        (["a2", "b"], ["--skip-bad"], None),
+    ]):
+        work = tmp_path / str(number)
+        work.mkdir()
+        planned, alone = outcome_of_plan([tmp_path / f"{name}.jsonl" for name in names], work, options)
+        assert (message in planned and alone == "refused") if message else planned == alone
+
+
+def test_splits_and_shards_without_documents_are_built(tmp_path):
+    for name in "abc":
+        language = "deu" if name == "b" else "eng"
+        (tmp_path / f"{name}.wet").write_bytes(b"".join(
+            b"WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: http://%s.example/\r\nWARC-Record-ID: <urn:%s>\r\n"
+            b"WARC-Identified-Content-Language: %s\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\nsome text"
+            b"\r\n\r\n" % (name.encode(), name.encode(), language.encode()) for _ in range(1)))
+    files = [tmp_path / f"{name}.wet" for name in "abc"]
+    for count in (1, 2, 5):
+        work = tmp_path / str(count)
+        work.mkdir()
+        planned, alone = outcome_of_plan(files, work, ["--languages", "eng"], count=count)
+        assert planned == alone
 
 
 def test_outputs_of_other_steps_in_the_place_of_a_step_are_refused(whole, tmp_path):

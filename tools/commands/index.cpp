@@ -3,6 +3,7 @@
 #include "quern/formats/index_shards.hpp"
 #include "quern/formats/order_file.hpp"
 #include "quern/index/shards/cut_index.hpp"
+#include "quern/index/shards/statistics.hpp"
 #include "quern/io/atomic_output.hpp"
 
 #include "command.hpp"
@@ -84,6 +85,7 @@ void run(const ParseCommandArguments& arguments) {
   ParseOptions options =
       api::index_settings(arguments.stages.corpus, arguments.stages.index, arguments.stages.reading, resources).parse;
   if (!arguments.range.empty()) options.range = file_range(arguments.range);
+  options.may_be_empty = true;
   api::refuse_overwritten_corpus(options, arguments.output);
   AtomicOutput out = AtomicOutput::file(arguments.output, arguments.common.force);
   const ParseReport report = parse_corpus(options, resources, out.file());
@@ -243,7 +245,10 @@ void run(const BuildArguments& arguments) {
   check_memory(arguments, collection, resources);
   const BuildOptions build = api::index_settings(arguments.index).build;
   const std::unique_ptr<ShardSource> shard = shard_source(arguments.shard, arguments.order, resources);
-  if (shard) shard->check(collection, build);
+  if (shard)
+    shard->check(collection, build);
+  else
+    refuse_duplicates(collection, resources);
   OrderOptions order_options;
   const DocumentOrder order = load_order(arguments, collection, order_options, resources);
   join_lexicons(collection, order, shard.get(), resources);

@@ -254,7 +254,7 @@ void note_duplicates(const StatisticsArguments& arguments, const Inputs& inputs,
                                  duplicates == 1 ? "1 document has" : fmt::format("{} documents have", duplicates));
   const std::vector<std::string> examples = repeated_docnos(merged, inputs.collections, max_examples);
   for (const std::string& docno : examples) text += (docno == examples.front() ? ", such as '" : ", '") + docno + "'";
-  if (arguments.duplicates == Duplicates::refuse)
+  if (arguments.duplicates == Duplicates::refuse || merged.manifest().collection.duplicates == Duplicates::refuse)
     throw InvalidArgument(text + "; fix the corpus, or allow them with --duplicates keep");
   say(arguments.common, "quern: " + text);
 }
@@ -307,13 +307,17 @@ void add_statistics_command(CLI::App& program) {
   add_bm25_options(command, arguments.bm25.k1, arguments.bm25.b, "the scale");
   for (const char* option : {"--k1", "--b"}) command.get_option(option)->needs(scales);
   add_output_options(command, arguments.common, arguments.output, "statistics");
-  set_notes(command,
-            {"Sums are byte for byte the same in whatever order or grouping they are computed; counting a split twice "
-             "is an error."},
-            {{"quern statistics split-*.collection -o my.statistics"},
-             {"quern statistics a.statistics b.statistics -o my.statistics", "Merge statistics from other machines"},
-             {"quern statistics --scales my.statistics split-*.collection -o my.scales",
-              "For shards with quantized impacts"}});
+  set_notes(
+      command,
+      {"Sums are byte for byte the same in whatever order or grouping they are computed. Each input counts: name a "
+       "split twice only if the corpus has it twice. quern build refuses statistics of other splits than its own.",
+       "Splits parsed with --duplicates refuse refuse documents that share a docno here too, and their bad "
+       "documents count together for --max-errors. Splits parsed with --drop-copies are refused: it compares the "
+       "pages of one split only."},
+      {{"quern statistics split-*.collection -o my.statistics"},
+       {"quern statistics a.statistics b.statistics -o my.statistics", "Merge statistics from other machines"},
+       {"quern statistics --scales my.statistics split-*.collection -o my.scales",
+        "For shards with quantized impacts"}});
 }
 
 }  // namespace quern::tools

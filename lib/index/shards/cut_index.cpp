@@ -163,9 +163,6 @@ BuildReport cut_index(const IndexReader& index, const ShardChoice& choice, const
     const std::vector<docid_t> firsts = cut_into_shards(count_postings(index), index.num_documents(), choice.count);
     const DocidRange range{firsts[choice.number - 1],
                            choice.number < choice.count ? firsts[choice.number] : index.num_documents()};
-    if (range.size() == 0)
-      throw InvalidArgument("{}: shard {} of {} has no documents; cut it into fewer", index.name(), choice.number,
-                            choice.count);
     const std::string source = hash_text(index.container().content_hash());
     RangeLexicon lexicon(index, range);
     CollectionContext whole;
@@ -284,9 +281,6 @@ ShardSource::ShardSource(const ShardChoice& choice, const OrderReader& order, St
     throw InvalidArgument("{}: is cut into {} shards, not {}; create one with: {} {}", order.name(),
                           manifest.shards.size(), choice.count, option_name<"order shards">, choice.count);
   whole_.docids = manifest.shard(choice.number - 1);
-  if (whole_.docids.size() == 0)
-    throw InvalidArgument("{}: shard {} of {} has no documents; cut the order into fewer", order.name(), choice.number,
-                          choice.count);
   whole_.manifest = {choice.number,
                      choice.count,
                      hash_text(order.container().content_hash()),

@@ -30,20 +30,13 @@ void check_alike(const std::vector<StatisticsReader>& inputs) {
   }
 }
 
-/// The splits of all, in ascending order.
+/// The splits of all, in ascending order. Equal ones count each: a corpus may have a file twice.
 std::vector<CollectionSplit> all_splits(const std::vector<StatisticsReader>& inputs) {
   std::vector<CollectionSplit> splits;
   for (const StatisticsReader& input : inputs)
     splits.insert(splits.end(), input.splits().begin(), input.splits().end());
   std::sort(splits.begin(), splits.end());
-  const auto twice =
-      std::adjacent_find(splits.begin(), splits.end(), [](const auto& a, const auto& b) { return a.hash == b.hash; });
-  if (twice == splits.end()) return splits;
-  std::size_t last = inputs.size();
-  do --last;
-  while (!std::binary_search(inputs[last].splits().begin(), inputs[last].splits().end(), *twice));
-  throw InvalidArgument("{}: contains a split that was already counted, of {} documents (collection hash {})",
-                        inputs[last].name(), twice->documents, hash_text(twice->hash));
+  return splits;
 }
 
 void merge_terms(const std::vector<StatisticsReader>& inputs, std::uint64_t memory_bytes, Progress& progress,
@@ -136,6 +129,7 @@ StatisticsManifest merge_statistics(const std::vector<StatisticsReader>& inputs,
     check_alike(inputs);
     std::uint64_t terms = 0;
     for (const StatisticsReader& input : inputs) {
+      if (&input != &inputs.front()) counts.join_choices(input.manifest().collection, input.name());
       counts.documents += input.manifest().collection.documents;
       counts.empty_documents += input.manifest().collection.empty_documents;
       sum.documents_hash += input.manifest().documents_hash;
@@ -170,6 +164,22 @@ std::vector<std::string> repeated_docnos(const StatisticsReader& statistics,
       if (keys.contains(docno_key(row.docno))) names.emplace(row.docno);
     });
   return {names.begin(), names.end()};
+}
+
+void refuse_duplicates(const CollectionReader& collections, const Resources& resources) {
+  if (collections.num_parts() == 1 || collections.manifest().duplicates == Duplicates::keep) return;
+  run_stage(resources, [&] {
+    ExternalSort docnos(resources.tmp_folder, resources.memory_bytes / 2);
+    for_each_document(collections,
+                      [&](docid_t, const DocumentRow& row) { docnos.add(docno_key(row.docno), as_bytes(row.docno)); });
+    std::string last;  // empty at first
+    docnos.merge([&](std::string_view key, ByteView docno) {
+      if (key == last)
+        throw InvalidArgument("{}: more than one document has the docno '{}'; fix the corpus, or parse it with {} keep",
+                              collections.name(), as_text(docno), option_name<"duplicates">);
+      last = key;
+    });
+  });
 }
 
 TermSums::TermSums(std::vector<DictionaryScan> scans) {
@@ -328,8 +338,6 @@ Scales merge_scales(const std::vector<Scales>& inputs, const std::vector<std::st
     sum.top = std::max(sum.top, input.top);
     sum.splits.insert(sum.splits.end(), input.splits.begin(), input.splits.end());
     std::sort(sum.splits.begin(), sum.splits.end());
-    if (std::adjacent_find(sum.splits.begin(), sum.splits.end()) != sum.splits.end())
-      throw InvalidArgument("{}: contains a split that was already counted", names[i]);
   }
   return sum;
 }

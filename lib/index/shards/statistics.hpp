@@ -10,9 +10,13 @@ namespace quern {
 void write_statistics(const CollectionReader& collection, const Resources& resources, File& out);
 
 /// Merges statistics; the bytes don't depend on the order or tree of merging. Reads them alternately in small pieces
-/// that need about half of the memory budget. Throws InvalidArgument if two share a split, if settings or libraries
-/// differ, or if there are too many documents in total.
+/// that need about half of the memory budget. Throws InvalidArgument if settings or libraries differ, if there are too
+/// many documents in total, or as CollectionManifest::join_choices().
 StatisticsManifest merge_statistics(const std::vector<StatisticsReader>& inputs, const Resources& resources, File& out);
+
+/// Throws InvalidArgument if documents of several collections share a docno, although these were parsed with
+/// Duplicates::refuse.
+void refuse_duplicates(const CollectionReader& collections, const Resources& resources);
 
 /// Up to `max_count` docnos that several documents of the collections share, in byte order.
 std::vector<std::string> repeated_docnos(const StatisticsReader& statistics,
@@ -87,8 +91,8 @@ class TermSums {
 Scales find_scales(const CollectionReader& collection, const StatisticsReader& statistics, const Bm25Parameters& bm25,
                    const Resources& resources);
 
-/// Merges scales of several splits. Throws InvalidArgument if their statistics or parameters differ, or if they share a
-/// split. Names are for messages.
+/// Merges scales of several splits. Throws InvalidArgument if their statistics or parameters differ. Names are for
+/// messages.
 Scales merge_scales(const std::vector<Scales>& inputs, const std::vector<std::string>& names);
 
 }  // namespace quern

@@ -17,7 +17,6 @@ The module needs only the executable, on the PATH or named by the environment va
 """
 
 import argparse
-import collections
 import dataclasses
 import gzip
 import hashlib
@@ -161,12 +160,12 @@ def plan(files, work, *, splits=1, count=1, parse=(), order=("--by", "url"), bui
     merge: also merge the shards into one index.
     by_content: identify files by their bytes, which are read for this, instead of path, size and time.
 
-    Raises StepError if a file is missing, named twice, or can't be cut into ranges.
+    The index is that of `quern index` on one machine: `--duplicates refuse` and `--max-errors` hold for all splits
+    together, and `--drop-copies`, which needs all pages at once, is refused with more than one split.
+
+    Raises StepError if a file is missing or can't be cut into ranges.
     """
     files = [os.path.abspath(path) for path in files]
-    twice = [path for path, times in collections.Counter(files).items() if times > 1]
-    if twice:
-        raise StepError(f"{twice[0]} is in the corpus twice; name each file once")
     if not files or splits < 1:
         raise StepError(f"{len(files)} files can't be cut into {splits} splits; use at least 1 of each")
     if count < 1:
@@ -178,6 +177,8 @@ def plan(files, work, *, splits=1, count=1, parse=(), order=("--by", "url"), bui
     else:
         parts = [make.step("collection", ["parse", *parse, "--range", bytes_of], [file])
                  for file, bytes_of in _ranges(files, splits, parse, find_executable(executable))]
+    if len(parts) > 1 and "--drop-copies" in parse:
+        raise StepError("--drop-copies compares the pages of one split only; use 1 split, or omit it")
     stages = [("parse", parts)]
     stages += make.sums("statistics", ["statistics"], parts)
     statistics = stages[-1][1][0]
