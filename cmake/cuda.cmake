@@ -41,23 +41,52 @@ file(READ "${coding_header}" coding_text)
 string(REGEX MATCHALL "each\\([a-z0-9_]+\\)" gpu_codings "${coding_text}")
 list(TRANSFORM gpu_codings REPLACE "each\\((.*)\\)" "\\1")
 
-# Kernels that decode lists are templates over the coding, with a struct of launches for each family. Adds a source for each
-# coding to a target, so that they compile in parallel.
+# Kernels that decode lists are templates over the coding, with a struct of launches for each family. Adds a source with
+# all codings to a target, or with APART a source for each, so that kernels that take minutes compile in parallel.
 function(add_kernel_family target header family)
-  cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "WITHOUT")
-  set(family_header "${header}")
+  cmake_parse_arguments(PARSE_ARGV 3 arg "APART" "" "WITHOUT")
+  set(include "#include \"quern/gpu/${header}\"\n")
+  set(all "${include}")
   foreach(coding IN LISTS gpu_codings)
-    if(NOT coding IN_LIST arg_WITHOUT)
-      set(source "${CMAKE_BINARY_DIR}/kernels/${family}_${coding}.cu")
-      configure_file("${CMAKE_SOURCE_DIR}/cmake/kernels_of_coding.cu.in" "${source}" @ONLY)
-      target_sources(${target} PRIVATE "${source}")
+    if(coding IN_LIST arg_WITHOUT)
+      continue()
+    endif()
+    set(kernels "template struct quern::gpu::${family}<quern::gpu::Coding::${coding}>;\n")
+    string(APPEND all "${kernels}")
+    if(arg_APART)
+      add_cuda_source(${target} "${family}_${coding}" "${include}${kernels}")
     endif()
   endforeach()
+  if(NOT arg_APART)
+    add_cuda_source(${target} "${family}" "${all}")
+  endif()
+endfunction()
+
+# Adds a source made here to a target.
+function(add_cuda_source target name text)
+  set(source "${CMAKE_BINARY_DIR}/cuda/${name}.cu")
+  file(CONFIGURE OUTPUT "${source}" CONTENT "${text}" @ONLY)
+  target_sources(${target} PRIVATE "${source}")
+endfunction()
+
+# CMake 3.25's unity builds leave CUDA sources out.
+function(compile_cuda_sources_as_one target)
+  get_target_property(sources ${target} SOURCES)
+  set(cuda_sources ${sources})
+  list(FILTER cuda_sources INCLUDE REGEX "^${CMAKE_SOURCE_DIR}/lib/.*\\.cu$")
+  list(REMOVE_ITEM sources ${cuda_sources})
+  set_target_properties(${target} PROPERTIES SOURCES "${sources}")
+  list(TRANSFORM cuda_sources REPLACE "(.+)" "#include \"\\1\"\n")
+  list(JOIN cuda_sources "" text)
+  add_cuda_source(${target} ${target} "${text}")
 endfunction()
 
 # For layers with CUDA sources.
 function(compile_cuda_sources)
   foreach(target IN LISTS ARGN)
+    if(CMAKE_UNITY_BUILD)
+      compile_cuda_sources_as_one(${target})
+    endif()
     set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}"
                           CUDA_RUNTIME_LIBRARY Static)
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:${cuda_flags}>")

@@ -54,7 +54,7 @@ add_layer(api COLD FOLDERS lib/api LIBRARIES quern_gpu quern_build)
 # Measurements and synthetic data for the executable and the tests, not installed.
 add_layer(lab COLD FOLDERS lib/lab LIBRARIES quern_gpu quern_build)
 if(QUERN_WITH_CUDA)
-  add_kernel_family(quern_gpu range/range_kernels.cuh RangeKernels)
+  add_kernel_family(quern_gpu range/range_kernels.cuh RangeKernels APART)
   add_kernel_family(quern_gpu intersect/coded_kernels.cuh IntersectLaunches)
   add_kernel_family(quern_gpu papers/ding/ding_kernels.cuh DingKernels)
   add_kernel_family(quern_gpu papers/partition/partition_kernels.cuh PartitionKernels WITHOUT rpfd_once)  # serial_coding()
