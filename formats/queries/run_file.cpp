@@ -231,26 +231,83 @@ void append_text(std::string& out, std::string_view qid, std::string_view query_
 }
 
 /// Scores of other programs may exceed float's range: they become 0 or infinite.
-bool read_score(std::string_view word, float& score) {
+bool read_score(std::string_view word, RunLineText& entry) {
   if (!word.empty() && word.front() == '+') word.remove_prefix(1);
-  if (parse_number(word, score)) return true;
-  double wide = 0;
-  if (!parse_number(word, wide)) return false;
-  score = static_cast<float>(wide);
+  if (!parse_number(word, entry.double_score)) return false;
+  if (!parse_number(word, entry.score)) entry.score = static_cast<float>(entry.double_score);
   return true;
 }
 
+/// The columns of a line of judgements or of a run, up to one more than a run has.
+struct Columns {
+  std::string_view text[7];
+  std::size_t count = 0;
+
+  explicit Columns(std::string_view line) {
+    while (count < std::size(text) && !(text[count] = next_word(line)).empty()) ++count;
+  }
+  template <class Number>
+  bool has_number(std::size_t column) const {
+    Number number = 0;
+    return parse_number(text[column], number);
+  }
+};
+
+/// What a line that isn't a judgement, or not of a run, is likely to be; empty if unknown.
+std::string_view likely_kind(const Columns& line) {
+  const bool has_whole_third = line.has_number<std::int64_t>(2), has_whole_fourth = line.has_number<std::int64_t>(3),
+             has_fifth = line.has_number<double>(4);
+  if (line.text[0].starts_with('{') || line.text[0].starts_with('[')) return "JSON";
+  if (line.count >= 6 && has_whole_fourth && has_fifth)
+    return "a run; if judgements and run are in each other's place, swap them";
+  if (line.count == 5 && line.text[1] == "Q0" && has_whole_fourth && has_fifth)
+    return "a run without its last column, the tag; add one";
+  if (line.count == 5 && has_whole_third && has_whole_fourth && has_fifth)
+    return "prels, \"qid docno relevance method probability\"; make qrels of its first three columns";
+  if (line.count == 5 && line.has_number<std::int64_t>(4))
+    return "judgements of several judges or strata, or preferences; make \"qid 0 docno relevance\" of it";
+  if (line.count == 4 && has_whole_fourth)
+    return "judgements; if judgements and run are in each other's place, swap them";
+  if (line.count == 4 && line.has_number<double>(3)) return "judgements with decimals; make whole numbers of them";
+  if (line.count == 3 && line.text[2].size() == 2 && line.text[2][0] == 'L')
+    return "judgements of NTCIR; make \"qid 0 docno relevance\" of \"qid docno Lrelevance\"";
+  if (line.count == 3 && has_whole_third)
+    return "a run of MS MARCO, \"qid docno rank\", or judgements of BEIR without their heading "
+           "\"query-id corpus-id score\"";
+  return {};
+}
+
+/// Refuses a line that isn't `wanted`.
+[[noreturn]] void refuse_columns(std::string_view line, std::string_view wanted, std::string_view name,
+                                 std::uint64_t number) {
+  const Columns columns(line);
+  const std::string_view kind = likely_kind(columns);
+  fail_at_line(name, number,
+               fmt::format("is not \"{}\", but has {}{}{}", wanted,
+                           columns.count > 6 ? "more than 6 columns" : count_text(columns.count, "column"),
+                           kind.empty() ? "" : ", like ", kind));
+}
+
 RunLineText read_run_line(std::string_view line, std::string_view name, std::uint64_t number) {
+  const std::string_view whole = line;
   RunLineText entry;
   entry.qid = next_word(line);
   next_word(line);
   entry.docno = next_word(line);
   const std::string_view rank = next_word(line), score = next_word(line);
   entry.tag = next_word(line);
-  if (entry.tag.empty()) fail_at_line(name, number, "is not \"qid Q0 docno rank score tag\"");
+  if (entry.tag.empty()) refuse_columns(whole, "qid Q0 docno rank score tag", name, number);
   if (!parse_number(rank, entry.rank)) fail_at_line(name, number, "the fourth column, the rank, is not a number");
-  if (!read_score(score, entry.score)) fail_at_line(name, number, "the fifth column, the score, is not a number");
+  if (!read_score(score, entry)) fail_at_line(name, number, "the fifth column, the score, is not a number");
   return entry;
+}
+
+/// Calls visit(line, number) for the lines of a source that are neither blank nor comments.
+template <class Visit>
+void for_each_row(ByteSource& source, Visit&& visit) {
+  for_each_source_line(source, [&](std::string_view line, std::uint64_t number) {
+    if (!trim(line).starts_with('#')) visit(line, number);
+  });
 }
 
 }  // namespace
@@ -303,26 +360,26 @@ const RunFormat& run_format_named(std::string_view name) {
 }
 
 void read_run(ByteSource& source, const std::function<void(const RunLineText&, std::uint64_t)>& visit) {
-  for_each_source_line(source, [&](std::string_view line, std::uint64_t number) {
+  for_each_row(source, [&](std::string_view line, std::uint64_t number) {
     visit(read_run_line(line, source.name(), number), number);
   });
 }
 
 void read_qrels(ByteSource& source, const std::function<void(const JudgementLine&, std::uint64_t)>& visit) {
   bool is_first = true, three_columns = false;
-  for_each_source_line(source, [&](std::string_view line, std::uint64_t number) {
+  for_each_row(source, [&](std::string_view line, std::uint64_t number) {
     if (std::string_view rest = line; std::exchange(is_first, false)) {
       // BEIR's heading.
       three_columns = next_word(rest) == "query-id" && next_word(rest) == "corpus-id" && next_word(rest) == "score";
       if (three_columns) return;
     }
+    std::string_view rest = line;
     JudgementLine judgement;
-    judgement.qid = next_word(line);
-    if (!three_columns) next_word(line);
-    judgement.docno = next_word(line);
-    if (!parse_number(next_word(line), judgement.relevance))
-      fail_at_line(source.name(), number,
-                   three_columns ? "is not \"query-id corpus-id score\"" : "is not \"qid 0 docno relevance\"");
+    judgement.qid = next_word(rest);
+    if (!three_columns) next_word(rest);
+    judgement.docno = next_word(rest);
+    if (!parse_number(next_word(rest), judgement.relevance) || !next_word(rest).empty())
+      refuse_columns(line, three_columns ? "query-id corpus-id score" : "qid 0 docno relevance", source.name(), number);
     visit(judgement, number);
   });
 }

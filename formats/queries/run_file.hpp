@@ -64,13 +64,15 @@ const RunFormat& run_format_named(std::string_view name);
 struct RunLineText {
   std::string_view qid, docno;
   std::uint32_t rank = 0;
-  float score = 0;
+  float score = 0;          ///< the nearest float32
+  double double_score = 0;  ///< the nearest float64
   std::string_view tag;
 };
 
 /// Calls visit(line, line number) for the lines of a TREC run of any size, in file order: columns separated by white
-/// space, the second one ignored. Only one line is in memory. Throws CorruptFile, with the line, if columns are
-/// missing, rank or score isn't a number, or the line has more than 1 MiB.
+/// space, the second one ignored. Lines that begin with # are comments. Only one line is in memory. Throws CorruptFile,
+/// with the line and what it seems to be, if columns are missing, rank or score isn't a number, or the line has more
+/// than 1 MiB.
 void read_run(ByteSource& source, const std::function<void(const RunLineText&, std::uint64_t)>& visit);
 
 // Relevance judgements; see qrels.md.
@@ -82,8 +84,9 @@ struct JudgementLine {
 };
 
 /// Calls visit(judgement, line number) for the judgements of a file of any size, in its order: TREC's "qid 0 docno
-/// rel", or BEIR's three columns with a heading. Only one line is in memory. Throws CorruptFile, with the line, if
-/// columns are missing, the relevance isn't an integer, or the line has more than 1 MiB.
+/// rel", or BEIR's three columns with a heading. Lines that begin with # are comments. Only one line is in memory.
+/// Throws CorruptFile, with the line and what it seems to be, if it has more or fewer columns, the relevance isn't an
+/// integer, or the line has more than 1 MiB.
 void read_qrels(ByteSource& source, const std::function<void(const JudgementLine&, std::uint64_t)>& visit);
 
 // Feature files with a document per line, as ranker training programs read them; see letor_file.md.

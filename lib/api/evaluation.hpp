@@ -24,6 +24,8 @@ struct EvaluationOptions {
   bool compare = false;                ///< compare the first run with each of the others, by two-sided tests
   std::uint64_t samples = 100'000;     ///< random signs of the randomization test, if there are too many to try all
   std::uint64_t seed = 1;              ///< of these signs
+  /// The version of trec_eval whose values are computed, 9 or 10: 9 rounds scores to float32.
+  unsigned trec_eval = 10;
 };
 
 struct Measure {

@@ -4,23 +4,30 @@
 #include "quern/io/byte_source.hpp"
 #include "quern/io/external_sort.hpp"
 
-/// Effectiveness measures of one query's ranking, as trec_eval 9 defines them; see formats/queries/measures.md.
+/// Effectiveness measures of one query's ranking, as trec_eval 10 defines them, or 9; see formats/queries/measures.md.
 namespace quern {
+
+/// The versions of trec_eval whose values can be had.
+enum class TrecEval : std::uint8_t { v9 = 9, v10 = 10 };
+
+/// The relevance of a result that is not judged: without a judgement, or with a negative one.
+inline constexpr std::int32_t not_judged = -1, not_judged_in_pool = -2;
 
 /// A query's results and their judgements.
 struct JudgedRanking {
-  std::span<const std::int32_t> results;  ///< relevance by rank; below 0: not judged
+  std::span<const std::int32_t> results;  ///< relevance by rank; below 0: not_judged or not_judged_in_pool
   std::span<const std::int32_t> judged;   ///< relevances of all judgements of the query, highest first
   std::int32_t level = 1;                 ///< lowest relevance that counts as relevant
-  std::uint64_t relevant = 0;             ///< judgements of at least `level`
-  std::uint64_t not_relevant = 0;         ///< judgements of 0 to below `level`
-  std::uint64_t found = 0;                ///< relevant results
+  TrecEval version = TrecEval::v10;
+  std::uint64_t relevant = 0;      ///< judgements of at least `level`
+  std::uint64_t not_relevant = 0;  ///< judgements of 0 to below `level`
+  std::uint64_t found = 0;         ///< relevant results
 };
 
 /// Makes a ranking and fills in its counts. `judged` must be sorted; `level` is at least 1. Both spans must outlive the
 /// ranking.
 JudgedRanking judged_ranking(std::span<const std::int32_t> results, std::span<const std::int32_t> judged,
-                             std::int32_t level);
+                             std::int32_t level, TrecEval version = TrecEval::v10);
 
 /// How the queries' values are summarized.
 enum class MeasureSummary {
@@ -29,14 +36,22 @@ enum class MeasureSummary {
   sum,             ///< of counts
 };
 
+/// The number in a measure's name.
+enum class CutKind {
+  ranks,      ///< a number of results
+  ratio,      ///< a multiple of the relevant documents, printed with two decimals
+  parameter,  ///< a factor, which the name has only if it isn't the default
+};
+
 struct Measure {
   std::string_view name, description;
   MeasureSummary summary = MeasureSummary::mean;
   bool is_by_query = true;  ///< whether a single query's value is meaningful
   /// Default cuts; empty: the measure uses all results.
-  std::span<const std::uint64_t> cuts;
-  /// The value for the first `cut` results.
-  double (*value)(const JudgedRanking& ranking, std::uint64_t cut) = nullptr;
+  std::span<const double> cuts;
+  /// The value for a cut; `ranking` and an infinite cut if there are none.
+  double (*value)(const JudgedRanking& ranking, double cut) = nullptr;
+  CutKind kind = CutKind::ranks;
 };
 
 /// All measures, in trec_eval's order. Add new ones here.
@@ -45,7 +60,7 @@ std::span<const Measure> all_measures();
 /// A measure and its cut.
 struct MeasureChoice {
   const Measure* measure = nullptr;
-  std::uint64_t cut = std::numeric_limits<std::uint64_t>::max();
+  double cut = std::numeric_limits<double>::infinity();
 
   /// The name that trec_eval prints: "map", "P_10".
   std::string name() const;
@@ -54,7 +69,8 @@ struct MeasureChoice {
 };
 
 /// The measures that a text names: "map", "P.10" or "P_10"; "P" is P at all its cuts. Throws InvalidArgument, listing
-/// all names, if there is no such measure, or if the cut is not a number from 1 to 10^9.
+/// all names, if there is no such measure, or if the cut is not a number from 1 to 10^9; for ratios and parameters, a
+/// decimal from 0 to 10^9.
 std::vector<MeasureChoice> measures_named(std::string_view text);
 /// The measures that several texts name, in order. Throws InvalidArgument like the function above, and for a measure
 /// named twice.
@@ -63,12 +79,13 @@ std::vector<MeasureChoice> measures_named(std::span<const std::string> texts);
 /// The default measures.
 std::vector<MeasureChoice> default_measures();
 
-// Runs, measured by relevance judgements like trec_eval 9; see formats/queries/measures.md.
+// Runs, measured by relevance judgements like trec_eval; see formats/queries/measures.md.
 
 struct EvaluationOptions {
   std::vector<MeasureChoice> measures = default_measures();
   std::int32_t relevance_level = 1;  ///< lowest relevance that counts as relevant, at least 1
   std::uint64_t depth = std::numeric_limits<std::uint64_t>::max();  ///< maximum results per query, at least 1
+  TrecEval version = TrecEval::v10;
 };
 
 /// A run's values. Queries are those of the judgements.
@@ -114,7 +131,7 @@ class RunEvaluator {
  private:
   class Join;
 
-  void add(std::string_view qid, std::string_view docno, std::uint32_t file, std::uint32_t value, std::uint64_t line);
+  void add(std::string_view qid, std::string_view docno, std::uint32_t file, double value, std::uint64_t line);
 
   EvaluationOptions options_;
   Resources resources_;
@@ -124,18 +141,15 @@ class RunEvaluator {
   std::string key_;
 };
 
-/// The relevance of an unjudged result; negative judgements count as none.
-inline constexpr std::int32_t not_judged = -1;
-
 /// A query's results in trec_eval's order: by decreasing score, ties by decreasing docno, regardless of order and ranks
 /// in the file.
 class QueryResults {
  public:
   /// Maximum memory per result.
-  static constexpr std::uint64_t bytes_per_result = 16;
+  static constexpr std::uint64_t bytes_per_result = 20;
 
   /// Adds a result; docnos must ascend. The score must not be NaN.
-  void add(float score, std::int32_t relevance) {
+  void add(double score, std::int32_t relevance) {
     results_.push_back({score, relevance, static_cast<std::uint32_t>(results_.size())});
   }
   bool empty() const { return results_.empty(); }
@@ -154,7 +168,7 @@ class QueryResults {
 
  private:
   struct Result {
-    float score;
+    double score;
     std::int32_t relevance;
     std::uint32_t place;  ///< in the order of docnos
   };

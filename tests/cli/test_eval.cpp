@@ -39,6 +39,14 @@ TEST_CASE("eval prints the page's values in the format of trec_eval", "[cli][eva
   CHECK(lines[3] == "num_rel               \tall\t6");
   CHECK(lines[4] == "num_rel_ret           \tall\t4");
   CHECK(lines[5] == "map                   \tall\t0.2188");
+  // trec_eval 10 also prints the queries without results that count, 9 did not.
+  const auto by_query = [&](const char* version) {
+    return run_quern({"eval", example.run, example.qrels, "--complete", "--per-query", "--quiet", "--measures",
+                      "num_ret,map", "--as", version})
+        .out;
+  };
+  CHECK(contains(by_query("10"), "num_ret               \t4\t0\nmap                   \t4\t0.0000\n"));
+  CHECK_FALSE(contains(by_query("9"), "\t4\t0"));
   // No lines of single queries for measures over all queries only.
   const RunOutcome summary_lines =
       run_quern({"eval", example.run, example.qrels, "--measures", "num_q,gm_map", "--per-query", "--quiet"});

@@ -1,18 +1,25 @@
 #!/usr/bin/env python3
-"""Compares `quern eval` with trec_eval, through its Python binding, on synthetic and given runs.
+"""Compares `quern eval` with trec_eval 9, through its Python binding, on synthetic and given runs, and with trec_eval 10.
 
     pip install pytrec_eval-terrier
     tests/eval/compare_with_pytrec_eval.py build/release/quern                      # synthetic runs
     tests/eval/compare_with_pytrec_eval.py build/release/quern my.run my.qrels      # also these
+    tests/eval/compare_with_pytrec_eval.py build/release/quern --trec-eval ./trec_eval   # also an executable of version 10
 
-Each query's values must have the same bits, and summaries may differ only by the rounding of sums in another order. CTest does not
-run it, since it needs a package that Debian lacks.
+Each query's values must have the same bits, and summaries may differ only by the rounding of sums in another order. Of the
+executable, built from github.com/usnistgov/trec_eval, the printed lines must be equal. CTest does not run it, since it needs a
+package that Debian lacks.
 """
 import argparse, json, math, os, random, struct, subprocess, sys, tempfile
 
 CUTS = ['P', 'recall', 'ndcg_cut', 'map_cut', 'success']
 WHOLE = ['num_ret', 'num_rel', 'num_rel_ret', 'map', 'gm_map', 'Rprec', 'bpref', 'recip_rank', 'ndcg', 'set_P', 'set_recall', 'set_F']
 COUNTS = {'num_ret', 'num_rel', 'num_rel_ret'}
+# Of trec_eval 10, in its order, which is that of its output.
+PRINTED = ['num_q', 'num_ret', 'num_rel', 'num_rel_ret', 'map', 'gm_map', 'Rprec', 'bpref', 'recip_rank', 'iprec_at_recall', 'P',
+           'recall', 'infAP', 'gm_bpref', 'Rprec_mult', 'utility', '11pt_avg', 'dcg', 'ideal_dcg', 'ndcg', 'ndcg_cut', 'map_cut',
+           'relative_P', 'success', 'set_P', 'set_relative_P', 'set_recall', 'set_map', 'set_F', 'num_nonrel_judged_ret', 'rbp',
+           'rbp_resid', 'unj']
 CUT_LIST = [1, 2, 3, 5, 7, 10, 20, 100, 1000]
 
 
@@ -83,7 +90,7 @@ class Comparison:
             measures.remove('bpref')
         ours = [f'{name}.{at}' for name in CUTS for at in CUT_LIST] + [name for name in measures if '.' not in name]
         words = [self.quern, 'eval', run_path, qrels_path, '--json', '--per-query', '--quiet', '--relevance-level', str(level),
-                 '--measures', ','.join(ours)]
+                 '--as', '9', '--measures', ','.join(ours)]
         words += ['--depth', str(depth)] if depth else []
         words += ['--complete'] if complete else []
         got = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
@@ -110,6 +117,22 @@ class Comparison:
             self.near(where, name, got[name], total if name in COUNTS else total / count, count)
         logs = sum(want[qid]['gm_map'] for qid in order) + (count - len(want)) * math.log(0.00001)
         self.near(where, 'gm_map', got['gm_map'], math.exp(logs / count), 100 * count)
+
+
+    def compare_printed(self, where, trec_eval, run_path, qrels_path, level):
+        """Compares the lines of all queries; with -c, since trec_eval 10 ends without it where a query has no results."""
+        words = [self.quern, 'eval', run_path, qrels_path, '--per-query', '--complete', '--quiet', '--relevance-level', str(level),
+                 '--measures', ','.join(PRINTED)]
+        got = subprocess.run(words, check=True, capture_output=True, text=True).stdout.splitlines()
+        words = [trec_eval, '-q', '-c', '-l', str(level)] + [word for name in PRINTED for word in ('-m', name)]
+        want = subprocess.run(words + [qrels_path, run_path], check=True, capture_output=True, text=True).stdout.splitlines()
+        if len(got) != len(want):
+            self.failures.append(f'{where}: {len(got)} lines, trec_eval has {len(want)}')
+        for ours, theirs in zip(got, want):
+            name, qid = theirs.split()[:2]
+            # With -c, trec_eval's num_rel of all queries ignores -l. Zeros may have a sign.
+            if level == 1 or (name, qid) != ('num_rel', 'all'):
+                self.same(where, f'{name} of {qid}', ours, theirs.replace('-0.0000', '0.0000'))
 
 
 def made_up(rnd, folder):
@@ -147,6 +170,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('quern')
     parser.add_argument('files', nargs='*', help='RUN QRELS, any number of pairs')
+    parser.add_argument('--trec-eval', metavar='PATH', help='an executable of trec_eval 10')
     parser.add_argument('--rounds', type=int, default=200, help='synthetic runs (default: 200)')
     parser.add_argument('--seed', type=int, default=1)
     options = parser.parse_intermixed_args()
@@ -160,8 +184,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for number in range(options.rounds):
             run, qrels = made_up(rnd, folder)
-            comparison.compare(f'made-up run {number}', run, qrels, rnd.choice([1, 1, 1, 2, 3]), rnd.choice([None, None, 1, 10, 50]),
-                               rnd.random() < 0.3)
+            level = rnd.choice([1, 1, 1, 2, 3])
+            comparison.compare(f'made-up run {number}', run, qrels, level, rnd.choice([None, None, 1, 10, 50]), rnd.random() < 0.3)
+            if options.trec_eval:
+                comparison.compare_printed(f'made-up run {number}', options.trec_eval, run, qrels, level)
     for failure in comparison.failures[:50]:
         print('FAILED: ' + failure)
     print(f'{comparison.values} values of queries and {comparison.summaries} summaries compared, {len(comparison.failures)} differ')

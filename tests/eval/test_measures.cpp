@@ -105,6 +105,29 @@ TEST_CASE("Measures have the values of the worked example", "[evaluation]") {
   CHECK(value("set_P") == 0.5);
   CHECK(value("set_recall") == 0.75);
   CHECK(value("set_F") == Approx(0.6).epsilon(1e-15));
+  CHECK(value("set_F.0.5") == Approx(1.5 * 0.5 * 0.75 / (0.5 * 0.5 + 0.75)).epsilon(1e-15));
+  CHECK(value("set_map") == Approx(0.375).epsilon(1e-15));
+  CHECK(value("set_relative_P") == 0.75);
+  CHECK(value("relative_P.2") == 0.5);
+  CHECK(value("relative_P.10") == 0.75);
+  CHECK(value("utility") == 0);
+  CHECK(value("num_nonrel_judged_ret") == 2);
+  CHECK(value("gm_bpref") == Approx(std::log(value("bpref"))).epsilon(1e-15));
+  CHECK(value("unj.2") == 0);
+  CHECK(value("unj.5") == 0.2);
+  CHECK(value("ideal_dcg") == Approx(ideal).epsilon(1e-15));
+  CHECK(value("dcg") == Approx(value("ndcg") * ideal).epsilon(1e-15));
+  // Precisions at relevant results are 1/2, 2/4 and 3/6.
+  CHECK(value("iprec_at_recall.0") == 0.5);
+  CHECK(value("iprec_at_recall.0.75") == 0.5);
+  CHECK(value("iprec_at_recall.0.9") == 0);
+  CHECK(value("11pt_avg") == Approx(9 * 0.5 / 11).epsilon(1e-15));
+  CHECK(value("Rprec_mult.0.5") == 0.5);
+  CHECK(value("Rprec_mult.2") == 3.0 / 8);
+  // Gains are divided by 2.
+  CHECK(value("rbp") == Approx(0.1 * (0.9 + 0.5 * 0.729 + 0.5 * 0.59049)).epsilon(1e-14));
+  CHECK(value("rbp.p=0.5") == Approx(0.5 * (0.5 + 0.5 / 8 + 0.5 / 32)).epsilon(1e-14));
+  CHECK(value("rbp_resid.0.5") == Approx(0.5 * 0.25 + 1.0 / 64).epsilon(1e-14));
   // With level 2 only one document is relevant; gains don't change.
   CHECK(value_of("map", results, judged, 2) == 0.5);
   CHECK(value_of("bpref", results, judged, 2) == 0);
@@ -114,9 +137,12 @@ TEST_CASE("Measures have the values of the worked example", "[evaluation]") {
 
 TEST_CASE("Measures are 0 without results or without relevant documents", "[evaluation]") {
   for (const Measure& measure : all_measures()) {
-    if (measure.name == "num_q" || measure.name == "num_ret" || measure.name == "num_rel") continue;
+    // Those that also count judgements, or results that are not relevant.
+    const std::string_view others[] = {"num_q", "num_ret", "num_rel",   "num_nonrel_judged_ret",
+                                       "unj",   "utility", "rbp_resid", "ideal_dcg"};
+    if (std::find(std::begin(others), std::end(others), measure.name) != std::end(others)) continue;
     INFO(measure.name);
-    const double none = measure.name == "gm_map" ? std::log(0.00001) : 0;
+    const double none = measure.summary == MeasureSummary::geometric_mean ? std::log(0.00001) : 0;
     struct Case {
       std::vector<std::int32_t> results, judged;
     };
@@ -197,11 +223,38 @@ TEST_CASE("Measures are named as trec_eval names them", "[evaluation]") {
   CHECK(names("recip_rank") == std::vector<std::string>{"recip_rank"});
   CHECK(names("P.10") == std::vector<std::string>{"P_10"});
   CHECK(names("ndcg_cut_7") == std::vector<std::string>{"ndcg_cut_7"});
+  CHECK(names("iprec_at_recall").front() == "iprec_at_recall_0.00");
+  CHECK(names("iprec_at_recall").size() == 11);
+  CHECK(names("Rprec_mult.0.5") == std::vector<std::string>{"Rprec_mult_0.50"});
+  CHECK(names("set_F") == std::vector<std::string>{"set_F"});
+  CHECK(names("set_F.0.5") == std::vector<std::string>{"set_F_0.5"});
+  CHECK(names("rbp") == std::vector<std::string>{"rbp"});
+  CHECK(names("rbp.p=0.8") == std::vector<std::string>{"rbp_p=0.8"});
+  CHECK(names("rbp_resid_p=0.8") == std::vector<std::string>{"rbp_resid_p=0.8"});
   CHECK(names("success") == std::vector<std::string>{"success_1", "success_5", "success_10"});
   CHECK(names("ndcg_cut").size() == 9);
   for (const MeasureChoice& choice : default_measures()) CHECK(names(choice.name()) == std::vector{choice.name()});
-  for (const char* wrong : {"", "MAP", "map.5", "map_5", "P.", "P.0", "P.-1", "P.1e3", "P.05", "P.1000000001", "P.x",
-                            "P 10", ".10", "_", "ndcg_cut.10.5", "P.99999999999999999999"}) {
+  for (const char* wrong : {"",
+                            "MAP",
+                            "map.5",
+                            "map_5",
+                            "P.",
+                            "P.0",
+                            "P.-1",
+                            "P.1e3",
+                            "P.05",
+                            "P.1000000001",
+                            "P.x",
+                            "P 10",
+                            ".10",
+                            "_",
+                            "ndcg_cut.10.5",
+                            "P.99999999999999999999",
+                            "iprec_at_recall.-1",
+                            "iprec_at_recall.nan",
+                            "set_F.",
+                            "rbp.p=",
+                            "11pt_avg.0.5"}) {
     INFO(wrong);
     CHECK_THROWS_AS(measures_named(std::string_view(wrong)), InvalidArgument);
   }

@@ -1,7 +1,7 @@
 #include "catch.hpp"
 #include "eval/judged_run.hpp"
 
-/// Values of trec_eval 9 for a run with ties, levels of relevance, and unjudged documents.
+/// Values of trec_eval for a run with ties, levels of relevance, and unjudged documents.
 namespace quern {
 namespace {
 
@@ -26,7 +26,7 @@ struct RecordedValues {
   double values[3];  ///< of the queries 10, 7 and a
 };
 
-/// Recorded with pytrec_eval-terrier 0.5.11.
+/// Recorded with pytrec_eval-terrier 0.5.11; from iprec_at_recall on with trec_eval 10.
 const RecordedValues recorded_at_level1[] = {
     {"num_ret", {9.0, 12.0, 9.0}},
     {"num_rel", {3.0, 3.0, 4.0}},
@@ -45,6 +45,27 @@ const RecordedValues recorded_at_level1[] = {
     {"set_P", {0.2222222222222222, 0.25, 0.2222222222222222}},
     {"set_recall", {0.6666666666666666, 1.0, 0.5}},
     {"set_F", {0.3333333333333333, 0.4, 0.30769230769230765}},
+    {"iprec_at_recall.0.3", {0.5, 0.5, 0.4}},
+    {"iprec_at_recall.0", {0.5, 0.5, 0.4}},
+    {"Rprec_mult.1.4", {0.2, 0.4, 0.3333333333333333}},
+    {"infAP", {0.375, 0.3833343888790742, 0.20833416665000032}},
+    {"utility", {-5.0, -6.0, -5.0}},
+    {"11pt_avg", {0.3181818181818182, 0.5, 0.2545454545454545}},
+    {"dcg", {1.261859507142915, 3.0905330991744777, 1.8868528072345416}},
+    {"ideal_dcg", {3.761859507142915, 5.892789260714372, 6.323465818787765}},
+    {"relative_P.5", {0.3333333333333333, 0.6666666666666666, 0.5}},
+    {"set_relative_P", {0.6666666666666666, 1.0, 0.5}},
+    {"set_map", {0.14814814814814814, 0.25, 0.1111111111111111}},
+    {"num_nonrel_judged_ret", {1.0, 3.0, 3.0}},
+    {"rbp", {0.09282968999999999, 0.173259, 0.10286999999999999}},
+    {"rbp.p=0.8", {0.12194304, 0.21572266666666667, 0.15530666666666668}},
+    {"rbp_resid", {0.8031213100000001, 0.5900599403910001, 0.661294279}},
+    {"unj.5", {0.8, 0.2, 0.4}},
+};
+/// Recorded with trec_eval 9, where versions differ.
+const RecordedValues recorded_as_9[] = {
+    {"11pt_avg", {0.27272727272727271, 0.5, 0.21818181818181817}},
+    {"iprec_at_recall.0.3", {0.5, 0.5, 0.4}},
 };
 const RecordedValues recorded_at_level2[] = {
     {"num_ret", {9.0, 12.0, 9.0}},
@@ -64,13 +85,18 @@ const RecordedValues recorded_at_level2[] = {
     {"set_P", {0.1111111111111111, 0.25, 0.1111111111111111}},
     {"set_recall", {0.5, 1.0, 0.3333333333333333}},
     {"set_F", {0.1818181818181818, 0.4, 0.16666666666666666}},
+    {"iprec_at_recall.0.3", {0.125, 0.5, 0.3333333333333333}},
+    {"infAP", {0.06250124998750012, 0.3833343888790742, 0.11111222220000044}},
+    {"utility", {-7.0, -6.0, -7.0}},
+    {"11pt_avg", {0.09090909090909091, 0.5, 0.1515151515151515}},
 };
 
 }  // namespace
 
 TEST_CASE("A run has the values that trec_eval printed", "[evaluation]") {
-  const auto check = [](std::int32_t level, std::span<const RecordedValues> recorded) {
+  const auto check = [](std::int32_t level, std::span<const RecordedValues> recorded, TrecEval version) {
     EvaluationOptions options;
+    options.version = version;
     options.relevance_level = level;
     options.measures.clear();
     for (const RecordedValues& row : recorded)
@@ -85,8 +111,9 @@ TEST_CASE("A run has the values that trec_eval printed", "[evaluation]") {
       }
     }
   };
-  check(1, recorded_at_level1);
-  check(2, recorded_at_level2);
+  check(1, recorded_at_level1, TrecEval::v10);
+  check(2, recorded_at_level2, TrecEval::v10);
+  check(1, recorded_as_9, TrecEval::v9);
 }
 
 }  // namespace quern

@@ -13,6 +13,7 @@
 
 using quern::CorruptFile;
 using quern::RunResult;
+using quern::testing::parse_qrels;
 using quern::testing::parse_run;
 using quern::testing::RunLine;
 
@@ -228,10 +229,49 @@ TEST_CASE("Runs of other programs are read and their errors named", "[format][ru
     INFO(bad);
     CHECK_THROWS_AS(parse_run(bytes, "run"), CorruptFile);
   }
+  CHECK(parse_run("# system: mine\n1 Q0 d 1 20.1234567 t\n  # more\n", "run").size() == 1);
   try {
     parse_run("1 Q0 d 1 2.5 t\n\n1 Q0 d\n", "my.run");
     FAIL("a short line was taken");
   } catch (const CorruptFile& error) {
     CHECK(std::string(error.what()).find("my.run, line 3: ") == 0);
+  }
+}
+
+TEST_CASE("Other columns in place of judgements or a run are refused with what they seem to be",
+          "[format][run_file][reports]") {
+  const auto message = [](const std::string& line, bool is_run) -> std::string {
+    try {
+      const std::string bytes = (is_run ? "1 Q0 d 1 2.5 t\n" : "1 0 d 1\n") + line + "\n";
+      is_run ? void(parse_run(bytes, "file")) : void(parse_qrels(bytes, "file"));
+    } catch (const CorruptFile& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  struct Case {
+    const char *line, *in_qrels, *in_run;
+  };
+  const char* const swapped = "like a run; if judgements and run are in each other's place, swap them";
+  for (const Case& known : {
+           Case{"10002 GX000-00-1 0 1 0.0129", "like prels", "like prels"},
+           Case{"10002 clueweb09-en0003-55-31884 0 0 1", "like prels", "like prels"},
+           Case{"q1 Q0 d2 1 3 t", swapped, "no error"},
+           Case{"q1 Q0 d2 1 3 t more", "more than 6 columns, like a run", "no error"},
+           Case{"q1 Q0 d2 1 3.5", "like a run without its last column", "like a run without its last column"},
+           Case{"q1 0 d2 2", "no error", "has 4 columns, like judgements; if judgements and run are in each other's"},
+           Case{"q1 0 d2 0.5", "like judgements with decimals", "like judgements with decimals"},
+           Case{"q1 1 2 d2 1", "like judgements of several judges", "like judgements of several judges"},
+           Case{"q1 0 d2 3 1", "like judgements of several judges", "like judgements of several judges"},
+           Case{"0001 d2 L2", "like judgements of NTCIR", "like judgements of NTCIR"},
+           Case{"q1 d2 1", "like a run of MS MARCO", "like a run of MS MARCO"},
+           Case{"{\"q1\": {\"d2\": 1}}", "like JSON", "like JSON"},
+           Case{"q1 0 d2", "has 3 columns", "has 3 columns"},
+       }) {
+    INFO(known.line);
+    const std::string qrels = message(known.line, false), run = message(known.line, true);
+    CHECK(qrels.find(known.in_qrels) != std::string::npos);
+    CHECK(run.find(known.in_run) != std::string::npos);
+    if (qrels != "no error") CHECK(qrels.starts_with("file, line 2: is not \"qid 0 docno relevance\", but has "));
   }
 }

@@ -57,10 +57,15 @@ void for_each_value(const api::Evaluation& evaluation, std::size_t query, Visit&
       visit(measure, evaluation.runs.front().by_query[query * measures + i]);
 }
 
+/// Whether --per-query shows a query: trec_eval 10 prints all those that count.
+bool is_printed(const api::RunValues& run, std::size_t query, const EvalArguments& arguments) {
+  return run.has_results[query] || (arguments.options.complete && arguments.options.trec_eval > 9);
+}
+
 void print_values(const api::Evaluation& evaluation, const EvalArguments& arguments) {
   const api::RunValues& run = evaluation.runs.front();
   for (std::size_t query = 0; arguments.per_query && query < evaluation.qids.size(); ++query) {
-    if (!run.has_results[query]) continue;
+    if (!is_printed(run, query, arguments)) continue;
     std::string text;
     for_each_value(evaluation, query, [&](const api::Measure& measure, double value) {
       text += measure_line(measure, evaluation.qids[query], value);
@@ -84,7 +89,8 @@ Json settings_json(const EvalArguments& arguments) {
   return {{"qrels", arguments.qrels()},
           {"relevance_level", arguments.options.relevance_level},
           {"depth", arguments.options.depth ? Json(*arguments.options.depth) : Json()},
-          {"complete", arguments.options.complete}};
+          {"complete", arguments.options.complete},
+          {"as", arguments.options.trec_eval}};
 }
 
 Json query_json(const api::Evaluation& evaluation, std::size_t query) {
@@ -108,7 +114,7 @@ void print_values_json(const api::Evaluation& evaluation, const EvalArguments& a
   if (arguments.per_query) {
     json["by_query"] = Json::array();
     for (std::size_t query = 0; query < evaluation.qids.size(); ++query)
-      if (run.has_results[query]) json["by_query"].push_back(query_json(evaluation, query));
+      if (is_printed(run, query, arguments)) json["by_query"].push_back(query_json(evaluation, query));
   }
   print_json(json);
 }
@@ -195,6 +201,8 @@ void add_measure_options(CLI::App& command, EvalArguments& arguments) {
                     "Top results of each query to evaluate (default: all)", 1, std::uint64_t{1} << 40);
   command.add_flag("--complete", arguments.options.complete,
                    "Count queries that have judgements but no results as 0, instead of skipping them");
+  add_number_option(command, "--as", arguments.options.trec_eval, "9|10",
+                    "Version of trec_eval: 9 rounds scores to float32 and recall points up", 9u, 10u);
 }
 
 void add_comparison_options(CLI::App& command, EvalArguments& arguments) {
@@ -225,7 +233,8 @@ void add_eval_command(CLI::App& program) {
   add_work_options(command, arguments.common);
   set_notes(
       command,
-      {"Prints the same as trec_eval 9: a line for each measure with its name, the query's id or all, and the value. "
+      {"Prints the same as trec_eval 10, or with --as 9 as the versions before: a line for each measure with its name, "
+       "the query's id or all, and the value. "
        "Results count in the order of their scores, ties in decreasing order of docnos, whatever their ranks in the "
        "file; documents without a judgement count as not relevant. formats/queries/measures.md has the formulas.",
        "--compare prints, for each measure, the means, how many queries are better, the same and worse than in the "

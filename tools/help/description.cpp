@@ -87,7 +87,7 @@ constexpr Heading headings[] = {
     {"Scheduling",
      {"rate", "schedule deadline costs cpu-threads",
       "times max-blocks gpu-share gpu-batches max-batch hand-over allow-missed seconds"}},
-    {"Measures", {"measures compare per-query", "complete", "relevance-level depth samples test"}},
+    {"Measures", {"measures compare per-query", "complete", "relevance-level depth samples test as"}},
     {"Measurement", {"repeats", "warm-up", "no-peers"}},
     {"Output",
      {"output output-format fields force json stats", "tag text docs lists tokens intersect/count", "config"}},

@@ -98,6 +98,9 @@ Evaluation evaluate(const std::vector<TrecRun>& runs, const std::string& qrels_p
     reading.measures = choose_measures(options);
     reading.relevance_level = options.relevance_level;
     if (options.depth) reading.depth = *options.depth;
+    if (options.trec_eval != 9 && options.trec_eval != 10)
+      throw WrongUsage("{}: must be 9 or 10, the version of trec_eval", option_name<"as">);
+    reading.version = static_cast<TrecEval>(options.trec_eval);
     RunEvaluator evaluator(*ByteSource::open(qrels_path, resources), reading, resources);
     for (const TrecRun& run : runs)
       evaluator.add_run(*(run.path.empty() ? ByteSource::from_memory("the run", std::string(run.text))
