@@ -219,7 +219,8 @@ std::uint32_t DocumentWeights::whole_weight(std::string_view term, double weight
     note_problem(term, fmt::format("has the weight {}: {}", weight, why), needs_options);
     return 0;
   };
-  if (!(weight > 0)) return refuse("weights can't be negative", false);
+  if (!std::isfinite(weight)) return refuse("weights must be finite", false);
+  if (weight < 0) return refuse("weights can't be negative", false);
   const double scaled = settings_.scale ? std::max(1.0, std::floor(weight * *settings_.scale + 0.5)) : weight;
   if (scaled > settings_.max_weight())
     return refuse(fmt::format("the maximum with {} {} is {}; allow more bits (up to {}), or use a{} {}",

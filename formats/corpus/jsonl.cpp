@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+
+#include <cmath>
 #include <limits>
 
 #include "quern/formats/corpus/document_fields.hpp"
@@ -223,6 +226,11 @@ TrimmedString take_trimmed(JsonReader& json) {
   return string;
 }
 
+/// `first` is the first byte of the value.
+ParsedRecord not_text(std::string_view field, int first) {
+  return bad_record(fmt::format("its {} is {}not a string", field, first == 'N' ? "NaN, " : ""));
+}
+
 /// Reads one object. A key of lower rank that follows one of higher rank replaces its value.
 class JsonDocument {
  public:
@@ -238,12 +246,11 @@ class JsonDocument {
   }
 
   ParsedRecord read() {
-    if (json_.begin('{')) {
-      do {
-        read_member();
-      } while (json_.next_member('{'));
-    }
-    if (json_.peek() != JsonReader::end) throw JsonDamage("there is extra data after the object");
+    const std::size_t max_bytes = std::max(UnreadNames::max_name_bytes + 4, scratch_.json_keys.longest_name());
+    json_.take_object(max_bytes,
+                      [this](const std::string& name, std::uint64_t size) { read_member(name, size == name.size()); });
+    json_.take_end();
+    scratch_.repaired_utf8 += json_.replaced_surrogates();
     return result();
   }
 
@@ -252,13 +259,9 @@ class JsonDocument {
 
   const std::vector<JsonKey>& keys() const { return scratch_.json_keys.all(); }
 
-  void read_member() {
-    std::uint64_t name_bytes = 0;
-    const std::size_t max_bytes = std::max(UnreadNames::max_name_bytes + 4, scratch_.json_keys.longest_name());
-    const std::string name = json_.take_string(max_bytes, name_bytes);
-    json_.take(':');
+  void read_member(const std::string& name, bool is_whole_name) {
     const bool is_null = json_.peek() == 'n';  // or damaged: skip_value() checks
-    if (name_bytes == name.size()) {
+    if (is_whole_name) {
       const auto& kept_names = scratch_.json_keys.kept();
       const auto kept_name = std::find(kept_names.begin(), kept_names.end(), name);
       if (kept_name != kept_names.end()) return read_kept(static_cast<std::size_t>(kept_name - kept_names.begin()));
@@ -297,10 +300,10 @@ class JsonDocument {
           json_.skip_value();
         break;
       case JsonField::title:
-        is_title_text_ = read_text(out_.title);
+        title_misfit_ = read_text(out_.title);
         break;
       case JsonField::text:
-        is_body_text_ = read_text(out_.body);
+        body_misfit_ = read_text(out_.body);
         break;
       case JsonField::weights:
         weights_problem_ = read_weights();
@@ -315,18 +318,14 @@ class JsonDocument {
       return without_weights(scratch_.json_keys);
     }
     DocumentWeights weights(scratch_, out_);
-    if (!json_.begin('{')) return weights.finish();
-    do {
-      std::uint64_t term_bytes = 0;
-      const std::string term = json_.take_string(max_term_bytes, term_bytes);
-      json_.take(':');
+    json_.take_object(max_term_bytes, [&](const std::string& term, std::uint64_t term_bytes) {
       if (json_.is_at_number()) {
         weights.add(term, term_bytes, json_.take_number());
       } else {
         json_.skip_value();
         weights.add_without_weight(term);
       }
-    } while (json_.next_member('{'));
+    });
     return weights.finish();
   }
 
@@ -342,8 +341,9 @@ class JsonDocument {
     } else if (json_.is_at_number()) {
       kept.value.kind = FieldValue::Kind::number;
       kept.value.number = json_.take_number();
+      kept.is_storable = std::isfinite(kept.value.number);
     } else {
-      kept.is_nested = first == '[' || first == '{';
+      kept.is_storable = first != '[' && first != '{';
       if (first == 't') kept.value.kind = FieldValue::Kind::yes;
       if (first == 'f') kept.value.kind = FieldValue::Kind::no;
       json_.skip_value();
@@ -355,8 +355,10 @@ class JsonDocument {
     for (std::size_t field = 0; field < kept_.size(); ++field) {
       const std::string& name = scratch_.json_keys.kept()[field];
       const Kept& kept = kept_[field];
-      if (kept.is_nested) {
-        problem = not_a_kept_value(name);
+      if (!kept.is_storable) {
+        problem = kept.value.kind == FieldValue::Kind::number
+                      ? bad_record("its field '" + name + "' is not a finite number")
+                      : not_a_kept_value(name);
         return false;
       }
       if (kept.value.kind != FieldValue::Kind::text)
@@ -368,38 +370,39 @@ class JsonDocument {
   }
 
   TrimmedString read_docno() {
+    is_docno_finite_ = true;
     if (json_.peek() == '"') return take_trimmed(json_);
     if (json_.is_at_number()) {
       const std::string number = json_.take_number_text();
+      is_docno_finite_ = !number.empty();
       return {number, number.size()};
     }
     json_.skip_value();
     return {};
   }
 
-  /// A string, or an array of strings, which are phrases; false if the value is something else.
-  bool read_text(SpooledText& out) {
+  /// Reads a string, or an array of strings, which are phrases. Returns the first byte of the last other value; 0 if
+  /// there is none.
+  int read_text(SpooledText& out) {
     out.clear();
-    if (json_.peek() == '"') {
-      append_string(out);
-      return true;
-    }
-    if (json_.peek() != '[') {
-      json_.skip_value();
-      return false;
-    }
-    bool are_strings = true;
-    if (!json_.begin('[')) return true;
+    if (json_.peek() != '[') return read_string(out);
+    int misfit = 0;
+    if (!json_.begin('[')) return misfit;
     do {
-      if (json_.peek() == '"') {
-        end_phrase(out);
-        append_string(out);
-      } else {
-        are_strings = false;
-        json_.skip_value();
-      }
+      end_phrase(out);
+      if (const int other = read_string(out)) misfit = other;
     } while (json_.next_member('['));
-    return are_strings;
+    return misfit;
+  }
+
+  int read_string(SpooledText& out) {
+    const int first = json_.peek();
+    if (first == '"') {
+      append_string(out);
+      return 0;
+    }
+    json_.skip_value();
+    return first;
   }
 
   /// Appends the strings in a value of any kind, each a phrase.
@@ -433,12 +436,13 @@ class JsonDocument {
   ParsedRecord result() {
     ParsedRecord result;
     if (!has(JsonField::docno)) return without_docno(scratch_.json_keys);
+    if (!is_docno_finite_) return bad_record("its docno is not a finite number");
     if (docno_.size > max_field_bytes) return docno_too_long(docno_.size);
     if (!set_docno(docno_.text, scratch_, out_, result)) return result;
     set_url(url_.text, scratch_, out_);
-    if (!is_title_text_) return bad_record("its title is not a string");
+    if (title_misfit_ != 0) return not_text("title", title_misfit_);
     if (!keep_fields(result)) return result;
-    if (!is_body_text_) return bad_record("its text is not a string");
+    if (body_misfit_ != 0) return not_text("text", body_misfit_);
     if (scratch_.impacts)
       return with_weights(has(JsonField::weights) ? weights_problem_ : without_weights(scratch_.json_keys), out_);
     if (!has(JsonField::text) && !scratch_.unread.empty())
@@ -451,7 +455,7 @@ class JsonDocument {
     FieldValue value;
     std::string text;        ///< the first bytes of a text
     std::uint64_t size = 0;  ///< of the whole text
-    bool is_read = false, is_nested = false;
+    bool is_read = false, is_storable = true;
   };
 
   JsonReader json_;
@@ -462,7 +466,8 @@ class JsonDocument {
   std::vector<Kept> kept_;
   std::array<unsigned, json_fields> ranks_ = {no_rank, no_rank, no_rank, no_rank, no_rank};
   TrimmedString docno_, url_;
-  bool is_title_text_ = true, is_body_text_ = true;
+  bool is_docno_finite_ = true;
+  int title_misfit_ = 0, body_misfit_ = 0;
   WeightsProblem weights_problem_;
 };
 

@@ -141,6 +141,16 @@ const LineFormat& detect_line_format(std::string_view text, const QueryLayout& l
   return line_formats[i];
 }
 
+/// Parses an object. The parser refuses what narrowed_json() replaces.
+simdjson::error_code parse_object(simdjson::dom::parser& parser, std::string_view json, bool with_long_ids,
+                                  simdjson::dom::object& object) {
+  auto error = parser.parse(json.data(), json.size(), true).get(object);
+  if (error != simdjson::SUCCESS && error != simdjson::MEMALLOC)
+    error = parser.parse(narrowed_json(json, with_long_ids)).get(object);
+  if (error == simdjson::MEMALLOC) throw std::bad_alloc();
+  return error;
+}
+
 using Keys = std::vector<std::string_view>;
 
 /// The object's value for the first of `keys` that it contains.
@@ -196,8 +206,7 @@ class JsonQueries {
  private:
   simdjson::dom::object parse(std::string_view line, std::uint64_t number) {
     simdjson::dom::object object;
-    const auto error = parser_.parse(line.data(), line.size(), true).get(object);
-    if (error == simdjson::MEMALLOC) throw std::bad_alloc();
+    const auto error = parse_object(parser_, line, true, object);
     if (error) fail_at_line(name_, number, std::string("is not a JSON object: ") + simdjson::error_message(error));
     return object;
   }
@@ -402,7 +411,8 @@ std::vector<QueryTerm> read_terms(const simdjson::dom::object& object, std::stri
     if (member.key.empty()) refuse(what, "a term is empty");
     double weight = 0;
     if (member.value.get_double().get(weight) != simdjson::SUCCESS)
-      refuse(what, "the weight of the term " + quoted_start(member.key) + " is not a number");
+      refuse(what, fmt::format("the weight of the term {} is not a {}number", quoted_start(member.key),
+                               member.value.is_null() ? "finite " : ""));
     if (weight < 0)
       refuse(what, fmt::format("the term {} has the negative weight {}; remove it", quoted_start(member.key), weight));
     terms.push_back({std::string(member.key), weight});
@@ -501,8 +511,7 @@ std::optional<Query> QueryLineParser::next(std::string_view line) {
 std::vector<QueryTerm> parse_query_vector(std::string_view json, std::string_view what) {
   simdjson::dom::parser parser;
   simdjson::dom::object object;
-  const auto error = parser.parse(json.data(), json.size(), true).get(object);
-  if (error == simdjson::MEMALLOC) throw std::bad_alloc();
+  const auto error = parse_object(parser, json, false, object);
   if (error) refuse(what, fmt::format("is not a JSON object of terms and weights: {}", simdjson::error_message(error)));
   return read_terms(object, what);
 }

@@ -18,7 +18,7 @@ class JsonTextEvents {
       while (!open_.empty() && !json_.next_member(open_.back())) close();
       read_key();
     } while (!open_.empty());
-    if (json_.peek() != JsonReader::end) throw JsonDamage("unexpected data after the value");
+    json_.take_end();
   }
   std::uint64_t offset() const { return json_.offset(); }
 

@@ -39,10 +39,11 @@ std::size_t take_digits(std::string_view& text) {
   return count;
 }
 
-enum class NumberForm { none, integer, fraction };
+enum class NumberForm { none, integer, fraction, named };
 
-/// Whether `text` is a number by JSON's grammar, and one of digits alone.
+/// Whether `text` is a number by JSON's grammar, one of digits alone, or a name that Python writes as a number.
 NumberForm form_of(std::string_view text) {
+  if (text == "NaN" || text == "Infinity" || text == "-Infinity") return NumberForm::named;
   if (text.starts_with('-')) text.remove_prefix(1);
   const bool begins_with_zero = text.starts_with('0');
   const std::size_t whole = take_digits(text);
@@ -60,29 +61,23 @@ NumberForm form_of(std::string_view text) {
   return text.empty() ? NumberForm::fraction : NumberForm::none;
 }
 
-[[noreturn]] void throw_bad_number() { throw JsonDamage("a value is not a valid number"); }
-
-/// A number of this form as a double. Throws JsonDamage if it is out of range.
-double fraction_of(std::string_view text) {
-  double value = 0;
-  if (parse_number(text, value)) return value;
-  value = std::strtod(std::string(text).c_str(), nullptr);  // rare: 0 or infinite
-  if (!std::isfinite(value)) throw_bad_number();
-  return value;
-}
-
-/// Calls use(value) with the number as the smallest of std::int64_t, std::uint64_t and double that holds it. Throws
-/// JsonDamage if the text isn't a number.
-template <class Use>
-auto with_number(std::string_view text, Use&& use) {
+/// The form of a number; throws JsonDamage if the text isn't one.
+NumberForm checked_form(std::string_view text) {
   const NumberForm form = form_of(text);
-  if (form == NumberForm::fraction) return use(fraction_of(text));
-  std::int64_t integer = 0;
-  std::uint64_t natural = 0;
-  if (form == NumberForm::integer && parse_number(text, integer)) return use(integer);
-  if (form == NumberForm::none || !parse_number(text, natural)) throw_bad_number();
-  return use(natural);
+  if (form == NumberForm::none) throw JsonDamage("a value is not a valid number");
+  return form;
 }
+
+/// The double nearest to a number, or infinity beyond its range.
+double nearest_double(std::string_view text) {
+  double value = 0;
+  return parse_number(text, value) ? value : std::strtod(std::string(text).c_str(), nullptr);
+}
+
+constexpr char32_t replacement = 0xFFFD;
+
+constexpr bool is_high_surrogate(char32_t point) { return point >= 0xD800 && point < 0xDC00; }
+constexpr bool is_low_surrogate(char32_t point) { return point >= 0xDC00 && point < 0xE000; }
 
 }  // namespace
 
@@ -135,6 +130,7 @@ std::string_view JsonReader::string_piece() {
     piece_.remove_prefix(plain.size());
     in_string_ = !piece_.starts_with('"');
     if (!in_string_) piece_.remove_prefix(1);
+    if (!in_string_ || !plain.empty()) replace_surrogate();
     if (!in_string_ && unescaped_.empty()) return plain;
     unescaped_ += plain;
     if (!in_string_) break;
@@ -146,23 +142,33 @@ std::string_view JsonReader::string_piece() {
   return unescaped_;
 }
 
+void JsonReader::replace_surrogate() {
+  if (surrogate_ == 0) return;
+  append_utf8(replacement, unescaped_);
+  surrogate_ = 0;
+  ++replaced_;
+}
+
 void JsonReader::take_escape() {
   constexpr std::string_view marks = "\"\\/bfnrt", values = "\"\\/\b\f\n\r\t";
   const int mark = take_byte();
   if (mark != 'u') {
     const std::size_t which = mark == end ? std::string_view::npos : marks.find(static_cast<char>(mark));
     if (which == std::string_view::npos) throw JsonDamage("a string contains an unknown escape");
+    replace_surrogate();
     unescaped_ += values[which];
     return;
   }
-  char32_t point = take_hex();
-  if (point >= 0xD800 && point < 0xE000) {
-    const bool is_high = point < 0xDC00 && take_byte() == '\\' && take_byte() == 'u';
-    const char32_t low = is_high ? take_hex() : 0;
-    if (low < 0xDC00 || low >= 0xE000) throw JsonDamage("a string contains half a surrogate pair");
-    point = 0x10000 + ((point - 0xD800) << 10) + (low - 0xDC00);
+  const char32_t point = take_hex();
+  if (is_low_surrogate(point) && surrogate_ != 0) {
+    append_utf8(0x10000 + ((surrogate_ - 0xD800) << 10) + (point - 0xDC00), unescaped_);
+    surrogate_ = 0;
+    return;
   }
-  append_utf8(point, unescaped_);
+  replace_surrogate();
+  if (!is_high_surrogate(point) && !is_low_surrogate(point)) return append_utf8(point, unescaped_);
+  surrogate_ = point;
+  if (is_low_surrogate(point)) replace_surrogate();
 }
 
 unsigned JsonReader::take_hex() {
@@ -203,27 +209,33 @@ std::string_view JsonReader::take_scalar() {
 
 bool JsonReader::is_at_number() {
   const int first = peek();
-  return first == '-' || (first >= '0' && first <= '9');
+  return first == '-' || (first >= '0' && first <= '9') || first == 'N' || first == 'I';
 }
 
 double JsonReader::take_number() {
-  return with_number(take_scalar(), [](auto number) { return static_cast<double>(number); });
+  const std::string_view text = take_scalar();
+  checked_form(text);
+  return nearest_double(text);
 }
 
 std::string JsonReader::take_number_text() {
-  return with_number(take_scalar(), [](auto number) { return number_text(number); });
+  const std::string_view text = take_scalar();
+  if (checked_form(text) == NumberForm::integer) return text == "-0" ? "0" : std::string(text);
+  const double value = nearest_double(text);
+  return std::isfinite(value) ? number_text(value) : "";
 }
 
 void JsonReader::skip_scalar() {
   const std::string_view text = take_scalar();
-  if (text == "true" || text == "false" || text == "null") return;
-  with_number(text, [](auto) {});
+  if (text != "true" && text != "false" && text != "null") checked_form(text);
 }
 
 void JsonReader::skip_string() {
+  const std::uint64_t replaced = replaced_;
   begin_string();
   while (!string_piece().empty()) {
   }
+  replaced_ = replaced;
 }
 
 void JsonReader::skip_value() {
@@ -249,6 +261,75 @@ void JsonReader::skip_value() {
     while (!open.empty() && !next_member(open.back())) open.pop_back();
     if (!open.empty() && open.back() == '{') skip_key();
   } while (!open.empty());
+}
+
+namespace {
+
+/// The code unit of an escape "\uXXXX" at the front; 0 for other text.
+char32_t escaped_unit(std::string_view text) {
+  if (!text.starts_with("\\u") || text.size() < 6) return 0;
+  char32_t unit = 0;
+  for (const char c : text.substr(2, 4)) {
+    if (hex_value(c) < 0) return 0;
+    unit = unit << 4 | static_cast<unsigned>(hex_value(c));
+  }
+  return unit;
+}
+
+/// Moves a string from the front of `json` to `out`.
+void move_string(std::string_view& json, std::string& out) {
+  const auto move = [&](std::size_t size) {
+    out += json.substr(0, size);
+    json.remove_prefix(std::min(size, json.size()));
+  };
+  move(1);
+  while (!json.empty() && json.front() != '"') {
+    const char32_t unit = escaped_unit(json);
+    if (is_high_surrogate(unit) && is_low_surrogate(escaped_unit(json.substr(6)))) {
+      move(12);
+    } else if (is_high_surrogate(unit) || is_low_surrogate(unit)) {
+      out += "\\ufffd";
+      json.remove_prefix(6);
+    } else {
+      move(json.front() == '\\' ? 2 : std::max<std::size_t>(1, plain_bytes(json)));
+    }
+  }
+  move(1);
+}
+
+std::string narrowed_scalar(std::string_view text, bool as_id) {
+  const NumberForm form = form_of(text);
+  std::int64_t integer = 0;
+  std::uint64_t natural = 0;
+  if (form == NumberForm::none ||
+      (form == NumberForm::integer && (parse_number(text, integer) || parse_number(text, natural))))
+    return std::string(text);
+  if (form == NumberForm::integer && as_id) return '"' + std::string(text) + '"';
+  if (form == NumberForm::named || !std::isfinite(nearest_double(text))) return "null";
+  return std::string(text) + (form == NumberForm::integer ? ".0" : "");
+}
+
+}  // namespace
+
+std::string narrowed_json(std::string_view json, bool with_long_ids) {
+  std::string out;
+  std::int64_t depth = 0;
+  while (!json.empty()) {
+    const char c = json.front();
+    if (c == '"') {
+      move_string(json, out);
+      continue;
+    }
+    const auto end = std::find_if(json.begin(), json.end(), [](char next) { return ends_scalar(next) || next == '"'; });
+    const std::string_view scalar = json.substr(0, static_cast<std::size_t>(end - json.begin()));
+    if (scalar.empty()) {
+      depth += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+      out += c;
+    }
+    out += narrowed_scalar(scalar, with_long_ids && depth == 1);
+    json.remove_prefix(std::max<std::size_t>(1, scalar.size()));
+  }
+  return out;
 }
 
 }  // namespace quern

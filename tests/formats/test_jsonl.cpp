@@ -113,6 +113,50 @@ TEST_CASE("The docno is a string or a number under one of its keys", "[format]")
   CHECK_FALSE(why_bad(jsonl, "{\"id\": \"n" + longest + "\"}").empty());
 }
 
+TEST_CASE("Numbers that nothing reads may be of any size, or Python's NaN and Infinity", "[format][reports]") {
+  for (const std::string number :
+       {"18446744073709551616", "340282366920938463463374607431768211455", "-9223372036854775809", "1e400", "-1e400",
+        "0.1234567890123456789012345678901234567890", "NaN", "Infinity", "-Infinity", "[NaN, {\"x\": 1e400}]"}) {
+    INFO(number);
+    CHECK(parsed_document(jsonl, "{\"x\": " + number + ", \"id\": \"a\", \"text\": \"mill\"}").body == "mill");
+    CHECK(parsed_document(jsonl, "{\"id\": \"a\", \"text\": \"mill\", \"x\": " + number + "}").body == "mill");
+  }
+  for (const std::string wrong : {"nan", "-NaN", "+Infinity", "Inf", "NaNs", "Infinity1"})
+    CHECK(why_bad(jsonl, "{\"id\": \"a\", \"x\": " + wrong + "}").find("is not a valid number") != std::string::npos);
+}
+
+TEST_CASE("NaN and numbers beyond a double's range are named where their value is needed", "[format][reports]") {
+  CHECK(parsed_document(jsonl, "{\"id\": 340282366920938463463374607431768211455}").docno ==
+        "340282366920938463463374607431768211455");
+  CHECK(parsed_document(jsonl, "{\"_id\": NaN, \"id\": \"a\"}").docno == "a");
+  for (const std::string number : {"NaN", "-Infinity", "1e400"}) {
+    CHECK(why_bad(jsonl, "{\"id\": " + number + "}") == "its docno is not a finite number");
+    const std::string with_weight = "{\"id\": 1, \"vector\": {\"a\": " + number + "}}";
+    const Parsed parsed = parse_record(jsonl, with_weight, 1 << 20, ImpactSettings{8});
+    CHECK(parsed.result.reason.find("weights must be finite") != std::string::npos);
+    CHECK_FALSE(parsed.result.needs_options);
+    FieldNames names;
+    names.kept = {"year"};
+    CHECK(parse_record(jsonl, "{\"id\": 1, \"year\": " + number + "}", 1 << 20, {}, names).result.reason ==
+          "its field 'year' is not a finite number");
+  }
+  CHECK(why_bad(jsonl, "{\"id\": 1, \"text\": NaN}") == "its text is NaN, not a string");
+  CHECK(why_bad(jsonl, "{\"id\": 1, \"title\": [\"a\", NaN]}") == "its title is NaN, not a string");
+}
+
+TEST_CASE("Half a surrogate pair is repaired in text, and counted, and of no account elsewhere", "[format][reports]") {
+  RecordScratch scratch;
+  DocumentText text;
+  CHECK(
+      jsonl
+          .parse(
+              R"({"id": 1, "x": "\ud800", "text": "a\ud83d\ude00 \ud800\n\udc00\ud83db\ud83d\ud83d\ude00\ud83d"})",
+              scratch, text)
+          .kind == RecordKind::document);
+  CHECK(text.body.str() == "a\U0001F600 \uFFFD\n\uFFFD\uFFFDb\uFFFD\U0001F600\uFFFD");
+  CHECK(scratch.repaired_utf8 == 5);
+}
+
 TEST_CASE("Text is one or several plain strings under one of its keys", "[format]") {
   CHECK(parsed_document(jsonl, "{\"id\": 1, \"contents\": \"1 < 2 <b> &amp;\"}").body == "1 < 2 <b> &amp;");
   CHECK(parsed_document(jsonl, "{\"id\": 1, \"content\": [\"a\", \"b\"]}").body == "a|b");

@@ -105,7 +105,8 @@ TEST_CASE("The text of a query of terms with weights is their JSON object", "[fo
   refused("{\"id\": 1, \"vector\": [1]}", "is not a JSON object of terms");
   refused("{\"id\": 1, \"vector\": {\"a\": -0.5}}", "'a' has the negative weight -0.5");
   refused("{\"id\": 1, \"vector\": {\"a\": \"1\"}}", "is not a number");
-  refused("{\"id\": 1, \"vector\": {\"a\": 1e999}}", "is not a JSON object");
+  for (const std::string weight : {"1e999", "NaN", "-Infinity"})
+    refused("{\"id\": 1, \"vector\": {\"a\": " + weight + "}}", "the weight of the term 'a' is not a finite number");
   refused("{\"id\": 1, \"vector\": {\"\": 1}}", "a term is empty");
   refused("{\"id\": 1, \"vector\": {\"a\": 1, \"b\": 2, \"a\": 1}}", "'a' occurs twice");
   // A term of two-byte letters is cut between letters.
@@ -119,6 +120,24 @@ TEST_CASE("The text of a query of terms with weights is their JSON object", "[fo
   // Named, not found.
   CHECK_THROWS_WITH(automatic("{\"id\": 1, \"vector\": {\"a\": 1}}\n"),
                     Contains(std::string(option_name<"queries-format">) + " vector"));
+}
+
+TEST_CASE("Keys of queries that nothing reads may hold any number", "[format][query_file][reports]") {
+  for (const std::string number :
+       {"18446744073709551616", "1e400", "-1e400", "NaN", "Infinity", "-Infinity", "[NaN]"}) {
+    const std::string rest = ", \"score\": " + number + "}\n";
+    CHECK(automatic("{\"_id\": 1, \"text\": \"mill\"" + rest).queries == Queries{{"1", "mill"}});
+    CHECK(parse_queries("{\"id\": 1, \"vector\": {\"mill\": 1}" + rest, QueryFormat::vector, "q").queries ==
+          Queries{{"1", "{\"mill\":1}"}});
+  }
+  CHECK(automatic("{\"_id\": 340282366920938463463374607431768211455, \"text\": \"\\ud800mill\"}\n").queries ==
+        Queries{{"340282366920938463463374607431768211455", "\uFFFDmill"}});
+  CHECK(quern::parse_query_vector(R"({"a": 18446744073709551616, "\\\"\ud83d\ude00\udc00": -0, "b\"": 1e2})", "q") ==
+        std::vector<quern::QueryTerm>{{"a", 18446744073709551616.0}, {"\\\"\U0001F600\uFFFD", 0}, {"b\"", 100}});
+  using Catch::Contains;
+  for (const std::string id : {"NaN", "1e400", "1.5"})
+    CHECK_THROWS_WITH(automatic("{\"_id\": " + id + ", \"text\": \"mill\"}\n"),
+                      Contains("line 1") && Contains("neither a string nor an integer"));
 }
 
 TEST_CASE("All lines decide the format, not only the first", "[format][query_file]") {
