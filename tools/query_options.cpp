@@ -23,8 +23,9 @@ void look_at_only_query(const QuerySource& source, const CommonOptions& options)
 }  // namespace
 
 void add_query_source_options(CLI::App& command, QuerySource& source, QueryKinds kinds) {
-  CLI::Option* file = add_input_option(command, "-q,--queries", source.file, "FILE",
-                                       "File of queries, plain, gzip or zstd; - is standard input");
+  CLI::Option* file =
+      add_input_option(command, "-q,--queries", source.file, "FILE",
+                       "File of queries, plain or compressed (gzip, zstd, bzip2, xz, .Z); - is standard input");
   require_one_of(command, add_option(command, "--query", source.text, "TEXT", "One query"), file);
   add_query_layout_options(command, source.layout, "Format of the file", kinds);
   if (kinds != QueryKinds::text_and_vectors) return;

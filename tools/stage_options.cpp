@@ -98,7 +98,8 @@ void add_parse_options(CLI::App& command, StageArguments& arguments) {
   api::IndexOptions& index = arguments.index;
   CLI::Option* corpus = add_input_option(
       command, "CORPUS", arguments.corpus, "PATH",
-      "Files, folders (read recursively, in the order of names), or - for standard input; plain, gzip or zstd");
+      "Files, folders (read recursively, in the order of names), or - for standard input; plain or compressed (gzip, "
+      "zstd, bzip2, xz, .Z)");
   CLI::Option* files_from =
       add_input_option(command, "--files-from", reading.files_from, "FILE",
                        "Instead of CORPUS, read the files and folders listed in this file, one path per line, in that "
@@ -157,7 +158,7 @@ void add_order_options(CLI::App& command, api::IndexOptions& options) {
                     0.0, 1.0);
   add_pagerank_scale_option(command, options.pagerank_scale);
   add_number_option(command, "--seed", options.seed, "N", "Seed of the random order");
-  const std::string names = "; documents by docno or URL; plain, gzip or zstd";
+  const std::string names = "; documents by docno or URL; plain or compressed";
   add_input_option(command, "--pagerank", options.pagerank, "links|none|FILE",
                    "PageRank of the documents, for --order score and --scorer bm25+pagerank (default: none, but links "
                    "for the order score):\n  links: computed from the pages' links\n  none: the index has none\n  a "

@@ -7,25 +7,25 @@
 
 #include "quern/core/named.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
+#include "quern/io/byte_source.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {
 
 namespace {
 
-/// Corpus formats that Quern can't read, with a remedy.
+/// Files that Quern can't read, with a remedy. Their first bytes could also be those of binary files that it reads.
 struct UnreadableFormat {
   std::string_view magic;
   std::string_view message;
 };
 constexpr UnreadableFormat unreadable_formats[] = {
     {"filedesc://", "an ARC file, which Quern can't read; convert it to WARC first"},
-    {"\x1f\x9d", "compressed with compress (.Z), which Quern can't read; unpack it first, for example with gzip -d"},
-    {"BZh", "compressed with bzip2, which Quern can't read; unpack it, or compress it with gzip or zstd instead"},
-    {"\xfd"
-     "7zXZ",
-     "compressed with xz, which Quern can't read; unpack it, or compress it with gzip or zstd instead"},
-    {"PK\x03\x04", "a zip archive, which Quern can't read; unpack it first"},
+    {"\x1f\x1e", "compressed with pack, which Quern can't read; unpack it first, for example with gzip -d"},
+    {"\x1f\xa0", "compressed with compress -H, which Quern can't read; unpack it first, for example with gzip -d"},
+    {{"]\0\0", 3}, "compressed with lzma, which Quern can't read; unpack it first, for example with unlzma"},
+    {"\xff\xfe", "text in UTF-16, which Quern can't read; convert it to UTF-8 first, for example with iconv"},
+    {"\xfe\xff", "text in UTF-16, which Quern can't read; convert it to UTF-8 first, for example with iconv"},
 };
 
 /// Lines read in pieces, without leading white space.
@@ -107,13 +107,13 @@ const CorpusFormat* find_corpus_format(std::string_view head) {
   return nullptr;
 }
 
-const CorpusFormat& detect_corpus_format(std::string_view head, const std::string& file_name) {
-  if (const CorpusFormat* format = find_corpus_format(head)) return *format;
+std::string why_no_corpus(std::string_view head) {
+  if (std::string form = unreadable_form(as_bytes(head)); !form.empty()) return form;
+  if (find_corpus_format(head) != nullptr) return {};
   for (const UnreadableFormat& format : unreadable_formats)
-    if (head.substr(0, format.magic.size()) == format.magic)
-      throw InvalidArgument("{} is {}", file_name, format.message);
-  throw InvalidArgument("{}: unknown corpus format: matches none of {}; name the format with {}, or exclude the file",
-                        file_name, fmt::join(names_of(all_corpus_formats()), ", "), option_name<"format">);
+    if (head.starts_with(format.magic)) return std::string(format.message);
+  return fmt::format("of no known corpus format ({}); name its format with {}, or exclude the file",
+                     fmt::join(names_of(all_corpus_formats()), ", "), option_name<"format">);
 }
 
 std::string without_text(const CorpusFormat& format, const RecordScratch& scratch, std::string_view predicate) {

@@ -143,8 +143,9 @@ const CorpusFormat& corpus_format_named(std::string_view name);
 
 /// The format of a file that begins with `head`; null if none fits.
 const CorpusFormat* find_corpus_format(std::string_view head);
-/// Detects the format. Throws InvalidArgument, with the file's name and the remedy, if none fits.
-const CorpusFormat& detect_corpus_format(std::string_view head, const std::string& file_name);
+/// What a file is that begins with `head` and is no corpus, and the remedy: "a zip archive; unpack it first". Empty if
+/// a format fits.
+std::string why_no_corpus(std::string_view head);
 
 /// A longer first line isn't a title.
 inline constexpr std::size_t max_extracted_title_bytes = 1000;

@@ -9,7 +9,7 @@ QUERN_API void append_trec_run(std::string& out, const Index& index, std::string
                                std::span<const std::uint32_t> docids, std::span<const float> scores,
                                std::string_view tag = "quern");
 
-/// A TREC run: a file, plain, gzip or zstd, "-" for standard input; or with an empty path the text of one.
+/// A TREC run: a file, plain or compressed, "-" for standard input; or with an empty path the text of one.
 struct TrecRun {
   std::string path;
   std::string_view text = {};

@@ -119,7 +119,7 @@ class QUERN_API Filter {
   /// formats/queries/filter.md. Throws Error: invalid_argument, with the position, for an invalid filter, and for
   /// fields that the index has not kept.
   static Filter matching(const Index& index, std::string_view expression, const Work& work = {});
-  /// The documents whose docnos a file lists, one per line, plain, gzip or zstd; "-" is standard input. A remark names
+  /// The documents whose docnos a file lists, one per line, plain or compressed; "-" is standard input. A remark names
   /// one that the index lacks. Throws Error: io; corrupt_file for a line above 1 MiB.
   static Filter listed(const Index& index, const std::string& path, const Work& work = {});
   /// The documents with these docnos; docnos that the index lacks are ignored.

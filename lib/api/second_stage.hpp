@@ -73,7 +73,7 @@ class QUERN_API Reranker {
 /// Hands over topics: ids and texts.
 using TopicLog = std::function<void(const std::function<void(std::string_view id, std::string_view text)>& take)>;
 
-/// A run of a first stage, of any size. Files are plain, gzip or zstd; "-" is standard input.
+/// A run of a first stage, of any size. Files are plain or compressed; "-" is standard input.
 struct FirstStage {
   std::string run;          ///< path of a TREC run
   TopicLog topics;          ///< that the run was made with

@@ -230,7 +230,7 @@ std::shared_ptr<ByteSource> CorpusFiles::open(std::uint32_t number, const ReadIn
                                               std::uint64_t max_window_bytes) const {
   if (source_ && number == 0) return source_;
   if (range_) return ByteSource::open_range(file(number).path, *range_, &interrupt);
-  return ByteSource::open(file(number).path, &interrupt, max_window_bytes);
+  return decompressing(RawSource::open(file(number).path, &interrupt), max_window_bytes);
 }
 
 std::shared_ptr<DamageSkippingSource> CorpusFiles::open_skipping_damage(std::uint32_t number,

@@ -32,7 +32,7 @@ class DamageSkippingSource : public ByteSource {
 /// with # are ignored; lines end with LF or CR LF.
 class FileList {
  public:
-  /// Reads the list `path`, "-" for standard input; plain, gzip or zstd. Relative paths in it are relative to the
+  /// Reads the list `path`, "-" for standard input; plain or compressed. Relative paths in it are relative to the
   /// folder `root`, or to the working folder if that is empty. Throws like WholeFile.
   FileList(const std::string& path, std::string root, const Resources& resources);
 
@@ -94,7 +94,8 @@ class CorpusFiles {
   std::uint64_t first_offset() const { return range_ ? range_->from : 0; }
   /// Up to `size` bytes from the start of the file that has the range; empty without a range.
   std::optional<std::string> head_of_range(std::size_t size) const;
-  /// The bytes of a file, as from ByteSource::open().
+  /// The bytes of a file, as from ByteSource::open(), but in any form: in a folder, a file in an unreadable one is
+  /// skipped.
   std::shared_ptr<ByteSource> open(std::uint32_t number, const ReadInterrupt& interrupt,
                                    std::uint64_t max_window_bytes) const;
   /// As above, but skips damaged members of a gzip file; null if a program supplies the source, or a range is set.

@@ -332,7 +332,7 @@ void CorpusReader::begin_records() {
     const std::string name(format_->name);
     if (std::find(formats_.begin(), formats_.end(), name) == formats_.end()) formats_.push_back(name);
   } else if (num_skipped_files_++ < max_named) {
-    skipped_files_.push_back(file_name(file_bytes_->file()));
+    skipped_files_.push_back({file_name(file_bytes_->file()), why_skipped_});
   }
 }
 
@@ -357,11 +357,12 @@ bool CorpusReader::is_damaged(std::uint64_t end) {
   return behind.size() <= max_gap && is_blank(behind);
 }
 
-const CorpusFormat* CorpusReader::format_of_file(std::string_view head) const {
-  if (given_format_) return given_format_;
+const CorpusFormat* CorpusReader::format_of_file(std::string_view head) {
+  why_skipped_ = given_format_ ? unreadable_form(as_bytes(head)) : why_no_corpus(head);
+  if (why_skipped_.empty()) return given_format_ ? given_format_ : find_corpus_format(head);
   const std::uint32_t file = file_bytes_->file();
-  const bool may_be_unknown = options_.skip_bad || files_.file(file).found_in_folder;
-  return may_be_unknown ? find_corpus_format(head) : &detect_corpus_format(head, file_name(file));
+  if (options_.skip_bad || files_.file(file).found_in_folder) return nullptr;
+  throw InvalidArgument("{}: is {}", file_name(file), why_skipped_);
 }
 
 std::vector<FileRange> find_ranges(const std::string& path, std::size_t count, const CorpusOptions& options,

@@ -165,6 +165,12 @@ struct RecordBatch {
   }
 };
 
+/// A file that fits no format.
+struct SkippedFile {
+  std::string path;
+  std::string why;  ///< from why_no_corpus()
+};
+
 /// Reads all files of a corpus and returns batches of records for parallel parsing. A background thread reads ahead and
 /// decompresses. The batches depend only on the corpus and the options, not on timing or resources.
 class CorpusReader : private LookAhead {
@@ -190,7 +196,7 @@ class CorpusReader : private LookAhead {
   /// Number of files of folders met so far that fit no format, and the first max_named of them. A file that was named
   /// directly is an error instead.
   std::uint64_t num_skipped_files() const { return num_skipped_files_; }
-  const std::vector<std::string>& skipped_files() const { return skipped_files_; }
+  const std::vector<SkippedFile>& skipped_files() const { return skipped_files_; }
 
   static constexpr std::size_t max_named = 100;
 
@@ -198,8 +204,8 @@ class CorpusReader : private LookAhead {
   bool read_more(RecordBatch& batch);
   /// Starts a file, or continues it after damage (`goes_on`).
   void begin_segment(RecordBatch& batch, bool goes_on);
-  /// Null if the file must be skipped.
-  const CorpusFormat* format_of_file(std::string_view head) const;
+  /// Null, with why_skipped_ set, if the file must be skipped.
+  const CorpusFormat* format_of_file(std::string_view head);
   void begin_records();
   void note_damage(RecordBatch& batch) const;
   /// Whether a record that ends at `end`, in bytes of the file, is the last one before damage and affected by it.
@@ -223,7 +229,9 @@ class CorpusReader : private LookAhead {
   std::string tmp_folder_;
   const CorpusFormat* given_format_ = nullptr;
   CorpusFiles files_;
-  std::vector<std::string> empty_files_, skipped_files_, formats_;
+  std::vector<std::string> empty_files_, formats_;
+  std::vector<SkippedFile> skipped_files_;
+  std::string why_skipped_;  ///< the current file
   std::uint64_t num_skipped_files_ = 0;
 
   std::unique_ptr<FileBytes> file_bytes_;

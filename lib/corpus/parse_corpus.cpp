@@ -72,6 +72,7 @@ class CorpusParser {
     report(empty_);
     if (report_.indexed == 0) note_empty_corpus();
     report_.formats = reader_.formats();
+    report_.num_files = reader_.files().size();
     report_.num_skipped_files = reader_.num_skipped_files();
     report_.skipped_files = reader_.skipped_files();
     report_.num_passed_over = reader_.files().num_passed_over();
@@ -239,7 +240,8 @@ class CorpusParser {
   }
 
   void note_empty_corpus() const {
-    const auto &empty = reader_.empty_files(), &skipped = reader_.skipped_files();
+    const auto& empty = reader_.empty_files();
+    const auto& skipped = reader_.skipped_files();
     std::string text = fmt::format("{}: no document to index ({} records read, {} skipped, {} bad)",
                                    empty.empty() ? reader_.files().file(0).path : empty.front(), report_.read,
                                    report_.skipped, report_.bad);
@@ -247,7 +249,7 @@ class CorpusParser {
       text += fmt::format("; {} excluded by {}, {} of which state no language",
                           report_.other_language + report_.no_language, option_name<"languages">, report_.no_language);
     if (!empty.empty()) text += "; the file is empty";
-    if (!skipped.empty()) text += fmt::format("; {}: unknown corpus format", skipped.front());
+    if (!skipped.empty()) text += fmt::format("; {} is {}", skipped.front().path, skipped.front().why);
     if (!report_.bad_documents.empty()) text += "; the first bad one: " + report_.bad_documents.front();
     if (skipped_.documents > 0) text += "; the first one skipped: " + skipped_.first;
     // Records that were understood have a known format.

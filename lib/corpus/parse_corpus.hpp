@@ -46,8 +46,9 @@ struct ParseReport {
   std::uint64_t text_bytes = 0;            ///< of stored texts, before compression
   std::vector<std::string> bad_documents;  ///< "file:offset: reason" of the first hundred
   std::vector<std::string> formats;        ///< formats of the corpus
+  std::uint64_t num_files = 0;             ///< files of the corpus
   std::uint64_t num_skipped_files = 0;     ///< files of folders that fit no format
-  std::vector<std::string> skipped_files;  ///< the first hundred of them
+  std::vector<SkippedFile> skipped_files;  ///< the first hundred of them
   std::uint64_t num_passed_over = 0;       ///< pipes, sockets and devices in folders
   std::vector<std::string> passed_over;    ///< the first hundred of them that were found
 };

@@ -33,9 +33,9 @@ struct FileRange {
   bool operator==(const FileRange&) const = default;
 };
 
-/// The bytes of one file from start to end, decompressed: plain, gzip (RFC 1952, any number of members, trailing zero
-/// bytes tolerated) or zstd (RFC 8878, any number of frames, windows up to 128 MiB). The first bytes decide the format,
-/// not the name. Memory is bounded for any content.
+/// The bytes of one file from start to end, decompressed: plain, gzip (RFC 1952), bzip2 or xz (any number of members,
+/// zero bytes after them tolerated), zstd (RFC 8878, any number of frames, windows up to 128 MiB), or the LZW of
+/// compress (.Z). The first bytes decide the format, not the name. Memory is bounded for any content.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
@@ -45,7 +45,8 @@ class ByteSource {
 
   /// Opens a file, a pipe, or standard input ("-"). Throws IoError if it can't be opened or read, InvalidArgument if it
   /// is a folder. Stopping `interrupt`, which must outlive the source, ends the input. Reading throws InvalidArgument
-  /// if decompression needs a window of more than `max_window_bytes` of memory.
+  /// if decompression needs a window of more than `max_window_bytes` of memory, or if the content has an
+  /// unreadable_form().
   static std::unique_ptr<ByteSource> open(const std::string& path, const ReadInterrupt* interrupt = nullptr,
                                           std::uint64_t max_window_bytes = default_max_window_bytes);
   /// As above within a memory budget, with max_window_bytes() as the limit.
@@ -71,8 +72,16 @@ class ByteSource {
   virtual std::uint64_t compressed_bytes_read() const = 0;
 };
 
-/// Whether ByteSource would decompress a file that begins with `head` (at least 4 bytes).
+/// Bytes that tell a compressed file.
+inline constexpr std::size_t min_look_ahead = 10;
+/// Whether ByteSource would decompress a file that begins with `head` (min_look_ahead bytes, or the whole file).
 bool is_compressed(ByteView head);
+
+/// Bytes that tell an unreadable form.
+inline constexpr std::size_t form_bytes = 512;
+/// What a file is whose content, decompressed, begins with `head`, and the remedy, if it is an archive, in a
+/// compression that Quern can't read, or compressed twice: "a zip archive; unpack it first". Empty for others.
+std::string unreadable_form(ByteView head);
 
 /// Reads until `to` is full or the source ends; returns the number of bytes read.
 std::size_t read_fully(ByteSource& source, std::span<std::uint8_t> to);
@@ -129,7 +138,7 @@ class RawSource : public ByteSource {
   const std::string& name() const override { return name_; }
   std::uint64_t compressed_bytes_read() const override { return bytes_read_; }
 
-  /// The look-ahead: at least 4 bytes, fewer only at the end.
+  /// The look-ahead: at least min_look_ahead bytes, fewer only at the end.
   ByteView peek();
   /// Consumes the first `size` bytes of the look-ahead.
   void skip(std::size_t size);

@@ -291,6 +291,40 @@ TEST_CASE("Endless input is refused", "[cli][reports]") {
   }
 }
 
+TEST_CASE("Files in compressions and archives that Quern can't read are named with a remedy wherever they are met",
+          "[cli][reports]") {
+  const TemporaryFolder folder;
+  folder.write("corpus/a.jsonl", small_jsonl);
+  const std::string zip = folder.write("corpus/b.zip", "PK\x03\x04 and so on");
+  folder.write("corpus/c.lz4", "\x04\x22\x4d\x18 and so on");
+  folder.write("corpus/d.txt", "About these files.\n");
+  const std::string index = folder.path("index");
+  for (const CommandLine& options : {CommandLine{}, {"--format", "jsonl", "--exclude", "d.txt", "--force"}}) {
+    CommandLine words = {"index", folder.path("corpus"), "--forward", "-o", index};
+    words.insert(words.end(), options.begin(), options.end());
+    const RunOutcome outcome = run_quern(words);
+    CHECK(outcome.exit_status == 0);
+    CHECK(contains(outcome.err, "skipped " + zip + ": it is a zip archive, which Quern can't read; unpack it first"));
+    CHECK(contains(outcome.err, "lz4 -d"));
+    CHECK(contains(outcome.err, options.empty() ? "warning: 3 of the corpus's 4 files were skipped"
+                                                : "warning: 2 of the corpus's 3 files were skipped"));
+  }
+  const std::string topics = folder.write("topics", "1\tmill\n"), run = folder.path("run"),
+                    qrels = folder.write("qrels", "1 0 a 1\n");
+  REQUIRE(run_quern({"query", index, "-q", topics, "-o", run}).exit_status == 0);
+  for (const CommandLine& words : {CommandLine{"parse", zip, "-o", folder.path("out")},
+                                   {"parse", zip, "--format", "tsv", "-o", folder.path("out")},
+                                   {"query", index, "-q", zip},
+                                   {"eval", run, zip},
+                                   {"eval", zip, qrels},
+                                   {"rerank", index, "--run", run, "-q", topics, "--ranker", zip},
+                                   {"parse", "--files-from", zip, "-o", folder.path("out")}}) {
+    const RunOutcome outcome = run_quern(words);
+    check_failure(outcome, zip);
+    CHECK(contains(outcome.err, "a zip archive, which Quern can't read; unpack it first"));
+  }
+}
+
 TEST_CASE("Output that would overwrite a file in a corpus's folder is wrong usage", "[cli][output]") {
   const TemporaryFolder folder;
   const std::string inside = folder.write("folder/corpus.jsonl", small_jsonl), corpora = folder.path("folder"),

@@ -1,3 +1,5 @@
+#include <zdict.h>
+
 #include <random>
 
 #include "quern/core/bytes.hpp"
@@ -10,9 +12,7 @@
 #include "temporary_folder.hpp"
 
 using namespace quern;
-using quern::testing::gzipped;
-using quern::testing::TemporaryFolder;
-using quern::testing::zstd_packed;
+using namespace quern::testing;
 
 namespace {
 
@@ -95,35 +95,95 @@ TEST_CASE("Limits of files that are read whole are checked while they are read",
   CHECK_THROWS_WITH(read_whole(folder.path("lines"), {large, 80000}), Catch::Contains("a line of more than"));
 }
 
-TEST_CASE("A source gives the content of plain, gzip and zstd files for reads of any size", "[corpus]") {
-  const std::string text = long_text();
-  for (const std::size_t step : {std::size_t{977}, std::size_t{1} << 20}) {
-    CHECK(content(text, step) == text);
-    CHECK(content(gzipped(text), step) == text);
-    CHECK(content(zstd_packed(text), step) == text);
+TEST_CASE("A source gives the content of plain and compressed files for reads of any size", "[corpus][reports]") {
+  for (const std::string& text : {long_text(), std::string("some text")}) {
+    const std::string packed[] = {text,
+                                  gzipped(text),
+                                  zstd_packed(text),
+                                  bzip2_packed(text),
+                                  xz_packed(text),
+                                  lzw_packed(text),
+                                  lzw_packed(text, 12),
+                                  lzw_packed(text, 10)};
+    for (const std::string& stored : packed)
+      for (const std::size_t step : {text.size() < 100 ? std::size_t{1} : std::size_t{977}, std::size_t{1} << 20}) {
+        const bool is_same = content(stored, step) == text;
+        CHECK(is_same);
+      }
   }
-  CHECK(content("some text", 1) == "some text");
-  CHECK(content(gzipped("some text"), 1) == "some text");
-  CHECK(content(zstd_packed("some text"), 1) == "some text");
 }
 
-TEST_CASE("Several gzip members or zstd frames are one text, including empty ones", "[corpus]") {
-  CHECK(content(gzipped("one ") + gzipped("") + gzipped("two")) == "one two");
-  CHECK(content(zstd_packed("one ") + zstd_packed("") + zstd_packed("two")) == "one two");
-  CHECK(content(gzipped("")).empty());
+TEST_CASE("Several members, streams or frames are one text, including empty ones", "[corpus][reports]") {
+  for (const auto pack : {gzipped, zstd_packed, bzip2_packed, +[](std::string_view text) { return xz_packed(text); }}) {
+    CHECK(content(pack("one ") + pack("") + pack("two")) == "one two");
+    CHECK(content(pack("")).empty());
+  }
+  CHECK(content(lzw_packed("")).empty());
   CHECK(content("").empty());
 }
 
-TEST_CASE("Zero bytes after a gzip file are padding, anything else is an error", "[corpus]") {
-  CHECK(content(gzipped("text") + std::string(1000, '\0')) == "text");
-  CHECK(complaint(gzipped("text") + "more").find("test.file") == 0);
-  CHECK(complaint(gzipped("text") + std::string(8, '\0') + "more").find("extra data follows the compressed data") !=
-        std::string::npos);
+TEST_CASE("Zero bytes after a gzip, bzip2 or xz file are padding, anything else is an error", "[corpus]") {
+  for (const auto pack : {gzipped, bzip2_packed, +[](std::string_view text) { return xz_packed(text); }}) {
+    CHECK(content(pack("text") + std::string(1000, '\0')) == "text");
+    CHECK(content(pack("text") + std::string(4, '\0') + pack(" two")) == "text two");
+    CHECK(complaint(pack("text") + "more").find("test.file") == 0);
+    CHECK(complaint(pack("text") + std::string(8, '\0') + "more").find("extra data follows the compressed data") !=
+          std::string::npos);
+  }
   CHECK_FALSE(complaint(zstd_packed("text") + "garbage").empty());
 }
 
+TEST_CASE("The output of compress(1) is read, and refused where it has invalid codes", "[corpus][reports]") {
+  const std::string stored(
+      "\x1f\x9d\x90\x74\xde\x80\x10\x53\x06\xc4\x1b\x39\x20\xdc\xbc\xa1\x03\x22\xe0\xc0\x82\x07\x1b\x0a\x24\x68\x10\xa1"
+      "\x42"
+      "\x3a",
+      30);
+  CHECK(content(stored) == "to be or not to be or to be or not");
+  const std::string prefix("\x1f\x9d\x90", 3);
+  CHECK(content(prefix).empty());
+  CHECK(complaint(prefix + "\xff\xff").find("test.file: damaged compress (.Z) data") == 0);
+  CHECK(complaint(prefix + std::string("\x61\x04\x03", 3)).find("an invalid code") != std::string::npos);
+  CHECK_THROWS_WITH(content(std::string("\x1f\x9d\x89\x00", 4)), Catch::Contains("9 bits only"));
+  CHECK(content(std::string("\x1f\x9d\x08\x00", 4)).size() == 4);  // not LZW: codes have 9 bits or more
+}
+
+TEST_CASE("An xz dictionary that is larger than the memory is refused, with the remedy", "[corpus]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("large.xz", xz_packed("text", 9));
+  std::uint8_t byte = 0;
+  CHECK(ByteSource::open(path)->read({&byte, 1}) == 1);
+  try {
+    ByteSource::open(path, nullptr, 16 << 20)->read({&byte, 1});
+    FAIL("a large dictionary was accepted");
+  } catch (const InvalidArgument& error) {
+    CHECK(std::string(error.what()).find(path + ": its xz data needs 64.1M of memory") == 0);
+    CHECK(std::string(error.what()).find(option_name<"memory">) != std::string::npos);
+  }
+}
+
+TEST_CASE("An archive, another compression and a second one are named with a remedy", "[corpus][reports]") {
+  const TemporaryFolder folder;
+  std::string tar(512, '\0');
+  tar.replace(257, 5, "ustar");
+  const std::pair<std::string, std::string> forms[] = {
+      {"PK\x03\x04 rest", "unzip"},   {tar, "tar -xf"},       {"\x04\x22\x4d\x18 rest", "lz4 -d"},
+      {"7z\xbc\xaf\x27\x1c", "7z x"}, {"PAR1", "JSON lines"}, {gzipped("text"), "twice"},
+  };
+  for (const auto& [head, remedy] : forms) {
+    CHECK(unreadable_form(as_bytes(head)).find(remedy) != std::string::npos);
+    for (const std::string& stored : {gzipped(head), xz_packed(head)}) {
+      std::uint8_t byte = 0;
+      const std::string path = folder.write("file", stored);
+      CHECK_THROWS_AS(ByteSource::open(path)->read({&byte, 1}), InvalidArgument);
+    }
+  }
+  CHECK(unreadable_form(as_bytes("a text")).empty());
+}
+
 TEST_CASE("A truncated compressed file is an error with name and offset", "[corpus]") {
-  for (const std::string& whole : {gzipped("a text that is cut"), zstd_packed("a text that is cut")}) {
+  const std::string text = "a text that is cut";
+  for (const std::string& whole : {gzipped(text), zstd_packed(text), bzip2_packed(text), xz_packed(text)}) {
     for (std::size_t size = 4; size < whole.size(); ++size) {
       const std::string message = complaint(whole.substr(0, size));
       INFO(size << " of " << whole.size());
@@ -147,6 +207,54 @@ TEST_CASE("A zstd frame whose window is larger than allowed is refused, with the
   } catch (const InvalidArgument& error) {
     CHECK(std::string(error.what()).find(path + ": its zstd data needs a window of more than 16M") == 0);
     CHECK(std::string(error.what()).find(option_name<"memory">) != std::string::npos);
+  }
+}
+
+TEST_CASE("A zstd dictionary in a skippable frame serves the frames after it", "[corpus][reports]") {
+  std::string samples;
+  std::vector<std::size_t> sizes;
+  std::vector<std::string> records;
+  for (int i = 0; i < 400; ++i) {
+    records.push_back("WARC/1.0\r\nWARC-Type: response\r\nnumber " + std::to_string(i * 7919) + " of many\r\n\r\n");
+    samples += records.back();
+    sizes.push_back(records.back().size());
+  }
+  std::string dictionary(4096, '\0');
+  dictionary.resize(ZDICT_trainFromBuffer(dictionary.data(), dictionary.size(), samples.data(), sizes.data(),
+                                          static_cast<unsigned>(sizes.size())));
+  const auto skippable = [](std::string_view frame_content, char magic = '\x5d') {
+    std::string frame{magic, '\x2a', '\x4d', '\x18'};
+    for (int byte = 0; byte < 4; ++byte) frame += static_cast<char>(frame_content.size() >> (8 * byte));
+    return frame + std::string(frame_content);
+  };
+  const std::unique_ptr<ZSTD_CCtx, std::size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(), ZSTD_freeCCtx);
+  std::string frames, text;
+  for (int i = 0; i < 40; ++i) {
+    std::string frame(1000, '\0');
+    frame.resize(ZSTD_compress_usingDict(context.get(), frame.data(), frame.size(), records[i].data(),
+                                         records[i].size(), dictionary.data(), dictionary.size(), 3));
+    frames += frame;
+    text += records[i];
+  }
+  CHECK(content(skippable(dictionary) + frames) == text);
+  CHECK(content(skippable(zstd_packed(dictionary)) + frames, 7) == text);
+  CHECK(content(skippable(dictionary) + frames + skippable(dictionary) + frames) == text + text);
+  CHECK(content(skippable(dictionary) + frames + skippable("other", '\x50') + skippable("") + zstd_packed("end")) ==
+        text + "end");
+  for (const std::string& damaged :
+       {frames, skippable("no dictionary") + frames, skippable(std::string(1000, 'x')) + frames,
+        skippable(zstd_packed(dictionary).substr(0, 50)) + frames})
+    CHECK_THROWS_WITH(content(damaged), Catch::Contains("needs a dictionary") && Catch::Contains("zstd -d -D"));
+  const std::string whole = skippable(dictionary) + frames;
+  CHECK(complaint(whole.substr(0, 100)).find("ends too early") != std::string::npos);
+  CHECK(complaint(whole.substr(0, 7)).find("ends too early") != std::string::npos);
+  CHECK_FALSE(complaint(skippable(dictionary.substr(0, 100)) + frames).empty());
+}
+
+TEST_CASE("A wrong byte in a bzip2 or xz file is an error", "[corpus]") {
+  for (std::string stored : {bzip2_packed(long_text()), xz_packed(long_text())}) {
+    stored[stored.size() / 2] ^= 1;
+    CHECK(complaint(stored).find("invalid data or a wrong checksum") != std::string::npos);
   }
 }
 

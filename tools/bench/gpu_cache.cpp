@@ -203,7 +203,7 @@ void add_gpu_cache_bench(CLI::App& bench) {
       "Measure a GPU with less memory than the index, by memory, plan and batch size, against the throughput model",
       run);
   add_index_argument(command, arguments.index);
-  add_input_option(command, "--train", arguments.train, "FILE", "The log to make plans from, plain, gzip or zstd");
+  add_input_option(command, "--train", arguments.train, "FILE", "The log to make plans from, plain or compressed");
   command.add_flag("--replay", arguments.replay,
                    "Instead, count the bytes that a GPU would copy with each of --memories, --batches and caches; "
                    "needs neither a GPU nor plans");

@@ -138,7 +138,7 @@ void add_synth_command(CLI::App& program) {
       program, "synth", "Generate a synthetic index of any size, its links, or a corpus", run);
   SynthOptions& synth = arguments.synth;
   add_input_option(command, "--df", arguments.df, "FILE|INDEX",
-                   "Document frequencies: lines term<TAB>df, plain, gzip or zstd; or an index to imitate");
+                   "Document frequencies: lines term<TAB>df, plain or compressed; or an index to imitate");
   add_number_option(command, "--docs", arguments.documents, "N",
                     "Documents to generate; document frequencies are scaled to them", 1, end_docid - 1);
   add_number_option(command, "--df-docs", arguments.df_documents, "N",

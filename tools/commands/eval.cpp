@@ -223,7 +223,7 @@ void add_eval_command(CLI::App& program) {
   auto [command, arguments] =
       add_command<EvalArguments>(program, "eval", "Measure runs against relevance judgements, and compare runs", run);
   add_input_option(command, "FILE", arguments.files, "",
-                   "A run (two or more with --compare), followed by the judgements (qrels); plain, gzip or zstd; - is "
+                   "A run (two or more with --compare), followed by the judgements (qrels); plain or compressed; - is "
                    "standard input")
       ->required()
       ->expected(2, CLI::detail::expected_max_vector_size);

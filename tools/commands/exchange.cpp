@@ -45,7 +45,7 @@ void add_import_command(CLI::App& program) {
       add_command<ImportArguments>(program, "import", "Build an index from another engine's inverted file", run);
   const std::vector<const char*> ds2i(ds2i_endings.begin(), ds2i_endings.end());
   add_input_option(command, "PATH", arguments.path, "",
-                   "The file (plain, gzip or zstd), or the common prefix of its files", ds2i)
+                   "The file (plain or compressed), or the common prefix of its files", ds2i)
       ->required();
   std::vector<std::string> formats = names_of(all_interchange_formats());
   formats.insert(formats.begin(), any_format);

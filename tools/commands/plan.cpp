@@ -51,7 +51,7 @@ void add_plan_command(CLI::App& program) {
       program, "plan", "Choose from a query log which posting lists a GPU keeps in memory", run);
   add_index_argument(command, arguments.index);
   add_input_option(command, "-q,--queries", arguments.log, "FILE",
-                   "The query log, plain, gzip or zstd; - is standard input")
+                   "The query log, plain or compressed; - is standard input")
       ->required();
   add_query_layout_options(command, arguments.layout, "Format of the log", QueryKinds::text_and_terms);
   arguments.plan.policy = all_cache_policies().front().name;
@@ -213,7 +213,7 @@ void add_cache_simulation(CLI::App& simulate) {
   auto [command, arguments] = add_command<SimulateCacheArguments>(
       simulate, "cache", "Simulate what a plan, or a sweep of plans, saves on a query log", run);
   add_index_argument(command, arguments.index);
-  add_input_option(command, "-q,--queries", arguments.log, "FILE", "The query log to simulate, plain, gzip or zstd")
+  add_input_option(command, "-q,--queries", arguments.log, "FILE", "The query log to simulate, plain or compressed")
       ->required();
   add_query_layout_options(command, arguments.layout, "Format of the logs", QueryKinds::text_and_terms);
   CLI::Option* plan = add_input_option(command, "--plan", arguments.plan, "FILE",

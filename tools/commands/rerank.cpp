@@ -18,7 +18,7 @@ void add_run_options(CLI::App& command, RunArguments& arguments) {
   add_input_option(command, "--run", arguments.run, "FILE",
                    "The run of the first stage, in TREC's format; - is standard input");
   add_input_option(command, "-q,--queries", arguments.topics, "FILE",
-                   "The topics that it was produced with, plain, gzip or zstd");
+                   "The topics that it was produced with, plain or compressed");
   add_query_layout_options(command, arguments.layout, "Format of the topics");
 }
 

@@ -12,12 +12,12 @@
 namespace quern::api {
 namespace {
 
-/// One remark for each of the first files of many, and one for the rest.
-void remark_on_files(const std::vector<std::string>& files, std::uint64_t count, const std::string& why,
-                     const std::string& others, const TakeRemark& take) {
+/// One remark for each of the first files of many, with describe(file), and one for the rest.
+template <class File, class Describe>
+void remark_on_files(const std::vector<File>& files, std::uint64_t count, std::string_view others,
+                     const TakeRemark& take, Describe&& describe) {
   constexpr std::size_t max_named = 10;
-  for (const std::string& file : std::span(files).first(std::min(max_named, files.size())))
-    take("skipped " + file + ": " + why);
+  for (const File& file : std::span(files).first(std::min(max_named, files.size()))) take("skipped " + describe(file));
   if (count > max_named)
     take(
         fmt::format("skipped {} more {} ({} lists the first hundred)", count - max_named, others, option_name<"json">));
@@ -66,10 +66,10 @@ void remark_on(const ParseReport& report, const TakeRemark& take) {
   if (report.bad > max_named)
     take(
         fmt::format("{} more bad documents ({} lists the first hundred)", report.bad - max_named, option_name<"json">));
-  remark_on_files(report.skipped_files, report.num_skipped_files, "no known corpus format", "files of unknown format",
-                  take);
-  remark_on_files(report.passed_over, report.num_passed_over, "a pipe, socket or device", "pipes, sockets or devices",
-                  take);
+  remark_on_files(report.skipped_files, report.num_skipped_files, "files", take,
+                  [](const SkippedFile& file) { return file.path + ": it is " + file.why; });
+  remark_on_files(report.passed_over, report.num_passed_over, "pipes, sockets or devices", take,
+                  [](const std::string& path) { return path + ": a pipe, socket or device"; });
   if (report.other_language + report.no_language > 0)
     take(fmt::format("skipped {} in other languages, and {} that state none", count_text(report.other_language, "page"),
                      report.no_language));
@@ -83,6 +83,9 @@ void remark_on(const ParseReport& report, const TakeRemark& take) {
   take(fmt::format("parsed {} of records ({}): {} read, {} indexed, {} empty, {} skipped, {} bad; {}, {}",
                    size_text(report.bytes), fmt::join(report.formats, ", "), report.read, report.indexed, report.empty,
                    report.skipped, report.bad, count_text(report.terms, "term"), count_text(report.tokens, "token")));
+  if (report.num_skipped_files > 0)
+    take(fmt::format("warning: {} of the corpus's {} files were skipped; none of their documents are indexed",
+                     report.num_skipped_files, report.num_files));
 }
 
 void remark_on(const LinkCounts& counts, bool from_file, const TakeRemark& take) {
@@ -124,6 +127,8 @@ void remark_on(const SidecarReports& reports, const TakeRemark& take) {
 }
 
 ManifestJson figures_of(const ParseReport& report) {
+  std::vector<std::string> skipped_files;
+  for (const SkippedFile& file : report.skipped_files) skipped_files.push_back(file.path);
   return {{"read", report.read},
           {"indexed", report.indexed},
           {"empty", report.empty},
@@ -144,7 +149,7 @@ ManifestJson figures_of(const ParseReport& report) {
           {"formats", report.formats},
           {"bad_documents", spelled(report.bad_documents)},
           {"num_skipped_files", report.num_skipped_files},
-          {"skipped_files", report.skipped_files},
+          {"skipped_files", skipped_files},
           {"num_passed_over", report.num_passed_over},
           {"passed_over", report.passed_over}};
 }

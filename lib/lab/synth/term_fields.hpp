@@ -19,7 +19,7 @@ struct DfTable {
   std::uint64_t memory_bytes() const;
 };
 
-/// Reads lines `term<TAB>df`, in any order, plain, gzip or zstd, "-" for standard input. Skips blank lines and lines
+/// Reads lines `term<TAB>df`, in any order, plain or compressed, "-" for standard input. Skips blank lines and lines
 /// that begin with #. Throws CorruptFile, with the line, for a malformed line, a term that is empty, too long or not
 /// UTF-8, a df of 0 or above 2^32 - 2, or a repeated term; InvalidArgument if there is no term or the table exceeds the
 /// memory.
