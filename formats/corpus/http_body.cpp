@@ -1,6 +1,8 @@
 #include "quern/formats/corpus/http_body.hpp"
 
+#include <brotli/decode.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include <charconv>
 #include <limits>
@@ -92,81 +94,173 @@ class ChunkedPieces final : public PieceSource {
   bool is_chunked_;
 };
 
-enum class Compression { gzip, deflate };
+/// `bare` is deflate data without a zlib header, which some servers send as "deflate".
+enum class Compression { none, gzip, deflate, bare, brotli, zstd };
+
+/// Undoes one content coding. Takes its input from the front of `input`.
+class Decoder {
+ public:
+  virtual ~Decoder() = default;
+  enum class State { goes_on, ended, damaged };
+  /// Decodes to `to`, which isn't empty, and counts the bytes. Given no input, returns what it still holds.
+  virtual State decode(std::string_view& input, std::span<std::uint8_t> to, std::size_t& given) = 0;
+};
+
+class ZlibDecoder final : public Decoder {
+ public:
+  explicit ZlibDecoder(int window_bits) {
+    if (inflateInit2(&stream_, window_bits) != Z_OK) throw std::bad_alloc();
+  }
+  ~ZlibDecoder() override { inflateEnd(&stream_); }
+  ZlibDecoder(const ZlibDecoder&) = delete;
+  ZlibDecoder& operator=(const ZlibDecoder&) = delete;
+
+  State decode(std::string_view& input, std::span<std::uint8_t> to, std::size_t& given) override {
+    // zlib counts with 32 bits.
+    const std::size_t offered = std::min<std::size_t>(input.size(), std::numeric_limits<uInt>::max());
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data()));
+    stream_.avail_in = static_cast<uInt>(offered);
+    stream_.next_out = to.data();
+    stream_.avail_out = static_cast<uInt>(to.size());
+    const int status = inflate(&stream_, Z_NO_FLUSH);
+    input.remove_prefix(offered - stream_.avail_in);
+    given = to.size() - stream_.avail_out;
+    if (status == Z_STREAM_END) return State::ended;
+    return status == Z_OK || status == Z_BUF_ERROR ? State::goes_on : State::damaged;
+  }
+
+ private:
+  z_stream stream_{};
+};
+
+class BrotliDecoder final : public Decoder {
+ public:
+  BrotliDecoder() : state_(BrotliDecoderCreateInstance(nullptr, nullptr, nullptr)) {
+    if (!state_) throw std::bad_alloc();
+  }
+  ~BrotliDecoder() override { BrotliDecoderDestroyInstance(state_); }
+  BrotliDecoder(const BrotliDecoder&) = delete;
+  BrotliDecoder& operator=(const BrotliDecoder&) = delete;
+
+  State decode(std::string_view& input, std::span<std::uint8_t> to, std::size_t& given) override {
+    std::size_t in = input.size(), out = to.size();
+    const std::uint8_t* next_in = as_bytes(input).data();
+    std::uint8_t* next_out = to.data();
+    const BrotliDecoderResult result = BrotliDecoderDecompressStream(state_, &in, &next_in, &out, &next_out, nullptr);
+    input.remove_prefix(input.size() - in);
+    given = to.size() - out;
+    if (result == BROTLI_DECODER_RESULT_SUCCESS) return State::ended;
+    return result == BROTLI_DECODER_RESULT_ERROR ? State::damaged : State::goes_on;
+  }
+
+ private:
+  BrotliDecoderState* state_;
+};
+
+/// Any number of frames; other data may follow them.
+class ZstdDecoder final : public Decoder {
+ public:
+  ZstdDecoder() : context_(ZSTD_createDCtx()) {
+    if (!context_) throw std::bad_alloc();
+    ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, max_window_log);
+  }
+  ~ZstdDecoder() override { ZSTD_freeDCtx(context_); }
+  ZstdDecoder(const ZstdDecoder&) = delete;
+  ZstdDecoder& operator=(const ZstdDecoder&) = delete;
+
+  State decode(std::string_view& input, std::span<std::uint8_t> to, std::size_t& given) override {
+    ZSTD_inBuffer in{input.data(), input.size(), 0};
+    ZSTD_outBuffer out{to.data(), to.size(), 0};
+    const std::size_t status = ZSTD_decompressStream(context_, &out, &in);
+    input.remove_prefix(in.pos);
+    given = out.pos;
+    if (ZSTD_isError(status)) return is_frame_end_ ? State::ended : State::damaged;
+    is_frame_end_ = status == 0 || (is_frame_end_ && in.pos == 0);
+    return State::goes_on;
+  }
+
+ private:
+  static constexpr int max_window_log = 23;  ///< RFC 9659
+
+  ZSTD_DCtx* context_;
+  bool is_frame_end_ = false;
+};
+
+std::unique_ptr<Decoder> make_decoder(Compression compression) {
+  if (compression == Compression::brotli) return std::make_unique<BrotliDecoder>();
+  if (compression == Compression::zstd) return std::make_unique<ZstdDecoder>();
+  const bool is_gzip = compression == Compression::gzip, is_bare = compression == Compression::bare;
+  return std::make_unique<ZlibDecoder>(is_gzip ? MAX_WBITS + 16 : is_bare ? -MAX_WBITS : MAX_WBITS);
+}
+
+std::string_view damage_of(Compression compression) {
+  switch (compression) {
+    case Compression::gzip:
+      return "its gzip content is damaged";
+    case Compression::brotli:
+      return "its br content is damaged";
+    case Compression::zstd:
+      return "its zstd content is damaged, or has a window of more than 8M";
+    default:
+      return "its deflate content is damaged";
+  }
+}
 
 /// Decompresses data. An error ends the output and sets `problem` unless it is set already.
-class InflatedPieces final : public PieceSource {
+class DecodedPieces final : public PieceSource {
  public:
-  InflatedPieces(const OpenPieces& open, Compression compression, std::uint64_t max_bytes, std::string& problem)
-      : open_(open), compression_(compression), max_bytes_(max_bytes), problem_(problem), source_(open_()) {
-    if (inflateInit2(&stream_, compression == Compression::gzip ? MAX_WBITS + 16 : MAX_WBITS) != Z_OK)
-      throw std::bad_alloc();
+  DecodedPieces(const OpenPieces& open, Compression compression, std::uint64_t max_bytes, std::string& problem)
+      : open_(open), max_bytes_(max_bytes), problem_(problem) {
+    begin(compression);
     buffer_.resize(buffer_bytes);
   }
-  ~InflatedPieces() override { inflateEnd(&stream_); }
-  InflatedPieces(const InflatedPieces&) = delete;
-  InflatedPieces& operator=(const InflatedPieces&) = delete;
 
-  bool is_damaged() const { return is_damaged_; }
+  /// Whether the data was read to an end of its own.
+  bool is_complete() const { return is_complete_; }
 
   std::string_view next() override {
     while (!done_)
-      if (const std::size_t size = inflate_some()) return {reinterpret_cast<const char*>(buffer_.data()), size};
+      if (const std::size_t size = decode_some()) return {reinterpret_cast<const char*>(buffer_.data()), size};
     return {};
   }
 
  private:
+  void begin(Compression compression) {
+    compression_ = compression;
+    decoder_ = make_decoder(compression);
+    source_ = open_();
+    source_is_read_ = false;
+    input_ = {};
+  }
+
   /// Fills the buffer; may return 0 before the end.
-  std::size_t inflate_some() {
-    if (stream_.avail_in == 0) take_input();
-    stream_.next_out = buffer_.data();
-    stream_.avail_out = buffer_bytes;
-    const int status = inflate(&stream_, Z_NO_FLUSH);
-    const std::size_t size = buffer_bytes - stream_.avail_out;
+  std::size_t decode_some() {
+    if (input_.empty() && !source_is_read_) {
+      input_ = source_->next();
+      source_is_read_ = input_.empty();
+    }
+    std::size_t size = 0;
+    const Decoder::State state = decoder_->decode(input_, buffer_, size);
     size_ += size;
     if (size_ > max_bytes_) {
       end("its content exceeds " + size_text(max_bytes_) + " after decompression; raise " +
           option_name<"max-document">);
       return 0;
     }
-    if (status == Z_OK) return size;
-    if (status == Z_BUF_ERROR) {  // truncated if zlib needs input and none is left
-      if (source_is_read_) end("");
-    } else if (status == Z_STREAM_END) {
+    const bool is_truncated = source_is_read_ && size == 0;
+    if (state == Decoder::State::ended || (state == Decoder::State::goes_on && is_truncated)) {
+      is_complete_ = state == Decoder::State::ended;
       end("");
-    } else if (size_ == 0 && compression_ == Compression::deflate && !is_bare_) {
-      begin_bare();
-    } else {
-      is_damaged_ = true;
-      end(compression_ == Compression::gzip ? "its gzip content is damaged" : "its deflate content is damaged");
+    } else if (state == Decoder::State::damaged && size_ == 0 && compression_ == Compression::deflate) {
+      begin(Compression::bare);
+    } else if (state == Decoder::State::damaged) {
+      end(damage_of(compression_));
     }
     return size;
   }
 
-  void take_input() {
-    // zlib counts input with 32 bits.
-    if (piece_.empty() && !source_is_read_) {
-      piece_ = source_->next();
-      source_is_read_ = piece_.empty();
-    }
-    const std::string_view input = piece_.substr(0, std::numeric_limits<uInt>::max());
-    piece_.remove_prefix(input.size());
-    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data()));
-    stream_.avail_in = static_cast<uInt>(input.size());
-  }
-
-  /// "deflate" means the zlib format, but some servers send raw deflate data.
-  void begin_bare() {
-    is_bare_ = true;
-    inflateReset2(&stream_, -MAX_WBITS);
-    source_ = open_();
-    source_is_read_ = false;
-    piece_ = {};
-    stream_.avail_in = 0;
-  }
-
   /// Reads the source to its end: its errors take precedence.
-  void end(const std::string& problem) {
+  void end(std::string_view problem) {
     done_ = true;
     read_to_end(*source_);
     if (problem_.empty()) problem_ = problem;
@@ -175,15 +269,14 @@ class InflatedPieces final : public PieceSource {
   static constexpr std::size_t buffer_bytes = 64 << 10;
 
   OpenPieces open_;
-  Compression compression_;
   std::uint64_t max_bytes_;
   std::string& problem_;
+  Compression compression_ = Compression::none;
+  std::unique_ptr<Decoder> decoder_;
   std::unique_ptr<PieceSource> source_;
-  std::string_view piece_;  ///< rest of the source's current piece, after zlib's input
+  std::string_view input_;  ///< rest of the source's current piece
   bool source_is_read_ = false;
-  z_stream stream_{};
-  bool is_bare_ = false;
-  bool is_damaged_ = false;
+  bool is_complete_ = false;
   bool done_ = false;
   std::uint64_t size_ = 0;  ///< decompressed so far
   Bytes buffer_;
@@ -201,15 +294,32 @@ std::string first_bytes(const OpenPieces& open, std::size_t size) {
   return bytes;
 }
 
+/// Whether a body begins with 512 bytes of text, or is all text: compressed data soon has a control character.
+bool begins_as_text(const OpenPieces& body) {
+  const std::string begin = first_bytes(body, 512);
+  return std::none_of(begin.begin(), begin.end(),
+                      [](char c) { return static_cast<unsigned char>(c) < 0x20 && !is_ascii_space(c); });
+}
+
 /// Crawlers that store a decoded page often keep the header; then the body isn't compressed.
 bool is_stored_decoded(const OpenPieces& body, Compression compression, std::uint64_t max_bytes) {
   if (compression == Compression::gzip) return first_bytes(body, 2) != "\x1f\x8b";
-  if (trim(first_bytes(body, 64)).substr(0, 1) != "<") return false;
-  // Nearly certain: deflate data may begin with any bytes.
+  if (compression == Compression::zstd) return first_bytes(body, 4) != "\x28\xb5\x2f\xfd";
+  if (!begins_as_text(body)) return false;
+  // Nearly certain: data of the other codings may begin with any bytes.
   std::string ignored;
-  InflatedPieces pieces(body, compression, max_bytes, ignored);
+  DecodedPieces pieces(body, compression, max_bytes, ignored);
   read_to_end(pieces);
-  return pieces.is_damaged();
+  return !pieces.is_complete();
+}
+
+/// `name` in lower case; none for those that aren't compressed or unknown.
+Compression compression_named(std::string_view name) {
+  if (name == "gzip" || name == "x-gzip") return Compression::gzip;
+  if (name == "deflate") return Compression::deflate;
+  if (name == "br") return Compression::brotli;
+  if (name == "zstd") return Compression::zstd;
+  return Compression::none;
 }
 
 bool is_header(std::string_view line) {
@@ -264,23 +374,27 @@ OpenPieces without_chunks(OpenPieces body) {
 }
 
 DecodedBody::DecodedBody(OpenPieces body, std::string_view encoding, std::uint64_t max_bytes) {
-  constexpr int max_encodings = 4;
+  constexpr int max_encodings = 5;
   for (int i = 0; i < max_encodings && !encoding.empty(); ++i) {
     // The encoding named last was applied last.
     const std::size_t comma = encoding.rfind(',');
-    std::string one = ascii_lowered(trim(encoding.substr(comma + 1)));  // npos + 1 is 0
+    const std::string one = ascii_lowered(trim(encoding.substr(comma + 1)));  // npos + 1 is 0
     encoding = encoding.substr(0, comma == encoding.npos ? 0 : comma);
-    if (one == "x-gzip") one = "gzip";
     if (one.empty() || one == "identity" || one == "none") continue;
-    if (one != "gzip" && one != "deflate") {
+    if (one == "chunked") {
+      body = without_chunks(std::move(body));
+      continue;
+    }
+    const Compression compression = compression_named(one);
+    if (compression == Compression::none) {
+      if (begins_as_text(body)) continue;  // servers also name charsets and types here
       problem_ = "its content encoding '" + one + "' is not supported";
       body = [] { return std::make_unique<ViewPieces>(""); };
       break;
     }
-    const Compression compression = one == "gzip" ? Compression::gzip : Compression::deflate;
     if (is_stored_decoded(body, compression, max_bytes)) continue;
     body = [this, inner = std::move(body), compression, max_bytes] {
-      return std::make_unique<InflatedPieces>(inner, compression, max_bytes, problem_);
+      return std::make_unique<DecodedPieces>(inner, compression, max_bytes, problem_);
     };
   }
   pieces_ = body();

@@ -11,18 +11,20 @@ using OpenPieces = std::function<std::unique_ptr<PieceSource>()>;
 /// decoded keep the header); returns a truncated body as far as it goes.
 OpenPieces without_chunks(OpenPieces body);
 
-/// Undoes a Content-Encoding of gzip or deflate (RFC 9110, 8.4), or several of them. Returns an uncompressed body as it
-/// is, and a truncated body as far as it goes. Memory use is a few buffers, whatever the sizes.
+/// Undoes codings of gzip, deflate (RFC 9110, 8.4), br (RFC 7932), zstd (RFC 8878) and chunked, or several of them.
+/// Returns an uncompressed body as it is, whatever encoding is named, and a truncated body as far as it goes. Memory
+/// use is a few buffers, and a window of up to 16 MiB for br and 8 MiB for zstd, whatever the sizes.
 class DecodedBody {
  public:
-  DecodedBody(OpenPieces body, std::string_view content_encoding, std::uint64_t max_bytes);
+  /// `codings`, the one applied last at the end, with commas between: Content-Encoding, then Transfer-Encoding.
+  DecodedBody(OpenPieces body, std::string_view codings, std::uint64_t max_bytes);
   DecodedBody(const DecodedBody&) = delete;
   DecodedBody& operator=(const DecodedBody&) = delete;
 
   /// The decoded body; can be read once.
   PieceSource& pieces() { return *pieces_; }
-  /// Reads the rest and returns the body's error, if any: an unknown encoding, damaged data, or a decoding result
-  /// larger than `max_bytes`. After an error, pieces() has returned only a part.
+  /// Reads the rest and returns the body's error, if any: an unknown encoding of binary data, damaged data, or a
+  /// decoding result larger than `max_bytes`. After an error, pieces() has returned only a part.
   const std::string& problem();
 
  private:

@@ -240,11 +240,23 @@ std::string why_no_page(const HttpResponse& http) {
   return is_page(type) ? "" : "content of type " + std::string(type);
 }
 
+/// Whether the record is a text or a page without HTTP headers.
+bool is_conversion(const WarcHeader& warc) { return equals_ignoring_case(warc.type, "conversion"); }
+bool is_resource(const WarcHeader& warc) { return equals_ignoring_case(warc.type, "resource"); }
+
+/// Crawlers write their logs as resources in plain text, under URIs of their own.
+bool is_log(const WarcHeader& warc) {
+  return is_plain_text(media_type(warc.content_type)) && (starts_with_ignoring_case(warc.target_uri, "metadata:") ||
+                                                          starts_with_ignoring_case(warc.target_uri, "urn:"));
+}
+
 /// Why its headers rule a record out as a document; empty if they don't.
 std::string why_skipped(const WarcHeader& warc) {
-  if (equals_ignoring_case(warc.type, "conversion")) {
-    const std::string_view type = media_type(warc.content_type);
-    return is_plain_text(type) ? "" : "a conversion to type " + std::string(type);
+  const std::string_view type = media_type(warc.content_type);
+  if (is_conversion(warc)) return is_plain_text(type) ? "" : "a conversion to type " + std::string(type);
+  if (is_resource(warc)) {
+    if (is_log(warc)) return "a resource with a crawler's log";
+    return !type.empty() && is_page(type) ? "" : "a resource of type " + std::string(type);
   }
   if (!equals_ignoring_case(warc.type, "response")) return "a record of type " + std::string(warc.type);
   return is_http(warc) ? "" : "a response of type " + std::string(warc.content_type);
@@ -285,16 +297,31 @@ bool find_begin(const RecordText& record, std::string_view part, std::size_t& be
   return false;
 }
 
-/// Parses the text of a page, as in WET files.
-ParsedRecord parse_conversion(const RecordText& record, const WarcHeader& warc, RecordScratch& scratch,
-                              DocumentText& out) {
+void read_page(PieceSource& page, std::string_view content_type, RecordScratch& scratch, DocumentText& out) {
+  if (is_plain_text(media_type(content_type)))
+    extract_plain_page(page, content_type, scratch, out);
+  else
+    extract_html(page, content_type, scratch, out);
+}
+
+/// Parses a record whose block is the text of a page, as in WET files, or a page.
+ParsedRecord parse_block(const RecordText& record, const WarcHeader& warc, RecordScratch& scratch, DocumentText& out) {
   ParsedRecord result;
-  std::size_t text_begin = 0;
-  if (!find_begin(record, warc.block, text_begin, result)) return result;
+  std::size_t begin = 0;
+  if (!find_begin(record, warc.block, begin, result)) return result;
   if (!set_docno(docno_of(warc), scratch, out, result)) return result;
   set_url(warc.target_uri, scratch, out);
-  read_extracted_text(*record.pieces(text_begin), scratch, out);
+  const std::unique_ptr<PieceSource> block = record.pieces(begin);
+  if (is_conversion(warc))
+    read_extracted_text(*block, scratch, out);
+  else
+    read_page(*block, warc.content_type, scratch, out);
   return result;
+}
+
+/// Both lists of codings, the one applied last at the end.
+std::string all_codings(const HttpResponse& http) {
+  return std::string(http.content_encoding) + ',' + std::string(http.transfer_encoding);
 }
 
 ParsedRecord parse_response(const RecordText& record, const WarcHeader& warc, RecordScratch& scratch,
@@ -307,13 +334,9 @@ ParsedRecord parse_response(const RecordText& record, const WarcHeader& warc, Re
   if (!set_docno(docno_of(warc), scratch, out, result)) return result;
   set_url(warc.target_uri, scratch, out);
   const std::uint64_t repaired_before = scratch.repaired_utf8;
-  OpenPieces stored = [&record, body_begin] { return record.pieces(body_begin); };
-  if (equals_ignoring_case(http.transfer_encoding, "chunked")) stored = without_chunks(std::move(stored));
-  DecodedBody body(std::move(stored), http.content_encoding, scratch.max_document_bytes);
-  if (is_plain_text(media_type(http.content_type)))
-    extract_plain_page(body.pieces(), http.content_type, scratch, out);
-  else
-    extract_html(body.pieces(), http.content_type, scratch, out);
+  DecodedBody body([&record, body_begin] { return record.pieces(body_begin); }, all_codings(http),
+                   scratch.max_document_bytes);
+  read_page(body.pieces(), http.content_type, scratch, out);
   if (!body.problem().empty()) {
     scratch.repaired_utf8 = repaired_before;  // this document is dropped
     return bad_record(body.problem());
@@ -327,7 +350,7 @@ ParsedRecord parse_warc(const RecordText& record, RecordScratch& scratch, Docume
   const WarcHeader warc = read_warc_header(record.head());
   if (warc.type.empty()) return bad_record("it has no WARC-Type");
   if (std::string reason = why_skipped(warc); !reason.empty()) return skipped_record(std::move(reason));
-  if (equals_ignoring_case(warc.type, "conversion")) return parse_conversion(record, warc, scratch, out);
+  if (is_conversion(warc) || is_resource(warc)) return parse_block(record, warc, scratch, out);
   return parse_response(record, warc, scratch, out);
 }
 
@@ -341,12 +364,12 @@ RecordLabels warc_labels(const RecordText& record) {
   } else {
     labels.language = first_language(warc.languages);
   }
-  // A response's block contains HTTP headers too; a conversion's block is all payload.
-  const bool is_conversion = equals_ignoring_case(warc.type, "conversion");
-  const bool has_payload_digest = !warc.payload_digest.empty() || !is_conversion;
+  // A response's block contains HTTP headers too; other blocks are all payload.
+  const bool is_all_payload = is_conversion(warc) || is_resource(warc);
+  const bool has_payload_digest = !warc.payload_digest.empty() || !is_all_payload;
   labels.payload = hash_of_name(has_payload_digest ? warc.payload_digest : warc.block_digest);
   labels.may_be_document =
-      why_skipped(warc).empty() && (is_conversion || why_no_page(parse_http_response(warc.block)).empty());
+      why_skipped(warc).empty() && (is_all_payload || why_no_page(parse_http_response(warc.block)).empty());
   return labels;
 }
 
@@ -358,7 +381,7 @@ bool is_warc(std::string_view head) {
 }  // namespace
 
 const CorpusFormat warc_format = {.name = "warc",
-                                  .description = "WARC 0.18 and 1.x: HTML and plain text responses, and WET",
+                                  .description = "WARC 0.18 and 1.x: HTML and plain text, and WET",
                                   .detect = is_warc,
                                   .make_finder = make_record_finder<WarcRecordFinder>,
                                   .parse = parse_warc,

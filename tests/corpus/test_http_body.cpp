@@ -7,12 +7,17 @@
 #include "small_pieces.hpp"
 
 using namespace quern;
-using quern::testing::deflated;
-using quern::testing::gzipped;
-using quern::testing::rest_of;
-using quern::testing::SmallPieces;
+using namespace quern::testing;
 
 namespace {
+
+/// "<title>Mill</title><p>water wheel water wheel", compressed by the brotli tool.
+const std::string brotli_page(
+    "\x1f\x2c\x00\x40\x8c\xc4\x38\x86\xf2\xab\xa1\x44\xc9\xd6\x04\x57\x3e\x69\x30\x91\x03\x87\x16\x50\x28\x27\x3c\x4c"
+    "\xe4\xe6"
+    "\x71\x90\x5f\xae\x5d\x39\x0a\xb4\x84\x01\xb9\x00",
+    44);
+const std::string plain_page = "<title>Mill</title><p>water wheel water wheel";
 
 struct Decoded {
   std::string body;
@@ -46,6 +51,8 @@ TEST_CASE("Transfer chunks are joined", "[http]") {
   CHECK(unchunked("4\r\nWiki\r\n6\r\npedia \r\nE\r\nin \r\n\r\nchunks.\r\n0\r\n\r\n") ==
         "Wikipedia in \r\n\r\nchunks.");
   CHECK(unchunked("0004;name=value\nWiki\n0\n\n") == "Wiki");
+  CHECK(unchunked("4\r\nWiki\r\n00000000\r\n\r\n") == "Wiki");
+  CHECK(unchunked("4\r\nWiki\r\n\r\n0\r\n\r\n\r\n") == "Wiki");
   SECTION("a truncated body is used as far as it goes") {
     CHECK(unchunked("ff\r\nonly this") == "only this");
     CHECK(unchunked("4\r\nWiki\r\n") == "Wiki");
@@ -64,6 +71,11 @@ TEST_CASE("Content encodings are decoded", "[http]") {
   CHECK(decoded(deflated(text, MAX_WBITS), "deflate").body == text);
   CHECK(decoded(deflated(text, -MAX_WBITS), "deflate").body == text);
   CHECK(decoded(gzipped(deflated(text, MAX_WBITS)), "deflate, gzip").body == text);
+  CHECK(decoded(zstd_packed(text), "zstd").body == text);
+  CHECK(decoded(zstd_packed("a ") + zstd_packed("page") + "\r\n", "ZSTD").body == "a page");
+  CHECK(decoded(brotli_page, "br").body == plain_page);
+  CHECK(decoded(gzipped(brotli_page), "br,gzip").body == plain_page);
+  CHECK(decoded("2c\r\n" + brotli_page + "\r\n0\r\n\r\n", "br,chunked").body == plain_page);
   CHECK(decoded(text, "identity").body == text);
   CHECK(decoded(text, "").body == text);
 }
@@ -72,10 +84,23 @@ TEST_CASE("A body that is not encoded, despite its header, is unchanged", "[http
   CHECK(decoded("<html>", "gzip").body == "<html>");
   CHECK(decoded("<html>", "gzip").problem.empty());
   CHECK(decoded("<html>text", "deflate").body == "<html>text");
+  for (const std::string body : {"<html>text", "plain", "x", "M\xfchle", plain_page.c_str()})
+    for (const std::string encoding :
+         {"br", "zstd", "deflate", "gzip", "gzip, deflate, br", "utf-8", "ISO-8859-1", "8bit", "text/html",
+          "text/html; charset=utf-8", "x-compress", "*", "br, utf-8"}) {
+      INFO(body << " as " << encoding);
+      CHECK(decoded(body, encoding).body == body);
+      CHECK(decoded(body, encoding).problem.empty());
+    }
+}
+
+TEST_CASE("Binary data in an unknown encoding is an error that names it", "[http]") {
+  for (const std::string encoding : {"compress", "utf-8", "dcz"})
+    CHECK(decoded("\x1f\x9d\x90 and so on", encoding).problem ==
+          "its content encoding '" + encoding + "' is not supported");
 }
 
 TEST_CASE("Unknown, damaged or too large encodings are errors, truncated ones are not", "[http]") {
-  CHECK(decoded("x", "br").problem.find("'br'") != std::string::npos);
   std::string damaged = gzipped(std::string(1000, 'a') + "b");
   damaged[12] = '\xff';
   CHECK_FALSE(decoded(damaged, "gzip").problem.empty());
@@ -85,6 +110,17 @@ TEST_CASE("Unknown, damaged or too large encodings are errors, truncated ones ar
   const Decoded cut = decoded(bomb.substr(0, bomb.size() / 2), "gzip", 3000000);
   CHECK(cut.problem.empty());
   CHECK(cut.body.size() > 1000);
+  CHECK(decoded(zstd_packed(std::string(3000000, 'a')), "zstd", 1000000).problem.find(option_name<"max-document">) !=
+        std::string::npos);
+  CHECK(decoded(brotli_page, "br", 40).problem.find(option_name<"max-document">) != std::string::npos);
+  CHECK(decoded(brotli_page.substr(0, 30), "br").problem.empty());
+  std::string damaged_zstd = zstd_packed(std::string(100, 'a'));
+  damaged_zstd[6] = '\xff';
+  CHECK(decoded(damaged_zstd, "zstd").problem.find("its zstd content is damaged") == 0);
+  CHECK(decoded(std::string(40, '\xff') + '\x01', "br").problem == "its br content is damaged");
+  // The magic number, no size, a window of 2^24 bytes; then an empty last block.
+  CHECK(decoded(std::string("\x28\xb5\x2f\xfd\x00\x70\x01\x00\x00", 9), "zstd").problem.find("more than 8M") !=
+        std::string::npos);
 }
 
 TEST_CASE("Bodies decode alike in pieces of any size", "[http][property]") {
@@ -97,8 +133,10 @@ TEST_CASE("Bodies decode alike in pieces of any size", "[http][property]") {
     CHECK(unchunked("4x\nWiki", piece_bytes) == "4x\nWiki");
     for (const std::string& body :
          {gzipped(deflated(text, MAX_WBITS)), deflated(text, -MAX_WBITS), deflated(text, MAX_WBITS), gzipped(text),
-          damaged, damaged.substr(0, 40), std::string("  <html>text"), text}) {
-      for (const std::string encoding : {"deflate, gzip", "gzip", "deflate", "gzip, deflate", "br, gzip"}) {
+          damaged, damaged.substr(0, 40), std::string("  <html>text"), text, brotli_page, gzipped(brotli_page),
+          zstd_packed(text), zstd_packed("a") + zstd_packed("b")}) {
+      for (const std::string encoding :
+           {"deflate, gzip", "gzip", "deflate", "gzip, deflate", "br, gzip", "br", "zstd", "zstd, chunked"}) {
         for (const std::uint64_t max_bytes : {std::uint64_t{100}, std::uint64_t{1000}}) {
           CHECK(decoded(body, encoding, max_bytes, piece_bytes) == decoded(body, encoding, max_bytes));
         }

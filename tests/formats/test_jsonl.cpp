@@ -147,12 +147,10 @@ TEST_CASE("NaN and numbers beyond a double's range are named where their value i
 TEST_CASE("Half a surrogate pair is repaired in text, and counted, and of no account elsewhere", "[format][reports]") {
   RecordScratch scratch;
   DocumentText text;
-  CHECK(
-      jsonl
-          .parse(
-              R"({"id": 1, "x": "\ud800", "text": "a\ud83d\ude00 \ud800\n\udc00\ud83db\ud83d\ud83d\ude00\ud83d"})",
-              scratch, text)
-          .kind == RecordKind::document);
+  CHECK(jsonl
+            .parse(R"({"id": 1, "x": "\ud800", "text": "a\ud83d\ude00 \ud800\n\udc00\ud83db\ud83d\ud83d\ude00\ud83d"})",
+                   scratch, text)
+            .kind == RecordKind::document);
   CHECK(text.body.str() == "a\U0001F600 \uFFFD\n\uFFFD\uFFFDb\uFFFD\U0001F600\uFFFD");
   CHECK(scratch.repaired_utf8 == 5);
 }

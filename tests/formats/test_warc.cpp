@@ -115,9 +115,32 @@ TEST_CASE("Only successful responses with text are documents", "[format]") {
   CHECK(kind_of(http("200 OK\r\nContent-Type: image/png")) == RecordKind::skipped);
   CHECK(kind_of(http("404 Not Found\r\nContent-Type: text/html")) == RecordKind::skipped);
   CHECK(kind_of(http("301 Moved")) == RecordKind::skipped);
-  CHECK(kind_of(warc_record("WARC-Type: resource\r\nContent-Type: text/html\r\n", "x")) == RecordKind::skipped);
   CHECK(kind_of(warc_record("WARC-Type: response\r\nContent-Type: text/dns\r\n", "x")) == RecordKind::skipped);
   CHECK(kind_of(warc_record("X: y\r\n", "x")) == RecordKind::bad);
+}
+
+TEST_CASE("Resources that are pages are documents", "[format][reports]") {
+  const auto resource = [](std::string_view type, std::string_view block, std::string_view uri = "http://a.example/") {
+    return record_texts(warc, warc_record("WARC-Type: resource\r\nWARC-Record-ID: <urn:uuid:b1>\r\nWARC-Target-URI: " +
+                                              std::string(uri) + "\r\nContent-Type: " + std::string(type) + "\r\n",
+                                          block))[0];
+  };
+  const Parsed page =
+      parse_record(warc, resource("text/html; charset=iso-8859-1", "<title>M\xfchle</title><p>water wheel number 1"));
+  REQUIRE(page.result.kind == RecordKind::document);
+  CHECK(page.document.docno == "b1");
+  CHECK(page.document.url == "http://a.example/");
+  CHECK(page.document.title == "M\xc3\xbchle");
+  CHECK(page.document.body == "water wheel number 1");
+  CHECK(parse_record(warc, resource("text/plain", "1 < 2")).document.body == "1 < 2");
+  CHECK(kind_of(resource("application/xhtml+xml", "x")) == RecordKind::document);
+  CHECK(kind_of(resource("image/png", "x")) == RecordKind::skipped);
+  CHECK(kind_of(resource("", "x")) == RecordKind::skipped);
+  // Logs of crawlers
+  CHECK(kind_of(resource("text/plain", "x", "metadata://gnu.org/software/wget/warc/wget.log")) == RecordKind::skipped);
+  CHECK(kind_of(resource("text/plain", "x", "urn:X-wpull:log")) == RecordKind::skipped);
+  const RecordLabels labels = warc.labels(resource("text/html", "x"));
+  CHECK(labels.may_be_document);
 }
 
 TEST_CASE("Encoded bodies are decoded within the limit", "[format]") {
@@ -127,7 +150,12 @@ TEST_CASE("Encoded bodies are decoded within the limit", "[format]") {
   const Parsed limited = parse_record(warc, record, 100000);
   CHECK(limited.result.kind == RecordKind::bad);
   CHECK(limited.result.reason.find(option_name<"max-document">) != std::string::npos);
-  CHECK(kind_of(response("HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\nx")) == RecordKind::bad);
+  CHECK(parse_record(warc, response("HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\nx")).document.body == "x");
+  CHECK(parse_record(warc, response("HTTP/1.1 200 OK\r\nContent-Encoding: utf-8\r\n\r\n<p>x")).document.body == "x");
+  CHECK(parse_record(warc, response("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n" +
+                                    gzipped("<title>packed</title>")))
+            .document.title == "packed");
+  CHECK(kind_of(response("HTTP/1.1 200 OK\r\nContent-Encoding: compress\r\n\r\n\x1f\x9d")) == RecordKind::bad);
 }
 
 TEST_CASE("Plain text pages are kept unchanged, and empty lines end phrases", "[format]") {
@@ -197,10 +225,10 @@ TEST_CASE("Whatever a response's headers hold, it is a document, skipped or bad"
   CHECK(kind("HTTP/1.1 200 OK\r\nContent-Length: -1\r\nContent-Length: 99999999999999999999\r\n\r\nx") ==
         RecordKind::document);
   CHECK(kind("HTTP/1.1 200 OK\r\nX: " + std::string(5 << 20, 'x') + "\r\n\r\ny") == RecordKind::document);
-  CHECK(kind("HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\n\x0b\x02\x80") == RecordKind::bad);
+  CHECK(kind("HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\n\x0b\x02\x80") == RecordKind::document);
   CHECK(kind("HTTP/1.1 200 OK\r\nContent-Encoding: zstd\r\n\r\n(\xb5/\xfd") == RecordKind::bad);
   CHECK(kind("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nx") == RecordKind::document);
-  for (const char* type : {"request", "metadata", "revisit", "warcinfo", "resource", "continuation", "unheard-of"})
+  for (const char* type : {"request", "metadata", "revisit", "warcinfo", "continuation", "unheard-of"})
     CHECK(kind_of(warc_record("WARC-Type: " + std::string(type) + "\r\nContent-Type: text/html\r\n", "x")) ==
           RecordKind::skipped);
   const Parsed cut =
