@@ -373,6 +373,8 @@ std::string IndexManifest::to_json() const {
   json["features"] = features_of(*this);
   json["settings"] = parse_settings(*this);
   json["settings"]["lengths"] = name_of_value(lengths_names, lengths);
+  if (has_forward) json["settings"]["forward"] = true;
+  if (has_texts) json["settings"]["store_text"] = true;
   describe_index_settings(put, *this);
   if (scores) json["settings"]["scores"] = quern::to_json(*scores);
   if (quantize_bits > 0 && !impacts) {
@@ -394,6 +396,8 @@ IndexManifest IndexManifest::from_json(const std::string& text, const std::strin
     const auto& settings = json.at("settings");
     read_parse_settings(settings, what, manifest);
     manifest.lengths = named_value(settings.at("lengths"), lengths_names, what);
+    manifest.has_forward = settings.value("forward", false);
+    manifest.has_texts = settings.value("store_text", false);
     describe_index_settings(get, manifest);
     if (settings.contains("scores")) manifest.scores = document_score_settings(settings.at("scores"), what);
     manifest.quantize_bits = settings.value("quantize_bits", 0u);

@@ -47,6 +47,8 @@ struct IndexManifest {
   Duplicates duplicates = Duplicates::keep;
   PageChoice pages;
   Lengths lengths = Lengths::exact;
+  /// Whether the index's folder has these files; kept fields are there if `field_names` has some.
+  bool has_forward = false, has_texts = false;
   std::string order = "natural";
   std::uint64_t order_seed = 1;
   std::optional<DocumentScoreSettings> scores;  ///< if the index has PageRank or global scores

@@ -12,6 +12,7 @@ std::string shared_part(IndexManifest manifest) {
       manifest.tokens = manifest.blocks = manifest.short_lists = manifest.short_list_bytes = manifest.list_bound_bytes =
           0;
   manifest.coded = {};
+  manifest.has_forward = manifest.has_texts = false;
   manifest.collection_hash.clear();
   return manifest.to_json();
 }

@@ -251,11 +251,12 @@ SidecarReports copy_beside(std::span<const IndexPart> parts, const Resources& re
   const IndexReader index = IndexReader::open(out.file());
   const std::string hash = hash_text(index.container().content_hash());
   SidecarReports reports;
-  if (some_have(parts, forward_member))
+  if (index.manifest().has_forward || some_have(parts, forward_member))
     reports.forward = copy_forward(parts, index, resources, out.add_member(forward_member));
   if (!index.manifest().field_names.kept.empty())
     reports.fields = copy_fields(parts, hash, resources, out.add_member(fields_member));
-  if (some_have(parts, texts_member)) reports.texts = copy_texts(parts, hash, resources, out.add_member(texts_member));
+  if (index.manifest().has_texts || some_have(parts, texts_member))
+    reports.texts = copy_texts(parts, hash, resources, out.add_member(texts_member));
   return reports;
 }
 

@@ -13,7 +13,8 @@ struct BuildOptions {
   unsigned quantize_bits = 0;  ///< bits of the quantized impacts, 4 to 16; 0: stores none
   /// Set if frequencies are weights from the corpus, and scores sums of them. Collections set it themselves.
   std::optional<ImpactSettings> impacts = std::nullopt;
-  bool allow_empty = true;  ///< build an index even if no document has a term
+  bool allow_empty = true;              ///< build an index even if no document has a term
+  bool forward = false, texts = false;  ///< whether these files will be in the index's folder, for its manifest
 };
 
 /// Checks codec, block size, recursion, k1 (at least 0), b (0 to 1) and the bits of quantized impacts. Throws

@@ -261,6 +261,8 @@ BuildReport IndexAssembly::finish(IndexManifest manifest, std::span<const float>
   manifest.codec_options = plan_.options.codec_options;
   manifest.bm25 = plan_.options.bm25;
   manifest.quantize_bits = plan_.options.quantize_bits;
+  manifest.has_forward = plan_.options.forward;
+  manifest.has_texts = plan_.options.texts;
   manifest.documents = plan_.tables.documents;
   manifest.quantize_top = counts_.quantize_top;
   manifest.impacts = plan_.options.impacts;

@@ -17,7 +17,10 @@ IndexReports make_index(const IndexSettings& settings, const Resources& resource
   order_options.by = settings.by.value_or(automatic_order(collection.manifest()));
   const DocumentOrder order = make_order(collection, order_options, settings.pagerank, resources, &reports.pagerank);
   if (on_stage.ranked) on_stage.ranked(reports.pagerank);
-  reports.build = build_index(collection, order, order_options, settings.build, resources, out.file());
+  BuildOptions build = settings.build;
+  build.forward = beside.forward;
+  build.texts = beside.texts;
+  reports.build = build_index(collection, order, order_options, build, resources, out.file());
   reports.beside = beside.write(collection, order, reports.build.index_hash, resources, out);
   return reports;
 }

@@ -362,12 +362,21 @@ void verify_index_files(const IndexReader& index, const Resources& resources) {
   index.container().verify(resources);
   resources.progress->start("check contents", index.manifest().postings, "postings");
   verify_index(index, resources);
-  if (has_member(index.name(), forward_member))
+  const IndexManifest& manifest = index.manifest();
+  const auto is_there = [&](bool is_named, const char* member) {
+    if (has_member(index.name(), member)) return true;
+    if (is_named)
+      throw CorruptFile("{}: its file {} is missing, which the manifest names; restore it, or build the index again",
+                        index.name(), member);
+    return false;
+  };
+  if (is_there(manifest.has_forward, forward_member))
     verify_forward(member_path(index.name(), forward_member), index, resources);
-  if (has_member(index.name(), texts_member)) verify_texts_beside(index, resources);
-  if (has_member(index.name(), statistics_member))
+  if (is_there(manifest.has_texts, texts_member)) verify_texts_beside(index, resources);
+  if (is_there(manifest.shard && !index.pagerank().empty(), statistics_member))
     verify_statistics(StatisticsBeside::open(index).statistics(), resources);
-  if (has_member(index.name(), fields_member)) verify_fields(FieldsReader::open_beside(index), resources);
+  if (is_there(!manifest.field_names.kept.empty(), fields_member))
+    verify_fields(FieldsReader::open_beside(index), resources);
 }
 
 void verify_texts(const TextsReader& texts, const IndexReader& index, const Resources& resources) {

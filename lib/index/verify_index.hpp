@@ -12,7 +12,8 @@ namespace quern {
 void verify_index(const IndexReader& index, const Resources& resources);
 
 /// Checks every byte of an index and its sidecar files: checksums first, which locate damage, then the contents. Throws
-/// CorruptFile with the place, and InvalidArgument if a sidecar file belongs to another index.
+/// CorruptFile with the place, also if a file is missing that the manifest names, and InvalidArgument if a sidecar file
+/// belongs to another index.
 void verify_index_files(const IndexReader& index, const Resources& resources);
 
 /// Checks the forward file of an index, at `path`, in the same way.

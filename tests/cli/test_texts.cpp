@@ -42,6 +42,24 @@ TEST_CASE("inspect --text prints the text of a document", "[cli][texts]") {
   CHECK(run_quern({"inspect", files.index, "--text", "M-1", "--config"}).exit_status == 2);
 }
 
+TEST_CASE("an index without a file that its manifest names is not sound", "[cli][texts]") {
+  const TemporaryFolder folder;
+  const std::string corpus = folder.write("c.jsonl", "{\"id\":\"a\",\"contents\":\"water mill\",\"lang\":\"en\"}\n"),
+                    collection = folder.path("collection"), index = folder.path("index"), built = folder.path("built");
+  run_well({"index", corpus, "--store-text", "--keep-fields", "lang", "--forward", "-o", index});
+  run_well({"parse", corpus, "--store-text", "--keep-fields", "lang", "-o", collection});
+  run_well({"build", collection, "--store-text", "--forward", "-o", built});
+  CHECK(read_file(built + "/index.quern") == read_file(index + "/index.quern"));
+  for (const std::string member : {"texts.quern", "fields.quern", "forward.quern"}) {
+    INFO(member);
+    run_well({"verify", index});
+    std::filesystem::rename(index + "/" + member, folder.path(member));
+    check_failure({"verify", index}, {index, member, "is missing", "build the index again"});
+    check_failure({"cut", index, "--shard", "1/1", "-o", folder.path("cut")}, {member.substr(0, 4)});
+    std::filesystem::rename(folder.path(member), index + "/" + member);
+  }
+}
+
 TEST_CASE("if several documents share a docno, inspect --text prints the first", "[cli][texts]") {
   const TemporaryFolder folder;
   const std::string corpus =

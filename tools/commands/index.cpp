@@ -243,7 +243,9 @@ void run(const BuildArguments& arguments) {
   CollectionReader collection = CollectionReader::open(arguments.collections);
   if (arguments.beside.texts) check_has_texts(collection);
   check_memory(arguments, collection, resources);
-  const BuildOptions build = api::index_settings(arguments.index).build;
+  BuildOptions build = api::index_settings(arguments.index).build;
+  build.forward = arguments.beside.forward;
+  build.texts = arguments.beside.texts;
   const std::unique_ptr<ShardSource> shard = shard_source(arguments.shard, arguments.order, resources);
   if (shard)
     shard->check(collection, build);

@@ -74,6 +74,8 @@ BuildOptions options_of_index(const IndexManifest& manifest) {
   options.bm25 = manifest.bm25;
   options.impacts = manifest.impacts;
   if (!manifest.impacts) options.quantize_bits = manifest.quantize_bits;
+  options.forward = manifest.has_forward;
+  options.texts = manifest.has_texts;
   return options;
 }
 
