@@ -122,16 +122,19 @@ class Binding {
   /// What the model's features are numbered from.
   std::uint32_t first_number() const {
     const std::uint64_t size = list_.size();
-    if (model_.columns != 0 && (first_ ? model_.columns != size + *first_ : model_.columns - size > 1))
+    if (model_.columns != 0 && model_.columns - size > 1)
       throw InvalidArgument(
           "{}: the model was trained with {} columns, but the list of features has {}; use {} to name the features "
           "that "
           "it was trained with, or train it with Quern's column names",
           name_, model_.columns, size, option_name<"features">);
-    if (first_) return *first_;
-    if (model_.first_number) return *model_.first_number;
-    if (model_.columns != 0) return model_.columns == size ? 0 : 1;
-    return number_from_features();
+    std::optional<std::uint32_t> number = model_.first_number;
+    if (model_.columns != 0) number = model_.columns == size ? 0 : 1;
+    if (number && first_ && number != first_)
+      throw InvalidArgument("{}: the model's features are numbered from {}, which {} {} contradicts; leave it out",
+                            name_, *number, option_name<"features-from">, *first_);
+    if (!number) number = first_;
+    return number ? *number : number_from_features();
   }
 
   /// Dumps have neither a number of columns nor a rule. The last feature shows that they count from 1.
@@ -144,15 +147,12 @@ class Binding {
     }
     if (least == 0)
       throw InvalidArgument(
-          "{}: the model reads feature 0, so it was trained on an array, whose features are numbered from 0; confirm "
-          "this "
-          "with {} 0",
+          "{}: the model reads feature 0, so it was trained on an array, whose features are numbered from 0; use {} 0",
           name_, option_name<"features-from">);
     if (greatest == list_.size()) return 1;
     throw InvalidArgument(
-        "{}: the model does not say whether its features are numbered from 0, as in an array, or from 1, as in a file "
-        "of "
-        "features; use {} 0 or 1 to say it",
+        "{}: the model does not say whether its features are numbered from 0, as in an array, or from 1, as in a file; "
+        "use {} 0 or 1",
         name_, option_name<"features-from">);
   }
 

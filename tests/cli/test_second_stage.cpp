@@ -211,8 +211,12 @@ TEST_CASE("models are bound to features by number and by name", "[cli][second_st
   CHECK(reranked(dump("1"), "body.length").out == by_column);
   CHECK(contains(reranked(dump("27"), "all").err, "use --features-from 0 or 1"));
   CHECK(contains(reranked(dump("0"), "all").err, "reads feature 0, so it was trained on an array"));
-  CHECK(contains(reranked(dump("0"), "all").err, "with --features-from 0"));
+  CHECK(contains(reranked(dump("0"), "all").err, "use --features-from 0"));
   CHECK(contains(numbered("0", "1").err, "numbered from 1"));
+  CHECK(contains(run_quern({"rerank", sample.index, "--run", sample.run, "-q", sample.topics, "--ranker", sample.model,
+                            "--features-from", "0"})
+                     .err,
+                 "numbered from 1, which --features-from 0 contradicts"));
   CHECK(contains(numbered("125", "0").err, "numbered from 0"));
   CHECK(contains(run_quern({"query", sample.index, "--query", "mill", "--features-from", "0"}).err, "need --ranker"));
   check_failure({"rerank", sample.index, "--run", sample.run, "-q", sample.topics, "--ranker", sample.model,
