@@ -365,6 +365,9 @@ void refuse_markup(std::string_view text, std::string_view name, const TextRelea
   if (first == '<') kind = "markup without topics in <top>, <topic> or <query>";
   if (first == '{') kind = "JSON with more than a line per object; one per line or an array of objects are read";
   if (line.starts_with(".I ") || line.starts_with(".I\t")) kind = "text of SMART, like CACM's";
+  const TopicMarkup* markup = kind.empty() ? find_topic_markup(text, QueryFormat::automatic, release) : nullptr;
+  if (markup != nullptr && (markup->format == QueryFormat::trec || markup->topic_tag == "topic"))
+    kind = "text before topics";
   if (!kind.empty())
     throw InvalidArgument("{}, line {}: begins with {}, like {}; convert it, or if every line is a query, use {} lines",
                           name, lines.number(), quoted_start(line), kind, option_name<"queries-format">);

@@ -172,7 +172,8 @@ TEST_CASE("All lines decide the format, not only the first", "[format][query_fil
           "<?xml version='1.0'?>\n<trecqa><target id='66' text='mills'><q id='66.1'>Who?</q></target></trecqa>\n",
           "<sessiontrack2012>\n<session num='1'><topic num='2'><title>mills</title></topic></session>\n",
           "<DOC>\n<DOCNO>1</DOCNO>\nmills\n</DOC>\n", "{\n  \"id\": 1,\n  \"text\": \"mills\"\n}\n",
-          "<200>What mills grind?\n"}) {
+          "<200>What mills grind?\n", "# by hand\n<top>\n<num> 1\n<title> mills\n</top>\n",
+          "Topics\n<topic number='1'><query>mills</query></topic>\n"}) {
       INFO(bytes);
       CHECK(complaint(bytes).find("test.queries, line 1: ") == 0);
       CHECK(complaint(bytes).find(option_name<"queries-format">) != std::string::npos);
