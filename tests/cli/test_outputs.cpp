@@ -306,16 +306,18 @@ class OptionWalk {
       INFO(command_);
       CHECK(probe_.use_of(words).outcome.exit_status != 2);
     }
-    for (const auto& [key, value] : values_)
-      if (key.starts_with(command_ + " -") && (value.second.empty() || value.second == "@file"))
-        for (const std::string start : {"", "@"})
-          check(with(words, value.first, start + probe_.path), value.first.back(),
-                value.second == "@file" || !start.empty());
+    for (const auto& [key, value] : values_) {
+      const bool is_file = value.second == "@file";
+      if (!key.starts_with(command_ + " -") || !(is_file || value.second.empty())) continue;
+      const bool takes_text = check(with(words, value.first, probe_.path), value.first.back(), is_file);
+      if (takes_text && !is_file) check(with(words, value.first, "@" + probe_.path), value.first.back(), true);
+    }
     for (std::size_t i = is_group ? 2 : 1; i < words.size(); ++i) {
       if (words[i].starts_with("-") || values_.contains(command_ + " " + words[i - 1])) continue;
       CommandLine changed = words;
       changed[i] = probe_.path;
-      check(changed, "@argument", values_.at(command_ + " @argument").second == "@file");
+      const auto argument = values_.find(command_ + " @argument");
+      check(changed, "@argument", argument != values_.end() && argument->second.second == "@file");
     }
   }
 
@@ -331,7 +333,8 @@ class OptionWalk {
     return words;
   }
 
-  void check(const CommandLine& words, const std::string& option, bool is_declared) {
+  /// Returns false if the value is wrong usage, such as a name in place of a number.
+  bool check(const CommandLine& words, const std::string& option, bool is_declared) {
     const Probe::Use use = probe_.use_of(words);
     INFO("quern " << command_ << " " << option << ": " << use.outcome.err);
     if (use.is_changed) {
@@ -340,7 +343,7 @@ class OptionWalk {
       CHECK(contains(probe_.use_of(words, to_probe).outcome.err, "is also standard output"));
     } else if (use.is_opened) {
       CHECK(is_declared);
-      if (!values_.contains(command_ + " -o")) return;
+      if (!values_.contains(command_ + " -o")) return true;
       CommandLine overwriting = with(words, {"-o", "--output"}, probe_.path);
       overwriting.push_back("--force");
       const Probe::Use refused = probe_.use_of(overwriting);
@@ -350,6 +353,7 @@ class OptionWalk {
       CHECK(!contains(refused.outcome.err, "would overwrite " + probe_.path));  // declared: the option is named
       CHECK(!refused.is_changed);
     }
+    return use.outcome.exit_status != 2;
   }
 
   const std::map<std::string, std::pair<CommandLine, std::string>> values_ = all_values();
