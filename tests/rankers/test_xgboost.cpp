@@ -95,14 +95,14 @@ TEST_CASE("XGBoost sends values below a threshold to the left", "[rankers]") {
 }
 
 TEST_CASE("XGBoost sends a split's categories to the right, and others to the left", "[rankers]") {
-  const RankerModel model = xgboost_of(xgboost_with({{R"("categories":[])", R"("categories":[9,2,5])"},
+  const RankerModel model = xgboost_of(xgboost_with({{R"("categories":[])", R"("categories":[9,2,31])"},
                                                      {R"("categories_nodes":[])", R"("categories_nodes":[0])"},
                                                      {R"("categories_segments":[])", R"("categories_segments":[1])"},
                                                      {R"("categories_sizes":[])", R"("categories_sizes":[2])"},
                                                      {"[5E-1", "[NaN"},
                                                      {R"("split_type":[0)", R"("split_type":[1)"}}));
-  for (const float x : {2.0f, 5.0f, 5.5f}) CHECK(plain_score(model, {x}) == 1);
-  for (const float x : {9.0f, 0.0f, 3.0f, -2.0f, 1e9f, missing_value}) CHECK(plain_score(model, {x}) == -1);
+  for (const float x : {2.0f, 31.0f, 31.5f}) CHECK(plain_score(model, {x}) == 1);
+  for (const float x : {9.0f, 0.0f, 3.0f, 32.0f, -2.0f, 1e9f, missing_value}) CHECK(plain_score(model, {x}) == -1);
   // Leaves are in the order of the model's own sides.
   CHECK(std::get<TreeEnsemble>(model.function).leaves == std::vector<double>{1, -1});
 }
@@ -309,29 +309,10 @@ TEST_CASE("JSON is read value by value", "[rankers]") {
         "{a:[1.000000,-25.000000,'x'TFZ{}]b:{c:[]}}");
   CHECK(written_json("\xEF\xBB\xBF\"a\\n\\u0041\\u00e9\\u20ac\\ud83d\\ude00\\\\\\\"\\/\"") ==
         "'a\nA\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\\\"/'");
-  for (const char* bad : {"",
-                          "{",
-                          "[",
-                          "[1,]",
-                          "[1 2]",
-                          "{\"a\"}",
-                          "{\"a\":}",
-                          "{\"a\":1,}",
-                          "{1:2}",
-                          "[1]]",
-                          "[1}",
-                          "1 2",
-                          "nul",
-                          "tru",
-                          "-",
-                          "+1",
-                          ".5",
-                          "\"a",
-                          "\"\\x\"",
-                          "\"\\u12\"",
-                          "\"\\ud800\"",
-                          "\"\\ud800\\u0041\"",
-                          "\"\\"}) {
+  CHECK(written_json(R"(["\ud800", "\ud800\u0041"])") == "['\xEF\xBF\xBD''\xEF\xBF\xBD\x41']");
+  for (const char* bad :
+       {"",    "{",   "[",   "[1,]", "[1 2]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{1:2}",     "[1]]", "[1}",
+        "1 2", "nul", "tru", "-",    "+1",    ".5",      "\"a",      "\"\\x\"",    "\"\\u12\"", "\"\\"}) {
     INFO(bad);
     CHECK_THROWS_AS(written_json(bad), CorruptFile);
   }
