@@ -172,7 +172,7 @@ TEST_CASE("All lines decide the format, not only the first", "[format][query_fil
           "<?xml version='1.0'?>\n<trecqa><target id='66' text='mills'><q id='66.1'>Who?</q></target></trecqa>\n",
           "<sessiontrack2012>\n<session num='1'><topic num='2'><title>mills</title></topic></session>\n",
           "<DOC>\n<DOCNO>1</DOCNO>\nmills\n</DOC>\n", "{\n  \"id\": 1,\n  \"text\": \"mills\"\n}\n",
-          "<200>What mills grind?\n", "# by hand\n<top>\n<num> 1\n<title> mills\n</top>\n",
+          "<200>What mills grind?\n", "<DOC 1>\nmills\n</DOC>\n", "# by hand\n<top>\n<num> 1\n<title> mills\n</top>\n",
           "Topics\n<topic number='1'><query>mills</query></topic>\n"}) {
       INFO(bytes);
       CHECK(complaint(bytes).find("test.queries, line 1: ") == 0);
@@ -483,6 +483,8 @@ TEST_CASE("Arrays of JSON objects are read, and keys can be named", "[format][qu
     CHECK(complaint(damaged).find("test.queries, line ") == 0);
     CHECK(complaint(damaged).find("is not a JSON array of queries") != std::string::npos);
   }
+  CHECK(complaint("{\"1\": {\"title\": \"mill\"}, \"2\": {\"title\": \"wheel\"}}\n").find("the keys '1', '2'") !=
+        std::string::npos);
   const std::string questions = "{\"question_id\": 7, \"question\": \"Who mills?\", \"hint\": \"water\"}\n";
   CHECK(complaint(questions) ==
         "test.queries, line 1: has no \"_id\", but the keys 'question_id', 'question', 'hint'; "

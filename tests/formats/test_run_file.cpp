@@ -229,7 +229,8 @@ TEST_CASE("Runs of other programs are read and their errors named", "[format][ru
     INFO(bad);
     CHECK_THROWS_AS(parse_run(bytes, "run"), CorruptFile);
   }
-  CHECK(parse_run("# system: mine\n1 Q0 d 1 20.1234567 t\n  # more\n", "run").size() == 1);
+  CHECK(parse_run("# system: mine\n1 Q0 d#1 1 20.1234567 t\n  # more\n", "run").at(0).docno == "d#1");
+  CHECK(parse_qrels("1 0 msmarco_v2.1_doc_00_0#1_2 1\n#1 0 d 1\n", "qrels").size() == 1);
   try {
     parse_run("1 Q0 d 1 2.5 t\n\n1 Q0 d\n", "my.run");
     FAIL("a short line was taken");

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <string>
 
 #include "quern/core/error.hpp"
@@ -19,13 +20,21 @@ std::vector<quern::MeasureChoice> every_measure() {
   return choices;
 }
 
+/// Whether values are at most 1.
+bool is_share(const quern::Measure& measure) {
+  return measure.summary != quern::MeasureSummary::sum && measure.name != "utility" && measure.name != "dcg" &&
+         measure.name != "ideal_dcg";
+}
+
 void check_evaluation(const quern::Evaluation& evaluation) {
   for (std::size_t run = 0; run < evaluation.runs.size(); ++run) {
     for (std::size_t measure = 0; measure < evaluation.measures.size(); ++measure) {
-      const bool is_mean = evaluation.measures[measure].measure->summary != quern::MeasureSummary::sum;
+      const quern::Measure& known = *evaluation.measures[measure].measure;
+      const double least = known.name == "utility" ? -std::numeric_limits<double>::max() : 0;
       for (const bool complete : {false, true}) {
         const double value = evaluation.summary(run, measure, complete);
-        if (!std::isfinite(value) || value < 0 || (is_mean && value > 1 + 1e-9)) std::abort();
+        if (!std::isfinite(value) || value < least) std::abort();
+        if (is_share(known) && value > 1 + 1e-9) std::abort();
       }
     }
   }
