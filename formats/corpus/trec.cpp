@@ -8,6 +8,7 @@
 #include "quern/formats/corpus/document_fields.hpp"
 #include "quern/formats/corpus/http_body.hpp"
 #include "quern/formats/corpus/record_finder.hpp"
+#include "quern/text/html_scanner.hpp"
 #include "quern/text/references.hpp"
 #include "quern/text/sgml_tag.hpp"
 #include "quern/text/text_block.hpp"
@@ -195,6 +196,12 @@ bool is_one_of(const std::array<std::string_view, n>& names, std::string_view na
   return std::any_of(names.begin(), names.end(), [&](std::string_view one) { return equals_ignoring_case(name, one); });
 }
 
+/// Whether a tag formats a part of a word in HTML, and so in a section; outside of sections, <A> and <B> are elements.
+bool is_word_part(std::string_view name) {
+  const TagKind kind = tag_kind(name);
+  return kind == TagKind::word_part || kind == TagKind::link;
+}
+
 /// Limit of a character reference's bytes.
 constexpr std::size_t max_reference_bytes = 16;
 
@@ -262,7 +269,7 @@ class RecordWalk {
   void meet_other(const SgmlTag& tag) {
     const bool is_paragraph = equals_ignoring_case(tag.name, "p");
     if (section_ == outside_ && !tag.closing && !is_paragraph) unread_.add(tag.name);
-    if (!section_) return;
+    if (!section_ || (section_ != outside_ && is_word_part(tag.name))) return;
     if (is_paragraph)
       end_phrase(*section_);
     else

@@ -106,9 +106,12 @@ def test_default_text_is_the_text_less_its_title(tmp_path):
 
 def test_ids_may_be_scalars_of_numpy(tmp_path):
     ids = [numpy.int64(7), numpy.str_("a"), numpy.uint8(8), numpy.bytes_(b"b"), 9]
-    quern.index([{"docno": i, "text": "mill"} for i in ids], tmp_path / "ix")
+    kept = [numpy.float32(0.5), numpy.str_("x"), numpy.bool_(True), numpy.uint8(3), 4]
+    given = [{"docno": i, "text": "mill", "kept": k} for i, k in zip(ids, kept)]
+    quern.index(given, tmp_path / "ix", keep_fields=["kept"])
     ix = quern.open(tmp_path / "ix")
     assert [ix.docno(i) for i in range(5)] == ["7", "a", "8", "b", "9"]
+    assert len(ix.filter("kept=0.5 or kept=x or kept=true or kept in (3,4)")) == 5
 
 
 def test_errors_name_the_document(tmp_path):
@@ -120,7 +123,8 @@ def test_errors_name_the_document(tmp_path):
         ({"docno": "d7", "text": 5}, TypeError, "document number 2 .docno 'd7'.: its text must be a str, not"),
         ({"docno": "d7", "text": b"x"}, TypeError, "number 2 .docno 'd7'.: its text must be a str"),
         ({"docno": "d7", "text": "mill", "url": 1}, TypeError, "number 2 .docno 'd7'.: its URL"),
-        ({"docno": 1.5, "text": "mill"}, TypeError, "number 2: its docno must be a str"),
+        ({"docno": 1.5, "text": "mill"}, TypeError, "number 2: its docno must be a str or an integer, not 1.5"),
+        ({"docno": math.nan, "text": "mill"}, ValueError, "number 2: its docno must be a str or an integer, not nan"),
         ({"docno": "d7", "text": "lone \ud800"}, UnicodeEncodeError, "document number 2 .docno 'd7'."),
         ({"text": "mill"}, KeyError, "document number 2: a document has none of docno, doc_id, id, _id"),
         ({"docno": "", "text": "mill"}, ValueError, "document number 2: a docno must have"),

@@ -172,7 +172,10 @@ class DocumentFields {
     else if (!PyUnicode_Check(found.ptr()) && PyIndex_Check(found.ptr()))
       found = nb::str(nb::steal(PyNumber_Index(found.ptr())));
     held_[3] = std::move(found);
-    return text_of(held_[3], "its docno");
+    if (PyUnicode_Check(held_[3].ptr())) return text_of(held_[3], "its docno");
+    PyErr_Format(is_missing(held_[3]) ? PyExc_ValueError : PyExc_TypeError,
+                 "its docno must be a str or an integer, not %R", held_[3].ptr());
+    throw nb::python_error();
   }
 
   std::string_view find(nb::handle document, const Names& names, std::size_t place, const char* what) {
@@ -253,6 +256,7 @@ class DocumentFields {
     for (std::size_t i = 0; i < kept_keys_.size(); ++i) {
       nb::object found = look_up(document, kept_keys_[i]);
       if (!found.is_valid() || found.is_none() || (missing_is_empty_ && is_missing(found))) continue;
+      if (!PyUnicode_Check(found.ptr()) && nb::hasattr(found, "item")) found = found.attr("item")();  // of numpy
       kept_.push_back({kept_names_[i], kept_value(found, kept_names_[i])});
       kept_held_.push_back(std::move(found));
     }
