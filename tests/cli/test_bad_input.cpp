@@ -192,6 +192,17 @@ TEST_CASE("texts under unknown names and empty documents are named once, with th
   CHECK(outcome.json()["empty"] == 3);
 }
 
+TEST_CASE("a crawl that holds no documents is not called a corpus of unknown format", "[cli][reports]") {
+  const TemporaryFolder folder;
+  const std::string record = "WARC/1.0\r\nWARC-Type: request\r\nContent-Length: 4\r\n\r\nGET \r\n\r\n";
+  const std::string crawl = folder.write("requests.warc", record + record);
+  const RunOutcome outcome = run_quern({"index", crawl, "-o", folder.path("index")});
+  CHECK(outcome.exit_status == 1);
+  CHECK(contains(outcome.err,
+                 crawl + ": no document to index (2 records read, 2 skipped, 0 bad); the first one skipped: " + crawl +
+                     ": byte 0: a record of type request; name another corpus\n"));
+}
+
 TEST_CASE("an index without a term is an error unless --allow-empty is given", "[cli]") {
   const TemporaryFolder folder;
   for (const auto& [name, text, format, why] : std::vector<std::array<std::string, 4>>{
