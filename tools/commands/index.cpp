@@ -85,7 +85,7 @@ void run(const ParseCommandArguments& arguments) {
   ParseOptions options =
       api::index_settings(arguments.stages.corpus, arguments.stages.index, arguments.stages.reading, resources).parse;
   if (!arguments.range.empty()) options.range = file_range(arguments.range);
-  options.may_be_empty = true;
+  options.may_be_empty = options.range.has_value() || arguments.stages.index.allow_empty;
   api::refuse_overwritten_corpus(options, arguments.output);
   AtomicOutput out = AtomicOutput::file(arguments.output, arguments.common.force);
   const ParseReport report = parse_corpus(options, resources, out.file());
@@ -100,12 +100,15 @@ void add_parse_command(CLI::App& program) {
   auto [command, arguments] =
       add_command<ParseCommandArguments>(program, "parse", "Parse a corpus into a collection", run);
   add_parse_options(command, arguments.stages);
-  add_option(command, "--range", arguments.range, "FROM-TO",
-             "Read only this range of bytes of an uncompressed file, as printed by quern ranges")
+  add_option(
+      command, "--range", arguments.range, "FROM-TO",
+      "Read only this range of bytes of an uncompressed file, as printed by quern ranges; it may have no document")
       ->check(checked_by([](const std::string& text) {
         return file_range(text) ? std::string() : fmt::format("'{}' is not a range such as 0-4096", text);
       }))
       ->excludes("--files-from");
+  command.add_flag("--allow-empty", arguments.stages.index.allow_empty,
+                   "Accept a corpus without documents: a split of one may have none");
   add_output_options(command, arguments.common, arguments.output, "collection");
   set_notes(command, {},
             {{"quern parse corpus/ -o my.collection"},

@@ -173,7 +173,8 @@ def plan(files, work, *, splits=1, count=1, parse=(), order=("--by", "url"), bui
     make = _Maker(work, executable, by_content)
     if splits <= len(files):
         cuts = [len(files) * i // splits for i in range(splits + 1)]
-        parts = [make.step("collection", ["parse", *parse], files[a:b]) for a, b in zip(cuts, cuts[1:])]
+        words = ["parse", *parse, *(["--allow-empty"] if splits > 1 else [])]
+        parts = [make.step("collection", words, files[a:b]) for a, b in zip(cuts, cuts[1:])]
     else:
         parts = [make.step("collection", ["parse", *parse, "--range", bytes_of], [file])
                  for file, bytes_of in _ranges(files, splits, parse, find_executable(executable))]
