@@ -85,16 +85,15 @@ class TextsBuilder {
 
   void write(ExternalSort& parts, const std::string& index_hash, File& out) {
     TextsWriter writer(out, resources_.tmp_folder);
-    docid_t open = 0;
+    std::optional<docid_t> open;  // none in a shard without documents
     parts.merge([&](std::string_view key, ByteView part) {
-      if (const auto docid = number_in_key<docid_t>(key, 0); docid != open) {
-        writer.end_document();
-        open = docid;
-      }
+      const auto docid = number_in_key<docid_t>(key, 0);
+      if (open && docid != *open) writer.end_document();
+      open = docid;
       writer.add(as_text(part));
       resources_.progress->add(part.size());
     });
-    writer.end_document();
+    if (open) writer.end_document();
     writer.finish(index_hash);
   }
 

@@ -363,11 +363,11 @@ TEST_CASE("splits and shards may have no document", "[cli][shards][reports]") {
   const std::string file =
       folder.write("t.jsonl", "{\"id\":\"A\",\"contents\":\"mill\"}\n{\"id\":\"B\",\"contents\":\"y");
   const std::string whole = folder.path("whole"), order = folder.path("order"), statistics = folder.path("statistics");
-  Shards::must_run({"index", file, "--order", "natural", "--forward", "-o", whole});
+  Shards::must_run({"index", file, "--order", "natural", "--forward", "--store-text", "-o", whole});
   CommandLine collections;
   for (const std::string& range : lines_of(run_quern({"ranges", file, "-n", "2"}).out)) {
     collections.push_back(folder.path(range));
-    Shards::must_run({"parse", file, "--range", range, "-o", collections.back()});
+    Shards::must_run({"parse", file, "--range", range, "--store-text", "-o", collections.back()});
     Shards::must_run({"verify", collections.back()});
   }
   REQUIRE(collections.size() == 2);
@@ -378,15 +378,16 @@ TEST_CASE("splits and shards may have no document", "[cli][shards][reports]") {
     built.push_back(folder.path(std::string("built") + number));
     cut.push_back(folder.path(std::string("cut") + number));
     const CommandLine shard = {"--shard", std::string(number) + "/3"};
-    Shards::must_run(CommandLine{"build"} + collections + shard +
-                     CommandLine{"--order", order, "--statistics", statistics, "--forward", "-o", built.back()});
+    Shards::must_run(
+        CommandLine{"build"} + collections + shard +
+        CommandLine{"--order", order, "--statistics", statistics, "--forward", "--store-text", "-o", built.back()});
     Shards::must_run(CommandLine{"cut", whole, "-o", cut.back()} + shard);
     Shards::must_run({"verify", built.back(), cut.back()});
   }
   for (const CommandLine& shards : {built, cut}) {
     const std::string merged = shards.back() + "-merged";
     Shards::must_run(CommandLine{"merge"} + shards + CommandLine{"-o", merged});
-    for (const char* name : {"/index.quern", "/forward.quern"})
+    for (const char* name : {"/index.quern", "/forward.quern", "/texts.quern"})
       CHECK(read_file(merged + name) == read_file(whole + name));
     const CommandLine query = {"--query", "mill", "--quiet"};
     CHECK(run_quern(CommandLine{"query"} + shards + query).out == run_quern(CommandLine{"query", whole} + query).out);
