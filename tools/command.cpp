@@ -71,6 +71,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
 }
 
 void add_resource_options(CLI::App& command, CommonOptions& options) {
+  options.bounds_memory = true;
   add_option(command, "--memory", options.memory, "SIZE",
              "Memory budget, such as 512M or 4G (default: 1G, or a quarter of the machine's memory if that is less)")
       ->check(size_validator());
@@ -123,7 +124,8 @@ Resources make_resources(const CommonOptions& options, const std::string& output
   if (resources.tmp_folder.empty())
     resources.tmp_folder = output.empty() ? std::filesystem::temp_directory_path().string() : folder_of(output);
   static std::unique_ptr<Progress> progress;
-  progress = make_console_progress(options.quiet, resources.memory_bytes);
+  progress = make_console_progress(
+      options.quiet, options.bounds_memory ? resources.memory_bytes : std::numeric_limits<std::uint64_t>::max());
   resources.progress = progress.get();
   static std::unique_ptr<tbb::global_control> limit;
   limit = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism, resources.threads);

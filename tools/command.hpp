@@ -32,8 +32,9 @@ struct CommonOptions {
   bool quiet = false;
   bool json = false;
   bool force = false;
-  std::string memory;  ///< empty: the default
-  std::string tmp;     ///< empty: the output's folder
+  std::string memory;          ///< empty: the default
+  bool bounds_memory = false;  ///< --memory is an option; benchmarks, which lack it, measure with all pages in memory
+  std::string tmp;             ///< empty: the output's folder
 };
 
 /// The argument INDEX, required.
