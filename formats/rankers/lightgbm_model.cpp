@@ -204,8 +204,8 @@ void LightgbmTrees::set_split(LooseTree::Node& node, std::uint32_t feature, Ligh
   if (const std::size_t list = list_of(split.feature); list != no_list) {
     static const ColumnCategories unclear = {
         {},
-        "the file does not say which of its pandas_categorical are the column's; train with a data frame whose "
-        "categories have no order, and without categorical_feature"};
+        "the file does not say which of its pandas_categorical are the column's; train with columns of integers that "
+        "categorical_feature names, instead of the dtype category"};
     const ColumnCategories& column = list == unclear_list ? unclear : head_.data_frame[list];
     std::sort(split.categories.begin(), split.categories.end());
     std::vector<bool> left(column.values.size());
