@@ -244,7 +244,7 @@ class TopicReader {
     }
   }
 
-  /// Opens the query that a tag contains, unless the topic has it already. False for other tags.
+  /// Opens the query that a tag contains, unless the topic has one of at least its priority. False for other tags.
   bool open_query(std::string_view tag) {
     for (std::size_t i = 0; i < query_tags_.size(); ++i) {
       const QueryTags& known = query_tags_[i];
@@ -252,9 +252,16 @@ class TopicReader {
         return name.empty() || tag.empty() ? name == tag : is_called(tag, name);
       });
       if (!found) continue;
-      if (known.joins || !queries_[i]) open_ = i;
+      if (!is_decided(known.joins ? i : i + 1)) open_ = i;
       return true;
     }
+    return false;
+  }
+
+  /// Whether the query is known to be one of the first `count` of query_tags_.
+  bool is_decided(std::size_t count) const {
+    for (std::size_t i = 0; i < count; ++i)
+      if (queries_[i] && !query_tags_[i].is_whole_topic) return true;
     return false;
   }
 

@@ -547,7 +547,7 @@ TEST_CASE("A line or a field of more than 128 MiB is refused with its position, 
   CHECK_THROWS_AS(lines.next(fits + ' '), CorruptFile);
 
   const std::string topic = "<top>\n<num>7<title>mill";
-  CHECK(automatic(topic + "<narr>" + fits + topic).queries == Queries{{"7", "mill"}, {"7", "mill"}});
+  CHECK(automatic(topic + "<desc>" + fits + topic).queries == Queries{{"7", "mill"}, {"7", "mill"}});
   CHECK(automatic(topic + most.substr(4 + 10) + "<![CDATA[ ]]>").queries == Queries{{"7", "mill"}});
   CHECK(complaint(topic + topic + most) ==
         "test.queries, line 2: the topic that begins here has a field of more than 128M; is this a file of queries?");
