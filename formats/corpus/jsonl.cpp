@@ -187,10 +187,12 @@ class RepairedPieces final : public PieceSource {
   std::string whole_, part_;
 };
 
-ParsedRecord without_docno(const JsonKeys& keys) {
-  const std::string names = keys.names_of(JsonField::docno, ", ");
-  return bad_record(std::string("it has no docno: ") +
-                    (names.find(',') == std::string::npos ? "no key " : "none of the keys ") + names);
+ParsedRecord without_docno(const RecordScratch& scratch) {
+  const std::string names = scratch.json_keys.names_of(JsonField::docno, ", ");
+  return bad_record(fmt::format("it has no docno: {} {}; {}specify the docno's key with {}",
+                                names.find(',') == std::string::npos ? "no key" : "none of the keys", names,
+                                scratch.unread.empty() ? "" : scratch.unread.sentence("key", "ignored") + "; ",
+                                option_name<"id-field">));
 }
 
 WeightsProblem without_weights(const JsonKeys& keys) {
@@ -435,7 +437,7 @@ class JsonDocument {
 
   ParsedRecord result() {
     ParsedRecord result;
-    if (!has(JsonField::docno)) return without_docno(scratch_.json_keys);
+    if (!has(JsonField::docno)) return without_docno(scratch_);
     if (!is_docno_finite_) return bad_record("its docno is not a finite number");
     if (docno_.size > max_field_bytes) return docno_too_long(docno_.size);
     if (!set_docno(docno_.text, scratch_, out_, result)) return result;

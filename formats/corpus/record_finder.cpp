@@ -33,18 +33,18 @@ RecordFinder::Found RecordFinder::next(std::string_view window, std::uint64_t wi
       case Step::ran_out:
         scanned_ = step.at;
         if (!last) return wait(window.size());
-        if (in_record_) return finish(window.size());
+        if (in_record_) return finish(window.size(), !ends_with_file());
         return {Found::end, 0, 0, window.size(), 0, nullptr};
     }
   }
 }
 
-RecordFinder::Found RecordFinder::finish(std::uint64_t end) {
+RecordFinder::Found RecordFinder::finish(std::uint64_t end, bool is_cut) {
   const bool is_too_large = skipping_ || window_offset_ + end - record_offset_ > limits_.max_record_bytes;
   in_record_ = skipping_ = false;
   scanned_ = 0;
   if (is_too_large) return {Found::bad, 0, 0, end, record_offset_, too_large()};
-  return {Found::record, begin_, end - begin_, end, record_offset_, nullptr};
+  return {Found::record, begin_, end - begin_, end, record_offset_, nullptr, is_cut};
 }
 
 RecordFinder::Found RecordFinder::wait(std::size_t window_size) {

@@ -83,6 +83,7 @@ class RecordFinder {
     /// For unreadable data: its offset in the file, and the reason.
     std::uint64_t offset = 0;
     const char* reason = nullptr;
+    bool is_cut = false;  ///< the file ends within the record
   };
 
   /// Continues the search. `window` holds the file's bytes after those that the last call consumed, `window_offset` is
@@ -108,6 +109,8 @@ class RecordFinder {
   /// behind the window.
   virtual Step scan(std::string_view window, std::size_t from, bool last) = 0;
 
+  /// Whether the end of a file is the proper end of a record.
+  virtual bool ends_with_file() const { return false; }
   bool in_record() const { return in_record_; }
   /// Bytes of the open record before a position in the window.
   std::uint64_t record_bytes_before(std::size_t at) const { return window_offset_ + at - record_offset_; }
@@ -122,7 +125,7 @@ class RecordFinder {
   static constexpr std::size_t max_look_ahead_bytes = 128;
 
  private:
-  Found finish(std::uint64_t end);
+  Found finish(std::uint64_t end, bool is_cut = false);
   Found wait(std::size_t window_size);
 
   RecordLimits limits_;

@@ -24,6 +24,7 @@ class LineFinder : public RecordFinder {
     at = static_cast<std::size_t>(static_cast<const char*>(end) - window.data());
     return {Step::ends, at, 0, nullptr};
   }
+  bool ends_with_file() const override { return true; }
 
  private:
   static bool is_line_end(char c) { return c == '\n' || c == '\r'; }

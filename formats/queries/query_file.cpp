@@ -291,6 +291,7 @@ class LineQueries {
     return parts;
   }
 
+  const LineFormat& format() const { return format_; }
   bool is_json() const { return format_.split == split_json; }
 
  private:
@@ -301,10 +302,25 @@ class LineQueries {
   std::string own_id_;
 };
 
+/// Whether the first line of a TSV file names its columns, as pandas writes them.
+bool is_heading(const LineFormat& format, std::string_view line) {
+  constexpr std::string_view ids[] = {"id", "_id", "qid", "query_id", "query-id", "topic", "topic_id"};
+  constexpr std::string_view texts[] = {"query", "text", "title", "question"};
+  const auto is_one_of = [](const auto& names, std::string_view column) {
+    return std::any_of(std::begin(names), std::end(names),
+                       [&](std::string_view name) { return equals_ignoring_case(column, name); });
+  };
+  LineParts columns;
+  return format.format == QueryFormat::tsv && format.split(line, columns) && is_one_of(ids, columns.id) &&
+         is_one_of(texts, columns.text);
+}
+
 void for_each_line(std::string_view text, LineQueries& queries, const QueryLayout& layout, std::string_view name,
                    const QueryVisitor& visit, const TextRelease& release) {
   QueryLines lines(text, layout, name, release);
+  bool is_first = true;
   for (std::string_view line; lines.next(line);) {
+    if (std::exchange(is_first, false) && is_heading(queries.format(), line)) continue;
     const LineParts query = queries.read(line, lines.number());
     visit(query.id, query.text);
   }
@@ -365,6 +381,7 @@ void refuse_markup(std::string_view text, std::string_view name, const TextRelea
   if (first == '<') kind = "markup without topics in <top>, <topic> or <query>";
   if (first == '{') kind = "JSON with more than a line per object; one per line or an array of objects are read";
   if (line.starts_with(".I ") || line.starts_with(".I\t")) kind = "text of SMART, like CACM's";
+  if (name.find(".csv") != std::string_view::npos) kind = "comma-separated values; id<TAB>query is read";
   const TopicMarkup* markup = kind.empty() ? find_topic_markup(text, QueryFormat::automatic, release) : nullptr;
   if (markup != nullptr && (markup->format == QueryFormat::trec || markup->topic_tag == "topic"))
     kind = "text before topics";

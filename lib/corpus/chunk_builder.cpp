@@ -279,6 +279,9 @@ void ChunkBuilder::add_record(const RecordBatch& batch, const RecordSpan& record
     add_document(parsed, take);
     if (tokens_ == 0 && parsed.empty++ == 0)
       parsed.first_empty = {record.file, record.file_offset, why_empty(*record.format, text)};
+    if (record.is_cut && parsed.cut++ == 0)
+      parsed.first_cut = {record.file, record.file_offset,
+                          "document " + quoted_start(document_.docno) + " may lack text: the file ends within it"};
     if (tokens_ > 0 && !result.remark.empty() && parsed.remarked++ == 0)
       parsed.remark = {record.file, record.file_offset, result.remark};
   }

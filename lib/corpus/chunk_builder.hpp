@@ -23,6 +23,8 @@ struct ParsedBatch {
   std::uint64_t remarked = 0;  ///< documents whose text has no known name
   BadDocument remark;          ///< the first of them, with what became of it
   BadDocument first_empty;     ///< the first document without a token, with what it has instead
+  std::uint64_t cut = 0;       ///< documents within which their file ends
+  BadDocument first_cut;       ///< the first of them
   BadDocument first_skipped;   ///< the first record that isn't a document
   std::uint64_t records = 0, skipped = 0, empty = 0, links = 0, without_url = 0;
   std::uint64_t other_language = 0, no_language = 0, copies = 0;  ///< records left out

@@ -261,6 +261,7 @@ void CorpusReader::take_record(RecordFinder::Found found, RecordBatch& batch) {
   const bool damaged = is_damaged(window_offset_ + found.begin + found.size) && !cut_to_sound(found, batch);
   RecordSpan record{window_begin_ + found.begin,  found.size, RecordSpan::no_spool, file_bytes_->file(),
                     window_offset_ + found.begin, format_};
+  record.is_cut = found.is_cut;
   if (!aside_ && found.size <= options_.max_in_memory) {
     if (!damaged) batch.records.push_back(record);
     advance(found.consumed);

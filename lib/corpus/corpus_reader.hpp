@@ -138,6 +138,7 @@ struct RecordSpan {
   std::uint64_t file_offset = 0;  ///< in the decompressed file
   const CorpusFormat* format = nullptr;
   LeftOut left_out = LeftOut::no;
+  bool is_cut = false;  ///< the file ends within it
 };
 
 /// A range of a corpus that can't be read.

@@ -70,6 +70,7 @@ class CorpusParser {
     run_pipeline();
     report(remarked_);
     report(empty_);
+    report(cut_);
     if (report_.indexed == 0) note_empty_corpus();
     report_.formats = reader_.formats();
     report_.num_files = reader_.files().size();
@@ -174,6 +175,7 @@ class CorpusParser {
     for (const BadDocument& bad : batch.bad) note_bad(bad);
     note(remarked_, batch.remarked, batch.remark);
     note(empty_, batch.empty, batch.first_empty);
+    note(cut_, batch.cut, batch.first_cut);
     note(skipped_, batch.skipped, batch.first_skipped);
     report_.read += batch.records;
     report_.skipped += batch.skipped;
@@ -336,7 +338,7 @@ class CorpusParser {
   std::uint64_t read_bytes_ = 0;  ///< stored bytes of the returned batches
   ParseReport report_;
   std::uint64_t without_url_ = 0;
-  Remark remarked_, empty_, skipped_;
+  Remark remarked_, empty_, cut_, skipped_;
   std::uint64_t input_hash_ = 0;
 };
 

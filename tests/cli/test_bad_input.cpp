@@ -192,6 +192,26 @@ TEST_CASE("texts under unknown names and empty documents are named once, with th
   CHECK(outcome.json()["empty"] == 3);
 }
 
+TEST_CASE("documents within which a file ends are counted, and the first is named", "[cli][reports]") {
+  const TemporaryFolder folder;
+  const std::string whole = "<DOC>\n<DOCNO>1</DOCNO>\n<TEXT>mill</TEXT>\n</DOC>\n";
+  const auto parsed = [&](const std::string& name, const std::string& bytes) {
+    const RunOutcome outcome =
+        run_quern({"parse", folder.write(name, bytes), "-o", folder.path("c"), "--force", "--format", name});
+    CHECK(outcome.exit_status == 0);
+    return outcome.err;
+  };
+  CHECK_FALSE(contains(parsed("trectext", whole), "warning"));
+  CHECK(contains(parsed("trectext", whole + whole.substr(0, 40)),
+                 "trectext: byte 50: document '1' may lack text: the file ends within it\n"));
+  CHECK_FALSE(contains(parsed("tsv", "1\tmill"), "warning"));
+  const std::string record =
+      "WARC/1.0\r\nWARC-Type: conversion\r\nContent-Type: text/plain\r\nWARC-Record-ID: <urn:uuid:1>\r\n"
+      "Content-Length: 10\r\n\r\n";
+  CHECK_FALSE(contains(parsed("warc", record + "water mill"), "warning"));
+  CHECK(contains(parsed("warc", record + "water mi"), "warc: byte 0: document '1' may lack text"));
+}
+
 TEST_CASE("a crawl that holds no documents is not called a corpus of unknown format", "[cli][reports]") {
   const TemporaryFolder folder;
   const std::string record = "WARC/1.0\r\nWARC-Type: request\r\nContent-Length: 4\r\n\r\nGET \r\n\r\n";

@@ -133,7 +133,7 @@ TEST_CASE("Errors in a run or judgements are reported with their line", "[evalua
   CHECK(message(run + "1 Q0 c 3\n", small_qrels).starts_with("run1, line 3: "));
   CHECK(message(run + "1 Q0 c 3 1,5 t\n", small_qrels).starts_with("run1, line 3: "));
   CHECK(message(run, "1 0 a 1\n1 0 b\n").starts_with("qrels, line 2: "));
-  CHECK(message("# made by hand\n" + run, "#\n# judged by hand\n" + std::string(small_qrels)) == "no error");
+  CHECK(message("# made by hand\n" + run, "#\n\n# judged by hand\n" + std::string(small_qrels)) == "no error");
   CHECK(message(run, "2 0 a 1\n") ==
         "run1 and qrels have no query in common: the run begins with query 1, the judgements with query 2; name the "
         "judgements of the run's queries");

@@ -166,6 +166,15 @@ TEST_CASE("All lines decide the format, not only the first", "[format][query_fil
     CHECK(found.queries == Queries{{"1", "time: 12:30"}, {"q2", ""}});
     CHECK(automatic("1\tmill\nmill stone\tgrit\n").format == QueryFormat::lines);
   }
+  SECTION("columns may have a heading, and commas don't separate them") {
+    CHECK(automatic("\nquery_id\tQuery\n7\tmill\n").queries == Queries{{"7", "mill"}});
+    CHECK(automatic("id\ttitle track\n").queries == Queries{{"id", "title track"}});
+    CHECK(automatic("7\tmill\nqid\tquery\n").queries == Queries{{"7", "mill"}, {"qid", "query"}});
+    const std::string_view commas = "7,\"water, mill\"\n";
+    CHECK_THROWS_WITH(parse_queries(commas, QueryFormat::automatic, "mills.csv.gz"),
+                      Catch::Contains("mills.csv.gz, line 1: begins with '7,\"water, mill\"', like comma-separated "));
+    CHECK(parse_queries(commas, QueryFormat::lines, "mills.csv").queries == Queries{{"1", "7,\"water, mill\""}});
+  }
   SECTION("markup without topics is read as lines only where that is asked for") {
     for (const std::string_view bytes :
          {"<3 mills\n<b> bread\n", "{x} mills\n{\n", "[solved] mills\nbread\n", ".I 1\n.W\nmills\n",

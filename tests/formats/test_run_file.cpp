@@ -219,8 +219,8 @@ TEST_CASE("Text output keeps columns, cuts titles to 100 columns and disarms con
 }
 
 TEST_CASE("Runs of other programs are read and their errors named", "[format][run_file]") {
-  CHECK(parse_run("1 Q0 d1 1 +2.5e0 x\r\n\n2\tQ0  d2 0 -1e-60 y z\n", "run") ==
-        std::vector<RunLine>{{"1", "d1", 1, 2.5f, "x"}, {"2", "d2", 0, -0.0f, "y"}});
+  CHECK(parse_run("1 Q0 d1 1 +2.5e0 x\r\n\n2\tQ0  d,_2 0 -1e-60 y z\n", "run") ==
+        std::vector<RunLine>{{"1", "d1", 1, 2.5f, "x"}, {"2", "d,_2", 0, -0.0f, "y"}});
   CHECK(parse_run("1 0 d 1 1e300 t", "run")[0].score == std::numeric_limits<float>::infinity());
   CHECK(parse_run("", "run").empty());
   for (const std::string_view bad : {"1 Q0 d 1 2.5", "1 Q0 d one 2.5 t", "1 Q0 d 1 2.5x t", "1 Q0 d 1 + t",

@@ -158,6 +158,18 @@ TEST_CASE("Encoded bodies are decoded within the limit", "[format]") {
   CHECK(kind_of(response("HTTP/1.1 200 OK\r\nContent-Encoding: compress\r\n\r\n\x1f\x9d")) == RecordKind::bad);
 }
 
+TEST_CASE("Bodies are read whatever their headers say of them", "[format][reports]") {
+  const auto body = [](const std::string& http) { return parse_record(warc, response(http)).document.body; };
+  const std::string chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+  CHECK(body(chunked + "4\r\nmill\r\n00000000\r\n\r\n") == "mill");
+  CHECK(body(chunked + "4  \r\nmill\r\n0\r\n\r\n") == "mill");
+  CHECK(body(chunked + "4\r\nmill\r\n0\r\n") == "mill");
+  CHECK(body(chunked + "<p>mill") == "mill");
+  CHECK(body("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n<p>mill") == "mill");
+  CHECK(body("HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\n<p>mill") == "mill");
+  CHECK(body("HTTP/1.1 200 Est\xe1 bien\r\nSet-Cookie: \xb3\xd2=1\r\n\r\n<p>mill") == "mill");
+}
+
 TEST_CASE("Plain text pages are kept unchanged, and empty lines end phrases", "[format]") {
   const std::string record = response("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n1 < 2 <b>\n\nsecond");
   const std::vector<std::string> records = record_texts(warc, record);
@@ -280,6 +292,11 @@ TEST_CASE("Records without a length or with a broken header do not affect the ne
   CHECK(record_texts(warc, no_length + good).size() == 2);
   CHECK(record_texts(warc, no_end + good) == std::vector<std::string>{no_end, good.substr(0, good.size() - 4)});
   CHECK(record_texts(warc, good + cut) == std::vector<std::string>{good.substr(0, good.size() - 4), cut});
+}
+
+TEST_CASE("Records need no blank line between them", "[format][reports]") {
+  const std::string record = "WARC/1.0\r\nA: 1\r\nContent-Length: 5\r\n\r\nblock";
+  CHECK(record_texts(warc, record + record + "\r\n" + record) == std::vector<std::string>{record, record, record});
 }
 
 TEST_CASE("Bytes before a version line are reported once and skipped", "[format]") {
