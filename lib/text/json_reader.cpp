@@ -130,7 +130,7 @@ std::string_view JsonReader::string_piece() {
     piece_.remove_prefix(plain.size());
     in_string_ = !piece_.starts_with('"');
     if (!in_string_) piece_.remove_prefix(1);
-    if (!in_string_ || !plain.empty()) replace_surrogate();
+    if (surrogate_ != 0 && (!in_string_ || !plain.empty())) replace_surrogate();
     if (!in_string_ && unescaped_.empty()) return plain;
     unescaped_ += plain;
     if (!in_string_) break;
