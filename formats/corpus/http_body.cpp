@@ -294,11 +294,15 @@ std::string first_bytes(const OpenPieces& open, std::size_t size) {
   return bytes;
 }
 
-/// Whether a body begins with 512 bytes of text, or is all text: compressed data soon has a control character.
+/// Whether a body begins with 512 bytes of text, or is all text: compressed data soon has a control character. ISO-2022
+/// has escapes, and UTF-16 zeros.
 bool begins_as_text(const OpenPieces& body) {
   const std::string begin = first_bytes(body, 512);
-  return std::none_of(begin.begin(), begin.end(),
-                      [](char c) { return static_cast<unsigned char>(c) < 0x20 && !is_ascii_space(c); });
+  const auto is_binary = [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && !is_ascii_space(c) && c != '\x1b';
+  };
+  return begin.starts_with("\xff\xfe") || begin.starts_with("\xfe\xff") ||
+         std::none_of(begin.begin(), begin.end(), is_binary);
 }
 
 /// Crawlers that store a decoded page often keep the header; then the body isn't compressed.

@@ -84,7 +84,9 @@ TEST_CASE("A body that is not encoded, despite its header, is unchanged", "[http
   CHECK(decoded("<html>", "gzip").body == "<html>");
   CHECK(decoded("<html>", "gzip").problem.empty());
   CHECK(decoded("<html>text", "deflate").body == "<html>text");
-  for (const std::string body : {"<html>text", "plain", "x", "M\xfchle", plain_page.c_str()})
+  for (const std::string& body :
+       {std::string("<html>text"), std::string("plain"), std::string("x"), std::string("M\xfchle"),
+        std::string("\x1b$B?e<V\x1b(B"), std::string("\xff\xfe<\0p\0>\0", 8), plain_page})
     for (const std::string encoding :
          {"br", "zstd", "deflate", "gzip", "gzip, deflate, br", "utf-8", "ISO-8859-1", "8bit", "text/html",
           "text/html; charset=utf-8", "x-compress", "*", "br, utf-8"}) {
