@@ -24,7 +24,7 @@ void add_analyzer_options(CLI::App& command, std::string& stemmer, std::string& 
       ->check(name_validator(stemmer_names()))
       ->capture_default_str();
   add_input_option(command, "--stopwords", stopwords, "NAME|FILE",
-                   "Stop words to drop: none, english, or a file with one per line")
+                   "Stop words to drop: none, english, or a file of at most 1 MiB with one per line")
       ->capture_default_str();
 }
 
