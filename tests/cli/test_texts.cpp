@@ -94,7 +94,7 @@ TEST_CASE("an index without texts, or with those of another index, is refused if
   const TextFiles files;
   check_failure({"inspect", files.plain, "--text", "M-1"},
                 {files.plain, "texts.quern", "build the index again with --store-text"});
-  // Texts of other documents with the same names are refused; texts of the same documents are accepted.
+  // Texts of other documents with the same names are refused; texts of the same index, built again, are accepted.
   std::string pages = small_trecweb;
   pages.replace(pages.find("stones"), 6, "wheels");
   const std::string other = files.folder.path("other");
@@ -102,8 +102,14 @@ TEST_CASE("an index without texts, or with those of another index, is refused if
   std::filesystem::copy_file(files.index + "/texts.quern", other + "/texts.quern");
   check_failure({"inspect", other, "--text", "M-1"}, {"texts.quern", "another index", "--store-text"});
   check_failure({"verify", other}, {"texts.quern", "another index"});
+  const std::string again = files.folder.path("again");
+  run_well({"index", files.corpus, "--store-text", "-o", again});
+  std::filesystem::remove(again + "/texts.quern");
+  std::filesystem::copy_file(files.index + "/texts.quern", again + "/texts.quern");
+  CHECK(run_quern({"inspect", again, "--text", "M-1"}).out == first_text);
+  // The manifest of an index without texts says so: it is another index.
   std::filesystem::copy_file(files.index + "/texts.quern", files.plain + "/texts.quern");
-  CHECK(run_quern({"inspect", files.plain, "--text", "M-1"}).out == first_text);
+  check_failure({"inspect", files.plain, "--text", "M-1"}, {"another index"});
   check_failure({"inspect", files.collection, "--text", "M-1"}, {"is a collection; --text needs an index"});
   check_failure({"inspect", files.index + "/texts.quern", "--text", "M-1"}, {"is a text file; --text needs an index"});
   check_failure({"query", files.index + "/texts.quern", "--query", "mill"}, {"is a Quern text file"});
