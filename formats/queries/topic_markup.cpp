@@ -93,7 +93,7 @@ constexpr std::string_view id_tags[] = {"num",      "number",  "identifier", "qi
                                         "query_id", "queryid", "topic_id",   "topicid", "topic-id"};
 
 /// Stands for the tag around a topic: text directly in it.
-constexpr std::string_view directly = "";
+constexpr std::string_view directly;
 
 /// Tags that can contain a query.
 struct QueryTags {
