@@ -314,8 +314,9 @@ TEST_CASE("errors of commands over shards name the cause", "[cli][shards]") {
                            made.path("b")}),
                  "is an order of another collection"));
   // A split counts as often as it is named, which the collections must agree with.
-  Shards::must_run({"statistics", made.collections[0], made.collections[1], made.path("of-one"), "-o", made.path("s")});
-  CHECK(contains(error_of(build + CommandLine{"--shard", "1/2", "--statistics", made.path("s")}),
+  Shards::must_run(
+      {"statistics", made.collections[0], made.collections[1], made.path("of-one"), "-o", made.path("of-three")});
+  CHECK(contains(error_of(build + CommandLine{"--shard", "1/2", "--statistics", made.path("of-three")}),
                  "1 of its 3 splits were not given"));
   CHECK(contains(error_of({"statistics", made.collections[0], made.path("order"), "-o", made.path("s")}),
                  "name collections and statistics files"));
