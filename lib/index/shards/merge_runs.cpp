@@ -47,7 +47,9 @@ class QueryOrder {
     places.merge([&](std::string_view place, ByteView payload) {
       std::uint32_t number = 0;
       std::memcpy(&number, payload.data(), sizeof number);
-      if (std::exchange(list, number_in_key<std::uint32_t>(place, 0)) != list) before = head;
+      const auto place_list = number_in_key<std::uint32_t>(place, 0);
+      if (place_list != list) before = head;
+      list = place_list;
       if (next_[number] == unplaced) next_[number] = std::exchange(next_[before], number);
       before = number;
       numbers_.add(number);
@@ -72,7 +74,6 @@ class QueryOrder {
       numbers_.pop();
       return position;
     }
-    void skip() { numbers_.pop(); }
 
    private:
     const QueryOrder& order_;
@@ -218,7 +219,7 @@ class RunMerge {
     order.find(has_queries);
     ExternalSort rows(resources_.tmp_folder, resources_.memory_bytes / 2);
     QueryOrder::Positions positions(order);
-    for (; listed > 0; --listed) positions.skip();
+    for (; listed > 0; --listed) positions.next("the queries");
     for (std::size_t run = 0; run < paths_.size(); ++run) read_results(run, positions, rows);
     merge(rows, write);
     report_.queries = order.count();
