@@ -447,7 +447,7 @@ TEST_CASE("runs keep their order of queries when they are merged", "[cli][shards
   for (const std::string& line : lines_of(run_quern({"merge-runs", a, b, c, "-k", "1", "--quiet"}).out))
     qids.push_back(line.substr(0, line.find(' ')));
   CHECK(qids == CommandLine{"0", "1", "2", "z", "x", "y", "3", "4"});
-  const std::string named = folder.write("q", "y:a\n4:a\nnone:a\nx:a\nz:a\n3:a\n2:a\n1:a\n0:a\n");
+  const std::string named = folder.write("q", "y\ta\n4\ta\nnone\ta\nx\ta\nz\ta\n3\ta\n2\ta\n1\ta\n0\ta\n");
   qids.clear();
   for (const std::string& line : lines_of(run_quern({"merge-runs", a, b, c, "-k", "1", "-q", named, "--quiet"}).out))
     qids.push_back(line.substr(0, line.find(' ')));
