@@ -114,7 +114,7 @@ struct CorpusFormat {
   std::string (*text_place)(const RecordScratch& scratch) = [](const RecordScratch&) {
     return std::string("in its page, outside of tags, scripts and style sheets");
   };
-  std::string_view unread_part = "";  ///< what RecordScratch::unread names: "key"
+  std::string_view unread_part = {};  ///< what RecordScratch::unread names: "key"
 };
 
 /// "it has no text under contents or text; its key 'a' is ignored", for a document without text of its own. The

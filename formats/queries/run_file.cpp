@@ -239,11 +239,11 @@ bool read_score(std::string_view word, RunLineText& entry) {
 }
 
 /// The columns of a line of judgements or of a run, up to one more than a run has.
-struct Columns {
+struct LineColumns {
   std::string_view text[7];
   std::size_t count = 0;
 
-  explicit Columns(std::string_view line) {
+  explicit LineColumns(std::string_view line) {
     while (count < std::size(text) && !(text[count] = next_word(line)).empty()) ++count;
   }
   template <class Number>
@@ -254,7 +254,7 @@ struct Columns {
 };
 
 /// What a line that isn't a judgement, or not of a run, is likely to be; empty if unknown.
-std::string_view likely_kind(const Columns& line) {
+std::string_view likely_kind(const LineColumns& line) {
   const bool has_whole_third = line.has_number<std::int64_t>(2), has_whole_fourth = line.has_number<std::int64_t>(3),
              has_fifth = line.has_number<double>(4);
   if (line.text[0].starts_with('{') || line.text[0].starts_with('[')) return "JSON";
@@ -280,7 +280,7 @@ std::string_view likely_kind(const Columns& line) {
 /// Refuses a line that isn't `wanted`.
 [[noreturn]] void refuse_columns(std::string_view line, std::string_view wanted, std::string_view name,
                                  std::uint64_t number) {
-  const Columns columns(line);
+  const LineColumns columns(line);
   const std::string_view kind = likely_kind(columns);
   fail_at_line(name, number,
                fmt::format("is not \"{}\", but has {}{}{}", wanted,
