@@ -172,7 +172,7 @@ TEST_CASE("eval refuses runs and measures that it can't evaluate, and says why",
         Case{{"--compare", example.run, example.run, example.qrels, "--measures", "map,num_ret"}, 2, "num_"},
         Case{{twice, example.qrels}, 1, "twice.run, line 2: query 1 has document a already in line 1"},
         Case{{nan, example.qrels}, 1, "nan.run, line 1: "}, Case{{other, example.qrels}, 1, "no query in common"},
-        Case{{example.qrels, example.run}, 1, "example.qrels, line 1: "},
+        Case{{example.qrels, example.run}, 1, "example.run, line 1: "},
         Case{{example.folder.path("missing"), example.qrels}, 1, "missing"}}) {
     CommandLine all = words;
     all.insert(all.begin(), "eval");
