@@ -200,7 +200,8 @@ TEST_CASE("Fields may have other keys, which then belong to no other field", "[f
   CHECK(other.document.body.empty());
   CHECK_THROWS_AS(JsonKeys({"a", "", "a", ""}), InvalidArgument);
   CHECK(parse({"pid", "", "", ""}, "{\"id\": 1}").result.reason ==
-        "it has no docno: no key pid; its key 'id' is ignored; specify the docno's key with --id-field");
+        "it has no docno: no key pid; its key 'id' is ignored; specify the docno's key with " +
+            std::string(option_name<"id-field">));
   CHECK(parse({"", "", "words", ""}, "{\"id\": 1, \"text\": \"t\"}").result.remark ==
         "it has no text under words; its key 'text' is indexed instead");
 }
