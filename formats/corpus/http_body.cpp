@@ -392,7 +392,8 @@ DecodedBody::DecodedBody(OpenPieces body, std::string_view encoding, std::uint64
     const Compression compression = compression_named(one);
     if (compression == Compression::none) {
       if (begins_as_text(body)) continue;  // servers also name charsets and types here
-      problem_ = "its content encoding '" + one + "' is not supported";
+      read_to_end(*body());                // errors of the codings that were applied later take precedence
+      if (problem_.empty()) problem_ = "its content encoding '" + one + "' is not supported";
       body = [] { return std::make_unique<ViewPieces>(""); };
       break;
     }
