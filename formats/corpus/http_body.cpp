@@ -377,13 +377,13 @@ OpenPieces without_chunks(OpenPieces body) {
   return [body = std::move(body)] { return std::make_unique<ChunkedPieces>(body()); };
 }
 
-DecodedBody::DecodedBody(OpenPieces body, std::string_view encoding, std::uint64_t max_bytes) {
+DecodedBody::DecodedBody(OpenPieces body, std::string_view codings, std::uint64_t max_bytes) {
   constexpr int max_encodings = 5;
-  for (int i = 0; i < max_encodings && !encoding.empty(); ++i) {
-    // The encoding named last was applied last.
-    const std::size_t comma = encoding.rfind(',');
-    const std::string one = ascii_lowered(trim(encoding.substr(comma + 1)));  // npos + 1 is 0
-    encoding = encoding.substr(0, comma == encoding.npos ? 0 : comma);
+  for (int i = 0; i < max_encodings && !codings.empty(); ++i) {
+    // The coding named last was applied last.
+    const std::size_t comma = codings.rfind(',');
+    const std::string one = ascii_lowered(trim(codings.substr(comma + 1)));  // npos + 1 is 0
+    codings = codings.substr(0, comma == codings.npos ? 0 : comma);
     if (one.empty() || one == "identity" || one == "none") continue;
     if (one == "chunked") {
       body = without_chunks(std::move(body));

@@ -493,7 +493,7 @@ ParsedRecord read_json(const RecordText& record, RecordScratch& scratch, Documen
 ParsedRecord parse_jsonl(const RecordText& record, RecordScratch& scratch, DocumentText& out) {
   try {
     const std::uint64_t repaired_before = scratch.repaired_utf8;
-    const ParsedRecord parsed = read_json(record, scratch, out, false);
+    ParsedRecord parsed = read_json(record, scratch, out, false);
     if (parsed.remark.empty()) return parsed;
     scratch.repaired_utf8 = repaired_before;
     return read_json(record, scratch, out, true);  // few corpora have unknown keys: reading twice is no loss
