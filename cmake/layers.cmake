@@ -81,8 +81,9 @@ add_dependencies(quern_shared quern_api)
 file(GLOB kernel_sources CONFIGURE_DEPENDS lib/codec/kernels_*.cpp lib/search/kernels_*.cpp
      lib/rank/models/kernels_*.cpp)
 set_property(SOURCE ${kernel_sources} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
-# The hot source of a cold layer.
-set_source_files_properties(formats/posting_reader.cpp PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>")
+# The hot sources of a cold layer.
+set_source_files_properties(formats/posting_reader.cpp formats/queries/run_file.cpp PROPERTIES
+                            COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>")
 # Feature functions for many documents at once: without this flag, which changes no result, GCC does not vectorize them.
 set_source_files_properties(lib/rank/models/transformation.cpp PROPERTIES COMPILE_OPTIONS -fno-trapping-math)
 if(STREAMVBYTE_LIBRARY)
