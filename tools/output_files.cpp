@@ -47,7 +47,7 @@ std::string identity_or_place(const std::string& path) {
 
 /// The identities of a file; of an index's folder, also those of the files in it, and of a name's beginning, those with
 /// all endings. Those of an input are only of files that exist: a name without a file is a word, as in
-/// --stopwords english, or an error of its own.
+/// --stopwords english, or reported where it is opened.
 NamedFile named_file(std::string option, const std::string& path, const FileNaming& naming) {
   const std::string bare = without_end_slashes(path);
   NamedFile file{std::move(option), path, {}};

@@ -117,7 +117,7 @@ struct CorpusFormat {
   std::string_view unread_part = {};  ///< what RecordScratch::unread names: "key"
 };
 
-/// "it has no text under contents or text; its key 'a' is ignored", for a document without text of its own. The
+/// "it has no text under contents or text; its key 'a' is ignored", for a document without text. The
 /// predicate ends the sentence about the record's unread names, if it has any.
 std::string without_text(const CorpusFormat& format, const RecordScratch& scratch, std::string_view predicate);
 
@@ -143,8 +143,8 @@ const CorpusFormat& corpus_format_named(std::string_view name);
 
 /// The format of a file that begins with `head`; null if none fits.
 const CorpusFormat* find_corpus_format(std::string_view head);
-/// What a file is that begins with `head` and is no corpus, and the remedy: "a zip archive; unpack it first". Empty if
-/// a format fits.
+/// The kind of a file that can't be a corpus, from its first bytes, and the remedy: "a zip archive; unpack it first".
+/// Empty if a corpus format fits.
 std::string why_no_corpus(std::string_view head);
 
 /// A longer first line isn't a title.

@@ -215,7 +215,7 @@ class DecodedPieces final : public PieceSource {
     buffer_.resize(buffer_bytes);
   }
 
-  /// Whether the data was read to an end of its own.
+  /// Whether the compressed data ended properly.
   bool is_complete() const { return is_complete_; }
 
   std::string_view next() override {

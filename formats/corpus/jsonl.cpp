@@ -496,7 +496,7 @@ ParsedRecord parse_jsonl(const RecordText& record, RecordScratch& scratch, Docum
     ParsedRecord parsed = read_json(record, scratch, out, false);
     if (parsed.remark.empty()) return parsed;
     scratch.repaired_utf8 = repaired_before;
-    return read_json(record, scratch, out, true);  // few corpora have unknown keys: reading twice is no loss
+    return read_json(record, scratch, out, true);  // rare, so reading it twice costs little
   } catch (const JsonDamage& damage) {
     return bad_record(std::string("it is not a JSON object: ") + damage.what());
   }

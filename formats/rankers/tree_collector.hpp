@@ -80,7 +80,7 @@ class TreeCollector {
   std::uint32_t categories_input(std::uint32_t feature, std::vector<std::uint32_t> categories,
                                  TreeInputKind kind = TreeInputKind::in_categories);
   /// Makes `node`, a split of a data frame's column, split by the categories' values. `left`: which codes go left.
-  /// `missing_left`: whether values that are no category do. Throws InvalidArgument if there is an obstacle.
+  /// `missing_left`: whether all other values do. Throws InvalidArgument if the values can't be split so.
   void split_by_values(LooseTree::Node& node, std::uint32_t feature, const ColumnCategories& column,
                        const std::vector<bool>& left, bool missing_left);
   /// Throws CorruptFile if all splits together have more than max_categories; called before they are stored.

@@ -344,7 +344,7 @@ class XgboostReader : public JsonEvents {
         trees_.fail(fmt::format("node {} has no categories", i));
   }
 
-  /// Values that are no category count as missing; XGBoost refuses them.
+  /// Values outside the categories count as missing; XGBoost refuses them.
   void split_data_frame(std::size_t number, const ColumnCategories& column,
                         const std::vector<std::uint32_t>& categories) {
     std::vector<bool> left(column.values.size(), true);

@@ -1,13 +1,11 @@
 #pragma once
-#include <limits>
 
-#include "quern/io/byte_source.hpp"
-#include "quern/io/external_sort.hpp"
+#include "quern/core/types.hpp"
 
 /// Effectiveness measures of one query's ranking, as trec_eval 10 defines them, or 9; see formats/queries/measures.md.
 namespace quern {
 
-/// The versions of trec_eval whose values can be had.
+/// The versions of trec_eval whose values can be computed.
 enum class TrecEval : std::uint8_t { v9 = 9, v10 = 10 };
 
 /// The relevance of a result that is not judged: without a judgement, or with a negative one.
@@ -68,9 +66,9 @@ struct MeasureChoice {
   bool operator==(const MeasureChoice&) const = default;
 };
 
-/// The measures that a text names: "map", "P.10" or "P_10"; "P" is P at all its cuts. Throws InvalidArgument, listing
-/// all names, if there is no such measure, or if the cut is not a number from 1 to 10^9; for ratios and parameters, a
-/// decimal from 0 to 10^9.
+/// The measures that a text names: "map", "P.10" or "P_10"; "P" is P at all its cuts. Throws InvalidArgument
+/// for an unknown measure, listing all names, and for a cut that isn't a number from 1 to 10^9, or for ratios and
+/// parameters a decimal from 0 to 10^9.
 std::vector<MeasureChoice> measures_named(std::string_view text);
 /// The measures that several texts name, in order. Throws InvalidArgument like the function above, and for a measure
 /// named twice.
@@ -78,103 +76,5 @@ std::vector<MeasureChoice> measures_named(std::span<const std::string> texts);
 
 /// The default measures.
 std::vector<MeasureChoice> default_measures();
-
-// Runs, measured by relevance judgements like trec_eval; see formats/queries/measures.md.
-
-struct EvaluationOptions {
-  std::vector<MeasureChoice> measures = default_measures();
-  std::int32_t relevance_level = 1;  ///< lowest relevance that counts as relevant, at least 1
-  std::uint64_t depth = std::numeric_limits<std::uint64_t>::max();  ///< maximum results per query, at least 1
-  TrecEval version = TrecEval::v10;
-};
-
-/// A run's values. Queries are those of the judgements.
-struct RunValues {
-  std::string name;                    ///< of the file
-  std::string tag;                     ///< of its last line
-  std::string first_qid;               ///< of its first line; empty if there is none
-  std::vector<bool> has_results;       ///< by query
-  std::vector<double> values;          ///< by query and measure; the values for no results if there are none
-  std::uint64_t unjudged_queries = 0;  ///< queries with results but no judgement, left out
-};
-
-/// Values of one or more runs.
-struct Evaluation {
-  std::vector<MeasureChoice> measures;
-  std::vector<std::string> qids;  ///< all queries with judgements, sorted bytewise
-  std::vector<RunValues> runs;
-
-  double value(std::size_t run, std::size_t query, std::size_t measure) const {
-    return runs[run].values[query * measures.size() + measure];
-  }
-  /// The number of a run's queries with both judgements and results.
-  std::uint64_t num_evaluated(std::size_t run) const;
-  /// The summary of a measure over all queries with results or, if `complete`, with judgements. 0 for a mean of no
-  /// query.
-  double summary(std::size_t run, std::size_t measure, bool complete) const;
-};
-
-/// Joins the lines of runs and judgements by an external sort, so that files may have any size and order: only the
-/// results of one query and the values of all stay in memory.
-class RunEvaluator {
- public:
-  /// Reads the judgements. Throws InvalidArgument for invalid options, and like read_qrels().
-  RunEvaluator(ByteSource& qrels, EvaluationOptions options, const Resources& resources);
-
-  /// Reads a run. Throws like read_run(), and CorruptFile, with the line, for a NaN score.
-  void add_run(ByteSource& run);
-
-  /// Call once, after all runs. Throws CorruptFile, with both lines, if a run or the judgements repeat a document of a
-  /// query, and InvalidArgument if a run and the judgements have no query in common, or the memory does not suffice.
-  Evaluation finish();
-
- private:
-  class Join;
-
-  void add(std::string_view qid, std::string_view docno, std::uint32_t file, double value, std::uint64_t line);
-
-  EvaluationOptions options_;
-  Resources resources_;
-  std::string qrels_name_;
-  std::vector<RunValues> runs_;
-  ExternalSort rows_;
-  std::string key_;
-};
-
-/// A query's results in trec_eval's order: by decreasing score, ties by decreasing docno, regardless of order and ranks
-/// in the file.
-class QueryResults {
- public:
-  /// Maximum memory per result.
-  static constexpr std::uint64_t bytes_per_result = 20;
-
-  /// Adds a result; docnos must ascend. The score must not be NaN.
-  void add(double score, std::int32_t relevance) {
-    results_.push_back({score, relevance, static_cast<std::uint32_t>(results_.size())});
-  }
-  bool empty() const { return results_.empty(); }
-  void clear() { results_.clear(); }
-
-  /// The relevances of the first `depth` results, best first. Valid until the next call.
-  std::span<const std::int32_t> ranked(std::uint64_t depth) {
-    std::sort(results_.begin(), results_.end(), [](const Result& a, const Result& b) {
-      return a.score != b.score ? a.score > b.score : a.place > b.place;
-    });
-    relevances_.clear();
-    for (const Result& result : std::span(results_).first(std::min<std::uint64_t>(depth, results_.size())))
-      relevances_.push_back(result.relevance);
-    return relevances_;
-  }
-
- private:
-  struct Result {
-    double score;
-    std::int32_t relevance;
-    std::uint32_t place;  ///< in the order of docnos
-  };
-
-  std::vector<Result> results_;
-  std::vector<std::int32_t> relevances_;
-};
 
 }  // namespace quern

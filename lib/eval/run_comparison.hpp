@@ -1,5 +1,5 @@
 #pragma once
-#include "quern/eval/measure.hpp"
+#include "quern/eval/run_evaluator.hpp"
 
 /// Two-sided significance tests of the differences between two runs, query by query.
 namespace quern {

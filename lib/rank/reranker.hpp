@@ -16,8 +16,8 @@ struct BoundModel {
 /// Binds the features that a model uses to Quern's. A named feature is Quern's feature of that name. A numbered one
 /// refers to `list`: counted from 1, as `quern features` numbers them, or from 0, as in arrays. `features_from` is 0 or
 /// 1; without it, the model's format says it, or the number of columns that it was trained with. Throws
-/// InvalidArgument, with the file's name and the feature, if there is no match, if the model was trained with another
-/// number of columns, or if nothing says what features count from.
+/// InvalidArgument, with the file's name and the feature, if a feature isn't in `list`, if the model was trained with
+/// another number of columns, or if nothing says what features count from.
 BoundModel bind_features(RankerModel model, std::span<const std::uint32_t> list, const std::string& name,
                          std::optional<std::uint32_t> features_from = {});
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "quern/eval/measure.hpp"
+#include "quern/eval/run_evaluator.hpp"
 
 #include "corpus/temporary_folder.hpp"
 

@@ -144,7 +144,7 @@ TEST_CASE("NaN and numbers beyond a double's range are named where their value i
   CHECK(why_bad(jsonl, "{\"id\": 1, \"title\": [\"a\", NaN]}") == "its title is NaN, not a string");
 }
 
-TEST_CASE("Half a surrogate pair is repaired in text, and counted, and of no account elsewhere", "[format][reports]") {
+TEST_CASE("Half a surrogate pair is repaired and counted in text, and ignored elsewhere", "[format][reports]") {
   RecordScratch scratch;
   DocumentText text;
   CHECK(jsonl

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "quern/core/error.hpp"
-#include "quern/eval/measure.hpp"
 #include "quern/eval/run_comparison.hpp"
+#include "quern/eval/run_evaluator.hpp"
 
 #include "work_folder.hpp"
 

@@ -126,7 +126,7 @@ TEST_CASE("XGBoost's codes stand for the categories of a data frame", "[rankers]
     for (const float x : {9.0f, -4.0f, 7.0f, 2.0f, missing_value}) found.push_back(plain_score(model, {x}));
     return found;
   };
-  // Only the last category goes right. Values that are no category are missing.
+  // Only the last category goes right. Values outside the categories are missing.
   CHECK(scores(frame(numbers, "[1,0,0]")) == std::vector<double>{-1, -1, 1, -1, -1});
   CHECK(scores(frame(numbers, "[0,0,0]")) == std::vector<double>{-1, -1, 1, 1, 1});
   // UBJSON has the bits of unsigned numbers.

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "quern/api/evaluation.hpp"
-#include "quern/eval/measure.hpp"
+#include "quern/eval/run_evaluator.hpp"
 
 #include "command.hpp"
 

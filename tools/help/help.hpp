@@ -16,7 +16,7 @@ struct FileNaming {
 /// Declares that an option opens the file or folder that its value names. Every option that opens one must be declared.
 /// Returns it.
 CLI::Option* name_file(CLI::Option* option, FileNaming naming);
-/// The declaration of an option; null: its value is no name.
+/// The declaration of an option; null if its value isn't the name of a file.
 const FileNaming* file_naming(const CLI::Option& option);
 
 /// An option or a positional argument.

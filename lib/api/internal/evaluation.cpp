@@ -4,8 +4,8 @@
 
 #include "quern/api/internal/boundary.hpp"
 #include "quern/api/internal/index_impl.hpp"
-#include "quern/eval/measure.hpp"
 #include "quern/eval/run_comparison.hpp"
+#include "quern/eval/run_evaluator.hpp"
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/io/byte_source.hpp"
 
