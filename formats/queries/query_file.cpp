@@ -121,8 +121,11 @@ const LineFormat& detect_line_format(std::string_view text, const QueryLayout& l
                                      const TextRelease& release) {
   std::uint64_t num_lines = 0;
   std::uint64_t fitting[num_detected_formats] = {}, first_misfit[num_detected_formats] = {};
+  std::ptrdiff_t fewest_tabs = std::numeric_limits<std::ptrdiff_t>::max();
   QueryLines lines(text, layout, name, release);
   for (std::string_view line; lines.next(line); ++num_lines) {
+    const std::string_view columns = trim(line);
+    fewest_tabs = std::min(fewest_tabs, std::count(columns.begin(), columns.end(), '\t'));
     for (std::size_t i = 0; i < num_detected_formats; ++i)
       if (fits(line_formats[i], line))
         ++fitting[i];
@@ -136,6 +139,13 @@ const LineFormat& detect_line_format(std::string_view text, const QueryLayout& l
         "{}, line {}: is not {}, as nearly all other lines are; correct the line, or name the file's format with {}",
         name, first_misfit[i], line_formats[i].wanted, option_name<"queries-format">);
   }
+  const QueryFormat found = line_formats[i].format;
+  const int expected_tabs = found == QueryFormat::tsv ? 1 : 0;
+  if ((found == QueryFormat::tsv || found == QueryFormat::lines) && num_lines > 0 && fewest_tabs > expected_tabs)
+    throw InvalidArgument(
+        "{}: every line has columns between tabs, but not id<TAB>query alone; remove the others, or if they are a part "
+        "of the query, use {} {}",
+        name, option_name<"queries-format">, name_of_value(query_formats, found));
   return line_formats[i];
 }
 

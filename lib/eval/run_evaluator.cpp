@@ -225,8 +225,10 @@ class RunEvaluator::Join {
   }
 
   [[noreturn]] void fail_twice(std::string_view docno, std::uint64_t line) const {
-    throw CorruptFile("{}, line {}: query {} has document {} already in line {}; remove one of them",
-                      file_ == 0 ? evaluator_.qrels_name_ : evaluator_.runs_[file_ - 1].name, line, qid_, docno, line_);
+    throw CorruptFile(
+        "{}, line {}: query {} has document {} already in line {}; {}",
+        file_ == 0 ? evaluator_.qrels_name_ : evaluator_.runs_[file_ - 1].name, line, qid_, docno, line_,
+        file_ == 0 ? "keep one judgement of each document, also where column 2 is a subtopic" : "remove one of them");
   }
 
   RunEvaluator& evaluator_;

@@ -127,7 +127,8 @@ TEST_CASE("Errors in a run or judgements are reported with their line", "[evalua
   CHECK(message(run + "\n1 Q0 a 3 0.5 t\n", small_qrels) ==
         "run1, line 4: query 1 has document a already in line 1; remove one of them");
   CHECK(message(run, std::string(small_qrels) + "2 0 a 1\n1 0 b 1\n") ==
-        "qrels, line 4: query 1 has document b already in line 2; remove one of them");
+        "qrels, line 4: query 1 has document b already in line 2; keep one judgement of "
+        "each document, also where column 2 is a subtopic");
   CHECK(message(run + "1 Q0 c 3 nan t\n", small_qrels) ==
         "run1, line 3: the score is not a number, so the result has no rank");
   CHECK(message(run + "1 Q0 c 3\n", small_qrels).starts_with("run1, line 3: "));

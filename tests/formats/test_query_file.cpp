@@ -136,7 +136,17 @@ TEST_CASE("All lines decide the format, not only the first", "[format][query_fil
     const QueryFile found = automatic("1\ttime: 12:30\nq2\t\n");
     CHECK(found.format == QueryFormat::tsv);
     CHECK(found.queries == Queries{{"1", "time: 12:30"}, {"q2", ""}});
-    CHECK(automatic("1\tmill\nmill stone\tgrit\n").format == QueryFormat::lines);
+    CHECK(automatic("1\tmill\nmill stone\n").format == QueryFormat::lines);
+  }
+  SECTION("other columns between tabs are not taken for queries") {
+    for (const std::string_view bytes : {"1\tmill\nmill stone\tgrit\n", "who grinds?\t[\"Mills\"]\n",
+                                         "142\tmills\t2006-03-01\t\n7\tgrit\t2006-03-12\t1\n"}) {
+      INFO(bytes);
+      CHECK(complaint(bytes).find("test.queries: every line has columns between tabs") == 0);
+      CHECK(parse_queries(bytes, QueryFormat::lines, "test.queries").queries.size() > 0);
+    }
+    CHECK(automatic("1\tmill\t\n2\tgrit\t").queries == Queries{{"1", "mill"}, {"2", "grit"}});
+    CHECK(automatic("1\tmill\tstone\n2\tgrit\n").queries == Queries{{"1", "mill\tstone"}, {"2", "grit"}});
   }
   SECTION("columns may have a heading, and commas don't separate them") {
     CHECK(automatic("\nquery_id\tQuery\n7\tmill\n").queries == Queries{{"7", "mill"}});
