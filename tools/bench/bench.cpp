@@ -53,10 +53,17 @@ void add_times_options(CLI::App& command, TimesOptions& options) {
   command.add_flag("--force", options.force, "Replace an existing file of times")->needs(times);
 }
 
-TimesOutput::TimesOutput(const TimesOptions& options, const IndexReader& index, std::string scoring)
-    : out_(options.path, options.force) {
-  times_.index_hash = hash_text(index.container().content_hash());
-  times_.scoring = std::move(scoring);
+std::string scoring_text(const QueryEngine& engine) {
+  const ScoringOptions& options = engine.options();
+  if (options.scorer != Scorer::bm25_pagerank)
+    return std::string(name_of_value(scores_names, options.scores)) + " scores";
+  return fmt::format("bm25+pagerank with alpha {}, early termination {}", options.alpha,
+                     engine.ends_early() ? "on" : "off: " + api::spelled(engine.why_not_early()));
+}
+
+TimesOutput::TimesOutput(const TimesOptions& options, const QueryEngine& engine) : out_(options.path, options.force) {
+  times_.index_hash = hash_text(engine.index().container().content_hash());
+  times_.scoring = scoring_text(engine);
 }
 
 void TimesOutput::add(const QueryTime& like, std::span<const MeasuredQuery> queries) {

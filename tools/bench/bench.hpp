@@ -82,6 +82,9 @@ class ShardEngines {
   std::optional<CpuBackend> backend_;
 };
 
+/// Precision of scores, or the scoring function with early termination, in words.
+std::string scoring_text(const QueryEngine& engine);
+
 // --times of benchmarks: a file with the time of each query.
 
 struct TimesOptions {
@@ -95,8 +98,9 @@ void add_times_options(CLI::App& command, TimesOptions& options);
 /// The file of times that a command writes when all is measured.
 class TimesOutput {
  public:
-  /// `scoring`: in words. Throws IoError, before anything is measured, if the file is there and may not be replaced.
-  TimesOutput(const TimesOptions& options, const IndexReader& index, std::string scoring);
+  /// For queries of this engine. Throws IoError, before anything is measured, if the file is there and may not be
+  /// replaced.
+  TimesOutput(const TimesOptions& options, const QueryEngine& engine);
 
   QueryTimeTable& times() { return times_; }
   /// Adds a row per query; `like` holds the values that all rows share.

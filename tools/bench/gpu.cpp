@@ -131,8 +131,7 @@ std::unique_ptr<TimesOutput> times_output(const BenchGpuArguments& arguments, co
   if (arguments.times.path.empty()) return nullptr;
   if (options.memories.size() != 1 || options.gpus.size() != 1)
     throw InvalidArgument("--times needs a single --gpu-memory, --plan and number of GPUs");
-  const std::string scores(name_of_value(scores_names, arguments.scoring.scores));
-  auto output = std::make_unique<TimesOutput>(arguments.times, engine.index(), scores + " scores");
+  auto output = std::make_unique<TimesOutput>(arguments.times, engine);
   output->times().gpu = list_gpus().at(options.gpu).name;
   return output;
 }

@@ -37,11 +37,6 @@ struct ScoredIndex {
   bool with_pagerank() const { return engine.options().scorer == Scorer::bm25_pagerank; }
   std::string scores_name() const { return std::string(name_of_value(scores_names, engine.options().scores)); }
   std::string scorer_name() const { return std::string(name_of_value(scorer_names, engine.options().scorer)); }
-  std::string text() const {
-    if (!with_pagerank()) return scores_name() + " scores";
-    return fmt::format("bm25+pagerank with alpha {}, early termination {}", engine.options().alpha,
-                       engine.ends_early() ? "on" : "off: " + api::spelled(engine.why_not_early()));
-  }
   /// Indexes of one family must give equal results: they have equal documents, orders and scores.
   std::string family() const {
     const IndexManifest& manifest = index[0].manifest();
@@ -120,7 +115,7 @@ std::unique_ptr<TimesOutput> times_output(const BenchQueryArguments& arguments, 
   if (arguments.times.path.empty()) return nullptr;
   if (subjects.scored.size() != 1) throw InvalidArgument("--times needs a single index and a single way of scoring");
   const ScoredIndex& scored = subjects.scored.front();
-  auto output = std::make_unique<TimesOutput>(arguments.times, scored.engine.index(), scored.text());
+  auto output = std::make_unique<TimesOutput>(arguments.times, scored.engine);
   output->times().cpu = processor_name();
   return output;
 }
@@ -208,8 +203,8 @@ void report_table(std::span<const QueryFigures> table, const QueryFigures& basel
                   BenchReport& report) {
   const IndexReader& index = scored.index[0];
   report.say("\n{}: {} order, {}, blocks of {}; {}, k = {}; {} queries of {:.0f} postings\n", scored.index.name(),
-             index.manifest().order, index.codec().name, index.block_size(), scored.text(), baseline.set_up.k,
-             baseline.queries, ratio(baseline.postings, baseline.queries));
+             index.manifest().order, index.codec().name, index.block_size(), scoring_text(scored.engine),
+             baseline.set_up.k, baseline.queries, ratio(baseline.postings, baseline.queries));
   for (const QueryFigures& figures : table) report.add("results", row_of(figures, baseline, scored));
   report.print_table();
   print_lengths(table, report);
