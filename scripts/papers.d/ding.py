@@ -7,7 +7,7 @@ METHODS = {'Rice': ('rice', None), 'a width per block': ('newpfd', None), **{f'r
 def decoded_on_cpu(m):
     """Rows of bench codec by (codec, recursion), for each class of lengths; the class of all lists is None."""
     bench = m.bench('bench', 'codec', m.index(), '--codec', 'newpfd,rpfd,rice', '--lengths', 'all,doubling', '--recursion',
-                    '0,1,2,3,4', '--block-size', '128,512', '--no-peers', '--repeats', m.repeats)
+                    '0,1,2,3,4', '--block-size', '128,512', '--postings', 1000000, '--no-peers', '--repeats', m.repeats)
     wanted = {'newpfd': 128, 'rpfd': 512, 'rice': 512}
     return {group.get('greatest_length') and group['greatest_length'] + 1:
             {(row['codec'], row.get('recursion') if row['codec'] == 'rpfd' else None): row for row in group['codecs']

@@ -52,11 +52,11 @@ def shares_below(values, bounds):
     return [(bound, 100 * sum(value < bound for value in values) / len(values)) for bound in bounds]
 
 
-def measured_times(m, device, index, half, algorithm, k, *words):
+def measured_times(m, device, index, half, algorithm, k, *words, queries=600):
     """A file with the times of single queries. `words`: for a GPU, with its batches."""
     bench, only = ('query', ('-j', 1)) if device == 'cpu' else ('gpu', ('--no-cpu',))
-    path = m.file('-'.join(map(str, (device, half, algorithm, k, *words))).replace('--', '') + '.tsv')
-    m.quern('bench', bench, index, '-q', m.log(600, half), '-a', algorithm, '-k', k, *only, *words, '--repeats', 1, '--times', path,
+    path = m.file('-'.join(map(str, (device, half, queries, algorithm, k, *words))).replace('--', '') + '.tsv')
+    m.quern('bench', bench, index, '-q', m.log(queries, half), '-a', algorithm, '-k', k, *only, *words, '--repeats', 1, '--times', path,
             '--force', '--quiet')
     return path
 

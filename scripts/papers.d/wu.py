@@ -32,7 +32,7 @@ def copying_ms(row, queries):
 
 
 def shortest_lists(m):
-    rows = read_times(measured_times(m, 'cpu', m.index(), 'test', 'and', 10))
+    rows = read_times(measured_times(m, 'cpu', m.index(), 'test', 'and', 10, queries=5000))
     return {query: int(row['shortest']) for query, row in rows.items()}
 
 
@@ -74,7 +74,7 @@ def wu_8(m):
 @figure('wu-9', 'Rates by the length of the shortest list', SOME, 3)
 def wu_9(m):
     bounds = [*range(0, 10000, 1000), *range(10000, 100001, 10000), 10 ** 12]
-    lines, lengths, series = m.lines(600), shortest_lists(m), {}
+    lines, lengths, series = m.lines(5000), shortest_lists(m), {}
     for low, high in zip(bounds, bounds[1:]):
         queries = [lines[query - 1] for query, length in lengths.items() if low <= length < high]
         if len(queries) < 20:
